@@ -4,7 +4,7 @@ import { eventually, furnish, setup } from './support/setup.ts'
 
 const shipped = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' } }
 
-test('an event is accepted with 202, sent on every channel of its type, and its timeline tells so', async (t) => {
+test('an event is accepted with 202, sent on every channel and recorded in its timeline', async (t) => {
   const s = await setup()
   t.after(s.close)
   await furnish(s)
@@ -36,7 +36,7 @@ test('an event is accepted with 202, sent on every channel of its type, and its 
   assert.equal(feed.body.items[0].body, 'Order A-1 left.')
 })
 
-test('a replayed event is a duplicate with the original ids and sends nothing again', async (t) => {
+test('a replayed event is a duplicate with the original ids and sends nothing', async (t) => {
   const s = await setup()
   t.after(s.close)
   await furnish(s)
@@ -51,7 +51,7 @@ test('a replayed event is a duplicate with the original ids and sends nothing ag
   )
 })
 
-test('the mailbox answers as the provider would, and the state follows its table', async (t) => {
+test('the mailbox responds like a provider, and the state follows its table', async (t) => {
   const s = await setup()
   t.after(s.close)
   await furnish(s)
@@ -72,7 +72,7 @@ test('the mailbox answers as the provider would, and the state follows its table
   assert.equal(next.body.deliveries[0].outcome, 'undeliverable')
 })
 
-test('the mailbox page shows the state that a button led to, a dead token, and takes no answer from another site', async (t) => {
+test('the mailbox page shows states and dead tokens, and rejects posts of other sites', async (t) => {
   const s = await setup()
   t.after(s.close)
   await furnish(s)
@@ -102,7 +102,7 @@ test('the mailbox page shows the state that a button led to, a dead token, and t
   assert.ok((await page()).includes('token dead'))
 })
 
-test('requests that arrive together are committed together and answered apart', async (t) => {
+test('concurrent requests are committed together and answered one by one', async (t) => {
   const s = await setup()
   t.after(s.close)
   await furnish(s)
@@ -127,7 +127,7 @@ test('requests that arrive together are committed together and answered apart', 
   assert.equal(outcomes.filter((outcome) => outcome === 'duplicate').length, 44)
 })
 
-test('the notify request is checked member by member, and every fault is named at once', async (t) => {
+test('a notify request is validated member by member, and every fault is named at once', async (t) => {
   const s = await setup()
   t.after(s.close)
   await furnish(s)
@@ -146,7 +146,7 @@ test('the notify request is checked member by member, and every fault is named a
   assert.equal((await s.http.inject({ method: 'POST', url: '/v1/notify', payload: shipped })).statusCode, 401)
 })
 
-test('a request that names an unknown event type and no channel is told both at once, whichever way it comes', async (t) => {
+test('an unknown event type and a missing channel are both named, on every intake', async (t) => {
   const s = await setup()
   t.after(s.close)
   await furnish(s)
@@ -165,7 +165,7 @@ test('a request that names an unknown event type and no channel is told both at 
   assert.deepEqual([empty.status, pointers(empty.body)], [422, ['/channels']])
 })
 
-test('a channel that nobody carries is left out, and undeliverable where a request names it', async (t) => {
+test('a channel without a provider is omitted, and undeliverable if a request names it', async (t) => {
   const s = await setup({ options: { channelsOff: ['sms'] } })
   t.after(s.close)
   await furnish(s)

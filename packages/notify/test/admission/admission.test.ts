@@ -24,7 +24,7 @@ describe('admission', () => {
     })),
   })
 
-  test('however events are cut into batches: one notification a key, the cap kept, replays free, critical ones past it', () => {
+  test('batches of any size admit one notification a key, keep caps and pass critical events', () => {
     const event = fc.record({
       user: fc.constantFrom('ann', 'bob'),
       key: fc.option(fc.constantFrom('a', 'b', 'c', 'd', 'e'), { nil: undefined }),
@@ -55,7 +55,7 @@ describe('admission', () => {
     )
   })
 
-  test('a whole batch decided at once comes to the same as its events one by one', () => {
+  test('a batch decided at once gets the same decisions as its events one by one', () => {
     const event = fc.record({
       user: fc.constantFrom('ann', 'bob'),
       key: fc.constantFrom('a', 'b', 'c'),
@@ -75,7 +75,7 @@ describe('admission', () => {
 })
 
 describe('ids', () => {
-  test('a delivery leads to its notification, its channel and its bucket, and no two channels share an id', () => {
+  test('a delivery id contains its notification, channel and bucket', () => {
     fc.assert(
       fc.property(fc.string(), fc.constantFrom(1, 16, 256, 32_767), (user, buckets) => {
         const bucket = bucketOfUser(user, buckets)
@@ -92,7 +92,7 @@ describe('ids', () => {
     )
   })
 
-  test('a key is composed of event, key, user and channel, and a composed one is kept', () => {
+  test('a dedup key is composed of event, key, user and channel, and stays if already composed', () => {
     assert.equal(composeDedupKey('e', 'k', 'u', 'push'), 'e:k:u:push')
     assert.equal(composeDedupKey('e', 'e:k:u:push', 'u', 'push'), 'e:k:u:push')
     assert.equal(composeDedupKey('e', 'e:k:u:push', 'u', 'email'), 'e:e:k:u:push:u:email')

@@ -19,7 +19,7 @@ const tell = (s: Setup, event: string, channels: readonly string[]) =>
 const outcomes = ({ body }: Answer) =>
   Object.fromEntries(body.deliveries.map((d: { channel: string; outcome: string }) => [d.channel, d.outcome]))
 
-test("a channel's cap drops that channel alone, counts messages, and lets a new day begin with its first message", async (t) => {
+test('a channel cap drops that channel alone and starts a new day with its first message', async (t) => {
   const s = await capped({ total: 10, channels: { sms: 2 }, priorities: {} })
   t.after(s.close)
   const seen: unknown[] = []
@@ -35,7 +35,7 @@ test("a channel's cap drops that channel alone, counts messages, and lets a new 
   assert.deepEqual(outcomes(await tell(s, 'order.shipped', ['sms'])), { sms: 'queued' })
 })
 
-test('a notification that no channel is left for counts against no cap', async (t) => {
+test('a notification without a channel left does not count against caps', async (t) => {
   const s = await capped({ total: 2, channels: { sms: 1 }, priorities: {} })
   t.after(s.close)
   await tell(s, 'order.shipped', ['sms'])
@@ -44,7 +44,7 @@ test('a notification that no channel is left for counts against no cap', async (
   assert.deepEqual(outcomes(await tell(s, 'order.shipped', ['email'])), { email: 'capped' })
 })
 
-test("a priority's cap holds for that priority beside the total, and critical ones pass both and count in neither", async (t) => {
+test('a priority cap applies to its priority alone; critical messages count in no cap', async (t) => {
   const s = await capped({ total: 4, channels: { email: 5 }, priorities: { low: 1 } })
   t.after(s.close)
   const seen: string[] = []
@@ -71,7 +71,7 @@ test("a priority's cap holds for that priority beside the total, and critical on
   assert.equal(body.cap.used['channel:email'].used, 4)
 })
 
-test('what is critical is delivered first, and what is low gives way to all that waits', async (t) => {
+test('critical deliveries are sent first, and low priority ones last', async (t) => {
   const s = await setup({ work: false, options: { caps: { total: 99, channels: {}, priorities: {} } } })
   t.after(s.close)
   for (const priority of ['low', 'normal', 'critical']) await furnish(s, `news.${priority}`, { priority })

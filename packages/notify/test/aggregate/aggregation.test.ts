@@ -57,7 +57,7 @@ async function scene(t: { after(work: () => Promise<void>): void }, threshold: n
   }
 }
 
-test('as many items as the threshold are sent one by one, one more makes it one notification', async (t) => {
+test('items up to the threshold are sent one by one; one more combines them', async (t) => {
   const { like, pass, told } = await scene(t, 3)
   for (const actor of ['Ann', 'Bob', 'Cid']) {
     assert.deepEqual(await like('three', actor), ['aggregated'])
@@ -71,7 +71,7 @@ test('as many items as the threshold are sent one by one, one more makes it one 
   assert.deepEqual(told.get('four'), ['4 by 4: Ann, Bob and 2 others'])
 })
 
-test('items count towards the threshold, and the text counts each actor once', async (t) => {
+test('every item counts towards the threshold, and the text counts each actor once', async (t) => {
   const { like, pass, told } = await scene(t, 3)
   for (let n = 0; n < 8; n++) await like('one', 'Ann')
   for (const actor of ['Ann', 'Bob', 'Ann', 'Cid']) await like('three', actor)
@@ -84,7 +84,7 @@ test('items count towards the threshold, and the text counts each actor once', a
   assert.equal(told.get('nobody')?.length, 1)
 })
 
-test('of several events of one user and key in one batch one is gathered, and in the next window it is a duplicate still', async (t) => {
+test('events of one user and key in one batch are aggregated once, and later are duplicates', async (t) => {
   const { s, like, pass, told } = await scene(t, 1)
   const events = ['Ann', 'Ann', 'Bob', 'Ann'].map((actor) => ({
     event: 'photo.liked',
@@ -104,7 +104,7 @@ test('of several events of one user and key in one batch one is gathered, and in
   assert.equal(told.get('alice')?.length, 1)
 })
 
-test('who is told of many is told in their own language', async (t) => {
+test('a combined notification is written in the locale of its user', async (t) => {
   const { s, like, pass, told } = await scene(t, 1)
   await s.call('PUT', '/v1/recipients/heidi', { locale: 'de-CH' })
   for (const actor of ['Ann', 'Bob', 'Cid', 'Dan']) await like('heidi', actor)
@@ -140,7 +140,7 @@ function expected(steps: readonly Step[], threshold: number): string[] {
   return messages.toSorted()
 }
 
-test('however likes, replays and time alternate, each like is told once, in one window, combined or by itself', async (t) => {
+test('each like is sent once, combined or alone, in any order of likes, replays and time', async (t) => {
   const threshold = 2
   const { like, pass, told } = await scene(t, threshold)
   const step: fc.Arbitrary<Step> = fc.oneof(

@@ -57,32 +57,36 @@ describe('large pending sets on PostgreSQL', () => {
     return s
   }
 
-  testWith('postgresql', 'a pending set of 20,000 items is combined into one, and little of it is read', async () => {
-    const s = await filled(20_000, "'actor ' || n", { work: false })
-    try {
-      const [window] = await s.store.waiting.closeWindows(0, 10, 0, s.clock.now())
-      assert.equal(window?.items.length, 100)
-      assert.equal(window?.summary?.actors.length, 100)
-      assert.equal(window?.summary?.actorCount, 20_000)
-      const working = await setup({ database: s.database, clock: s.clock, options: noCap })
-      const [message] = await eventually(
-        () => messages(working),
-        (all) => all.length === 1,
-      )
-      assert.equal(message?.body, 'actor 1, actor 2 and 19,998 others (20000, 100)')
-      const combined = await s.database.query("SELECT FROM notify.timeline_entry WHERE entry_type = 'combined'")
-      assert.equal(combined.rowCount, 20_000)
-      assert.equal((await s.database.query('SELECT FROM notify.pending_item')).rowCount, 0)
-      await working.http.close()
-      await working.notify.stop()
-    } finally {
-      await s.close()
-    }
-  })
+  testWith(
+    'postgresql',
+    'a pending set of 20,000 items becomes one notification and few of its rows are read',
+    async () => {
+      const s = await filled(20_000, "'actor ' || n", { work: false })
+      try {
+        const [window] = await s.store.waiting.closeWindows(0, 10, 0, s.clock.now())
+        assert.equal(window?.items.length, 100)
+        assert.equal(window?.summary?.actors.length, 100)
+        assert.equal(window?.summary?.actorCount, 20_000)
+        const working = await setup({ database: s.database, clock: s.clock, options: noCap })
+        const [message] = await eventually(
+          () => messages(working),
+          (all) => all.length === 1,
+        )
+        assert.equal(message?.body, 'actor 1, actor 2 and 19,998 others (20000, 100)')
+        const combined = await s.database.query("SELECT FROM notify.timeline_entry WHERE entry_type = 'combined'")
+        assert.equal(combined.rowCount, 20_000)
+        assert.equal((await s.database.query('SELECT FROM notify.pending_item')).rowCount, 0)
+        await working.http.close()
+        await working.notify.stop()
+      } finally {
+        await s.close()
+      }
+    },
+  )
 
   testWith(
     'postgresql',
-    'a pending set of up to the threshold is sent item by item, a part at a time, each item once',
+    'a pending set up to the threshold is sent item by item, in parts, each item once',
     async () => {
       const s = await filled(450, "'Ann'", { threshold: 450 })
       const second = await setup({ database: s.database, clock: s.clock, options: noCap })
@@ -105,7 +109,7 @@ describe('large pending sets on PostgreSQL', () => {
   )
 })
 
-test('a pending set that can not be flushed holds up none of those it is closed with', async (t) => {
+test('a pending set that cannot be flushed does not block the others of its batch', async (t) => {
   const s = await aggregating()
   t.after(s.close)
   await furnish(s, 'photo.shared', { channels: ['in-app'], aggregation: { threshold: 3, actor: 'actor' } })
@@ -122,7 +126,7 @@ test('a pending set that can not be flushed holds up none of those it is closed 
   assert.equal((await s.database.query('SELECT FROM notify.pending_window')).rowCount, 1)
 })
 
-test('a replay of an event that was aggregated and then told by itself answers with its delivery', async (t) => {
+test('a replay of an aggregated event that was sent alone returns its delivery', async (t) => {
   const s = await aggregating()
   t.after(s.close)
   const first = await s.call('POST', '/v1/notify', liked('Ann', { dedup_key: 'a' }))
@@ -141,7 +145,7 @@ test('a replay of an event that was aggregated and then told by itself answers w
   })
 })
 
-test('a combined notification that waits for the morning still goes where its requests asked for it', async (t) => {
+test('a combined notification deferred by quiet hours still goes to its requested address', async (t) => {
   const s = await aggregating({ clock: manualClock(Date.parse('2026-06-01T21:50:00Z')) })
   t.after(s.close)
   await s.call('PUT', '/v1/users/alice/preferences/*', {
@@ -161,7 +165,7 @@ test('a combined notification that waits for the morning still goes where its re
   )
 })
 
-test('what wakes tells what its template missed and until when it waits again, in its timeline and in the metrics', async (t) => {
+test('a resumed notification lists missing variables and its next due time', async (t) => {
   const metrics = createMetrics()
   const s = await setup({ metrics, clock: manualClock(Date.parse('2026-06-01T23:30:00Z')) })
   t.after(s.close)
@@ -195,7 +199,7 @@ test('what wakes tells what its template missed and until when it waits again, i
   assert.match(await metrics.metrics(), /notify_missing_variables_total\{channel="sms"\} 1\b/)
 })
 
-test('an item that is told by itself tells what its template missed', async (t) => {
+test('an aggregated item that is sent alone lists missing variables', async (t) => {
   const s = await aggregating()
   t.after(s.close)
   await s.call('PUT', '/v1/templates/photo.liked/in-app/en', { body: '{{ colour }}' })

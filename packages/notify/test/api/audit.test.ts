@@ -31,7 +31,7 @@ async function rowsOf(database: Database): Promise<string[]> {
   return found
 }
 
-test('every route that the management changes something by is known here', async (t) => {
+test('every management route that changes something has a case in this test', async (t) => {
   const s = await managed({ work: false })
   t.after(s.close)
   assert.deepEqual(uncovered(s.routes), [])
@@ -53,7 +53,7 @@ test('every route that the management changes something by is known here', async
 })
 
 for (const [route, each] of changing)
-  test(`${route} leaves one event in the audit trail, and changes nothing where it can not`, async (t) => {
+  test(`${route} records one audit event, and changes nothing if that fails`, async (t) => {
     const s = await managed()
     t.after(s.close)
     const world = await s.worldOf(person)
@@ -83,7 +83,7 @@ for (const [route, each] of changing)
     for (const value of Object.values(person)) assert.ok(!kept.includes(value), `${value} is in ${kept}`)
   })
 
-test('what users do to their own things, and clients that feed recipients, is no change of the management', async (t) => {
+test('changes by users of their own data and recipient feeds are not in the audit trail', async (t) => {
   const s = await managed()
   t.after(s.close)
   const world = await s.worldOf(person)
@@ -99,7 +99,7 @@ test('what users do to their own things, and clients that feed recipients, is no
   assert.deepEqual(s.changes, [])
 })
 
-test('only a client feeds recipients, and no more than one at once', async (t) => {
+test('recipients are fed by clients only, one recipient a request', async (t) => {
   const s = await managed({ work: false })
   t.after(s.close)
   const put = (path: string, body: object, token: string) => s.call('PUT', path, body, token)
@@ -107,7 +107,7 @@ test('only a client feeds recipients, and no more than one at once', async (t) =
   assert.equal((await put('/v1/recipients', { recipients: [] }, 'write:recipients')).status, 403)
 })
 
-test('an edit of the management stands until the fed field changes', async (t) => {
+test('a management edit stays until the fed field changes', async (t) => {
   const s = await managed({ work: false })
   t.after(s.close)
   const put = (body: object, token: string) => s.call('PUT', '/v1/recipients/zelda', body, token)
@@ -118,7 +118,7 @@ test('an edit of the management stands until the fed field changes', async (t) =
   assert.deepEqual([body.email, body.locale], ['edited@example.com', 'de'])
 })
 
-test('a change is told with the members that change, as they were and as they will be', async (t) => {
+test('an audit event contains the changed members before and after', async (t) => {
   const s = await managed({ work: false })
   t.after(s.close)
   s.changes.length = 0
@@ -133,7 +133,7 @@ test('a change is told with the members that change, as they were and as they wi
   assert.equal(saved?.target.id, 'order.shipped/sms/en')
 })
 
-test('an import of 1,000 recipients is one event with their number and the first ids', async (t) => {
+test('an import of 1,000 recipients is one audit event with their number and the first ids', async (t) => {
   const s = await managed({ work: false })
   t.after(s.close)
   s.changes.length = 0
@@ -144,7 +144,7 @@ test('an import of 1,000 recipients is one event with their number and the first
   assert.deepEqual([more, count, (ids as string[]).length], [[], 1_000, 100])
 })
 
-test('a change of what is not there is refused without an event', async (t) => {
+test('a change of something that does not exist is rejected without an audit event', async (t) => {
   const s = await managed({ work: false })
   t.after(s.close)
   s.changes.length = 0

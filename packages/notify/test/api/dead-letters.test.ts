@@ -40,7 +40,7 @@ async function die(s: Setup, users: readonly string[]): Promise<string[]> {
   return ids
 }
 
-test('dead letters that are replayed at a time are sent then and not before, each once', async (t) => {
+test('dead letters that are replayed at a time are sent at that time, each once', async (t) => {
   const { s, answer, taken } = await answering(t)
   const [id] = await die(s, ['ann', 'bob'])
   answer.now = { kind: 'accepted' }
@@ -61,7 +61,7 @@ test('dead letters that are replayed at a time are sent then and not before, eac
   assert.equal(replayed.detail.at, at)
 })
 
-test('some dead letters are replayed by id, by user and by cause, and some discarded; the others stay', async (t) => {
+test('dead letters are replayed or discarded by id, user and cause; the others stay', async (t) => {
   const { s, answer, taken } = await answering(t)
   const permanent = await die(s, ['ann', 'bob', 'cid'])
   await s.call('DELETE', '/v1/templates/order.shipped/email/en')

@@ -21,7 +21,7 @@ function recordingLog() {
 const devicesOf = async ({ call }: Pick<Setup, 'call'>, userId: string) =>
   (await call('GET', `/v1/users/${userId}/devices`)).body.devices as Array<Record<string, string>>
 
-test('the list of devices tells which are dead, since when and why, until they are registered again', async (t) => {
+test('the list of devices shows since when and why one is dead, until it is registered again', async (t) => {
   const s = await setup()
   t.after(s.close)
   await s.call('PUT', '/v1/users/alice/devices/phone', { token: 'a' })
@@ -34,7 +34,7 @@ test('the list of devices tells which are dead, since when and why, until they a
   assert.deepEqual([again?.dead_at, again?.dead_reason], [undefined, undefined])
 })
 
-test('a push token belongs to the one who registered it last: another user, or another device of the same', async (t) => {
+test('a push token belongs to the user and device that registered it last', async (t) => {
   const s = await setup()
   t.after(s.close)
   await s.call('PUT', '/v1/users/alice/devices/phone', { token: 'shared' })
@@ -58,7 +58,7 @@ test('a push token belongs to the one who registered it last: another user, or a
   )
 })
 
-test('a removed device and an erased user leave nothing of their push tokens behind', async (t) => {
+test('a removed device and an erased user leave no push tokens behind', async (t) => {
   const s = await setup()
   t.after(s.close)
   await s.call('PUT', '/v1/users/alice/devices/phone', { token: 'a' })
@@ -68,7 +68,7 @@ test('a removed device and an erased user leave nothing of their push tokens beh
   assert.equal((await s.database.query('SELECT FROM notify.push_token')).rowCount, 0)
 })
 
-test('dead devices are purged after their days, with their tokens; living ones stay', async (t) => {
+test('dead devices are purged with their tokens after the configured days', async (t) => {
   const s = await setup()
   t.after(s.close)
   await s.call('PUT', '/v1/users/alice/devices/old', { token: 'a' })
@@ -85,7 +85,7 @@ test('dead devices are purged after their days, with their tokens; living ones s
   assert.equal((await s.database.query('SELECT FROM notify.push_token')).rowCount, 1)
 })
 
-test('one device more than a user may have drops the longest unseen one, and says which', async (t) => {
+test('a device beyond the limit removes the device unseen for the longest time and names it', async (t) => {
   const log = recordingLog()
   const s = await setup({ log: log.log, options: { devicesPerUser: 2 } })
   t.after(s.close)
@@ -107,7 +107,7 @@ test('one device more than a user may have drops the longest unseen one, and say
   assert.equal((await s.database.query('SELECT FROM notify.cap')).rowCount, 0, 'the lock leaves nothing behind')
 })
 
-test('a dead device is dropped before a living one', async (t) => {
+test('a dead device is removed before a live one', async (t) => {
   const s = await setup({ options: { devicesPerUser: 2 } })
   t.after(s.close)
   const put = (device: string) => s.call('PUT', `/v1/users/alice/devices/${device}`, { token: `token of ${device}` })
@@ -118,7 +118,7 @@ test('a dead device is dropped before a living one', async (t) => {
   assert.deepEqual((await put('watch')).body.dropped_devices, ['tablet'])
 })
 
-test('a device that the management drops by registering another one is in the audit trail', async (t) => {
+test('a device that the management removes by registering another one is in the audit trail', async (t) => {
   const changes: ManagementChange[] = []
   const recordChange = async (change: ManagementChange) => void changes.push(change)
   const s = await setup({ recordChange, options: { devicesPerUser: 1 } })
@@ -132,7 +132,7 @@ test('a device that the management drops by registering another one is in the au
   ])
 })
 
-test('a token that none of the providers of its service could carry to is refused when the device is registered', async (t) => {
+test('a token that no provider of its service can send to is rejected at registration', async (t) => {
   const fake = await startWebPush()
   const { publicKey: public_key, privateKey: private_key } = fake
   const keys = { public_key, private_key, subject: 'mailto:ops@example.com' }
@@ -157,7 +157,7 @@ test('a token that none of the providers of its service could carry to is refuse
   assert.equal((await put({ service: 'huawei', token: 'whatever' })).status, 200)
 })
 
-test('devices that the configuration declares are looked at as those that are registered', async (t) => {
+test('declared devices are validated like registered ones', async (t) => {
   const fake = await startApns()
   const database = await notifyDatabase()
   const { key, keyId: key_id, teamId: team_id, topic, url } = fake

@@ -46,13 +46,13 @@ async function askAll(s: Managed, world: World, token: string): Promise<string[]
   return answered
 }
 
-test('every route is known here, and those whose answers are not masked say why', async (t) => {
+test('every route is listed here, and unmasked responses have a reason', async (t) => {
   const s = await managed({ work: false })
   t.after(s.close)
   assert.deepEqual(uncovered(s.routes), [])
 })
 
-test('no personal value survives in any answer to callers who may not read personal data', async (t) => {
+test('responses to callers without access to personal data contain no personal value', async (t) => {
   const s = await managed()
   t.after(s.close)
   const answered = new Set<string>()
@@ -69,7 +69,7 @@ test('no personal value survives in any answer to callers who may not read perso
   assert.deepEqual(never, [], 'each route let one of the callers in')
 })
 
-test('what is masked is told to the user themself, and to callers who may read personal data', async (t) => {
+test('users and callers with access to personal data see what others see masked', async (t) => {
   const s = await managed()
   t.after(s.close)
   const person: Person = {
@@ -99,7 +99,7 @@ test('what is masked is told to the user themself, and to callers who may read p
   assert.ok((await seen(`/v1/users/${userId}/suppressions`, own)).includes(person.email))
 })
 
-test('callers who see addresses masked can not find out by guessing whose one is', async (t) => {
+test('callers who see masked addresses cannot find their owner by guessing', async (t) => {
   const s = await managed()
   t.after(s.close)
   const phone = '+447700900123'
@@ -124,7 +124,7 @@ test('callers who see addresses masked can not find out by guessing whose one is
   assert.equal((await ofUser('*', 'read:delivery')).status, 200, 'any address is nobody’s')
 })
 
-test('masked answers keep what a support case needs', async (t) => {
+test('masked responses keep what a support case needs', async (t) => {
   const s = await managed()
   t.after(s.close)
   const world = await s.worldOf({
@@ -163,7 +163,7 @@ test('masked answers keep what a support case needs', async (t) => {
   assert.equal(explained.body.channels[0].body, 'Dear {{ person.name }}, {{ item }} left.')
 })
 
-test('the stream of another user’s feed is masked as the feed is, beside one that is not', async (t) => {
+test("a stream of another user's feed is masked as the feed is", async (t) => {
   const s = await managed()
   t.after(s.close)
   const world = await s.worldOf({
@@ -191,7 +191,7 @@ test('the stream of another user’s feed is masked as the feed is, beside one t
   assert.ok(others.includes('{{ person.name }}'))
 })
 
-test('of a reason the words of others are hidden, and ours and the codes of a reply shown', () => {
+test('a masked reason hides quoted text and keeps our own words and the codes of a reply', () => {
   for (const [reason, shown] of [
     ['the user has no email address', 'the user has no email address'],
     ['its address is left out: bounced', 'its address is left out: bounced'],

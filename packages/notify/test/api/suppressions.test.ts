@@ -15,7 +15,7 @@ async function outcomes(s: Setup, request: object = shipped): Promise<string[]> 
   return body.deliveries.map((d: { outcome: string }) => d.outcome)
 }
 
-test('a suppression holds for its channel, address and scope until it ends; the wishes of a recipient spare what is critical', () => {
+test('a suppression applies to its channel, address and scope until it ends', () => {
   const entry: Suppression = { channel: 'email', address: 'a@example.com', scope: '*', reason: 'bounced' }
   const asked = { channel: 'email', address: 'a@example.com', event: 'news', critical: false, now: 1_000 } as const
   const table = [
@@ -38,7 +38,7 @@ test('a suppression holds for its channel, address and scope until it ends; the 
     assert.equal(suppresses(suppression, message), expected, why)
 })
 
-test('the management reads, adds and lifts suppressions, by filter and page by page', async (t) => {
+test('suppressions are listed, added and lifted by filter and page by page', async (t) => {
   const s = await setup()
   t.after(s.close)
   await furnish(s)
@@ -80,7 +80,7 @@ test('the management reads, adds and lifts suppressions, by filter and page by p
     assert.equal((await s.call(method, path, undefined, 'write:notifications')).status, 403, `${method} ${path}`)
 })
 
-test('a mail address is found and lifted however its letters are written, as it is when it is left out', async (t) => {
+test('a mail address is suppressed, found and lifted whatever the case of its letters', async (t) => {
   const s = await setup()
   t.after(s.close)
   await s.call('POST', '/v1/suppressions', { user_id: 'alice', channel: 'email', address: 'Alice@Example.com' })
@@ -91,7 +91,7 @@ test('a mail address is found and lifted however its letters are written, as it 
   assert.deepEqual((await s.call('DELETE', '/v1/suppressions?address=ALICE@example.com')).body, { lifted: 1 })
 })
 
-test('a suppression added twice is one, with the later end', async (t) => {
+test('a suppression that is added twice is stored once, with the later end', async (t) => {
   const s = await setup()
   t.after(s.close)
   const about = { user_id: 'alice', channel: 'email', address: 'alice@example.com' }
@@ -104,7 +104,7 @@ test('a suppression added twice is one, with the later end', async (t) => {
   assert.match((await s.call('POST', '/v1/suppressions', { ...about, expires_at: at(0) })).body.detail, /expires_at/)
 })
 
-test('a suppression that has an end is over then, and leaves with the old records', async (t) => {
+test('a suppression ends at its time and is purged with the old records', async (t) => {
   const s = await setup()
   t.after(s.close)
   await furnish(s)
@@ -119,7 +119,7 @@ test('a suppression that has an end is over then, and leaves with the old record
   assert.equal(rows.length, 0)
 })
 
-test('users see what is not sent to them, and may take back an unsubscription but not a bounce', async (t) => {
+test('users see their suppressions and can lift an unsubscription but not a bounce', async (t) => {
   const s = await setup()
   t.after(s.close)
   const own = 'user:alice write:preferences'
@@ -136,7 +136,7 @@ test('users see what is not sent to them, and may take back an unsubscription bu
   assert.equal((await s.call('DELETE', `/v1/users/bob/suppressions/${bounce.body.id}`)).status, 404)
 })
 
-test('an address that the provider says is gone is undeliverable from then on, for as long as is declared', async (t) => {
+test('an address that a provider reports as gone is suppressed for the declared time', async (t) => {
   const gone: SendResult = { kind: 'permanent', code: '5.1.1', reason: 'no such user', undeliverable: 'bounced' }
   const provider: Provider = {
     name: 'scripted',
@@ -159,27 +159,23 @@ test('an address that the provider says is gone is undeliverable from then on, f
   assert.deepEqual(await outcomes(s, { ...shipped, channels: ['in-app'] }), ['queued'], 'on that channel alone')
 })
 
-testWith(
-  'postgresql',
-  'of 20 who add the same suppressions at once all are answered with the ones that are kept',
-  async () => {
-    const server = await startPostgres()
-    try {
-      const database = await postgresDatabase(server)
-      await migrateNotify(database, { buckets: 4 })
-      const store = postgresNotifyStore(database, { buckets: 4 })
-      const entries = ['a', 'b', 'c'].map(
-        (scope) => ({ userId: 'alice', channel: 'email', address: '*', scope, reason: 'unsubscribed' }) as const,
-      )
-      const now = manualClock().now()
-      const answers = await Promise.all(
-        Array.from({ length: 20 }, (_, turn) => store.suppressions.add(turn % 2 ? entries : entries.toReversed(), now)),
-      )
-      assert.equal(new Set(answers.flat().map(({ id }) => id)).size, 3)
-      assert.equal((await store.suppressions.list({ userId: 'alice' }, 10, undefined, now)).length, 3)
-      await database.close()
-    } finally {
-      await server.stop()
-    }
-  },
-)
+testWith('postgresql', '20 concurrent requests that add the same suppressions get the stored ones', async () => {
+  const server = await startPostgres()
+  try {
+    const database = await postgresDatabase(server)
+    await migrateNotify(database, { buckets: 4 })
+    const store = postgresNotifyStore(database, { buckets: 4 })
+    const entries = ['a', 'b', 'c'].map(
+      (scope) => ({ userId: 'alice', channel: 'email', address: '*', scope, reason: 'unsubscribed' }) as const,
+    )
+    const now = manualClock().now()
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, turn) => store.suppressions.add(turn % 2 ? entries : entries.toReversed(), now)),
+    )
+    assert.equal(new Set(answers.flat().map(({ id }) => id)).size, 3)
+    assert.equal((await store.suppressions.list({ userId: 'alice' }, 10, undefined, now)).length, 3)
+    await database.close()
+  } finally {
+    await server.stop()
+  }
+})

@@ -41,7 +41,7 @@ const anyId = fc
   .map(([a, b, c, variant, d, e, bucket]) => `${a}-${b}-7${c}-${variant}${d}-${e}${bucket}`)
 
 for (const buckets of [1, 8])
-  test(`an id of no record is 404 on every route, whatever its bucket, with ${buckets} buckets`, async (t) => {
+  test(`an unknown id is 404 on every route, whatever its bucket, with ${buckets} buckets`, async (t) => {
     const s = await setup({ work: false, tables: { buckets } })
     t.after(s.close)
     const statusOf = async (id: string, [method, path, body]: (typeof places)[number]) =>

@@ -65,7 +65,7 @@ after(() => s.close())
 const addressesOf = (userId: string) =>
   sent.filter((each) => each.userId === userId).map(({ target }) => target.address)
 
-test('a reserved mail goes to the address that comes with it, whatever the management stored', async () => {
+test('a reserved mail goes to the address in its request, not to a stored one', async () => {
   for (const [userId, prepare] of [
     ['unknown', undefined],
     ['moved', () => s.call('PUT', '/v1/recipients/moved', { email: 'mallory@evil.example' }, manager)],
@@ -84,7 +84,7 @@ test('a reserved mail goes to the address that comes with it, whatever the manag
   }
 })
 
-test('a reserved mail of this process takes its address and its language along', async () => {
+test('a reserved mail from this process has its own address and locale', async () => {
   const result = await s.notify.mail({ ...mail, user_id: 'inside', locale: 'de', dedup_key: 'k' })
   assert.ok('accepted' in result)
   await eventually(
@@ -95,7 +95,7 @@ test('a reserved mail of this process takes its address and its language along',
   assert.ok('accepted' in again && again.accepted.deliveries[0]?.outcome === 'duplicate')
 })
 
-test('only a client that holds the scope of the service sends reserved mails', async () => {
+test('reserved mails are accepted from clients with the service scope only', async () => {
   for (const [scopes, body, status] of [
     [manager, mail, 403],
     [`user:alice ${service}`, mail, 403],
@@ -117,13 +117,13 @@ for (const [what, path, body] of [
   ['explain', '/v1/explain', request],
   ['schedule', '/v1/scheduled', later],
 ] as const)
-  test(`an event of a reserved type is refused by ${what}, naming why`, async () => {
+  test(`an event of a reserved type is rejected by ${what} with the reason`, async () => {
     const answer = await s.call('POST', path, body, manager)
     assert.equal(answer.status, 403, JSON.stringify(answer.body))
     assert.match(answer.body.detail, /reset_password is reserved/)
   })
 
-test('an event of a reserved type in bulk or from the topic is refused and sends nothing', async () => {
+test('an event of a reserved type in bulk or from the topic is rejected and not sent', async () => {
   const before = sent.length
   const bulk = await s.http.inject({
     method: 'POST',
@@ -155,7 +155,7 @@ for (const [method, path, body] of [
   ['POST', `/v1/templates/${event}/email/en/publish`, { version: 1 }],
   ['POST', `/v1/templates/${event}/test`, { channel: 'email', user_id: 'alice', data: { link } }],
 ] as const)
-  test(`${method} ${path} is refused, and not recorded as done`, async () => {
+  test(`${method} ${path} is rejected and leaves no audit event`, async () => {
     changes.length = 0
     const answer = await s.call(method, path, body, `${manager} admin:privacy`)
     assert.equal(answer.status, 403, JSON.stringify(answer.body))
@@ -163,7 +163,7 @@ for (const [method, path, body] of [
     assert.deepEqual(changes, [])
   })
 
-test('the management reads what is reserved as the configuration has it', async () => {
+test('reserved event types and templates are readable as the configuration declares them', async () => {
   const type = await s.call('GET', `/v1/event-types/${event}`, undefined, manager)
   assert.deepEqual([type.body.priority, type.body.channels, type.body.sensitive], ['critical', ['email'], true])
   const texts = await s.call('GET', `/v1/templates/${event}`, undefined, manager)
@@ -173,7 +173,7 @@ test('the management reads what is reserved as the configuration has it', async 
   )
 })
 
-test('what was stored under a reserved name does not take its place', async (t) => {
+test('a stored event type with a reserved name does not replace it', async (t) => {
   const database = await notifyDatabase()
   const open = await setup({ database })
   await open.call('PUT', `/v1/templates/${event}/email/en`, {
@@ -194,7 +194,7 @@ test('what was stored under a reserved name does not take its place', async (t) 
   assert.equal(sent[0]?.critical, true)
 })
 
-test('a stored event type that names a reserved template sends nothing in its words', async (t) => {
+test('a stored event type that names a reserved template does not send its text', async (t) => {
   const database = await notifyDatabase()
   const open = await setup({ database })
   await open.call('PUT', `/v1/templates/${event}/email/en`, { subject: 'x', body: 'x' })
@@ -219,7 +219,7 @@ test('a stored event type that names a reserved template sends nothing in its wo
   assert.equal(sent[0]?.content.body, 'x')
 })
 
-test('no route shows the link of a mail that waits or died', async () => {
+test('no route shows the link of a queued or dead reserved mail', async () => {
   const waiting = await s.call('POST', '/v1/reserved-mails', { ...mail, email: 'slow@home.example' }, service)
   const dead = await s.call('POST', '/v1/reserved-mails', { ...mail, email: 'dead@home.example' }, service)
   await eventually(
@@ -246,7 +246,7 @@ test('no route shows the link of a mail that waits or died', async () => {
   }
 })
 
-test('no route shows the link that a later report about a mail quotes, and its code stays', async () => {
+test('no route shows the link that a later provider report quotes, and its code stays', async () => {
   const { body } = await s.call('POST', '/v1/reserved-mails', { ...mail, user_id: 'bounced' }, service)
   await eventually(
     async () => addressesOf('bounced'),
@@ -267,7 +267,7 @@ test('no route shows the link that a later report about a mail quotes, and its c
   }
 })
 
-test('the export of a user leaves out what the development mailbox holds of a sensitive message', async (t) => {
+test('a user export omits the content of sensitive messages in the development mailbox', async (t) => {
   const dev = await setup({ reserved })
   t.after(dev.close)
   await dev.call('POST', '/v1/reserved-mails', mail, service)
@@ -280,7 +280,7 @@ test('the export of a user leaves out what the development mailbox holds of a se
   assert.doesNotMatch(JSON.stringify(body), /hush/)
 })
 
-test('a replayed reserved mail goes to its own address again, and to no stored one', async () => {
+test('a replayed reserved mail goes to its own address, not to a stored one', async () => {
   await s.call('PUT', '/v1/recipients/carol', { email: 'mallory@evil.example' }, manager)
   const dead = { ...mail, user_id: 'carol', email: 'dead@home.example' }
   const { body } = await s.call('POST', '/v1/reserved-mails', dead, service)
@@ -295,7 +295,7 @@ test('a replayed reserved mail goes to its own address again, and to no stored o
   assert.deepEqual(addressesOf('carol'), ['dead@home.example', 'dead@home.example'])
 })
 
-test('a reserved mail whose text failed is not planned again for a stored address', async (t) => {
+test('a reserved mail whose template failed is not planned again for a stored address', async (t) => {
   const { provider, sent } = carrier()
   const broken = { ...reserved, templates: [] }
   const failing = await setup({ reserved: broken, providers: { email: [provider] } })

@@ -18,19 +18,19 @@ function woken() {
 const decided = (...deliveries: ReadonlyArray<readonly [Channel, string]>): AdmissionDecision =>
   ({ deliveries: deliveries.map(([channel, outcome]) => ({ channel, outcome })) }) as unknown as AdmissionDecision
 
-test('a worker is woken for deliveries of its own channel alone, and once for many', () => {
+test('a worker is notified once of all new deliveries of its own channel', () => {
   const { hints, names } = woken()
   hints.onAdmitted([decided(['email', 'queued'], ['push', 'capped']), decided(['email', 'queued'])])
   assert.deepEqual(names, ['deliver email'])
 })
 
-test('nobody is woken for what was dropped or put off', () => {
+test('dropped and deferred deliveries notify no worker', () => {
   const { hints, names } = woken()
   hints.onAdmitted([decided(['email', 'capped'], ['push', 'deferred'])])
   assert.deepEqual(names, [])
 })
 
-test('what waits, is due or has changed wakes the one worker that sees to it', () => {
+test('deferred, due and changed records notify the worker that handles them', () => {
   const { hints, names } = woken()
   hints.onDeferred()
   hints.onDue()

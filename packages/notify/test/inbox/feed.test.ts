@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually, furnish, setup } from '../support/setup.ts'
 
-test('a feed is read, filtered, archived and paged by its user, counts beside it', async (t) => {
+test('a feed is read, filtered, archived and paged by its user, with counts', async (t) => {
   const s = await setup()
   t.after(() => s.close())
   await furnish(s)
@@ -37,7 +37,7 @@ test('a feed is read, filtered, archived and paged by its user, counts beside it
   assert.deepEqual(read.body, { sequence: 7, total: 3, unseen: 0, unread: 2 })
 })
 
-test('an inbox is changed by its own user or the management, by ids or all, and by nothing else', async (t) => {
+test('an inbox is changed by its own user or the management only, by ids or as a whole', async (t) => {
   const s = await setup()
   t.after(() => s.close())
   const status = async (body: object, scopes: string) =>
@@ -57,7 +57,7 @@ test('an inbox is changed by its own user or the management, by ids or all, and 
     assert.equal(await status(body, 'user:alice write:preferences'), 400)
 })
 
-test('what a user sees and reads in the feed moves the states of its notifications', async (t) => {
+test('items seen and read in the feed change the states of their notifications', async (t) => {
   const s = await setup()
   t.after(() => s.close())
   await furnish(s)

@@ -25,7 +25,7 @@ describe('notices of changed inboxes on PostgreSQL', () => {
   after(() => server?.stop())
   const fresh = () => postgresDatabase(server ?? assert.fail('PostgreSQL did not start'), 16)
 
-  testWith('postgresql', 'no transaction that writes notifies, and a burst of commits notifies seldom', async () => {
+  testWith('postgresql', 'writing transactions send no notices, and a burst of commits sends few', async () => {
     const database = await fresh()
     const s = await setup({ database })
     try {
@@ -57,7 +57,7 @@ describe('notices of changed inboxes on PostgreSQL', () => {
     }
   })
 
-  testWith('postgresql', 'streams tell every change by looking, though each notification is lost', async () => {
+  testWith('postgresql', 'streams send every change by polling when all notices are lost', async () => {
     const database = await fresh()
     const muted: Database = {
       ...database,

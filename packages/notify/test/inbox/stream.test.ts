@@ -41,7 +41,7 @@ async function listening(context: TestContext | undefined, options: SetupOptions
   }
 }
 
-test('an item is told on the open stream of its user, with the counts, and to nobody else', async (t) => {
+test('an item is sent with the counts on the open streams of its user only', async (t) => {
   const s = await listening(t)
   const [mine, bobs] = [await s.stream(), await s.stream('user:bob read:notifications', undefined, 'bob')]
   await bobs.until(({ length }) => length === 1)
@@ -65,7 +65,7 @@ test('an item is told on the open stream of its user, with the counts, and to no
   assert.equal(bobs.told.length, 1)
 })
 
-test('an item on the stream carries a receipt token for its reader, and none for who may not read its text', async (t) => {
+test('an item on the stream has a receipt token only for readers who may read its text', async (t) => {
   const s = await listening(t, { linkSecret: new Secret('a secret of thirty-two characters or more') })
   await s.store.inbox.put([item()])
   const [mine, masked] = [await s.stream(alices, 0), await s.stream('read:notifications', 0)]
@@ -77,7 +77,7 @@ test('an item on the stream carries a receipt token for its reader, and none for
   assert.equal('receipt_token' in others, false)
 })
 
-test('what is read in one window is told in another', async (t) => {
+test('an item read in one window is sent to the other windows', async (t) => {
   const s = await listening(t)
   const one = newItemId()
   await s.store.inbox.put([item(one)])
@@ -90,7 +90,7 @@ test('what is read in one window is told in another', async (t) => {
   assert.ok(window.told[1]?.data.items[0].read_at)
 })
 
-test('a stream that was cut goes on after the last event it saw, without a miss or a double', async (t) => {
+test('a reconnected stream continues after its last event without gaps or duplicates', async (t) => {
   const s = await listening(t)
   const all = Array.from({ length: 130 }, newItemId)
   await s.store.inbox.put(all.slice(0, 2).map((id) => item(id)))
@@ -103,7 +103,7 @@ test('a stream that was cut goes on after the last event it saw, without a miss 
   assert.deepEqual([...ids(first.told), ...ids(second.told)], all)
 })
 
-test('a stream that is a thousand changes behind, or ahead of an inbox that was erased, is told to read afresh', async (t) => {
+test('a stream that is 1,000 changes behind, or ahead of an erased inbox, is asked to reload', async (t) => {
   const s = await listening(t)
   await s.store.inbox.put(Array.from({ length: 1_001 }, () => item()))
   const behind = await s.stream(alices, 0)
@@ -115,7 +115,7 @@ test('a stream that is a thousand changes behind, or ahead of an inbox that was 
   assert.deepEqual([ahead.told[0]?.event, ahead.told[0]?.id], ['reset', 0])
 })
 
-test('a stream needs the scope of the feed and its own user, and a Last-Event-ID that is one', async (t) => {
+test('a stream requires the feed scope, its own user and a valid Last-Event-ID', async (t) => {
   const s = await listening(t)
   const status = async (token: string, path: string = 'alice', headers: Record<string, string> = {}) =>
     (
@@ -130,7 +130,7 @@ test('a stream needs the scope of the feed and its own user, and a Last-Event-ID
   assert.equal(await status(alices, 'alice', { 'last-event-id': 'yesterday' }), 400)
 })
 
-test('a stream ends with the token it was opened with', async (t) => {
+test('a stream ends when its token expires', async (t) => {
   const clock = { now: () => 1_000 }
   const authenticate = () => ({
     subject: 'alice',
@@ -145,7 +145,7 @@ test('a stream ends with the token it was opened with', async (t) => {
   assert.equal(stream.told.length, 1)
 })
 
-test('a stream ends when its credential is no longer good, and is watched no longer than it lasts', async (t) => {
+test('a stream ends when its credential is revoked, which is checked only while it is open', async (t) => {
   const watched = new Set<() => void>()
   const s = await listening(t, {
     watch: (_request, _expiresAt, end) => {
@@ -167,14 +167,14 @@ test('a stream ends when its credential is no longer good, and is watched no lon
   )
 })
 
-test('a stream that has nothing to tell shows signs of life', async (t) => {
+test('an idle stream sends heartbeats', async (t) => {
   const s = await listening(t, { options: { inboxStreams: { ...inboxStreams, heartbeatMs: 5 } } })
   const stream = await s.stream()
   while (stream.beats() < 3) await new Promise(setImmediate)
   assert.equal(stream.told.length, 1)
 })
 
-test('a reader that takes nothing is cut off and is sent no more, while the others go on', async (t) => {
+test('a reader that stops reading is disconnected and does not delay the others', async (t) => {
   const s = await setup()
   const metrics = createNotifyMetrics(createMetrics())
   const rules = { ...inboxStreams, heartbeatMs: 5 }
@@ -218,7 +218,7 @@ test('a reader that takes nothing is cut off and is sent no more, while the othe
   assert.equal(heard.get('hung')?.match(/^event/gm)?.length, 1)
 })
 
-test('a user has a bounded number of streams, and so has the process', async (t) => {
+test('the number of streams is limited for each user and for the process', async (t) => {
   const s = await listening(t, { options: { inboxStreams: { ...inboxStreams, max: 3, maxPerUser: 2 } } })
   const first = await s.stream()
   await s.stream()

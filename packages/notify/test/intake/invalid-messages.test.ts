@@ -15,7 +15,7 @@ async function withTopic(t: { after(work: () => Promise<void>): void }) {
 
 const causes = ({ body }: Answer) => body.dead_letters.map((letter: { cause: string }) => letter.cause)
 
-test('whatever a message of the topic holds that can not be taken, it becomes a dead letter and can be read', async (t) => {
+test('an invalid message of the topic becomes a readable dead letter', async (t) => {
   const { s, deliver } = await withTopic(t)
   const cases = [
     ['', /not JSON/, ''],
@@ -37,7 +37,7 @@ test('whatever a message of the topic holds that can not be taken, it becomes a 
   }
 })
 
-test('a message that names an event type which comes later is taken when it is replayed, once', async (t) => {
+test('a message with an event type that is added later is accepted once when replayed', async (t) => {
   const { s, deliver } = await withTopic(t)
   assert.equal(await deliver(1, { ...shipped, event: 'order.lost' }), 'terminate')
   assert.equal(await deliver(2, '{'), 'terminate')
@@ -57,7 +57,7 @@ test('a message that names an event type which comes later is taken when it is r
   assert.deepEqual(causes(await s.call('GET', '/v1/dead-letters')), ['invalid_message'], 'what is no JSON stays')
 })
 
-test('what an invalid message says of a user is told to them and erased with them', async (t) => {
+test('user data in an invalid message is exported and erased with the user', async (t) => {
   const { s, deliver } = await withTopic(t)
   await deliver(1, { ...shipped, colour: 'red' })
   await deliver(2, { ...shipped, event: 'order.lost' })

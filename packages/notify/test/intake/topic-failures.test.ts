@@ -41,7 +41,7 @@ async function withTopic(t: { after(end: () => Promise<void>): void }, attempts 
   return { ...hand, s, errors, metrics }
 }
 
-test('a message that fails by its own fault is a dead letter after the attempts, with payload and reason', async (t) => {
+test('a message that keeps failing becomes a dead letter with payload and reason', async (t) => {
   const { s, deliver, errors, metrics } = await withTopic(t)
   await refuse(s, '22023', 'alice')
   assert.deepEqual(
@@ -62,14 +62,14 @@ test('a message that fails by its own fault is a dead letter after the attempts,
   assert.match(await metrics.metrics(), /notify_topic_failures_total\{fault="message"\} 3/)
 })
 
-test('a dead letter of the topic is written once, however often its message is delivered again', async (t) => {
+test('a dead letter of the topic is stored once, however often its message is redelivered', async (t) => {
   const { s, deliver } = await withTopic(t, 1)
   await refuse(s, '22023', 'alice')
   for (let i = 0; i < 3; i++) assert.equal(await deliver(1, event('A')), 'terminate')
   assert.equal((await s.call('GET', '/v1/dead-letters')).body.dead_letters.length, 1)
 })
 
-test('a replayed message of the topic is sent once what it failed on is mended', async (t) => {
+test('a replayed message of the topic is sent once after its fault is fixed', async (t) => {
   const { s, deliver } = await withTopic(t, 1)
   await refuse(s, '22023', 'alice')
   await deliver(1, event('A'))
@@ -82,7 +82,7 @@ test('a replayed message of the topic is sent once what it failed on is mended',
   )
 })
 
-test('a replayed message that fails again is a dead letter again after the attempts', async (t) => {
+test('a replayed message that fails again is a dead letter again after its attempts', async (t) => {
   const { s, deliver } = await withTopic(t, 1)
   await refuse(s, '22023', 'alice')
   await deliver(1, event('A'))
@@ -97,7 +97,7 @@ test('a replayed message that fails again is a dead letter again after the attem
   assert.equal((await s.database.query('SELECT FROM notify.scheduled')).rowCount, 0)
 })
 
-test('a message that fails by its own fault holds up none of those that come with it', async (t) => {
+test('a failing message does not block the others of its batch', async (t) => {
   const { s, deliver } = await withTopic(t)
   for (const user of ['poison', 'bob', 'carol']) await s.call('PUT', `/v1/recipients/${user}`, { locale: 'en' })
   await refuse(s, '22023', 'poison')
@@ -114,7 +114,7 @@ for (const [trouble, sqlState] of [
   ['a statement that took too long', '57014'],
   ['a table that is not there yet', '42P01'],
 ] as const)
-  test(`${trouble} makes no dead letters, however often a message meets it`, async (t) => {
+  test(`${trouble} creates no dead letters, however often a message fails on it`, async (t) => {
     const { s, deliver, errors } = await withTopic(t, 2)
     await refuse(s, sqlState)
     for (let i = 0; i < 5; i++) assert.equal(await deliver(1, event('A')), 'later')
@@ -128,7 +128,7 @@ for (const [trouble, sqlState] of [
     )
   })
 
-test('failures of the surroundings in between do not count towards the attempts of a message', async (t) => {
+test('infrastructure failures in between do not count as attempts of a message', async (t) => {
   const { s, deliver } = await withTopic(t, 2)
   await refuse(s, '22023')
   assert.equal(await deliver(1, event('A')), 'later')

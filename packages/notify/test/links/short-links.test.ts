@@ -23,7 +23,7 @@ const shorten = (body: string, more: object = {}) =>
 const prose = fc.string({ unit: 'grapheme', maxLength: 30 }).map((text) => ` ${text.replaceAll(/http/gi, 'ftp')} `)
 const address = fc.webUrl({ withFragments: true, withQueryParameters: true }).filter((url) => /[\w/]$/.test(url))
 
-test('the addresses of a text are replaced and nothing else of it changes', () => {
+test('shortening replaces the links of a text and nothing else', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(prose, address), { maxLength: 6 }), prose, (pairs, end) => {
       const seen: string[] = []
@@ -40,7 +40,7 @@ test('the addresses of a text are replaced and nothing else of it changes', () =
   )
 })
 
-test('of any text, with its links put back, nothing was lost, and shortening it again changes nothing', () => {
+test('shortening is reversible and idempotent for any text', () => {
   const pieces = fc.oneof(
     fc.string({ unit: 'binary' }),
     fc.constantFrom(
@@ -105,14 +105,14 @@ const sentences = [
 ] as const
 
 for (const [text, expected] of sentences)
-  test(`the links of ${JSON.stringify(text).slice(0, 60)} are found as a reader takes them`, () => {
+  test(`the links of ${JSON.stringify(text).slice(0, 60)} are found as a reader sees them`, () => {
     assert.equal(
       replaceLinks(text, (target) => `<${target}>`),
       expected ?? text,
     )
   })
 
-test('a link of an SMS has twelve letters and digits, and the same address has one link', () => {
+test('a short link id has twelve letters and digits, and equal addresses share one link', () => {
   const { content, links } = shorten('https://a.example/x and https://a.example/x or https://a.example/y')
   assert.equal(links.length, 2)
   const [x, y] = links
@@ -120,14 +120,14 @@ test('a link of an SMS has twelve letters and digits, and the same address has o
   assert.match(x?.id ?? '', /^[\dA-Za-z]{12}$/)
 })
 
-test('a text has no more than twenty short links: the others stay as they are', () => {
+test('a text has at most twenty short links; further addresses stay unchanged', () => {
   const text = Array.from({ length: 25 }, (_, n) => `https://a.example/${n}`).join(' ')
   const { content, links } = shorten(`${text} https://a.example/0`)
   assert.equal(links.length, 20)
   assert.match(content.body, /https:\/\/a\.example\/20 .*https:\/\/a\.example\/24 https:\/\/n\.example\/l\/\w{12}$/)
 })
 
-test('links are shortened where clicks are tracked on the channel, and never in sensitive messages', () => {
+test('links are shortened on channels with click tracking, never in sensitive messages', () => {
   const cases = [
     ['on', undefined, 'sms', true],
     ['clicks', undefined, 'push', true],
@@ -153,7 +153,7 @@ test('links are shortened where clicks are tracked on the channel, and never in 
     }
 })
 
-test('a link of an in-app item lives as long as the item may', () => {
+test('a link of an in-app item expires with the item', () => {
   const days = { linkDays: 30, inboxDays: 100 }
   const short = createShortenLinks({ baseUrl, buckets: 1, tracking: 'on', retention: days })
   const daysOf = (channel: 'sms' | 'in-app') => {
@@ -164,7 +164,7 @@ test('a link of an in-app item lives as long as the item may', () => {
   assert.deepEqual([daysOf('sms'), daysOf('in-app')], [30, 100])
 })
 
-test('an id leads to its bucket, whatever the number of buckets, and none repeats', () => {
+test('a link id contains its bucket for any number of buckets, and is unique', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 32_767 }), fc.nat(), (buckets, n) => {
       const bucket = n % buckets
@@ -180,7 +180,7 @@ test('an id leads to its bucket, whatever the number of buckets, and none repeat
     assert.equal(bucketOfLink(id, 4), undefined)
 })
 
-test('a text that is all brackets and punctuation stays as it is', () => {
+test('a text of only brackets and punctuation stays unchanged', () => {
   const text = `https://a.example/${'(.)'.repeat(80_000)}${')'.repeat(20_000)}`
   assert.equal(shorten(text).content.body, text)
 })

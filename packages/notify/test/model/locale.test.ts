@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { lookUpLocale } from '../../src/model/locale.ts'
 import { setup } from '../support/setup.ts'
 
-test('a language tag is shortened part by part as RFC 4647 §3.4 does, however it is written', () => {
+test('a language tag is shortened part by part as RFC 4647 §3.4 says, in any case', () => {
   const cases = [
     [['zh-Hant-TW-x-private', 'en'], ['zh-Hant', 'en'], 'zh-Hant'],
     [['de-CH-1996-a-myext-x-foo'], ['de-CH'], 'de-CH'],
@@ -21,7 +21,7 @@ test('a language tag is shortened part by part as RFC 4647 §3.4 does, however i
     assert.equal(lookUpLocale(wanted, new Set<string>(there)), found, `${wanted} among ${there}`)
 })
 
-test('a user gets the text of their language, else of the default, and never an unrelated one', async (t) => {
+test('a user gets the text of their locale, else the default, and never an unrelated one', async (t) => {
   const s = await setup({ work: false, options: { locale: 'pt-BR' } })
   t.after(s.close)
   const write = (locale: string) => s.call('PUT', `/v1/templates/greeting/in-app/${locale}`, { body: `in ${locale}` })

@@ -74,7 +74,7 @@ for (const [zone, start, end, now, until, why] of cases)
     )
   })
 
-test('whoever waits until the end of quiet hours finds them over, and all who wait are told the same end', () => {
+test('quiet hours have one end for all who wait, and do not apply at that end', () => {
   const time = fc
     .integer({ min: 0, max: 1439 })
     .map((n) => `${String(Math.floor(n / 60)).padStart(2, '0')}:${String(n % 60).padStart(2, '0')}`)

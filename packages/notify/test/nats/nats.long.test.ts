@@ -102,7 +102,7 @@ const published = (s: Setup) =>
 const change = (id: string) => ({ id, payload: { state: 'sent' } })
 
 describe('the topic on NATS', { skip: findProgram('nats-server') ? false : waitsFor('nats-server') }, () => {
-  test('the settings of both streams are those of a stream that is created', async (t) => {
+  test('existing streams are configured like new ones', async (t) => {
     const { manager } = await world(t, {
       intake: { storage: 'memory', maxAgeMs: hour, maxBytes: 1_000_000, maxMessages: 1_000, discard: 'old' },
       changes: { storage: 'memory', maxAgeMs: 2 * hour, maxBytes: 2_000_000, maxMessages: 2_000, discard: 'new' },
@@ -128,13 +128,13 @@ describe('the topic on NATS', { skip: findProgram('nats-server') ? false : waits
     })
   })
 
-  test('an intake at its limit refuses new messages unless it is set to drop old ones', async (t) => {
+  test('an intake at its limit rejects new messages unless it is set to drop old ones', async (t) => {
     const { manager } = await world(t)
     assert.equal((await manager.streams.info('NOTIFICATIONS')).config.discard, 'new')
     assert.equal((await manager.streams.info('NOTIFICATION_EVENTS')).config.discard, 'old')
   })
 
-  test('an existing stream is changed where the server does that, and named where it does not', async (t) => {
+  test('an existing stream is updated where NATS allows it, and reported where it does not', async (t) => {
     const server = await startNats()
     t.after(() => server.stop())
     const first = await natsTopic({ url: server.url, log: silentLog, changes: { maxMessages: 500, maxBytes: 500_000 } })
@@ -160,7 +160,7 @@ describe('the topic on NATS', { skip: findProgram('nats-server') ? false : waits
     assert.ok(refused.every(({ message }) => message.includes('NOTIFICATION_EVENTS')))
   })
 
-  test('a stream of this name that does not take the subject ends the start with a clear error', async (t) => {
+  test('a stream of this name without the subject fails the start with a clear error', async (t) => {
     const server = await startNats()
     t.after(() => server.stop())
     const client = await connect({ servers: server.url.replace('nats://', '') })
@@ -172,7 +172,7 @@ describe('the topic on NATS', { skip: findProgram('nats-server') ? false : waits
     )
   })
 
-  test('a consumer that is deleted under traffic is created again, and nothing in the stream is lost', async (t) => {
+  test('a consumer that is deleted under traffic is recreated without losing messages', async (t) => {
     const w = await world(t)
     const sent = Array.from({ length: 300 }, (_, number) => `message ${number}`)
     for (const [number, text] of sent.entries()) {
@@ -187,7 +187,7 @@ describe('the topic on NATS', { skip: findProgram('nats-server') ? false : waits
     await w.topic.ping()
   })
 
-  test('an intake stream that is deleted while it is read is created again', async (t) => {
+  test('an intake stream that is deleted while it is read is recreated', async (t) => {
     const w = await world(t)
     await w.publish('first')
     await eventually(async () => w.got.length, Boolean)
@@ -197,7 +197,7 @@ describe('the topic on NATS', { skip: findProgram('nats-server') ? false : waits
     await w.topic.ping()
   })
 
-  test('a stream of state changes that is deleted is created again, and takes them again', async (t) => {
+  test('a deleted stream of state changes is recreated and receives changes again', async (t) => {
     const w = await world(t, { checkMs: hour })
     await w.topic.publish([change('one')])
     await w.manager.streams.delete('NOTIFICATION_EVENTS')
@@ -213,7 +213,7 @@ describe('the topic on NATS', { skip: findProgram('nats-server') ? false : waits
     assert.equal((await w.manager.streams.info('NOTIFICATION_EVENTS')).state.messages, 1)
   })
 
-  test('deliveries go on while the stream of state changes is gone, and every change is published later', async (t) => {
+  test('deliveries continue without the stream of state changes, which are published later', async (t) => {
     const w = await world(t, { checkMs: hour })
     const s = await setup({ topic: { ...w.topic, consume: async () => ({ stop: async () => {} }) } })
     t.after(s.close)
@@ -226,7 +226,7 @@ describe('the topic on NATS', { skip: findProgram('nats-server') ? false : waits
     assert.equal((await w.manager.streams.info('NOTIFICATION_EVENTS')).state.messages, 3)
   })
 
-  test('deliveries go on beside a frozen server, what waits is counted, and every change is published later', async (t) => {
+  test('deliveries continue beside a frozen server, and changes are published later', async (t) => {
     const metrics = createMetrics()
     const w = await world(t)
     const s = await setup({ topic: { ...w.topic, consume: async () => ({ stop: async () => {} }) }, metrics })
@@ -245,7 +245,7 @@ describe('the topic on NATS', { skip: findProgram('nats-server') ? false : waits
     assert.equal((await w.manager.streams.info('NOTIFICATION_EVENTS')).state.messages, 3)
   })
 
-  test('after a restart of the server the topic is read on', async (t) => {
+  test('the topic is consumed again after a server restart', async (t) => {
     const w = await world(t)
     await w.publish('before')
     await eventually(async () => w.got.length, Boolean)
@@ -253,7 +253,7 @@ describe('the topic on NATS', { skip: findProgram('nats-server') ? false : waits
     await arrivesAgain(w)
   })
 
-  test('a server that lost its storage gets its streams and its consumer again', async (t) => {
+  test('streams and consumer are recreated on a server that lost its storage', async (t) => {
     const w = await world(t)
     await w.restart(temporaryFolder('jetstream'))
     await arrivesAgain(w)
@@ -267,7 +267,7 @@ describe('the topic on NATS', { skip: findProgram('nats-server') ? false : waits
     )
   })
 
-  test('while the server is frozen every wait ends, and afterwards the topic is read on', async (t) => {
+  test('calls to a frozen server time out, and the topic is consumed again afterwards', async (t) => {
     const w = await world(t)
     await w.freeze()
     const began = performance.now()
@@ -277,7 +277,7 @@ describe('the topic on NATS', { skip: findProgram('nats-server') ? false : waits
     await arrivesAgain(w)
   })
 
-  test('a service beside a frozen server stops within a bound', async (t) => {
+  test('a service stops in bounded time while its server is frozen', async (t) => {
     const server = await startNats()
     t.after(() => server.stop())
     t.after(() => server.process.kill('SIGCONT'))

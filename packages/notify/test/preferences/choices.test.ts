@@ -6,7 +6,7 @@ import { furnish, setup } from '../support/setup.ts'
 
 const own = 'user:alice write:preferences'
 
-test('a user is shown the channels of every event type, and what holds for each', async (t) => {
+test('a user sees the channels of every event type and the settings that apply', async (t) => {
   const s = await setup()
   t.after(() => s.close())
   await furnish(s, 'order.shipped', { channels: ['email'], title: 'Your order is on its way' })
@@ -35,7 +35,7 @@ test('a user is shown the channels of every event type, and what holds for each'
   )
 })
 
-test('a choice is a preference, and taking a channel back lifts what was unsubscribed from', async (t) => {
+test('a choice is stored as a preference, and choosing a channel lifts its unsubscription', async (t) => {
   const s = await setup()
   t.after(() => s.close())
   await furnish(s)
@@ -55,7 +55,7 @@ test('a choice is a preference, and taking a channel back lifts what was unsubsc
   assert.equal((await s.call('PUT', '/v1/users/alice/choices/unknown', { channels: [] }, own)).status, 422)
 })
 
-test('whoever unsubscribes from everything gets what is critical alone, until they subscribe again', async (t) => {
+test('a user who unsubscribes from everything gets critical messages only, until resubscribed', async (t) => {
   const s = await setup()
   t.after(() => s.close())
   await furnish(s, 'order.shipped')
@@ -70,7 +70,7 @@ test('whoever unsubscribes from everything gets what is critical alone, until th
   assert.equal(await email('order.shipped'), 'queued')
 })
 
-test('one channel is switched and the others stay as they are; both ways at once is refused', async (t) => {
+test('one channel is switched and the others stay; setting it both ways at once is rejected', async (t) => {
   const s = await setup()
   t.after(() => s.close())
   await furnish(s)
@@ -96,45 +96,45 @@ describe('choices on PostgreSQL', () => {
     return { database, preferences: postgresNotifyStore(database).preferences }
   }
 
-  testWith(
-    'postgresql',
-    'of four windows that each switch a channel of one event type at once, all four hold',
-    async () => {
-      const { database, preferences } = await open()
-      const otherwise = ['push', 'email'] as const
-      for (let n = 0; n < 20; n++) {
-        const user = `user-${n}`
-        await Promise.all([
-          preferences.switchChannels(user, 'e', { on: [], off: ['push'], otherwise }, 0),
-          preferences.switchChannels(user, 'e', { on: ['sms'], off: [], otherwise }, 0),
-          preferences.switchChannels(user, 'e', { on: [], off: ['email'], otherwise }, 0),
-          preferences.switchChannels(user, 'e', { on: ['in-app'], off: [], otherwise }, 0),
-        ])
-        assert.deepEqual(await preferences.list(user), [{ eventType: 'e', channels: ['sms', 'in-app'] }])
-      }
-      await database.close()
-    },
-  )
-
-  testWith('postgresql', 'quiet hours and channels that are set for everything at once both hold', async () => {
+  testWith('postgresql', 'four windows that switch one channel each at the same time are all stored', async () => {
     const { database, preferences } = await open()
-    const quietHours = { start: '22:00', end: '07:00' }
+    const otherwise = ['push', 'email'] as const
     for (let n = 0; n < 20; n++) {
       const user = `user-${n}`
       await Promise.all([
-        preferences.setQuietHours(user, quietHours, 0),
-        preferences.switchChannels(user, '*', { on: [], off: ['push'], otherwise: ['push', 'email'] }, 0),
+        preferences.switchChannels(user, 'e', { on: [], off: ['push'], otherwise }, 0),
+        preferences.switchChannels(user, 'e', { on: ['sms'], off: [], otherwise }, 0),
+        preferences.switchChannels(user, 'e', { on: [], off: ['email'], otherwise }, 0),
+        preferences.switchChannels(user, 'e', { on: ['in-app'], off: [], otherwise }, 0),
       ])
-      assert.deepEqual(await preferences.list(user), [{ eventType: '*', channels: ['email'], quietHours }])
-      await Promise.all([
-        preferences.setQuietHours(user, undefined, 0),
-        preferences.switchChannels(user, '*', { on: ['sms'], off: [], otherwise: [] }, 0),
-      ])
-      assert.deepEqual(await preferences.list(user), [{ eventType: '*', channels: ['email', 'sms'] }])
+      assert.deepEqual(await preferences.list(user), [{ eventType: 'e', channels: ['sms', 'in-app'] }])
     }
-    await preferences.setQuietHours('bob', quietHours, 0)
-    await preferences.setQuietHours('bob', undefined, 0)
-    assert.deepEqual(await preferences.list('bob'), [], 'an entry that says nothing goes')
     await database.close()
   })
+
+  testWith(
+    'postgresql',
+    'quiet hours and channels that are set for all event types at once are both stored',
+    async () => {
+      const { database, preferences } = await open()
+      const quietHours = { start: '22:00', end: '07:00' }
+      for (let n = 0; n < 20; n++) {
+        const user = `user-${n}`
+        await Promise.all([
+          preferences.setQuietHours(user, quietHours, 0),
+          preferences.switchChannels(user, '*', { on: [], off: ['push'], otherwise: ['push', 'email'] }, 0),
+        ])
+        assert.deepEqual(await preferences.list(user), [{ eventType: '*', channels: ['email'], quietHours }])
+        await Promise.all([
+          preferences.setQuietHours(user, undefined, 0),
+          preferences.switchChannels(user, '*', { on: ['sms'], off: [], otherwise: [] }, 0),
+        ])
+        assert.deepEqual(await preferences.list(user), [{ eventType: '*', channels: ['email', 'sms'] }])
+      }
+      await preferences.setQuietHours('bob', quietHours, 0)
+      await preferences.setQuietHours('bob', undefined, 0)
+      assert.deepEqual(await preferences.list('bob'), [], 'an entry that says nothing goes')
+      await database.close()
+    },
+  )
 })

@@ -26,7 +26,7 @@ const statusesOf = ({ body }: Answer): number[] =>
     .split('\n')
     .map((line) => JSON.parse(line).status)
 
-test('a moment of a leap second is taken, one before 1970 or after 9999 is refused by name', async (t) => {
+test('a time in a leap second is accepted; one before 1970 or after 9999 is rejected by name', async (t) => {
   const s = await furnished()
   t.after(s.close)
   const schedule = (fire_at: string) => s.call('POST', '/v1/scheduled', { fire_at, payload: shipped })
@@ -44,7 +44,7 @@ test('a moment of a leap second is taken, one before 1970 or after 9999 is refus
   assert.deepEqual([suppressed.status, suppressed.body.errors[0].pointer], [400, '/expires_at'])
 })
 
-test('an event whose data is nested too deep is refused with 400, alone and among others', async (t) => {
+test('an event with data nested too deep is 400, alone and in bulk', async (t) => {
   const s = await furnished()
   t.after(s.close)
   const deep = (levels: number) => `{"event":"order.shipped","user_id":"alice","data":${nested(levels)}}`
@@ -56,7 +56,7 @@ test('an event whose data is nested too deep is refused with 400, alone and amon
   assert.deepEqual(statusesOf(list), [202, 400, 202])
 })
 
-test('a message of the topic whose data is nested too deep becomes a dead letter and is not delivered again', async (t) => {
+test('a topic message with data nested too deep is a dead letter and not redelivered', async (t) => {
   const { topic, deliver } = handTopic()
   const s = await furnished({ topic })
   t.after(s.close)
@@ -66,7 +66,7 @@ test('a message of the topic whose data is nested too deep becomes a dead letter
   assert.match(letters.body.dead_letters[0].detail, /nested deeper than 64 levels/)
 })
 
-test('in a bulk request text that is not valid, or no channel, is the fault of its own line alone', async (t) => {
+test('invalid text or a missing channel in a bulk request fails its own line only', async (t) => {
   const s = await furnished()
   t.after(s.close)
   const events = [
@@ -83,7 +83,7 @@ test('in a bulk request text that is not valid, or no channel, is the fault of i
   assert.deepEqual(statusesOf(await send(s, '/v1/notify/bulk', 'application/json', list)), expected)
 })
 
-test('a line that is no event is told what is wrong with it, and one that is too large is refused in either form', async (t) => {
+test('an invalid bulk line is answered with its fault, and too large a line is rejected', async (t) => {
   const s = await furnished()
   t.after(s.close)
   const fine = JSON.stringify(shipped)
@@ -110,7 +110,7 @@ test('a line that is no event is told what is wrong with it, and one that is too
   assert.equal((await send(s, '/v1/scheduled', 'application/json', later)).status, 413)
 })
 
-test('whichever way an event comes, the same faults are named in the same words', async (t) => {
+test('the same faults have the same error texts on every intake', async (t) => {
   const { topic, deliver } = handTopic()
   const s = await furnished({ topic })
   t.after(s.close)
@@ -132,7 +132,7 @@ test('whichever way an event comes, the same faults are named in the same words'
   for (const fault of single) assert.ok(body.dead_letters[0].detail.includes(fault), fault)
 })
 
-test('a line of an event type over its rate says when to send it again', async (t) => {
+test('a bulk line of an event type over its rate says when to retry', async (t) => {
   const s = await furnished()
   t.after(s.close)
   await furnish(s, 'photo.viewed', { rate_limit: { limit: 1, per_seconds: 60 } })
@@ -142,7 +142,7 @@ test('a line of an event type over its rate says when to send it again', async (
   assert.equal(JSON.parse(String(answer.body).split('\n')[1] ?? '').retry_after, 60)
 })
 
-test('an event type has a name of one line, and is not called as all of them are', async (t) => {
+test('the name of an event type is one line and not the name for all types', async (t) => {
   const s = await furnished()
   t.after(s.close)
   for (const [name, status] of [
@@ -159,7 +159,7 @@ test('an event type has a name of one line, and is not called as all of them are
     )
 })
 
-test('of 10,000 lines each is answered in its place, the bad ones among the good', async (t) => {
+test('each of 10,000 bulk lines is answered in its place, valid or not', async (t) => {
   const s = await setup({ work: false, options: { caps: { total: 1_000_000, channels: {}, priorities: {} } } })
   t.after(s.close)
   await furnish(s)
@@ -186,7 +186,7 @@ test('of 10,000 lines each is answered in its place, the bad ones among the good
   assert.deepEqual(ids(again), ids(answer).slice(5, 9), 'each line was answered with its own ids')
 })
 
-test('a bulk request carries 10,000 events and no more', async (t) => {
+test('a bulk request contains at most 10,000 events', async (t) => {
   const s = await furnished()
   t.after(s.close)
   const lines = (count: number) => '{}\n'.repeat(count)
@@ -198,7 +198,7 @@ test('a bulk request carries 10,000 events and no more', async (t) => {
   assert.match(String(tooMany.body), /10000/)
 })
 
-test('a preview and a test send look a text up in the configured default locale', async (t) => {
+test('a preview and a test send use the configured default locale', async (t) => {
   const s = await furnished({ options: { locale: 'de' } })
   t.after(s.close)
   await s.call('PUT', '/v1/templates/gruss/sms/de', { body: 'Hallo {{ name }}' })
@@ -210,7 +210,7 @@ test('a preview and a test send look a text up in the configured default locale'
   assert.equal((await s.call('POST', '/v1/templates/gruss/test', { ...sample, user_id: 'alice' })).status, 200)
 })
 
-test('the longest names and keys of letters of every alphabet are taken, and told apart', async (t) => {
+test('the longest names and keys of any alphabet are accepted and kept apart', async (t) => {
   const s = await setup({ work: false })
   t.after(s.close)
   // so that the database can't compress them

@@ -25,7 +25,7 @@ function healing() {
   return { provider, sent, state }
 }
 
-test('a dead letter whose notification was purged is still delivered when it is replayed', async (t) => {
+test('a dead letter whose notification was purged is delivered when replayed', async (t) => {
   const { provider, sent, state } = healing()
   const s = await setup({ providers: { email: [provider] } })
   t.after(s.close)
@@ -47,7 +47,7 @@ test('a dead letter whose notification was purged is still delivered when it is 
   assert.equal(sent[0]?.content.body, 'Order A-1 left.')
 })
 
-test('a dead letter that was never written can not be replayed once its notification was purged, and stays', async (t) => {
+test('an unrendered dead letter cannot be replayed once its notification was purged', async (t) => {
   const s = await setup()
   t.after(s.close)
   await furnish(s)
@@ -61,7 +61,7 @@ test('a dead letter that was never written can not be replayed once its notifica
   assert.equal(left.dead_letters[0].notification_id, body.id)
 })
 
-test('a notification that waits to be planned again is not purged before that', async (t) => {
+test('a deferred notification is not purged before it is planned again', async (t) => {
   const s = await setup()
   t.after(s.close)
   await furnish(s)
@@ -78,7 +78,7 @@ test('a notification that waits to be planned again is not purged before that', 
   )
 })
 
-test('deliveries that only waited in workers that died are sent one after the other, none is taken out of the way', async (t) => {
+test('deliveries that only waited in workers that died are sent and not quarantined', async (t) => {
   const { provider, sent, state } = healing()
   state.healed = true
   const dying = await setup({ work: false })
@@ -103,7 +103,7 @@ test('deliveries that only waited in workers that died are sent one after the ot
   assert.equal((await s.call('GET', '/v1/dead-letters')).body.dead_letters.length, 0)
 })
 
-test('a delivery whose workers died five times is taken out of the way untried, and can be replayed', async (t) => {
+test('a delivery whose workers died five times is quarantined and can be replayed', async (t) => {
   const { provider, sent, state } = healing()
   state.healed = true
   const dying = await setup({ work: false })

@@ -6,7 +6,7 @@ import { begun, code, codes, kept, minute, read, ttl_seconds, ttlMs } from '../s
 import { handTopic } from '../support/manual-topic.ts'
 import { eventually, furnish } from '../support/setup.ts'
 
-test('what is scheduled counts its age from when it was due, however late it is fired', async (t) => {
+test('the age of a scheduled event counts from its due time, however late it fires', async (t) => {
   for (const [lateMs, expected] of [
     [ttlMs - minute, 'queued'],
     [ttlMs, 'expired'],
@@ -31,7 +31,7 @@ test('what is scheduled counts its age from when it was due, however late it is 
   }
 })
 
-test('what the topic kept while nobody took it, or while its type was over its rate, counts its age from its publication', async (t) => {
+test('the age of a topic event counts from its publication, also while it is parked', async (t) => {
   const { topic, deliver } = handTopic()
   const { s, clock, calls } = await codes(t, { topic }, { rate_limit: { limit: 1, per_seconds: 600 } })
   const outcomes = async () => {
@@ -47,7 +47,7 @@ test('what the topic kept while nobody took it, or while its type was over its r
   assert.deepEqual([await outcomes(), calls], [['expired', 'expired'], []])
 })
 
-test('a message of the topic that named no event type counts its age from when it died, once it is replayed', async (t) => {
+test('the age of a replayed topic message without an event type counts from its dead letter', async (t) => {
   const { topic, deliver } = handTopic()
   const { s, clock, calls } = await codes(t, { topic })
   await deliver(1, { ...code, event: 'sms.code' }, begun)
@@ -61,7 +61,7 @@ test('a message of the topic that named no event type counts its age from when i
   assert.deepEqual([(await read(s, id)).deliveries[0].outcome, calls], ['expired', []])
 })
 
-test('items of a pending set that have expired when it is flushed count for nothing, and the others are sent', async (t) => {
+test('expired items of a pending set are left out when it is flushed', async (t) => {
   const metrics = createMetrics()
   const aggregation = { actor: 'order_id', threshold: 1 }
   const { s, clock, calls, provider, start } = await codes(

@@ -17,7 +17,7 @@ import {
 import { handTopic } from '../support/manual-topic.ts'
 import { eventually, furnish, setup } from '../support/setup.ts'
 
-test('a code whose provider fails until it has expired is not sent any more, and says so', async (t) => {
+test('a code whose provider fails until it expires is not sent and is recorded as expired', async (t) => {
   const metrics = createMetrics()
   const { topic, published } = handTopic()
   const { s, clock, calls, answer } = await codes(t, { metrics, topic, tables: { streaming: true } })
@@ -51,7 +51,7 @@ test('a code whose provider fails until it has expired is not sent any more, and
   )
 })
 
-test('a code that a process finds in its backlog after its expiry is not sent, one millisecond before it is', async (t) => {
+test('a code in the backlog of a new process is sent until one millisecond before its expiry', async (t) => {
   for (const [waitedMs, expected] of [
     [ttlMs - 1, 'sent'],
     [ttlMs, 'expired'],
@@ -71,7 +71,7 @@ test('a code that a process finds in its backlog after its expiry is not sent, o
   }
 })
 
-test('a code that expires while it waits for a slot is not sent when it gets one', async (t) => {
+test('a code that expires while it waits for a slot is not sent', async (t) => {
   const first = Promise.withResolvers<void>()
   const bodies: string[] = []
   const slow: Provider = {
@@ -100,7 +100,7 @@ test('a code that expires while it waits for a slot is not sent when it gets one
   assert.deepEqual([deliveries[0].ended, bodies], ['expired', ['Order first left.']])
 })
 
-test('a dead letter that has expired is not replayed, and one that has not is', async (t) => {
+test('an expired dead letter is not replayed, and another one is', async (t) => {
   const { s, clock, calls, answer } = await codes(t)
   answer.now = { kind: 'permanent', code: '550', reason: 'no' }
   const letters = async () => (await s.call('GET', '/v1/dead-letters')).body.dead_letters
@@ -147,7 +147,7 @@ test('a replay that was in time is not sent once it has expired', async (t) => {
   assert.deepEqual([deliveries[0].state, calls.length], ['queued', 1])
 })
 
-test('a text that could not be written when its message expired is not planned again', async (t) => {
+test('a message whose template fails after its expiry is not planned again', async (t) => {
   const { s, clock, calls } = await codes(t)
   await s.call('DELETE', `/v1/templates/${code.event}/email/en`)
   await s.call('POST', '/v1/notify', code)
@@ -159,7 +159,7 @@ test('a text that could not be written when its message expired is not planned a
   assert.deepEqual(calls, [])
 })
 
-test('what is deferred by quiet hours and expires in them ends then, and explain says so before', async (t) => {
+test('a message that expires in quiet hours ends then, and explain shows it before', async (t) => {
   const { topic, published } = handTopic()
   const options = { topic, tables: { streaming: true } }
   const { s, clock, calls } = await codes(t, options, { priority: 'normal' })
@@ -188,7 +188,7 @@ test('what is deferred by quiet hours and expires in them ends then, and explain
   assert.deepEqual(calls, [])
 })
 
-test('a push that falls back to email does so only before it expires', async (t) => {
+test('a push falls back to email only before it expires', async (t) => {
   const clock = manualClock(begun)
   const dead: Provider = {
     name: 'push',
@@ -240,7 +240,7 @@ test('an event type without a ttl is sent however late it is', async (t) => {
   assert.equal((await read(s, body.id)).expires_at, undefined)
 })
 
-test('the ttl of an event type is read as it was put, and refused where it is no whole number of seconds', async (t) => {
+test('the ttl of an event type is stored as given, and must be a whole number of seconds', async (t) => {
   const { s } = await codes(t)
   const path = `/v1/event-types/${code.event}`
   assert.equal((await s.call('GET', path)).body.ttl_seconds, ttl_seconds)
@@ -255,7 +255,7 @@ test('the ttl of an event type is read as it was put, and refused where it is no
   assert.equal((await s.call('GET', path)).body.ttl_seconds, undefined)
 })
 
-test('the ttl of an event type that the configuration declares holds for its messages', async (t) => {
+test('the ttl of a declared event type applies to its messages', async (t) => {
   const eventTypes = [{ event: 'sms.code', channels: ['in-app' as const], ttl_seconds }]
   const s = await setup({ declared: { eventTypes } })
   t.after(s.close)

@@ -7,7 +7,7 @@ import { eventually, furnish, setup } from '../support/setup.ts'
 
 const evil = 'x\r\nBcc: eve@example.com\r\n\r\n<b>mine</b>\u0085\u2028To: eve@example.com'
 
-test('whatever an event, its user and its data say, a mail has no header field and no reader but its own', async (t) => {
+test('no event, user or data adds a header field or a recipient to a mail', async (t) => {
   const fake = await startSmtp({ user: 'us', password: 'p' })
   const post = build({ provider: 'smtp', url: fake.url })
   const s = await setup({ providers: { email: [post] }, linkSecret: new Secret('k'.repeat(32)) })

@@ -5,7 +5,7 @@ import { eventually, furnish, setup } from '../support/setup.ts'
 
 const shipped = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' } }
 
-test('a bulk request is answered line by line, and a bad line harms no other', async (t) => {
+test('a bulk request is answered line by line, and an invalid line does not affect the others', async (t) => {
   const s = await setup()
   t.after(s.close)
   await furnish(s)
@@ -33,7 +33,7 @@ test('a bulk request is answered line by line, and a bad line harms no other', a
   assert.equal(answers[3].id, answers[0].id)
 })
 
-test('explain tells what a user would get and why, and sends nothing', async (t) => {
+test('explain shows what a user would get and why, and sends nothing', async (t) => {
   const s = await setup()
   t.after(s.close)
   await furnish(s)
@@ -46,7 +46,7 @@ test('explain tells what a user would get and why, and sends nothing', async (t)
   assert.equal((await s.database.query('SELECT FROM notify.notification')).rowCount, 0)
 })
 
-test('template versions never change; an older one can be rolled back to, and a draft previewed', async (t) => {
+test('template versions are immutable, can be rolled back to, and have drafts with preview', async (t) => {
   const s = await setup()
   t.after(s.close)
   await furnish(s)
@@ -77,7 +77,7 @@ test('template versions never change; an older one can be rolled back to, and a 
   assert.equal(sent.body.results[0].kind, 'accepted')
 })
 
-test('everything about a user can be handed out, and erased', async (t) => {
+test('the data of a user is exported and erased', async (t) => {
   const s = await setup()
   t.after(s.close)
   await furnish(s)
@@ -96,7 +96,7 @@ test('everything about a user can be handed out, and erased', async (t) => {
   assert.deepEqual((await s.call('GET', '/v1/users/alice/data')).body.data, {})
 })
 
-test('records are removed when they have been kept long enough, each kind after its own time', async (t) => {
+test('records of each kind are removed after their own retention', async (t) => {
   const s = await setup({ clock: manualClock(Date.now()) })
   t.after(s.close)
   await furnish(s)
@@ -120,7 +120,7 @@ test('records are removed when they have been kept long enough, each kind after 
   assert.equal(await after(91), 3, 'the notification, its delivery and what happened to it')
 })
 
-test('a user has a hand in their own preferences and sees their own notifications, and nobody else’s', async (t) => {
+test('users change their own preferences and see their own notifications only', async (t) => {
   const s = await setup()
   t.after(s.close)
   await furnish(s)
@@ -136,7 +136,7 @@ test('a user has a hand in their own preferences and sees their own notification
   assert.equal((await s.call('GET', '/v1/dead-letters', undefined, mine)).status, 403)
 })
 
-test('what the identity service tells of a user is taken field by field; an edit by API stands until that field changes', async (t) => {
+test('recipient fields from identity are merged one by one; an API edit stays until they change', async (t) => {
   const s = await setup()
   t.after(s.close)
   const told = { userId: 'alice', email: 'alice@old.example', locale: 'en' }
@@ -158,7 +158,7 @@ test('what the identity service tells of a user is taken field by field; an edit
   assert.equal((await s.call('GET', '/v1/recipients/alice')).body.email, 'alice@new.example')
 })
 
-test('a template with an unknown filter and an email without a subject are refused at save', async (t) => {
+test('a template with an unknown filter and an email without a subject are rejected', async (t) => {
   const s = await setup()
   t.after(s.close)
   const filter = await s.call('PUT', '/v1/templates/a/sms/en', { body: '{{ name | shout }}' })
@@ -169,7 +169,7 @@ test('a template with an unknown filter and an email without a subject are refus
   assert.match(email.body.detail, /the subject of an email is missing/)
 })
 
-test('a preference for an event type that does not exist is refused and the known ones are named', async (t) => {
+test('a preference for an unknown event type is rejected with the known ones', async (t) => {
   const s = await setup()
   t.after(s.close)
   await furnish(s)

@@ -36,7 +36,7 @@ sys.stdout.write(str(dkim.verify(sys.stdin.buffer.read(), dnsfunc=txt)))`
 
 testWith(
   'python3-dkim',
-  "mail is signed so that another's DKIM finds it right, with the fields of one-click unsubscribing",
+  'mail has a DKIM signature over its unsubscribe fields that other software verifies',
   async () => {
     const fake = await startSmtp()
     const provider = build({ provider: 'smtp', url: fake.url, dkim, bounces })
@@ -68,7 +68,7 @@ testWith(
 
 testWith(
   'postfix',
-  'Postfix delivers our mail, refuses unknown users, and what it bounces later comes back to its delivery',
+  'mail over Postfix is delivered, rejected for unknown users, and bounced to its delivery',
   async () => {
     const port = await freePort()
     const handOver = `#!/bin/sh

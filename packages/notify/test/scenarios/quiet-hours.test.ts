@@ -37,7 +37,7 @@ for (const [name, zone, now, morning] of [
   ['gains half an hour', 'Australia/Lord_Howe', '2026-04-04T11:30:00Z', '2026-04-04T21:30:00.000Z'],
   ['has no change', 'Asia/Kathmandu', '2026-06-01T17:00:00Z', '2026-06-02T02:15:00.000Z'],
 ] as const)
-  test(`in a night that ${name} a message waits for eight o'clock of its user, and not a minute longer (${zone})`, async (t) => {
+  test(`a message waits until 08:00 of its user in a night that ${name} (${zone})`, async (t) => {
     const s = await asleep(t, now, zone)
     const { body } = await s.call('POST', '/v1/notify', shipped)
     assert.equal(body.deliveries[0].outcome, 'deferred')
@@ -54,7 +54,7 @@ for (const [name, zone, now, morning] of [
     )
   })
 
-test('whoever moves west in the night is not woken by the morning they left behind, and hears of it in their own', async (t) => {
+test('a user who moves west gets the message in their new morning, not in the old one', async (t) => {
   const s = await asleep(t, '2026-06-01T21:30:00Z', 'Europe/Berlin')
   await s.call('POST', '/v1/notify', shipped)
   const before = await wakesAt(s)
@@ -73,7 +73,7 @@ test('whoever moves west in the night is not woken by the morning they left behi
   )
 })
 
-test('whoever moves east, or has no quiet hours any more, hears of it when they would have', async (t) => {
+test('a user who moves east or removes quiet hours gets the message when due', async (t) => {
   const s = await asleep(t, '2026-06-01T21:30:00Z', 'Europe/Berlin')
   await s.call('POST', '/v1/notify', shipped)
   await s.call('PUT', '/v1/recipients/alice', { email: 'alice@example.com', zoneinfo: 'Asia/Tokyo' })
@@ -87,13 +87,13 @@ test('whoever moves east, or has no quiet hours any more, hears of it when they 
   )
 })
 
-test('a user whose zone is not known sleeps in the configured one', async (t) => {
+test('a user without a known zone has quiet hours in the configured zone', async (t) => {
   const s = await asleep(t, '2026-06-01T13:30:00Z', undefined, { zone: 'Asia/Tokyo' })
   await s.call('POST', '/v1/notify', shipped)
   assert.equal(await wakesAt(s), '2026-06-01T23:00:00.000Z')
 })
 
-test('quiet hours of one event type hold for it alone, and start = end takes those for all back', async (t) => {
+test('quiet hours of an event type apply to it alone, and start = end cancels those for all', async (t) => {
   const s = await asleep(t, '2026-06-01T23:30:00Z', 'UTC')
   await furnish(s, 'photo.liked')
   await furnish(s, 'news.weekly')
@@ -111,7 +111,7 @@ test('quiet hours of one event type hold for it alone, and start = end takes tho
   ])
 })
 
-test('what is scheduled into a night waits for its morning, and a moment is the same in whatever offset it is written', async (t) => {
+test('an event scheduled into the night waits for the morning, in any UTC offset', async (t) => {
   const s = await asleep(t, '2026-10-24T10:00:00Z', 'Europe/Berlin')
   const ids: string[] = []
   for (const fire_at of ['2026-10-25T02:30:00+02:00', '2026-10-25T02:30:00+01:00', '2026-10-25T01:30:00Z']) {

@@ -8,7 +8,7 @@ const minute = 60_000
 const outcomesOf = ({ body }: Answer) => body.deliveries.map((d: { outcome: string }) => d.outcome)
 const mailCount = async (s: Setup) => (await s.call('GET', '/dev/mailbox')).body.messages.length
 
-test('a non-critical notification waits in quiet hours for the morning of its user, a critical one goes', async (t) => {
+test('a notification waits for the end of quiet hours unless it is critical', async (t) => {
   const s = await setup({ clock: manualClock(Date.parse('2026-06-01T21:30:00Z')) })
   t.after(s.close)
   await furnish(s)
@@ -42,7 +42,7 @@ test('a non-critical notification waits in quiet hours for the morning of its us
   assert.deepEqual(whats, ['accepted', 'channels', 'quiet_hours', 'deferred', 'queued', 'sent'])
 })
 
-test('a deferred notification keeps quiet hours that were moved meanwhile, and a channel that was taken away', async (t) => {
+test('a deferred notification follows changed quiet hours and removed channels', async (t) => {
   const s = await setup({ clock: manualClock(Date.parse('2026-06-01T23:30:00Z')) })
   t.after(s.close)
   await furnish(s)
@@ -66,7 +66,7 @@ test('a deferred notification keeps quiet hours that were moved meanwhile, and a
   )
 })
 
-test('a scheduled notification fires once when its time has come, and not when it was cancelled', async (t) => {
+test('a scheduled notification fires once at its time unless it is cancelled', async (t) => {
   const s = await setup()
   t.after(s.close)
   await furnish(s)
@@ -105,7 +105,7 @@ async function aggregating(options: Parameters<typeof setup>[0] = {}): Promise<S
   return s
 }
 
-test('a burst of likes by more actors than the threshold becomes one notification five minutes after the first', async (t) => {
+test('likes of more actors than the threshold become one notification after five minutes', async (t) => {
   const s = await aggregating()
   t.after(s.close)
   const answers: Answer[] = []
@@ -129,7 +129,7 @@ test('a burst of likes by more actors than the threshold becomes one notificatio
   assert.equal(one.body.deliveries[0].outcome, 'queued')
 })
 
-test('a few likes become one notification each, and a replay after the flush is still a duplicate', async (t) => {
+test('a few likes become one notification each, and a later replay is a duplicate', async (t) => {
   const s = await aggregating()
   t.after(s.close)
   const answers = await Promise.all(
@@ -150,7 +150,7 @@ test('a few likes become one notification each, and a replay after the flush is 
   assert.deepEqual(outcomesOf(told), ['queued'])
 })
 
-test('a combined notification counts once against the cap, and preferences are looked at when it is flushed', async (t) => {
+test('a combined notification counts once against the cap, with preferences of its flush', async (t) => {
   const s = await aggregating({ options: { caps: { total: 1, channels: {}, priorities: {} } } })
   t.after(s.close)
   for (const actor of ['Ann', 'Bob', 'Chidi', 'Dana']) await s.call('POST', '/v1/notify', liked(actor))
@@ -170,7 +170,7 @@ test('a combined notification counts once against the cap, and preferences are l
   assert.equal(await mailCount(s), 1)
 })
 
-test('the deferred of one morning are spread over the time that is set, and none comes before the end of quiet hours', async (t) => {
+test('deferred notifications of one morning are spread after the end of quiet hours', async (t) => {
   const spreadMs = 120_000
   const s = await setup({
     clock: manualClock(Date.parse('2026-06-01T23:30:00Z')),

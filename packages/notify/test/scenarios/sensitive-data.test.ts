@@ -33,7 +33,7 @@ async function keptData({ database }: Setup): Promise<string> {
 
 const timelineOf = ({ body }: Answer): string[] => body.timeline.map((entry: { what: string }) => entry.what)
 
-test('a report that overtakes the ack leaves no sensitive data behind, and the ack is told all the same', async (t) => {
+test('a report that arrives before its acceptance is recorded leaves no sensitive data', async (t) => {
   let s: Setup | undefined
   const provider: Provider = {
     name: 'hasty',
@@ -61,7 +61,7 @@ test('a report that overtakes the ack leaves no sensitive data behind, and the a
   assert.deepEqual(rows, [{ provider: 'hasty', provider_message_id: 'p1' }])
 })
 
-test('a sensitive event that reaches nobody leaves no data behind', async (t) => {
+test('a sensitive event without a reachable channel leaves no data behind', async (t) => {
   const s = await sensitive()
   t.after(s.close)
   await s.call('PUT', '/v1/recipients/bob', { email: 'bob@example.com' })
@@ -74,7 +74,7 @@ test('a sensitive event that reaches nobody leaves no data behind', async (t) =>
   assert.doesNotMatch(await keptData(s), /hush/)
 })
 
-test('a sensitive event that wakes in the morning and may not be sent any more leaves no data behind', async (t) => {
+test('a deferred sensitive event that may no longer be sent leaves no data behind', async (t) => {
   const s = await sensitive({}, { priority: 'normal' })
   t.after(s.close)
   s.clock.set(Date.parse('2026-06-01T23:30:00Z'))
@@ -104,7 +104,7 @@ for (const [how, remove] of [
     },
   ],
 ] as const)
-  test(`a dead letter of a sensitive event keeps its message until it is ${how}, and then nothing`, async (t) => {
+  test(`a dead letter of a sensitive event keeps its message only until it is ${how}`, async (t) => {
     const refusing: Provider = {
       name: 'refusing',
       channel: 'email',
@@ -123,7 +123,7 @@ for (const [how, remove] of [
     assert.doesNotMatch(await keptData(s), /hush/)
   })
 
-test('sensitive events that were gathered into one notification leave no data behind once it is sent', async (t) => {
+test('aggregated sensitive events leave no data behind once they are sent', async (t) => {
   const s = await sensitive({}, { priority: 'normal', aggregation: { threshold: 1, actor: 'who' } })
   t.after(s.close)
   for (const who of ['Ann', 'Bob']) await s.call('POST', '/v1/notify', { ...reset, data: { who, order_id: 'hush' } })
@@ -139,7 +139,7 @@ test('sensitive events that were gathered into one notification leave no data be
   assert.doesNotMatch(await keptData(s), /hush/)
 })
 
-test('a sensitive event that was scheduled, or waited its turn, leaves no data behind once it is sent', async (t) => {
+test('a scheduled or parked sensitive event leaves no data behind once it is sent', async (t) => {
   const { topic, deliver, published } = handTopic()
   const s = await sensitive({ topic, tables: { streaming: true } }, { rate_limit: { limit: 1, per_seconds: 60 } })
   t.after(s.close)
@@ -160,7 +160,7 @@ test('a sensitive event that was scheduled, or waited its turn, leaves no data b
   assert.doesNotMatch(JSON.stringify(published), /hush/)
 })
 
-test('where a provider quotes a sensitive message, its words are left out of timeline and dead letters', async (t) => {
+test('a sensitive message that a provider quotes is redacted in timeline and dead letters', async (t) => {
   const answers = ['451 try later', '550 refused: Order hunter2 left.']
   const quoting: Provider = {
     name: 'quoting',
@@ -188,7 +188,7 @@ test('where a provider quotes a sensitive message, its words are left out of tim
   assert.match(letter.body.detail, /550: removed: it quotes/)
 })
 
-test('a sensitive event whose push dies is mailed instead, and leaves no data behind once its dead letter is gone', async (t) => {
+test('a sensitive push that falls back to email leaves no data once its dead letter is gone', async (t) => {
   const refusing: Provider = {
     name: 'refusing',
     channel: 'push',

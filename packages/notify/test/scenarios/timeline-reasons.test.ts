@@ -34,7 +34,7 @@ async function explained(s: Setup, body: object): Promise<unknown> {
   return answer.channels.map(({ outcome, reason, until }: Record<string, string>) => ({ outcome, reason, until }))
 }
 
-test('what is capped tells which cap was reached, how much it lets through, and when its window ends', async (t) => {
+test('a capped delivery names its cap, the limit and the end of the window', async (t) => {
   const caps = { total: 3, channels: { sms: 1, push: 0 }, priorities: { low: 1 } }
   const s = await furnished({ work: false, options: { caps } })
   t.after(s.close)
@@ -64,7 +64,7 @@ test('what is capped tells which cap was reached, how much it lets through, and 
   ])
 })
 
-test('what reaches nobody tells whether an address is missing, left out, or nobody carries the channel', async (t) => {
+test('an undeliverable channel names a missing address, an exclusion or a missing provider', async (t) => {
   const s = await furnished({ work: false, options: { channelsOff: ['sms'] } })
   t.after(s.close)
   const nobody = { user_id: 'nobody' }
@@ -86,7 +86,7 @@ test('what reaches nobody tells whether an address is missing, left out, or nobo
   )
 })
 
-test('what woke in the morning and is capped then tells by which cap', async (t) => {
+test('a deferred message that is capped in the morning names the cap', async (t) => {
   const s = await furnished({ options: { caps: { total: 1, channels: {}, priorities: {} } } })
   t.after(s.close)
   await s.call('PUT', '/v1/users/alice/preferences/*', { quiet_hours: { start: '11:00', end: '13:00' } })
@@ -110,7 +110,7 @@ test('what woke in the morning and is capped then tells by which cap', async (t)
 const whats = ({ body }: { body: { timeline: Entry[] } }) =>
   body.timeline.map(({ what, channel }) => (channel ? `${channel} ${what}` : what))
 
-test('a timeline tells every decision: channels, quiet hours, aggregation, cap, duplicates, tries with their answers, states', async (t) => {
+test('a timeline contains every decision from channels and caps to attempts and states', async (t) => {
   const answers: SendResult[] = [
     { kind: 'transient', reason: 'the post answered 503' },
     { kind: 'accepted', providerMessageId: 'p1' },
@@ -182,7 +182,7 @@ test('a timeline tells every decision: channels, quiet hours, aggregation, cap, 
   assert.ok(whats(flushed).some((what) => ['email sent', 'email queued', 'email capped'].includes(what)))
 })
 
-test('explain tells of a replay, of a burst and of quiet hours, and changes nothing', async (t) => {
+test('explain shows a replay, a burst and quiet hours, and changes nothing', async (t) => {
   const s = await furnished({ work: false })
   t.after(s.close)
   await furnish(s, 'photo.liked', { aggregation: { actor: 'actor' } })

@@ -7,7 +7,7 @@ const later = (userId: string) => ({
   payload: { event: 'order.shipped', user_id: userId, data: { order_id: 'A-1' } },
 })
 
-test("a user's token that may produce neither reads nor cancels what is scheduled for others", async (t) => {
+test("a user's token without the scope to submit cannot read or cancel others' schedules", async (t) => {
   const s = await setup({ work: false })
   t.after(s.close)
   await furnish(s)
@@ -20,7 +20,7 @@ test("a user's token that may produce neither reads nor cancels what is schedule
   assert.equal((await s.call('GET', `/v1/scheduled/${id}`)).status, 200)
 })
 
-test("a user's token reads and cancels what is scheduled for that user, and the management what is for any", async (t) => {
+test("a user's token reads and cancels that user's schedules, and the management any", async (t) => {
   const s = await setup({ work: false })
   t.after(s.close)
   await furnish(s)

@@ -36,7 +36,7 @@ async function notified({ database }: Pick<Setup, 'database'>): Promise<number[]
 
 const inOrder = (places: readonly number[]) => [...places].sort((a, b) => a - b)
 
-test('metrics tell how many events of a type were parked, and how many of them have had their turn', async (t) => {
+test('metrics count the parked and the released events of a type', async (t) => {
   const { topic, deliver } = handTopic()
   const metrics = createMetrics()
   const s = await limited({ topic, metrics })
@@ -56,7 +56,7 @@ test('metrics tell how many events of a type were parked, and how many of them h
   assert.deepEqual(released, [['photo.viewed', 2]])
 })
 
-test('events of the topic over their rate are parked and acked, and follow in order, so many as the rate allows', async (t) => {
+test('topic events over their rate are parked, acked and released in order at the rate', async (t) => {
   const { topic, deliver } = handTopic()
   const s = await limited({ topic })
   t.after(s.close)
@@ -81,7 +81,7 @@ test('events of the topic over their rate are parked and acked, and follow in or
   assert.deepEqual(rows[0]?.sources, ['topic'])
 })
 
-test('an event of the topic that is delivered again while it is parked, or after it was notified of, counts once', async (t) => {
+test('a topic event that is redelivered while parked or after its release counts once', async (t) => {
   const { topic, deliver } = handTopic()
   const s = await limited({ topic })
   t.after(s.close)
@@ -101,7 +101,7 @@ test('an event of the topic that is delivered again while it is parked, or after
   assert.deepEqual(inOrder(await notified(s)), [1, 2, 3, 4])
 })
 
-test('parked events follow at once when their type loses its rate, and are dead letters when it is removed', async (t) => {
+test('parked events are released when their type loses its rate, and die if it is removed', async (t) => {
   const { topic, deliver } = handTopic()
   const s = await limited({ topic })
   t.after(s.close)
@@ -125,7 +125,7 @@ test('parked events follow at once when their type loses its rate, and are dead 
   assert.match(letters.body.dead_letters[0].detail, /photo\.viewed/)
 })
 
-test('what is parked of a user is told to them, and goes when they are erased', async (t) => {
+test('parked events of a user are exported, and erased with the user', async (t) => {
   const { topic, deliver } = handTopic()
   const s = await limited({ topic })
   t.after(s.close)
@@ -146,7 +146,7 @@ describe('a flood of the topic', () => {
 
   const fresh = (): Promise<Database> => postgresDatabase(postgres ?? assert.fail('PostgreSQL did not start'))
 
-  testWith('nats-server', 'a flood of one event type holds up no other, and nothing of it stays unacked', async () => {
+  testWith('nats-server', 'a flood of one event type blocks no other, and none of it stays unacked', async () => {
     const url = nats?.url ?? assert.fail('NATS did not start')
     const topic = await natsTopic({ url, log: silentLog, concurrency: 20 })
     const s = await limited({ topic, database: await fresh(), tables: { streaming: true } })
@@ -171,44 +171,40 @@ describe('a flood of the topic', () => {
     }
   })
 
-  testWith(
-    'postgresql',
-    'two processes that park and release one flood at once lose nothing and keep to its rate',
-    async () => {
-      const hands = [handTopic(), handTopic()] as const
-      const database = await fresh()
-      const first = await limited({ topic: hands[0].topic, database })
-      const second = await setup({
-        topic: hands[1].topic,
-        database,
-        clock: first.clock,
-        options: { caps: { total: 9_999, channels: {}, priorities: {} } },
-      })
-      try {
-        const places = Array.from({ length: 20 }, (_, index) => index + 1)
-        const give = async (place: number, hand: 0 | 1) =>
-          assert.equal(await hands[hand].deliver(place, viewed(place, { user_id: `user${place % 7}` })), 'ack')
-        await Promise.all(places.map((place) => give(place, place % 2 === 0 ? 0 : 1)))
-        const { rows: parked } = await database.query<{ place: number }>('SELECT place FROM notify.parked')
-        assert.equal(parked.length, 18)
-        await Promise.all(parked.map(({ place }) => give(place, place % 2 === 0 ? 1 : 0)))
-        for (let wanted = 4; wanted <= 20; wanted += 2) {
-          first.clock.advance(span)
-          await eventually(
-            () => notified(first),
-            (seen) => seen.length >= wanted,
-          )
-        }
-        assert.deepEqual(inOrder(await notified(first)), places)
-        const { rows } = await database.query<{ most: number }>(
-          'SELECT max(n) AS most FROM (SELECT count(*) AS n FROM notify.notification GROUP BY accepted_at) AS by_span',
+  testWith('postgresql', 'two processes that park and release one flood lose nothing and keep its rate', async () => {
+    const hands = [handTopic(), handTopic()] as const
+    const database = await fresh()
+    const first = await limited({ topic: hands[0].topic, database })
+    const second = await setup({
+      topic: hands[1].topic,
+      database,
+      clock: first.clock,
+      options: { caps: { total: 9_999, channels: {}, priorities: {} } },
+    })
+    try {
+      const places = Array.from({ length: 20 }, (_, index) => index + 1)
+      const give = async (place: number, hand: 0 | 1) =>
+        assert.equal(await hands[hand].deliver(place, viewed(place, { user_id: `user${place % 7}` })), 'ack')
+      await Promise.all(places.map((place) => give(place, place % 2 === 0 ? 0 : 1)))
+      const { rows: parked } = await database.query<{ place: number }>('SELECT place FROM notify.parked')
+      assert.equal(parked.length, 18)
+      await Promise.all(parked.map(({ place }) => give(place, place % 2 === 0 ? 1 : 0)))
+      for (let wanted = 4; wanted <= 20; wanted += 2) {
+        first.clock.advance(span)
+        await eventually(
+          () => notified(first),
+          (seen) => seen.length >= wanted,
         )
-        assert.equal(rows[0]?.most, 2)
-      } finally {
-        await Promise.all([first.http.close(), second.http.close()])
-        await second.notify.stop()
-        await first.close()
       }
-    },
-  )
+      assert.deepEqual(inOrder(await notified(first)), places)
+      const { rows } = await database.query<{ most: number }>(
+        'SELECT max(n) AS most FROM (SELECT count(*) AS n FROM notify.notification GROUP BY accepted_at) AS by_span',
+      )
+      assert.equal(rows[0]?.most, 2)
+    } finally {
+      await Promise.all([first.http.close(), second.http.close()])
+      await second.notify.stop()
+      await first.close()
+    }
+  })
 })

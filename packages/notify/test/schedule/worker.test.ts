@@ -7,7 +7,7 @@ import { eventually, furnish, setup } from '../support/setup.ts'
 const hour = 3_600_000
 const caps = { total: 1_000_000, channels: {}, priorities: {} }
 
-test('a service that was down fires all that came due meanwhile, no more than 1,000 at a time, the oldest first, each once', async (t) => {
+test('a restarted service fires everything due once, oldest first, at most 1,000 at a time', async (t) => {
   const due = 2_300
   const down = await setup({ work: false })
   t.after(() => down.close())

@@ -45,7 +45,7 @@ async function write(s: Setup, ...users: string[]): Promise<void> {
 const read = (s: Setup, query: string, scopes = scope) => s.call('GET', `/v1/events${query}`, undefined, scopes)
 const usersOf = (events: readonly Event[]) => events.map(({ user_id }) => user_id)
 
-test('what became of a notification is read as events, with neither NATS nor anything else set up', async (t) => {
+test('state changes are readable as events without NATS or other settings', async (t) => {
   const s = await service(t)
   await furnish(s)
   const request = { event: 'order.shipped', user_id: 'alice', data: { order_id: 1 }, channels: ['sms'] }
@@ -67,7 +67,7 @@ test('what became of a notification is read as events, with neither NATS nor any
   assert.deepEqual((await read(s, `?after=${cursor}`)).body, { events: [], next: cursor, more: false })
 })
 
-test('pages follow one another by their cursors, and each event comes once', async (t) => {
+test('pages continue at their cursors, and each event is returned once', async (t) => {
   const s = await service(t)
   const users = Array.from({ length: 7 }, (_, n) => `user-${n}`)
   await write(s, ...users)
@@ -95,11 +95,11 @@ for (const [who, scopes, status] of [
   })
 
 for (const query of ['?after=x', '?after=-1', '?limit=0', '?limit=1001', '?wait=31', '?state=lost', '?colour=red'])
-  test(`the query ${query} is refused`, async (t) => {
+  test(`the query ${query} is rejected`, async (t) => {
     assert.equal((await read(await service(t), query)).status, 400)
   })
 
-test('a cursor older than what is kept is answered 410 with the one to go on from', async (t) => {
+test('a cursor older than the retention is answered 410 with a valid one', async (t) => {
   const s = await service(t, { work: true })
   await write(s, 'old')
   s.clock.advance(10 * day)
@@ -119,7 +119,7 @@ test('a cursor older than what is kept is answered 410 with the one to go on fro
   assert.deepEqual(usersOf((await read(s, '')).body.events), ['new'])
 })
 
-test('a cursor ahead of the log, as after a restore, is answered 410', async (t) => {
+test('a cursor ahead of the outbox, as after a restore, is answered 410', async (t) => {
   const s = await service(t)
   await write(s, 'a')
   const answer = await read(s, '?after=2')
@@ -127,14 +127,14 @@ test('a cursor ahead of the log, as after a restore, is answered 410', async (t)
   assert.match(answer.body.detail, /ahead of the last event, 1/)
 })
 
-test('where events are switched off the answer says so', async (t) => {
+test('a service without events says so in its answer', async (t) => {
   const changeReaders = { ...defaultOptions.changeReaders, enabled: false }
   const answer = await read(await service(t, { options: { changeReaders } }), '')
   assert.equal(answer.status, 404)
   assert.match(answer.body.detail, /notify\.events\.enabled/)
 })
 
-test('the erasure of a user reaches their events', async (t) => {
+test('the erasure of a user includes their events', async (t) => {
   const s = await service(t)
   await write(s, 'alice', 'bob', 'alice')
   assert.equal((await s.call('GET', '/v1/users/alice/data')).body.data.state_change.length, 2)
@@ -143,7 +143,7 @@ test('the erasure of a user reaches their events', async (t) => {
   assert.deepEqual([usersOf(body.events), body.next], [['bob'], '3'])
 })
 
-test('a reader that waits is answered as soon as there is an event, and only by one that it asked for', async (t) => {
+test('a waiting reader is answered as soon as an event matches its filter', async (t) => {
   const s = await service(t)
   await write(s, 'before')
   const waiting = read(s, '?after=1&wait=30')
@@ -153,13 +153,13 @@ test('a reader that waits is answered as soon as there is an event, and only by 
   assert.deepEqual((await filtered).body, { events: [], next: '2', more: false })
 })
 
-test('a reader that waits in vain is answered with an empty page and its cursor', async (t) => {
+test('a reader that waits in vain gets an empty page with its cursor', async (t) => {
   const s = await service(t)
   await write(s, 'before')
   assert.deepEqual((await read(s, '?after=1&wait=1')).body, { events: [], next: '1', more: false })
 })
 
-test('readers that wait are bounded, of one client and of all, and none is forgotten', async (t) => {
+test('waiting readers are limited for each client and in total, and all are answered', async (t) => {
   const metrics = createMetrics()
   const changeReaders = { ...defaultOptions.changeReaders, max: 2, maxPerClient: 1 }
   const s = await service(t, {
@@ -192,7 +192,7 @@ test('readers that wait are bounded, of one client and of all, and none is forgo
   await count(0)
 })
 
-test('a reader whose credential is revoked while it waits is answered 401, and gets no event', async (t) => {
+test('a waiting reader whose credential is revoked is answered 401 without events', async (t) => {
   const watched: (() => void)[] = []
   let stopped = 0
   const s = await service(t, {
@@ -239,7 +239,7 @@ async function stream(s: Setup, headers: Record<string, string> = {}) {
   }
 }
 
-test('a stream sends what there is and what comes, and resumes behind Last-Event-ID', async (t) => {
+test('a stream sends existing and new events, and resumes after Last-Event-ID', async (t) => {
   const s = await service(t)
   await write(s, 'first')
   const one = await stream(s)
@@ -256,7 +256,7 @@ test('a stream sends what there is and what comes, and resumes behind Last-Event
   two.cut()
 })
 
-test('a reader of a stream that takes nothing is cut off, and holds up nobody', async (t) => {
+test('a stream whose reader stops reading is closed and does not delay others', async (t) => {
   const metrics = createMetrics()
   const changeReaders = { ...defaultOptions.changeReaders, heartbeatMs: 100 }
   const s = await service(t, { metrics, options: { changeReaders } })
@@ -284,7 +284,7 @@ test('a reader of a stream that takes nothing is cut off, and holds up nobody', 
   await readers(0)
 })
 
-test('streams and readers that wait end when the service stops', async () => {
+test('streams and waiting readers end when the service stops', async () => {
   const s = await setup()
   const waiting = read(s, '?wait=30')
   const open = await stream(s)

@@ -12,7 +12,7 @@ const post: Provider = {
   send: async (messages) => messages.map(() => ({ kind: 'accepted' })),
 }
 
-test('every change of state goes to the stream in its order, and while the stream is away it is kept and sent with the same ids', async (t) => {
+test('state changes are published in order, and after an outage with the same ids', async (t) => {
   const { topic, published } = handTopic()
   const refused: StreamedEvent[] = []
   let away = true

@@ -4,7 +4,7 @@ import type { OutgoingMessage, Provider } from '../../src/index.ts'
 import { asForm, baseUrl, linkSecret, mailing, pathOf, shownOn } from '../support/mail-links.ts'
 import { eventually, furnish, setup } from '../support/setup.ts'
 
-test('one-click unsubscription is a POST without cookies that keeps mails of that kind away, once and again', async (t) => {
+test('one-click unsubscription is an idempotent POST without cookies for one kind of mail', async (t) => {
   const s = await mailing(t)
   const { html, text } = await s.mail()
   const path = pathOf(html, '/unsubscribe/')
@@ -34,7 +34,7 @@ test('one-click unsubscription is a POST without cookies that keeps mails of tha
   assert.equal(await outcome(), 'queued')
 })
 
-test('mails carry the unsubscribe header fields; what is critical leads to the preferences alone, what is sensitive nowhere', async (t) => {
+test('unsubscribe fields are in normal mails, not in sensitive ones; critical link to the page', async (t) => {
   const seen: OutgoingMessage[] = []
   const provider: Provider = {
     name: 'own',
@@ -70,14 +70,14 @@ test('mails carry the unsubscribe header fields; what is critical leads to the p
   assert.deepEqual([sensitive?.headers, footerOf(sensitive)], [undefined, ''])
 })
 
-test('a template that names the links itself gets no footer', async (t) => {
+test('a template that contains the links gets no footer', async (t) => {
   const s = await mailing(t)
   await s.call('PUT', '/v1/templates/order.shipped/email/en', { subject: 's', body: 'Settings: {{ preferences_url }}' })
   const { text } = await s.mail()
   assert.match(text, /^Settings: https:\/\/notify\.example\/preferences\/[\w.-]+\s*$/)
 })
 
-test('mail programs unsubscribe with multipart/form-data or with no body as they do with a form', async (t) => {
+test('unsubscription accepts forms, multipart/form-data and an empty body', async (t) => {
   const s = await mailing(t)
   const path = pathOf((await s.mail()).text, '/unsubscribe/')
   const field = 'content-disposition: form-data; name="List-Unsubscribe"'
@@ -98,7 +98,7 @@ test('mail programs unsubscribe with multipart/form-data or with no body as they
   }
 })
 
-test('on the preference page a user chooses channels, quiet hours and zone by a plain form', async (t) => {
+test('the preference page sets channels, quiet hours and zone by a plain form', async (t) => {
   const s = await mailing(t)
   const path = pathOf((await s.mail()).text, '/preferences/')
   const page = await s.http.inject({ url: path, headers: { 'accept-language': 'de' } })
@@ -132,7 +132,7 @@ test('on the preference page a user chooses channels, quiet hours and zone by a 
   assert.equal((await s.http.inject({ url: `${path}x` })).statusCode, 404)
 })
 
-test('whoever unsubscribed is led to the preference page, and takes it back there', async (t) => {
+test('an unsubscribed user reaches the preference page and can resubscribe there', async (t) => {
   const s = await mailing(t)
   const path = pathOf((await s.mail()).text, '/unsubscribe/')
   const done = await s.http.inject({ method: 'POST', url: path })
@@ -146,7 +146,7 @@ test('whoever unsubscribed is led to the preference page, and takes it back ther
   assert.deepEqual((await s.call('GET', '/v1/suppressions?user_id=alice')).body.suppressions, [])
 })
 
-test('of two open preference pages each changes what was changed on it, and nothing else', async (t) => {
+test('two open preference pages each change only what was changed on them', async (t) => {
   const s = await mailing(t)
   await s.call('PUT', '/v1/recipients/alice', { email: 'alice@example.com', zoneinfo: 'Europe/Berlin' })
   const path = pathOf((await s.mail()).text, '/preferences/')

@@ -10,7 +10,7 @@ function stall(milliseconds: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds)
 }
 
-test('a text is rendered on a machine that stalls meanwhile, and a text that takes too much work is not', () => {
+test('a text renders on a machine that stalls, and one that takes too much work does not', () => {
   let reads = 0
   const slow = {
     get name() {
@@ -25,12 +25,12 @@ test('a text is rendered on a machine that stalls meanwhile, and a text that tak
   assert.throws(() => busy.render({}), TemplateError)
 })
 
-test('a text of HTML that asks for a value as it is does not parse; other texts may', () => {
+test('an HTML text that outputs raw values does not parse; other texts do', () => {
   assert.throws(() => compileTemplate(text({ html: '{{ name | raw }}' })), /undefined filter: raw/)
   assert.equal(compileTemplate(text({ body: '{{ name | raw }}' })).render({ name: '<b>' }).content.body, '<b>')
 })
 
-test('an SMS is counted as it is cut: what takes two places is never cut in two', () => {
+test('an SMS is counted as it is split, and a surrogate pair is never split', () => {
   const cases = [
     ['', 'GSM-7', 1],
     ['a'.repeat(160), 'GSM-7', 1],
@@ -48,7 +48,7 @@ test('an SMS is counted as it is cut: what takes two places is never cut in two'
     assert.deepEqual(smsSegments(body), { encoding, segments }, `${body.slice(0, 3)}… of ${body.length}`)
 })
 
-test('the text beside an HTML mail writes out what its characters stand for', () => {
+test('the text part of an HTML mail decodes entities', () => {
   assert.equal(
     textOfHtml('<p>9 &#8364; &#x2014; &lt;b&gt; &amp;lt; &#39;&#34; &#0; &#xD800; &unknown;</p>'),
     '9 € — <b> &lt; \'" &#0; &#xD800; &unknown;',

@@ -10,7 +10,7 @@ import { compileTemplate } from '../../src/templates/template.ts'
 
 const text = (of: object) => ({ templateId: 't', channel: 'email', locale: 'en', version: 1, body: '', ...of }) as const
 
-test('simple texts render to the same characters as with the whole engine', () => {
+test('simple texts render as they do with the full engine', () => {
   const liquid = new Liquid({ ownPropertyOnly: true, outputEscape: 'escape' })
   const part = fc.oneof(fc.constantFrom('{{ a }}', '{{b.c}}', '{{ b.d }}', '{{ missing }}', '{{  a  }}'), fc.string())
   const data = fc.record({
@@ -26,7 +26,7 @@ test('simple texts render to the same characters as with the whole engine', () =
   )
 })
 
-test('values are escaped in HTML, ends of lines leave the subject, links lead to the web or to mail', () => {
+test('values are escaped in HTML, subjects have no line ends, links lead to web or mail only', () => {
   const compiled = compileTemplate(
     text({
       subject: 'Hello {{ name }}',
@@ -61,7 +61,7 @@ const hostile: ReadonlyArray<readonly [string, string]> = [
   ['a long pad', '{{ "x" | date: "%999999999d" }}'],
 ]
 for (const [what, body] of hostile)
-  test(`${what} is refused or comes to nothing, soon`, () => {
+  test(`${what} is rejected or has no effect, in bounded time`, () => {
     const l = Array.from({ length: 100 }, (_, n) => n)
     let output: string | undefined
     try {
@@ -72,7 +72,7 @@ for (const [what, body] of hostile)
     if (output !== undefined) assert.doesNotMatch(output, /root:|function|native code/)
   })
 
-test('a locale is looked up from the most to the least precise, and never an unrelated one', () => {
+test('a locale is looked up from specific to general, and never an unrelated one', () => {
   const there = new Set(['zh-Hant', 'en', 'pt-BR'])
   assert.equal(lookUpLocale(['zh-Hant-TW', 'en'], there), 'zh-Hant')
   assert.equal(lookUpLocale(['de', 'en_US'], there), 'en')
@@ -80,7 +80,7 @@ test('a locale is looked up from the most to the least precise, and never an unr
   assert.equal(lookUpLocale(['not a tag', 'fr'], there), undefined)
 })
 
-test('names are listed as the locale lists and counts them', () => {
+test('names are listed and counted by the rules of the locale', () => {
   const names = ['Ann', 'Bob', 'Chidi', 'Dana', 'Emre']
   assert.equal(listNames(names, 2, 'en'), 'Ann, Bob and 3 others')
   assert.equal(listNames(names.slice(0, 3), 2, 'en'), 'Ann, Bob and 1 other')
@@ -88,7 +88,7 @@ test('names are listed as the locale lists and counts them', () => {
   assert.equal(listNames(['Ann'], 2, 'en'), 'Ann')
 })
 
-test('an HTML mail has a text beside it, and an SMS tells its segments', () => {
+test('an HTML mail has a text part, and an SMS has a number of segments', () => {
   assert.equal(
     textOfHtml('<h1>On its way</h1><p>See <a href="https://a.example">here</a> &amp; now</p>'),
     'On its way\nSee here (https://a.example) & now',

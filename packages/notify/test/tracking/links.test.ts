@@ -9,7 +9,7 @@ import { notifyDatabase } from '../support/database.ts'
 import { baseUrl, linkSecret, mailing, pathOf, reader, stateOf } from '../support/mail-links.ts'
 import { eventually, furnish, setup } from '../support/setup.ts'
 
-test('a link is read for the purpose it was made for alone, and not after a letter of it was changed', () => {
+test('a link is valid for its purpose only, and invalid after any change', () => {
   const links = createLinks({ baseUrl, secret: linkSecret })
   const others = createLinks({ baseUrl, secret: new Secret('another secret of thirty-two characters') })
   fc.assert(
@@ -26,7 +26,7 @@ test('a link is read for the purpose it was made for alone, and not after a lett
   assert.equal(links.url('click', ['x'.repeat(2_000)]), undefined, 'one that is too long is not made')
 })
 
-test('a mail is tracked where its event type says so: its pixel opens it, its links lead on and click it', async (t) => {
+test('a tracked mail is opened by its pixel and clicked by its links', async (t) => {
   const s = await mailing(t, { tracking: 'on' })
   const { notificationId, html } = await s.mail()
   assert.ok(html.includes('href="mailto:a@b.c"'))
@@ -47,7 +47,7 @@ test('a mail is tracked where its event type says so: its pixel opens it, its li
   )
 })
 
-test('machines that say what they are open and click nothing; the timeline tells of them, and a reader still counts', async (t) => {
+test('opens and clicks of declared machines are recorded but do not change the state', async (t) => {
   const s = await mailing(t, { tracking: 'on' })
   const { notificationId, html } = await s.mail()
   const asks = [
@@ -83,7 +83,7 @@ test('machines that say what they are open and click nothing; the timeline tells
   )
 })
 
-test('a link leads where its author wrote it to, with entities and letters of every alphabet', async (t) => {
+test('a link leads to the address its author wrote, with entities and any alphabet', async (t) => {
   const s = await mailing(t, { tracking: 'on' })
   const written = [
     ['https://shop.example/?q=it&#39;s&amp;n=&#x32;', 'https://shop.example/?q=it%27s&n=2'],
@@ -104,7 +104,7 @@ test('a link leads where its author wrote it to, with entities and letters of ev
   assert.ok((await s.mail()).html.includes(unknown), 'one that is not understood stays as it is')
 })
 
-test('whoever follows a link that was cut off is told so on a page', async (t) => {
+test('a truncated link shows a page that says so', async (t) => {
   const s = await mailing(t, { tracking: 'on' })
   const path = pathOf((await s.mail()).html, '/t/c/').slice(0, -5)
   const answer = await s.http.inject({ url: path, headers: { ...reader, 'accept-language': 'de' } })
@@ -112,7 +112,7 @@ test('whoever follows a link that was cut off is told so on a page', async (t) =
   assert.match(answer.body, /Dieser Link funktioniert nicht/)
 })
 
-test('while the settings that links depend on can not be read, mails wait a little and burn no try', async (t) => {
+test('mails are delayed without an attempt while the link settings cannot be read', async (t) => {
   const database = await notifyDatabase()
   await migrateNotify(database)
   const store = postgresNotifyStore(database)
@@ -155,7 +155,7 @@ test('while the settings that links depend on can not be read, mails wait a litt
   assert.match(seen[0] ?? '', /\/unsubscribe\//)
 })
 
-test('a click link leads nowhere but where it was made for', async (t) => {
+test('a click link leads only to the address it was made for', async (t) => {
   const s = await mailing(t, { tracking: 'clicks' })
   const { html } = await s.mail()
   assert.ok(!html.includes('/t/o/'))
@@ -164,7 +164,7 @@ test('a click link leads nowhere but where it was made for', async (t) => {
     assert.equal((await s.http.inject({ url, headers: reader })).statusCode, 404)
 })
 
-test('mails are not tracked unless somebody says so, and sensitive ones never', async (t) => {
+test('mails are not tracked by default, and sensitive ones never', async (t) => {
   assert.ok(!/\/t\/[oc]\//.test((await (await mailing(t)).mail()).html))
   assert.ok(
     !/\/t\/[oc]\//.test((await (await mailing(t, { tracking: 'on', sensitive: true }, 'account.reset')).mail()).html),

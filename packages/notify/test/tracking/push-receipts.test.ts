@@ -44,7 +44,7 @@ const stateOf = async ({ call }: Setup, id: string) =>
   (await call('GET', `/v1/notifications/${id}`)).body.deliveries[0].state
 
 for (const [name, start] of Object.entries(pushServices))
-  test(`a push over ${name} carries a token that the app reports its delivery, opening and click with`, async (t) => {
+  test(`a push over ${name} has a token for reports of delivery, opening and click`, async (t) => {
     const { fake, provider, device, received } = await start()
     const s = await setup({ linkSecret, publicUrl: baseUrl, clock: present(), providers: { push: [provider] } })
     t.after(async () => {
@@ -69,7 +69,7 @@ for (const [name, start] of Object.entries(pushServices))
   })
 
 for (const [name, start] of Object.entries(pushServices).filter(([each]) => each !== 'http'))
-  test(`a push over ${name} that is too large with its token goes out without it`, async (t) => {
+  test(`a push over ${name} that is too large with its token is sent without it`, async (t) => {
     const { fake, provider, device, received } = await start()
     t.after(async () => {
       await provider.close?.()

@@ -53,7 +53,7 @@ async function sentPush(s: Awaited<ReturnType<typeof receiving>>) {
   return { id, token: tokens.issue(deliveryId, s.clock.now()) }
 }
 
-test('a receipt token names its delivery, and is invalid once a letter of it was changed', () => {
+test('a receipt token names its delivery and is invalid after any change', () => {
   const now = Date.UTC(2026, 5, 1)
   const others = createReceiptTokens({ secret: new Secret('another secret of 32 characters!'), lifetimeMs: dayMs })
   fc.assert(
@@ -78,7 +78,7 @@ test('a receipt token is the same all day, and expires', () => {
   assert.equal(tokens.read(tokens.issue(id, noon), noon + 36 * dayMs).kind, 'expired')
 })
 
-test('an app reports with the token of its push, without any other credential, and the state follows', async (t) => {
+test('an app reports with the token of its push alone, and the state follows', async (t) => {
   const s = await receiving(t)
   const { id } = await s.send('push')
   const mailbox = async () => (await s.call('GET', '/dev/mailbox')).body.messages
@@ -98,7 +98,7 @@ test('an app reports with the token of its push, without any other credential, a
   assert.equal((await recordOf(s, id)).provider, 'mailbox')
 })
 
-test('an item of the feed carries a token for its reader, and none for who may not read its text', async (t) => {
+test('an item of the feed has a receipt token only for readers who may read its text', async (t) => {
   const s = await receiving(t)
   const { id } = await s.send('in-app')
   const feed = async (scopes: string) =>
@@ -113,7 +113,7 @@ test('an item of the feed carries a token for its reader, and none for who may n
   assert.equal('receipt_token' in ((await feed('admin:notifications read:notifications'))[0] ?? {}), false)
 })
 
-test('a receipt counts once however often it comes, also long after, and a click once for each link', async (t) => {
+test('a receipt counts once, also when repeated later, and a click once for each link', async (t) => {
   const s = await receiving(t)
   const { id, token } = await sentPush(s)
   const click = (link?: string) => ({ token, report: 'clicked', ...(link ? { link } : {}) })
@@ -140,7 +140,7 @@ const retention = {
   stateChangeDays: 365,
 }
 
-test('a late receipt moves no state backwards, and none moves a bounced one', async (t) => {
+test('a late receipt never lowers a state, and never changes a bounced one', async (t) => {
   const s = await receiving(t)
   const { id, token } = await sentPush(s)
   await s.report({ token, report: 'clicked' })
@@ -155,7 +155,7 @@ test('a late receipt moves no state backwards, and none moves a bounced one', as
   assert.equal((await recordOf(s, other.id)).state, 'bounced')
 })
 
-test('whoever holds a token adds no more than twenty entries to a timeline', async (t) => {
+test('a token adds at most twenty entries to a timeline', async (t) => {
   const s = await receiving(t)
   const { id, token } = await sentPush(s)
   const flood = Array.from({ length: 50 }, (_, n) => ({ token, report: 'clicked', link: `link ${n}` }))
@@ -169,7 +169,7 @@ test('whoever holds a token adds no more than twenty entries to a timeline', asy
   assert.equal(receiptsIn((await recordOf(s, id)).timeline).length, 20)
 })
 
-test('forged, foreign, altered and expired tokens are rejected one by one, beside those that are accepted', async (t) => {
+test('invalid and expired tokens are rejected one by one, beside accepted ones', async (t) => {
   const s = await receiving(t)
   const { id, token } = await sentPush(s)
   const victim = await sentPush(s)
@@ -191,7 +191,7 @@ test('forged, foreign, altered and expired tokens are rejected one by one, besid
   assert.equal((await recordOf(s, id)).state, 'opened')
 })
 
-test('the response to a receipt does not say whether its delivery is still known', async (t) => {
+test('the response to a receipt does not reveal whether its delivery still exists', async (t) => {
   const s = await receiving(t)
   const { token } = await sentPush(s)
   const known = await s.report({ token, report: 'opened' })
@@ -205,7 +205,7 @@ test('the response to a receipt does not say whether its delivery is still known
   assert.equal((await s.database.query('SELECT FROM notify.timeline_entry')).rowCount, 0)
 })
 
-test('receipts that are none are refused, with what was expected and without the token', async (t) => {
+test('malformed receipts are rejected with what was expected and without the token', async (t) => {
   const s = await receiving(t)
   const { token } = await sentPush(s)
   const bad = [
@@ -233,7 +233,7 @@ test('receipts that are none are refused, with what was expected and without the
   assert.equal(status, 413)
 })
 
-test('the time of a receipt is kept between the making of the message and now', async (t) => {
+test('the time of a receipt is limited to between the message and now', async (t) => {
   const s = await receiving(t, { clock: presentClock() })
   const { id, token } = await sentPush(s)
   const now = s.clock.now()
@@ -248,7 +248,7 @@ test('the time of a receipt is kept between the making of the message and now', 
   assert.ok((times.get('clicked') ?? 0) > now - 60_000)
 })
 
-test('of a sensitive notification the click is kept and the link is not', async (t) => {
+test('a click on a sensitive notification is recorded without the link', async (t) => {
   const s = await receiving(t, {}, { sensitive: true })
   const { id, token } = await sentPush(s)
   await s.report({ token, report: 'clicked', link: 'https://shop.example/reset/secret' })
@@ -256,7 +256,7 @@ test('of a sensitive notification the click is kept and the link is not', async 
   assert.deepEqual([state, receiptsIn(timeline)], ['clicked', [['clicked', undefined]]])
 })
 
-test('a receipt that changes a state is published, and its link is masked for who may not see personal data', async (t) => {
+test('a receipt that changes a state is published with its link masked', async (t) => {
   const { topic, published } = handTopic()
   const s = await receiving(t, { topic, tables: { streaming: true } })
   const { id, token } = await sentPush(s)
@@ -274,7 +274,7 @@ test('a receipt that changes a state is published, and its link is masked for wh
   assert.deepEqual(clicks[0].detail, { state: 'clicked', provider: 'receipts', link: '•••' })
 })
 
-test('without the secret of links there are no tokens and no receipts', async (t) => {
+test('no tokens and no receipts exist without the link secret', async (t) => {
   const s = await setup()
   t.after(() => s.close())
   await furnish(s)
@@ -285,7 +285,7 @@ test('without the secret of links there are no tokens and no receipts', async (t
   assert.equal((await s.http.inject({ method: 'POST', url: '/v1/receipts', payload: {} })).statusCode, 404)
 })
 
-test('no token of a receipt is written to the log', async (t) => {
+test('no receipt token is written to the log', async (t) => {
   const lines: string[] = []
   const log = createLog('trace', { write: (line) => void lines.push(line) })
   const s = await receiving(t, { log })
@@ -297,7 +297,7 @@ test('no token of a receipt is written to the log', async (t) => {
 })
 
 for (const channel of ['push', 'email', 'sms'] as const)
-  test(`a receipt of ${channel} that comes before the provider's answer is recorded is kept, and the answer lowers nothing`, async (t) => {
+  test(`a receipt of ${channel} before the provider's answer is kept, and never lowered by it`, async (t) => {
     const hold = Promise.withResolvers<void>()
     const called = Promise.withResolvers<string>()
     let calls = 0
@@ -330,7 +330,7 @@ for (const channel of ['push', 'email', 'sms'] as const)
     assert.equal(calls, 1)
   })
 
-test('a push whose answer was lost is neither sent again nor mailed once its only device reports it', async (t) => {
+test('a push without a recorded answer is not repeated once its only device reports it', async (t) => {
   const called = Promise.withResolvers<string>()
   let calls = 0
   const provider: Provider = {

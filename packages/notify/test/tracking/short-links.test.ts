@@ -57,7 +57,7 @@ async function sentText(s: Awaited<ReturnType<typeof shop>>, channel: string) {
 }
 
 for (const channel of ['push', 'sms', 'in-app'])
-  test(`a link of ${channel} leads through us to where it was written, and its click is told with the link`, async (t) => {
+  test(`a link of ${channel} redirects to its address and its click is recorded with the link`, async (t) => {
     const s = await shop(t, { tracking: 'clicks' })
     const { id, body } = await sentText(s, channel)
     const path = pathOf(body, '/l/')
@@ -73,7 +73,7 @@ for (const channel of ['push', 'sms', 'in-app'])
     assert.deepEqual(clicks, [{ state: 'clicked', provider: 'tracking', link: target }])
   })
 
-test('a short link is followed in whatever bucket its user is', async (t) => {
+test('a short link is followed whatever the bucket of its user', async (t) => {
   const s = await shop(t, { tracking: 'on' }, { tables: { buckets: 4 } })
   const users = ['alice', 'bob', 'carol', 'dave', 'erin', 'frank']
   for (const user_id of users) await s.send('in-app', { user_id })
@@ -89,13 +89,13 @@ test('a short link is followed in whatever bucket its user is', async (t) => {
   for (const { body } of items) assert.equal((await s.follow(pathOf(body, '/l/'))).headers.location, target)
 })
 
-test('where nothing is tracked texts stay as they are and no link is stored', async (t) => {
+test('texts without tracking stay unchanged and store no link', async (t) => {
   const s = await shop(t)
   for (const channel of ['push', 'sms', 'in-app']) assert.equal((await sentText(s, channel)).body, text)
   assert.equal(await s.rows(), 0)
 })
 
-test('only what is sent stores its links: not duplicates, capped or deferred messages, nor sensitive ones', async (t) => {
+test('only sent messages store links: no duplicates, capped, deferred or sensitive ones', async (t) => {
   const caps = { total: 1, channels: {}, priorities: {} }
   const s = await shop(t, { tracking: 'on' }, { options: { caps } })
   const { deliveries } = await s.send('sms', { dedup_key: 'k' })
@@ -115,7 +115,7 @@ test('only what is sent stores its links: not duplicates, capped or deferred mes
   assert.equal(await s.rows(), 1)
 })
 
-test('machines that follow a short link are led on and told apart, and a reader still counts', async (t) => {
+test('machines that follow a short link are redirected and recorded apart from readers', async (t) => {
   const s = await shop(t, { tracking: 'on' })
   const { id, body } = await sentText(s, 'sms')
   const path = pathOf(body, '/l/')
@@ -145,7 +145,7 @@ test('machines that follow a short link are led on and told apart, and a reader 
   )
 })
 
-test('an id that is none of ours leads nowhere, whatever it looks like', async (t) => {
+test('an unknown link id leads nowhere, whatever its form', async (t) => {
   const s = await shop(t, { tracking: 'on' })
   const path = pathOf((await sentText(s, 'sms')).body, '/l/')
   const ids = [
@@ -170,7 +170,7 @@ test('an id that is none of ours leads nowhere, whatever it looks like', async (
   assert.equal(query.headers.location, target)
 })
 
-test('a short link ends with its time and is purged then, or with the erasure of its user', async (t) => {
+test('a short link is purged when it expires or its user is erased', async (t) => {
   const retention = {
     notificationDays: 1,
     logDays: 1,
@@ -198,7 +198,7 @@ test('a short link ends with its time and is purged then, or with the erasure of
   for (const url of [erased, later]) assert.equal((await s.follow(url)).statusCode, 404)
 })
 
-test('an SMS over Twilio has the same short link at every attempt, and its click moves the state', async (t) => {
+test('an SMS over Twilio has one short link at all attempts, and its click changes the state', async (t) => {
   const fake = await startTwilio({ accountSid, authToken })
   const keys = { account_sid: accountSid, auth_token: authToken }
   const provider = build({ provider: 'twilio', ...keys, from: '+14155550199', url: fake.url })
@@ -259,7 +259,7 @@ test('the preview of an SMS counts the segments of the text with short links', a
   assert.deepEqual([sms.segments, shown], [1, body])
 })
 
-test('an event type tells its tracking by channel as it was set, and refuses what is none', async (t) => {
+test('an event type returns its tracking by channel as set, and rejects invalid tracking', async (t) => {
   const s = await shop(t)
   const put = (tracking: unknown) => s.call('PUT', '/v1/event-types/order.shipped', { channels: ['sms'], tracking })
   for (const tracking of ['on', 'off', { sms: 'clicks', email: 'on' }]) {

@@ -11,7 +11,7 @@ import { suppressingOf } from '../../src/model/suppression.ts'
 import { eventually, furnish, setup } from '../support/setup.ts'
 import { post, provider, send, setupCarrier, shipped, stateOf } from '../support/webhook-provider.ts'
 
-test('a signed webhook raises the state, is told in the timeline, and counts once however often it comes', async (t) => {
+test('a signed webhook raises the state, is in the timeline, and counts once', async (t) => {
   const metrics = createMetrics()
   const s = await setupCarrier(t, { metrics })
   const { id, deliveryId } = await send(s)
@@ -26,7 +26,7 @@ test('a signed webhook raises the state, is told in the timeline, and counts onc
   assert.match(text, /notify_reports_total\{provider="carrier",report="delivered",outcome="duplicate"\} 5\b/)
 })
 
-test('what a webhook tells of deliveries that are not ours, or in a broken way, is left out and the rest is taken', async (t) => {
+test('webhook reports that are malformed or of unknown deliveries are skipped', async (t) => {
   const s = await setupCarrier(t)
   const { id, deliveryId } = await send(s)
   const at = s.clock.now()
@@ -46,7 +46,7 @@ test('what a webhook tells of deliveries that are not ours, or in a broken way, 
   assert.equal((await s.database.query('SELECT FROM notify.provider_event')).rows.length, 1)
 })
 
-test('a hard bounce and a complaint make the address undeliverable, a soft bounce does not, an unsubscription spares the state', async (t) => {
+test('hard bounces and complaints suppress the address; soft bounces do not', async (t) => {
   const s = await setupCarrier(t)
   const table = [
     ['bounced', true, 'bounced', []],
@@ -71,7 +71,7 @@ test('a hard bounce and a complaint make the address undeliverable, a soft bounc
   }
 })
 
-test('a report that overtakes our own record of the ack ends the work, and leaves no data of what is sensitive', async (t) => {
+test('a report before the recorded acceptance ends the delivery and removes sensitive data', async (t) => {
   let answer: (() => void) | undefined
   const slow: Provider = {
     ...provider,
@@ -98,7 +98,7 @@ test('a report that overtakes our own record of the ack ends the work, and leave
   assert.deepEqual(rows, [{ data: null }])
 })
 
-test('a report that comes after its delivery was given up takes back the dead letter, so that no replay sends it again', async (t) => {
+test('a report after a delivery became a dead letter removes the dead letter', async (t) => {
   const silent: Provider = {
     ...provider,
     send: async (messages) => messages.map(() => ({ kind: 'ambiguous', reason: 'no answer' })),
@@ -132,7 +132,7 @@ const anyReport = fc.record({
   soft: fc.boolean(),
 })
 
-test('a stream of reports, however duplicated, shuffled and cut into requests, ends in the states and suppressions of the stream in order', async (t) => {
+test('reports in any order, batch and number end in the same states and suppressions', async (t) => {
   const s = await setupCarrier(t)
   const stream = fc.array(anyReport, { minLength: 1, maxLength: 12 })
   await fc.assert(
@@ -174,7 +174,7 @@ test('a stream of reports, however duplicated, shuffled and cut into requests, e
   )
 })
 
-testWith('postgresql', 'of 20 requests that bring the same event ids at once, each id counts once', async () => {
+testWith('postgresql', '20 concurrent requests with the same event ids count each id once', async () => {
   const server = await startPostgres()
   try {
     const s = await setup({ providers: { email: [provider] }, database: await postgresDatabase(server) })

@@ -11,7 +11,7 @@ import { build } from '../support/providers.ts'
 import { setup } from '../support/setup.ts'
 import { key, post, provider, send, setupCarrier, stateOf } from '../support/webhook-provider.ts'
 
-test('forged, stale and misdirected webhooks are refused as problems and change nothing', async (t) => {
+test('forged, stale and misdirected webhooks are rejected as problems and change nothing', async (t) => {
   const metrics = createMetrics()
   const s = await setupCarrier(t, { metrics })
   const { id, deliveryId } = await send(s)
@@ -38,7 +38,7 @@ test('forged, stale and misdirected webhooks are refused as problems and change 
   assert.match(await metrics.metrics(), /notify_webhooks_total\{provider="carrier",outcome="refused"\} 2\b/)
 })
 
-test('a webhook whose header fields give it away is answered before its body comes', async (t) => {
+test('a webhook that its header fields invalidate is answered before its body arrives', async (t) => {
   const s = await setupCarrier(t)
   await s.http.listen({ port: 0, host: '127.0.0.1' })
   const { port } = s.http.server.address() as AddressInfo
@@ -60,7 +60,7 @@ test('a webhook whose header fields give it away is answered before its body com
   }
 })
 
-test('a provider tells nothing about deliveries on channels that it does not carry', async (t) => {
+test('a provider cannot report on deliveries of channels that it does not send on', async (t) => {
   const s = await setupCarrier(t)
   const { id, deliveryId } = await send(s)
   const forSms = deliveryIdOf(id, 'sms')
@@ -76,7 +76,7 @@ test('a provider tells nothing about deliveries on channels that it does not car
   assert.deepEqual((await s.call('GET', '/v1/suppressions')).body.suppressions, [])
 })
 
-test('a webhook that can not be checked now is to be sent again', async (t) => {
+test('a webhook that cannot be verified now is answered with a status that repeats it', async (t) => {
   const away = { kind: 'unchecked', reason: 'nobody knows the key', busy: false } as const
   const [first, second] = [away, { ...away, busy: true }].map((received, index): Provider => {
     return { ...provider, name: `carrier-${index}`, webhook: { receive: async () => received } }
@@ -86,7 +86,7 @@ test('a webhook that can not be checked now is to be sent again', async (t) => {
   assert.deepEqual((await post(s, [], {}, 'carrier-1')).status, 429)
 })
 
-test('a report that nothing can be made of is taken, counted as unread, and told in the log', async (t) => {
+test('an unreadable report is accepted, counted as unread and logged', async (t) => {
   const metrics = createMetrics()
   const lines: unknown[] = []
   const log = { ...silentLog, warn: (line: unknown) => lines.push(line) } as unknown as Log
@@ -98,7 +98,7 @@ test('a report that nothing can be made of is taken, counted as unread, and told
   assert.deepEqual(lines.at(-1), { provider: 'carrier', reason: 'it is no notice', bytes: 2 })
 })
 
-test("a form that is larger than any of Twilio's is refused unread, whatever its signature", async (t) => {
+test("a form larger than any of Twilio's is rejected unread, whatever its signature", async (t) => {
   const account = { account_sid: `AC${'0'.repeat(32)}`, auth_token: 'a-token-of-the-account', from: '+14155550199' }
   const s = await setup({ providers: { sms: [build({ provider: 'twilio', ...account })] } })
   t.after(s.close)

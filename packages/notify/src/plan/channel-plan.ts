@@ -45,9 +45,9 @@ export function channelPlanner(
   if (quietEnd !== undefined) {
     const spread = quietEnd + Math.floor(Math.random() * options.morningSpreadMs)
     const resumesAt = deferredUntil(eventType, profile, options.zone, spread) === undefined ? spread : quietEnd
-    const wakeAt = Math.min(resumesAt, expiresAt ?? Number.POSITIVE_INFINITY)
+    const resumeAt = Math.min(resumesAt, expiresAt ?? Number.POSITIVE_INFINITY)
     decisions.push({ at: now, what: 'quiet_hours', detail: { until: new Date(quietEnd).toISOString() } })
-    return (channel) => (off(channel) ? channelIsOff : { kind: 'defer', resumeAt: wakeAt })
+    return (channel) => (off(channel) ? channelIsOff : { kind: 'defer', resumeAt })
   }
   return (channel) => {
     if (off(channel)) return channelIsOff

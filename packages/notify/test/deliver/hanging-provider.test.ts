@@ -89,7 +89,7 @@ const opened = (s: Setup, times: number) =>
   eventually(
     async () => ({
       openings: (await health(s))?.openings,
-      leased: await count(s, 'work WHERE lease_until IS NOT NULL'),
+      leased: await count(s, 'delivery_queue WHERE lease_until IS NOT NULL'),
     }),
     ({ openings, leased }) => (openings ?? 0) >= times && leased === 0,
   )

@@ -9,15 +9,15 @@ const buckets = 3
 const users = Array.from({ length: 8 }, (_, n) => `user-${n}`)
 const minute = 60_000
 
-test('what waits of users in many buckets comes out of all of them: bursts, quiet hours, fallbacks, parked events, state changes', async (t) => {
+test('deferred, aggregated and parked events of users in many buckets leave every bucket', async (t) => {
   assert.equal(new Set(users.map((user) => bucketOfUser(user, buckets))).size, buckets, 'every bucket has users')
-  const told: string[] = []
+  const sent: string[] = []
   const carry = (name: string, channel: Provider['channel'], works: boolean): Provider => ({
     name,
     channel,
     timeoutMs: 1_000,
     async send(messages) {
-      if (works) told.push(...messages.map(({ userId, event }) => `${event} ${userId} ${channel}`))
+      if (works) sent.push(...messages.map(({ userId, event }) => `${event} ${userId} ${channel}`))
       return messages.map(() => (works ? { kind: 'accepted' } : { kind: 'permanent', code: '400', reason: 'bad' }))
     },
   })
@@ -48,10 +48,10 @@ test('what waits of users in many buckets comes out of all of them: bursts, quie
     users.flatMap((user) => Array.from({ length: count }, () => `${name} ${user} email`))
   const early = [...times('order.shipped', 1), ...times('photo.viewed', 1)].toSorted()
   await eventually(
-    async () => told.length,
+    async () => sent.length,
     (length) => length >= early.length,
   )
-  assert.deepEqual(told.toSorted(), early)
+  assert.deepEqual(sent.toSorted(), early)
   for (const minutes of [1, 4, 5]) {
     s.clock.advance(minutes * minute)
     await eventually(
@@ -61,10 +61,10 @@ test('what waits of users in many buckets comes out of all of them: bursts, quie
   }
   const all = [...early, ...times('photo.viewed', 1), ...times('photo.liked', 1), ...times('news.weekly', 1)].toSorted()
   await eventually(
-    async () => told.length,
+    async () => sent.length,
     (length) => length >= all.length,
   )
-  assert.deepEqual(told.toSorted(), all)
+  assert.deepEqual(sent.toSorted(), all)
   await eventually(
     async () => new Set(published.map(({ payload }) => payload.delivery_id)).size,
     (states) => states === all.length,

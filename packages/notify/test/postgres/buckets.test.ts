@@ -50,7 +50,7 @@ const eventOf = (user_id: string) => ({
   dedup_key: 'k',
 })
 
-test('users of many buckets are admitted and sent to, each in their own, and a replay is a duplicate', async (t) => {
+test('users of many buckets are admitted, each in their own, and a replay is a duplicate', async (t) => {
   const { s, sent } = await spread()
   t.after(s.close)
   const bulk = () =>
@@ -102,7 +102,7 @@ test('what is scheduled fires, and can be read and cancelled, in whatever bucket
   assert.deepEqual(new Set(sent.map(({ userId }) => userId)), new Set(users.slice(4)))
 })
 
-test('dead letters of all buckets are listed newest first across pages, replayed once, and discarded', async (t) => {
+test('dead letters of all buckets are listed newest first, replayed once, and discarded', async (t) => {
   const { s, sent, answer } = await spread()
   t.after(s.close)
   answer({ kind: 'permanent', code: 'refused', reason: 'no such mailbox' })

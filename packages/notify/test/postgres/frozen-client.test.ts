@@ -30,14 +30,18 @@ const cases: readonly Case[] = [
   {
     title: 'holds up no other event of a type that has a rate, at whatever byte it was cut off',
     work: async ({ intake }, key) => {
-      const granted = await intake.acquireRates(0, [asked('order.shipped', key), asked('order.paid', key)], now)
+      const granted = await intake.acquireRates(
+        0,
+        [rateRequest('order.shipped', key), rateRequest('order.paid', key)],
+        now,
+      )
       assert.deepEqual(granted.get('order.paid')?.granted, 1)
     },
   },
   {
     title: 'holds up no release of what is parked, at whatever byte it was cut off',
     work: async ({ intake, parked }, key) => {
-      await intake.acquireRates(0, [{ ...asked('order.shipped', key), rate: { limit: 0, perSeconds: 60 } }], now)
+      await intake.acquireRates(0, [{ ...rateRequest('order.shipped', key), rate: { limit: 0, perSeconds: 60 } }], now)
       await parked.release(0, 'order.shipped', rate, 50, now)
     },
   },
@@ -110,7 +114,7 @@ describe('a client that falls silent', () => {
 const rate = { limit: 100_000, perSeconds: 60 }
 
 /** One event whose producer waits for an answer, and some that may wait. */
-function asked(event: string, key: string): RateRequest {
+function rateRequest(event: string, key: string): RateRequest {
   const request = { event, user_id: 'alice', data: { text: 'x'.repeat(2_000) } }
   const parkable = Array.from({ length: 40 }, (_, n) => ({
     key: `${event}:${key}:${n}`,

@@ -15,7 +15,7 @@ import type { AttemptRecord, ClaimedDelivery, NotifyStore } from '../../src/stor
 const rows = 200_000
 const batch = 200
 /** A batch has at most so many users and deliveries, and each is looked for in a table a few times. */
-const mostRead = 5 * batch
+const maxRowsRead = 5 * batch
 
 interface PlanNode {
   readonly 'Node Type': string
@@ -68,7 +68,7 @@ describe('the plans of the hot statements', () => {
     await server.stop()
   })
 
-  it('read the rows they name and no table, though the tables grew since they were first planned', async () => {
+  it('read the rows they name, though the tables grew since they were first planned', async () => {
     await database.query(
       'VACUUM notify.delivery_queue, notify.delivery, notify.cap, notify.dedup_log, notify.recipient',
     )
@@ -80,9 +80,9 @@ describe('the plans of the hot statements', () => {
     assert.ok(hot.length >= 20, `the walk runs the hot statements: ${hot.length}`)
     for (const { 'Query Text': text, Plan } of hot)
       for (const node of bigNodesOf(Plan)) {
-        const told = `${text}\n${JSON.stringify(Plan, null, 1)}`
-        assert.notEqual(node['Node Type'], 'Seq Scan', told)
-        assert.ok(readBy(node) <= mostRead, `${readBy(node)} rows of ${node['Relation Name']} were read\n${told}`)
+        const report = `${text}\n${JSON.stringify(Plan, null, 1)}`
+        assert.notEqual(node['Node Type'], 'Seq Scan', report)
+        assert.ok(readBy(node) <= maxRowsRead, `${readBy(node)} rows of ${node['Relation Name']} were read\n${report}`)
       }
     // Those inside a function name its variables, can't be prepared by themselves, and are always planned with values.
     texts = [...new Set(hot.map(({ 'Query Text': text }) => text))].filter((text) => !/\b(?:mine|newest)\b/.test(text))
@@ -216,7 +216,7 @@ function planned(
   kind: 'send' | 'defer' | 'aggregate',
 ): PlannedNotification {
   const message = { body: 'b', locale: 'en', targets: [{ id: 'phone', address: 't', service: 'fcm' }] }
-  const plan = { send: { kind, message }, defer: { kind, wakeAt: now }, aggregate: { kind } }[kind]
+  const plan = { send: { kind, message }, defer: { kind, resumeAt: now }, aggregate: { kind } }[kind]
   return {
     id: newId(0),
     userId,

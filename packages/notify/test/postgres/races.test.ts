@@ -142,8 +142,8 @@ describe('two processes on one PostgreSQL', () => {
     )
     const [lost] = await stores[0].deliveries.claim(0, 'in-app', 1, 60_000, clock.now())
     await database.query("UPDATE notify.delivery_queue SET lease_until = now() - interval '1 second'")
-    const [held] = await stores[1].deliveries.claim(0, 'in-app', 1, 60_000, clock.now())
-    assert.ok(lost && held)
+    const [current] = await stores[1].deliveries.claim(0, 'in-app', 1, 60_000, clock.now())
+    assert.ok(lost && current)
     const acknowledged = { provider: 'inbox', inInbox: true } as const
     const done = {
       at: clock.now(),
@@ -156,7 +156,7 @@ describe('two processes on one PostgreSQL', () => {
     const items = async () => (await stores[0].inbox.page('alice', { limit: 10 })).items.length
     assert.equal(await stores[0].deliveries.record(0, [{ ...done, claimed: lost }]), 1)
     assert.equal(await items(), 0)
-    assert.equal(await stores[1].deliveries.record(0, [{ ...done, claimed: held }]), 0)
+    assert.equal(await stores[1].deliveries.record(0, [{ ...done, claimed: current }]), 0)
     assert.equal(await items(), 1)
   })
 

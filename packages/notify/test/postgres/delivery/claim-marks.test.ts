@@ -45,7 +45,7 @@ describe('the marks of claims', () => {
     assert.deepEqual(crowded().begin(begin + 1).range, [{ ...shipped, place: { dueAt: begin, id: id(0) } }])
   })
 
-  test('stay at the first row of a group of which nothing was got, and go to the time of the claim where there is none', () => {
+  test('stay at the first row of a group that gave none, or at the time of the claim', () => {
     const marks = crowded()
     const seen = (front: number | null) => ({ groups: [{ ...shipped, front }], claimed: [] })
     marks.begin(begin + 1).end(seen(begin - 5))
@@ -94,7 +94,7 @@ describe('the marks of claims', () => {
       assert.equal(placeOf(range), reachMs === 'all' ? undefined : begin - reachMs)
     })
 
-  test('find a row that is late in no more time than it is late by, from a second on, and any within five minutes', () => {
+  test('find a late row in no more time than it is late by, and any within five minutes', () => {
     for (const lateMs of [1, 500, 1_000, 3_000, 9_999, 40_000, 61_000, 119_000, 200_000, 86_400_000]) {
       const marks = crowded()
       for (let now = begin; ; now += 100) {

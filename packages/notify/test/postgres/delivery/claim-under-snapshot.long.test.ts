@@ -211,20 +211,20 @@ function queueOn(database: Database): Queue {
 
 /** Holds a snapshot open, as a backup does, for as long as the work takes. */
 async function withSnapshot(database: Database, work: () => Promise<void>): Promise<void> {
-  const { promise: isOver, resolve: end } = Promise.withResolvers<void>()
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>()
   const { promise: isOpen, resolve: open } = Promise.withResolvers<void>()
-  const held = database.transaction(async (tx) => {
+  const snapshot = database.transaction(async (tx) => {
     await tx.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ')
     await tx.query('SELECT count(*) FROM notify.delivery_queue')
     open()
-    await isOver
+    await ended
   })
   try {
     await isOpen
     await work()
   } finally {
     end()
-    await held
+    await snapshot
   }
 }
 

@@ -24,7 +24,7 @@ const anyCase: fc.Arbitrary<Case> = fc.record({
 })
 
 describe('claims, while more is due than they can take', () => {
-  test('give each priority its weight to within three deliveries, and each of its event types an even part', async () => {
+  test('give each priority its weight within three deliveries, and its event types even parts', async () => {
     await withDatabase(async (database) => {
       await fc.assert(
         fc.asyncProperty(anyCase, async ({ weights, limit, types }) => {
@@ -62,7 +62,7 @@ describe('claims, while more is due than they can take', () => {
     })
   })
 
-  test('reach every delivery before so many are claimed as its weight, its types and those before it make', async () => {
+  test('reach every delivery within the number of claims that its weight and types allow', async () => {
     await withDatabase(async (database) => {
       await fc.assert(
         fc.asyncProperty(anyCase, async ({ weights, limit, types }) => {

@@ -51,7 +51,7 @@ async function fresh(open: () => Promise<Database>): Promise<{ database: Databas
   return { database, store, inbox: store.inbox }
 }
 
-test('whatever is done to an inbox, in whatever order, its kept counts are what counting would give', async () => {
+test('the counts of an inbox equal its items after any sequence of changes', async () => {
   const { database, inbox, store } = await fresh(notifyDatabase)
   const known = ids(8)
   const some = fc.subarray(known, { minLength: 1 })
@@ -130,8 +130,8 @@ test('what a user has changed is read from any number on, each item once and as 
   await inbox.put([item(newItemId(), 'bob')])
   await inbox.change('alice', 'read', { ids: three.slice(0, 1) }, at)
   await inbox.change('alice', 'archived', { ids: three.slice(0, 1) }, at)
-  const asked = [{ userId: 'alice', after: 2 }, { userId: 'bob' }, { userId: 'nobody', after: 0 }]
-  const news = await inbox.news(asked, 10)
+  const requests = [{ userId: 'alice', after: 2 }, { userId: 'bob' }, { userId: 'nobody', after: 0 }]
+  const news = await inbox.news(requests, 10)
   assert.deepEqual(
     news.get('alice')?.items.map(({ id, changed, archivedAt }) => [id, changed, archivedAt]),
     [

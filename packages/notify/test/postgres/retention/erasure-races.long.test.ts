@@ -70,11 +70,11 @@ const racers: Readonly<Record<string, Racer>> = {
   'a flush': async (store) => {
     await store.intake.admit(0, [unit('email', { kind: 'aggregate' })], createAdmission(rules, now))
     const [window] = await store.waiting.closeWindows(0, 10, 60_000, now)
-    const told = { what: 'combined', detail: {} }
+    const timelineEntry = { what: 'combined', detail: {} }
     const flushed = unit('email', undefined, {
       kind: 'window',
       id: window?.id ?? assert.fail('no window'),
-      timelineEntry: told,
+      timelineEntry,
     })
     return ({ intake }) => intake.admit(0, [flushed], createAdmission(rules, now))
   },

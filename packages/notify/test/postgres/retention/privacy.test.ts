@@ -68,7 +68,7 @@ test('no call begins for a user who was erased, though their deliveries were cla
   assert.deepEqual(begun, ['alice', 'bob'], 'the call that was under way, and the next user')
 })
 
-test('whatever table names a user, its rows are handed out with the user’s data and erased with it', async (t) => {
+test('every table that names a user is exported and erased with the user’s data', async (t) => {
   const s = await setup({ work: false })
   t.after(s.close)
   const named = await columnsOf(
@@ -79,15 +79,17 @@ test('whatever table names a user, its rows are handed out with the user’s dat
   )
   assert.ok(named.size >= 18, [...named.keys()].join())
   for (const [table, columns] of named) {
-    const given = columns.map(({ column_name, data_type }) => (column_name === 'user_id' ? 'alice' : values[data_type]))
+    const inserted = columns.map(({ column_name, data_type }) =>
+      column_name === 'user_id' ? 'alice' : values[data_type],
+    )
     assert.ok(
-      given.every((value) => value !== undefined),
+      inserted.every((value) => value !== undefined),
       `${table} has a column of a type that this test can't fill`,
     )
     await s.database.query(
       `INSERT INTO notify.${table} (${columns.map(({ column_name }) => column_name).join()})
        VALUES (${columns.map((_, index) => `$${index + 1}`).join()})`,
-      given,
+      inserted,
     )
   }
   const { body } = await s.call('GET', '/v1/users/alice/data')
@@ -128,7 +130,7 @@ test('of a user who was erased nothing is left in any table, whatever was under 
   await furnish(s, 'photo.liked', { aggregation: { actor: 'actor' } })
   await furnish(s, 'photo.viewed', { rate_limit: { limit: 1, per_seconds: 3_600 } })
   const data = { order_id: 'of zelda', actor: 'zelda' }
-  const told = (event: string, more: object = {}) => ({ event, user_id: 'zelda', data, ...more })
+  const eventOf = (event: string, more: object = {}) => ({ event, user_id: 'zelda', data, ...more })
   await s.call('PUT', '/v1/recipients/zelda', { email: 'zelda@example.com', phone_number: '+14155550100' })
   await s.call('PUT', '/v1/users/zelda/devices/zelda-phone', { token: 'token-of-zelda' })
   await s.call('PUT', '/v1/users/zelda/preferences/photo.viewed', { quiet_hours: { start: '00:00', end: '23:59' } })
@@ -136,13 +138,13 @@ test('of a user who was erased nothing is left in any table, whatever was under 
   await s.call(
     'POST',
     '/v1/notify',
-    told('order.shipped', { channels: ['sms', 'email', 'in-app'], dedup_key: 'zelda' }),
+    eventOf('order.shipped', { channels: ['sms', 'email', 'in-app'], dedup_key: 'zelda' }),
   )
-  await s.call('POST', '/v1/notify', told('photo.liked'))
-  await s.call('POST', '/v1/notify', told('photo.viewed'))
-  await s.call('POST', '/v1/scheduled', { fire_at: '2030-01-01T00:00:00Z', payload: told('order.shipped') })
-  await deliver(1, told('photo.viewed'))
-  await deliver(2, told('order.lost'))
+  await s.call('POST', '/v1/notify', eventOf('photo.liked'))
+  await s.call('POST', '/v1/notify', eventOf('photo.viewed'))
+  await s.call('POST', '/v1/scheduled', { fire_at: '2030-01-01T00:00:00Z', payload: eventOf('order.shipped') })
+  await deliver(1, eventOf('photo.viewed'))
+  await deliver(2, eventOf('order.lost'))
   await eventually(
     () => s.database.query('SELECT FROM notify.dead_letter'),
     ({ rowCount }) => rowCount === 2,

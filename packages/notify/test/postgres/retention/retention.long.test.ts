@@ -34,7 +34,7 @@ describe('a retention that runs period after period', () => {
     await server.stop()
   })
 
-  it('reads no more from period to period for what it removes, and next to nothing where nothing is old', async (t) => {
+  it('reads no more from period to period, and next to nothing where nothing is old', async (t) => {
     const { privacy } = postgresNotifyStore(database)
     const purged = async (now: number) => {
       ran.length = 0

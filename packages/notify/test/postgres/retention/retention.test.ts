@@ -10,7 +10,7 @@ import { eventually } from '../../support/setup.ts'
 const day = 86_400_000
 const kept = 2_500
 
-test('the worker of retention goes on batch by batch until nothing old is left in any bucket, then rests until it is woken', async (t) => {
+test('the retention worker purges batch by batch, then rests until it is triggered', async (t) => {
   const database = await notifyDatabase()
   t.after(() => database.close())
   await migrateNotify(database, { buckets: 2 })
@@ -25,8 +25,11 @@ test('the worker of retention goes on batch by batch until nothing old is left i
       [bucket, at, kept],
     )
   const left = async () => (await database.query('SELECT FROM notify.dedup_log')).rowCount
-  const told: number[] = []
-  const log = { ...silentLog, info: (about: { removed: number }) => told.push(about.removed) } as unknown as Log
+  const removedCounts: number[] = []
+  const log = {
+    ...silentLog,
+    info: (about: { removed: number }) => removedCounts.push(about.removed),
+  } as unknown as Log
   const { privacy, stateChanges } = postgresNotifyStore(database, { buckets: 2 })
   const retention = { ...defaultOptions.retention, logDays: 5 }
   const worker = startRetentionWorker({
@@ -46,11 +49,11 @@ test('the worker of retention goes on batch by batch until nothing old is left i
   worker.wake()
   assert.equal(await eventually(left, (rows) => rows === 0), 0)
   assert.ok(
-    told.every((removed) => removed <= 2_000),
-    `in small batches: ${told}`,
+    removedCounts.every((removed) => removed <= 2_000),
+    `in small batches: ${removedCounts}`,
   )
   assert.equal(
-    told.reduce((sum, removed) => sum + removed, 0),
+    removedCounts.reduce((sum, removed) => sum + removed, 0),
     2 * kept,
   )
 })

@@ -17,7 +17,7 @@ const retention = {
   linkDays: 10,
   stateChangeDays: 7,
 }
-const longestKeptDays = 25
+const maxKeptDays = 25
 /** What grows with what an operator or the product has, and not with time. */
 const registers = new Set([
   ...['property', 'declared', 'event_type', 'template', 'published_template', 'provider_health', 'event_rate'],
@@ -95,9 +95,9 @@ async function live(t: TestContext, s: Setup, deliver: ReturnType<typeof handTop
     for (const user of [...Array.from({ length: regulars }, (_, n) => `user-${n}`), `guest-${day}`]) {
       await s.call('PUT', `/v1/recipients/${user}`, { email: `${user}@example.com`, phone_number: '+14155550100' })
       await s.call('PUT', `/v1/users/${user}/devices/phone-${day}`, { token: `token-${day} of ${user}` })
-      const told = { event: 'order.shipped', user_id: user, data: { order_id: day }, dedup_key: `${day}-${user}` }
-      const { body } = await s.call('POST', '/v1/notify', told)
-      await s.call('POST', '/v1/notify', told)
+      const request = { event: 'order.shipped', user_id: user, data: { order_id: day }, dedup_key: `${day}-${user}` }
+      const { body } = await s.call('POST', '/v1/notify', request)
+      await s.call('POST', '/v1/notify', request)
       await s.call('POST', '/v1/notify', { event: 'photo.liked', user_id: user, data: { actor: `ann-${day}` } })
       await s.call('POST', '/v1/suppressions', {
         user_id: user,
@@ -164,7 +164,7 @@ async function live(t: TestContext, s: Setup, deliver: ReturnType<typeof handTop
       peaks.set(table, Math.max(peaks.get(table) ?? 0, count))
     advance(everyDays * dayMs - 12 * 60_000)
     while ((await s.store.privacy.purge(0, retention, clock.now())) > 0);
-    if (day <= 2 * longestKeptDays) month = await rowCounts(s.database)
+    if (day <= 2 * maxKeptDays) month = await rowCounts(s.database)
   }
   const year = await rowCounts(s.database)
   t.diagnostic(JSON.stringify(year))

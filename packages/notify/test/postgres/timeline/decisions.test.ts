@@ -26,7 +26,7 @@ const decided: AdmissionDecision = {
 }
 const key = (channel: string) => `order.shipped:k1:alice:${channel}`
 
-test('a stored timeline tells again what its row left out of it: times, ids and keys', () => {
+test('a stored timeline is read with what its row left out: times, ids and keys', () => {
   const stored = JSON.parse(JSON.stringify(storedDecisions(decided)))
   assert.deepEqual(readDecisions(row, stored), [
     ...decisions,
@@ -46,7 +46,7 @@ test('a stored timeline tells again what its row left out of it: times, ids and 
   ])
 })
 
-test('a timeline that was stored whole is told as it stands', () => {
+test('a timeline that was stored whole is read as it stands', () => {
   const whole = [decisions[0], { at, what: 'duplicate', channel: 'sms' as const, detail: { dedup_key: key('sms') } }]
   assert.deepEqual(readDecisions(row, whole), whole)
 })

@@ -114,11 +114,11 @@ describe('pending sets on PostgreSQL', () => {
       clock.advance(5 * minute)
       const dying = await stores[0].waiting.closeWindows(0, 10, 0, clock.now())
       await like('Dana')
-      const [taken] = await stores[1].waiting.closeWindows(0, 10, minute, clock.now())
-      assert.deepEqual(taken, dying[0], 'the same window with the same items')
+      const [reclaimed] = await stores[1].waiting.closeWindows(0, 10, minute, clock.now())
+      assert.deepEqual(reclaimed, dying[0], 'the same window with the same items')
       assert.deepEqual(await stores[0].waiting.closeWindows(0, 10, minute, clock.now()), [], 'it is leased')
       const admitted = await Promise.all(
-        [...dying, ...(taken ? [taken] : [])].map((window, index) =>
+        [...dying, ...(reclaimed ? [reclaimed] : [])].map((window, index) =>
           stores[index === 0 ? 0 : 1].intake.admit(0, [flushed(window)], createAdmission(rules, clock.now())),
         ),
       )

@@ -34,6 +34,10 @@ const lowerFolders = new Set([
   'context',
   'admission',
   'plan',
+  'combination',
+  'hybrid',
+  'hot-keys',
+  'simulation',
 ])
 const engines = ['postgres', 'redis', 'nats']
 

@@ -17,22 +17,22 @@ export function observeLimiter(registry: Registry, log: Log): NonNullable<Limite
   const counter = (name: string, help: string) => new Counter({ name, help, registers })
   const timeouts = counter('rate_limit_store_timeouts_total', 'Checks that the counter store did not answer in time')
   const failures = counter('rate_limit_store_failures_total', 'Checks that the counter store answered with an error')
-  const healed = counter('rate_limit_store_healed_total', 'Counters that the store had lost and got back')
+  const restored = counter('rate_limit_store_restored_total', 'Lost counters that were restored in the store')
   const breaker = new Gauge({
     name: 'rate_limit_store_breaker',
-    help: 'Breaker before the counter store: 0 closed, 1 probing, 2 open; patient is that of policies that fail closed',
-    labelNames: ['way'] as const,
+    help: 'State of the circuit breaker of the counter store by scope: 0 closed, 1 half-open, 2 open',
+    labelNames: ['scope'] as const,
     registers,
   })
-  for (const way of ['quick', 'patient'] as const) breaker.set({ way }, breakerValue.closed)
+  for (const scope of ['standard', 'fail_closed'] as const) breaker.set({ scope }, breakerValue.closed)
   return {
-    storeAnswered: (milliseconds) => latency.observe(milliseconds / 1000),
-    storeTimedOut: () => timeouts.inc(),
-    storeFailed: () => failures.inc(),
-    healed: () => healed.inc(),
-    breakerChanged(state, way) {
-      breaker.set({ way }, breakerValue[state])
-      if (state !== 'half-open') log.warn({ way }, `the breaker before the counter store is ${state}`)
+    onStoreResponse: (milliseconds) => latency.observe(milliseconds / 1000),
+    onStoreTimeout: () => timeouts.inc(),
+    onStoreError: () => failures.inc(),
+    onCountersRestored: () => restored.inc(),
+    onBreakerChange(state, scope) {
+      breaker.set({ scope }, breakerValue[state])
+      if (state !== 'half-open') log.warn({ scope }, `the circuit breaker of the counter store is ${state}`)
     },
   }
 }

@@ -86,7 +86,7 @@ export function openUpstream(name: string, declared: Sibling, { clock, onChange 
   const breaker = new Breaker({
     failures: failures === 0 ? Number.POSITIVE_INFINITY : failures,
     openMs,
-    longestOpenMs: Math.max(openMs, longestOpenMs),
+    maxOpenMs: Math.max(openMs, longestOpenMs),
     onChange: (state) => onChange?.(name, state),
   })
   return {
@@ -102,8 +102,8 @@ export function openUpstream(name: string, declared: Sibling, { clock, onChange 
     keepsStreams: options.streams_at_expiry === 'keep',
     target,
     admit: () => admit(breaker, clock.now()),
-    answered: () => breaker.succeeded(),
-    failed: (error) => breaker.failed(clock.now(), error),
+    answered: () => breaker.recordSuccess(),
+    failed: (error) => breaker.recordFailure(clock.now(), error),
   }
 
   function target(target: string): string {

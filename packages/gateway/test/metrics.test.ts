@@ -9,16 +9,16 @@ test('breakers are shown closed from the start, those before the counter store a
   const { metrics } = await setup({ upstreams: { orders: { url: 'http://127.0.0.1:9' } } })
   observeLimiter(metrics, silentLog)
   const text = await metrics.metrics()
-  assert.match(text, /^rate_limit_store_breaker\{way="quick"\} 0$/m)
-  assert.match(text, /^rate_limit_store_breaker\{way="patient"\} 0$/m)
+  assert.match(text, /^rate_limit_store_breaker\{scope="standard"\} 0$/m)
+  assert.match(text, /^rate_limit_store_breaker\{scope="fail_closed"\} 0$/m)
   assert.match(text, /^gateway_upstream_breaker\{upstream="orders"\} 0$/m)
 })
 
 test('answers, timeouts and failures of the counter store and its breaker are shown', async () => {
   const metrics = createMetrics()
   const memory = memoryStore()
-  let answer: CounterStore['take'] = async (...asked) => memory.take(...asked)
-  const store: CounterStore = { ...memory, take: (...asked) => answer(...asked) }
+  let answer: CounterStore['acquire'] = async (...asked) => memory.acquire(...asked)
+  const store: CounterStore = { ...memory, acquire: (...asked) => answer(...asked) }
   const limiter = createLimiter({ store, deadlineMs: 10_000, observer: observeLimiter(metrics, silentLog) })
   const policy = definePolicy('p', [{ name: 'p', limit: 100, windowMs: 60_000 }])
   const check = async () => void (await limiter.check(policy, { kind: 'user', id: 'u1' }))
@@ -32,5 +32,5 @@ test('answers, timeouts and failures of the counter store and its breaker are sh
   assert.equal(await shown('rate_limit_store_seconds'), 'rate_limit_store_seconds_count 1')
   assert.equal(await shown('rate_limit_store_timeouts_total'), 'rate_limit_store_timeouts_total 0')
   assert.equal(await shown('rate_limit_store_failures_total'), 'rate_limit_store_failures_total 5')
-  assert.match(await metrics.metrics(), /^rate_limit_store_breaker\{way="quick"\} 2$/m)
+  assert.match(await metrics.metrics(), /^rate_limit_store_breaker\{scope="standard"\} 2$/m)
 })

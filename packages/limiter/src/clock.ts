@@ -1,23 +1,27 @@
-/** The time as Unix milliseconds. Handed in, so that tests move time instead of waiting. */
+/** The time, in Unix milliseconds. Passed in, so that tests move time instead of waiting. */
 export interface Clock {
+  /** Unix milliseconds. */
   now(): number
 }
 
 const callsPerRefresh = 256
 
 /**
- * The machine's clock, read about once a millisecond instead of at every check: reading it costs as much as a whole
- * check. A timer refreshes it while it is being used and stops when it is not; a loop that never yields still sees
- * the time move every few hundred reads.
+ * Creates a clock that reads the system clock about once a millisecond instead of at every check: a read costs as much as
+ * a check. A timer refreshes it while it is in use and stops when it is not; an event loop that never yields still sees
+ * time pass every few hundred calls.
+ *
+ * @example
+ * const limiter = createLimiter({ clock: coarseClock() })
  */
 export function coarseClock(): Clock {
   let time = Date.now()
   let calls = 0
-  let ticking = false
+  let isTicking = false
 
   const tick = (): void => {
     if (calls === 0) {
-      ticking = false
+      isTicking = false
       return
     }
     calls = 0
@@ -28,8 +32,8 @@ export function coarseClock(): Clock {
   return {
     now() {
       if (++calls % callsPerRefresh === 0) time = Date.now()
-      if (!ticking) {
-        ticking = true
+      if (!isTicking) {
+        isTicking = true
         time = Date.now()
         setTimeout(tick, 1).unref()
       }

@@ -1,54 +1,71 @@
+import { remaining, resetAt, waitMs } from './algorithms/counters.ts'
 import { elapsedMs } from './algorithms/window.ts'
 import type { Policy } from './policy.ts'
-import { remaining, resetAt, waitMs } from './reading.ts'
 import type { CountedRule } from './rule.ts'
-import type { Taken } from './store.ts'
+import type { CounterResult } from './store.ts'
 
-/** Who answered: the shared store, this process's own count, or the failure mode itself. */
+/** What decided: the shared store, this process's own count, or the failure mode itself. */
 export type Source = 'store' | 'local' | 'open' | 'closed'
 
-/** How one rule stands after the check. */
+/** The state of one rule after a check. */
 export interface RuleDecision {
+  /** The rule's name. */
   readonly name: string
-  /** The policy that it belongs to, where several were combined. */
+  /** The policy that the rule belongs to, where several were combined. */
   readonly policy: string
+  /** Whether this rule admits the request. */
   readonly allowed: boolean
+  /** Whether the rule only reports, and rejects nothing. */
   readonly shadow: boolean
+  /** Requests in a window, or the capacity of the bucket. */
   readonly limit: number
+  /** Requests of cost 1 that are left. */
   readonly remaining: number
+  /** Length of the window; of a bucket the time in which an empty one fills. */
   readonly windowMs: number
-  /** Start of the next window (a bucket: when it is full), Unix milliseconds. */
+  /** Start of the next window (for a bucket: when it is full), Unix milliseconds. */
   readonly resetAt: number
-  /** Whole seconds until a lone request like this one is admitted; 0 when it was. */
+  /** Seconds until a lone request like this one is admitted, an integer; 0 when this one was. */
   readonly retryAfterSeconds: number
 }
 
 /**
- * The limiter's answer. `limit`, `remaining` and `resetAt` speak for the tightest rule: the violated one that lasts
- * longest, else the one with the smallest share left.
+ * The limiter's answer to a check. `limit`, `remaining` and `resetAt` are those of the tightest rule: the violated rule
+ * with the longest wait, else the rule with the smallest share left.
  */
 export interface Decision {
+  /** Whether to serve the request. */
   readonly allowed: boolean
+  /** Limit of the tightest rule. */
   readonly limit: number
+  /** Requests of cost 1 that the tightest rule has left. */
   readonly remaining: number
   /** Start of the next window, Unix milliseconds. */
   readonly resetAt: number
-  /** Whole seconds to wait, at least 1 when rejected, 0 when allowed. A lone request after them is admitted. */
+  /** Seconds to wait, an integer: at least 1 when rejected, 0 when allowed. A lone request after them is admitted. */
   readonly retryAfterSeconds: number
-  /** The time it was decided by, Unix milliseconds. */
+  /** The time of the decision, Unix milliseconds. */
   readonly now: number
+  /** The policy that was checked. */
   readonly policy: Policy
+  /** What decided. */
   readonly source: Source
+  /** Every rule, in the order of the policy. */
   readonly rules: readonly RuleDecision[]
 }
 
-/** Reads a store's answer to a check of `cost`. */
-export function decide(policy: Policy, taken: Taken, cost: number, source: Source): Decision {
-  return new CountedDecision(policy, taken, cost, source)
+/** Creates the decision on a request of `cost` from a store's result. */
+export function createDecision(policy: Policy, result: CounterResult, cost: number, source: Source): Decision {
+  return new CountedDecision(policy, result, cost, source)
 }
 
-/** The answer without any count: an unavailable store in the modes `open` and `closed`. */
-export function uncounted(policy: Policy, allowed: boolean, now: number, retryAfterSeconds: number): Decision {
+/** Creates a decision without counters: the store is unavailable and the failure mode is `open` or `closed`. */
+export function createUncountedDecision(
+  policy: Policy,
+  allowed: boolean,
+  now: number,
+  retryAfterSeconds: number,
+): Decision {
   const rules = policy.rules.map(
     (rule): RuleDecision => ({
       name: rule.name,
@@ -68,15 +85,15 @@ export function uncounted(policy: Policy, allowed: boolean, now: number, retryAf
   return { allowed, limit, remaining, resetAt, retryAfterSeconds: wait, now, policy, source, rules }
 }
 
-/** One answer of those about the shares of a combination, which different stores gave. */
+/** Joins the decisions on the shares of a combination, which are counted in different stores. */
 export function joinDecisions(
   policy: Policy,
-  all: readonly { readonly places: readonly number[] }[],
+  shares: readonly { readonly places: readonly number[] }[],
   decisions: readonly Decision[],
   allowed: boolean,
 ): Decision {
   const rules = new Array<RuleDecision>(policy.rules.length)
-  all.forEach(({ places }, nth) => {
+  shares.forEach(({ places }, nth) => {
     places.forEach((place, i) => {
       const rule = decisions[nth]?.rules[i]
       if (rule !== undefined) rules[place] = { ...rule, name: ruleAt(policy, place).name }
@@ -96,27 +113,28 @@ function isTighter(one: Decision, other: Decision): boolean {
   return one.remaining / one.limit < other.remaining / other.limit
 }
 
-/** Works its parts out when somebody looks: many callers ask for `allowed` alone. */
+/** Computes its members when they are read: many callers read `allowed` alone. */
 class CountedDecision implements Decision {
   readonly policy: Policy
   readonly source: Source
   readonly allowed: boolean
-  readonly #taken: Taken
+  readonly #result: CounterResult
   readonly #cost: number
+  /** Index of the tightest rule; below zero before the first read. */
   #tightest = -1
-  /** What remains of the tightest rule; below zero when nobody has looked yet. */
+  /** What remains of the tightest rule; below zero before the first read. */
   #remaining = -1
 
-  constructor(policy: Policy, taken: Taken, cost: number, source: Source) {
+  constructor(policy: Policy, result: CounterResult, cost: number, source: Source) {
     this.policy = policy
     this.source = source
-    this.allowed = taken.allowed
-    this.#taken = taken
+    this.allowed = result.allowed
+    this.#result = result
     this.#cost = cost
   }
 
   get now(): number {
-    return this.#taken.now
+    return this.#result.now
   }
 
   get limit(): number {
@@ -124,64 +142,56 @@ class CountedDecision implements Decision {
   }
 
   get remaining(): number {
-    this.#tightestRule()
-    if (this.#remaining < 0) this.#remaining = this.#read(remaining)
+    const at = this.#tightestRule()
+    if (this.#remaining < 0) this.#remaining = remaining(ruleAt(this.policy, at), this.#result, at)
     return this.#remaining
   }
 
   get resetAt(): number {
-    return this.#read(resetAt)
+    const at = this.#tightestRule()
+    return resetAt(ruleAt(this.policy, at), this.#result, at)
   }
 
   get retryAfterSeconds(): number {
     if (this.allowed) return 0
-    if (this.#taken.waitMs !== undefined) return wholeSeconds(this.#taken.waitMs)
-    return this.#read((rule, a, b, now) => retrySeconds(rule, a, b, this.#cost, now))
+    if (this.#result.waitMs !== undefined) return toSeconds(this.#result.waitMs)
+    const at = this.#tightestRule()
+    return toSeconds(waitMs(ruleAt(this.policy, at), this.#result, at, this.#cost))
   }
 
   get rules(): readonly RuleDecision[] {
-    const { counters, now, violated } = this.#taken
     return this.policy.rules.map((rule, i) => {
-      const a = counters[2 * i] ?? 0
-      const b = counters[2 * i + 1] ?? 0
-      const within = (violated & (1 << i)) === 0
+      const allowed = (this.#result.violated & (1 << i)) === 0
       return {
         name: rule.name,
         policy: rule.policy,
-        allowed: within,
+        allowed,
         shadow: rule.shadow,
         limit: rule.limit,
-        remaining: remaining(rule, a, b, now),
+        remaining: remaining(rule, this.#result, i),
         windowMs: rule.windowMs,
-        resetAt: resetAt(rule, a, b, now),
-        retryAfterSeconds: within ? 0 : retrySeconds(rule, a, b, this.#cost, now),
+        resetAt: resetAt(rule, this.#result, i),
+        retryAfterSeconds: allowed ? 0 : toSeconds(waitMs(rule, this.#result, i, this.#cost)),
       }
     })
-  }
-
-  #read(reading: (rule: CountedRule, a: number, b: number, now: number) => number): number {
-    const { counters, now } = this.#taken
-    const at = this.#tightestRule()
-    return reading(ruleAt(this.policy, at), counters[2 * at] ?? 0, counters[2 * at + 1] ?? 0, now)
   }
 
   #tightestRule(): number {
     if (this.#tightest < 0) {
       if (this.allowed) this.#findSmallestShare()
-      else this.#tightest = longestWait(this.policy, this.#taken.counters, this.#cost, this.#taken.now)
+      else this.#tightest = findMaxWait(this.policy, this.#result, this.#cost)
     }
     return this.#tightest
   }
 
   #findSmallestShare(): void {
     const { rules } = this.policy
-    const { counters, now } = this.#taken
     let smallest = Number.POSITIVE_INFINITY
     this.#tightest = 0
     for (let i = 0; i < rules.length; i++) {
       const rule = ruleAt(this.policy, i)
       if (rule.shadow && rules.length > 1) continue
-      const left = remaining(rule, counters[2 * i] ?? 0, counters[2 * i + 1] ?? 0, now)
+      const left = remaining(rule, this.#result, i)
       if (left / rule.limit >= smallest) continue
       smallest = left / rule.limit
       this.#tightest = i
@@ -196,25 +206,19 @@ function ruleAt(policy: Policy, index: number): CountedRule {
   return rule
 }
 
-function retrySeconds(rule: CountedRule, a: number, b: number, cost: number, now: number): number {
-  return wholeSeconds(waitMs(rule, a, b, cost, now))
-}
-
-function wholeSeconds(milliseconds: number): number {
+function toSeconds(milliseconds: number): number {
   return Math.max(1, Math.ceil(milliseconds / 1000))
 }
 
-function longestWait(policy: Policy, counters: readonly number[], cost: number, now: number): number {
+/** Index of the rule that rejects longest. */
+function findMaxWait({ rules }: Policy, result: CounterResult, cost: number): number {
   let tightest = 0
-  let longest = -1
-  for (let i = 0; i < policy.rules.length; i++) {
-    const rule = ruleAt(policy, i)
-    if (rule.shadow) continue
-    const wait = waitMs(rule, counters[2 * i] ?? 0, counters[2 * i + 1] ?? 0, cost, now)
-    if (wait > longest) {
-      longest = wait
-      tightest = i
-    }
-  }
+  let maxWait = -1
+  rules.forEach((rule, i) => {
+    const wait = rule.shadow ? -1 : waitMs(rule, result, i, cost)
+    if (wait <= maxWait) return
+    maxWait = wait
+    tightest = i
+  })
   return tightest
 }

@@ -1,19 +1,27 @@
-export { Breaker, type BreakerOptions, type BreakerState } from './breaker.ts'
+/**
+ * Rate limiting with several windows at once, in memory, over Redis or PostgreSQL.
+ *
+ * @packageDocumentation
+ */
+export { decisionHeaders, type HeaderOptions, type IetfFields } from './adapters/headers.ts'
+export { type QuotaExceededProblem, quotaExceededProblem } from './adapters/problem.ts'
+export type { Counters } from './algorithms/counters.ts'
 export { type Clock, coarseClock } from './clock.ts'
-export { combinePolicies } from './combine.ts'
+export { combinePolicies } from './combination/combine.ts'
 export type { Decision, RuleDecision, Source } from './decision.ts'
 export type { Explanation, RuleExplanation } from './explain.ts'
-export type { GuardOptions } from './guard.ts'
-export { decisionHeaders, type HeaderOptions, type IetfFields } from './headers.ts'
-export { type HotKeyStore, type HotKeysOptions, hotKeyStore } from './hot/store.ts'
+export { Breaker, type BreakerOptions, type BreakerState } from './failover/breaker.ts'
+export type { FailoverOptions } from './failover/failover-limiter.ts'
+export { type HotKeyStore, type HotKeysOptions, hotKeyStore } from './hot-keys/store.ts'
 export { type HybridOptions, type HybridStore, hybridStore } from './hybrid/store.ts'
 export type { Identifier, KeyTag } from './key.ts'
 export { type CheckOptions, createLimiter, type Limiter, type LimiterOptions } from './limiter.ts'
 export { type MemoryStore, type MemoryStoreOptions, memoryStore } from './memory/store.ts'
-export type { Labels, Observer, Patience } from './observer.ts'
+export type { BreakerScope, Labels, Observer } from './observer.ts'
 export {
   definePolicy,
   type FailureMode,
+  type Policies,
   type Policy,
   type PolicyOptions,
   type TierLimits,
@@ -21,7 +29,6 @@ export {
   tierPolicy,
 } from './policy.ts'
 export { type PolicyBook, policyBook } from './policy-book.ts'
-export { type QuotaExceededProblem, quotaExceededProblem } from './problem.ts'
 export type { Algorithm, BucketRule, CountedRule, Rule, WindowRule } from './rule.ts'
-export { shardedStore } from './sharded.ts'
-export type { CounterStore, Taken } from './store.ts'
+export { shardedStore } from './sharding/store.ts'
+export type { AcquireRequest, AddRequest, Completion, CounterResult, CounterStore } from './store.ts'

@@ -1,47 +1,51 @@
-/** Who is limited: a kind (`user`, `client`, `ip`, `key` or one of the host's own) and the id within it. */
+/** Who is limited: a kind (`user`, `client`, `ip`, `key` or one of your own) and an id within it. */
 export interface Identifier {
+  /** A lower-case word of at most 32 characters. */
   readonly kind: string
-  /** For `key` the hash of the API key, never the key itself. */
+  /** 1 to 512 characters of well-formed Unicode. For `key` the hash of the API key, never the key itself. */
   readonly id: string
 }
 
-/** Who is counted by a policy that counts all identifiers together. */
+/** The identifier under which a shared policy counts all identifiers together. */
 export const everyone: Identifier = Object.freeze({ kind: 'global', id: 'all' })
 
-/** `none` writes keys as the specification does; `braces` adds the tag of a group behind the id, for Redis Cluster. */
+/** `none` writes keys as specified; `braces` adds the hash tag of a group behind the id, for Redis Cluster. */
 export type KeyTag = 'none' | 'braces'
 
 const kindPattern = /^[a-z][a-z0-9-]{0,31}$/
-const plain = /^[\w.~-]+$/
-const longestId = 512
+const plainPattern = /^[\w.~-]+$/
+const maxIdLength = 512
 
 /**
- * The id as it stands in a key, percent-encoded so that no id can reach into another's key.
- * @throws RangeError for an id that is empty, longer than 512 characters or no well-formed text
+ * Percent-encodes an id for keys, so that no id can form another identifier's key.
+ *
+ * @throws RangeError for an id that is empty, longer than 512 characters or not well-formed Unicode
  */
 export function encodeId(id: string): string {
-  if (id.length === 0 || id.length > longestId)
-    throw new RangeError(`an identifier's id has 1 to ${longestId} characters, this one has ${id.length}`)
-  if (plain.test(id)) return id
-  if (!id.isWellFormed()) throw new RangeError("an identifier's id is well-formed Unicode text")
+  if (id.length === 0 || id.length > maxIdLength)
+    throw new RangeError(`an identifier's id must have 1 to ${maxIdLength} characters, got ${id.length}`)
+  if (plainPattern.test(id)) return id
+  if (!id.isWellFormed()) throw new RangeError("an identifier's id must be well-formed Unicode")
   return encodeURIComponent(id)
 }
 
 /** @throws RangeError for a kind that is not a lower-case word */
 export function checkKind(kind: string): void {
   if (!kindPattern.test(kind))
-    throw new RangeError(`an identifier's kind is a lower-case word such as user, client, ip or key, not "${kind}"`)
+    throw new RangeError(
+      `an identifier's kind must be a lower-case word such as user, client, ip or key, got "${kind}"`,
+    )
 }
 
 /**
- * Where an identifier is counted, without the window: `rl:user:42` for a tier's rules (scope ''), `rl:login:ip:192.0.2.1`
- * for a rule of its own (scope 'login'). A window's key is this and `:<window_index>`, a bucket's this and `:bucket`.
+ * The key of an identifier's counter without the window: `rl:user:42` for the rules of a tier (scope ''),
+ * `rl:login:ip:192.0.2.1` for other rules (scope 'login'). Windows append `:<window_index>`, buckets `:bucket`.
  */
 export function counterKey(scope: string, identifier: Identifier): string {
   return encodedKey(scope, identifier.kind, encodeId(identifier.id))
 }
 
-/** As `counterKey`, of an id that is encoded already; `tag` is a hash tag in its braces, or nothing. */
+/** As `counterKey`, of an id that is encoded already; `tag` is a hash tag in braces, or empty. */
 export function encodedKey(scope: string, kind: string, id: string, tag = ''): string {
   return scope === '' ? `rl:${kind}:${id}${tag}` : `rl:${scope}:${kind}:${id}${tag}`
 }

@@ -1,109 +1,162 @@
-import { type Apart, countedApart } from './apart.ts'
 import { type Clock, coarseClock } from './clock.ts'
-import { combinePolicies, partsOf } from './combine.ts'
+import { combinePolicies, partsOf } from './combination/combine.ts'
 import type { Decision } from './decision.ts'
 import { type Explanation, explain } from './explain.ts'
-import { Guard, type GuardOptions } from './guard.ts'
+import { FailoverLimiter, type FailoverOptions } from './failover/failover-limiter.ts'
+import { divideByStore, type MultiStoreCombination } from './failover/multi-store.ts'
 import type { Identifier } from './key.ts'
 import { memoryStore } from './memory/store.ts'
-import type { Labels } from './observer.ts'
+import type { Labels, Observer } from './observer.ts'
 import type { Policies, Policy } from './policy.ts'
 import type { CounterStore } from './store.ts'
 
-export interface LimiterOptions extends GuardOptions {
-  /** Where counters are kept. Default: in this process's memory. */
+/** Options of {@link createLimiter}. */
+export interface LimiterOptions extends FailoverOptions {
+  /** The store of the counters. Default: the memory of this process. */
   readonly store?: CounterStore
-  /** Where policies with a regional quota are counted. Default: `store`. */
+  /** The store of policies with a regional quota. Default: `store`. */
   readonly regionalStore?: CounterStore
-  /** Where policies that fail closed are counted. Default: `store`. */
+  /** The store of policies that fail closed. Default: `store`. */
   readonly closedStore?: CounterStore
-  /** Default: the machine's clock, read about once a millisecond. */
+  /** The time. Default: the system clock, read about once a millisecond. */
   readonly clock?: Clock
 }
 
+/** Options of a check. */
 export interface CheckOptions {
-  /** What the request costs, a whole number from 1 to the smallest limit. Default 1. */
+  /** Units that the request costs: an integer from 1 to the smallest limit. Default 1. */
   readonly cost?: number
-  /** Route template for the metrics, never a raw path. */
+  /** Route template for metrics, never a raw path. */
   readonly route?: string
 }
 
+/** Checks requests against policies. Created by {@link createLimiter}. */
 export interface Limiter {
   /**
-   * Takes `cost` from every rule of the policy, or from none; of several policies from all rules of all of them, or from
-   * none (`combinePolicies`). Answers at once when the store does; never fails because of the store, since the policy's
-   * failure mode answers then.
-   * @throws RangeError for a cost that no wait could ever admit, or an identifier out of bounds
-   * @example await limiter.check([tier, route, everybody], { kind: 'user', id: '42' })
+   * Acquires `cost` units of every rule of the policy, or of none; of several policies, of all their rules or of none
+   * (`combinePolicies`). Returns a decision at once when the store does, else a promise. Does not fail when the store
+   * does: the policy's failure mode decides then.
+   *
+   * @throws RangeError for a cost that exceeds a limit, or an invalid identifier
+   * @example
+   * const decision = await limiter.check([tier, route, everybody], { kind: 'user', id: '42' })
+   * if (!decision.allowed) response.writeHead(429, decisionHeaders(decision))
    */
   check(policy: Policies, identifier: Identifier, options?: CheckOptions): Decision | Promise<Decision>
-  /** Reports how a request of cost 1 would be decided, taking nothing. */
+  /** Decides on a request of cost 1 without counting it. */
   peek(policy: Policies, identifier: Identifier): Decision | Promise<Decision>
-  /** Gives back `amount` requests: to the current windows, or as tokens up to the capacity. Rejects when the store does. */
+  /**
+   * Returns `amount` units to an identifier: to its current windows, or as tokens up to the capacity.
+   *
+   * @throws RangeError for an amount that is not an integer from 1 to 2,147,483,647
+   * @throws Error when the store fails
+   */
   grant(policy: Policy, identifier: Identifier, amount: number): Promise<Decision>
-  /** Forgets what the identifier has used up of this policy's rules. Rejects when the store does. */
+  /**
+   * Deletes the counters of an identifier under the rules of this policy.
+   *
+   * @throws Error when the store fails
+   */
   reset(policy: Policy, identifier: Identifier): Promise<void>
-  /** Tells an operator where an identifier is counted and why the next request would be admitted or not. */
+  /** Explains to an operator where an identifier is counted, and why its next request would be admitted or rejected. */
   explain(policy: Policies, identifier: Identifier): Promise<Explanation>
 }
 
-/** A limiter over a store of counters. */
+/**
+ * Creates a limiter over a store of counters.
+ *
+ * @example
+ * const limiter = createLimiter({ store: redisStore(client) })
+ * const decision = await limiter.check(tierPolicy('free', { rpm: 10 }), { kind: 'ip', id: '192.0.2.1' })
+ */
 export function createLimiter(options: LimiterOptions = {}): Limiter {
-  const { store = memoryStore(), regionalStore = store, closedStore = store, clock = coarseClock(), observer } = options
-  const global = new Guard(store, options)
-  const regional = regionalStore === store ? global : new Guard(regionalStore, options)
-  const closed = closedStore === store ? global : new Guard(closedStore, options)
-  const guardOf = (policy: Policy): Guard => {
-    if (policy.failureMode === 'closed') return closed
-    return policy.quota === 'regional' ? regional : global
+  return new StoreLimiter(options)
+}
+
+class StoreLimiter implements Limiter {
+  readonly #clock: Clock
+  readonly #observer: Observer | undefined
+  readonly #global: FailoverLimiter
+  readonly #regional: FailoverLimiter
+  readonly #closed: FailoverLimiter
+  readonly #hasSeveralStores: boolean
+
+  constructor(options: LimiterOptions) {
+    const { store = memoryStore(), regionalStore = store, closedStore = store, clock = coarseClock() } = options
+    this.#clock = clock
+    this.#observer = options.observer
+    this.#global = new FailoverLimiter(store, options)
+    this.#regional = regionalStore === store ? this.#global : new FailoverLimiter(regionalStore, options)
+    this.#closed = closedStore === store ? this.#global : new FailoverLimiter(closedStore, options)
+    this.#hasSeveralStores = this.#regional !== this.#global || this.#closed !== this.#global
   }
 
-  const told = (decision: Decision, route: string): Decision => {
-    if (observer === undefined) return decision
+  check(
+    policies: Policies,
+    identifier: Identifier,
+    { cost = 1, route = '' }: CheckOptions = {},
+  ): Decision | Promise<Decision> {
+    const policy = toPolicy(policies)
+    if (cost !== 1) for (const part of partsOf(policy)) checkCost(part, cost)
+    const now = this.#clock.now()
+    const decision =
+      this.#divide(policy)?.acquire(identifier, cost, now) ??
+      this.#limiterFor(policy).acquire(policy, identifier, cost, now)
+    if (this.#observer === undefined) return decision
+    return decision instanceof Promise
+      ? decision.then((value) => this.#report(value, route))
+      : this.#report(decision, route)
+  }
+
+  peek(policies: Policies, identifier: Identifier): Decision | Promise<Decision> {
+    const policy = toPolicy(policies)
+    const now = this.#clock.now()
+    return this.#divide(policy)?.peek(identifier, now) ?? this.#limiterFor(policy).peek(policy, identifier, now)
+  }
+
+  async grant(policy: Policy, identifier: Identifier, amount: number): Promise<Decision> {
+    if (!Number.isInteger(amount) || amount < 1 || amount >= 2 ** 31)
+      throw new RangeError(`amount must be an integer from 1 to ${2 ** 31 - 1}, got ${amount}`)
+    return this.#limiterFor(policy).grant(policy, identifier, amount, this.#clock.now())
+  }
+
+  reset(policy: Policy, identifier: Identifier): Promise<void> {
+    return this.#limiterFor(policy).reset(policy, identifier, this.#clock.now())
+  }
+
+  async explain(policies: Policies, identifier: Identifier): Promise<Explanation> {
+    const policy = toPolicy(policies)
+    const decision = await this.peek(policy, identifier)
+    return explain(identifier, decision, this.#limiterFor(policy).breakerState(policy))
+  }
+
+  #limiterFor(policy: Policy): FailoverLimiter {
+    if (policy.failureMode === 'closed') return this.#closed
+    return policy.quota === 'regional' ? this.#regional : this.#global
+  }
+
+  /** A combination whose policies are counted in different stores; undefined for one store. */
+  #divide(policy: Policy): MultiStoreCombination | undefined {
+    if (!this.#hasSeveralStores || policy.parts === undefined) return undefined
+    return divideByStore(policy, (part) => this.#limiterFor(part))
+  }
+
+  #report(decision: Decision, route: string): Decision {
     const labels: Labels = { route, tier: decision.policy.tier }
-    observer.decided?.(decision, labels)
-    for (const rule of decision.rules) if (rule.shadow && !rule.allowed) observer.shadowRejected?.(rule.name, labels)
+    this.#observer?.onDecision?.(decision, labels)
+    for (const rule of decision.rules)
+      if (rule.shadow && !rule.allowed) this.#observer?.onShadowRejection?.(rule.name, labels)
     return decision
-  }
-
-  const severalStores = regional !== global || closed !== global
-  /** The guards of a combination whose policies are counted in different stores; undefined for one store. */
-  const apart = (policy: Policy): Apart | undefined =>
-    severalStores && policy.parts !== undefined ? countedApart(policy, guardOf) : undefined
-
-  const peek = (policy: Policy, identifier: Identifier): Decision | Promise<Decision> =>
-    apart(policy)?.peek(identifier, clock.now()) ?? guardOf(policy).peek(policy, identifier, clock.now())
-
-  return {
-    check(policies, identifier, { cost = 1, route = '' } = {}) {
-      const policy = oneOf(policies)
-      if (cost !== 1) for (const part of partsOf(policy)) checkCost(part, cost)
-      const now = clock.now()
-      const decision = apart(policy)?.take(identifier, cost, now) ?? guardOf(policy).take(policy, identifier, cost, now)
-      if (observer === undefined) return decision
-      return decision instanceof Promise ? decision.then((value) => told(value, route)) : told(decision, route)
-    },
-    peek: (policies, identifier) => peek(oneOf(policies), identifier),
-    async grant(policy, identifier, amount) {
-      if (!Number.isInteger(amount) || amount < 1 || amount >= 2 ** 31)
-        throw new RangeError(`a grant is a whole number of requests from 1, not ${amount}`)
-      return guardOf(policy).grant(policy, identifier, amount, clock.now())
-    },
-    reset: (policy, identifier) => guardOf(policy).reset(policy, identifier, clock.now()),
-    async explain(policies, identifier) {
-      const policy = oneOf(policies)
-      return explain(identifier, await peek(policy, identifier), guardOf(policy).breakerState(policy))
-    },
   }
 }
 
-const oneOf = (policies: Policies): Policy => ('rules' in policies ? policies : combinePolicies(policies))
+const toPolicy = (policies: Policies): Policy => ('rules' in policies ? policies : combinePolicies(policies))
 
 function checkCost(policy: Policy, cost: number): void {
-  if (!Number.isInteger(cost) || cost < 1) throw new RangeError(`a cost is a whole number from 1, not ${cost}`)
+  if (!Number.isInteger(cost) || cost < 1) throw new RangeError(`cost must be an integer from 1, got ${cost}`)
   const rule = policy.rules.find(({ limit, shadow }) => cost > limit / policy.shards && !shadow)
   if (rule)
     throw new RangeError(
-      `a cost of ${cost} never fits rule "${rule.name}" of "${policy.name}", limit ${rule.limit / policy.shards}`,
+      `a cost of ${cost} exceeds the limit ${rule.limit / policy.shards} of rule "${rule.name}" of "${policy.name}"`,
     )
 }

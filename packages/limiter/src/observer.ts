@@ -1,30 +1,42 @@
-import type { BreakerState } from './breaker.ts'
 import type { Decision } from './decision.ts'
+import type { BreakerState } from './failover/breaker.ts'
 
-/** What a check was about, as metrics label it. */
+/** Labels of a check for metrics. */
 export interface Labels {
-  /** Route template, never a raw path; '' when none was given. */
+  /** Route template, never a raw path; '' when none was passed. */
   readonly route: string
+  /** Tier of the policy. */
   readonly tier: string
 }
 
-/** Which of the two ways to the store: `quick` for most policies, `patient` for those that fail closed. */
-export type Patience = 'quick' | 'patient'
+/** The two circuit breakers of a store: `fail_closed` is that of policies that fail closed, `standard` that of all others. */
+export type BreakerScope = 'standard' | 'fail_closed'
 
 /**
- * Told what happens, for metrics. `decided` is where rate_limit_allowed_total and rate_limit_rejected_total are counted.
- * Nothing an observer throws is caught.
+ * Receives the events of a limiter, for metrics. Count rate_limit_allowed_total and rate_limit_rejected_total in
+ * `onDecision`. An exception of an observer is not caught.
+ *
+ * @example
+ * const limiter = createLimiter({
+ *   observer: {
+ *     onDecision: ({ allowed }, { route, tier }) => (allowed ? admitted : rejected).inc({ route, tier }),
+ *     onStoreTimeout: () => timeouts.inc(),
+ *   },
+ * })
  */
 export interface Observer {
-  decided?(decision: Decision, labels: Labels): void
+  /** A check was decided. */
+  onDecision?(decision: Decision, labels: Labels): void
   /** A shadow rule would have rejected. */
-  shadowRejected?(rule: string, labels: Labels): void
-  /** The store answered, once for the checks of one turn. */
-  storeAnswered?(milliseconds: number): void
-  /** The store took too long, once a check. */
-  storeTimedOut?(): void
-  storeFailed?(error: unknown): void
-  breakerChanged?(state: BreakerState, patience: Patience): void
-  /** Counters had been lost and were raised to what this process remembered. */
-  healed?(): void
+  onShadowRejection?(rule: string, labels: Labels): void
+  /** The store responded; once for the checks of one turn of the event loop. */
+  onStoreResponse?(milliseconds: number): void
+  /** The store did not respond in time; once for each check. */
+  onStoreTimeout?(): void
+  /** The store failed. */
+  onStoreError?(error: unknown): void
+  /** A circuit breaker of the store changed its state. */
+  onBreakerChange?(state: BreakerState, scope: BreakerScope): void
+  /** Lost counters were raised to what this process remembered. */
+  onCountersRestored?(): void
 }

@@ -1,36 +1,47 @@
 import { everyone } from './key.ts'
-import { type CountedRule, countedRule, type Rule, type WindowRule } from './rule.ts'
+import { type CountedRule, createCountedRule, type Rule, type WindowRule } from './rule.ts'
 
-/** What to answer while the store is silent: allow all, reject all, or count in this process alone. */
+/** What to answer while the store is unavailable: admit all, reject all, or count in this process alone. */
 export type FailureMode = 'open' | 'closed' | 'local'
 
+/** Options of {@link definePolicy}. */
 export interface PolicyOptions {
-  /** Default `local`. A `closed` policy is exact, global and in one counter. */
+  /** What to answer while the store is unavailable. Default `local`. A `closed` policy is exact, global and not sharded. */
   readonly failureMode?: FailureMode
-  /** An advisory limit may be counted locally and reconciled (hybrid). Default false: exact. */
+  /** Whether the limit may be counted locally and reconciled (`hybridStore`). Default false: it is counted exactly. */
   readonly advisory?: boolean
-  /** Whether the quota is the region's own or shared by all regions. Default `global`. */
+  /** Whether each region has its own quota, or all share one. Default `global`. */
   readonly quota?: 'regional' | 'global'
-  /** Splits each counter of a hot key into so many sub-counters, when the store is a `shardedStore`. Default 1. */
+  /** Number of sub-counters into which a `shardedStore` splits each counter: 1 to 64, a divisor of every limit. Default 1. */
   readonly shards?: number
-  /** One counter for all identifiers together, under `rl:<rule>:global:all:…`. Default false: one for each. */
+  /** Whether one counter counts all identifiers together, under `rl:<rule>:global:all:…`. Default false. */
   readonly shared?: boolean
   /** Name of the tier, for metrics. Default: the policy's name. */
   readonly tier?: string
 }
 
-/** Rules that are checked and taken together, all or nothing. Made by `definePolicy`, `tierPolicy` or `combinePolicies`. */
+/**
+ * Rules that are checked and counted together, all or nothing. Created by `definePolicy`, `tierPolicy` or
+ * `combinePolicies`.
+ */
 export interface Policy {
+  /** Name of the policy. */
   readonly name: string
+  /** Name of the tier, for metrics. */
   readonly tier: string
+  /** Its rules, at most 8; of a combination at most 24. */
   readonly rules: readonly CountedRule[]
+  /** What to answer while the store is unavailable. */
   readonly failureMode: FailureMode
+  /** Whether it may be counted locally and reconciled. */
   readonly advisory: boolean
+  /** Whether each region has its own quota. */
   readonly quota: 'regional' | 'global'
+  /** Sub-counters of each counter. */
   readonly shards: number
-  /** All rules count everyone together. */
+  /** Whether all its rules count all identifiers together. */
   readonly shared: boolean
-  /** The policies it was combined of, whose rules follow one another in `rules`; undefined for one by itself. */
+  /** The policies that were combined, whose rules follow one another in `rules`; undefined for a single policy. */
   readonly parts: readonly Policy[] | undefined
 }
 
@@ -38,17 +49,25 @@ export interface Policy {
 export type Policies = Policy | readonly Policy[]
 
 /**
- * A named set of rules, counted under `rl:<rule>:<kind>:<id>:…`.
- * @throws RangeError naming the policy and what was expected
+ * Defines a named set of 1 to 8 rules, counted under `rl:<rule>:<kind>:<id>:…`. Define policies once, not for each
+ * request.
+ *
+ * @throws RangeError that names the policy and what was expected
+ * @example
+ * const upload = definePolicy('upload', [
+ *   { name: 'burst', algorithm: 'token-bucket', limit: 20, refillPerSecond: 2 },
+ *   { name: 'hourly', limit: 500, windowMs: 3_600_000 },
+ * ])
  */
 export function definePolicy(name: string, rules: readonly Rule[], options: PolicyOptions = {}): Policy {
-  return checked(
+  return createPolicy(
     name,
-    rules.map((rule) => countedRule(rule, { policy: name, subject: options.shared ? everyone : undefined })),
+    rules.map((rule) => createCountedRule(rule, { policy: name, subject: options.shared ? everyone : undefined })),
     options,
   )
 }
 
+/** The limits of a tier, of which at least one is set. */
 export interface TierLimits {
   /** Requests per minute. */
   readonly rpm?: number
@@ -56,51 +75,61 @@ export interface TierLimits {
   readonly daily?: number
 }
 
+/** Options of {@link tierPolicy}. */
 export interface TierOptions extends PolicyOptions {
+  /** How the windows count. Default `sliding-window`. */
   readonly algorithm?: 'sliding-window' | 'fixed-window'
-  /** `fixed-window` counts by the UTC day. Default: as `algorithm`. */
+  /** How the daily window counts; `fixed-window` counts by the UTC day. Default: as `algorithm`. */
   readonly dailyAlgorithm?: 'sliding-window' | 'fixed-window'
 }
 
 /**
- * A tier's windows, rpm and daily, counted under `rl:<kind>:<id>:<window_index>` whatever the tier's name: a change of
- * tier resets nothing. The indexes of a minute and of a day are far apart, so the two windows never meet in one key.
- * @throws RangeError naming the tier and what was expected
+ * Defines the windows of a tier, rpm and daily, counted under `rl:<kind>:<id>:<window_index>` whatever the tier's name:
+ * a change of tier resets nothing. The indexes of minutes and of days are far apart, so their keys never collide.
+ *
+ * @throws RangeError that names the tier and what was expected
+ * @example
+ * const free = tierPolicy('free', { rpm: 10, daily: 1000 })
  */
 export function tierPolicy(name: string, limits: TierLimits, options: TierOptions = {}): Policy {
   const { algorithm = 'sliding-window', dailyAlgorithm = algorithm } = options
-  if (options.shared) throw new RangeError(`policy "${name}": a tier counts each identifier, so it cannot be shared`)
+  if (options.shared) throw new RangeError(`policy "${name}": a tier counts each identifier and cannot be shared`)
   const rules: WindowRule[] = []
   if (limits.rpm !== undefined) rules.push({ name: 'rpm', algorithm, limit: limits.rpm, windowMs: 60_000 })
   if (limits.daily !== undefined)
     rules.push({ name: 'daily', algorithm: dailyAlgorithm, limit: limits.daily, windowMs: 86_400_000 })
-  return checked(
+  return createPolicy(
     name,
-    rules.map((rule) => countedRule(rule, { policy: name, tiered: true })),
+    rules.map((rule) => createCountedRule(rule, { policy: name, isTier: true })),
     options,
   )
 }
 
-function checked(name: string, rules: readonly CountedRule[], options: PolicyOptions): Policy {
+function createPolicy(name: string, rules: readonly CountedRule[], options: PolicyOptions): Policy {
   const { failureMode = 'local', advisory = false, quota = 'global', shards = 1, shared = false, tier = name } = options
-  const fault = (what: string): RangeError => new RangeError(`policy "${name}": ${what}`)
-  if (rules.length === 0 || rules.length > 8) throw fault(`has 1 to 8 rules, not ${rules.length}`)
-  if (new Set(rules.map((rule) => rule.name)).size < rules.length) throw fault('two rules have one name')
-  if (!['open', 'closed', 'local'].includes(failureMode))
-    throw fault(`failureMode is open, closed or local, not "${failureMode}"`)
-  if (failureMode === 'closed' && advisory) throw fault('what fails closed is exact, so it cannot be advisory')
-  if (failureMode === 'closed' && quota === 'regional') throw fault('what fails closed has a global quota')
-  if (failureMode === 'closed' && shards !== 1)
-    throw fault('what fails closed is compared with what is remembered, so it has no shards')
-  if (!Number.isInteger(shards) || shards < 1 || shards > 64)
-    throw fault(`shards is a whole number from 1 to 64, not ${shards}`)
-  const uneven = rules.find((rule) => rule.limit % shards !== 0)
-  if (uneven) throw fault(`the limit ${uneven.limit} of rule "${uneven.name}" is no multiple of ${shards} shards`)
-  const frozen = Object.freeze([...rules])
-  return Object.freeze({ name, tier, rules: frozen, failureMode, advisory, quota, shards, shared, parts: undefined })
+  const policy = { name, tier, rules: Object.freeze([...rules]), failureMode, advisory, quota, shards, shared }
+  const fault = findFault(policy)
+  if (fault !== undefined) throw new RangeError(`policy "${name}": ${fault}`)
+  return Object.freeze({ ...policy, parts: undefined })
 }
 
-/** How long the longest of a policy's counters is kept, in milliseconds: so long may anybody remember what it was. */
-export function keptMs({ rules }: Policy): number {
+/** What is wrong with a policy; undefined for a valid one. */
+function findFault({ rules, failureMode, advisory, quota, shards }: Omit<Policy, 'parts'>): string | undefined {
+  if (rules.length === 0 || rules.length > 8) return `a policy must have 1 to 8 rules, got ${rules.length}`
+  if (new Set(rules.map((rule) => rule.name)).size < rules.length) return 'rule names must be unique'
+  if (!['open', 'closed', 'local'].includes(failureMode))
+    return `failureMode must be open, closed or local, got "${failureMode}"`
+  if (failureMode === 'closed' && advisory) return 'a policy that fails closed is exact and cannot be advisory'
+  if (failureMode === 'closed' && quota === 'regional') return 'a policy that fails closed must have a global quota'
+  if (failureMode === 'closed' && shards !== 1) return 'a policy that fails closed cannot have shards'
+  if (!Number.isInteger(shards) || shards < 1 || shards > 64)
+    return `shards must be an integer from 1 to 64, got ${shards}`
+  const uneven = rules.find((rule) => rule.limit % shards !== 0)
+  if (uneven) return `the limit ${uneven.limit} of rule "${uneven.name}" must be a multiple of ${shards} shards`
+  return undefined
+}
+
+/** Lifetime of a policy's longest counter, in milliseconds. */
+export function retentionMs({ rules }: Policy): number {
   return Math.max(...rules.map(({ expiryMs }) => expiryMs))
 }

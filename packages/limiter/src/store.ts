@@ -1,70 +1,85 @@
+import type { Counters } from './algorithms/counters.ts'
 import type { Identifier } from './key.ts'
 import type { Policy } from './policy.ts'
 
 /**
- * What a store answers. `counters` holds two numbers per rule, in the policy's order, as they are after the call:
- * count of the previous and of the current window; for a token bucket its tokens and their time, refilled to `now`.
+ * What a store answers. `counters` holds two numbers for each rule, in the policy's order, as they are after the call:
+ * the counts of the previous and of the current window; for a token bucket its tokens and their time, refilled to `now`.
  */
-export interface Taken {
+export interface CounterResult extends Counters {
   readonly allowed: boolean
-  /** Bit i is set when rule i was violated, shadow rules too. */
+  /** Bit i is set when rule i was violated, for shadow rules too. */
   readonly violated: number
-  readonly counters: readonly number[]
-  /** The time the store counted by, in Unix milliseconds. */
-  readonly now: number
-  /** Milliseconds until a lone request like this is admitted, where the counters alone do not tell. */
+  /** Milliseconds until a lone request like this one is admitted, where `counters` is not enough to compute it. */
   readonly waitMs?: number
 }
 
-/** Waits for an answer that comes later, and is told it once. */
-export interface Waiter {
-  answered(taken: Taken): void
-  failed(error: unknown): void
+/** A request for units of every rule of a policy. */
+export interface AcquireRequest {
+  readonly policy: Policy
+  readonly identifier: Identifier
+  /** Units, an integer from 1. */
+  readonly cost: number
+  /** Unix milliseconds. */
+  readonly now: number
+  /** Milliseconds after which the caller rejects by itself: a remote store then counts nothing, and fails. */
+  readonly withinMs?: number | undefined
+}
+
+/** Amounts to add to the current counts of a policy's rules. */
+export interface AddRequest {
+  readonly policy: Policy
+  readonly identifier: Identifier
+  /** One for each rule; below zero returns units (to a bucket: tokens, up to its capacity). */
+  readonly amounts: readonly number[]
+  /** Unix milliseconds. */
+  readonly now: number
+  /** A time in the window that the amounts belong to, by the clock of the store (`time`). Default: the current time. */
+  readonly countedAt?: number | undefined
+}
+
+/** Receives the result of a call, exactly once. */
+export interface Completion {
+  resolve(result: CounterResult): void
+  reject(error: unknown): void
 }
 
 /**
- * Keeps counters. Every method is one atomic step. Policies may be combinations of several (`combinePolicies`); those with
- * rules that count everyone beside others reach only `take` and `peek`, and only stores that say `combines`. A store that
- * keeps them in this process answers at once, another by a promise; it neither retries nor queues while its server is away.
- * `now` is Unix milliseconds.
+ * Keeps counters. Every method is one atomic step. A policy may be a combination of several (`combinePolicies`); one that
+ * has rules counting all identifiers together beside others is passed only to `acquire` and `peek`, and only when
+ * `combines` is true. A store in this process returns results, another one promises; it neither retries nor queues calls
+ * while its server is unavailable. Times are Unix milliseconds.
  */
 export interface CounterStore {
+  /** Acquires `cost` from every rule or from none. Shadow rules never reject. */
+  acquire(request: AcquireRequest): CounterResult | Promise<CounterResult>
+  /** As `acquire`, without a promise for each check, which is expensive. Reports to `completion` unless it throws. */
+  startAcquire?(request: AcquireRequest, completion: Completion): void
   /**
-   * Takes `cost` from every rule or from none; shadow rules never hinder. The caller rejects the request when no answer
-   * has come within `withinMs`: a store elsewhere then takes nothing later, and fails.
+   * Reads without acquiring: `allowed` is whether a request of cost 1 would be. `waitMs`, where it is set, is that of a
+   * request of `cost` (default 1).
    */
-  take(policy: Policy, identifier: Identifier, cost: number, now: number, withinMs?: number): Taken | Promise<Taken>
-  /** As `take`, telling a waiter at any time unless it throws: a promise for every check is dear. */
-  takeFor?(waiter: Waiter, policy: Policy, identifier: Identifier, cost: number, now: number, withinMs?: number): void
+  peek(policy: Policy, identifier: Identifier, now: number, cost?: number): CounterResult | Promise<CounterResult>
+  /** Adds to counters whatever the limits. */
+  add(request: AddRequest): CounterResult | Promise<CounterResult>
+  /** As `add`, without a promise. Reports to `completion` unless it throws. */
+  startAdd?(request: AddRequest, completion: Completion): void
+  /** An operator's grant: returns `amount` units of every rule, and no `raise` undoes it. */
+  grant(policy: Policy, identifier: Identifier, amount: number, now: number): CounterResult | Promise<CounterResult>
   /**
-   * Reads without taking: `allowed` tells whether a request of cost 1 would be. Where `waitMs` is told, since the counters
-   * alone do not tell, it is that of a request of `cost` (default 1).
+   * Raises the counts of windows to at least `counters`, and lowers a bucket to at most its tokens there, so that any
+   * number of processes may repeat it. Changes nothing for an identifier that had a grant or a reset within the lifetime
+   * of the policy's longest counter: counts that are missing then were not lost.
    */
-  peek(policy: Policy, identifier: Identifier, now: number, cost?: number): Taken | Promise<Taken>
-  /**
-   * Adds `amounts[i]` to the current count of rule i; below zero takes back (to a bucket: tokens, up to its capacity).
-   * `then` is a moment of an earlier window that they belong to, by the time this store counts by (`time`).
-   */
-  add(
+  raise(
     policy: Policy,
     identifier: Identifier,
-    amounts: readonly number[],
+    counters: readonly number[],
     now: number,
-    then?: number,
-  ): Taken | Promise<Taken>
-  /** As `add` to the windows of this moment, telling a waiter at any time unless it throws. */
-  addFor?(waiter: Waiter, policy: Policy, identifier: Identifier, amounts: readonly number[], now: number): void
-  /** An operator's gift: `amount` is taken back from the current count of every rule, and no `raise` undoes it. */
-  give(policy: Policy, identifier: Identifier, amount: number, now: number): Taken | Promise<Taken>
-  /**
-   * Raises every window's counts to at least `counters`, and leaves a bucket no fuller than they say, so that any number
-   * of tellers may repeat it. Changes nothing for an identifier that had a gift or a reset since the longest of the
-   * policy's counters began: what a teller misses there was not lost.
-   */
-  raise(policy: Policy, identifier: Identifier, counters: readonly number[], now: number): Taken | Promise<Taken>
-  /** Forgets the identifier's counters of these rules; no `raise` brings them back. */
+  ): CounterResult | Promise<CounterResult>
+  /** Deletes the identifier's counters of these rules; no `raise` restores them. */
   reset(policy: Policy, identifier: Identifier, now: number): void | Promise<void>
-  /** The time this store counts by, when that is not the limiter's. */
+  /** The time that this store counts by, where it is not that of the limiter. */
   time?(now: number): number
   /** Whether rules of a policy that have a `subject` are counted for it, in the same step as the others. */
   readonly combines?: boolean
@@ -72,25 +87,18 @@ export interface CounterStore {
   readonly generation?: number | undefined
 }
 
-/** Adds by whichever way the store has, telling a waiter. */
-export function addFor(
-  store: CounterStore,
-  waiter: Waiter,
-  policy: Policy,
-  identifier: Identifier,
-  amounts: readonly number[],
-  now: number,
-): void {
-  if (store.addFor === undefined) tell(waiter, store.add(policy, identifier, amounts, now))
-  else store.addFor(waiter, policy, identifier, amounts, now)
+/** Adds in whichever way the store offers, and reports to `completion`. */
+export function startAdd(store: CounterStore, request: AddRequest, completion: Completion): void {
+  if (store.startAdd === undefined) settle(completion, store.add(request))
+  else store.startAdd(request, completion)
 }
 
-/** Tells a waiter an answer, at once or when it is there. */
-export function tell(waiter: Waiter, taken: Taken | Promise<Taken>): void {
-  if (taken instanceof Promise)
-    taken.then(
-      (value) => waiter.answered(value),
-      (error) => waiter.failed(error),
+/** Reports a result to `completion`, at once or when it is available. */
+export function settle(completion: Completion, result: CounterResult | Promise<CounterResult>): void {
+  if (result instanceof Promise)
+    result.then(
+      (value) => completion.resolve(value),
+      (error) => completion.reject(error),
     )
-  else waiter.answered(taken)
+  else completion.resolve(result)
 }

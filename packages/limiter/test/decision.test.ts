@@ -29,12 +29,12 @@ function setup() {
   }
 }
 
-test('the memory store answers at once, without a promise', () => {
+test('the memory store returns a decision without a promise', () => {
   const { limiter } = setup()
   assert(!(limiter.check(tierPolicy('free', { rpm: 10, daily: 1000 }), user) instanceof Promise))
 })
 
-test('the headers tell limit, remaining and the Unix second of the next window, and Retry-After only on rejection', () => {
+test('headers contain limit, remaining and reset, and Retry-After only on rejection', () => {
   const { check, wait } = setup()
   const free = tierPolicy('free', { rpm: 2, daily: 1000 })
   wait(12_500)
@@ -53,7 +53,7 @@ test('the headers tell limit, remaining and the Unix second of the next window, 
   })
 })
 
-test('the trio speaks for the tightest window: the violated one, else the one with the smallest share left', () => {
+test('X-RateLimit headers describe the violated window, else the one with the smallest share', () => {
   const { check, wait } = setup()
   const policy = tierPolicy('odd', { rpm: 10, daily: 12 })
   assert.equal(check(policy).limit, 10)
@@ -66,7 +66,7 @@ test('the trio speaks for the tightest window: the violated one, else the one wi
   assert.deepEqual([rejected.allowed, rejected.limit, rejected.resetAt], [false, 12, start + 86_400_000])
 })
 
-test('the fields of the IETF draft 11 are sent when asked for, and agree with Retry-After', () => {
+test('the fields of the IETF draft 11 are optional, and agree with Retry-After', () => {
   const { check } = setup()
   const free = tierPolicy('free', { rpm: 1, daily: 1000 })
   check(free)
@@ -76,7 +76,7 @@ test('the fields of the IETF draft 11 are sent when asked for, and agree with Re
   assert.equal(headers['Retry-After'], '61')
 })
 
-test('a rejection has a problem body that names the violated rules', () => {
+test('a rejection has problem details that name the violated rules', () => {
   const { check } = setup()
   const free = tierPolicy('free', { rpm: 1, daily: 1000 })
   check(free)
@@ -90,24 +90,24 @@ test('a rejection has a problem body that names the violated rules', () => {
 
 test('a shadow rule counts and reports what it would reject, and rejects nothing', () => {
   const shadowed: string[] = []
-  const limiter = createLimiter({ observer: { shadowRejected: (rule) => shadowed.push(rule) } })
-  const policy = definePolicy('trial', [
+  const limiter = createLimiter({ observer: { onShadowRejection: (rule) => shadowed.push(rule) } })
+  const policy = definePolicy('candidate', [
     { name: 'real', limit: 5, windowMs: 60_000 },
-    { name: 'trial', limit: 2, windowMs: 60_000, shadow: true },
+    { name: 'candidate', limit: 2, windowMs: 60_000, shadow: true },
   ])
   const decisions = Array.from({ length: 6 }, () => limiter.check(policy, user) as Decision)
   assert.deepEqual(
     decisions.map(({ allowed }) => allowed),
     [true, true, true, true, true, false],
   )
-  assert.deepEqual(shadowed, ['trial', 'trial', 'trial', 'trial'])
+  assert.deepEqual(shadowed, ['candidate', 'candidate', 'candidate', 'candidate'])
   assert.equal(decisionHeaders(decisions[2] as Decision)['X-RateLimit-Limit'], '5')
   assert.deepEqual(quotaExceededProblem(decisions[5] as Decision)['violated-policies'], ['real'])
 })
 
-test('a policy that is all shadow tells clients nothing', () => {
+test('a policy of shadow rules alone has no headers', () => {
   const { check } = setup()
-  const policy = definePolicy('trial', [{ name: 'trial', limit: 1, windowMs: 60_000, shadow: true }])
+  const policy = definePolicy('candidate', [{ name: 'candidate', limit: 1, windowMs: 60_000, shadow: true }])
   check(policy)
   const decision = check(policy)
   assert(decision.allowed)
@@ -136,18 +136,18 @@ test('a daily window follows the UTC day when it is fixed, and slides by default
   assert(check(fixed).allowed)
 })
 
-test('a cost takes that many at once, and a cost that never fits is an error that says so', () => {
+test('a cost acquires as many units, and one above the limit is an error', () => {
   const { check } = setup()
   const policy = definePolicy('upload', [{ name: 'mb', limit: 10, windowMs: 60_000 }])
   assert.equal(check(policy, 7).remaining, 3)
   assert(!check(policy, 4).allowed)
   assert.equal(check(policy, 3).remaining, 0)
-  assert.throws(() => check(policy, 11), /a cost of 11 never fits rule "mb" of "upload", limit 10/)
-  assert.throws(() => check(policy, 0), /a cost is a whole number from 1, not 0/)
+  assert.throws(() => check(policy, 11), /a cost of 11 exceeds the limit 10 of rule "mb" of "upload"/)
+  assert.throws(() => check(policy, 0), /cost must be an integer from 1, got 0/)
   assert.throws(() => check(policy, 1.5), RangeError)
 })
 
-test('peek takes nothing, grant gives back, reset forgets, explain says where and why', async () => {
+test('peek acquires nothing, grant returns units, reset deletes, explain says where and why', async () => {
   const { limiter, check } = setup()
   const policy = tierPolicy('free', { rpm: 2, daily: 1000 })
   assert.equal((await limiter.peek(policy, user)).remaining, 2)
@@ -162,18 +162,18 @@ test('peek takes nothing, grant gives back, reset forgets, explain says where an
   assert(!check(policy).allowed)
   await limiter.reset(policy, user)
   assert.equal((await limiter.peek(policy, user)).remaining, 2)
-  await assert.rejects(limiter.grant(policy, user, 0), /whole number/)
+  await assert.rejects(limiter.grant(policy, user, 0), /must be an integer/)
 })
 
-test('observers are told of every decision with route template and tier', () => {
-  const told: unknown[] = []
+test('observers receive every decision with route template and tier', () => {
+  const decisions: unknown[] = []
   const limiter = createLimiter({
-    observer: { decided: ({ allowed }, { route, tier }) => told.push([allowed, route, tier]) },
+    observer: { onDecision: ({ allowed }, { route, tier }) => decisions.push([allowed, route, tier]) },
   })
   const policy = definePolicy('gold plan', [{ name: 'r', limit: 1, windowMs: 60_000 }], { tier: 'gold' })
   limiter.check(policy, user, { route: '/v1/notify' })
   limiter.check(policy, user, { route: '/v1/notify' })
-  assert.deepEqual(told, [
+  assert.deepEqual(decisions, [
     [true, '/v1/notify', 'gold'],
     [false, '/v1/notify', 'gold'],
   ])

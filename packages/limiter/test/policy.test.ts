@@ -4,36 +4,36 @@ import { createLimiter, definePolicy, policyBook, type Rule, tierPolicy } from '
 
 const rule: Rule = { name: 'r', limit: 1, windowMs: 60_000 }
 
-test('a policy that cannot be meant is refused with what was expected', () => {
+test('an invalid policy is rejected with what was expected', () => {
   const refused: [() => unknown, RegExp][] = [
-    [() => definePolicy('p', []), /has 1 to 8 rules, not 0/],
-    [() => definePolicy('p', [rule, rule]), /two rules have one name/],
-    [() => definePolicy('p', [{ ...rule, limit: 0 }]), /rule "r": limit is a whole number from 1/],
-    [() => definePolicy('p', [{ ...rule, limit: 1.5 }]), /limit is a whole number/],
-    [() => definePolicy('p', [{ ...rule, windowMs: 10 }]), /windowMs is a whole number from 1000/],
+    [() => definePolicy('p', []), /must have 1 to 8 rules, got 0/],
+    [() => definePolicy('p', [rule, rule]), /rule names must be unique/],
+    [() => definePolicy('p', [{ ...rule, limit: 0 }]), /rule "r": limit must be an integer from 1/],
+    [() => definePolicy('p', [{ ...rule, limit: 1.5 }]), /limit must be an integer/],
+    [() => definePolicy('p', [{ ...rule, windowMs: 10 }]), /windowMs must be an integer from 1000/],
     [
       () => definePolicy('p', [{ name: 'b', algorithm: 'token-bucket', limit: 1, refillPerSecond: 0 }]),
-      /refillPerSecond is above 0/,
+      /refillPerSecond must be above 0/,
     ],
-    [() => definePolicy('p', [rule], { failureMode: 'closed', advisory: true }), /what fails closed is exact/],
-    [() => definePolicy('p', [rule], { failureMode: 'closed', quota: 'regional' }), /has a global quota/],
-    [() => definePolicy('p', [rule], { failureMode: 'closed', shards: 2 }), /has no shards/],
-    [() => definePolicy('p', [rule], { shards: 3 }), /no multiple of 3 shards/],
-    [() => tierPolicy('t', {}), /has 1 to 8 rules/],
+    [() => definePolicy('p', [rule], { failureMode: 'closed', advisory: true }), /a policy that fails closed is exact/],
+    [() => definePolicy('p', [rule], { failureMode: 'closed', quota: 'regional' }), /must have a global quota/],
+    [() => definePolicy('p', [rule], { failureMode: 'closed', shards: 2 }), /cannot have shards/],
+    [() => definePolicy('p', [rule], { shards: 3 }), /must be a multiple of 3 shards/],
+    [() => tierPolicy('t', {}), /must have 1 to 8 rules/],
   ]
   for (const [make, message] of refused) assert.throws(make, message)
 })
 
-test('an identifier out of bounds is refused with what was expected', () => {
+test('an invalid identifier is rejected with what was expected', () => {
   const limiter = createLimiter()
   const policy = definePolicy('p', [rule])
-  assert.throws(() => limiter.check(policy, { kind: 'user', id: '' }), /has 1 to 512 characters/)
-  assert.throws(() => limiter.check(policy, { kind: 'user', id: 'x'.repeat(513) }), /this one has 513/)
+  assert.throws(() => limiter.check(policy, { kind: 'user', id: '' }), /must have 1 to 512 characters/)
+  assert.throws(() => limiter.check(policy, { kind: 'user', id: 'x'.repeat(513) }), /got 513/)
   assert.throws(() => limiter.check(policy, { kind: 'user', id: '\ud800' }), /well-formed/)
   assert.throws(() => limiter.check(policy, { kind: 'User:1', id: 'x' }), /lower-case word/)
 })
 
-test('a book of policies is exchanged while requests are under way, and counts go on', async () => {
+test('a policy book is replaced while requests are served, and counts continue', async () => {
   const limiter = createLimiter()
   const alice = { kind: 'user', id: 'alice' }
   const book = policyBook([tierPolicy('free', { rpm: 2 }), tierPolicy('pro', { rpm: 100 })], 'free')

@@ -132,7 +132,7 @@ function storeIn(
   { onClockMoved, tags }: { readonly onClockMoved: () => void; readonly tags: number | undefined },
 ): { readonly store: CounterStore; readonly presence: Presence } {
   const keyTag = redis.isCluster ? 'braces' : 'none'
-  const counters = redisStore(redis, { keyTag, onClockMoved, ...(tags === undefined ? {} : { tags }) })
+  const counters = redisStore(redis, { keyTag, onClockStep: onClockMoved, ...(tags === undefined ? {} : { tags }) })
   const presence = redisPresence(redis, { key, onLoss: () => counters.suspectLoss() })
   return { store: shardedStore(counters), presence }
 }

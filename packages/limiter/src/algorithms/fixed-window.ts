@@ -1,19 +1,22 @@
+import type { WindowLimit } from './sliding-window.ts'
+
 /*
- * The fixed window counter: the counter is incremented first, and the request is rejected when the new value exceeds
- * the limit. A rejected request is therefore counted too, and the counter may pass the limit. redis/take.lua is its twin.
+ * The fixed window counter. The counter is incremented first, and the request is rejected when the new value exceeds the
+ * limit. A rejected request is therefore counted too, and the counter may pass the limit. Parameter `count` is the
+ * counter with the cost of the request added. `redis/scripts/acquire.lua` does the same as `admits`.
  */
 
-/** Whether the counter, incremented by `cost`, stays within the limit. */
-export function admits(cur: number, limit: number, cost: number): boolean {
-  return cur + cost <= limit
+/** Whether the incremented counter is within the limit. */
+export function admits(rule: WindowLimit, count: number): boolean {
+  return count <= rule.limit
 }
 
 /** Requests of cost 1 left in this window, never below zero. */
-export function remaining(cur: number, limit: number): number {
-  return Math.max(0, limit - cur)
+export function remaining(rule: WindowLimit, cur: number): number {
+  return Math.max(0, rule.limit - cur)
 }
 
-/** Milliseconds until a lone request of `cost` is admitted: the rest of the window, 0 when it fits now. */
-export function waitMs(cur: number, elapsedMs: number, windowMs: number, limit: number, cost: number): number {
-  return admits(cur, limit, cost) ? 0 : windowMs - elapsedMs
+/** Milliseconds until a lone request is admitted: the rest of the window, 0 when it fits now. */
+export function waitMs(rule: WindowLimit, count: number, leftMs: number): number {
+  return admits(rule, count) ? 0 : leftMs
 }

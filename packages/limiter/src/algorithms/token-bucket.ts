@@ -1,11 +1,17 @@
 /*
- * The token bucket: tokens = min(capacity, tokens + elapsed × rate); a request of cost c is admitted when at least c
- * tokens are there, and takes them. redis/take.lua is its twin.
+ * The token bucket: tokens = min(capacity, tokens + elapsed × rate). A request of cost c is admitted when the bucket has
+ * at least c tokens, which it then takes. `redis/scripts/acquire.lua` does the same as `admits`.
  */
 
-/** Tokens at `now`, refilled since `ts` (both Unix milliseconds). A clock that went back refills nothing. */
-export function refill(tokens: number, ts: number, now: number, capacity: number, refillPerMs: number): number {
-  return Math.min(capacity, tokens + Math.max(0, now - ts) * refillPerMs)
+/** What a token bucket has to know of its rule: `limit` is its capacity. */
+export interface BucketLimit {
+  readonly limit: number
+  readonly refillPerMs: number
+}
+
+/** Tokens at `now`, refilled since `ts` (both Unix milliseconds). A clock that moved back refills nothing. */
+export function refill(rule: BucketLimit, tokens: number, ts: number, now: number): number {
+  return Math.min(rule.limit, tokens + Math.max(0, now - ts) * rule.refillPerMs)
 }
 
 /** Whether a request of `cost` tokens is admitted. */
@@ -18,15 +24,15 @@ export function remaining(tokens: number): number {
   return Math.max(0, Math.floor(tokens))
 }
 
-/** Milliseconds until `cost` tokens are there, `cost` being at most the capacity; 0 when they are there now. */
-export function waitMs(tokens: number, capacity: number, refillPerMs: number, cost: number): number {
+/** Milliseconds until the bucket has `cost` tokens, at most its capacity; 0 when it has them now. */
+export function waitMs(rule: BucketLimit, tokens: number, cost: number): number {
   if (admits(tokens, cost)) return 0
-  let wait = Math.ceil((cost - tokens) / refillPerMs)
-  while (!admits(refill(tokens, 0, wait, capacity, refillPerMs), cost)) wait++
+  let wait = Math.ceil((cost - tokens) / rule.refillPerMs)
+  while (!admits(refill(rule, tokens, 0, wait), cost)) wait++
   return wait
 }
 
 /** Milliseconds until the bucket is full again. */
-export function fullMs(tokens: number, capacity: number, refillPerMs: number): number {
-  return Math.max(0, Math.ceil((capacity - tokens) / refillPerMs))
+export function fullMs(rule: BucketLimit, tokens: number): number {
+  return Math.max(0, Math.ceil((rule.limit - tokens) / rule.refillPerMs))
 }

@@ -1,9 +1,9 @@
 /*
- * Windows lie side by side from the Unix epoch on. Times are whole milliseconds; dividing is exact for all of them and
+ * Windows follow one another from the Unix epoch on. Times are integer milliseconds, for which division is exact, and
  * several times faster than the remainder operator, which is a function call for numbers beyond 32 bits.
  */
 
-/** Number of the window that `now` lies in. */
+/** Index of the window that contains `now`. */
 export function windowIndex(now: number, windowMs: number): number {
   return Math.floor(now / windowMs)
 }

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { combinePolicies } from '../combine.ts'
+import { combinePolicies } from '../combination/combine.ts'
 import type { Limiter } from '../limiter.ts'
 import { definePolicy, tierPolicy } from '../policy.ts'
 
-/** What a store is shown with: a limiter over it, and the time. */
-export interface Bench {
+/** A limiter over the store under test, and its time. */
+export interface Fixture {
   readonly limiter: Limiter
   at(milliseconds: number): void
 }
@@ -17,24 +17,24 @@ const route = definePolicy('search', [{ name: 'search-rpm', limit: 3, windowMs: 
 const everybody = definePolicy('everybody', [{ name: 'everybody-rpm', limit: 6, windowMs: minute }], { shared: true })
 const all = [tier, route, everybody]
 
-/** Behaviours of policies that are taken together. */
-export const combinedBehaviours: readonly (readonly [title: string, body: (bench: Bench) => Promise<void>])[] = [
+/** Behaviours of policies that are counted together. */
+export const combinedBehaviours: readonly (readonly [title: string, body: (fixture: Fixture) => Promise<void>])[] = [
   ['a request is counted by all of its policies, each under its own counter', countsAll],
-  ['where one of several policies refuses, none is charged', chargesNone],
-  ['a policy for everybody counts all identifiers together', countsEverybody],
-  ['a client that waits as long as the refusing policies ask for is admitted', waits],
-  ['of many requests at once by several policies as many are admitted as the tightest says', exactAtOnce],
-  ['a rule in shadow among several policies counts and never refuses', shadows],
-  ['a cost is taken whole from several policies or from none', takesWhole],
-  ['buckets and windows of several policies are taken together', mixesAlgorithms],
+  ['when one of several policies rejects, none is charged', chargesNone],
+  ['a shared policy counts all identifiers together', countsSharedPolicy],
+  ['a client that admitsAfterWait for Retry-After is admitted by all policies', admitsAfterWait],
+  ['concurrent requests under several policies are admitted up to the tightest limit', admitsConcurrently],
+  ['a shadow rule among several policies counts and never rejects', countsShadowRules],
+  ['a cost is acquired from all of several policies or from none', acquiresWhole],
+  ['buckets and windows of several policies are acquired together', combinesAlgorithms],
 ]
 
-async function left(limiter: Limiter, who = alice): Promise<Record<string, number>> {
+async function remainingByRule(limiter: Limiter, who = alice): Promise<Record<string, number>> {
   const { rules } = await limiter.peek(all, who)
   return Object.fromEntries(rules.map(({ name, remaining }) => [name, remaining]))
 }
 
-async function countsAll({ limiter, at }: Bench): Promise<void> {
+async function countsAll({ limiter, at }: Fixture): Promise<void> {
   at(0)
   const { allowed, limit, remaining, rules } = await limiter.check(all, alice)
   assert.deepEqual([allowed, limit, remaining], [true, 3, 2])
@@ -52,24 +52,24 @@ async function countsAll({ limiter, at }: Bench): Promise<void> {
   assert.equal((await limiter.peek(everybody, bob)).remaining, 5)
 }
 
-async function chargesNone({ limiter, at }: Bench): Promise<void> {
+async function chargesNone({ limiter, at }: Fixture): Promise<void> {
   at(0)
   for (let i = 0; i < 3; i++) assert((await limiter.check(all, alice)).allowed)
   for (let i = 0; i < 5; i++) {
     const { allowed, rules, limit } = await limiter.check(all, alice)
-    const refusing = rules.filter((rule) => !rule.allowed).map(({ policy }) => policy)
-    assert.deepEqual([allowed, limit, refusing], [false, 3, ['search']])
+    const rejecting = rules.filter((rule) => !rule.allowed).map(({ policy }) => policy)
+    assert.deepEqual([allowed, limit, rejecting], [false, 3, ['search']])
   }
-  assert.deepEqual(await left(limiter), { rpm: 2, daily: 97, 'search-rpm': 0, 'everybody-rpm': 3 })
+  assert.deepEqual(await remainingByRule(limiter), { rpm: 2, daily: 97, 'search-rpm': 0, 'everybody-rpm': 3 })
   for (let i = 0; i < 3; i++) assert((await limiter.check(all, bob)).allowed)
   at(1_000)
   const { allowed, rules } = await limiter.check([tier, everybody], alice)
-  const refusing = rules.filter((rule) => !rule.allowed).map(({ policy }) => policy)
-  assert.deepEqual([allowed, refusing], [false, ['everybody']])
-  assert.deepEqual(await left(limiter), { rpm: 2, daily: 97, 'search-rpm': 0, 'everybody-rpm': 0 })
+  const rejecting = rules.filter((rule) => !rule.allowed).map(({ policy }) => policy)
+  assert.deepEqual([allowed, rejecting], [false, ['everybody']])
+  assert.deepEqual(await remainingByRule(limiter), { rpm: 2, daily: 97, 'search-rpm': 0, 'everybody-rpm': 0 })
 }
 
-async function countsEverybody({ limiter, at }: Bench): Promise<void> {
+async function countsSharedPolicy({ limiter, at }: Fixture): Promise<void> {
   at(0)
   let admitted = 0
   for (let i = 0; i < 10; i++)
@@ -79,7 +79,7 @@ async function countsEverybody({ limiter, at }: Bench): Promise<void> {
   assert.equal((await limiter.peek(tier, { kind: 'user', id: 'user-9' })).remaining, 5)
 }
 
-async function waits({ limiter, at }: Bench): Promise<void> {
+async function admitsAfterWait({ limiter, at }: Fixture): Promise<void> {
   let now = 7_000
   at(now)
   for (let i = 0; i < 6; i++) await limiter.check([tier, everybody], { kind: 'user', id: `user-${i}` })
@@ -94,7 +94,7 @@ async function waits({ limiter, at }: Bench): Promise<void> {
   }
 }
 
-async function exactAtOnce({ limiter, at }: Bench): Promise<void> {
+async function admitsConcurrently({ limiter, at }: Fixture): Promise<void> {
   at(0)
   const wide = definePolicy('wide', [{ name: 'wide', limit: 1_000, windowMs: minute }])
   const tight = definePolicy('tight', [{ name: 'tight', limit: 20, windowMs: minute }], { shared: true })
@@ -112,23 +112,23 @@ async function exactAtOnce({ limiter, at }: Bench): Promise<void> {
   assert.equal(charged, admitted)
 }
 
-async function shadows({ limiter, at }: Bench): Promise<void> {
+async function countsShadowRules({ limiter, at }: Fixture): Promise<void> {
   at(0)
-  const trial = definePolicy('trial', [{ name: 'trial', limit: 1, windowMs: minute, shadow: true }])
-  for (let i = 0; i < 5; i++) assert((await limiter.check([tier, trial], alice)).allowed)
-  const { allowed, limit, rules } = await limiter.check([tier, trial], alice)
+  const candidate = definePolicy('candidate', [{ name: 'candidate', limit: 1, windowMs: minute, shadow: true }])
+  for (let i = 0; i < 5; i++) assert((await limiter.check([tier, candidate], alice)).allowed)
+  const { allowed, limit, rules } = await limiter.check([tier, candidate], alice)
   assert.deepEqual([allowed, limit], [false, 5])
-  assert.equal(rules.find(({ policy }) => policy === 'trial')?.remaining, 0)
+  assert.equal(rules.find(({ policy }) => policy === 'candidate')?.remaining, 0)
 }
 
-async function takesWhole({ limiter, at }: Bench): Promise<void> {
+async function acquiresWhole({ limiter, at }: Fixture): Promise<void> {
   at(0)
   assert((await limiter.check(all, alice, { cost: 2 })).allowed)
   assert(!(await limiter.check(all, alice, { cost: 2 })).allowed)
-  assert.deepEqual(await left(limiter), { rpm: 3, daily: 98, 'search-rpm': 1, 'everybody-rpm': 4 })
+  assert.deepEqual(await remainingByRule(limiter), { rpm: 3, daily: 98, 'search-rpm': 1, 'everybody-rpm': 4 })
 }
 
-async function mixesAlgorithms({ limiter, at }: Bench): Promise<void> {
+async function combinesAlgorithms({ limiter, at }: Fixture): Promise<void> {
   const burst = definePolicy('burst', [{ name: 'burst', algorithm: 'token-bucket', limit: 2, refillPerSecond: 0.1 }])
   const policies = combinePolicies([tier, burst, everybody])
   at(0)

@@ -7,36 +7,40 @@ import type { CounterStore } from '../store.ts'
 import { combinedBehaviours } from './combined.ts'
 import { type Timetable, timetables } from './timetable.ts'
 
-export { type FleetOptions, type FleetOutcome, simulateFleet } from '../simulated-fleet.ts'
+export { type FleetOptions, type FleetOutcome, simulateFleet } from '../simulation/fleet.ts'
 
+/** Options of {@link storeConformance}. */
 export interface ConformanceOptions {
-  /** Stands before every title. */
+  /** Prefix of every test title. */
   readonly name: string
-  /** Registers a test; default: node:test's. */
+  /** Registers a test. Default: `test` of node:test. */
   readonly test?: (title: string, body: () => Promise<void>) => void
-  /** A fresh, empty store that counts by the limiter's clock, and how to end it. */
+  /** Creates an empty store that counts by the limiter's clock, and a function that closes it. */
   setup(): Promise<{ store: CounterStore; close(): Promise<void> }>
 }
 
-interface Bench {
+interface Fixture {
   readonly limiter: Limiter
   readonly store: CounterStore
   at(milliseconds: number): void
 }
 
 const start = Date.UTC(2026, 0, 1)
-/** What is shown here is how a store counts, not how fast: on a busy machine no check may be answered without it. */
+/** These tests are about counting, not about speed: even on a busy machine no check may time out. */
 const deadlineMs = 60_000
 const user = { kind: 'user', id: 'alice' }
 
 /**
- * Registers (node:test) what every store has to show, one test for each behaviour. A store that passes may be handed to
+ * Registers the tests that every store has to pass, one for each behaviour. A store that passes may be used with
  * `createLimiter`.
+ *
+ * @example
+ * storeConformance({ name: 'mine', setup: async () => ({ store: myStore(), close: async () => {} }) })
  */
 export function storeConformance(options: ConformanceOptions): void {
-  const register = options.test ?? ((title, body) => test(title, body))
-  const shows = (title: string, body: (bench: Bench) => Promise<void>): void => {
-    register(`${options.name}: ${title}`, async () => {
+  const registerTest = options.test ?? ((title, body) => test(title, body))
+  const register = (title: string, body: (fixture: Fixture) => Promise<void>): void => {
+    registerTest(`${options.name}: ${title}`, async () => {
       const { store, close } = await options.setup()
       let now = start
       const limiter = createLimiter({ store, clock: { now: () => now }, deadlineMs })
@@ -54,24 +58,24 @@ export function storeConformance(options: ConformanceOptions): void {
     })
   }
 
-  for (const [title, body] of combinedBehaviours) shows(title, body)
-  for (const timetable of timetables) shows(timetable.title, (bench) => keepsTimetable(bench, timetable))
-  shows('a rejected request takes nothing from the windows that would have let it through', allOrNothing)
-  shows('of many requests at the same time exactly as many are admitted as the limit says', exactAtOnce)
-  shows('a cost is taken whole or not at all', takesWhole)
-  shows('peek takes nothing, and tells whether the next request would be admitted', peeks)
-  shows('what is given back can be used again', givesBack)
-  shows('what is told of the window before is counted in that window', countsThen)
-  shows('raising counts to what they are changes nothing, and lowers nothing', raises)
-  shows('a bucket is lowered to what is remembered of it, refilled since, and never filled', raisesBuckets)
-  shows('a reset forgets one identifier and no other', resets)
-  shows('what was given back or reset is raised by nobody', keepsGifts)
-  shows('identifiers that look like parts of keys stay apart', staysApart)
-  shows('tiers share their counters', sharesTiers)
+  for (const [title, body] of combinedBehaviours) register(title, body)
+  for (const timetable of timetables) register(timetable.title, (fixture) => followsTimetable(fixture, timetable))
+  register('a rejected request is not counted by the windows that would have admitted it', countsAllOrNothing)
+  register('concurrent requests are admitted up to the limit exactly', admitsConcurrently)
+  register('a cost is acquired as a whole or not at all', acquiresWhole)
+  register('peek acquires nothing, and says whether the next request would be admitted', peeksOnly)
+  register('granted units can be used again', grantsUnits)
+  register('amounts of the previous window are counted in that window', countsPreviousWindow)
+  register('raising counts to their value changes nothing, and never lowers them', raisesCounts)
+  register('raising lowers a bucket to the remembered tokens, refilled since, and never fills it', lowersBuckets)
+  register('a reset deletes the counters of one identifier and no other', resetsOne)
+  register('counters that were granted or reset are not raised', keepsAdjustments)
+  register('identifiers that look like parts of keys have counters of their own', separatesIdentifiers)
+  register('tiers share their counters', sharesTiers)
 }
 
-async function keepsTimetable({ limiter, at }: Bench, { policy, moments }: Timetable): Promise<void> {
-  for (const [seconds, admitted, remaining, why] of moments) {
+async function followsTimetable({ limiter, at }: Fixture, { policy, checks }: Timetable): Promise<void> {
+  for (const [seconds, admitted, remaining, why] of checks) {
     at(seconds * 1000)
     const decision = await limiter.check(policy, user)
     assert.deepEqual([seconds, decision.allowed, decision.remaining], [seconds, admitted, remaining], why)
@@ -83,7 +87,7 @@ const twoWindows: Policy = definePolicy('two windows', [
   { name: 'wide', limit: 5, windowMs: 3_600_000 },
 ])
 
-async function allOrNothing({ limiter, at }: Bench): Promise<void> {
+async function countsAllOrNothing({ limiter, at }: Fixture): Promise<void> {
   at(0)
   for (let i = 0; i < 10; i++) await limiter.check(twoWindows, user)
   const { rules } = await limiter.peek(twoWindows, user)
@@ -96,14 +100,14 @@ async function allOrNothing({ limiter, at }: Bench): Promise<void> {
   )
 }
 
-async function exactAtOnce({ limiter, at }: Bench): Promise<void> {
+async function admitsConcurrently({ limiter, at }: Fixture): Promise<void> {
   at(30_000)
-  const policy = definePolicy('at once', [{ name: 'at once', limit: 20, windowMs: 60_000 }])
+  const policy = definePolicy('concurrent', [{ name: 'concurrent', limit: 20, windowMs: 60_000 }])
   const decisions = await Promise.all(Array.from({ length: 100 }, () => limiter.check(policy, user)))
   assert.equal(decisions.filter(({ allowed }) => allowed).length, 20)
 }
 
-async function takesWhole({ limiter, at }: Bench): Promise<void> {
+async function acquiresWhole({ limiter, at }: Fixture): Promise<void> {
   at(0)
   assert.equal((await limiter.check(twoWindows, user, { cost: 2 })).remaining, 0)
   at(120_000)
@@ -113,7 +117,7 @@ async function takesWhole({ limiter, at }: Bench): Promise<void> {
   assert((await limiter.check(twoWindows, user)).allowed)
 }
 
-async function peeks({ limiter, at }: Bench): Promise<void> {
+async function peeksOnly({ limiter, at }: Fixture): Promise<void> {
   at(0)
   for (let i = 0; i < 5; i++) assert((await limiter.peek(twoWindows, user)).allowed)
   for (let i = 0; i < 2; i++) await limiter.check(twoWindows, user)
@@ -121,7 +125,7 @@ async function peeks({ limiter, at }: Bench): Promise<void> {
   assert.deepEqual([allowed, retryAfterSeconds], [false, 61])
 }
 
-async function givesBack({ limiter, at }: Bench): Promise<void> {
+async function grantsUnits({ limiter, at }: Fixture): Promise<void> {
   at(0)
   for (let i = 0; i < 2; i++) await limiter.check(twoWindows, user)
   await limiter.grant(twoWindows, user, 1)
@@ -129,15 +133,15 @@ async function givesBack({ limiter, at }: Bench): Promise<void> {
   assert(!(await limiter.check(twoWindows, user)).allowed)
 }
 
-async function countsThen({ store }: Bench): Promise<void> {
+async function countsPreviousWindow({ store }: Fixture): Promise<void> {
   const later = start + 60_000
-  await store.take(twoWindows, user, 1, start)
-  await store.take(twoWindows, user, 1, later)
-  await store.add(twoWindows, user, [4, 4], later, start + 30_000)
+  await store.acquire({ policy: twoWindows, identifier: user, cost: 1, now: start })
+  await store.acquire({ policy: twoWindows, identifier: user, cost: 1, now: later })
+  await store.add({ policy: twoWindows, identifier: user, amounts: [4, 4], now: later, countedAt: start + 30_000 })
   assert.deepEqual((await store.peek(twoWindows, user, later)).counters, [5, 1, 0, 6])
 }
 
-async function raises({ store }: Bench): Promise<void> {
+async function raisesCounts({ store }: Fixture): Promise<void> {
   await store.raise(twoWindows, user, [0, 2, 0, 3], start)
   await store.raise(twoWindows, user, [0, 1, 0, 3], start)
   const { counters } = await store.peek(twoWindows, user, start)
@@ -148,7 +152,7 @@ const bucket: Policy = definePolicy('bucket', [
   { name: 'bucket', algorithm: 'token-bucket', limit: 5, refillPerSecond: 0.1 },
 ])
 
-async function raisesBuckets({ store }: Bench): Promise<void> {
+async function lowersBuckets({ store }: Fixture): Promise<void> {
   await store.raise(bucket, user, [1, start], start)
   await store.raise(bucket, user, [4, start], start)
   assert.deepEqual((await store.peek(bucket, user, start)).counters, [1, start])
@@ -156,7 +160,7 @@ async function raisesBuckets({ store }: Bench): Promise<void> {
   assert.deepEqual((await store.peek(bucket, user, start + 10_000)).counters, [2, start + 10_000])
 }
 
-async function resets({ limiter, at }: Bench): Promise<void> {
+async function resetsOne({ limiter, at }: Fixture): Promise<void> {
   at(0)
   const bob = { kind: 'user', id: 'bob' }
   for (let i = 0; i < 2; i++) for (const who of [user, bob]) await limiter.check(twoWindows, who)
@@ -165,17 +169,17 @@ async function resets({ limiter, at }: Bench): Promise<void> {
   assert(!(await limiter.peek(twoWindows, bob)).allowed)
 }
 
-async function keepsGifts({ store }: Bench): Promise<void> {
+async function keepsAdjustments({ store }: Fixture): Promise<void> {
   const bob = { kind: 'user', id: 'bob' }
   for (const who of [user, bob]) await store.raise(twoWindows, who, [0, 2, 0, 3], start)
-  await store.give(twoWindows, user, 1, start)
+  await store.grant(twoWindows, user, 1, start)
   await store.reset(twoWindows, bob, start)
   for (const who of [user, bob]) await store.raise(twoWindows, who, [0, 2, 0, 3], start)
   assert.deepEqual((await store.peek(twoWindows, user, start)).counters, [0, 1, 0, 2])
   assert.deepEqual((await store.peek(twoWindows, bob, start)).counters, [0, 0, 0, 0])
 }
 
-async function staysApart({ limiter, at }: Bench): Promise<void> {
+async function separatesIdentifiers({ limiter, at }: Fixture): Promise<void> {
   at(0)
   const ids = ['a', 'a:1', 'a%3A1', '{a}', 'a b', 'ä', '*']
   for (const id of ids)
@@ -185,7 +189,7 @@ async function staysApart({ limiter, at }: Bench): Promise<void> {
     }
 }
 
-async function sharesTiers({ limiter, at }: Bench): Promise<void> {
+async function sharesTiers({ limiter, at }: Fixture): Promise<void> {
   at(0)
   await limiter.check(tierPolicy('free', { rpm: 10, daily: 1_000 }), user)
   assert.equal((await limiter.check(tierPolicy('pro', { rpm: 100, daily: 100_000 }), user)).remaining, 98)

@@ -1,151 +1,163 @@
 import { windowIndex } from '../algorithms/window.ts'
-import { countedBy, partsOf } from '../combine.ts'
+import { countedIdentifier, partsOf } from '../combination/combine.ts'
+import { joinResults, resultOfShare } from '../combination/results.ts'
+import { divideIntoShares, type Share } from '../combination/shares.ts'
 import type { Identifier } from '../key.ts'
 import type { Policy } from '../policy.ts'
-import { joined, partOf, type Request, type Share, shares } from '../split.ts'
-import type { CounterStore, Taken } from '../store.ts'
+import type { AcquireRequest, CounterResult, CounterStore } from '../store.ts'
 import { cell, type Ledger, tail } from './ledger.ts'
-import type { Plan } from './plan.ts'
+import type { LedgerEntry } from './plan.ts'
 
 /** One policy of a combination, counted in this process. */
-export interface Reservation {
-  readonly plan: Plan
-  readonly ledger: Ledger
-  readonly slot: number
-  readonly identifier: Identifier
-  /** What is known here: reserved, or rejected; undefined where the store has to be asked. */
-  readonly answer: Taken | undefined
-  /** When the store was last heard of it, as the ledger has it. */
-  readonly heardAt: number | undefined
+export interface Reservation extends LedgerEntry {
+  /** The local result: reserved, or rejected; undefined where the store has to be called. */
+  readonly result: CounterResult | undefined
+  /** Time of the store's last result, as in the ledger. */
+  readonly syncedAt: number | undefined
 }
 
 /** What the hybrid store does for a combination. */
-export interface Local {
+export interface LocalCounters {
   /** Reserves `cost` for a policy that is counted here; undefined for one that is not. */
   reserve(policy: Policy, identifier: Identifier, cost: number, now: number): Reservation | undefined
-  soil(ledger: Ledger, slot: number): void
-  /** The store is going to be asked about it. */
-  asking(reservation: Reservation): void
-  /** The store has answered, and `took` was taken there. */
-  heard(reservation: Reservation, taken: Taken, took: readonly number[]): void
+  markDirty(ledger: Ledger, slot: number): void
+  /** Sends pending counts before the store is called for the same identifier. */
+  sendPending(reservation: Reservation): void
+  /** Applies a result of the store, which has counted `amounts`. */
+  receive(reservation: Reservation, result: CounterResult, amounts: readonly number[]): void
+}
+
+/** The policies of a combination, by what is known of them here. */
+interface LocalState {
+  readonly shares: readonly Share[]
+  /** Local results of the shares; undefined where the store has to be called. */
+  readonly results: readonly (CounterResult | undefined)[]
+  readonly reservations: ReadonlyMap<Policy, Reservation>
 }
 
 /**
- * Takes combinations of policies, all or nothing. Those that this process may count by itself are reserved here; all
- * others are asked for in one step, and what they answer decides whether the reserved ones are spent or released.
+ * Acquires combinations of policies, all or nothing. Policies counted in this process are reserved here. All others are
+ * acquired from the store in one step, whose result decides whether the reserved units are spent or released.
  */
 export class Combination {
   readonly #shared: CounterStore
-  readonly #local: Local
+  readonly #local: LocalCounters
 
-  constructor(shared: CounterStore, local: Local) {
+  constructor(shared: CounterStore, local: LocalCounters) {
     this.#shared = shared
     this.#local = local
   }
 
-  take(policy: Policy, identifier: Identifier, request: Request): Taken | Promise<Taken> {
-    const { cost, now, withinMs } = request
-    const here = new Map<Policy, Reservation>()
-    for (const part of partsOf(policy)) {
-      const reservation = this.#local.reserve(part, countedBy(part, identifier), cost, now)
-      if (reservation !== undefined) here.set(part, reservation)
-    }
-    const all = shares(policy, (part) => (here.get(part)?.answer === undefined ? undefined : part))
-    const known = all.map((share) => here.get(share.policy)?.answer)
-    const refused = known.some((answer) => answer?.allowed === false)
-    if (refused || known.every((answer) => answer !== undefined))
-      return this.#settleHere(policy, identifier, request, { all, known, here, refused })
+  acquire(request: AcquireRequest): CounterResult | Promise<CounterResult> {
+    const { policy, identifier, cost } = request
+    const state = this.#reserve(request)
+    const { shares, results, reservations } = state
+    const isRejected = results.some((result) => result?.allowed === false)
+    const remote = shares.find((_, i) => results[i] === undefined)
+    if (isRejected || remote === undefined) return this.#settleLocally(request, state, isRejected)
 
-    const asked = all.filter((_, i) => known[i] === undefined)
-    const [trip] = asked
-    if (trip === undefined) return joined(policy, all, known as Taken[], cost)
-    const unknown = partsOf(trip.policy).flatMap((part) => here.get(part) ?? [])
-    for (const reservation of unknown) this.#local.asking(reservation)
-    const taken = this.#shared.take(trip.policy, countedBy(trip.policy, identifier), cost, now, withinMs)
-    const settled = (answer: Taken): Taken => {
-      this.#hear(trip, here, answer, cost)
-      this.#settle(here, answer.allowed, cost)
-      return joined(
-        policy,
-        all,
-        known.map((one) => one ?? answer),
-        cost,
-      )
+    for (const part of partsOf(remote.policy)) {
+      const reservation = reservations.get(part)
+      if (reservation !== undefined) this.#local.sendPending(reservation)
     }
-    if (!(taken instanceof Promise)) return settled(taken)
-    return taken.then(settled, (error: unknown) => {
-      this.#settle(here, false, cost)
+    const complete = (result: CounterResult): CounterResult => {
+      this.#receive(remote, reservations, result, cost)
+      this.#settle(reservations, result.allowed, cost)
+      const all = results.map((local) => local ?? result)
+      return joinResults(policy, shares, all, cost)
+    }
+    const result = this.#shared.acquire({
+      ...request,
+      policy: remote.policy,
+      identifier: countedIdentifier(remote.policy, identifier),
+    })
+    if (!(result instanceof Promise)) return complete(result)
+    return result.then(complete, (error: unknown) => {
+      this.#settle(reservations, false, cost)
       throw error
     })
   }
 
-  /** Without a step at the store, unless to read what it alone knows of a rejected request. */
-  #settleHere(
-    policy: Policy,
-    identifier: Identifier,
-    { cost, now }: Request,
-    found: {
-      readonly all: readonly Share[]
-      readonly known: readonly (Taken | undefined)[]
-      readonly here: ReadonlyMap<Policy, Reservation>
-      readonly refused: boolean
-    },
-  ): Taken | Promise<Taken> {
-    const { all, known, here, refused } = found
-    this.#settle(here, !refused, cost)
-    const stands = known.map((answer, i): Taken | Promise<Taken> => {
-      const part = all[i]?.policy
-      if (answer !== undefined || part === undefined) return answer as Taken
-      return this.#shared.peek(part, countedBy(part, identifier), now, cost)
-    })
-    if (stands.some((one) => one instanceof Promise))
-      return Promise.all(stands).then((answers) => joined(policy, all, answers, cost))
-    return joined(policy, all, stands as Taken[], cost)
+  #reserve({ policy, identifier, cost, now }: AcquireRequest): LocalState {
+    const reservations = new Map<Policy, Reservation>()
+    for (const part of partsOf(policy)) {
+      const reservation = this.#local.reserve(part, countedIdentifier(part, identifier), cost, now)
+      if (reservation !== undefined) reservations.set(part, reservation)
+    }
+    const shares = divideIntoShares(policy, (part) => (reservations.get(part)?.result === undefined ? undefined : part))
+    return { shares, results: shares.map((share) => reservations.get(share.policy)?.result), reservations }
   }
 
-  /** Those of the policies asked about that are counted here too learn what the store knows of them. */
-  #hear(trip: Share, here: ReadonlyMap<Policy, Reservation>, answer: Taken, cost: number): void {
+  /** Decides without the store, which is only read for its part in a rejection. */
+  #settleLocally(
+    { policy, identifier, cost, now }: AcquireRequest,
+    { shares, results, reservations }: LocalState,
+    isRejected: boolean,
+  ): CounterResult | Promise<CounterResult> {
+    this.#settle(reservations, !isRejected, cost)
+    const all = shares.map(
+      ({ policy: part }, i): CounterResult | Promise<CounterResult> =>
+        results[i] ?? this.#shared.peek(part, countedIdentifier(part, identifier), now, cost),
+    )
+    if (all.some((result) => result instanceof Promise))
+      return Promise.all(all).then((settled) => joinResults(policy, shares, settled, cost))
+    return joinResults(policy, shares, all as CounterResult[], cost)
+  }
+
+  /** Applies the store's result to those of its policies that are counted here too. */
+  #receive(remote: Share, reservations: ReadonlyMap<Policy, Reservation>, result: CounterResult, cost: number): void {
     let at = 0
-    for (const part of partsOf(trip.policy)) {
+    for (const part of partsOf(remote.policy)) {
       const places = part.rules.map((_, i) => at + i)
       at += part.rules.length
-      const reservation = here.get(part)
+      const reservation = reservations.get(part)
       if (reservation === undefined) continue
-      const took = part.rules.map(() => (answer.allowed ? cost : 0))
-      this.#local.heard(reservation, partOf({ policy: part, places }, answer, trip.policy), took)
+      const amounts = part.rules.map(() => (result.allowed ? cost : 0))
+      this.#local.receive(reservation, resultOfShare({ policy: part, places }, result), amounts)
     }
   }
 
   /** Spends what was reserved, or releases it. */
-  #settle(here: ReadonlyMap<Policy, Reservation>, spent: boolean, cost: number): void {
-    for (const reservation of here.values()) {
-      const { plan, ledger, slot, identifier, answer, heardAt } = reservation
-      if (!answer?.allowed) continue
-      const isHere = ledger.idOf(slot) === identifier.id
-      const late = plan.policy.rules.map((rule, i) => {
-        if ((answer.violated & (1 << i)) !== 0) return 0
-        const at = ledger.at(slot, i)
-        const index = windowIndex(answer.now, rule.windowMs)
-        if (!isHere || ledger.cells[at + cell.index] !== index) return spent ? cost : 0
-        settleCell(ledger.cells, at, spent, cost)
-        // The store's answer since then has set the allowance by what is left.
-        const isOld = ledger.cells[ledger.tail(slot) + tail.syncedAt] !== heardAt
-        if (!spent && !isOld) ledger.cells[at + cell.allowance] = (ledger.cells[at + cell.allowance] ?? 0) + cost
-        return 0
-      })
-      if (spent && isHere) this.#local.soil(ledger, slot)
-      // Its window has ended, or its place is another's: the store hears of it by itself.
-      if (late.some((amount) => amount > 0))
-        Promise.resolve(this.#shared.add(plan.policy, identifier, late, answer.now, answer.now)).catch(() => {})
+  #settle(reservations: ReadonlyMap<Policy, Reservation>, isSpent: boolean, cost: number): void {
+    for (const reservation of reservations.values()) {
+      const { plan, slot, identifier, result } = reservation
+      if (!result?.allowed) continue
+      const { ledger, policy } = plan
+      const late = policy.rules.map((_, i) => settleRule(reservation, result, i, isSpent ? cost : -cost))
+      if (isSpent && ledger.idOf(slot) === identifier.id) this.#local.markDirty(ledger, slot)
+      if (late.some((amount) => amount > 0)) {
+        const { now } = result
+        Promise.resolve(this.#shared.add({ policy, identifier, amounts: late, now, countedAt: now })).catch(() => {})
+      }
     }
   }
 }
 
-function settleCell(cells: Int32Array, at: number, spent: boolean, cost: number): void {
-  cells[at + cell.reserved] = (cells[at + cell.reserved] ?? 0) - cost
-  if (spent) {
-    cells[at + cell.pending] = (cells[at + cell.pending] ?? 0) + cost
-  } else {
-    cells[at + cell.cur] = (cells[at + cell.cur] ?? 0) - cost
+/**
+ * Settles the reserved units of rule i: spends `amount`, or releases as many when it is below zero. Returns the units that
+ * the store has to be sent apart, since their window has ended or their slot was freed for another id.
+ */
+function settleRule(
+  { plan, slot, identifier, syncedAt }: Reservation,
+  { violated, now }: CounterResult,
+  i: number,
+  amount: number,
+): number {
+  if ((violated & (1 << i)) !== 0) return 0
+  const { ledger, policy } = plan
+  const { cells } = ledger
+  const at = ledger.at(slot, i)
+  const index = windowIndex(now, policy.rules[i]?.windowMs ?? 1)
+  const isHere = ledger.idOf(slot) === identifier.id
+  if (!isHere || cells[at + cell.index] !== index) return Math.max(0, amount)
+  cells[at + cell.reserved] = (cells[at + cell.reserved] ?? 0) - Math.abs(amount)
+  if (amount > 0) {
+    cells[at + cell.pending] = (cells[at + cell.pending] ?? 0) + amount
+    return 0
   }
+  cells[at + cell.cur] = (cells[at + cell.cur] ?? 0) + amount
+  // A later result of the store has set the allowance by what is left.
+  const isCurrent = cells[ledger.tail(slot) + tail.syncedAt] === syncedAt
+  if (isCurrent) cells[at + cell.allowance] = (cells[at + cell.allowance] ?? 0) - amount
+  return 0
 }

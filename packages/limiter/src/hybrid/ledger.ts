@@ -1,50 +1,50 @@
+import { Slots } from '../memory/slots.ts'
 import type { Policy } from '../policy.ts'
-import { Slots } from '../slots.ts'
 
-/** Numbers kept for one window, from `Ledger.at(slot, rule)` on. */
+/** Numbers stored for one window, from `Ledger.at(slot, rule)` on. */
 export const cell = {
   /** Index of the window. */
   index: 0,
-  /** Count of the window before, as the shared store last told. */
+  /** Count of the previous window, by the store's last result. */
   prev: 1,
-  /** Count of this window: what the store last told, and what was spent here since. */
+  /** Count of this window: that of the store's last result, and what was spent here since. */
   cur: 2,
-  /** Spent here and not yet told to the store. */
+  /** Spent here and not yet sent to the store. */
   pending: 3,
-  /** What may still be spent here before the store has to be asked. */
+  /** Units that may still be spent here before the store has to be called. */
   allowance: 4,
-  /** What the store last told. */
-  told: 5,
-  /** Taken here for requests of which another policy is still being asked about; in `cur`, and not told. */
+  /** Count of this window by the store's last result. */
+  confirmed: 5,
+  /** Acquired here for requests that wait for another policy; part of `cur`, and not sent. */
   reserved: 6,
-  /** Sent to the store, which has not answered yet; in `cur`. */
+  /** Sent to the store, which has not responded yet; part of `cur`. */
   sent: 7,
 } as const
 const perWindow = 8
 
 /**
- * Numbers kept for a whole slot, from `Ledger.tail(slot)` on. Times are the low 32 bits of Unix milliseconds; a time that
- * seems near again after 49 days does no harm, because what counts is looked at besides.
+ * Numbers stored for a whole slot, from `Ledger.tail(slot)` on. Times are the low 32 bits of Unix milliseconds. They
+ * repeat after 49 days, which does no harm, since the counts are checked as well.
  */
 export const tail = { syncedAt: 0, blockedUntil: 1, policy: 2, flags: 3 } as const
 const perSlot = 4
 
 /** More than any configuration has. */
-const mostPolicies = 1_024
+const maxPolicies = 1_024
 
-/** Bits of `tail.flags`: the slot has something to tell; the store has told something of it; what is known of it is wrong. */
+/** Bits of `tail.flags`: the slot has counts to send; the store has reported its counts; the known counts are invalid. */
 const dirtyFlag = 1
-const heardFlag = 2
-const wrongFlag = 4
+const syncedFlag = 2
+const invalidFlag = 4
 
-/** What one process has spent of shared limits: a table of 32-bit numbers, a slot for each identifier. */
+/** What this process has spent of shared limits: a table of 32-bit numbers with a slot for each identifier. */
 export class Ledger {
   cells = new Int32Array(0)
   readonly windows: number
   readonly kind: string
   readonly #policies: Policy[] = []
   #oldestPolicy = 0
-  /** Slots with something to tell. */
+  /** Slots with counts to send. */
   dirty: number[] = []
   readonly #stride: number
   readonly #maxKeys: number
@@ -59,18 +59,18 @@ export class Ledger {
   }
 
   /**
-   * The number under which slots remember by which policy they were counted last. Of very many policies, as reloading
-   * makes them, the oldest lose theirs; `retired` hears of it. What a slot still has to tell is then told by another
-   * policy of the same windows, which are the same counters.
+   * The number under which slots remember the policy they were counted by last. When reloads have created very many
+   * policies, the oldest loses its number and `onRetire` is called. Counts that its slots still have to send are then sent
+   * under another policy of the same windows, which has the same counters.
    */
-  numberOf(policy: Policy, retired: () => void): number {
+  numberOf(policy: Policy, onRetire: () => void): number {
     const known = this.#policies.indexOf(policy)
     if (known >= 0) return known
-    if (this.#policies.length < mostPolicies) return this.#policies.push(policy) - 1
+    if (this.#policies.length < maxPolicies) return this.#policies.push(policy) - 1
     const number = this.#oldestPolicy
-    this.#oldestPolicy = (number + 1) % mostPolicies
+    this.#oldestPolicy = (number + 1) % maxPolicies
     this.#policies[number] = policy
-    retired()
+    onRetire()
     return number
   }
 
@@ -99,17 +99,17 @@ export class Ledger {
     return this.#slots.idOf(slot) ?? ''
   }
 
-  /** A slot for a new id; undefined when every slot looked at has something to tell or a block to keep. */
+  /** A slot for a new id; undefined when every slot visited has counts to send or is blocked. */
   insert(id: string, now: number): number | undefined {
-    const slot = this.#slots.add(id) ?? (this.#makeRoom(now) ? this.#slots.add(id) : undefined)
+    const slot = this.#slots.add(id) ?? (this.#evict(now) ? this.#slots.add(id) : undefined)
     if (slot === undefined) return undefined
     if ((slot + 1) * this.#stride > this.cells.length) this.#grow()
     this.cells.fill(0, slot * this.#stride, (slot + 1) * this.#stride)
     return slot
   }
 
-  /** Notes that a slot has something to tell. */
-  soil(slot: number): void {
+  /** Records that a slot has counts to send. */
+  markDirty(slot: number): void {
     const at = this.tail(slot) + tail.flags
     const flags = this.cells[at] ?? 0
     if (flags & dirtyFlag) return
@@ -117,49 +117,49 @@ export class Ledger {
     this.dirty.push(slot)
   }
 
-  /** Notes that a slot has told all. */
-  clean(slot: number): void {
+  /** Records that a slot has sent all its counts. */
+  markClean(slot: number): void {
     const at = this.tail(slot) + tail.flags
     this.cells[at] = (this.cells[at] ?? 0) & ~dirtyFlag
   }
 
-  /** Notes what the store told, and until when it rejects. */
-  hear(slot: number, now: number, blockedUntil: number): void {
+  /** Records that the store has reported its counts, and until when it rejects. */
+  markSynced(slot: number, now: number, blockedUntil: number): void {
     const end = this.tail(slot)
     this.cells[end + tail.syncedAt] = now | 0
     this.cells[end + tail.blockedUntil] = blockedUntil | 0
-    this.cells[end + tail.flags] = ((this.cells[end + tail.flags] ?? 0) | heardFlag) & ~wrongFlag
+    this.cells[end + tail.flags] = ((this.cells[end + tail.flags] ?? 0) | syncedFlag) & ~invalidFlag
   }
 
-  /** What was spent here of a window and the store is not known to have counted. */
-  unheard(at: number): number {
+  /** Units of a window that were spent here and that the store has not confirmed. */
+  unconfirmedUnits(at: number): number {
     const { cells } = this
     return (cells[at + cell.pending] ?? 0) + (cells[at + cell.reserved] ?? 0) + (cells[at + cell.sent] ?? 0)
   }
 
-  /** Forgets what the store told of a slot, which has to be asked before anything more is spent. */
-  distrust(slot: number): void {
+  /** Discards the store's last result for a slot: the store has to be called before more is spent. */
+  invalidate(slot: number): void {
     const end = this.tail(slot)
-    this.cells[end + tail.flags] = ((this.cells[end + tail.flags] ?? 0) & ~heardFlag) | wrongFlag
-    for (let i = 0; i < this.windows; i++) this.cells[this.at(slot, i) + cell.told] = 0
+    this.cells[end + tail.flags] = ((this.cells[end + tail.flags] ?? 0) & ~syncedFlag) | invalidFlag
+    for (let i = 0; i < this.windows; i++) this.cells[this.at(slot, i) + cell.confirmed] = 0
   }
 
-  /** Whether the store was heard of a slot within so many milliseconds. */
+  /** Whether the store has reported the counts of a slot within so many milliseconds. */
   isFresh(slot: number, now: number, withinMs: number): boolean {
     const end = this.tail(slot)
     const age = (now - (this.cells[end + tail.syncedAt] ?? 0)) | 0
-    return ((this.cells[end + tail.flags] ?? 0) & heardFlag) !== 0 && age <= withinMs
+    return ((this.cells[end + tail.flags] ?? 0) & syncedFlag) !== 0 && age <= withinMs
   }
 
-  /** Whether what is known of a slot is wrong, because this process changed it at the store. */
-  isWrong(slot: number): boolean {
-    return ((this.cells[this.tail(slot) + tail.flags] ?? 0) & wrongFlag) !== 0
+  /** Whether the known counts of a slot are invalid, because this process changed them at the store. */
+  isInvalid(slot: number): boolean {
+    return ((this.cells[this.tail(slot) + tail.flags] ?? 0) & invalidFlag) !== 0
   }
 
   isBlocked(slot: number, now: number): boolean {
     const end = this.tail(slot)
     const left = ((this.cells[end + tail.blockedUntil] ?? 0) - now) | 0
-    return left > 0 && ((this.cells[end + tail.flags] ?? 0) & heardFlag) !== 0
+    return left > 0 && ((this.cells[end + tail.flags] ?? 0) & syncedFlag) !== 0
   }
 
   #grow(): void {
@@ -169,8 +169,8 @@ export class Ledger {
     this.cells = cells
   }
 
-  #makeRoom(now: number): boolean {
-    for (let looked = 0; looked < 32; looked++) {
+  #evict(now: number): boolean {
+    for (let visited = 0; visited < 32; visited++) {
       const slot = this.#slots.next()
       const isDirty = ((this.cells[this.tail(slot) + tail.flags] ?? 0) & dirtyFlag) !== 0
       if (isDirty || this.isBlocked(slot, now)) continue

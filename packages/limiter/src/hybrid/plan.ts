@@ -1,27 +1,44 @@
+import { maxWaitMs, windowRemaining } from '../algorithms/counters.ts'
 import { windowIndex } from '../algorithms/window.ts'
+import type { Identifier } from '../key.ts'
 import type { Policy } from '../policy.ts'
-import { remaining, waitMs } from '../reading.ts'
 import type { CountedRule } from '../rule.ts'
-import type { Taken } from '../store.ts'
+import type { CounterResult } from '../store.ts'
 import { cell, type Ledger } from './ledger.ts'
 
-/** How the rules of one policy are spent from a ledger. */
-export interface Plan {
+/** How a policy is counted for one kind of identifier: in a ledger, or by the shared store alone. */
+export type Plan = LocalPlan | ExactPlan
+
+/** The shared store counts: the policy is not advisory, has a bucket, or its limits are too small to be divided. */
+export interface ExactPlan {
   readonly policy: Policy
   readonly kind: string
-  /** The policy with windows that do not look at the one before: the same counters. */
+  readonly ledger: undefined
+}
+
+/** This process counts in a ledger, and reconciles. */
+export interface LocalPlan {
+  readonly policy: Policy
+  readonly kind: string
+  readonly ledger: Ledger
+  /** The policy with windows that do not read the previous one: the same counters. */
   readonly currentOnly: Policy
-  /** Of those the first ones, as far as they are short; undefined when all are alike. */
+  /** Of those the short windows at the head of the policy; undefined when no long ones follow. */
   readonly shortOnly: Policy | undefined
-  /** Undefined when the policy is exact: not advisory, with a bucket, or too small to be shared out. */
-  readonly ledger: Ledger | undefined
   /** Number of the policy in its ledger. */
   readonly number: number
-  /** How long a share may be spent after the store was last heard. */
+  /** Milliseconds for which the allowance may be spent after the store's last result. */
   readonly staleMs: number
 }
 
-/** A policy of windows, counted without looking at the window before. */
+/** An identifier's slot in the ledger of a plan. */
+export interface LedgerEntry {
+  readonly plan: LocalPlan
+  readonly slot: number
+  readonly identifier: Identifier
+}
+
+/** The same windows, counted without reading the previous one. */
 export function currentOnly(policy: Policy): Policy {
   const rules = policy.rules.map((rule) =>
     rule.algorithm === 'sliding-window' ? { ...rule, algorithm: 'fixed-window' as const } : rule,
@@ -29,113 +46,104 @@ export function currentOnly(policy: Policy): Policy {
   return { ...policy, rules }
 }
 
-/** Windows up to so long are short. */
-const longestShortMs = 600_000
+const maxShortWindowMs = 600_000
 
 /** The short windows at the head of a policy, when long ones follow. */
 export function shortOnly(policy: Policy): Policy | undefined {
-  const long = policy.rules.findIndex(({ windowMs }) => windowMs > longestShortMs)
+  const long = policy.rules.findIndex(({ windowMs }) => windowMs > maxShortWindowMs)
   return long > 0 ? { ...policy, rules: policy.rules.slice(0, long) } : undefined
 }
 
 /**
- * All instances together may spend this part of a limit without the store having counted it: the bound of what is admitted
- * beyond a limit, wherever the traffic moves (decision 0319).
+ * The part of a limit that all instances together may spend before the store has counted it. It bounds the overshoot,
+ * wherever the traffic moves (decision 0319).
  */
-const unheardPart = 0.1
+const unconfirmedPart = 0.1
 
-/** The least a process's share of a limit must be, or asking the store every time costs no more. */
-const leastShare = 2
+/** Below this share of a limit, calling the store for every check costs no more. */
+const minShare = 2
 
-/**
- * Whether a policy may be counted locally: its limits are advisory windows, each so large that a tenth of it, shared out
- * among all instances, is worth spending.
- */
+/** Whether a policy may be counted locally: all its limits are advisory windows, large enough to be divided. */
 export function canBeHybrid(policy: Policy, instances: number): boolean {
   return (
     policy.advisory &&
     policy.shards === 1 &&
     policy.rules.every(
-      (rule) => rule.algorithm !== 'token-bucket' && (rule.limit * unheardPart) / instances >= leastShare,
+      (rule) => rule.algorithm !== 'token-bucket' && (rule.limit * unconfirmedPart) / instances >= minShare,
     )
   )
 }
 
-/** A twelfth of the shortest window, but no less than some rounds of reconciling. */
+/** A twelfth of the shortest window, and at least some rounds of reconciliation. */
 export function staleMs(policy: Policy): number {
   return Math.max(1_000, Math.min(...policy.rules.map((rule) => rule.windowMs)) / 12)
 }
 
 /**
- * What one instance may spend before it asks again: its share of a tenth of what is left, less what it has spent that the
- * store has not counted yet. The share shrinks as the limit comes near.
+ * Units that one instance may spend before it calls the store again: its share of a tenth of what is left, less what it
+ * has spent that the store has not counted yet. The share shrinks as the limit comes near.
  */
 export function allowance(
   rule: CountedRule,
-  counts: { readonly prev: number; readonly cur: number; readonly unheard: number },
+  counts: { readonly prev: number; readonly cur: number; readonly unconfirmed: number },
   now: number,
   instances: number,
 ): number {
-  const left = remaining(rule, counts.prev, counts.cur, now)
-  return Math.max(0, Math.floor((left * unheardPart) / instances) - counts.unheard)
+  const left = windowRemaining(rule, counts.prev, counts.cur, now)
+  return Math.max(0, Math.floor((left * unconfirmedPart) / instances) - counts.unconfirmed)
 }
 
-/** All instances together presume that a hundredth of what is left may be spent unheard. */
-const presumedPart = 100
+/** All instances together may spend a hundredth of what is left from slots whose counts are stale. */
+const provisionalPart = 100
 
-/**
- * Leaves of the allowance of a slot that was not heard of lately what may be presumed: its share of a hundredth of what is
- * left, by what is known here.
- */
-export function presume(plan: Plan, ledger: Ledger, slot: number, now: number, instances: number): void {
+/** Limits the allowance of a slot with stale counts to this instance's share of a hundredth of what is left. */
+export function limitAllowance({ plan, slot }: LedgerEntry, now: number, instances: number): void {
   const { rules } = plan.policy
+  const { ledger } = plan
   const { cells } = ledger
   for (let i = 0; i < rules.length; i++) {
     const rule = rules[i]
     if (rule === undefined) continue
     const at = ledger.at(slot, i)
-    const left = remaining(rule, cells[at + cell.prev] ?? 0, cells[at + cell.cur] ?? 0, now)
-    const presumed = Math.floor(left / (presumedPart * instances))
-    if (presumed < (cells[at + cell.allowance] ?? 0)) cells[at + cell.allowance] = presumed
+    const left = windowRemaining(rule, cells[at + cell.prev] ?? 0, cells[at + cell.cur] ?? 0, now)
+    const provisional = Math.floor(left / (provisionalPart * instances))
+    if (provisional < (cells[at + cell.allowance] ?? 0)) cells[at + cell.allowance] = provisional
   }
 }
 
-/** How long a rejection is believed: no longer, lest a grant elsewhere goes unnoticed; no shorter, lest a flood asks anew. */
-const longestBlockMs = 1_000
-const shortestBlockMs = 10
+/** How long a rejection is repeated without a call: not longer, to notice grants of other processes. */
+const maxBlockMs = 1_000
+/** Not shorter, so that a flood does not call the store for every check. */
+const minBlockMs = 10
 
-/** How long to believe a rejection, unless a request is admitted sooner. */
-export function blockMs(policy: Policy, { counters, now }: Taken): number {
-  const waits = policy.rules.map((rule, i) =>
-    rule.shadow ? 0 : waitMs(rule, counters[2 * i] ?? 0, counters[2 * i + 1] ?? 0, 1, now),
-  )
-  return Math.max(shortestBlockMs, Math.min(longestBlockMs, Math.max(...waits)))
+/** How long to repeat a rejection, unless a request is admitted sooner. */
+export function blockMs({ rules }: Policy, result: CounterResult): number {
+  return Math.max(minBlockMs, Math.min(maxBlockMs, maxWaitMs(rules, result, 1)))
 }
 
-/**
- * Moves one window of a slot to the time. What of the old window had not been told is answered, with the old window's
- * index, to be told still.
- */
-export function roll(
-  ledger: Ledger,
-  at: number,
-  rule: CountedRule,
+/** Moves window i of a slot to the time. Returns the units of the old window that were not sent, with its index. */
+export function rollWindow(
+  { plan, slot }: LedgerEntry,
+  i: number,
   now: number,
   instances: number,
-): { readonly index: number; readonly untold: number } | undefined {
-  const { cells } = ledger
+): { readonly index: number; readonly unsent: number } | undefined {
+  const rule = plan.policy.rules[i]
+  if (rule === undefined) return undefined
+  const { cells } = plan.ledger
+  const at = plan.ledger.at(slot, i)
   const index = windowIndex(now, rule.windowMs)
   const old = cells[at + cell.index] ?? 0
   if (index <= old) return undefined
-  const untold = cells[at + cell.pending] ?? 0
+  const unsent = cells[at + cell.pending] ?? 0
   const prev = index === old + 1 ? (cells[at + cell.cur] ?? 0) : 0
   cells[at + cell.index] = index
   cells[at + cell.prev] = prev
   cells[at + cell.cur] = 0
   cells[at + cell.pending] = 0
   cells[at + cell.reserved] = 0
-  cells[at + cell.told] = 0
+  cells[at + cell.confirmed] = 0
   cells[at + cell.sent] = 0
-  cells[at + cell.allowance] = allowance(rule, { prev, cur: 0, unheard: 0 }, now, instances)
-  return untold === 0 ? undefined : { index: old, untold }
+  cells[at + cell.allowance] = allowance(rule, { prev, cur: 0, unconfirmed: 0 }, now, instances)
+  return unsent === 0 ? undefined : { index: old, unsent }
 }

@@ -1,98 +1,109 @@
 import { cell, type Ledger } from './ledger.ts'
 
-/** Keys told, and looked at, before the event loop gets its turn. */
+/** Slots sent, and visited, before the event loop gets its turn. */
 const chunk = 256
-const mostLookedAt = 8_192
-/** Keys told whose answer is awaited at most. */
-const mostUnheard = 1_024
-/** With more keys to tell than this, those that moved little wait for one round in so many, and their long windows for a few such. */
+const maxVisited = 8_192
+/** Slots that may be sent without a response at a time. */
+const maxUnanswered = 1_024
+/** With more dirty slots than this, quiet ones wait for one round in `quietRounds`, their long windows for a few of those. */
 const manyDirty = 4_096
 const quietRounds = 20
 const longTurns = 5
-/** No round lasts longer, even when the store never answers. */
-const longestRoundMs = 1_000
+/** No round lasts longer, even when the store never responds. */
+const maxRoundMs = 1_000
+
+/** How to send a slot. */
+export interface SendOptions {
+  /** Whether to send the short windows alone. */
+  readonly isBrief: boolean
+  /** Called when the store has responded or failed, or when there was nothing to send. */
+  onComplete(): void
+}
+
+/** Sends the counts of a slot. */
+export type SendSlot = (slot: number, options: SendOptions) => void
 
 /**
- * Tells what a slot has spent, `briefly` of its short windows alone, and calls `heard` when the store has answered or failed,
- * or when there was nothing to tell.
+ * Sends the dirty slots of a ledger to the store, in chunks and with a bounded number of unanswered calls, so that a store
+ * that cannot keep up is called less often, not more. Round 0 leaves no slot out.
  */
-export type Tell = (slot: number, briefly: boolean, heard: () => void) => void
-
-/**
- * Tells the store what the dirty slots of a ledger have spent, a chunk at a time and so many unheard at most: a store that
- * cannot keep up is told less often instead of faster and faster. `number` 0 leaves nothing out.
- */
-export function tellDirty(ledger: Ledger, number: number, tell: Tell): Promise<void> {
+export function reconcileDirty(ledger: Ledger, number: number, send: SendSlot): Promise<void> {
   const slots = ledger.dirty
   if (slots.length === 0) return Promise.resolve()
   ledger.dirty = []
-  return new Promise((resolve) => new Round(ledger, number, tell, slots, resolve).go())
+  return new Promise((resolve) => new Round(ledger, { number, slots, send, resolve }).sendChunk())
+}
+
+interface RoundOptions {
+  readonly number: number
+  readonly slots: readonly number[]
+  readonly send: SendSlot
+  readonly resolve: () => void
 }
 
 class Round {
   readonly #ledger: Ledger
-  readonly #number: number
+  readonly #options: RoundOptions
   readonly #sparesQuiet: boolean
-  readonly #tell: Tell
-  readonly #slots: readonly number[]
-  readonly #resolve: () => void
   readonly #timer: NodeJS.Timeout
   #next = 0
-  #unheard = 0
-  #scheduled = false
-  readonly #heard = (): void => {
-    this.#unheard--
-    if (this.#next === this.#slots.length) {
-      if (this.#unheard === 0) this.#end()
+  #unanswered = 0
+  #isScheduled = false
+  readonly #complete = (): void => {
+    this.#unanswered--
+    if (this.#next === this.#options.slots.length) {
+      if (this.#unanswered === 0) this.#end()
     } else this.#schedule()
   }
+  readonly #fully: SendOptions = { isBrief: false, onComplete: this.#complete }
+  readonly #briefly: SendOptions = { isBrief: true, onComplete: this.#complete }
 
-  constructor(ledger: Ledger, number: number, tell: Tell, slots: readonly number[], resolve: () => void) {
+  constructor(ledger: Ledger, options: RoundOptions) {
     this.#ledger = ledger
-    this.#number = number
-    this.#sparesQuiet = number > 0 && slots.length > manyDirty
-    this.#tell = tell
-    this.#slots = slots
-    this.#resolve = resolve
-    this.#timer = setTimeout(() => this.#end(), longestRoundMs).unref()
+    this.#options = options
+    this.#sparesQuiet = options.number > 0 && options.slots.length > manyDirty
+    this.#timer = setTimeout(() => this.#end(), maxRoundMs).unref()
   }
 
-  /** Tells a chunk; answers call for the next. */
-  go(): void {
-    this.#scheduled = false
-    let told = 0
-    const end = Math.min(this.#slots.length, this.#next + mostLookedAt)
-    // One more than those told, so that a store that answers at once doesn't end the round from within.
-    this.#unheard++
-    while (this.#next < end && told < chunk && this.#unheard <= mostUnheard) {
-      const slot = this.#slots[this.#next++] ?? 0
+  /** Sends a chunk; responses cause the next. */
+  sendChunk(): void {
+    const { number, slots, send } = this.#options
+    this.#isScheduled = false
+    let sent = 0
+    const end = Math.min(slots.length, this.#next + maxVisited)
+    // One more than those sent, so that a store that responds at once does not end the round from within.
+    this.#unanswered++
+    while (this.#next < end && sent < chunk && this.#unanswered <= maxUnanswered) {
+      const slot = slots[this.#next++] ?? 0
       const quiet = this.#sparesQuiet && isQuiet(this.#ledger, slot)
-      if (quiet && (slot - this.#number) % quietRounds !== 0) {
+      if (quiet && (slot - number) % quietRounds !== 0) {
         this.#ledger.dirty.push(slot)
         continue
       }
-      told++
-      this.#unheard++
-      this.#tell(slot, quiet && (slot - Math.floor(this.#number / quietRounds)) % longTurns !== 0, this.#heard)
+      sent++
+      this.#unanswered++
+      const isBrief = quiet && (slot - Math.floor(number / quietRounds)) % longTurns !== 0
+      send(slot, isBrief ? this.#briefly : this.#fully)
     }
-    this.#heard()
+    this.#complete()
   }
 
   #schedule(): void {
-    if (this.#scheduled || this.#unheard >= mostUnheard) return
-    this.#scheduled = true
-    setImmediate(() => this.go())
+    if (this.#isScheduled || this.#unanswered >= maxUnanswered) return
+    this.#isScheduled = true
+    setImmediate(() => this.sendChunk())
   }
 
-  /** What there was no time for waits for the next round. */
+  /** Slots for which there was no time wait for the next round. */
   #end(): void {
+    const { slots, resolve } = this.#options
     clearTimeout(this.#timer)
-    while (this.#next < this.#slots.length) this.#ledger.dirty.push(this.#slots[this.#next++] ?? 0)
-    this.#resolve()
+    while (this.#next < slots.length) this.#ledger.dirty.push(slots[this.#next++] ?? 0)
+    resolve()
   }
 }
 
-/** A slot that has spent but a small part of its share. */
+/** Whether a slot has spent only a small part of its allowance. */
 function isQuiet(ledger: Ledger, slot: number): boolean {
   const { cells, windows } = ledger
   for (let i = 0; i < windows; i++) {

@@ -1,28 +1,27 @@
-import { admits } from '../reading.ts'
-import type { Taken } from '../store.ts'
-import { cell, type Ledger } from './ledger.ts'
-import type { Plan } from './plan.ts'
+import { isAllowed, windowAdmits } from '../algorithms/counters.ts'
+import type { CounterResult } from '../store.ts'
+import { cell } from './ledger.ts'
+import type { LedgerEntry } from './plan.ts'
 
 /**
- * Spends `cost` here, when every rule admits it and this process's share of what is left covers it: at once, to be told to
- * the store, or as reserved until it is known whether other policies admit the request.
+ * Spends `cost` here, when every rule admits it and the allowance covers it: as pending, to be sent to the store, or as
+ * reserved until it is known whether other policies admit the request. Undefined where the store has to be called.
  */
 export function spend(
-  plan: Plan,
-  ledger: Ledger,
-  slot: number,
+  { plan, slot }: LedgerEntry,
   cost: number,
   now: number,
-  into: typeof cell.pending | typeof cell.reserved = cell.pending,
-): Taken | undefined {
+  into: typeof cell.pending | typeof cell.reserved,
+): CounterResult | undefined {
   const { rules } = plan.policy
+  const { ledger } = plan
   const { cells } = ledger
   let violated = 0
   for (let i = 0; i < rules.length; i++) {
     const rule = rules[i]
     if (rule === undefined) continue
     const at = ledger.at(slot, i)
-    const fits = admits(rule, cells[at + cell.prev] ?? 0, cells[at + cell.cur] ?? 0, cost, now)
+    const fits = windowAdmits(rule, cells[at + cell.prev] ?? 0, (cells[at + cell.cur] ?? 0) + cost, now)
     if (!rule.shadow && (!fits || (cells[at + cell.allowance] ?? 0) < cost)) return undefined
     if (!fits) violated |= 1 << i
   }
@@ -40,18 +39,16 @@ export function spend(
   return { allowed: true, violated, counters, now }
 }
 
-/** How a request of `cost` stands by what is known here, taking nothing. */
-export function stand(plan: Plan, ledger: Ledger, slot: number, cost: number, now: number): Taken {
+/** Decides on a request of `cost` by the counts known here, without spending. */
+export function assess({ plan, slot }: LedgerEntry, cost: number, now: number): CounterResult {
+  const { rules } = plan.policy
+  const { ledger } = plan
   let violated = 0
-  let allowed = true
-  const counters = plan.policy.rules.flatMap((rule, i) => {
+  const counters = rules.flatMap((rule, i) => {
     const at = ledger.at(slot, i)
     const [prev = 0, cur = 0] = [ledger.cells[at + cell.prev], ledger.cells[at + cell.cur]]
-    if (!admits(rule, prev, cur, cost, now)) {
-      violated |= 1 << i
-      allowed &&= rule.shadow
-    }
+    if (!windowAdmits(rule, prev, cur + cost, now)) violated |= 1 << i
     return [prev, cur]
   })
-  return { allowed, violated, counters, now }
+  return { allowed: isAllowed(rules, violated), violated, counters, now }
 }

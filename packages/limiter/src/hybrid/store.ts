@@ -1,76 +1,91 @@
 import { checkKind, encodeId, type Identifier } from '../key.ts'
 import type { Policy } from '../policy.ts'
-import type { CounterStore, Taken } from '../store.ts'
+import type { AcquireRequest, AddRequest, CounterResult, CounterStore } from '../store.ts'
 import { Combination, type Reservation } from './combination.ts'
 import { cell, Ledger, tail } from './ledger.ts'
-import { canBeHybrid, currentOnly, type Plan, presume, shortOnly, staleMs } from './plan.ts'
-import { tellDirty } from './round.ts'
-import { spend, stand } from './spend.ts'
-import { Teller } from './teller.ts'
+import {
+  canBeHybrid,
+  currentOnly,
+  type LedgerEntry,
+  type LocalPlan,
+  limitAllowance,
+  type Plan,
+  shortOnly,
+  staleMs,
+} from './plan.ts'
+import { Reconciler } from './reconciler.ts'
+import { reconcileDirty, type SendOptions } from './round.ts'
+import { assess, spend } from './spend.ts'
 
+/** Options of {@link hybridStore}. */
 export interface HybridOptions {
   /**
-   * How many processes share the limits, by number or as counted at this moment (`redisPresence`). More than there are
-   * costs speed, fewer cost accuracy.
+   * Number of processes that share the limits, or a function that returns it (`redisPresence`). A number that is too high
+   * costs speed, one that is too low accuracy.
    */
   readonly instances: number | (() => number)
-  /** How often to reconcile, in milliseconds. Default 100; 0 leaves it to calls of `reconcile`. */
+  /** Interval of reconciliation in milliseconds. Default 100; 0 leaves it to calls of `reconcile`. */
   readonly intervalMs?: number
-  /** The most identifiers of one kind counted here; others are counted exactly. Default 500,000. */
+  /** Maximum number of identifiers of one kind counted here; others are counted exactly. Default 500,000. */
   readonly maxKeys?: number
 }
 
-/** A store that counts advisory limits locally and tells the shared store about every 100 ms. */
+/** A store that counts advisory limits locally and reconciles them with the shared store about every 100 ms. */
 export interface HybridStore extends CounterStore {
-  /** Tells the shared store what was spent here; resolves when it has heard all of it. */
+  /** Sends the shared store what was spent here; resolves when it has responded. */
   reconcile(): Promise<void>
   /** Reconciles once more and stops. */
   close(): Promise<void>
 }
 
 /**
- * Puts local counting before a shared store, for policies marked advisory whose limits are large enough; everything else
- * goes through to the shared store.
+ * Puts local counting before a shared store, for advisory policies whose limits are large enough. Everything else is
+ * passed on to the shared store.
+ *
+ * @example
+ * const hybrid = hybridStore(redisStore(client), { instances: 4 })
+ * const limiter = createLimiter({ store: hybrid })
+ * const route = definePolicy('route', [{ name: 'route', limit: 50_000, windowMs: 60_000 }], { advisory: true })
+ * await limiter.check(route, { kind: 'route', id: '/search' })
  */
 export function hybridStore(shared: CounterStore, options: HybridOptions): HybridStore {
   return new LedgerStore(shared, options)
 }
 
-/** Keys that the store is asked about at a time before what others may spend is presumed. */
-const mostAsking = 16
-const unheeded = (): void => {}
+/** With so many calls of the store under way, stale slots are spent from before it is called. */
+const maxPendingAcquires = 16
+const sendFully: SendOptions = { isBrief: false, onComplete: () => {} }
 
 class LedgerStore implements HybridStore {
   readonly #shared: CounterStore
   readonly #instances: () => number
-  readonly #teller: Teller
+  readonly #reconciler: Reconciler
   readonly #intervalMs: number
   readonly #maxKeys: number
   readonly #combination: Combination
   readonly #ledgers = new Map<string, Ledger>()
   #plans = new WeakMap<Policy, Map<string, Plan>>()
-  /** The number of processes that the plans were made for. */
-  #planned = 0
+  /** The number of processes for which the plans were made. */
+  #planInstances = 0
   #lastPlan: Plan | undefined
   #lastNow = 0
   /** Checks that wait for the store. */
-  #asking = 0
+  #pendingAcquires = 0
   #timer: NodeJS.Timeout | undefined
   #round = 0
-  #closed = false
+  #isClosed = false
 
   constructor(shared: CounterStore, { instances, intervalMs = 100, maxKeys = 500_000 }: HybridOptions) {
     this.#shared = shared
     this.#instances = typeof instances === 'number' ? () => instances : instances
-    this.#teller = new Teller(shared, this.#instances)
+    this.#reconciler = new Reconciler(shared, this.#instances)
     this.#intervalMs = intervalMs
     this.#maxKeys = maxKeys
     this.#combination = new Combination(shared, {
       reserve: (policy, identifier, cost, now) => this.#reserve(policy, identifier, cost, now),
-      soil: (ledger, slot) => this.#soil(ledger, slot),
-      asking: ({ ledger, slot }) => this.#tell(ledger, slot, false, unheeded),
-      heard: ({ plan, ledger, slot, identifier }, taken, took) =>
-        this.#teller.hear(plan, ledger, slot, identifier, taken, took),
+      markDirty: (ledger, slot) => this.#markDirty(ledger, slot),
+      sendPending: ({ plan, slot }) => this.#send(plan.ledger, slot, sendFully),
+      receive: (reservation, result, amounts) => this.#reconciler.receive(reservation, result, amounts),
     })
   }
 
@@ -86,79 +101,50 @@ class LedgerStore implements HybridStore {
     return this.#shared.combines ?? false
   }
 
-  take(policy: Policy, identifier: Identifier, cost: number, at: number, withinMs?: number): Taken | Promise<Taken> {
-    if (policy.parts !== undefined && policy.parts.length > 1)
-      return this.#combination.take(policy, identifier, { cost, now: at, withinMs })
+  acquire(request: AcquireRequest): CounterResult | Promise<CounterResult> {
+    const { policy, identifier, cost } = request
+    if (policy.parts !== undefined && policy.parts.length > 1) return this.#combination.acquire(request)
     const plan = this.#planOf(policy, identifier.kind)
-    const { ledger } = plan
-    if (ledger === undefined) {
+    if (plan.ledger === undefined) {
       this.#countInstances()
-      return this.#shared.take(policy, identifier, cost, at, withinMs)
+      return this.#shared.acquire(request)
     }
-    const now = this.#shared.time?.(at) ?? at
+    const { ledger } = plan
+    const now = this.#shared.time?.(request.now) ?? request.now
     const slot = ledger.find(identifier.id) ?? this.#insert(ledger, identifier.id, now)
-    if (slot === undefined) return this.#shared.take(policy, identifier, cost, now)
-    const answer = this.#here(plan, ledger, slot, identifier, cost, now, cell.pending)
-    if (answer === undefined) return this.#ask(plan, ledger, slot, identifier, cost, now)
-    if (answer.allowed) this.#soil(ledger, slot)
-    return answer
+    if (slot === undefined) return this.#shared.acquire({ policy, identifier, cost, now })
+    const entry: LedgerEntry = { plan, slot, identifier }
+    const result = this.#decideLocally(entry, cost, now, cell.pending)
+    if (result === undefined) return this.#acquireShared(entry, cost, now)
+    if (result.allowed) this.#markDirty(ledger, slot)
+    return result
   }
 
-  /** What is known here decides: a block rejects, this process's share admits; undefined where the store has to be asked. */
-  #here(
-    plan: Plan,
-    ledger: Ledger,
-    slot: number,
-    identifier: Identifier,
-    cost: number,
-    now: number,
-    into: typeof cell.pending | typeof cell.reserved,
-  ): Taken | undefined {
-    this.#lastNow = now
-    const place = ledger.tail(slot) + tail.policy
-    // A block is one policy's: another tier of the same windows may still admit.
-    const blocked = ledger.cells[place] === plan.number && ledger.isBlocked(slot, now)
-    ledger.cells[place] = plan.number
-    this.#teller.moveOn(plan, ledger, slot, identifier, now)
-    if (blocked) {
-      const standing = stand(plan, ledger, slot, cost, now)
-      if (!standing.allowed) return standing
-    }
-    const knows = ledger.isFresh(slot, now, plan.staleMs) || this.#presumes(plan, ledger, slot, now)
-    return knows ? spend(plan, ledger, slot, cost, now, into) : undefined
-  }
-
-  #soil(ledger: Ledger, slot: number): void {
-    ledger.soil(slot)
-    if (this.#timer === undefined) this.#schedule()
-  }
-
-  peek(policy: Policy, identifier: Identifier, now: number, cost?: number): Taken | Promise<Taken> {
+  peek(policy: Policy, identifier: Identifier, now: number, cost?: number): CounterResult | Promise<CounterResult> {
     return this.#shared.peek(policy, identifier, now, cost)
   }
 
-  add(
+  add(request: AddRequest): CounterResult | Promise<CounterResult> {
+    this.#invalidate(request.policy, request.identifier)
+    return this.#shared.add(request)
+  }
+
+  grant(policy: Policy, identifier: Identifier, amount: number, now: number): CounterResult | Promise<CounterResult> {
+    this.#invalidate(policy, identifier)
+    return this.#shared.grant(policy, identifier, amount, now)
+  }
+
+  raise(
     policy: Policy,
     identifier: Identifier,
-    amounts: readonly number[],
+    counters: readonly number[],
     now: number,
-    then?: number,
-  ): Taken | Promise<Taken> {
-    this.#distrust(policy, identifier)
-    return this.#shared.add(policy, identifier, amounts, now, then)
-  }
-
-  give(policy: Policy, identifier: Identifier, amount: number, now: number): Taken | Promise<Taken> {
-    this.#distrust(policy, identifier)
-    return this.#shared.give(policy, identifier, amount, now)
-  }
-
-  raise(policy: Policy, identifier: Identifier, counters: readonly number[], now: number): Taken | Promise<Taken> {
+  ): CounterResult | Promise<CounterResult> {
     return this.#shared.raise(policy, identifier, counters, now)
   }
 
   reset(policy: Policy, identifier: Identifier, now: number): void | Promise<void> {
-    this.#distrust(policy, identifier)
+    this.#invalidate(policy, identifier)
     return this.#shared.reset(policy, identifier, now)
   }
 
@@ -167,88 +153,122 @@ class LedgerStore implements HybridStore {
     this.#timer = undefined
     this.#round++
     this.#countInstances()
-    for (const ledger of this.#ledgers.values())
-      await tellDirty(ledger, this.#round, (...told) => this.#tell(ledger, ...told))
+    await this.#sendDirty(this.#round)
     if (this.#ledgers.values().some((ledger) => ledger.dirty.length > 0)) this.#schedule()
   }
 
   async close(): Promise<void> {
-    this.#closed = true
+    this.#isClosed = true
     clearTimeout(this.#timer)
-    for (const ledger of this.#ledgers.values()) await tellDirty(ledger, 0, (...told) => this.#tell(ledger, ...told))
+    await this.#sendDirty(0)
   }
 
-  #schedule(): void {
-    if (this.#closed || this.#intervalMs === 0) return
-    // A little early or late, lest a fleet reconciles in step.
-    const waitMs = this.#intervalMs * (0.9 + Math.random() / 5)
-    this.#timer ??= setTimeout(() => void this.reconcile(), waitMs).unref()
+  /** Rejects while blocked, or spends from the allowance; undefined where the store has to be called. */
+  #decideLocally(
+    entry: LedgerEntry,
+    cost: number,
+    now: number,
+    into: typeof cell.pending | typeof cell.reserved,
+  ): CounterResult | undefined {
+    const { plan, slot } = entry
+    const { ledger } = plan
+    this.#lastNow = now
+    const place = ledger.tail(slot) + tail.policy
+    // A block belongs to one policy: another tier of the same windows may still admit.
+    const isBlocked = ledger.cells[place] === plan.number && ledger.isBlocked(slot, now)
+    ledger.cells[place] = plan.number
+    this.#reconciler.advance(entry, now)
+    if (isBlocked) {
+      const result = assess(entry, cost, now)
+      if (!result.allowed) return result
+    }
+    if (ledger.isFresh(slot, now, plan.staleMs)) return spend(entry, cost, now, into)
+    return this.#canSpendProvisionally(entry, now) ? spend(entry, cost, now, into) : undefined
   }
 
-  /**
-   * Whether a slot not heard of lately may be spent from before the store is asked: while many are asked about already,
-   * and then but little.
-   */
-  #presumes(plan: Plan, ledger: Ledger, slot: number, now: number): boolean {
-    if (this.#asking < mostAsking || ledger.isWrong(slot)) return false
-    presume(plan, ledger, slot, now, this.#instances())
+  /** Whether a stale slot may be spent from, a little: while many calls of the store are under way already. */
+  #canSpendProvisionally(entry: LedgerEntry, now: number): boolean {
+    if (this.#pendingAcquires < maxPendingAcquires || entry.plan.ledger.isInvalid(entry.slot)) return false
+    limitAllowance(entry, now, this.#instances())
     return true
   }
 
-  /** Asks the store, after telling it what was spent here. */
-  #ask(
-    plan: Plan,
-    ledger: Ledger,
-    slot: number,
-    identifier: Identifier,
-    cost: number,
-    now: number,
-  ): Taken | Promise<Taken> {
-    this.#tell(ledger, slot, false, unheeded)
-    const taken = this.#shared.take(plan.policy, identifier, cost, now)
-    const took = (value: Taken): number[] => plan.policy.rules.map(() => (value.allowed ? cost : 0))
-    if (!(taken instanceof Promise)) {
-      this.#teller.hear(plan, ledger, slot, identifier, taken, took(taken))
-      return taken
+  /** Acquires from the store, after sending it what was spent here. */
+  #acquireShared(entry: LedgerEntry, cost: number, now: number): CounterResult | Promise<CounterResult> {
+    const { plan, slot, identifier } = entry
+    const { policy, ledger } = plan
+    this.#send(ledger, slot, sendFully)
+    const receive = (result: CounterResult): CounterResult => {
+      const amounts = policy.rules.map(() => (result.allowed ? cost : 0))
+      this.#reconciler.receive(entry, result, amounts)
+      return result
     }
-    this.#asking++
-    return taken.then(
+    const result = this.#shared.acquire({ policy, identifier, cost, now })
+    if (!(result instanceof Promise)) return receive(result)
+    this.#pendingAcquires++
+    return result.then(
       (value) => {
-        this.#asking--
-        this.#teller.hear(plan, ledger, slot, identifier, value, took(value))
-        return value
+        this.#pendingAcquires--
+        return receive(value)
       },
       (error) => {
-        this.#asking--
+        this.#pendingAcquires--
         throw error
       },
     )
   }
 
-  #tell(ledger: Ledger, slot: number, briefly: boolean, heard: () => void): void {
-    const policy = ledger.policyOf(slot)
-    if (policy === undefined) heard()
-    else this.#teller.tell(this.#planOf(policy, ledger.kind), ledger, slot, this.time(this.#lastNow), briefly, heard)
-  }
-
-  /** Asks the store at the next check. */
-  #distrust(policy: Policy, identifier: Identifier): void {
-    const { ledger } = this.#planOf(policy, identifier.kind)
-    const slot = ledger?.find(identifier.id)
-    if (slot !== undefined) ledger?.distrust(slot)
-  }
-
-  /** One policy of a combination; undefined where it is counted by the store alone. */
+  /** Reserves one policy of a combination; undefined where it is counted by the store alone. */
   #reserve(policy: Policy, identifier: Identifier, cost: number, callerNow: number): Reservation | undefined {
     this.#countInstances()
     const plan = this.#planOf(policy, identifier.kind)
+    if (plan.ledger === undefined) return undefined
     const { ledger } = plan
-    if (ledger === undefined) return undefined
     const now = this.time(callerNow)
     const slot = ledger.find(identifier.id) ?? this.#insert(ledger, identifier.id, now)
     if (slot === undefined) return undefined
-    const answer = this.#here(plan, ledger, slot, identifier, cost, now, cell.reserved)
-    return { plan, ledger, slot, identifier, answer, heardAt: ledger.cells[ledger.tail(slot) + tail.syncedAt] }
+    const result = this.#decideLocally({ plan, slot, identifier }, cost, now, cell.reserved)
+    return { plan, slot, identifier, result, syncedAt: ledger.cells[ledger.tail(slot) + tail.syncedAt] }
+  }
+
+  #markDirty(ledger: Ledger, slot: number): void {
+    ledger.markDirty(slot)
+    if (this.#timer === undefined) this.#schedule()
+  }
+
+  #schedule(): void {
+    if (this.#isClosed || this.#intervalMs === 0) return
+    // Jitter keeps a fleet from reconciling at the same moment.
+    const waitMs = this.#intervalMs * (0.9 + Math.random() / 5)
+    this.#timer ??= setTimeout(() => void this.reconcile(), waitMs).unref()
+  }
+
+  async #sendDirty(round: number): Promise<void> {
+    for (const ledger of this.#ledgers.values())
+      await reconcileDirty(ledger, round, (slot, options) => this.#send(ledger, slot, options))
+  }
+
+  #send(ledger: Ledger, slot: number, options: SendOptions): void {
+    const policy = ledger.policyOf(slot)
+    if (policy === undefined) {
+      options.onComplete()
+      return
+    }
+    const { kind } = ledger
+    const plan = this.#planOf(policy, kind)
+    // A policy that has become exact, since more processes share it, still has counts to send.
+    const local =
+      plan.ledger === undefined
+        ? { policy, kind, ledger, currentOnly: policy, shortOnly: undefined, number: 0, staleMs: 0 }
+        : plan
+    this.#reconciler.send(local, slot, this.time(this.#lastNow), options)
+  }
+
+  /** The next check of the identifier calls the store. */
+  #invalidate(policy: Policy, identifier: Identifier): void {
+    const { ledger } = this.#planOf(policy, identifier.kind)
+    const slot = ledger?.find(identifier.id)
+    if (slot !== undefined) ledger?.invalidate(slot)
   }
 
   #insert(ledger: Ledger, id: string, now: number): number | undefined {
@@ -260,37 +280,44 @@ class LedgerStore implements HybridStore {
     const last = this.#lastPlan
     if (last !== undefined && last.policy === policy && last.kind === kind) return last
     const plans = this.#plans.get(policy) ?? new Map<string, Plan>()
-    const plan = plans.get(kind) ?? this.#newPlan(policy, kind)
+    const plan = plans.get(kind) ?? this.#createPlan(policy, kind)
     plans.set(kind, plan)
     this.#plans.set(policy, plans)
     this.#lastPlan = plan
     return plan
   }
 
-  /** Whether a limit is large enough to be shared out depends on how many share it. */
+  /** Whether a limit is large enough to be divided depends on the number of processes. */
   #countInstances(): void {
     const instances = this.#instances()
-    if (instances === this.#planned) return
-    this.#planned = instances
-    this.#planAnew()
+    if (instances === this.#planInstances) return
+    this.#planInstances = instances
+    this.#resetPlans()
   }
 
-  #planAnew(): void {
+  #resetPlans(): void {
     this.#plans = new WeakMap()
     this.#lastPlan = undefined
   }
 
   /** Policies of the same windows share a ledger, so that a change of tier resets nothing. */
-  #newPlan(policy: Policy, kind: string): Plan {
+  #createPlan(policy: Policy, kind: string): Plan {
     checkKind(kind)
-    if (!canBeHybrid(policy, this.#instances()))
-      return { policy, kind, currentOnly: policy, shortOnly: undefined, ledger: undefined, number: 0, staleMs: 0 }
+    if (!canBeHybrid(policy, this.#instances())) return { policy, kind, ledger: undefined }
     const name = [kind, ...policy.rules.map((rule) => rule.family)].join(' ')
     const ledger = this.#ledgers.get(name) ?? new Ledger(kind, policy.rules.length, this.#maxKeys)
     this.#ledgers.set(name, ledger)
-    const number = ledger.numberOf(policy, () => this.#planAnew())
+    const number = ledger.numberOf(policy, () => this.#resetPlans())
     const current = currentOnly(policy)
-    const short = shortOnly(current)
-    return { policy, kind, currentOnly: current, shortOnly: short, ledger, number, staleMs: staleMs(policy) }
+    const plan: LocalPlan = {
+      policy,
+      kind,
+      ledger,
+      currentOnly: current,
+      shortOnly: shortOnly(current),
+      number,
+      staleMs: staleMs(policy),
+    }
+    return plan
   }
 }

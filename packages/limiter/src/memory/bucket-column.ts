@@ -2,60 +2,67 @@ import * as tokenBucket from '../algorithms/token-bucket.ts'
 import type { CountedRule } from '../rule.ts'
 import type { CounterColumn } from './column.ts'
 
-/** Token buckets, two floats a slot: tokens, and the time they were refilled at plus one; 0 means never touched, full. */
+/** Token buckets, two floats for each slot: tokens, and the time of their refill plus one; 0 means unused and full. */
 export class BucketColumn implements CounterColumn {
   #cells = new Float64Array(0)
-  /** Tokens and time of the slot of the last `fits`. */
+  /** The slot moved to, the time, and the slot's tokens and their time. */
+  #slot = 0
+  #now = 0
   #tokens = 0
   #time = 0
-  /** The smallest bucket counted here: once that is full again, a slot no longer matters. */
+  /** The smallest bucket counted here: once it is full again, a slot is idle. */
   #smallest: CountedRule
 
   constructor(rule: CountedRule) {
     this.#smallest = rule
   }
 
-  serve(rule: CountedRule): void {
+  registerRule(rule: CountedRule): void {
     if (rule.limit < this.#smallest.limit) this.#smallest = rule
   }
 
-  fits(slot: number, rule: CountedRule, cost: number, now: number): boolean {
-    this.#tokens = this.#refilled(slot, rule, now)
+  seek(slot: number, rule: CountedRule, now: number): void {
+    this.#slot = slot
+    this.#now = now
+    this.#tokens = this.#refill(slot, rule, now)
     this.#time = Math.max(now, (this.#cells[slot * 2 + 1] ?? 0) - 1)
+  }
+
+  fits(slot: number, rule: CountedRule, cost: number, now: number): boolean {
+    this.seek(slot, rule, now)
     return tokenBucket.admits(this.#tokens, cost)
   }
 
-  /** Only what is taken is written, so that looking changes nothing. */
-  take(slot: number, rule: CountedRule, cost: number): void {
-    if (cost === 0) return
-    this.#tokens = Math.min(rule.limit, this.#tokens - cost)
-    this.write(slot, rule, this.#tokens, this.#time)
+  /** Writes only when the tokens change, so that a check that rejects writes nothing. */
+  add(rule: CountedRule, amount: number): void {
+    if (amount === 0) return
+    this.#tokens = Math.min(rule.limit, this.#tokens - amount)
+    this.write(rule, this.#tokens, this.#time)
   }
 
-  /** What was taken then is missing now. */
-  takeThen(slot: number, rule: CountedRule, cost: number): void {
-    this.take(slot, rule, cost)
+  /** Tokens that were taken earlier are missing now. */
+  addAt(rule: CountedRule, amount: number): void {
+    this.add(rule, amount)
   }
 
-  read(_slot: number, _rule: CountedRule, into: number[], place: number): void {
+  read(_rule: CountedRule, into: number[], place: number): void {
     into[place] = this.#tokens
     into[place + 1] = this.#time
   }
 
-  write(slot: number, _rule: CountedRule, a: number, b: number): void {
-    this.#cells[slot * 2] = a
-    this.#cells[slot * 2 + 1] = b + 1
+  write(_rule: CountedRule, a: number, b: number): void {
+    this.#cells[this.#slot * 2] = a
+    this.#cells[this.#slot * 2 + 1] = b + 1
   }
 
-  raise(slot: number, rule: CountedRule, a: number, b: number, now: number): void {
-    const most = tokenBucket.refill(a, b, now, rule.limit, rule.refillPerMs)
-    if (most < this.#refilled(slot, rule, now)) this.write(slot, rule, most, now)
+  raise(rule: CountedRule, a: number, b: number): void {
+    const max = tokenBucket.refill(rule, a, b, this.#now)
+    if (max < this.#tokens) this.write(rule, max, this.#now)
   }
 
-  /** Gateways' clocks differ by a trifle: less than a whole token means nothing. */
-  holdsMore(slot: number, rule: CountedRule, a: number, b: number, took: number, now: number): boolean {
-    const theirs = tokenBucket.refill(a, b, now, rule.limit, rule.refillPerMs) + took
-    return theirs - this.#refilled(slot, rule, now) >= 1
+  /** The clocks of processes differ a little, so a difference below one token is ignored. */
+  hasMore(rule: CountedRule, a: number, b: number, acquired: number): boolean {
+    return tokenBucket.refill(rule, a, b, this.#now) + acquired - this.#tokens >= 1
   }
 
   grow(capacity: number): void {
@@ -68,17 +75,17 @@ export class BucketColumn implements CounterColumn {
     this.#cells.fill(0, slot * 2, slot * 2 + 2)
   }
 
-  idle(slot: number, now: number): boolean {
-    return this.#refilled(slot, this.#smallest, now) >= this.#smallest.limit
+  isIdle(slot: number, now: number): boolean {
+    return this.#refill(slot, this.#smallest, now) >= this.#smallest.limit
   }
 
-  blocks(slot: number, now: number): boolean {
-    return this.#refilled(slot, this.#smallest, now) < 1
+  isBlocking(slot: number, now: number): boolean {
+    return this.#refill(slot, this.#smallest, now) < 1
   }
 
-  #refilled(slot: number, rule: CountedRule, now: number): number {
+  #refill(slot: number, rule: CountedRule, now: number): number {
     const stamp = this.#cells[slot * 2 + 1] ?? 0
     if (stamp === 0) return rule.limit
-    return tokenBucket.refill(this.#cells[slot * 2] ?? 0, stamp - 1, now, rule.limit, rule.refillPerMs)
+    return tokenBucket.refill(rule, this.#cells[slot * 2] ?? 0, stamp - 1, now)
   }
 }

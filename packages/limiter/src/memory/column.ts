@@ -1,33 +1,38 @@
 import type { CountedRule } from '../rule.ts'
 
-/** Something kept for every slot of a table, in one typed array. */
+/** Values for every slot of a table, in one typed array. */
 export interface Column {
   /** Makes room for `capacity` slots. */
   grow(capacity: number): void
-  /** Forgets what a slot holds. */
+  /** Deletes the values of a slot. */
   clear(slot: number): void
-  /** True when what a slot holds no longer matters. */
-  idle(slot: number, now: number): boolean
-  /** True when forgetting a slot would forget a block. */
-  blocks(slot: number, now: number): boolean
+  /** True when the values of a slot no longer affect any decision. */
+  isIdle(slot: number, now: number): boolean
+  /** True when deleting a slot would admit an identifier that is over its limit. */
+  isBlocking(slot: number, now: number): boolean
 }
 
-/** The counters of one family: two numbers a slot, as `Taken` tells them. */
+/**
+ * The counters of one family of rules, two numbers for each slot, as in `CounterResult`. `seek` and `fits` move to a slot
+ * and bring its counters to `now`; the methods after them work on that slot, so that they need not find it again.
+ */
 export interface CounterColumn extends Column {
-  /** Hears of a rule that is counted here. */
-  serve(rule: CountedRule): void
-  /** Brings a slot to `now` and tells whether `cost` fits. */
+  /** Registers a rule that is counted here. */
+  registerRule(rule: CountedRule): void
+  /** Moves to a slot. */
+  seek(slot: number, rule: CountedRule, now: number): void
+  /** Moves to a slot; whether `cost` fits there. */
   fits(slot: number, rule: CountedRule, cost: number, now: number): boolean
-  /** Counts `cost` in a slot that `fits` has brought to now; below zero gives back. */
-  take(slot: number, rule: CountedRule, cost: number): void
-  /** Counts `cost` as of a moment in the past, in a slot that `fits` has brought to now. */
-  takeThen(slot: number, rule: CountedRule, cost: number, then: number, now: number): void
-  /** Puts a slot's two numbers, as of the last `fits`, at a place of `into` and the next. */
-  read(slot: number, rule: CountedRule, into: number[], place: number): void
-  /** Replaces a slot's two numbers. */
-  write(slot: number, rule: CountedRule, a: number, b: number, now: number): void
-  /** Raises a window's counts to at least these; leaves a bucket no fuller than this one. */
-  raise(slot: number, rule: CountedRule, a: number, b: number, now: number): void
-  /** Whether more was used up here than these two numbers say, of which `took` was taken just now. */
-  holdsMore(slot: number, rule: CountedRule, a: number, b: number, took: number, now: number): boolean
+  /** Adds `amount` to the current count; below zero returns units. */
+  add(rule: CountedRule, amount: number): void
+  /** Adds `amount` to the window of an earlier time. */
+  addAt(rule: CountedRule, amount: number, countedAt: number, now: number): void
+  /** Copies the two numbers to `into[place]` and the next. */
+  read(rule: CountedRule, into: number[], place: number): void
+  /** Replaces the two numbers. */
+  write(rule: CountedRule, a: number, b: number): void
+  /** Raises the counts of a window to at least these; lowers a bucket to at most this one. */
+  raise(rule: CountedRule, a: number, b: number): void
+  /** Whether more was used here than these two numbers say, after `acquired` was added to them. */
+  hasMore(rule: CountedRule, a: number, b: number, acquired: number): boolean
 }

@@ -4,7 +4,7 @@ import type { Column } from './column.ts'
 export class GenerationColumn implements Column {
   #cells = new Uint32Array(0)
 
-  /** Notes the generation; true when it is newer than the one before. */
+  /** Records the generation; true when it differs from the one before. */
   renew(slot: number, generation: number): boolean {
     const newer = this.#cells[slot] !== generation
     this.#cells[slot] = generation
@@ -21,11 +21,11 @@ export class GenerationColumn implements Column {
     this.#cells[slot] = 0
   }
 
-  idle(): boolean {
+  isIdle(): boolean {
     return true
   }
 
-  blocks(): boolean {
+  isBlocking(): boolean {
     return false
   }
 }

@@ -1,35 +1,31 @@
-import type { Identifier } from '../key.ts'
-import type { Policy } from '../policy.ts'
-import type { Taken } from '../store.ts'
+import { isAllowed } from '../algorithms/counters.ts'
+import type { AcquireRequest, CounterResult } from '../store.ts'
 import { Sketch } from './sketch.ts'
 
-/** Takes for an identifier that found no place: every rule counts in a sketch, as a sliding window of its length. */
-export function overflowTake(
+/** Acquires for an identifier that found no slot: every rule counts in a sketch, as a sliding window of its length. */
+export function acquireOverflow(
   sketches: Map<string, Sketch>,
-  policy: Policy,
-  identifier: Identifier,
-  cost: number,
-  now: number,
-): Taken {
-  const counting = policy.rules.map((rule) => sketchOf(sketches, `${identifier.kind} ${rule.family}`, rule.windowMs))
-  let violated = 0
-  let allowed = true
-  policy.rules.forEach((rule, i) => {
-    if (counting[i]?.admits(identifier.id, rule.limit, cost, now)) return
-    violated |= 1 << i
-    allowed &&= rule.shadow
+  { policy, identifier, cost, now }: AcquireRequest,
+): CounterResult {
+  const { rules } = policy
+  const { kind, id } = identifier
+  const sketchOf = rules.map((rule) => openSketch(sketches, `${kind} ${rule.family}`, rule.windowMs))
+  const violated = rules.reduce(
+    (bits, rule, i) => (sketchOf[i]?.admits(id, rule, cost, now) ? bits : bits | (1 << i)),
+    0,
+  )
+  const allowed = isAllowed(rules, violated)
+  sketchOf.forEach((sketch, i) => {
+    if (allowed && (violated & (1 << i)) === 0) sketch.add(id, cost, now)
   })
-  counting.forEach((sketch, i) => {
-    if (allowed && (violated & (1 << i)) === 0) sketch.add(identifier.id, cost, now)
-  })
-  const counters = policy.rules.flatMap((rule, i) => {
-    const [prev, cur] = counting[i]?.read(identifier.id, now) ?? [0, 0]
+  const counters = rules.flatMap((rule, i) => {
+    const [prev, cur] = sketchOf[i]?.read(id, now) ?? [0, 0]
     return rule.algorithm === 'token-bucket' ? [Math.max(0, rule.limit - prev - cur), now] : [prev, cur]
   })
   return { allowed, violated, counters, now }
 }
 
-function sketchOf(sketches: Map<string, Sketch>, name: string, windowMs: number): Sketch {
+function openSketch(sketches: Map<string, Sketch>, name: string, windowMs: number): Sketch {
   let sketch = sketches.get(name)
   if (!sketch) {
     sketch = new Sketch(windowMs)

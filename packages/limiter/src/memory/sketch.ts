@@ -5,8 +5,8 @@ const rows = 4
 const width = 8192
 
 /**
- * Counts identifiers that found no place, in a count-min sketch of fixed size: it may count too much, never too little,
- * so that a flood of new identifiers cannot buy anyone a fresh limit. One sketch a window length, sliding.
+ * Counts identifiers that found no slot, in a count-min sketch of fixed size: a count may be too high, never too low, so
+ * that a flood of new identifiers cannot reset anybody's limit. One sketch for each window length, sliding.
  */
 export class Sketch {
   readonly #windowMs: number
@@ -18,27 +18,29 @@ export class Sketch {
     this.#windowMs = windowMs
   }
 
-  /** Previous and current count of an id, at least what was taken. */
+  /** Previous and current count of an id, at least what was acquired. */
   read(id: string, now: number): [prev: number, cur: number] {
-    this.#turnTo(now)
-    return [this.#least(this.#prev, id), this.#least(this.#cur, id)]
+    this.#advanceTo(now)
+    return [minimum(this.#prev, id), minimum(this.#cur, id)]
   }
 
   add(id: string, cost: number, now: number): void {
-    this.#turnTo(now)
-    const floor = this.#least(this.#cur, id) + cost
+    this.#advanceTo(now)
+    const floor = minimum(this.#cur, id) + cost
     for (let row = 0; row < rows; row++) {
       const at = cellOf(id, row)
       this.#cur[at] = Math.max(this.#cur[at] ?? 0, floor)
     }
   }
 
-  admits(id: string, limit: number, cost: number, now: number): boolean {
+  /** Whether a rule with windows of this length admits `cost`. */
+  admits(id: string, { limit }: { readonly limit: number }, cost: number, now: number): boolean {
+    const windowMs = this.#windowMs
     const [prev, cur] = this.read(id, now)
-    return slidingWindow.admits(prev, cur, elapsedMs(now, this.#windowMs), this.#windowMs, limit, cost)
+    return slidingWindow.admits({ limit, windowMs }, prev, cur + cost, windowMs - elapsedMs(now, windowMs))
   }
 
-  #turnTo(now: number): void {
+  #advanceTo(now: number): void {
     const index = windowIndex(now, this.#windowMs)
     if (index <= this.#index) return
     const behind = index - this.#index
@@ -47,12 +49,12 @@ export class Sketch {
     this.#cur.fill(0)
     if (behind > 1) this.#prev.fill(0)
   }
+}
 
-  #least(counts: Uint32Array, id: string): number {
-    let least = Number.POSITIVE_INFINITY
-    for (let row = 0; row < rows; row++) least = Math.min(least, counts[cellOf(id, row)] ?? 0)
-    return least
-  }
+function minimum(counts: Uint32Array, id: string): number {
+  let min = Number.POSITIVE_INFINITY
+  for (let row = 0; row < rows; row++) min = Math.min(min, counts[cellOf(id, row)] ?? 0)
+  return min
 }
 
 /** FNV-1a, seeded by the row. */

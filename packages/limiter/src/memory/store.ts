@@ -1,45 +1,63 @@
+import { isAllowed } from '../algorithms/counters.ts'
 import { checkKind, encodeId, type Identifier } from '../key.ts'
 import type { Policy } from '../policy.ts'
-import type { CounterStore, Taken } from '../store.ts'
+import type { AcquireRequest, AddRequest, CounterResult, CounterStore } from '../store.ts'
+import { Adjustments } from './adjustments.ts'
 import type { CounterColumn } from './column.ts'
 import { GenerationColumn } from './generation-column.ts'
-import { Given } from './given.ts'
-import { overflowTake } from './overflow.ts'
+import { acquireOverflow } from './overflow.ts'
 import type { Sketch } from './sketch.ts'
 import { Table } from './table.ts'
 
+/** Options of {@link memoryStore}. */
 export interface MemoryStoreOptions {
-  /** The most identifiers of one kind kept; beyond it new ones are counted in a sketch. Default 500,000. */
+  /** Maximum number of identifiers of one kind; beyond it new ones are counted in a sketch. Default 500,000. */
   readonly maxKeys?: number
-  /** Told when an identifier had to go although its counters still mattered. */
+  /** Called when an identifier was evicted although its counters had not expired. */
   readonly onUnexpiredEviction?: () => void
 }
 
-/** Counters in this process. Answers at once; bounded; forgets neither a block nor, when full, more than it must. */
+/** Counters in this process. Returns results without promises; its size is bounded; never evicts a blocked identifier. */
 export interface MemoryStore extends CounterStore {
-  take(...request: Parameters<CounterStore['take']>): Taken
-  peek(...request: Parameters<CounterStore['peek']>): Taken
-  add(policy: Policy, identifier: Identifier, amounts: readonly number[], now: number, then?: number): Taken
-  give(policy: Policy, identifier: Identifier, amount: number, now: number): Taken
-  raise(policy: Policy, identifier: Identifier, counters: readonly number[], now: number): Taken
+  acquire(request: AcquireRequest): CounterResult
+  peek(policy: Policy, identifier: Identifier, now: number, cost?: number): CounterResult
+  add(request: AddRequest): CounterResult
+  grant(policy: Policy, identifier: Identifier, amount: number, now: number): CounterResult
+  raise(policy: Policy, identifier: Identifier, counters: readonly number[], now: number): CounterResult
   reset(policy: Policy, identifier: Identifier, now: number): void
-  /**
-   * Makes the counters those of another store's answer, which has just `took` from them. When `generation` is new since
-   * the last copy and more was used up here than there, that store has lost counts: nothing is copied and the answer is
-   * false.
-   */
-  copy(policy: Policy, identifier: Identifier, answer: Taken, took: number, generation: number): boolean
-  /** Whether another store's answer, which has just `took`, leaves out nothing that was used up here. */
-  covers(policy: Policy, identifier: Identifier, answer: Taken, took: number): boolean
-  /** Identifiers kept at this moment. */
+  /** Identifiers stored at this moment. */
   readonly size: number
 }
 
-/** @throws RangeError when `maxKeys` is no whole number from 1 to 16,777,216 */
+/** A memory store that holds copies of another store's counters. */
+export interface MemoryReplica extends MemoryStore {
+  /** Generation of the other store's counters: after it has changed, the next result of each identifier is compared. */
+  sourceGeneration: number
+  /**
+   * Copies the counters of the other store's result, which has just `acquired` units. Copies nothing and returns false when
+   * that result is the first of its generation and has counted less than this store: the other store has lost counts.
+   */
+  copy(policy: Policy, identifier: Identifier, result: CounterResult, acquired: number): boolean
+  /** Whether the other store's result, which has just `acquired` units, has counted no less than this store. */
+  isCoveredBy(policy: Policy, identifier: Identifier, result: CounterResult, acquired: number): boolean
+}
+
+/**
+ * Creates a store that keeps counters in the memory of this process.
+ *
+ * @throws RangeError when `maxKeys` is not an integer from 1 to 16,777,216
+ * @example
+ * const limiter = createLimiter({ store: memoryStore({ maxKeys: 100_000 }) })
+ */
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
+  return memoryReplica(options)
+}
+
+/** Creates the store in which a failover limiter remembers the counters of another store. */
+export function memoryReplica(options: MemoryStoreOptions = {}): MemoryReplica {
   const { maxKeys = 500_000, onUnexpiredEviction = () => {} } = options
   if (!Number.isInteger(maxKeys) || maxKeys < 1 || maxKeys > 2 ** 24)
-    throw new RangeError(`maxKeys is a whole number from 1 to ${2 ** 24}, not ${maxKeys}`)
+    throw new RangeError(`maxKeys must be an integer from 1 to ${2 ** 24}, got ${maxKeys}`)
   return new ColumnStore(maxKeys, onUnexpiredEviction)
 }
 
@@ -56,13 +74,14 @@ interface Plan extends Kind {
   readonly columns: readonly CounterColumn[]
 }
 
-class ColumnStore implements MemoryStore {
+class ColumnStore implements MemoryReplica {
+  sourceGeneration = 1
   readonly #maxKeys: number
   readonly #onEviction: () => void
   readonly #kinds = new Map<string, Kind>()
   readonly #plans = new WeakMap<Policy, Map<string, Plan>>()
   readonly #sketches = new Map<string, Sketch>()
-  readonly #given = new Given()
+  readonly #adjustments = new Adjustments()
   #lastPlan: Plan | undefined
 
   constructor(maxKeys: number, onEviction: () => void) {
@@ -74,15 +93,16 @@ class ColumnStore implements MemoryStore {
     return this.#kinds.values().reduce((size, { table }) => size + table.size, 0)
   }
 
-  take(policy: Policy, identifier: Identifier, cost: number, now: number): Taken {
+  acquire(request: AcquireRequest): CounterResult {
+    const { policy, identifier, cost, now } = request
     const plan = this.#planOf(policy, identifier.kind)
     const slot = plan.table.find(identifier.id) ?? this.#insert(plan, identifier, now)
-    if (slot === undefined) return overflowTake(this.#sketches, policy, identifier, cost, now)
+    if (slot === undefined) return acquireOverflow(this.#sketches, request)
     const { rules } = policy
     const { columns } = plan
     let violated = 0
     let allowed = true
-    // Plain loops: this is the path of every check.
+    // Plain loops: every check comes through here.
     for (let i = 0; i < rules.length; i++) {
       const rule = rules[i]
       if (rule === undefined || columns[i]?.fits(slot, rule, cost, now)) continue
@@ -91,99 +111,109 @@ class ColumnStore implements MemoryStore {
     }
     for (let i = 0; i < rules.length; i++) {
       const rule = rules[i]
-      // A fixed window is incremented first, so it counts also what it rejects itself.
+      // A fixed window is incremented first, so it also counts the requests that it rejects itself.
       if (rule !== undefined && (violated & (1 << i) ? rule.algorithm === 'fixed-window' : allowed))
-        columns[i]?.take(slot, rule, cost)
+        columns[i]?.add(rule, cost)
     }
-    return { allowed, violated, counters: read(plan, slot), now }
+    return { allowed, violated, counters: readCounters(plan), now }
   }
 
-  peek(policy: Policy, identifier: Identifier, now: number): Taken {
+  peek(policy: Policy, identifier: Identifier, now: number): CounterResult {
     const plan = this.#planOf(policy, identifier.kind)
     const slot = plan.table.find(identifier.id)
-    return slot === undefined ? untouched(policy, now) : look(plan, slot, now)
+    return slot === undefined ? createInitialResult(policy, now) : checkSlot(plan, slot, now)
   }
 
-  add(policy: Policy, identifier: Identifier, amounts: readonly number[], now: number, then = now): Taken {
+  add({ policy, identifier, amounts, now, countedAt = now }: AddRequest): CounterResult {
     return this.#change(policy, identifier, now, (plan, slot) => {
-      look(plan, slot, now)
       policy.rules.forEach((rule, i) => {
-        plan.columns[i]?.takeThen(slot, rule, amounts[i] ?? 0, then, now)
+        const column = plan.columns[i]
+        column?.seek(slot, rule, now)
+        column?.addAt(rule, amounts[i] ?? 0, countedAt, now)
       })
     })
   }
 
-  give(policy: Policy, identifier: Identifier, amount: number, now: number): Taken {
-    this.#given.note(policy, identifier, now)
-    const back = policy.rules.map(() => -amount)
-    return this.add(policy, identifier, back, now)
+  grant(policy: Policy, identifier: Identifier, amount: number, now: number): CounterResult {
+    this.#adjustments.record(policy, identifier, now)
+    return this.add({ policy, identifier, amounts: policy.rules.map(() => -amount), now })
   }
 
-  raise(policy: Policy, identifier: Identifier, counters: readonly number[], now: number): Taken {
-    if (this.#given.has(identifier, now)) return this.peek(policy, identifier, now)
+  raise(policy: Policy, identifier: Identifier, counters: readonly number[], now: number): CounterResult {
+    if (this.#adjustments.has(identifier, now)) return this.peek(policy, identifier, now)
     return this.#change(policy, identifier, now, (plan, slot) =>
       policy.rules.forEach((rule, i) => {
-        plan.columns[i]?.raise(slot, rule, counters[2 * i] ?? 0, counters[2 * i + 1] ?? 0, now)
+        const column = plan.columns[i]
+        column?.seek(slot, rule, now)
+        column?.raise(rule, counters[2 * i] ?? 0, counters[2 * i + 1] ?? 0)
       }),
     )
   }
 
   reset(policy: Policy, identifier: Identifier, now: number): void {
-    this.#given.note(policy, identifier, now)
+    this.#adjustments.record(policy, identifier, now)
     const plan = this.#planOf(policy, identifier.kind)
     const slot = plan.table.find(identifier.id)
     if (slot !== undefined) for (const column of plan.columns) column.clear(slot)
   }
 
-  copy(policy: Policy, identifier: Identifier, answer: Taken, took: number, generation: number): boolean {
-    const { counters, now } = answer
+  copy(policy: Policy, identifier: Identifier, result: CounterResult, acquired: number): boolean {
+    const { counters, now } = result
     const plan = this.#planOf(policy, identifier.kind)
     const slot = plan.table.find(identifier.id) ?? this.#insert(plan, identifier, now)
     if (slot === undefined) return true
     const { rules } = policy
-    if (plan.generations.renew(slot, generation) && holdsMore(plan, slot, answer, took)) return false
+    if (plan.generations.renew(slot, this.sourceGeneration) && hasMore(plan, slot, result, acquired)) return false
     for (let i = 0; i < rules.length; i++) {
       const rule = rules[i]
-      if (rule) plan.columns[i]?.write(slot, rule, counters[2 * i] ?? 0, counters[2 * i + 1] ?? 0, now)
+      const column = plan.columns[i]
+      if (rule === undefined || column === undefined) continue
+      column.seek(slot, rule, now)
+      column.write(rule, counters[2 * i] ?? 0, counters[2 * i + 1] ?? 0)
     }
     return true
   }
 
-  covers(policy: Policy, identifier: Identifier, answer: Taken, took: number): boolean {
+  isCoveredBy(policy: Policy, identifier: Identifier, result: CounterResult, acquired: number): boolean {
     const plan = this.#planOf(policy, identifier.kind)
     const slot = plan.table.find(identifier.id)
-    return slot === undefined || !holdsMore(plan, slot, answer, took)
+    return slot === undefined || !hasMore(plan, slot, result, acquired)
   }
 
-  #change(policy: Policy, identifier: Identifier, now: number, change: (plan: Plan, slot: number) => void): Taken {
+  #change(
+    policy: Policy,
+    identifier: Identifier,
+    now: number,
+    change: (plan: Plan, slot: number) => void,
+  ): CounterResult {
     const plan = this.#planOf(policy, identifier.kind)
     const slot = plan.table.find(identifier.id) ?? this.#insert(plan, identifier, now)
-    if (slot === undefined) return untouched(policy, now)
+    if (slot === undefined) return createInitialResult(policy, now)
     change(plan, slot)
-    return look(plan, slot, now)
+    return checkSlot(plan, slot, now)
   }
 
   #planOf(policy: Policy, kind: string): Plan {
     const last = this.#lastPlan
     if (last !== undefined && last.policy === policy && last.kind === kind) return last
     const plans = this.#plans.get(policy) ?? new Map<string, Plan>()
-    const plan = plans.get(kind) ?? this.#newPlan(policy, kind)
+    const plan = plans.get(kind) ?? this.#createPlan(policy, kind)
     plans.set(kind, plan)
     this.#plans.set(policy, plans)
     this.#lastPlan = plan
     return plan
   }
 
-  #newPlan(policy: Policy, kind: string): Plan {
+  #createPlan(policy: Policy, kind: string): Plan {
     checkKind(kind)
     let found = this.#kinds.get(kind)
     if (!found) {
       found = { table: new Table(this.#maxKeys, this.#onEviction), generations: new GenerationColumn() }
-      found.table.adopt(found.generations)
+      found.table.addColumn(found.generations)
       this.#kinds.set(kind, found)
     }
     const { table, generations } = found
-    return { policy, kind, table, generations, columns: policy.rules.map((rule) => table.counters(rule)) }
+    return { policy, kind, table, generations, columns: policy.rules.map((rule) => table.columnOf(rule)) }
   }
 
   #insert(plan: Plan, { id }: Identifier, now: number): number | undefined {
@@ -192,37 +222,38 @@ class ColumnStore implements MemoryStore {
   }
 }
 
-/** Whether more was used up here than an answer says there was before it took. */
-function holdsMore({ policy, columns }: Plan, slot: number, { counters, now }: Taken, took: number): boolean {
-  return policy.rules.some((rule, i) =>
-    columns[i]?.holdsMore(slot, rule, counters[2 * i] ?? 0, counters[2 * i + 1] ?? 0, took, now),
-  )
-}
-
-/** Brings a slot to `now` and tells how a request of cost 1 would fare. */
-function look(plan: Plan, slot: number, now: number): Taken {
-  let violated = 0
-  let allowed = true
-  plan.policy.rules.forEach((rule, i) => {
-    if (plan.columns[i]?.fits(slot, rule, 1, now)) return
-    violated |= 1 << i
-    allowed &&= rule.shadow
+/** Whether more was used here than a result says was used before it `acquired` units. */
+function hasMore({ policy, columns }: Plan, slot: number, { counters, now }: CounterResult, acquired: number): boolean {
+  return policy.rules.some((rule, i) => {
+    const column = columns[i]
+    column?.seek(slot, rule, now)
+    return column?.hasMore(rule, counters[2 * i] ?? 0, counters[2 * i + 1] ?? 0, acquired)
   })
-  return { allowed, violated, counters: read(plan, slot), now }
 }
 
-function read({ policy, columns }: Plan, slot: number): number[] {
+/** Brings a slot to `now` and decides how a request of cost 1 would fare. */
+function checkSlot(plan: Plan, slot: number, now: number): CounterResult {
+  const { rules } = plan.policy
+  let violated = 0
+  rules.forEach((rule, i) => {
+    if (!plan.columns[i]?.fits(slot, rule, 1, now)) violated |= 1 << i
+  })
+  return { allowed: isAllowed(rules, violated), violated, counters: readCounters(plan), now }
+}
+
+/** The counters of the slot that the columns were moved to. */
+function readCounters({ policy, columns }: Plan): number[] {
   const { rules } = policy
   const counters = rules.length === 2 ? [0, 0, 0, 0] : new Array<number>(2 * rules.length).fill(0)
   for (let i = 0; i < rules.length; i++) {
     const rule = rules[i]
-    if (rule !== undefined) columns[i]?.read(slot, rule, counters, 2 * i)
+    if (rule !== undefined) columns[i]?.read(rule, counters, 2 * i)
   }
   return counters
 }
 
-/** The answer for an identifier that has no counters yet. */
-function untouched(policy: Policy, now: number): Taken {
+/** The result for an identifier that has no counters. */
+function createInitialResult(policy: Policy, now: number): CounterResult {
   const counters = policy.rules.flatMap((rule) => (rule.algorithm === 'token-bucket' ? [rule.limit, now] : [0, 0]))
   return { allowed: true, violated: 0, counters, now }
 }

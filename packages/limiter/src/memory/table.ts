@@ -1,17 +1,17 @@
 import type { CountedRule } from '../rule.ts'
-import { Slots } from '../slots.ts'
 import { BucketColumn } from './bucket-column.ts'
 import type { Column, CounterColumn } from './column.ts'
+import { Slots } from './slots.ts'
 import { WindowCells } from './window-cells.ts'
 import { WindowColumn } from './window-column.ts'
 
 const firstCapacity = 1024
-const slotsLookedAtWhenGrowing = 4
-const slotsLookedAtWhenFull = 64
+const slotsVisitedWhenGrowing = 4
+const slotsVisitedWhenFull = 64
 
 /**
  * Identifiers of one kind and their counters: a map from id to slot, and one column of counters a family. No timer and no
- * object per identifier; what no longer matters is found by a hand that moves on a little at every new identifier.
+ * object per identifier; idle slots are found by looking at the next few whenever an identifier is new.
  */
 export class Table {
   readonly #slots: Slots
@@ -22,7 +22,7 @@ export class Table {
   readonly #onEviction: () => void
   #capacity = 0
 
-  /** `maxKeys` identifiers at most; `onEviction` hears when one had to go although its counters still mattered. */
+  /** @param onEviction called when an identifier is evicted although its counters have not expired */
   constructor(maxKeys: number, onEviction: () => void) {
     this.#slots = new Slots(maxKeys)
     this.#maxKeys = maxKeys
@@ -33,21 +33,21 @@ export class Table {
     return this.#slots.size
   }
 
-  /** Where a rule is counted: rules of one family share a column. */
-  counters(rule: CountedRule): CounterColumn {
+  /** The column in which a rule is counted: rules of one family share it. */
+  columnOf(rule: CountedRule): CounterColumn {
     let column = this.#counters.get(rule.family)
     if (!column) {
       column =
         rule.algorithm === 'token-bucket' ? new BucketColumn(rule) : new WindowColumn(rule.windowMs, this.#windows)
       this.#counters.set(rule.family, column)
-      this.adopt(column)
+      this.addColumn(column)
     }
-    column.serve(rule)
+    column.registerRule(rule)
     return column
   }
 
-  /** Gives a column room for every slot, and keeps it so. */
-  adopt(column: Column): void {
+  /** Adds a column, which grows with the table. */
+  addColumn(column: Column): void {
     column.grow(this.#capacity)
     this.#columns.push(column)
   }
@@ -60,7 +60,7 @@ export class Table {
     return this.#slots.idOf(slot)
   }
 
-  /** A slot for a new id; undefined when the table is full of what must not be forgotten. */
+  /** A slot for a new id; undefined when the table is full and none of the slots visited may be evicted. */
   insert(id: string, now: number): number | undefined {
     this.#sweep(now)
     const slot = this.#slots.add(id) ?? (this.#evict(now) ? this.#slots.add(id) : undefined)
@@ -70,7 +70,7 @@ export class Table {
 
   remove(id: string): void {
     const slot = this.#slots.find(id)
-    if (slot !== undefined) this.#forget(slot)
+    if (slot !== undefined) this.#remove(slot)
   }
 
   #grow(): void {
@@ -79,29 +79,29 @@ export class Table {
     for (const column of this.#columns) column.grow(this.#capacity)
   }
 
-  /** Frees a few idle slots before the table would grow for want of them. */
+  /** Frees a few idle slots, so that the table grows only when there are none. */
   #sweep(now: number): void {
-    for (let i = 0; i < slotsLookedAtWhenGrowing && this.#slots.count > 0; i++) {
+    for (let i = 0; i < slotsVisitedWhenGrowing && this.#slots.count > 0; i++) {
       const slot = this.#slots.next()
-      if (this.#slots.idOf(slot) !== undefined && this.#every((column) => column.idle(slot, now))) this.#forget(slot)
+      if (this.#slots.idOf(slot) !== undefined && this.#every((column) => column.isIdle(slot, now))) this.#remove(slot)
     }
   }
 
-  /** Frees an idle slot, else one that is under its limits; a block is never forgotten. */
+  /** Frees an idle slot, else one that is under its limits; a blocked identifier is never evicted. */
   #evict(now: number): boolean {
     let victim: number | undefined
-    for (let i = 0; i < slotsLookedAtWhenFull; i++) {
+    for (let i = 0; i < slotsVisitedWhenFull; i++) {
       const slot = this.#slots.next()
       if (this.#slots.idOf(slot) === undefined) continue
-      if (this.#every((column) => column.idle(slot, now))) {
-        this.#forget(slot)
+      if (this.#every((column) => column.isIdle(slot, now))) {
+        this.#remove(slot)
         return true
       }
-      if (victim === undefined && this.#every((column) => !column.blocks(slot, now))) victim = slot
+      if (victim === undefined && this.#every((column) => !column.isBlocking(slot, now))) victim = slot
     }
     if (victim === undefined) return false
     this.#onEviction()
-    this.#forget(victim)
+    this.#remove(victim)
     return true
   }
 
@@ -109,7 +109,7 @@ export class Table {
     return this.#columns.every(test)
   }
 
-  #forget(slot: number): void {
+  #remove(slot: number): void {
     this.#slots.remove(slot)
     for (const column of this.#columns) column.clear(slot)
   }

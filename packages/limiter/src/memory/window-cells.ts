@@ -1,16 +1,16 @@
-/** 32-bit numbers kept for one window: its index, the previous count, the current count. */
+/** 32-bit numbers stored for one window: its index, the previous count, the current count. */
 const perWindow = 3
 
 /**
- * The windows of all families of a table, those of one slot side by side: a check that looks at several windows finds
- * them in one line of the processor's cache.
+ * The windows of all families of a table, those of one slot side by side: a check of several windows reads
+ * one cache line of the processor.
  */
 export class WindowCells {
   cells = new Int32Array(0)
   stride = 0
   #capacity = 0
 
-  /** Makes room for one more window in every slot, and answers where in a slot it lies. */
+  /** Makes room for one more window in every slot, and returns its offset in a slot. */
   addWindow(): number {
     const offset = this.stride
     const from = this.cells

@@ -5,115 +5,115 @@ import type { CountedRule } from '../rule.ts'
 import type { CounterColumn } from './column.ts'
 import type { WindowCells } from './window-cells.ts'
 
-const highestCount = 2 ** 31 - 1
+const maxCount = 2 ** 31 - 1
 
 /** Counts of windows of one length: for each slot the window's index, the previous and the current count. */
 export class WindowColumn implements CounterColumn {
   readonly #windowMs: number
   readonly #block: WindowCells
   readonly #offset: number
-  /** The window of the time last seen: its index, of which 32 bits are kept, and its start. */
+  /** The window of the last time seen: the low 32 bits of its index, and its start. */
   #index = 0
   #startMs = Number.NaN
-  /** Where the slot of the last `fits` lies. */
+  /** Where the slot moved to begins in the cells. */
   #at = 0
-  /** The smallest limit counted here: what reaches it counts as a block. */
-  #smallestLimit = Number.POSITIVE_INFINITY
+  /** The smallest limit counted here: an identifier that reaches it is blocked. */
+  #strictest: slidingWindow.WindowLimit
 
   constructor(windowMs: number, block: WindowCells) {
     this.#windowMs = windowMs
     this.#block = block
     this.#offset = block.addWindow()
+    this.#strictest = { limit: Number.POSITIVE_INFINITY, windowMs }
   }
 
-  serve(rule: CountedRule): void {
-    this.#smallestLimit = Math.min(this.#smallestLimit, rule.limit)
+  registerRule({ limit, windowMs }: CountedRule): void {
+    if (limit < this.#strictest.limit) this.#strictest = { limit, windowMs }
+  }
+
+  seek(slot: number, _rule: CountedRule, now: number): void {
+    this.#advanceTo(now)
+    this.#at = this.#advanceSlot(slot)
   }
 
   fits(slot: number, rule: CountedRule, cost: number, now: number): boolean {
-    const elapsed = this.#turnTo(now)
-    const at = this.#roll(slot)
+    const elapsed = this.#advanceTo(now)
+    const at = this.#advanceSlot(slot)
     this.#at = at
     const { cells } = this.#block
-    const cur = cells[at + 2] ?? 0
-    if (rule.algorithm === 'fixed-window') return fixedWindow.admits(cur, rule.limit, cost)
-    return slidingWindow.admits(cells[at + 1] ?? 0, cur, elapsed, rule.windowMs, rule.limit, cost)
+    const count = (cells[at + 2] ?? 0) + cost
+    if (rule.algorithm === 'fixed-window') return fixedWindow.admits(rule, count)
+    return slidingWindow.admits(rule, cells[at + 1] ?? 0, count, rule.windowMs - elapsed)
   }
 
-  take(_slot: number, _rule: CountedRule, cost: number): void {
-    const { cells } = this.#block
-    const at = this.#at + 2
-    cells[at] = Math.min(highestCount, (cells[at] ?? 0) + cost)
+  add(_rule: CountedRule, amount: number): void {
+    this.#addTo(this.#at + 2, amount)
   }
 
-  takeThen(slot: number, rule: CountedRule, cost: number, then: number, now: number): void {
-    const windowsAgo = windowIndex(now, this.#windowMs) - windowIndex(then, this.#windowMs)
-    if (windowsAgo <= 0) this.take(slot, rule, cost)
-    else if (windowsAgo === 1)
-      this.#block.cells[this.#at + 1] = Math.min(highestCount, (this.#block.cells[this.#at + 1] ?? 0) + cost)
+  addAt(rule: CountedRule, amount: number, countedAt: number, now: number): void {
+    const windowsAgo = windowIndex(now, this.#windowMs) - windowIndex(countedAt, this.#windowMs)
+    if (windowsAgo <= 0) this.add(rule, amount)
+    else if (windowsAgo === 1) this.#addTo(this.#at + 1, amount)
   }
 
-  read(_slot: number, rule: CountedRule, into: number[], place: number): void {
+  read(rule: CountedRule, into: number[], place: number): void {
     const { cells } = this.#block
     const at = this.#at
     into[place] = rule.algorithm === 'fixed-window' ? 0 : (cells[at + 1] ?? 0)
     into[place + 1] = cells[at + 2] ?? 0
   }
 
-  write(slot: number, rule: CountedRule, a: number, b: number, now: number): void {
-    this.#turnTo(now)
-    const at = this.#roll(slot)
-    if (rule.algorithm !== 'fixed-window') this.#block.cells[at + 1] = Math.min(highestCount, a)
-    this.#block.cells[at + 2] = Math.min(highestCount, b)
+  write(rule: CountedRule, a: number, b: number): void {
+    const { cells } = this.#block
+    const at = this.#at
+    if (rule.algorithm !== 'fixed-window') cells[at + 1] = Math.min(maxCount, a)
+    cells[at + 2] = Math.min(maxCount, b)
   }
 
-  raise(slot: number, rule: CountedRule, a: number, b: number, now: number): void {
-    this.#turnTo(now)
-    const at = this.#roll(slot)
-    this.write(
-      slot,
-      rule,
-      Math.max(a, this.#block.cells[at + 1] ?? 0),
-      Math.max(b, this.#block.cells[at + 2] ?? 0),
-      now,
-    )
+  raise(rule: CountedRule, a: number, b: number): void {
+    const { cells } = this.#block
+    const at = this.#at
+    this.write(rule, Math.max(a, cells[at + 1] ?? 0), Math.max(b, cells[at + 2] ?? 0))
   }
 
-  holdsMore(slot: number, rule: CountedRule, a: number, b: number, took: number, now: number): boolean {
-    this.#turnTo(now)
-    const at = this.#roll(slot)
-    return (
-      (this.#block.cells[at + 2] ?? 0) > b - took ||
-      (rule.algorithm !== 'fixed-window' && (this.#block.cells[at + 1] ?? 0) > a)
-    )
+  hasMore(rule: CountedRule, a: number, b: number, acquired: number): boolean {
+    const { cells } = this.#block
+    const at = this.#at
+    return (cells[at + 2] ?? 0) > b - acquired || (rule.algorithm !== 'fixed-window' && (cells[at + 1] ?? 0) > a)
   }
 
-  /** The block of all windows grows by itself. */
+  /** The cells of all windows grow together, by `WindowCells`. */
   grow(): void {}
 
   clear(slot: number): void {
-    this.#block.cells.fill(0, this.#place(slot), this.#place(slot) + 3)
+    const at = this.#placeOf(slot)
+    this.#block.cells.fill(0, at, at + 3)
   }
 
-  idle(slot: number, now: number): boolean {
-    this.#turnTo(now)
-    const at = this.#roll(slot)
+  isIdle(slot: number, now: number): boolean {
+    this.#advanceTo(now)
+    const at = this.#advanceSlot(slot)
     return this.#block.cells[at + 1] === 0 && this.#block.cells[at + 2] === 0
   }
 
-  blocks(slot: number, now: number): boolean {
-    const elapsed = this.#turnTo(now)
-    const at = this.#roll(slot)
+  isBlocking(slot: number, now: number): boolean {
+    const leftMs = this.#windowMs - this.#advanceTo(now)
+    const at = this.#advanceSlot(slot)
     const [prev = 0, cur = 0] = [this.#block.cells[at + 1], this.#block.cells[at + 2]]
-    return !slidingWindow.admits(prev, cur, elapsed, this.#windowMs, this.#smallestLimit, 1)
+    return !slidingWindow.admits(this.#strictest, prev, cur + 1, leftMs)
   }
 
-  #place(slot: number): number {
+  #addTo(at: number, amount: number): void {
+    const { cells } = this.#block
+    cells[at] = Math.min(maxCount, (cells[at] ?? 0) + amount)
+  }
+
+  #placeOf(slot: number): number {
     return slot * this.#block.stride + this.#offset
   }
 
-  /** Turns to the window of `now` and answers the milliseconds elapsed in it. */
-  #turnTo(now: number): number {
+  /** Moves to the window of `now`, and returns the milliseconds elapsed in it. */
+  #advanceTo(now: number): number {
     const elapsed = now - this.#startMs
     if (elapsed >= 0 && elapsed < this.#windowMs) return elapsed
     const index = windowIndex(now, this.#windowMs)
@@ -122,10 +122,10 @@ export class WindowColumn implements CounterColumn {
     return now - this.#startMs
   }
 
-  /** Moves a slot's counts to the window turned to, and answers where they are. A clock that went back moves nothing. */
-  #roll(slot: number): number {
+  /** Moves a slot's counts to that window, and returns their place. A clock that moved back changes nothing. */
+  #advanceSlot(slot: number): number {
     const { cells } = this.#block
-    const at = this.#place(slot)
+    const at = this.#placeOf(slot)
     const behind = (this.#index - (cells[at] ?? 0)) | 0
     if (behind === 0) return at
     if (behind === 1) cells[at + 1] = cells[at + 2] ?? 0

@@ -1,105 +1,112 @@
+import { findViolations, isAllowed } from '../algorithms/counters.ts'
+import { windowIndex } from '../algorithms/window.ts'
 import { encodedKey, type Identifier } from '../key.ts'
-import { keptMs, type Policy } from '../policy.ts'
-import { admits } from '../reading.ts'
+import { type Policy, retentionMs } from '../policy.ts'
 import type { CountedRule } from '../rule.ts'
-import type { Taken } from '../store.ts'
-import { clear, count, countersOf, type Row, raise } from './row.ts'
+import type { CounterResult } from '../store.ts'
+import { addAmount, addToPrevious, clearRow, countersOf, type Row, raiseRow } from './row.ts'
 
-/** The rows of one call: of the policy's rules in their order, and the note that counters were given back. */
+/** The rows of one call: those of the policy's rules, in their order, and the adjustment by an operator. */
 interface Rows {
   readonly rules: readonly (readonly [rule: CountedRule, row: Row])[]
-  readonly note: Row
+  readonly adjustment: Row
 }
 
-/** What a call does to its rows, at the time of the database. */
-export type Change = (rows: Rows, now: number) => Pick<Taken, 'allowed' | 'violated'>
+/** The rule that a call applies to its locked rows, at the time of the database. */
+export type Change = (rows: Rows, now: number) => Pick<CounterResult, 'allowed' | 'violated'>
 
-const changed = { allowed: true, violated: 0 } as const
+const done = { allowed: true, violated: 0 } as const
 
-/** Takes from all rules or from none; a fixed window counts also what it rejects itself. */
-export function taking(cost: number): Change {
-  return ({ rules }, now) => {
-    const fits = rules.map(([rule, row]) => admits(rule, ...countersOf(rule, row, now), cost, now))
-    const violated = fits.reduce((bits, fit, i) => bits | (fit ? 0 : 1 << i), 0)
-    const allowed = rules.every(([rule], i) => rule.shadow || fits[i])
-    rules.forEach(([rule, row], i) => {
-      if (fits[i] ? allowed : rule.algorithm === 'fixed-window') count(rule, row, cost, now)
+/** Acquires from all rules or from none; a fixed window also counts what it rejects itself. */
+export function acquireUnits(cost: number): Change {
+  return (rows, now) => {
+    const { allowed, violated } = check(rows, cost, now)
+    rows.rules.forEach(([rule, row], i) => {
+      const fits = (violated & (1 << i)) === 0
+      if (fits ? allowed : rule.algorithm === 'fixed-window') addAmount(rule, row, cost, now)
     })
     return { allowed, violated }
   }
 }
 
-/** Counts amounts, whatever the limits, in the windows of `then`. */
-export function adding(amounts: readonly number[], then?: number): Change {
+/** Adds amounts, whatever the limits, to the windows of `countedAt`. */
+export function addAmounts(amounts: readonly number[], countedAt?: number): Change {
   return ({ rules }, now) => {
     rules.forEach(([rule, row], i) => {
-      count(rule, row, amounts[i] ?? 0, now, then)
+      const amount = amounts[i] ?? 0
+      const windowsAgo =
+        rule.algorithm === 'token-bucket'
+          ? 0
+          : windowIndex(now, rule.windowMs) - windowIndex(countedAt ?? now, rule.windowMs)
+      if (windowsAgo <= 0) addAmount(rule, row, amount, now)
+      else addToPrevious(rule, row, windowsAgo === 1 ? amount : 0, now)
     })
-    return changed
+    return done
   }
 }
 
-/** Takes back from every rule, and notes it. */
-export function giving(policy: Policy, amount: number): Change {
+/** Returns units to every rule, and records the adjustment. */
+export function grantUnits(policy: Policy, amount: number): Change {
   return (rows, now) => {
-    noteIn(rows, policy, now)
-    return adding(policy.rules.map(() => -amount))(rows, now)
+    recordAdjustment(rows, policy, now)
+    return addAmounts(policy.rules.map(() => -amount))(rows, now)
   }
 }
 
-/** Raises counters to what somebody remembers, unless they were given back or reset. */
-export function raising(counters: readonly number[]): Change {
-  return ({ rules, note }, now) => {
-    if ((note.at ?? 0) > now) return changed
+/** Raises counters to what a process remembers, unless an operator has adjusted them. */
+export function raiseCounters(counters: readonly number[]): Change {
+  return ({ rules, adjustment }, now) => {
+    if ((adjustment.at ?? 0) > now) return done
     rules.forEach(([rule, row], i) => {
-      raise(rule, row, [counters[2 * i] ?? 0, counters[2 * i + 1] ?? 0], now)
+      raiseRow(rule, row, [counters[2 * i] ?? 0, counters[2 * i + 1] ?? 0], now)
     })
-    return changed
+    return done
   }
 }
 
-/** Forgets the counters, and notes it. */
-export function resetting(policy: Policy): Change {
+/** Deletes the counters, and records the adjustment. */
+export function resetCounters(policy: Policy): Change {
   return (rows, now) => {
-    noteIn(rows, policy, now)
-    for (const [, row] of rows.rules) clear(row, now)
-    return changed
+    recordAdjustment(rows, policy, now)
+    for (const [, row] of rows.rules) clearRow(row, now)
+    return done
   }
 }
 
-function noteIn({ note }: Rows, policy: Policy, now: number): void {
-  note.at = now + keptMs(policy)
-  note.keptUntil = note.at
+function recordAdjustment({ adjustment }: Rows, policy: Policy, now: number): void {
+  adjustment.at = now + retentionMs(policy)
+  adjustment.keptUntil = adjustment.at
 }
 
-/** Whether a request of cost 1 would be admitted. */
-export function looking(): Change {
-  return ({ rules }, now) => {
-    const violated = rules.reduce(
-      (bits, [rule, row], i) => bits | (admits(rule, ...countersOf(rule, row, now), 1, now) ? 0 : 1 << i),
-      0,
-    )
-    return { allowed: rules.every(([rule], i) => rule.shadow || (violated & (1 << i)) === 0), violated }
-  }
+/** Decides on a request of cost 1. */
+export function checkRules(): Change {
+  return (rows, now) => check(rows, 1, now)
 }
 
-/** The keys of an encoded identifier's rows, the note's last. */
+function check({ rules: pairs }: Rows, cost: number, now: number): Pick<CounterResult, 'allowed' | 'violated'> {
+  const rules = pairs.map(([rule]) => rule)
+  const counters = pairs.flatMap(([rule, row]) => countersOf(rule, row, now))
+  const violated = findViolations(rules, { counters, now }, cost)
+  return { allowed: isAllowed(rules, violated), violated }
+}
+
+/** The keys of an encoded identifier's rows, that of the adjustment last. */
 export function rowKeys(policy: Policy, { kind, id }: Identifier): string[] {
   const keys = policy.rules.map(({ scope, subject, algorithm, windowMs }) => {
-    const place = algorithm === 'token-bucket' ? 'bucket' : windowMs
-    return `${encodedKey(scope, subject?.kind ?? kind, subject?.id ?? id)}:${place}`
+    const suffix = algorithm === 'token-bucket' ? 'bucket' : windowMs
+    return `${encodedKey(scope, subject?.kind ?? kind, subject?.id ?? id)}:${suffix}`
   })
-  return [...keys, `${encodedKey('', kind, id)}:given`]
+  return [...keys, `${encodedKey('', kind, id)}:adjusted`]
 }
 
-/** Makes a change to rows found by their keys. */
-export function change(policy: Policy, rows: readonly Row[], make: Change, now: number): Taken {
-  const note = rows.at(-1)
-  if (note === undefined) throw new RangeError(`the rows of policy "${policy.name}" are missing`)
+/** Applies a change to the rows of a call, in the order of their keys. */
+export function applyChange(policy: Policy, rows: readonly Row[], change: Change, now: number): CounterResult {
+  const adjustment = rows.at(-1)
+  if (adjustment === undefined) throw new RangeError(`the rows of policy "${policy.name}" are missing`)
   const rules = policy.rules.flatMap((rule, i) => {
     const row = rows[i]
     return row === undefined ? [] : [[rule, row] as const]
   })
-  const made = make({ rules, note }, now)
-  return { ...made, counters: rules.flatMap(([rule, row]) => countersOf(rule, row, now)), now }
+  const outcome = change({ rules, adjustment }, now)
+  return { ...outcome, counters: rules.flatMap(([rule, row]) => countersOf(rule, row, now)), now }
 }

@@ -1,21 +1,15 @@
-import type { Identifier } from '../key.ts'
-import type { Policy } from '../policy.ts'
-import type { Waiter } from '../store.ts'
+import { isAllowed } from '../algorithms/counters.ts'
+import type { Completion } from '../store.ts'
 import type { RedisClient } from './client.ts'
-import { ScriptRequest } from './request.ts'
-import { runScript, type Script } from './script.ts'
+import { type ScriptCall, ScriptRequest } from './request.ts'
+import type { Script } from './script.ts'
 import type { ServerClock } from './server-clock.ts'
 
-/** One call of a store's method, waiting for its answer. */
-export interface Call {
-  readonly policy: Policy
-  /** Its id encoded. */
-  readonly identifier: Identifier
-  /** The hash tag of its keys, in its braces; '' for none. */
+/** One call of a method of the store. */
+export interface Call extends ScriptCall {
+  /** The hash tag of its keys, in braces; '' for none. */
   readonly tag: string
-  readonly now: number
-  readonly rest: readonly string[]
-  readonly waiter: Waiter
+  readonly completion: Completion
   /** Until when its caller waits, by `performance.now()`, where nothing may be counted after that. */
   readonly until?: number | undefined
 }
@@ -23,32 +17,29 @@ export interface Call {
 interface BatchOptions {
   readonly client: RedisClient
   readonly script: Script
-  /** The script reads the identifier's note too. */
-  readonly noted?: boolean
-  /** Calls of one moment may be made in any order: like ones are put in a row, which takes fewer words. */
-  readonly commutes?: boolean
+  /** Whether the script reads the adjustment of each identifier. */
+  readonly readsAdjustment?: boolean
+  /** Whether calls of the same time may run in any order: equal ones are then made consecutive, which shortens ARGV. */
+  readonly isCommutative?: boolean
   readonly clock: ServerClock
-  /** Told when the server's clock was found to have moved, and by how many milliseconds. */
-  readonly onClockMoved: (milliseconds: number) => void
-  readonly onForgotten: () => void
-  /** Reports the first call of a batch, which is due at the end of the turn. */
+  /** Called when a step of the server's clock was noticed, with its size in milliseconds. */
+  readonly onClockStep: (milliseconds: number) => void
+  readonly onScriptLoss: () => void
+  /** Called for the first call of a batch, which is to be sent at the end of the turn. */
   readonly onFirst: () => void
 }
 
-const mostCallsTogether = 128
-/** Lua passes on no more than some thousand values at once. */
-const maxKeysTogether = 4_000
-const mostCallsUnanswered = 16_384
-/** Of the time that a caller waits, what is left to the way back. */
-const shareOfWayBack = 0.2
-/** How far the server's clock may be behind what is known of it. */
-const earlyMs = 50
-const reportedMoveMs = 50
+const maxCallsPerScript = 128
+/** Lua unpacks no more than some thousand values at once. */
+const maxKeysPerScript = 4_000
+const maxUnansweredCalls = 16_384
+/** The part of a caller's wait that is left for the response. */
+const responseShare = 0.2
+/** How far the server's clock may be behind its estimate. */
+const clockToleranceMs = 50
+const reportedStepMs = 50
 
-/**
- * Calls that arrive in one turn of the event loop travel together, in one script call for each 128 of them. Nothing is
- * sent twice.
- */
+/** Sends the calls of one turn of the event loop together, up to 128 in one script call. Nothing is sent twice. */
 export class Batch {
   readonly #options: BatchOptions
   #calls: Call[] = []
@@ -58,10 +49,10 @@ export class Batch {
     this.#options = options
   }
 
-  /** Fails at once when too many calls are unanswered already. */
+  /** Adds a call. It fails at once when too many calls are unanswered already. */
   call(call: Call): void {
-    if (this.#unanswered >= mostCallsUnanswered) {
-      call.waiter.failed(new Error(`${mostCallsUnanswered} calls wait for the counter store`))
+    if (this.#unanswered >= maxUnansweredCalls) {
+      call.completion.reject(new Error(`${maxUnansweredCalls} calls of the counter store are unanswered`))
       return
     }
     this.#unanswered++
@@ -69,101 +60,101 @@ export class Batch {
     this.#calls.push(call)
   }
 
-  /** Hands over the calls that have arrived since the last time. */
+  /** Removes and returns the calls that were added since the last time. */
   collect(): Call[] {
     const calls = this.#calls
     if (calls.length > 0) this.#calls = []
     return calls
   }
 
-  /** Sends calls whose keys have one tag; resolves when all are settled. */
+  /** Sends calls whose keys have the same tag; resolves when all have completed. */
   async send(calls: Call[]): Promise<void> {
     if (calls.length === 0) return
-    await Promise.all(scriptCalls(calls).map((some) => this.#send(some)))
+    await Promise.all(divideCalls(calls).map((chunk) => this.#sendChunk(chunk)))
   }
 
-  async #send(calls: Call[]): Promise<void> {
-    const { noted = false, commutes = false } = this.#options
-    if (commutes) calls.sort(byMomentAndRest)
+  async #sendChunk(calls: Call[]): Promise<void> {
+    const { readsAdjustment = false, isCommutative = false } = this.#options
+    if (isCommutative) calls.sort(compareCalls)
     try {
-      const request = new ScriptRequest(calls[0]?.tag ?? '')
-      for (const call of calls) request.push(call.policy, call.identifier, call.now, call.rest, noted)
-      settle(calls, await this.#inTime(request, leftMs(calls)))
+      const request = new ScriptRequest(calls[0]?.tag ?? '', readsAdjustment)
+      for (const call of calls) request.push(call)
+      completeCalls(calls, await this.#runWithinTime(request, remainingMs(calls)))
     } catch (error) {
-      for (const { waiter } of calls) waiter.failed(error)
+      for (const { completion } of calls) completion.reject(error)
     } finally {
       this.#unanswered -= calls.length
     }
   }
 
   /**
-   * Runs the script, by the server's clock within the time given: a server that was frozen meanwhile counts nothing when
-   * it goes on. One whose clock is not as known says so, and is asked once more by its own word.
+   * Runs the script within a time, by the server's clock: a server that was frozen in the meantime counts nothing when it
+   * continues. A server whose clock differs from the estimate reports its time, and is called once more by that.
    */
-  async #inTime({ keys, args }: ScriptRequest, withinMs: number | undefined): Promise<readonly unknown[]> {
-    if (withinMs === undefined) return this.#ask(keys, args)
-    if (withinMs <= 0) throw new Error('the check waited too long for the counter store, and was not sent')
-    const spanMs = withinMs * (1 - shareOfWayBack)
+  async #runWithinTime({ keys, args }: ScriptRequest, withinMs: number | undefined): Promise<readonly unknown[]> {
+    if (withinMs === undefined) return this.#run(keys, args)
+    if (withinMs <= 0) throw new Error('the check waited too long for the counter store and was not sent')
+    const spanMs = withinMs * (1 - responseShare)
     const sentAt = performance.now()
-    const answer = await this.#ask(keys, [...args, ...span(this.#options.clock.earliest(0), spanMs)])
-    if (isCounted(answer)) return answer
+    const reply = await this.#run(keys, [...args, ...timeSpan(this.#options.clock.earliest(0), spanMs)])
+    if (hasRun(reply)) return reply
     const leftMs = spanMs - (performance.now() - sentAt)
-    const again = leftMs > 0 ? await this.#ask(keys, [...args, ...span(serverMs(answer), leftMs)]) : answer
-    if (isCounted(again)) return again
-    throw new Error('the counter store came to the check too late, and did not count it')
+    const second = leftMs > 0 ? await this.#run(keys, [...args, ...timeSpan(serverMs(reply), leftMs)]) : reply
+    if (hasRun(second)) return second
+    throw new Error('the check reached the counter store too late and was not counted')
   }
 
-  async #ask(keys: string[], args: string[]): Promise<readonly unknown[]> {
-    const { client, script, clock, onForgotten, onClockMoved } = this.#options
+  async #run(keys: string[], args: string[]): Promise<readonly unknown[]> {
+    const { client, script, clock, onScriptLoss, onClockStep } = this.#options
     const sentAt = performance.now()
-    const answer = await runScript(client, script, keys, args, onForgotten)
-    if (!Array.isArray(answer)) throw new TypeError('the counter store answered a script with no array')
-    const movedMs = clock.learn(serverMs(answer), sentAt, performance.now())
-    if (movedMs > reportedMoveMs) onClockMoved(movedMs)
-    return answer
+    const reply = await script.run(client, keys, args, onScriptLoss)
+    if (!Array.isArray(reply)) throw new TypeError('the reply of the counter store must be an array')
+    const stepMs = clock.learn(serverMs(reply), sentAt, performance.now())
+    if (stepMs > reportedStepMs) onClockStep(stepMs)
+    return reply
   }
 }
 
-/** Calls in the portions that travel in one script call each. */
-function scriptCalls(calls: Call[]): Call[][] {
-  const portions: Call[][] = []
+/** Divides calls into chunks of one script call each. */
+function divideCalls(calls: Call[]): Call[][] {
+  const chunks: Call[][] = []
   let keys = Number.POSITIVE_INFINITY
   for (const call of calls) {
-    const most = 2 * call.policy.rules.length + 1
-    const portion = portions.at(-1)
-    if (portion === undefined || portion.length === mostCallsTogether || keys + most > maxKeysTogether) {
-      portions.push([call])
-      keys = most
+    const maxKeys = 2 * call.policy.rules.length + 1
+    const chunk = chunks.at(-1)
+    if (chunk === undefined || chunk.length === maxCallsPerScript || keys + maxKeys > maxKeysPerScript) {
+      chunks.push([call])
+      keys = maxKeys
     } else {
-      portion.push(call)
-      keys += most
+      chunk.push(call)
+      keys += maxKeys
     }
   }
-  return portions
+  return chunks
 }
 
-/** Every answer begins with the server's time; one that is that alone has counted nothing. */
-function isCounted(answer: readonly unknown[]): boolean {
-  return answer.length > 2
+/** Every reply begins with the server's time in two numbers; one without more has counted nothing. */
+function hasRun(reply: readonly unknown[]): boolean {
+  return reply.length > 2
 }
 
-function serverMs(answer: readonly unknown[]): number {
-  return Number(answer[0]) * 1000 + Number(answer[1]) / 1000
+function serverMs(reply: readonly unknown[]): number {
+  return Number(reply[0]) * 1000 + Number(reply[1]) / 1000
 }
 
-/** From when until when a script may run. */
-function span(now: number, milliseconds: number): string[] {
-  return [String(now - earlyMs), String(now + milliseconds)]
+/** From when and until when a script may run. */
+function timeSpan(now: number, milliseconds: number): string[] {
+  return [String(now - clockToleranceMs), String(now + milliseconds)]
 }
 
-/** How long the least patient of the callers still waits. */
-function leftMs(calls: readonly Call[]): number | undefined {
-  const until = calls.reduce((least, call) => Math.min(least, call.until ?? least), Number.POSITIVE_INFINITY)
+/** How long the caller with the shortest wait still waits. */
+function remainingMs(calls: readonly Call[]): number | undefined {
+  const until = calls.reduce((min, call) => Math.min(min, call.until ?? min), Number.POSITIVE_INFINITY)
   return Number.isFinite(until) ? until - performance.now() : undefined
 }
 
-/** Like calls in a row; what belongs to an earlier window stays before what reads it as the one before. */
-function byMomentAndRest(call: Call, other: Call): number {
+/** Makes equal calls consecutive; calls of an earlier window stay before those that read it as the previous one. */
+function compareCalls(call: Call, other: Call): number {
   if (call.now !== other.now) return call.now - other.now
   const [a, b] = [call.rest, other.rest]
   if (a.length !== b.length) return a.length - b.length
@@ -171,14 +162,13 @@ function byMomentAndRest(call: Call, other: Call): number {
   return 0
 }
 
-function settle(calls: readonly Call[], answer: readonly unknown[]): void {
+function completeCalls(calls: readonly Call[], reply: readonly unknown[]): void {
   let at = 2
-  for (const { policy, now, waiter } of calls) {
+  for (const { policy, now, completion } of calls) {
     const { rules } = policy
-    const violated = Number(answer[at++])
+    const violated = Number(reply[at++])
     const counters = rules.length === 2 ? [0, 0, 0, 0] : new Array<number>(2 * rules.length).fill(0)
-    for (let i = 0; i < counters.length; i++) counters[i] = Number(answer[at++])
-    const allowed = violated === 0 || rules.every((rule, i) => rule.shadow || (violated & (1 << i)) === 0)
-    waiter.answered({ allowed, violated, counters, now })
+    for (let i = 0; i < counters.length; i++) counters[i] = Number(reply[at++])
+    completion.resolve({ allowed: isAllowed(rules, violated), violated, counters, now })
   }
 }

@@ -1,21 +1,21 @@
 import type { Batch, Call } from './batch.ts'
 
-/** What was sent and not answered by then no longer holds back what came after it. */
-const holdMs = 50
+/** A call that has no response by then no longer delays the next ones. */
+const maxHoldMs = 50
 
 /** The calls that share a hash tag. */
 interface Group {
   /** Waiting calls, by the number of their batch. */
   readonly waiting: Call[][]
-  /** The promise of what was sent last; undefined once that is settled or given up. */
+  /** The promise of the last calls; undefined once it has settled or was given up. */
   sent: Promise<unknown> | undefined
   timer: NodeJS.Timeout | undefined
 }
 
 /**
  * Sends calls to a Redis Cluster, those of each hash tag by themselves. While calls of a tag are unanswered, further ones
- * wait and then travel together: a busy cluster gets larger batches instead of more of them, for at most one more way to
- * the server and back. A server that does not answer holds its groups back for 50 ms, and no others.
+ * wait and then travel together: a busy cluster gets larger batches, not more of them, at the price of one round trip at
+ * most. A server that does not respond delays its groups by 50 ms, and no others.
  */
 export class Groups {
   readonly #batches: readonly Batch[]
@@ -26,14 +26,14 @@ export class Groups {
 
   /**
    * @param batches in the order in which their calls are to reach the server
-   * @param schedule has `flush` called at the end of the turn
+   * @param schedule calls `flush` at the end of the turn
    */
   constructor(batches: readonly Batch[], schedule: () => void) {
     this.#batches = batches
     this.#schedule = schedule
   }
 
-  /** Sends what has arrived, as far as nothing before it is unanswered. */
+  /** Sends the calls that have arrived, except those of groups with unanswered calls. */
   flush(): void {
     const touched = this.#released
     this.#released = new Set()
@@ -44,12 +44,12 @@ export class Groups {
         touched.add(group)
       }
     })
-    for (const group of touched) this.#pump(group)
+    for (const group of touched) this.#sendWaiting(group)
   }
 
-  #pump(group: Group): void {
+  #sendWaiting(group: Group): void {
     if (group.sent !== undefined) {
-      group.timer ??= setTimeout(() => this.#release(group), holdMs)
+      group.timer ??= setTimeout(() => this.#release(group), maxHoldMs)
       return
     }
     const sending = this.#batches.flatMap((batch, i) => {
@@ -70,7 +70,7 @@ export class Groups {
     clearTimeout(group.timer)
     group.timer = undefined
     group.sent = undefined
-    // Not at once: checks that follow from these answers in the same turn travel along.
+    // Not at once: checks that follow from these results in the same turn travel along.
     this.#released.add(group)
     this.#schedule()
   }

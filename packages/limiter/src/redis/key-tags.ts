@@ -17,27 +17,27 @@ export function slotOf(text: string): number {
 }
 
 /**
- * Hash tags for Redis Cluster. One script call reaches one slot only, so that identifiers with slots of their own are
- * checked one call each. Here so many groups share a slot each, and the checks of a group travel together. The slots of
- * the tags divide the 16,384 evenly, so that primaries with equal ranges of slots have equally many groups.
+ * Hash tags for Redis Cluster. A script call reaches one slot only, so identifiers with slots of their own would need a
+ * call for each check. Here each group of identifiers shares a slot, and its checks travel together. The tags divide the
+ * 16,384 slots evenly, so that primaries with equal ranges of slots have equally many groups.
  */
 export class KeyTags {
   readonly #tags: readonly string[]
 
-  /** @throws RangeError for a number of tags that is no whole number from 1 to 1,024 */
+  /** @throws RangeError for a number of tags that is not an integer from 1 to 1,024 */
   constructor(count: number) {
     if (!Number.isInteger(count) || count < 1 || count > maxTags)
-      throw new RangeError(`tags is a whole number from 1 to ${maxTags}, not ${count}`)
+      throw new RangeError(`tags must be an integer from 1 to ${maxTags}, got ${count}`)
     this.#tags = tagsFor(count)
   }
 
-  /** The tag of an encoded id, in its braces: that of the group which the id's own slot belongs to. */
+  /** The tag of an encoded id, in braces: that of the group to which the id's own slot belongs. */
   of(id: string): string {
     return this.#tags[Math.floor((slotOf(id) * this.#tags.length) / slots)] ?? ''
   }
 }
 
-/** For each range of slots the smallest number whose slot lies in the middle half of the range. */
+/** For each range of slots the smallest number whose slot lies in the middle half of that range. */
 function tagsFor(count: number): readonly string[] {
   const tags = new Array<string>(count).fill('')
   const width = slots / count

@@ -1,31 +1,39 @@
 import { randomUUID } from 'node:crypto'
 import type { RedisClient } from './client.ts'
-import { loadScript, runScript } from './script.ts'
+import { Script } from './script.ts'
 
+/** Options of {@link redisPresence}. */
 export interface PresenceOptions {
-  /** The set in which the processes note that they live. Default `rl:instances`. */
+  /** Key of the set of processes. Default `rl:instances`. */
   readonly key?: string
-  /** How often this process notes it, in milliseconds; one that is silent three times as long counts no more. Default 2000. */
+  /** Interval of heartbeats in milliseconds; a process that is silent three times as long is removed. Default 2000. */
   readonly everyMs?: number
-  /** Told when the server has forgotten this process, and so everything: for `store.suspectLoss`. */
+  /** Called when the server has lost this process, and so its data: pass `suspectLoss` of the store. */
   readonly onLoss?: () => void
 }
 
-/** The processes that share a store, as it knows them. */
+/** The processes that share a store. */
 export interface Presence {
-  /** How many live at this moment, this one included; undefined before the first answer. */
+  /** Number of processes that are alive, this one included; undefined before the first response. */
   readonly instances: number | undefined
-  /** Notes that this process lives. Never rejects: what was known last stands while the store is away. */
+  /** Sends a heartbeat. Never rejects: the last number stays while the store is unavailable. */
   beat(): Promise<void>
-  /** Leaves, and stops noting. */
+  /** Removes this process and stops the heartbeats. */
   close(): Promise<void>
 }
 
-const script = loadScript('presence.lua')
-/** A process counts as long as it has been silent for no more than so many beats. */
-const beatsOfLife = 3
+const script = new Script('presence.lua')
+/** A process is removed when it has been silent for so many heartbeats. */
+const beatsPerLifetime = 3
 
-/** Notes this process in Redis every two seconds, and counts those that do alike. */
+/**
+ * Sends a heartbeat of this process to Redis every two seconds, and counts the processes that do the same.
+ *
+ * @example
+ * const counters = redisStore(client)
+ * const presence = redisPresence(client, { onLoss: () => counters.suspectLoss() })
+ * const hybrid = hybridStore(counters, { instances: () => presence.instances ?? 20 })
+ */
 export function redisPresence(client: RedisClient, options: PresenceOptions = {}): Presence {
   return new Heartbeat(client, options)
 }
@@ -33,19 +41,19 @@ export function redisPresence(client: RedisClient, options: PresenceOptions = {}
 class Heartbeat implements Presence {
   readonly #client: RedisClient
   readonly #key: string
-  readonly #lifeMs: number
+  readonly #lifetimeMs: number
   readonly #onLoss: () => void
   readonly #id = randomUUID()
   readonly #timer: NodeJS.Timeout
   #instances: number | undefined
-  /** When the server last noted this process, by `performance.now()`. */
-  #notedAt = Number.NEGATIVE_INFINITY
+  /** When the server last recorded this process, by `performance.now()`. */
+  #recordedAt = Number.NEGATIVE_INFINITY
   #beatingSince = Number.NEGATIVE_INFINITY
 
   constructor(client: RedisClient, { key = 'rl:instances', everyMs = 2_000, onLoss = () => {} }: PresenceOptions) {
     this.#client = client
     this.#key = key
-    this.#lifeMs = everyMs * beatsOfLife
+    this.#lifetimeMs = everyMs * beatsPerLifetime
     this.#onLoss = onLoss
     this.#timer = setInterval(() => void this.#beatInTurn(), everyMs).unref()
   }
@@ -57,33 +65,33 @@ class Heartbeat implements Presence {
   async beat(): Promise<void> {
     const sentAt = performance.now()
     try {
-      const [instances, known] = await this.#say(this.#lifeMs)
-      const lost = known === 0 && sentAt - this.#notedAt < this.#lifeMs
+      const [instances, known] = await this.#report(this.#lifetimeMs)
+      const isLost = known === 0 && sentAt - this.#recordedAt < this.#lifetimeMs
       this.#instances = Math.max(1, instances)
-      this.#notedAt = sentAt
-      if (lost) this.#onLoss()
+      this.#recordedAt = sentAt
+      if (isLost) this.#onLoss()
     } catch {
-      // The limiter finds out by itself that the store is away.
+      // The limiter finds out by itself that the store is unavailable.
     }
   }
 
   async close(): Promise<void> {
     clearInterval(this.#timer)
-    await this.#say(0).catch(() => {})
+    await this.#report(0).catch(() => {})
   }
 
-  /** One beat at a time, unless the last was never answered. */
+  /** One heartbeat at a time, unless the last one was never answered. */
   async #beatInTurn(): Promise<void> {
     const now = performance.now()
-    if (now - this.#beatingSince < this.#lifeMs) return
+    if (now - this.#beatingSince < this.#lifetimeMs) return
     this.#beatingSince = now
     await this.beat()
     this.#beatingSince = Number.NEGATIVE_INFINITY
   }
 
-  async #say(lifeMs: number): Promise<[instances: number, known: number]> {
-    const answer = await runScript(this.#client, script, [this.#key], [this.#id, String(lifeMs)], () => {})
-    if (!Array.isArray(answer)) throw new TypeError('the counter store answered a script with no array')
-    return [Number(answer[0]), Number(answer[1])]
+  async #report(lifetimeMs: number): Promise<[instances: number, known: number]> {
+    const reply = await script.run(this.#client, [this.#key], [this.#id, String(lifetimeMs)], () => {})
+    if (!Array.isArray(reply)) throw new TypeError('the reply of the counter store must be an array')
+    return [Number(reply[0]), Number(reply[1])]
   }
 }

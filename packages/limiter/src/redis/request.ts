@@ -5,32 +5,47 @@ import type { CountedRule } from '../rule.ts'
 
 const algorithmNumber = { 'sliding-window': 1, 'fixed-window': 2, 'token-bucket': 3 } as const
 
-/** A policy at a moment, as the scripts read it, and the ends of its keys. */
-interface MomentPlan {
+/** What a script has to know of one call. */
+export interface ScriptCall {
+  readonly policy: Policy
+  /** Its id encoded. */
+  readonly identifier: Identifier
+  readonly now: number
+  /** Arguments of the script. */
+  readonly rest: readonly string[]
+}
+
+/** A policy at a time, as the scripts read it, and the ends of its keys. */
+interface TimedPlan {
   readonly number: string
   readonly policy: Policy
   readonly now: number
   readonly suffixes: readonly (readonly string[])[]
 }
 
-/** Calls in a row that differ in nothing but their keys. */
+/** Consecutive calls that differ only in their keys. */
 interface Run {
-  readonly plan: MomentPlan
+  readonly plan: TimedPlan
   calls: number
   readonly rest: readonly string[]
 }
 
-/** Collects KEYS and ARGV for one script call that carries many calls of ours. Ids of identifiers are encoded here. */
+/** Collects KEYS and ARGV of one script call that carries many calls. */
 export class ScriptRequest {
   readonly keys: string[] = []
   readonly #head: string[] = []
   readonly #runs: Run[] = []
-  readonly #plans: MomentPlan[] = []
+  readonly #plans: TimedPlan[] = []
   readonly #tag: string
+  readonly #readsAdjustment: boolean
 
-  /** @param tag the hash tag of all calls, in its braces; '' for none */
-  constructor(tag: string) {
+  /**
+   * @param tag the hash tag of all calls, in braces; '' for none
+   * @param readsAdjustment whether the script reads the adjustment of each identifier
+   */
+  constructor(tag: string, readsAdjustment: boolean) {
     this.#tag = tag
+    this.#readsAdjustment = readsAdjustment
   }
 
   get args(): string[] {
@@ -38,17 +53,17 @@ export class ScriptRequest {
     return [String(this.#plans.length), ...this.#head, ...runs]
   }
 
-  /** Adds one call: the key of its note where it is `noted`, the keys of its counters, the number of its plan and `rest`. Like calls in a row are one run. */
-  push(policy: Policy, identifier: Identifier, now: number, rest: readonly string[], noted: boolean): void {
+  /** Adds one call: its keys, the number of its plan and its arguments. Equal consecutive calls are one run. */
+  push({ policy, identifier, now, rest }: ScriptCall): void {
     const plan = this.#planAt(policy, now)
-    if (noted) this.keys.push(noteKey(identifier, this.#tag))
+    if (this.#readsAdjustment) this.keys.push(adjustmentKey(identifier, this.#tag))
     pushKeys(this.keys, plan, identifier, this.#tag)
     const run = this.#runs.at(-1)
-    if (run !== undefined && run.plan === plan && sameTexts(run.rest, rest)) run.calls++
+    if (run !== undefined && run.plan === plan && areEqual(run.rest, rest)) run.calls++
     else this.#runs.push({ plan, calls: 1, rest })
   }
 
-  #planAt(policy: Policy, now: number): MomentPlan {
+  #planAt(policy: Policy, now: number): TimedPlan {
     for (let i = this.#plans.length - 1; i >= 0; i--) {
       const plan = this.#plans[i]
       if (plan !== undefined && plan.policy === policy && plan.now === now) return plan
@@ -62,12 +77,12 @@ export class ScriptRequest {
   }
 }
 
-/** Where it is noted that an identifier's counters were given back or reset. */
-export function noteKey(identifier: Identifier, tag: string): string {
-  return `${encodedKey('', identifier.kind, identifier.id, tag)}:given`
+/** The key under which an adjustment of an identifier's counters is recorded. */
+export function adjustmentKey(identifier: Identifier, tag: string): string {
+  return `${encodedKey('', identifier.kind, identifier.id, tag)}:adjusted`
 }
 
-/** The keys of an identifier's counters at a moment, in the scripts' order. */
+/** The keys of an identifier's counters at a time, in the order of the scripts. */
 export function keysAt(policy: Policy, identifier: Identifier, now: number, tag: string): string[] {
   const keys: string[] = []
   const suffixes = policy.rules.map((rule) => suffixesOf(rule, now))
@@ -75,12 +90,12 @@ export function keysAt(policy: Policy, identifier: Identifier, now: number, tag:
   return keys
 }
 
-function pushKeys(keys: string[], plan: MomentPlan, identifier: Identifier, tag: string): void {
+function pushKeys(keys: string[], plan: TimedPlan, identifier: Identifier, tag: string): void {
   const { rules } = plan.policy
   let scope: string | undefined
   let subject: Identifier | undefined
   let base = ''
-  // Plain loops: this is the path of every check.
+  // Plain loops: every check comes through here.
   for (let i = 0; i < rules.length; i++) {
     const rule = rules[i]
     if (rule !== undefined && (rule.scope !== scope || rule.subject !== subject)) {
@@ -94,7 +109,7 @@ function pushKeys(keys: string[], plan: MomentPlan, identifier: Identifier, tag:
   }
 }
 
-function sameTexts(some: readonly string[], others: readonly string[]): boolean {
+function areEqual(some: readonly string[], others: readonly string[]): boolean {
   return some === others || (some.length === others.length && some.every((text, i) => text === others[i]))
 }
 
@@ -104,13 +119,14 @@ function suffixesOf(rule: CountedRule, now: number): string[] {
   return rule.algorithm === 'fixed-window' ? [`:${index}`] : [`:${index - 1}`, `:${index}`]
 }
 
+/** The arguments of a rule, as plans.lua reads them. */
 function ruleArguments(rule: CountedRule, now: number): string[] {
-  const bucket = rule.algorithm === 'token-bucket'
+  const isBucket = rule.algorithm === 'token-bucket'
   return [
     algorithmNumber[rule.algorithm],
     rule.limit,
-    bucket ? rule.refillPerMs : rule.windowMs,
-    bucket ? now : elapsedMs(now, rule.windowMs),
+    isBucket ? rule.refillPerMs : rule.windowMs,
+    isBucket ? now : elapsedMs(now, rule.windowMs),
     rule.expiryMs,
     rule.shadow ? 1 : 0,
   ].map(String)

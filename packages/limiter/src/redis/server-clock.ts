@@ -1,50 +1,51 @@
 const sampleLifeMs = 10_000
-/** Clocks are read in whole steps, and slewed a little. */
-const slackMs = 2
+/** Clocks are read in integer steps, and are slewed a little. */
+const toleranceMs = 2
 
 /**
- * The server's time, told from its answers: every process that shares the server then counts in the same windows,
- * however its own clock stands. Runs on the monotonic clock in between, so that a step of the local clock moves nothing.
+ * An estimate of the server's time, from its replies: every process that shares the server then counts in the same
+ * windows, whatever its own clock says. It runs on the monotonic clock, so a step of the local clock changes nothing.
  */
 export class ServerClock {
   #offsetMs: number | undefined
-  /** The least that the offset may be: as if the answer had been made the moment it came. */
-  #leastOffsetMs = 0
+  /** The minimum of the offset: as if the reply had been made when it arrived. */
+  #minOffsetMs = 0
   #bestRoundTripMs = Number.POSITIVE_INFINITY
   #sampledAt = 0
 
-  /** The server's time in Unix milliseconds, or `otherwise` before the first answer. */
+  /** The server's time in Unix milliseconds, or `otherwise` before the first reply. */
   now(otherwise: number): number {
     return this.#offsetMs === undefined ? otherwise : Math.floor(performance.now() + this.#offsetMs)
   }
 
   /**
-   * The earliest that it may be at the server, in Unix milliseconds, or `otherwise` before the first answer: what must not
-   * happen later than at a moment of the server's is counted from here, however little a slow answer said.
+   * The earliest that it may be at the server, in Unix milliseconds, or `otherwise` before the first reply. Time limits
+   * that the server checks begin here, however imprecise a slow reply was.
    */
   earliest(otherwise: number): number {
-    return this.#offsetMs === undefined ? otherwise : Math.floor(performance.now() + this.#leastOffsetMs)
+    return this.#offsetMs === undefined ? otherwise : Math.floor(performance.now() + this.#minOffsetMs)
   }
 
   /**
-   * Learns from an answer; the quicker a round trip was, the more its middle says. Times from `performance.now()`.
-   * @returns by how many milliseconds the server's clock is beside what was known of it: an answer is made between its
-   * being asked for and its coming
+   * Learns from a reply: the shorter the round trip was, the more precise is its middle. Times by `performance.now()`.
+   *
+   * @returns by how many milliseconds the server's clock is outside of the estimate: a reply is made after it was asked
+   * for and before it arrives
    */
   learn(serverMs: number, sentAt: number, receivedAt: number): number {
     const roundTripMs = receivedAt - sentAt
-    const movedMs = this.#besideMs(serverMs - receivedAt, serverMs - sentAt)
-    const stale = movedMs > slackMs || receivedAt - this.#sampledAt > sampleLifeMs
-    if (!stale && roundTripMs > this.#bestRoundTripMs) return movedMs
+    const stepMs = this.#deviationMs(serverMs - receivedAt, serverMs - sentAt)
+    const isStale = stepMs > toleranceMs || receivedAt - this.#sampledAt > sampleLifeMs
+    if (!isStale && roundTripMs > this.#bestRoundTripMs) return stepMs
     this.#offsetMs = serverMs - (sentAt + receivedAt) / 2
-    this.#leastOffsetMs = serverMs - receivedAt
+    this.#minOffsetMs = serverMs - receivedAt
     this.#bestRoundTripMs = roundTripMs
     this.#sampledAt = receivedAt
-    return movedMs
+    return stepMs
   }
 
-  /** How far the known offset is outside of what an answer allows. */
-  #besideMs(least: number, most: number): number {
-    return this.#offsetMs === undefined ? 0 : Math.max(0, least - this.#offsetMs, this.#offsetMs - most)
+  /** How far the known offset is outside of what a reply allows. */
+  #deviationMs(min: number, max: number): number {
+    return this.#offsetMs === undefined ? 0 : Math.max(0, min - this.#offsetMs, this.#offsetMs - max)
   }
 }

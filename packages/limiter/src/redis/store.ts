@@ -1,103 +1,113 @@
 import { checkKind, encodeId, type Identifier, type KeyTag } from '../key.ts'
-import { keptMs, type Policy } from '../policy.ts'
-import type { CounterStore, Taken, Waiter } from '../store.ts'
+import { type Policy, retentionMs } from '../policy.ts'
+import type { AcquireRequest, AddRequest, Completion, CounterResult, CounterStore } from '../store.ts'
 import { Batch, type Call } from './batch.ts'
 import type { RedisClient } from './client.ts'
 import { Groups } from './groups.ts'
 import { KeyTags } from './key-tags.ts'
-import { keysAt, noteKey } from './request.ts'
-import { loadScript, runScript } from './script.ts'
+import { adjustmentKey, keysAt } from './request.ts'
+import { Script } from './script.ts'
 import { ServerClock } from './server-clock.ts'
 
 export type { IoredisClient, NodeRedisClient, RedisClient } from './client.ts'
 export { type Presence, type PresenceOptions, redisPresence } from './presence.ts'
 
+/** Options of {@link redisStore}. */
 export interface RedisStoreOptions {
   /**
-   * `braces` for Redis Cluster: a hash tag behind the id (`rl:user:42{7}:29`) puts each identifier into one of a few groups,
-   * all of whose counters lie in one slot, so that the checks of a group travel together. Default `none`: keys as
-   * specified.
+   * `braces` for Redis Cluster: a hash tag behind the id (`rl:user:42{7}:29`) assigns each identifier to one of a few
+   * groups, whose counters lie in one slot, so that their checks travel together. Default `none`: keys as specified.
    */
   readonly keyTag?: KeyTag
   /**
-   * How many groups there are with `braces`: about four or five for each primary, and best a multiple of their number.
-   * Fewer make larger batches, more divide the load more finely. Another number forgets what was counted. Default 12.
+   * Number of groups with `braces`, 1 to 1,024: about four or five for each primary, and a multiple of their number. Fewer
+   * make larger batches, more divide the load more evenly. Changing it abandons all counters. Default 12.
    */
   readonly tags?: number
   /**
-   * By whose clock windows are counted: the server's, which all processes share (default), or the limiter's own, for
+   * The clock by which windows are counted: the server's, which all processes share (default), or the limiter's own, for
    * tests that move time.
    */
   readonly clock?: 'server' | 'limiter'
-  /** Told when the server's clock has moved, and by how many milliseconds: nothing but checks that fail closed depends on it. */
-  readonly onClockMoved?: (milliseconds: number) => void
+  /** Called when a step of the server's clock was noticed, with its size in milliseconds. It concerns checks that fail closed. */
+  readonly onClockStep?: (milliseconds: number) => void
 }
 
-/** Counters that lie in Redis. */
+/** Counters in Redis. */
 export interface RedisStore extends CounterStore {
-  /** Has every identifier's next answer compared with what its process remembers: for a server that was emptied. */
+  /** Compares the next result of each identifier with what its process remembers: call it when the server lost its data. */
   suspectLoss(): void
 }
 
 const one = ['1']
-const takeScript = loadScript('plans.lua', 'counters.lua', 'take.lua')
-const takeInTimeScript = loadScript('in-time.lua', 'plans.lua', 'counters.lua', 'take.lua')
-const addScript = loadScript('plans.lua', 'counters.lua', 'add.lua')
-const raiseScript = loadScript('plans.lua', 'counters.lua', 'raise.lua')
-const resetScript = loadScript('reset.lua')
-const noteScript = loadScript('note.lua')
+const acquireFiles = ['plans.lua', 'counters.lua', 'check-rules.lua', 'acquire.lua']
+const acquireScript = new Script(...acquireFiles)
+const timedAcquireScript = new Script('time-span.lua', ...acquireFiles)
+const addScript = new Script('plans.lua', 'counters.lua', 'add.lua')
+const raiseScript = new Script('plans.lua', 'counters.lua', 'raise.lua')
+const resetScript = new Script('reset.lua')
+const adjustScript = new Script('adjust.lua')
 
 /**
- * Counters in Redis 6.2+ or Valkey. The client is yours: connected, without an offline queue and without resending what
- * was unanswered (README), or an outage would be replayed when it ends.
+ * Creates a store that keeps counters in Redis 6.2+ or Valkey. Pass a connected client without an offline queue that does
+ * not resend unanswered commands (see the README), or the checks of an outage would be counted when it ends.
+ *
+ * @throws RangeError when `tags` is not an integer from 1 to 1,024
+ * @example
+ * const client = new Redis(url, {
+ *   enableOfflineQueue: false,
+ *   autoResendUnfulfilledCommands: false,
+ *   maxRetriesPerRequest: 0,
+ * })
+ * const limiter = createLimiter({ store: redisStore(client) })
  */
 export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): RedisStore {
   return new RedisCounters(client, options)
 }
 
-/** Four for each of three primaries; divides evenly among two, four and six too. */
+/** Four for each of three primaries; two, four and six primaries divide it as well. */
 const defaultTags = 12
 
 class RedisCounters implements RedisStore {
   /** Grows when the server may have lost counters. */
   generation = 0
-  /** A script call reaches one slot: with tags, counters of different identifiers may lie in different ones. */
+  /** A script call reaches one slot: with tags, counters of different identifiers may lie in different slots. */
   readonly combines: boolean
   readonly #client: RedisClient
   readonly #tags: KeyTags | undefined
   readonly #clock = new ServerClock()
-  readonly #countsByServer: boolean
-  readonly #takes: Batch
-  readonly #takesInTime: Batch
+  readonly #usesServerClock: boolean
+  readonly #acquires: Batch
+  readonly #timedAcquires: Batch
   readonly #adds: Batch
   readonly #raises: Batch
   readonly #flush: () => void
-  #scheduled = false
+  #isScheduled = false
   #lastKind = ''
-  readonly #onForgotten = (): void => this.suspectLoss()
-  /** What was spent elsewhere is told before anything is taken. */
+  readonly #onScriptLoss = (): void => this.suspectLoss()
   readonly #schedule = (): void => {
-    if (this.#scheduled) return
-    this.#scheduled = true
+    if (this.#isScheduled) return
+    this.#isScheduled = true
     setImmediate(() => {
-      this.#scheduled = false
+      this.#isScheduled = false
       this.#flush()
     })
   }
 
   constructor(client: RedisClient, options: RedisStoreOptions) {
-    const { keyTag = 'none', tags = defaultTags, clock = 'server', onClockMoved = () => {} } = options
+    const { keyTag = 'none', tags = defaultTags, clock = 'server', onClockStep = () => {} } = options
     this.#client = client
     this.#tags = keyTag === 'braces' ? new KeyTags(tags) : undefined
     this.combines = this.#tags === undefined
-    this.#countsByServer = clock === 'server'
-    const listeners = { onForgotten: this.#onForgotten, onFirst: this.#schedule, onClockMoved }
+    this.#usesServerClock = clock === 'server'
+    const listeners = { onScriptLoss: this.#onScriptLoss, onFirst: this.#schedule, onClockStep }
     const batch = { client, clock: this.#clock, ...listeners }
-    this.#takes = new Batch({ ...batch, script: takeScript })
-    this.#takesInTime = new Batch({ ...batch, script: takeInTimeScript })
-    this.#adds = new Batch({ ...batch, script: addScript, commutes: true })
-    this.#raises = new Batch({ ...batch, script: raiseScript, noted: true })
-    const batches = [this.#adds, this.#raises, this.#takes, this.#takesInTime]
+    this.#acquires = new Batch({ ...batch, script: acquireScript })
+    this.#timedAcquires = new Batch({ ...batch, script: timedAcquireScript })
+    this.#adds = new Batch({ ...batch, script: addScript, isCommutative: true })
+    this.#raises = new Batch({ ...batch, script: raiseScript, readsAdjustment: true })
+    // Units that were spent locally are sent before any are acquired.
+    const batches = [this.#adds, this.#raises, this.#acquires, this.#timedAcquires]
     const groups = new Groups(batches, this.#schedule)
     this.#flush = this.#tags
       ? () => groups.flush()
@@ -110,72 +120,59 @@ class RedisCounters implements RedisStore {
     this.generation++
   }
 
-  /** The time this store counts by. */
   time(now: number): number {
-    return this.#countsByServer ? this.#clock.now(now) : now
+    return this.#usesServerClock ? this.#clock.now(now) : now
   }
 
-  take(policy: Policy, identifier: Identifier, cost: number, now: number, withinMs?: number): Promise<Taken> {
-    return new Promise((answered, failed) =>
-      this.takeFor({ answered, failed }, policy, identifier, cost, now, withinMs),
-    )
+  acquire(request: AcquireRequest): Promise<CounterResult> {
+    return new Promise((resolve, reject) => this.startAcquire(request, { resolve, reject }))
   }
 
-  takeFor(waiter: Waiter, policy: Policy, identifier: Identifier, cost: number, now: number, withinMs?: number): void {
-    const batch = withinMs === undefined ? this.#takes : this.#takesInTime
+  startAcquire({ policy, identifier, cost, now, withinMs }: AcquireRequest, completion: Completion): void {
+    const batch = withinMs === undefined ? this.#acquires : this.#timedAcquires
     const rest = cost === 1 ? one : [String(cost)]
     const until = withinMs === undefined ? undefined : performance.now() + withinMs
-    batch.call({ ...this.#addressed(policy, identifier), now: this.time(now), rest, waiter, until })
+    batch.call({ ...this.#addressOf(policy, identifier), now: this.time(now), rest, completion, until })
   }
 
-  peek(policy: Policy, identifier: Identifier, now: number): Promise<Taken> {
-    return this.#call(this.#takes, policy, identifier, this.time(now), ['0'])
+  peek(policy: Policy, identifier: Identifier, now: number): Promise<CounterResult> {
+    return this.#call(this.#acquires, this.#addressOf(policy, identifier), this.time(now), ['0'])
   }
 
-  add(
-    policy: Policy,
-    identifier: Identifier,
-    amounts: readonly number[],
-    now: number,
-    then = this.time(now),
-  ): Promise<Taken> {
-    return this.#call(this.#adds, policy, identifier, then, amounts.map(String))
+  add({ policy, identifier, amounts, now, countedAt = this.time(now) }: AddRequest): Promise<CounterResult> {
+    return this.#call(this.#adds, this.#addressOf(policy, identifier), countedAt, amounts.map(String))
   }
 
-  addFor(waiter: Waiter, policy: Policy, identifier: Identifier, amounts: readonly number[], now: number): void {
+  startAdd({ policy, identifier, amounts, now }: AddRequest, completion: Completion): void {
     const rest = amounts.map(String)
-    this.#adds.call({ ...this.#addressed(policy, identifier), now: this.time(now), rest, waiter })
+    this.#adds.call({ ...this.#addressOf(policy, identifier), now: this.time(now), rest, completion })
   }
 
-  /** The note stands before anything is given: what was noted in vain is only not healed. */
-  async give(policy: Policy, identifier: Identifier, amount: number, now: number): Promise<Taken> {
-    const { identifier: encoded, tag } = this.#addressed(policy, identifier)
-    const note = noteKey(encoded, tag)
-    await runScript(this.#client, noteScript, [note], noteUntil(policy, this.time(now)), this.#onForgotten)
-    const back = policy.rules.map(() => -amount)
-    return this.add(policy, identifier, back, now)
+  /** Records the adjustment first: one that is recorded in vain only keeps counts from being restored. */
+  async grant(policy: Policy, identifier: Identifier, amount: number, now: number): Promise<CounterResult> {
+    const { identifier: encoded, tag } = this.#addressOf(policy, identifier)
+    const key = adjustmentKey(encoded, tag)
+    await adjustScript.run(this.#client, [key], adjustmentArguments(policy, this.time(now)), this.#onScriptLoss)
+    return this.add({ policy, identifier, amounts: policy.rules.map(() => -amount), now })
   }
 
-  raise(policy: Policy, identifier: Identifier, counters: readonly number[], now: number): Promise<Taken> {
+  raise(policy: Policy, identifier: Identifier, counters: readonly number[], now: number): Promise<CounterResult> {
     const time = this.time(now)
-    return this.#call(this.#raises, policy, identifier, time, [...counters, time].map(String))
+    return this.#call(this.#raises, this.#addressOf(policy, identifier), time, [...counters, time].map(String))
   }
 
   async reset(policy: Policy, identifier: Identifier, now: number): Promise<void> {
-    const { identifier: encoded, tag } = this.#addressed(policy, identifier)
-    const keys = [...keysAt(policy, encoded, this.time(now), tag), noteKey(encoded, tag)]
-    await runScript(this.#client, resetScript, keys, noteUntil(policy, this.time(now)), this.#onForgotten)
+    const { identifier: encoded, tag } = this.#addressOf(policy, identifier)
+    const keys = [...keysAt(policy, encoded, this.time(now), tag), adjustmentKey(encoded, tag)]
+    await resetScript.run(this.#client, keys, adjustmentArguments(policy, this.time(now)), this.#onScriptLoss)
   }
 
-  #call(batch: Batch, policy: Policy, identifier: Identifier, time: number, rest: readonly string[]): Promise<Taken> {
-    const addressed = this.#addressed(policy, identifier)
-    return new Promise((answered, failed) =>
-      batch.call({ ...addressed, now: time, rest, waiter: { answered, failed } }),
-    )
+  #call(batch: Batch, address: Address, now: number, rest: readonly string[]): Promise<CounterResult> {
+    return new Promise((resolve, reject) => batch.call({ ...address, now, rest, completion: { resolve, reject } }))
   }
 
-  /** Faults in the identifier are thrown at once, so that they don't spoil the calls that travel with it. */
-  #addressed(policy: Policy, identifier: Identifier): Pick<Call, 'policy' | 'identifier' | 'tag'> {
+  /** Throws for an invalid identifier at once, so that the calls that travel with it do not fail. */
+  #addressOf(policy: Policy, identifier: Identifier): Address {
     const { kind, id } = identifier
     if (kind !== this.#lastKind) checkKind(kind)
     this.#lastKind = kind
@@ -185,8 +182,10 @@ class RedisCounters implements RedisStore {
   }
 }
 
-/** Until when a note holds, by the time that is counted by, and how long it is kept. */
-function noteUntil(policy: Policy, now: number): string[] {
-  const ms = keptMs(policy)
+type Address = Pick<Call, 'policy' | 'identifier' | 'tag'>
+
+/** Until when an adjustment holds, by the clock that windows are counted by, and its expiry. */
+function adjustmentArguments(policy: Policy, now: number): string[] {
+  const ms = retentionMs(policy)
   return [String(now + ms), String(ms)]
 }

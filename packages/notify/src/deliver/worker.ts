@@ -48,7 +48,7 @@ export function startChannelWorker(settings: ChannelWorkerOptions): Worker {
 class ChannelDelivery {
   readonly #settings: ChannelWorkerOptions
   readonly #policy: RetryPolicy
-  readonly #pool: ProviderPool
+  readonly #availability: StepContext['availability']
   readonly #poller: Poller
   readonly #quarantine = createQuarantine()
   readonly #router: Router
@@ -71,7 +71,7 @@ class ChannelDelivery {
     }
     this.#settings = settings
     this.#policy = policy
-    this.#pool = pool
+    this.#availability = (target, history) => pool.availability(target, history)
     this.#completer = completer
     this.#concurrency = concurrency
     this.#poller = new Poller(settings, { pool, policy, waitForCapacity })
@@ -143,16 +143,12 @@ class ChannelDelivery {
     const attempt = await done
     this.#quarantine.release(claimed)
     try {
-      this.#completer.complete(nextStep(attempt, this.#policy, this.#context()))
+      const context = { now: this.#settings.clock.now(), random: Math.random(), availability: this.#availability }
+      this.#completer.complete(nextStep(attempt, this.#policy, context))
     } catch (error) {
       const { log, channel } = this.#settings
       log.error({ err: error, channel }, 'the step after an attempt could not be decided; its lease will end')
     }
-  }
-
-  #context(): StepContext {
-    const availability: StepContext['availability'] = (target, history) => this.#pool.availability(target, history)
-    return { now: this.#settings.clock.now(), random: Math.random(), availability }
   }
 }
 

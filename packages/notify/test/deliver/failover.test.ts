@@ -48,7 +48,9 @@ test('a breaker that one process opened is open for another, which probes and cl
 
   const other = await setup({ database: one.database, clock: one.clock, providers: theirs.providers, options })
   t.after(() => other.notify.stop())
-  const { rows } = await one.database.query<{ open_until: number }>('SELECT open_until FROM notify.provider_health')
+  const { rows } = await one.database.query<{ open_until: number }>(
+    "SELECT open_until FROM notify.provider_health WHERE provider = 'first'",
+  )
   one.clock.set((rows[0]?.open_until ?? 0) - 30_000)
   await sent(other, 3)
   assert.deepEqual(theirs.calls, { first: 0, second: 3 }, 'it read it from the store')
@@ -57,7 +59,7 @@ test('a breaker that one process opened is open for another, which probes and cl
   one.clock.set(rows[0]?.open_until ?? 0)
   await sent(other, 5)
   assert.ok(theirs.calls.first >= 1, 'it probed')
-  const closed = await one.database.query('SELECT open_until FROM notify.provider_health')
+  const closed = await one.database.query("SELECT open_until FROM notify.provider_health WHERE provider = 'first'")
   assert.deepEqual(closed.rows, [{ open_until: null }])
   const before = { ...theirs.calls }
   await sent(other, 5)
@@ -71,7 +73,9 @@ test('a failed probe keeps the breaker open twice as long; the other provider se
   await furnish(s)
   await sent(s, 10)
   const openUntil = async () => {
-    const { rows } = await s.database.query<{ open_until: number }>('SELECT open_until FROM notify.provider_health')
+    const { rows } = await s.database.query<{ open_until: number }>(
+      "SELECT open_until FROM notify.provider_health WHERE provider = 'first'",
+    )
     return rows[0]?.open_until ?? assert.fail('it is closed')
   }
   s.clock.set(await openUntil())

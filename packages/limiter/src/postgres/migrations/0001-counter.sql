@@ -1,11 +1,11 @@
 -- Counters of checks that processes share. One row for each rule and identifier.
 CREATE TABLE limiter.counter (
-  -- rl:<rule>:<kind>:<id>:<window in ms>, …:bucket, or rl:<kind>:<id>:given
+  -- rl:<rule>:<kind>:<id>:<window in ms>, …:bucket, or rl:<kind>:<id>:adjusted
   key          text PRIMARY KEY COLLATE "C",
-  -- Windows: the counts of the previous and the current one. Bucket: nothing, and its tokens.
+  -- Windows: the counts of the previous and the current window. Bucket: nothing, and its tokens.
   previous     double precision NOT NULL DEFAULT 0,
   current      double precision NOT NULL DEFAULT 0,
-  -- Windows: the number of the current one. Bucket: when its tokens were counted. Note: until when it holds.
+  -- Windows: the index of the current window. Bucket: the time of its tokens. Adjustment: until when it holds.
   at           bigint,
   expires_at   timestamptz NOT NULL
 );

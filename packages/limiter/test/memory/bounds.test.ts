@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { definePolicy, memoryStore } from '@gatehouse/limiter'
+
+const start = Date.UTC(2026, 0, 1)
+const policy = definePolicy('p', [{ name: 'r', limit: 3, windowMs: 60_000 }])
+const person = (id: number | string) => ({ kind: 'ip', id: `id-${id}` })
+
+test('a flood of new identifiers neither exceeds the maximum nor unblocks anybody', () => {
+  let evictions = 0
+  const store = memoryStore({ maxKeys: 100, onUnexpiredEviction: () => evictions++ })
+  for (let i = 0; i < 4; i++) store.acquire({ policy, identifier: person('blocked'), cost: 1, now: start })
+  for (let i = 0; i < 10_000; i++) store.acquire({ policy, identifier: person(i), cost: 1, now: start + 1 })
+  assert.equal(store.size, 100)
+  assert(evictions > 9_000)
+  assert(!store.acquire({ policy, identifier: person('blocked'), cost: 1, now: start + 2 }).allowed)
+})
+
+test('a store full of blocked identifiers counts new ones in a sketch', () => {
+  const store = memoryStore({ maxKeys: 50 })
+  for (let i = 0; i < 50; i++)
+    for (let j = 0; j < 4; j++) store.acquire({ policy, identifier: person(i), cost: 1, now: start })
+  const admitted = Array.from(
+    { length: 10 },
+    () => store.acquire({ policy, identifier: person('new'), cost: 1, now: start + 5 }).allowed,
+  )
+  assert.deepEqual(admitted.filter(Boolean).length, 3)
+  for (let i = 0; i < 50; i++)
+    assert(!store.acquire({ policy, identifier: person(i), cost: 1, now: start + 6 }).allowed)
+})
+
+test('idle identifiers are removed as new ones arrive', () => {
+  let evictions = 0
+  const store = memoryStore({ maxKeys: 1_000, onUnexpiredEviction: () => evictions++ })
+  for (let minute = 0; minute < 20; minute++)
+    for (let i = 0; i < 400; i++)
+      store.acquire({ policy, identifier: person(`${minute}-${i}`), cost: 1, now: start + minute * 180_000 })
+  assert.equal(evictions, 0)
+  assert(store.size <= 1_000)
+})
+
+test('a clock that moves back neither unblocks an identifier nor loses its count', () => {
+  const store = memoryStore()
+  for (let i = 0; i < 3; i++) store.acquire({ policy, identifier: person(1), cost: 1, now: start + 60_000 })
+  assert(!store.acquire({ policy, identifier: person(1), cost: 1, now: start + 30_000 }).allowed)
+  assert(!store.acquire({ policy, identifier: person(1), cost: 1, now: start + 60_500 }).allowed)
+})

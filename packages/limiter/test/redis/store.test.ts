@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict'
+import { createLimiter, definePolicy, shardedStore, tierPolicy } from '@gatehouse/limiter'
+import { storeConformance } from '@gatehouse/limiter/conformance'
+import { type RedisClient, redisStore } from '@gatehouse/limiter/redis'
+import { startRedis, testWith } from '@gatehouse/testing'
+import { Redis } from 'ioredis'
+import { createClient } from 'redis'
+
+const start = Date.UTC(2026, 0, 1)
+const redisTest = (title: string, body: () => Promise<void>): void => testWith('redis-server', title, body)
+
+async function withIoredis(url: string): Promise<{ client: RedisClient; end(): void }> {
+  const client = new Redis(url)
+  return { client, end: () => client.disconnect() }
+}
+
+async function withNodeRedis(url: string): Promise<{ client: RedisClient; end(): void }> {
+  const client = createClient({ url })
+  await client.connect()
+  return { client, end: () => client.destroy() }
+}
+
+for (const [name, program, connect] of [
+  ['Redis by ioredis', 'redis-server', withIoredis],
+  ['Redis by node-redis', 'redis-server', withNodeRedis],
+  ['Valkey by ioredis', 'valkey-server', withIoredis],
+] as const)
+  storeConformance({
+    name,
+    test: (title, body) => testWith(program, title, body),
+    async setup() {
+      const server = await startRedis({ server: program })
+      const { client, end } = await connect(server.url)
+      return {
+        store: redisStore(client, { clock: 'limiter' }),
+        async close() {
+          end()
+          await server.stop()
+        },
+      }
+    },
+  })
+
+storeConformance({
+  name: 'Redis behind sub-counters',
+  test: redisTest,
+  async setup() {
+    const server = await startRedis()
+    const { client, end } = await withIoredis(server.url)
+    return {
+      store: shardedStore(redisStore(client, { clock: 'limiter' })),
+      async close() {
+        end()
+        await server.stop()
+      },
+    }
+  },
+})
+
+async function setup() {
+  const server = await startRedis()
+  const redis = new Redis(server.url)
+  const limiter = createLimiter({
+    store: redisStore(redis, { clock: 'limiter' }),
+    clock: { now: () => start },
+    deadlineMs: 5_000,
+  })
+  return {
+    redis,
+    limiter,
+    async [Symbol.asyncDispose]() {
+      redis.disconnect()
+      await server.stop()
+    },
+  }
+}
+
+redisTest('keys and expiries are exactly those of the specification', async () => {
+  await using bench = await setup()
+  const { limiter, redis } = bench
+  const minute = start / 60_000
+  const day = start / 86_400_000
+  await limiter.check(tierPolicy('free', { rpm: 10, daily: 1_000 }), { kind: 'user', id: 'alice' })
+  await limiter.check(tierPolicy('free', { rpm: 10 }), { kind: 'ip', id: '2001:db8::1' })
+  await limiter.check(
+    definePolicy('login', [
+      { name: 'log in', algorithm: 'fixed-window', limit: 5, windowMs: 60_000 },
+      { name: 'burst', algorithm: 'token-bucket', limit: 5, refillPerSecond: 1 },
+      { name: 'slow', algorithm: 'token-bucket', limit: 500, refillPerSecond: 1 },
+    ]),
+    { kind: 'user', id: 'alice' },
+  )
+  const expected: Record<string, number> = {
+    [`rl:user:alice:${minute}`]: 120,
+    [`rl:user:alice:${day}`]: 172_800,
+    [`rl:ip:2001%3Adb8%3A%3A1:${minute}`]: 120,
+    [`rl:log%20in:user:alice:${minute}`]: 120,
+    'rl:burst:user:alice:bucket': 60,
+    'rl:slow:user:alice:bucket': 500,
+  }
+  assert.deepEqual((await redis.keys('*')).sort(), Object.keys(expected).sort())
+  for (const [key, seconds] of Object.entries(expected)) {
+    const left = (await redis.pttl(key)) / 1000
+    assert(left > seconds - 5 && left <= seconds, `${key} expires in ${left} s`)
+  }
+  assert.deepEqual(await redis.hgetall('rl:burst:user:alice:bucket'), { tokens: '4', ts: String(start) })
+})
+
+redisTest(
+  'what was spent in a window that has ended is counted in that window, also by the clock of Redis',
+  async () => {
+    await using bench = await setup()
+    const { redis } = bench
+    const store = redisStore(redis)
+    const policy = definePolicy('added', [{ name: 'added', limit: 100, windowMs: 60_000 }])
+    const user = { kind: 'user', id: 'alice' }
+    await store.acquire({ policy, identifier: user, cost: 1, now: start })
+    const then = (store.time?.(start) ?? start) - 60_000
+    await store.add({ policy, identifier: user, amounts: [7], now: start, countedAt: then })
+    assert.equal(await redis.get(`rl:added:user:alice:${Math.floor(then / 60_000)}`), '7')
+  },
+)
+
+redisTest('checks of one turn of the event loop travel in one script call', async () => {
+  await using bench = await setup()
+  const { limiter, redis } = bench
+  const policy = tierPolicy('free', { rpm: 10, daily: 1_000 })
+  await limiter.check(policy, { kind: 'user', id: 'first' })
+  await redis.config('RESETSTAT')
+  await Promise.all(Array.from({ length: 100 }, (_, i) => limiter.check(policy, { kind: 'user', id: `user-${i}` })))
+  assert.match(await redis.info('commandstats'), /cmdstat_evalsha:calls=1,/)
+})
+
+redisTest('sub-counters together admit exactly the limit, and say how long to wait', async () => {
+  await using bench = await setup()
+  const { redis } = bench
+  let now = start
+  const store = shardedStore(redisStore(redis, { clock: 'limiter' }))
+  const limiter = createLimiter({ store, clock: { now: () => now }, deadlineMs: 5_000 })
+  const hot = definePolicy('hot', [{ name: 'hot', limit: 40, windowMs: 60_000 }], { shards: 4 })
+  const route = { kind: 'route', id: '/hot' }
+  const decisions = await Promise.all(Array.from({ length: 100 }, () => limiter.check(hot, route)))
+  assert.equal(decisions.filter(({ allowed }) => allowed).length, 40)
+  const index = start / 60_000
+  assert.deepEqual(
+    (await redis.keys('*')).sort(),
+    [0, 1, 2, 3].map((i) => `rl:hot:route:%2Fhot%23${i}:${index}`),
+  )
+  const rejected = await limiter.check(hot, route)
+  now += rejected.retryAfterSeconds * 1000
+  assert((await limiter.check(hot, route)).allowed)
+})

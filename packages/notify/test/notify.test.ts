@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { eventually, furnish, setup } from './support/setup.ts'
+import { eventually, seedEventType, setup } from './support/setup.ts'
 
 const shipped = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' } }
 
 test('an event is accepted with 202, sent on every channel and recorded in its timeline', async (t) => {
   const s = await setup()
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   const answer = await s.call('POST', '/v1/notify', shipped, 'write:notifications')
   assert.equal(answer.status, 202)
   assert.deepEqual(
@@ -39,7 +39,7 @@ test('an event is accepted with 202, sent on every channel and recorded in its t
 test('a replayed event is a duplicate with the original ids and sends nothing', async (t) => {
   const s = await setup()
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   const event = { ...shipped, dedup_key: 'A-1' }
   const first = await s.call('POST', '/v1/notify', event)
   const second = await s.call('POST', '/v1/notify', event)
@@ -54,7 +54,7 @@ test('a replayed event is a duplicate with the original ids and sends nothing', 
 test('the mailbox responds like a provider, and the state follows its table', async (t) => {
   const s = await setup()
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   const { body } = await s.call('POST', '/v1/notify', { ...shipped, channels: ['email'] })
   await eventually(
     () => s.call('GET', '/dev/mailbox'),
@@ -75,7 +75,7 @@ test('the mailbox responds like a provider, and the state follows its table', as
 test('the mailbox page shows states and dead tokens, and rejects posts of other sites', async (t) => {
   const s = await setup()
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   const { body } = await s.call('POST', '/v1/notify', { ...shipped, channels: ['email', 'push'] })
   const listed = await eventually(
     () => s.call('GET', '/dev/mailbox'),
@@ -105,7 +105,7 @@ test('the mailbox page shows states and dead tokens, and rejects posts of other 
 test('concurrent requests are committed together and answered one by one', async (t) => {
   const s = await setup()
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   const answers = await Promise.all(
     Array.from({ length: 50 }, (_, index) =>
       s.call(
@@ -130,7 +130,7 @@ test('concurrent requests are committed together and answered one by one', async
 test('a notify request is validated member by member, and every fault is named at once', async (t) => {
   const s = await setup()
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   const bad = await s.call('POST', '/v1/notify', { event: 3, data: [], channels: ['fax'], colour: 'red' })
   assert.equal(bad.status, 400)
   assert.equal(bad.headers['content-type'], 'application/problem+json')
@@ -149,7 +149,7 @@ test('a notify request is validated member by member, and every fault is named a
 test('an unknown event type and a missing channel are both named, on every intake', async (t) => {
   const s = await setup()
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   const wrong = { ...shipped, event: 'order.lost', channels: [] }
   const single = await s.call('POST', '/v1/notify', wrong)
   const bulk = await s.call('POST', '/v1/notify/bulk', [wrong])
@@ -168,7 +168,7 @@ test('an unknown event type and a missing channel are both named, on every intak
 test('a channel without a provider is omitted, and undeliverable if a request names it', async (t) => {
   const s = await setup({ options: { channelsOff: ['sms'] } })
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   const outcomes = async (body: object) => {
     const { body: answer } = await s.call('POST', '/v1/notify', body)
     return answer.deliveries.map(

@@ -35,7 +35,7 @@ describe('admission', () => {
       fc.property(fc.array(event, { maxLength: 60 }), fc.integer({ min: 0, max: 4 }), (events, cap) => {
         const rules = { caps: { total: cap, channels: {}, priorities: {} }, windowMs: 86_400 }
         const state: AdmissionState = { counters: new Map<string, Counters>(), logged: new Map() }
-        const burnt = new Set<string>()
+        const usedKeys = new Set<string>()
         const opened = new Map<string, { since: number; used: number }>()
         let now = 0
         for (const { user, key, critical, gapMs } of events) {
@@ -45,10 +45,10 @@ describe('admission', () => {
           assert.equal(outcomes.size, 1, 'both channels share their fate')
           const kept = opened.get(user)
           const window = kept && now < kept.since + rules.windowMs ? kept : { since: now, used: 0 }
-          const isDuplicate = key !== undefined && burnt.has(`${user} ${key}`)
+          const isDuplicate = key !== undefined && usedKeys.has(`${user} ${key}`)
           const expected = isDuplicate ? 'duplicate' : critical || window.used < cap ? 'queued' : 'capped'
           assert.ok(outcomes.has(expected), `${[...outcomes]} instead of ${expected}`)
-          if (expected === 'queued' && key !== undefined) burnt.add(`${user} ${key}`)
+          if (expected === 'queued' && key !== undefined) usedKeys.add(`${user} ${key}`)
           if (expected === 'queued' && !critical) opened.set(user, { since: window.since, used: window.used + 1 })
         }
       }),

@@ -12,21 +12,21 @@ const body =
 
 interface Scene {
   readonly s: Setup
-  /** What each user was told. */
-  readonly told: Map<string, string[]>
+  /** What each user received. */
+  readonly texts: Map<string, string[]>
   like(user: string, actor: string | undefined, more?: object): Promise<string[]>
   /** Lets time pass, and what is due be flushed and sent. */
   pass(milliseconds: number): Promise<void>
 }
 
-async function scene(t: { after(work: () => Promise<void>): void }, threshold: number): Promise<Scene> {
-  const told = new Map<string, string[]>()
+async function setupAggregation(t: { after(work: () => Promise<void>): void }, threshold: number): Promise<Scene> {
+  const texts = new Map<string, string[]>()
   const provider: Provider = {
     name: 'feed',
     channel: 'in-app',
     timeoutMs: 5_000,
     async send(messages) {
-      for (const { userId, content } of messages) told.set(userId, [...(told.get(userId) ?? []), content.body])
+      for (const { userId, content } of messages) texts.set(userId, [...(texts.get(userId) ?? []), content.body])
       return messages.map(() => ({ kind: 'accepted' }))
     },
   }
@@ -37,7 +37,7 @@ async function scene(t: { after(work: () => Promise<void>): void }, threshold: n
   await s.call('PUT', '/v1/event-types/photo.liked', { channels: ['in-app'], aggregation })
   return {
     s,
-    told,
+    texts,
     async like(user, actor, more = {}) {
       const event = { event: 'photo.liked', user_id: user, data: actor === undefined ? {} : { actor }, ...more }
       const answer = await s.call('POST', '/v1/notify', event)
@@ -58,34 +58,34 @@ async function scene(t: { after(work: () => Promise<void>): void }, threshold: n
 }
 
 test('items up to the threshold are sent one by one; one more combines them', async (t) => {
-  const { like, pass, told } = await scene(t, 3)
+  const { like, pass, texts } = await setupAggregation(t, 3)
   for (const actor of ['Ann', 'Bob', 'Cid']) {
     assert.deepEqual(await like('three', actor), ['aggregated'])
     await like('four', actor)
   }
   await like('four', 'Dan')
   await pass(window - 1)
-  assert.equal(told.size, 0, 'not before five minutes are over')
+  assert.equal(texts.size, 0, 'not before five minutes are over')
   await pass(1)
-  assert.deepEqual(told.get('three')?.toSorted(), ['one by Ann', 'one by Bob', 'one by Cid'])
-  assert.deepEqual(told.get('four'), ['4 by 4: Ann, Bob and 2 others'])
+  assert.deepEqual(texts.get('three')?.toSorted(), ['one by Ann', 'one by Bob', 'one by Cid'])
+  assert.deepEqual(texts.get('four'), ['4 by 4: Ann, Bob and 2 others'])
 })
 
 test('every item counts towards the threshold, and the text counts each actor once', async (t) => {
-  const { like, pass, told } = await scene(t, 3)
+  const { like, pass, texts } = await setupAggregation(t, 3)
   for (let n = 0; n < 8; n++) await like('one', 'Ann')
   for (const actor of ['Ann', 'Bob', 'Ann', 'Cid']) await like('three', actor)
   for (const actor of ['Ann', 'Ann', 'Bob']) await like('few', actor)
   for (let n = 0; n < 4; n++) await like('nobody', undefined)
   await pass(window)
-  assert.deepEqual(told.get('one'), ['8 by 1: Ann'])
-  assert.deepEqual(told.get('three'), ['4 by 3: Ann, Bob and 1 other'])
-  assert.equal(told.get('few')?.length, 3, 'three items are not above three')
-  assert.equal(told.get('nobody')?.length, 1)
+  assert.deepEqual(texts.get('one'), ['8 by 1: Ann'])
+  assert.deepEqual(texts.get('three'), ['4 by 3: Ann, Bob and 1 other'])
+  assert.equal(texts.get('few')?.length, 3, 'three items are not above three')
+  assert.equal(texts.get('nobody')?.length, 1)
 })
 
 test('events of one user and key in one batch are aggregated once, and later are duplicates', async (t) => {
-  const { s, like, pass, told } = await scene(t, 1)
+  const { s, like, pass, texts } = await setupAggregation(t, 1)
   const events = ['Ann', 'Ann', 'Bob', 'Ann'].map((actor) => ({
     event: 'photo.liked',
     user_id: 'alice',
@@ -98,24 +98,24 @@ test('events of one user and key in one batch are aggregated once, and later are
   )
   assert.deepEqual(outcomes, ['aggregated', 'duplicate', 'aggregated', 'duplicate'])
   await pass(window)
-  assert.deepEqual(told.get('alice'), ['2 by 2: Ann and Bob'])
+  assert.deepEqual(texts.get('alice'), ['2 by 2: Ann and Bob'])
   assert.deepEqual(await like('alice', 'Ann', { dedup_key: 'like-of-Ann' }), ['duplicate'])
   await pass(window)
-  assert.equal(told.get('alice')?.length, 1)
+  assert.equal(texts.get('alice')?.length, 1)
 })
 
 test('a combined notification is written in the locale of its user', async (t) => {
-  const { s, like, pass, told } = await scene(t, 1)
+  const { s, like, pass, texts } = await setupAggregation(t, 1)
   await s.call('PUT', '/v1/recipients/heidi', { locale: 'de-CH' })
   for (const actor of ['Ann', 'Bob', 'Cid', 'Dan']) await like('heidi', actor)
   await pass(window)
-  assert.deepEqual(told.get('heidi'), ['4 by 4: Ann, Bob und 2 weitere'])
+  assert.deepEqual(texts.get('heidi'), ['4 by 4: Ann, Bob und 2 weitere'])
 })
 
 type Step = { readonly actor: string; readonly key: number | undefined } | { readonly waitMs: number }
 
-/** What a user must be told after the steps, by a model of the rule alone; the last window is flushed too. */
-function expected(steps: readonly Step[], threshold: number): string[] {
+/** What a user must receive after the steps, by a model of the rule alone; the last window is flushed too. */
+function modelMessages(steps: readonly Step[], threshold: number): string[] {
   const messages: string[] = []
   const keys = new Set<number>()
   let [now, opened] = [0, 0]
@@ -142,7 +142,7 @@ function expected(steps: readonly Step[], threshold: number): string[] {
 
 test('each like is sent once, combined or alone, in any order of likes, replays and time', async (t) => {
   const threshold = 2
-  const { like, pass, told } = await scene(t, threshold)
+  const { like, pass, texts } = await setupAggregation(t, threshold)
   const step: fc.Arbitrary<Step> = fc.oneof(
     {
       weight: 3,
@@ -161,8 +161,8 @@ test('each like is sent once, combined or alone, in any order of likes, replays 
         if ('waitMs' in each) await pass(each.waitMs)
         else await like(user, each.actor, each.key === undefined ? {} : { dedup_key: `k${each.key}` })
       await pass(window)
-      const messages = (told.get(user) ?? []).map((message) => message.split(':', 1)[0])
-      assert.deepEqual(messages.toSorted(), expected(steps, threshold))
+      const messages = (texts.get(user) ?? []).map((message) => message.split(':', 1)[0])
+      assert.deepEqual(messages.toSorted(), modelMessages(steps, threshold))
     }),
     { numRuns: 25 },
   )

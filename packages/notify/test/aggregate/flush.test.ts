@@ -3,20 +3,24 @@ import { after, before, describe, test } from 'node:test'
 import { createMetrics, manualClock } from '@gatehouse/kit'
 import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
 import { deliveryIdOf, newId } from '../../src/model/id.ts'
-import { type Answer, eventually, furnish, type Setup, setup } from '../support/setup.ts'
+import { type Answer, eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
 
 const minute = 60_000
 const noCap = { caps: { total: 9_999, channels: {}, priorities: {} } }
-const liked = (actor: string, more: object = {}) => ({
+const createLike = (actor: string, more: object = {}) => ({
   event: 'photo.liked',
   user_id: 'alice',
   data: { actor, order_id: 'A-1' },
   ...more,
 })
 
-async function aggregating(options: Parameters<typeof setup>[0] = {}, settings: object = {}): Promise<Setup> {
+async function setupAggregation(options: Parameters<typeof setup>[0] = {}, settings: object = {}): Promise<Setup> {
   const s = await setup(options)
-  await furnish(s, 'photo.liked', { channels: ['in-app'], aggregation: { threshold: 3, actor: 'actor' }, ...settings })
+  await seedEventType(s, 'photo.liked', {
+    channels: ['in-app'],
+    aggregation: { threshold: 3, actor: 'actor' },
+    ...settings,
+  })
   await s.call('PUT', '/v1/templates/photo.liked/in-app/en', {
     body: '{{ actors | names: 2 }} ({{ count }}, {{ actors.size }})',
   })
@@ -25,8 +29,8 @@ async function aggregating(options: Parameters<typeof setup>[0] = {}, settings: 
 
 const timelineOf = ({ body }: Answer): Array<{ what: string; detail?: Record<string, unknown> }> => body.timeline
 const whatsOf = (answer: Answer) => timelineOf(answer).map(({ what }) => what)
-const messages = async (s: Setup) => (await s.call('GET', '/dev/mailbox')).body.messages as Array<{ body: string }>
-const told = (s: Setup, id: string, wanted: (answer: Answer) => boolean) =>
+const readMessages = async (s: Setup) => (await s.call('GET', '/dev/mailbox')).body.messages as Array<{ body: string }>
+const findWhen = (s: Setup, id: string, wanted: (answer: Answer) => boolean) =>
   eventually(() => s.call('GET', `/v1/notifications/${id}`), wanted)
 
 describe('large pending sets on PostgreSQL', () => {
@@ -40,7 +44,7 @@ describe('large pending sets on PostgreSQL', () => {
   const filled = async (items: number, actor: string, { threshold = 3, work = true } = {}): Promise<Setup> => {
     const database = await postgresDatabase(server ?? assert.fail('PostgreSQL did not start'))
     const settings = { aggregation: { threshold, actor: 'actor' } }
-    const s = await aggregating({ database, options: noCap, work }, settings)
+    const s = await setupAggregation({ database, options: noCap, work }, settings)
     const id = newId(0)
     await database.query(
       `INSERT INTO notify.pending_item (bucket, window_id, notification_id, actor, at, data, channels, by_request)
@@ -69,7 +73,7 @@ describe('large pending sets on PostgreSQL', () => {
         assert.equal(window?.summary?.actorCount, 20_000)
         const working = await setup({ database: s.database, clock: s.clock, options: noCap })
         const [message] = await eventually(
-          () => messages(working),
+          () => readMessages(working),
           (all) => all.length === 1,
         )
         assert.equal(message?.body, 'actor 1, actor 2 and 19,998 others (20000, 100)')
@@ -110,35 +114,35 @@ describe('large pending sets on PostgreSQL', () => {
 })
 
 test('a pending set that cannot be flushed does not block the others of its batch', async (t) => {
-  const s = await aggregating()
+  const s = await setupAggregation()
   t.after(s.close)
-  await furnish(s, 'photo.shared', { channels: ['in-app'], aggregation: { threshold: 3, actor: 'actor' } })
-  const stuck = await s.call('POST', '/v1/notify', liked('Ann'))
-  await s.call('POST', '/v1/notify', { ...liked('Bob'), event: 'photo.shared' })
+  await seedEventType(s, 'photo.shared', { channels: ['in-app'], aggregation: { threshold: 3, actor: 'actor' } })
+  const stuck = await s.call('POST', '/v1/notify', createLike('Ann'))
+  await s.call('POST', '/v1/notify', { ...createLike('Bob'), event: 'photo.shared' })
   await s.database.query("INSERT INTO notify.delivery VALUES (0, $1, 'alice', 'in-app', 'queued')", [
     deliveryIdOf(stuck.body.id, 'in-app'),
   ])
   s.clock.advance(5 * minute)
   await eventually(
-    () => messages(s),
+    () => readMessages(s),
     (all) => all.length === 1,
   )
   assert.equal((await s.database.query('SELECT FROM notify.pending_window')).rowCount, 1)
 })
 
 test('a replay of an aggregated event that was sent alone returns its delivery', async (t) => {
-  const s = await aggregating()
+  const s = await setupAggregation()
   t.after(s.close)
-  const first = await s.call('POST', '/v1/notify', liked('Ann', { dedup_key: 'a' }))
-  assert.deepEqual((await s.call('POST', '/v1/notify', liked('Ann', { dedup_key: 'a' }))).body.deliveries, [
+  const first = await s.call('POST', '/v1/notify', createLike('Ann', { dedup_key: 'a' }))
+  assert.deepEqual((await s.call('POST', '/v1/notify', createLike('Ann', { dedup_key: 'a' }))).body.deliveries, [
     { channel: 'in-app', outcome: 'duplicate' },
   ])
   s.clock.advance(5 * minute)
   await eventually(
-    () => messages(s),
+    () => readMessages(s),
     (all) => all.length === 1,
   )
-  const replay = await s.call('POST', '/v1/notify', liked('Ann', { dedup_key: 'a' }))
+  const replay = await s.call('POST', '/v1/notify', createLike('Ann', { dedup_key: 'a' }))
   assert.deepEqual(replay.body, {
     id: first.body.id,
     deliveries: [{ id: deliveryIdOf(first.body.id, 'in-app'), channel: 'in-app', outcome: 'duplicate' }],
@@ -146,19 +150,20 @@ test('a replay of an aggregated event that was sent alone returns its delivery',
 })
 
 test('a combined notification deferred by quiet hours still goes to its requested address', async (t) => {
-  const s = await aggregating({ clock: manualClock(Date.parse('2026-06-01T21:50:00Z')) })
+  const s = await setupAggregation({ clock: manualClock(Date.parse('2026-06-01T21:50:00Z')) })
   t.after(s.close)
   await s.call('PUT', '/v1/users/alice/preferences/*', {
     channels: ['in-app'],
     quiet_hours: { start: '21:00', end: '08:00' },
   })
-  for (const actor of ['Ann', 'Bob', 'Chidi']) await s.call('POST', '/v1/notify', liked(actor, { channels: ['sms'] }))
-  const last = await s.call('POST', '/v1/notify', liked('Dana'))
+  for (const actor of ['Ann', 'Bob', 'Chidi'])
+    await s.call('POST', '/v1/notify', createLike(actor, { channels: ['sms'] }))
+  const last = await s.call('POST', '/v1/notify', createLike('Dana'))
   s.clock.advance(5 * minute)
-  const item = await told(s, last.body.id, (answer) => whatsOf(answer).includes('combined'))
+  const item = await findWhen(s, last.body.id, (answer) => whatsOf(answer).includes('combined'))
   const into = String(timelineOf(item).find(({ what }) => what === 'combined')?.detail?.into)
   s.clock.set(Date.parse('2026-06-02T08:00:01Z'))
-  const one = await told(s, into, ({ body }) => body.deliveries.every((d: { state: string }) => d.state === 'sent'))
+  const one = await findWhen(s, into, ({ body }) => body.deliveries.every((d: { state: string }) => d.state === 'sent'))
   assert.deepEqual(
     one.body.deliveries.map((d: { channel: string }) => d.channel),
     ['sms', 'in-app'],
@@ -169,7 +174,7 @@ test('a resumed notification lists missing variables and its next due time', asy
   const metrics = createMetrics()
   const s = await setup({ metrics, clock: manualClock(Date.parse('2026-06-01T23:30:00Z')) })
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   await s.call('PUT', '/v1/users/alice/preferences/*', { quiet_hours: { start: '22:00', end: '08:00' } })
   const { body } = await s.call('POST', '/v1/notify', {
     event: 'order.shipped',
@@ -179,11 +184,11 @@ test('a resumed notification lists missing variables and its next due time', asy
   })
   await s.call('PUT', '/v1/users/alice/preferences/*', { quiet_hours: { start: '22:00', end: '10:00' } })
   s.clock.set(Date.parse('2026-06-02T08:00:01Z'))
-  await told(s, body.id, (answer) => whatsOf(answer).filter((what) => what === 'deferred').length === 2)
+  await findWhen(s, body.id, (answer) => whatsOf(answer).filter((what) => what === 'deferred').length === 2)
   s.clock.set(Date.parse('2026-06-02T10:00:01Z'))
-  const woken = await told(s, body.id, (answer) => whatsOf(answer).includes('sent'))
+  const resumed = await findWhen(s, body.id, (answer) => whatsOf(answer).includes('sent'))
   assert.deepEqual(
-    timelineOf(woken)
+    timelineOf(resumed)
       .slice(2)
       .map(({ what, detail }) => [what, detail?.until ?? detail?.variables]),
     [
@@ -200,11 +205,11 @@ test('a resumed notification lists missing variables and its next due time', asy
 })
 
 test('an aggregated item that is sent alone lists missing variables', async (t) => {
-  const s = await aggregating()
+  const s = await setupAggregation()
   t.after(s.close)
   await s.call('PUT', '/v1/templates/photo.liked/in-app/en', { body: '{{ colour }}' })
-  const { body } = await s.call('POST', '/v1/notify', liked('Ann'))
+  const { body } = await s.call('POST', '/v1/notify', createLike('Ann'))
   s.clock.advance(5 * minute)
-  const after = await told(s, body.id, (answer) => whatsOf(answer).includes('sent'))
+  const after = await findWhen(s, body.id, (answer) => whatsOf(answer).includes('sent'))
   assert.deepEqual(whatsOf(after), ['accepted', 'channels', 'aggregated', 'missing_variables', 'queued', 'sent'])
 })

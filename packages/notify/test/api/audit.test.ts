@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Database } from '@gatehouse/kit'
-import { type Managed, managed, type Person, type World } from '../support/management.ts'
+import { type Managed, type Person, setupManagement, type World } from '../support/management.ts'
 import { type Case, cases, methodOf, uncovered } from '../support/routes.ts'
 
 const owner = 'user:olga role:buyer role:gatehouse-owner admin:notifications admin:privacy'
@@ -32,7 +32,7 @@ async function rowsOf(database: Database): Promise<string[]> {
 }
 
 test('every management route that changes something has a case in this test', async (t) => {
-  const s = await managed({ work: false })
+  const s = await setupManagement({ work: false })
   t.after(s.close)
   assert.deepEqual(uncovered(s.routes), [])
   const silent = Object.entries(cases).filter(
@@ -54,7 +54,7 @@ test('every management route that changes something has a case in this test', as
 
 for (const [route, each] of changing)
   test(`${route} records one audit event, and changes nothing if that fails`, async (t) => {
-    const s = await managed()
+    const s = await setupManagement()
     t.after(s.close)
     const world = await s.worldOf(person)
     await Promise.all(s.notify.workers.map((worker) => worker.stop()))
@@ -84,7 +84,7 @@ for (const [route, each] of changing)
   })
 
 test('changes by users of their own data and recipient feeds are not in the audit trail', async (t) => {
-  const s = await managed()
+  const s = await setupManagement()
   t.after(s.close)
   const world = await s.worldOf(person)
   const own = changing.filter(([route]) => route.includes('/v1/users/:id') && !route.includes('/data'))
@@ -100,7 +100,7 @@ test('changes by users of their own data and recipient feeds are not in the audi
 })
 
 test('recipients are fed by clients only, one recipient a request', async (t) => {
-  const s = await managed({ work: false })
+  const s = await setupManagement({ work: false })
   t.after(s.close)
   const put = (path: string, body: object, token: string) => s.call('PUT', path, body, token)
   assert.equal((await put('/v1/recipients/zelda', {}, 'user:zelda write:recipients')).status, 403)
@@ -108,7 +108,7 @@ test('recipients are fed by clients only, one recipient a request', async (t) =>
 })
 
 test('a management edit stays until the fed field changes', async (t) => {
-  const s = await managed({ work: false })
+  const s = await setupManagement({ work: false })
   t.after(s.close)
   const put = (body: object, token: string) => s.call('PUT', '/v1/recipients/zelda', body, token)
   await put({ email: 'one@example.com', locale: 'en' }, 'write:recipients')
@@ -119,7 +119,7 @@ test('a management edit stays until the fed field changes', async (t) => {
 })
 
 test('an audit event contains the changed members before and after', async (t) => {
-  const s = await managed({ work: false })
+  const s = await setupManagement({ work: false })
   t.after(s.close)
   s.changes.length = 0
   await s.call('PUT', '/v1/event-types/order.shipped', { channels: ['sms'], priority: 'low' }, owner)
@@ -134,7 +134,7 @@ test('an audit event contains the changed members before and after', async (t) =
 })
 
 test('an import of 1,000 recipients is one audit event with their number and the first ids', async (t) => {
-  const s = await managed({ work: false })
+  const s = await setupManagement({ work: false })
   t.after(s.close)
   s.changes.length = 0
   const recipients = Array.from({ length: 1_000 }, (_, n) => ({ user_id: `u${n}`, email: `u${n}@example.com` }))
@@ -145,7 +145,7 @@ test('an import of 1,000 recipients is one audit event with their number and the
 })
 
 test('a change of something that does not exist is rejected without an audit event', async (t) => {
-  const s = await managed({ work: false })
+  const s = await setupManagement({ work: false })
   t.after(s.close)
   s.changes.length = 0
   const id = '01890000-0000-7000-8000-000000000000'

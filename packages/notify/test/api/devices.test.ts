@@ -7,7 +7,7 @@ import { defaultOptions, type Provider } from '../../src/index.ts'
 import { migrateNotify, postgresNotifyStore } from '../../src/postgres/index.ts'
 import type { NotifyStore } from '../../src/store/store.ts'
 import { notifyDatabase } from '../support/database.ts'
-import { build } from '../support/providers.ts'
+import { buildProvider } from '../support/providers.ts'
 import { type Setup, setup } from '../support/setup.ts'
 
 const dayMs = 86_400_000
@@ -47,14 +47,14 @@ test('a push token belongs to the user and device that registered it last', asyn
   )
   await s.call('PUT', '/v1/users/bob/devices/reinstalled', { token: 'fresh' })
   await s.call('PUT', '/v1/users/alice/devices/phone', { token: 'shared' })
-  assert.equal((await devicesOf(s, 'bob')).length, 1, 'bob had given it up before')
+  assert.equal((await devicesOf(s, 'bob')).length, 1, 'bob no longer had it')
   const { rows } = await s.database.query<{ former_user_id: string | null }>(
     'SELECT former_user_id FROM notify.push_token',
   )
   assert.deepEqual(
     rows.map(({ former_user_id }) => former_user_id),
     [null, null],
-    'nobody is told whose it was',
+    'the owner is not revealed',
   )
 })
 
@@ -136,7 +136,7 @@ test('a token that no provider of its service can send to is rejected at registr
   const fake = await startWebPush()
   const { publicKey: public_key, privateKey: private_key } = fake
   const keys = { public_key, private_key, subject: 'mailto:ops@example.com' }
-  const web = build({ provider: 'web-push', ...keys, hosts: ['127.0.0.1'], allow_private: true })
+  const web = buildProvider({ provider: 'web-push', ...keys, hosts: ['127.0.0.1'], allow_private: true })
   const anything: Provider = {
     ...web,
     name: 'other',
@@ -161,7 +161,7 @@ test('declared devices are validated like registered ones', async (t) => {
   const fake = await startApns()
   const database = await notifyDatabase()
   const { key, keyId: key_id, teamId: team_id, topic, url } = fake
-  const apns = build({ provider: 'apns', key, key_id, team_id, topic, url })
+  const apns = buildProvider({ provider: 'apns', key, key_id, team_id, topic, url })
   t.after(async () => {
     await apns.close?.()
     await fake.stop()
@@ -198,7 +198,7 @@ describe('devices on one PostgreSQL', () => {
 
   const withStores = (
     title: string,
-    body: (given: { stores: readonly [NotifyStore, NotifyStore]; database: Database }) => Promise<void>,
+    body: (context: { stores: readonly [NotifyStore, NotifyStore]; database: Database }) => Promise<void>,
   ) =>
     testWith('postgresql', title, async () => {
       const database = await postgresDatabase(server ?? assert.fail('PostgreSQL did not start'))

@@ -3,9 +3,9 @@ import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { maskLetterDetail, maskReason } from '../../src/model/masking.ts'
-import { type Managed, managed, type Person, type World } from '../support/management.ts'
+import { type Managed, type Person, setupManagement, type World } from '../support/management.ts'
 import { cases, methodOf, uncovered } from '../support/routes.ts'
-import { read } from '../support/stream-reader.ts'
+import { readStream } from '../support/stream-reader.ts'
 
 /** Callers who may not read personal data, each with another way in. */
 const blind = [
@@ -47,13 +47,13 @@ async function askAll(s: Managed, world: World, token: string): Promise<string[]
 }
 
 test('every route is listed here, and unmasked responses have a reason', async (t) => {
-  const s = await managed({ work: false })
+  const s = await setupManagement({ work: false })
   t.after(s.close)
   assert.deepEqual(uncovered(s.routes), [])
 })
 
 test('responses to callers without access to personal data contain no personal value', async (t) => {
-  const s = await managed()
+  const s = await setupManagement()
   t.after(s.close)
   const answered = new Set<string>()
   await fc.assert(
@@ -70,7 +70,7 @@ test('responses to callers without access to personal data contain no personal v
 })
 
 test('users and callers with access to personal data see what others see masked', async (t) => {
-  const s = await managed()
+  const s = await setupManagement()
   t.after(s.close)
   const person: Person = {
     email: 'zelda@example.com',
@@ -100,7 +100,7 @@ test('users and callers with access to personal data see what others see masked'
 })
 
 test('callers who see masked addresses cannot find their owner by guessing', async (t) => {
-  const s = await managed()
+  const s = await setupManagement()
   t.after(s.close)
   const phone = '+447700900123'
   await s.call('POST', '/v1/suppressions', { user_id: 'zelda', channel: 'sms', address: phone })
@@ -110,8 +110,8 @@ test('callers who see masked addresses cannot find their owner by guessing', asy
   ]
   const ofUser = (address: string, token: string) =>
     s.call('GET', `/v1/users/zelda/suppressions?address=${encodeURIComponent(address)}`, undefined, token)
-  const asked = [...guess(phone, 'read:settings'), ofUser(phone, 'read:delivery')]
-  for (const { status, headers } of await Promise.all(asked)) {
+  const responses = [...guess(phone, 'read:settings'), ofUser(phone, 'read:delivery')]
+  for (const { status, headers } of await Promise.all(responses)) {
     assert.equal(status, 403)
     assert.equal(headers['www-authenticate'], 'Bearer error="insufficient_scope", scope="read:personal-data"')
   }
@@ -125,7 +125,7 @@ test('callers who see masked addresses cannot find their owner by guessing', asy
 })
 
 test('masked responses keep what a support case needs', async (t) => {
-  const s = await managed()
+  const s = await setupManagement()
   t.after(s.close)
   const world = await s.worldOf({
     email: 'zelda@example.com',
@@ -164,7 +164,7 @@ test('masked responses keep what a support case needs', async (t) => {
 })
 
 test("a stream of another user's feed is masked as the feed is", async (t) => {
-  const s = await managed()
+  const s = await setupManagement()
   t.after(s.close)
   const world = await s.worldOf({
     email: 'zelda@example.com',
@@ -177,10 +177,10 @@ test("a stream of another user's feed is masked as the feed is", async (t) => {
   await s.http.listen({ port: 0, host: '127.0.0.1' })
   const url = `http://127.0.0.1:${(s.http.server.address() as AddressInfo).port}/v1/users/${world.userId}/inbox/stream`
   const open = async (token: string) => {
-    const reader = await read(url, token, 0)
-    await reader.until((told) => told.some(({ data }) => data.items?.length > 0))
+    const reader = await readStream(url, token, 0)
+    await reader.until((events) => events.some(({ data }) => data.items?.length > 0))
     reader.cut()
-    return JSON.stringify(reader.told)
+    return JSON.stringify(reader.events)
   }
   const [others, own] = await Promise.all([
     open('user:sue read:delivery'),

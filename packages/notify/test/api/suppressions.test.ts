@@ -6,7 +6,7 @@ import { defaultOptions } from '../../src/config/options.ts'
 import type { OutgoingMessage, Provider, SendResult } from '../../src/index.ts'
 import { type Suppression, suppresses } from '../../src/model/suppression.ts'
 import { migrateNotify, postgresNotifyStore } from '../../src/postgres/index.ts'
-import { eventually, furnish, type Setup, setup } from '../support/setup.ts'
+import { eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
 
 const shipped = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' }, channels: ['email'] }
 
@@ -17,22 +17,22 @@ async function outcomes(s: Setup, request: object = shipped): Promise<string[]> 
 
 test('a suppression applies to its channel, address and scope until it ends', () => {
   const entry: Suppression = { channel: 'email', address: 'a@example.com', scope: '*', reason: 'bounced' }
-  const asked = { channel: 'email', address: 'a@example.com', event: 'news', critical: false, now: 1_000 } as const
+  const request = { channel: 'email', address: 'a@example.com', event: 'news', critical: false, now: 1_000 } as const
   const table = [
-    [entry, asked, true, 'the very address'],
-    [entry, { ...asked, address: 'A@Example.com' }, true, 'mail addresses are compared without case'],
-    [entry, { ...asked, address: 'b@example.com' }, false, 'another address of the user'],
-    [entry, { ...asked, channel: 'sms' }, false, 'another channel'],
-    [{ ...entry, address: '*' }, { ...asked, address: 'b@example.com' }, true, 'any address'],
-    [{ ...entry, scope: 'news' }, asked, true, 'its event type'],
-    [{ ...entry, scope: 'orders' }, asked, false, 'another event type'],
-    [{ ...entry, expiresAt: 1_001 }, asked, true, 'not yet over'],
-    [{ ...entry, expiresAt: 1_000 }, asked, false, 'over'],
-    [entry, { ...asked, critical: true }, true, 'a mailbox that is gone takes no critical mail either'],
-    [{ ...entry, reason: 'manual' }, { ...asked, critical: true }, true, 'the management means all'],
-    [{ ...entry, reason: 'complained' }, { ...asked, critical: true }, false, 'a complaint spares what is critical'],
-    [{ ...entry, reason: 'unsubscribed' }, { ...asked, critical: true }, false, 'so does an unsubscription'],
-    [{ ...entry, reason: 'unsubscribed' }, asked, true, 'and nothing else'],
+    [entry, request, true, 'the very address'],
+    [entry, { ...request, address: 'A@Example.com' }, true, 'mail addresses are compared without case'],
+    [entry, { ...request, address: 'b@example.com' }, false, 'another address of the user'],
+    [entry, { ...request, channel: 'sms' }, false, 'another channel'],
+    [{ ...entry, address: '*' }, { ...request, address: 'b@example.com' }, true, 'any address'],
+    [{ ...entry, scope: 'news' }, request, true, 'its event type'],
+    [{ ...entry, scope: 'orders' }, request, false, 'another event type'],
+    [{ ...entry, expiresAt: 1_001 }, request, true, 'not yet ended'],
+    [{ ...entry, expiresAt: 1_000 }, request, false, 'ended'],
+    [entry, { ...request, critical: true }, true, 'a mailbox that is gone takes no critical mail either'],
+    [{ ...entry, reason: 'manual' }, { ...request, critical: true }, true, 'the management means all'],
+    [{ ...entry, reason: 'complained' }, { ...request, critical: true }, false, 'a complaint spares what is critical'],
+    [{ ...entry, reason: 'unsubscribed' }, { ...request, critical: true }, false, 'so does an unsubscription'],
+    [{ ...entry, reason: 'unsubscribed' }, request, true, 'and nothing else'],
   ] as const
   for (const [suppression, message, expected, why] of table)
     assert.equal(suppresses(suppression, message), expected, why)
@@ -41,7 +41,7 @@ test('a suppression applies to its channel, address and scope until it ends', ()
 test('suppressions are listed, added and lifted by filter and page by page', async (t) => {
   const s = await setup()
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   const added = await s.call('POST', '/v1/suppressions', {
     user_id: 'alice',
     channel: 'email',
@@ -107,7 +107,7 @@ test('a suppression that is added twice is stored once, with the later end', asy
 test('a suppression ends at its time and is purged with the old records', async (t) => {
   const s = await setup()
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   const expires_at = new Date(s.clock.now() + 60_000).toISOString()
   await s.call('POST', '/v1/suppressions', { user_id: 'alice', channel: 'email', expires_at })
   assert.deepEqual(await outcomes(s), ['undeliverable'])
@@ -146,7 +146,7 @@ test('an address that a provider reports as gone is suppressed for the declared 
   }
   const s = await setup({ providers: { email: [provider] }, options: { suppressionDays: { bounced: 30 } } })
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   assert.deepEqual(await outcomes(s), ['queued'])
   const { body } = await eventually(
     () => s.call('GET', '/v1/suppressions?user_id=alice'),

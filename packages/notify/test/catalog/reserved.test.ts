@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import type { ManagementChange } from '@gatehouse/kit'
 import type { OutgoingMessage, Provider, ReservedDeclarations, ReservedMail } from '../../src/index.ts'
 import { notifyDatabase } from '../support/database.ts'
-import { handTopic } from '../support/manual-topic.ts'
+import { createManualTopic } from '../support/manual-topic.ts'
 import { cases } from '../support/routes.ts'
 import { eventually, type Setup, setup } from '../support/setup.ts'
 
@@ -21,12 +21,12 @@ const reserved: ReservedDeclarations = {
 const mail: ReservedMail = { event, user_id: 'alice', email: 'alice@home.example', data: { link } }
 
 /** Carries mails, but for those to `dead@…`, which it refuses, and to `slow@…`, which it never answers. */
-function carrier(): { readonly provider: Provider; readonly sent: OutgoingMessage[] } {
+function createMailProvider(): { readonly provider: Provider; readonly sent: OutgoingMessage[] } {
   const sent: OutgoingMessage[] = []
   return {
     sent,
     provider: {
-      name: 'carrier',
+      name: 'mailer',
       channel: 'email',
       timeoutMs: 1_000,
       async send(messages) {
@@ -43,8 +43,8 @@ function carrier(): { readonly provider: Provider; readonly sent: OutgoingMessag
 }
 
 const changes: ManagementChange[] = []
-const { provider, sent } = carrier()
-const { topic, deliver } = handTopic()
+const { provider, sent } = createMailProvider()
+const { topic, deliver } = createManualTopic()
 let s: Setup
 before(async () => {
   s = await setup({
@@ -182,7 +182,7 @@ test('a stored event type with a reserved name does not replace it', async (t) =
   })
   await open.call('PUT', `/v1/event-types/${event}`, { channels: ['sms', 'email'], priority: 'low', tracking: 'on' })
   await open.notify.stop()
-  const { provider, sent } = carrier()
+  const { provider, sent } = createMailProvider()
   const closed = await setup({ database, reserved, providers: { email: [provider] } })
   t.after(closed.close)
   assert.equal((await closed.call('POST', '/v1/reserved-mails', mail, service)).status, 202)
@@ -202,7 +202,7 @@ test('a stored event type that names a reserved template does not send its text'
   assert.equal((await open.call('PUT', '/v1/event-types/lure', lure)).status, 200)
   await open.call('PUT', '/v1/recipients/alice', { email: 'alice@home.example' })
   await open.notify.stop()
-  const { provider, sent } = carrier()
+  const { provider, sent } = createMailProvider()
   const closed = await setup({ database, reserved, providers: { email: [provider] } })
   t.after(closed.close)
   const answer = await closed.call('POST', '/v1/notify', { ...request, event: 'lure' }, manager)
@@ -252,7 +252,7 @@ test('no route shows the link that a later provider report quotes, and its code 
     async () => addressesOf('bounced'),
     (addresses) => addresses.length > 0,
   )
-  const about = { provider: 'carrier', deliveryId: body.deliveries[0].id, at: s.clock.now() }
+  const about = { provider: 'mailer', deliveryId: body.deliveries[0].id, at: s.clock.now() }
   const reason = `550 5.7.1 blocked for its link ${link}`
   await s.store.deliveries.report(
     [{ ...about, eventId: 'quoting', report: 'bounced', reason, suppressing: { reason: 'bounced' } }],
@@ -296,7 +296,7 @@ test('a replayed reserved mail goes to its own address, not to a stored one', as
 })
 
 test('a reserved mail whose template failed is not planned again for a stored address', async (t) => {
-  const { provider, sent } = carrier()
+  const { provider, sent } = createMailProvider()
   const broken = { ...reserved, templates: [] }
   const failing = await setup({ reserved: broken, providers: { email: [provider] } })
   t.after(failing.close)

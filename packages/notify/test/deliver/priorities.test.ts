@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { furnish, type Setup, setup } from '../support/setup.ts'
+import { type Setup, seedEventType, setup } from '../support/setup.ts'
 
 const caps = { total: 1_000_000, channels: {}, priorities: {} }
 
 /** Events of a type that wait to be sent by SMS. */
-async function told(s: Setup, event: string, count: number): Promise<void> {
+async function submit(s: Setup, event: string, count: number): Promise<void> {
   const request = { event, user_id: 'alice', data: { order_id: 'A-1' }, channels: ['sms'] as const }
   await s.notify.accept(Array.from({ length: count }, () => request))
 }
@@ -18,12 +18,12 @@ async function claimed(s: Setup, limit: number): Promise<Record<string, number>>
 test('event types that wait share what is claimed, whichever of them is flooding, and what is critical comes before', async (t) => {
   const s = await setup({ work: false, options: { caps } })
   t.after(s.close)
-  for (const event of ['a.flood', 'b.rare', 'c.rare']) await furnish(s, event)
-  await furnish(s, 'z.login', { priority: 'critical' })
-  await told(s, 'a.flood', 100)
-  await told(s, 'b.rare', 3)
-  await told(s, 'c.rare', 30)
-  await told(s, 'z.login', 2)
+  for (const event of ['a.flood', 'b.rare', 'c.rare']) await seedEventType(s, event)
+  await seedEventType(s, 'z.login', { priority: 'critical' })
+  await submit(s, 'a.flood', 100)
+  await submit(s, 'b.rare', 3)
+  await submit(s, 'c.rare', 30)
+  await submit(s, 'z.login', 2)
   assert.deepEqual(await claimed(s, 30), { 'a.flood': 10, 'b.rare': 3, 'c.rare': 10, 'z.login': 2 })
   const next = await claimed(s, 30)
   assert.equal(next['a.flood'], next['c.rare'])
@@ -32,14 +32,14 @@ test('event types that wait share what is claimed, whichever of them is flooding
 test('event types whose deliveries all wait for their next try take no share of what is due', async (t) => {
   const s = await setup({ work: false, options: { caps } })
   t.after(s.close)
-  await furnish(s, 'a.flood')
+  await seedEventType(s, 'a.flood')
   const waiting = Array.from({ length: 20 }, (_, n) => `b.waiting.${n}`)
   for (const event of waiting) {
     await s.call('PUT', `/v1/event-types/${event}`, { channels: ['sms'], template_id: 'a.flood' })
-    await told(s, event, 1)
+    await submit(s, event, 1)
   }
   await s.database.query("UPDATE notify.delivery_queue SET due_at = due_at + interval '1 hour'")
-  await told(s, 'a.flood', 60)
+  await submit(s, 'a.flood', 60)
   assert.deepEqual(await claimed(s, 40), { 'a.flood': 40 })
   s.clock.advance(3_600_000)
   const later = await claimed(s, 21)

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { eventually, furnish, setup } from '../support/setup.ts'
+import { eventually, seedEventType, setup } from '../support/setup.ts'
 
 test('a feed is read, filtered, archived and paged by its user, with counts', async (t) => {
   const s = await setup()
   t.after(() => s.close())
-  await furnish(s)
+  await seedEventType(s)
   const own = 'user:alice read:notifications write:preferences'
   const feed = async (query: string = '') => (await s.call('GET', `/v1/users/alice/inbox${query}`, undefined, own)).body
   for (const order_id of ['1', '2', '3'])
@@ -60,7 +60,7 @@ test('an inbox is changed by its own user or the management only, by ids or as a
 test('items seen and read in the feed change the states of their notifications', async (t) => {
   const s = await setup()
   t.after(() => s.close())
-  await furnish(s)
+  await seedEventType(s)
   const event = { event: 'order.shipped', user_id: 'alice', channels: ['in-app'], data: {} }
   const sent = await Promise.all([1, 2, 3].map(() => s.call('POST', '/v1/notify', event)))
   const items = async () => (await s.call('GET', '/v1/users/alice/inbox')).body.items

@@ -4,8 +4,8 @@ import type { Database } from '@gatehouse/kit'
 import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
 import { defaultOptions } from '../../src/config/options.ts'
 import { deliveryIdOf, newId } from '../../src/model/id.ts'
-import { eventually, furnish, setup } from '../support/setup.ts'
-import { read } from '../support/stream-reader.ts'
+import { eventually, seedEventType, setup } from '../support/setup.ts'
+import { readStream } from '../support/stream-reader.ts'
 
 const { inboxStreams } = defaultOptions
 const item = (userId: string) => ({
@@ -29,7 +29,7 @@ describe('notices of changed inboxes on PostgreSQL', () => {
     const database = await fresh()
     const s = await setup({ database })
     try {
-      await furnish(s)
+      await seedEventType(s)
       const event = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' }, channels: ['in-app'] }
       const { body } = await s.call('POST', '/v1/notify', event)
       await eventually(
@@ -69,7 +69,7 @@ describe('notices of changed inboxes on PostgreSQL', () => {
     const s = await setup({ database: muted, options: { inboxStreams: { ...inboxStreams, pollMs: 20 } } })
     try {
       const address = await s.http.listen({ port: 0, host: '127.0.0.1' })
-      const stream = await read(`${address}/v1/users/alice/inbox/stream`, 'user:alice read:notifications')
+      const stream = await readStream(`${address}/v1/users/alice/inbox/stream`, 'user:alice read:notifications')
       await stream.until(({ length }) => length === 1)
       for (let count = 2; count <= 4; count++) {
         await s.store.inbox.put([item('alice')])
@@ -84,8 +84,8 @@ describe('notices of changed inboxes on PostgreSQL', () => {
 
 /** What the server was sent in this database, by the virtual transaction it ran in. */
 async function statementsOf(database: Database): Promise<Array<{ transaction: string; text: string }>> {
-  const { rows } = await database.query<{ log: string }>("SELECT pg_read_file('log/all.log') AS log")
-  const entries = rows[0]?.log.split(/^\|/m) ?? []
+  const { rows } = await database.query<{ content: string }>("SELECT pg_read_file('log/all.log') AS content")
+  const entries = rows[0]?.content.split(/^\|/m) ?? []
   return entries.flatMap((entry) => {
     const [, transaction, text] = /^(\d+\/\d+)\|LOG: {2}(?:statement|execute [^:]*): (.*)/s.exec(entry) ?? []
     return transaction && text && !text.includes('pg_read_file') ? [{ transaction, text }] : []

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { handTopic } from '../support/manual-topic.ts'
-import { type Answer, eventually, furnish, setup } from '../support/setup.ts'
+import { createManualTopic } from '../support/manual-topic.ts'
+import { type Answer, eventually, seedEventType, setup } from '../support/setup.ts'
 
 const shipped = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' }, channels: ['sms'] }
 
 async function withTopic(t: { after(work: () => Promise<void>): void }) {
-  const { topic, deliver } = handTopic()
+  const { topic, deliver } = createManualTopic()
   const s = await setup({ topic, tables: { buckets: 4 } })
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   return { s, deliver }
 }
 
@@ -43,7 +43,7 @@ test('a message with an event type that is added later is accepted once when rep
   assert.equal(await deliver(2, '{'), 'terminate')
   const listed = await s.call('GET', '/v1/dead-letters?user_id=alice&event=order.lost')
   assert.deepEqual(causes(listed), ['invalid_message'])
-  await furnish(s, 'order.lost')
+  await seedEventType(s, 'order.lost')
   const replay = await s.call('POST', '/v1/dead-letters/replay', { cause: 'invalid_message' })
   assert.deepEqual(replay.body, { replayed: 1 })
   const inbox = await eventually(

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createMetrics, type Log, silentLog } from '@gatehouse/kit'
-import { handTopic } from '../support/manual-topic.ts'
-import { eventually, furnish, type Setup, setup } from '../support/setup.ts'
+import { createManualTopic } from '../support/manual-topic.ts'
+import { eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
 
 const event = (order: string, user = 'alice') => ({
   event: 'order.shipped',
@@ -32,12 +32,12 @@ function errorLog() {
 }
 
 async function withTopic(t: { after(end: () => Promise<void>): void }, attempts = 3) {
-  const hand = handTopic()
+  const hand = createManualTopic()
   const { log, errors } = errorLog()
   const metrics = createMetrics()
   const s = await setup({ topic: hand.topic, options: { topicAttempts: attempts }, log, metrics })
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   return { ...hand, s, errors, metrics }
 }
 

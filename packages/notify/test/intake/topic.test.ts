@@ -5,7 +5,7 @@ import { type Server, startNats, testWith } from '@gatehouse/testing'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
 import { natsTopic } from '../../src/nats/index.ts'
-import { eventually, furnish, setup } from '../support/setup.ts'
+import { eventually, seedEventType, setup } from '../support/setup.ts'
 
 describe('the topic notifications', () => {
   let server: Server | undefined
@@ -21,7 +21,7 @@ describe('the topic notifications', () => {
       const url = server?.url ?? assert.fail('NATS did not start')
       const topic = await natsTopic({ url, log: silentLog })
       const s = await setup({ topic, tables: { streaming: true } })
-      await furnish(s)
+      await seedEventType(s)
       const connection = await connect({ servers: url.replace('nats://', '') })
       const js = jetstream(connection)
       const event = {
@@ -71,7 +71,7 @@ describe('the topic notifications', () => {
   testWith('nats-server', 'events of a recreated stream are no duplicates of earlier ones', async () => {
     const url = server?.url ?? assert.fail('NATS did not start')
     const s = await setup()
-    await furnish(s)
+    await seedEventType(s)
     const connection = await connect({ servers: url.replace('nats://', '') })
     const publish = async (order: string) => {
       const topic = await natsTopic({ url, log: silentLog })
@@ -102,8 +102,8 @@ describe('the topic notifications', () => {
 test('an event type over its rate answers 429 with Retry-After and names its policy', async (t) => {
   const s = await setup()
   t.after(s.close)
-  await furnish(s)
-  await furnish(s, 'photo.viewed', { rate_limit: { limit: 2, per_seconds: 60 } })
+  await seedEventType(s)
+  await seedEventType(s, 'photo.viewed', { rate_limit: { limit: 2, per_seconds: 60 } })
   const viewed = { event: 'photo.viewed', user_id: 'alice', data: { order_id: 1 }, channels: ['sms'] }
   const statuses = []
   for (let i = 0; i < 3; i++) statuses.push((await s.call('POST', '/v1/notify', viewed)).status)

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
 import { migrateNotify, postgresNotifyStore } from '../../src/postgres/index.ts'
-import { furnish, setup } from '../support/setup.ts'
+import { seedEventType, setup } from '../support/setup.ts'
 
 const own = 'user:alice write:preferences'
 
 test('a user sees the channels of every event type and the settings that apply', async (t) => {
   const s = await setup()
   t.after(() => s.close())
-  await furnish(s, 'order.shipped', { channels: ['email'], title: 'Your order is on its way' })
+  await seedEventType(s, 'order.shipped', { channels: ['email'], title: 'Your order is on its way' })
   await s.call('PUT', '/v1/event-types/account.reset', { channels: ['email'], sensitive: true })
   await s.call('PUT', '/v1/users/alice/preferences/*', { channels: ['push'] })
   const answer = await s.call('GET', '/v1/users/alice/choices', undefined, own)
@@ -38,7 +38,7 @@ test('a user sees the channels of every event type and the settings that apply',
 test('a choice is stored as a preference, and choosing a channel lifts its unsubscription', async (t) => {
   const s = await setup()
   t.after(() => s.close())
-  await furnish(s)
+  await seedEventType(s)
   await s.call('PUT', '/v1/users/alice/preferences/order.shipped', { quiet_hours: { start: '10:00', end: '11:00' } })
   const choose = async (channels: string[]) => s.call('PUT', '/v1/users/alice/choices/order.shipped', { channels }, own)
   const suppressed = { user_id: 'alice', channel: 'email', scope: 'order.shipped', reason: 'unsubscribed' }
@@ -58,8 +58,8 @@ test('a choice is stored as a preference, and choosing a channel lifts its unsub
 test('a user who unsubscribes from everything gets critical messages only, until resubscribed', async (t) => {
   const s = await setup()
   t.after(() => s.close())
-  await furnish(s, 'order.shipped')
-  await furnish(s, 'security.alert', { channels: ['email'], priority: 'critical' })
+  await seedEventType(s, 'order.shipped')
+  await seedEventType(s, 'security.alert', { channels: ['email'], priority: 'critical' })
   const all = async (unsubscribed: boolean) => s.call('PUT', '/v1/users/alice/choices', { unsubscribed }, own)
   const email = async (event: string) =>
     (await s.call('POST', '/v1/notify', { event, user_id: 'alice', data: {}, channels: ['email'] })).body.deliveries[0]
@@ -73,7 +73,7 @@ test('a user who unsubscribes from everything gets critical messages only, until
 test('one channel is switched and the others stay; setting it both ways at once is rejected', async (t) => {
   const s = await setup()
   t.after(() => s.close())
-  await furnish(s)
+  await seedEventType(s)
   const patch = (body: object) => s.call('PATCH', '/v1/users/alice/choices/order.shipped', body, own)
   assert.equal((await patch({ off: ['push'] })).status, 200)
   assert.equal((await patch({ off: ['sms'], on: ['email'] })).status, 200)

@@ -4,8 +4,8 @@ import { startHttp, startSendgrid, startSes, startSmtp } from '@gatehouse/fakes'
 import { createMetrics, manualClock, silentLog } from '@gatehouse/kit'
 import { createNotify, type Provider } from '../../src/index.ts'
 import { notifyDatabase } from '../support/database.ts'
-import { build, message, sendOne } from '../support/providers.ts'
-import { eventually, furnish, type Setup, setup } from '../support/setup.ts'
+import { buildProvider, createMessage, sendOne } from '../support/providers.ts'
+import { eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
 
 /** What one program reads as an address and another as two, or as somebody else's. */
 const crafted = [
@@ -42,20 +42,20 @@ for (const email of crafted)
     assert.deepEqual(await pointerOf('POST', '/v1/suppressions', suppression), [400, '/address'])
     await assert.rejects(s.notify.putRecipient({ userId: 'alice', email }), /must be one email address/)
     const declared = { recipients: [{ user_id: 'alice', email }] }
-    const given = { store: s.store, providers: {}, authenticate: () => assert.fail(), work: false, log: silentLog }
+    const options = { store: s.store, providers: {}, authenticate: () => assert.fail(), work: false, log: silentLog }
     await assert.rejects(
-      createNotify({ ...given, declared, clock: s.clock, metrics: createMetrics() }),
+      createNotify({ ...options, declared, clock: s.clock, metrics: createMetrics() }),
       /recipients, alice: email must be one email address/,
     )
     assert.equal((await s.database.query('SELECT FROM notify.recipient')).rowCount, 0)
     assert.equal((await s.database.query('SELECT FROM notify.suppression')).rowCount, 0)
     const from = `Example <${email}>`
-    assert.throws(() => build({ provider: 'smtp', url: 'smtp://localhost', from }), /from must be an address/)
+    assert.throws(() => buildProvider({ provider: 'smtp', url: 'smtp://localhost', from }), /from must be an address/)
   })
 
 test('a sender with a name, a plain address or a local domain is accepted', async () => {
   for (const from of ['Alice, of sales <alice@example.com>', 'alice@example.com', 'Gatehouse <no-reply@localhost>'])
-    await build({ provider: 'smtp', url: 'smtp://localhost', from }).close?.()
+    await buildProvider({ provider: 'smtp', url: 'smtp://localhost', from }).close?.()
 })
 
 test('the address of a suppression matches its channel, or any channel', async (t) => {
@@ -75,13 +75,13 @@ test('the address of a suppression matches its channel, or any channel', async (
 /** The service on a mail server, with an address that no check has seen. */
 async function storedAddress(t: { after(end: () => Promise<void>): void }, address: string) {
   const fake = await startSmtp()
-  const smtp = build({ provider: 'smtp', url: fake.url }, { clock: manualClock() })
+  const smtp = buildProvider({ provider: 'smtp', url: fake.url }, { clock: manualClock() })
   const s = await setup({ providers: { email: [smtp] }, database: await notifyDatabase() })
   t.after(async () => {
     await s.close()
     await fake.stop()
   })
-  await furnish(s)
+  await seedEventType(s)
   await s.database.query('UPDATE notify.recipient SET email = $1', [address])
   return { s, fake }
 }
@@ -121,16 +121,16 @@ test('every mail provider is called with one address or not at all', async (t) =
   const [ses, sendgrid, http] = fakes.map(({ url }) => url)
   const keys = { access_key_id: 'a', secret_access_key: 'b', region: 'eu-central-1' }
   const providers: Provider[] = [
-    build({ provider: 'ses', url: ses, ...keys }),
-    build({ provider: 'sendgrid', url: sendgrid, api_key: 'k' }),
-    build({ provider: 'http', url: `${http}/messages`, secret }, { channel: 'email' }),
+    buildProvider({ provider: 'ses', url: ses, ...keys }),
+    buildProvider({ provider: 'sendgrid', url: sendgrid, api_key: 'k' }),
+    buildProvider({ provider: 'http', url: `${http}/messages`, secret }, { channel: 'email' }),
   ]
   t.after(async () => {
     for (const each of [...providers.map(({ close }) => close?.()), ...fakes.map((fake) => fake.stop())]) await each
   })
   for (const provider of providers)
     for (const address of crafted) {
-      const mail = message({ channel: 'email', target: { id: 'email', address } })
+      const mail = createMessage({ channel: 'email', target: { id: 'email', address } })
       const result = await sendOne(provider, mail)
       assert.equal(result.kind, 'permanent', `${provider.name} ${address}`)
     }

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { handTopic } from '../support/manual-topic.ts'
-import { type Answer, furnish, type Setup, setup } from '../support/setup.ts'
+import { createManualTopic } from '../support/manual-topic.ts'
+import { type Answer, type Setup, seedEventType, setup } from '../support/setup.ts'
 
 const shipped = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' }, channels: ['sms'] }
-const nested = (levels: number) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
+const nestData = (levels: number) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
 
-async function furnished(options: Parameters<typeof setup>[0] = {}): Promise<Setup> {
+async function setupSeeded(options: Parameters<typeof setup>[0] = {}): Promise<Setup> {
   const s = await setup(options)
-  await furnish(s)
+  await seedEventType(s)
   return s
 }
 
@@ -27,7 +27,7 @@ const statusesOf = ({ body }: Answer): number[] =>
     .map((line) => JSON.parse(line).status)
 
 test('a time in a leap second is accepted; one before 1970 or after 9999 is rejected by name', async (t) => {
-  const s = await furnished()
+  const s = await setupSeeded()
   t.after(s.close)
   const schedule = (fire_at: string) => s.call('POST', '/v1/scheduled', { fire_at, payload: shipped })
   const leap = await schedule('2026-12-31T23:59:60Z')
@@ -45,9 +45,9 @@ test('a time in a leap second is accepted; one before 1970 or after 9999 is reje
 })
 
 test('an event with data nested too deep is 400, alone and in bulk', async (t) => {
-  const s = await furnished()
+  const s = await setupSeeded()
   t.after(s.close)
-  const deep = (levels: number) => `{"event":"order.shipped","user_id":"alice","data":${nested(levels)}}`
+  const deep = (levels: number) => `{"event":"order.shipped","user_id":"alice","data":${nestData(levels)}}`
   assert.equal((await send(s, '/v1/notify', 'application/json', deep(5_000))).status, 400)
   const fine = JSON.stringify(shipped)
   const lines = await send(s, '/v1/notify/bulk', 'application/x-ndjson', [fine, deep(5_000), fine].join('\n'))
@@ -57,17 +57,17 @@ test('an event with data nested too deep is 400, alone and in bulk', async (t) =
 })
 
 test('a topic message with data nested too deep is a dead letter and not redelivered', async (t) => {
-  const { topic, deliver } = handTopic()
-  const s = await furnished({ topic })
+  const { topic, deliver } = createManualTopic()
+  const s = await setupSeeded({ topic })
   t.after(s.close)
-  const answer = await deliver(1, `{"event":"order.shipped","user_id":"alice","data":${nested(5_000)}}`)
+  const answer = await deliver(1, `{"event":"order.shipped","user_id":"alice","data":${nestData(5_000)}}`)
   assert.equal(answer, 'terminate')
   const letters = await s.call('GET', '/v1/dead-letters?cause=invalid_message')
   assert.match(letters.body.dead_letters[0].detail, /nested deeper than 64 levels/)
 })
 
 test('invalid text or a missing channel in a bulk request fails its own line only', async (t) => {
-  const s = await furnished()
+  const s = await setupSeeded()
   t.after(s.close)
   const events = [
     shipped,
@@ -84,7 +84,7 @@ test('invalid text or a missing channel in a bulk request fails its own line onl
 })
 
 test('an invalid bulk line is answered with its fault, and too large a line is rejected', async (t) => {
-  const s = await furnished()
+  const s = await setupSeeded()
   t.after(s.close)
   const fine = JSON.stringify(shipped)
   const large = JSON.stringify({ ...shipped, data: { note: 'x'.repeat(65_536) } })
@@ -95,14 +95,14 @@ test('an invalid bulk line is answered with its fault, and too large a line is r
   ])
   const answer = await send(s, '/v1/notify/bulk', 'application/x-ndjson; charset=utf-8', lines)
   assert.deepEqual(statusesOf(answer), [202, 400, 400, 413, 400, 202])
-  const told = String(answer.body)
+  const faults = String(answer.body)
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line).detail)
-  assert.match(told[1], /^The line is not JSON: /)
-  assert.match(told[2], /must be object/)
-  assert.equal(told[3], 'The event is larger than the 65536 bytes allowed here.')
-  assert.equal(told[4], 'The line is not UTF-8.')
+  assert.match(faults[1], /^The line is not JSON: /)
+  assert.match(faults[2], /must be object/)
+  assert.equal(faults[3], 'The event is larger than the 65536 bytes allowed here.')
+  assert.equal(faults[4], 'The line is not UTF-8.')
   const list = await send(s, '/v1/notify/bulk', 'application/json', `[${fine},${large},${fine}]`)
   assert.deepEqual(statusesOf(list), [202, 413, 202])
   assert.equal((await send(s, '/v1/notify', 'application/json', large)).status, 413)
@@ -111,8 +111,8 @@ test('an invalid bulk line is answered with its fault, and too large a line is r
 })
 
 test('the same faults have the same error texts on every intake', async (t) => {
-  const { topic, deliver } = handTopic()
-  const s = await furnished({ topic })
+  const { topic, deliver } = createManualTopic()
+  const s = await setupSeeded({ topic })
   t.after(s.close)
   const wrong = { event: 3, data: [], channels: ['fax'], colour: 'red', size: 1 }
   const faultsOf = ({ errors }: { errors: Array<{ pointer: string; detail: string }> }) =>
@@ -133,9 +133,9 @@ test('the same faults have the same error texts on every intake', async (t) => {
 })
 
 test('a bulk line of an event type over its rate says when to retry', async (t) => {
-  const s = await furnished()
+  const s = await setupSeeded()
   t.after(s.close)
-  await furnish(s, 'photo.viewed', { rate_limit: { limit: 1, per_seconds: 60 } })
+  await seedEventType(s, 'photo.viewed', { rate_limit: { limit: 1, per_seconds: 60 } })
   const viewed = { ...shipped, event: 'photo.viewed' }
   const answer = await send(s, '/v1/notify/bulk', 'application/json', JSON.stringify([viewed, viewed, shipped]))
   assert.deepEqual(statusesOf(answer), [202, 429, 202])
@@ -143,7 +143,7 @@ test('a bulk line of an event type over its rate says when to retry', async (t) 
 })
 
 test('the name of an event type is one line and not the name for all types', async (t) => {
-  const s = await furnished()
+  const s = await setupSeeded()
   t.after(s.close)
   for (const [name, status] of [
     ['*', 400],
@@ -162,7 +162,7 @@ test('the name of an event type is one line and not the name for all types', asy
 test('each of 10,000 bulk lines is answered in its place, valid or not', async (t) => {
   const s = await setup({ work: false, options: { caps: { total: 1_000_000, channels: {}, priorities: {} } } })
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   const bad = (n: number) => n % 1_000 === 7
   const lines = Array.from({ length: 10_000 }, (_, n) =>
     bad(n)
@@ -187,19 +187,19 @@ test('each of 10,000 bulk lines is answered in its place, valid or not', async (
 })
 
 test('a bulk request contains at most 10,000 events', async (t) => {
-  const s = await furnished()
+  const s = await setupSeeded()
   t.after(s.close)
   const lines = (count: number) => '{}\n'.repeat(count)
-  const most = await send(s, '/v1/notify/bulk', 'application/x-ndjson', lines(10_000))
-  assert.equal(most.status, 200)
-  assert.equal(statusesOf(most).length, 10_000)
+  const largest = await send(s, '/v1/notify/bulk', 'application/x-ndjson', lines(10_000))
+  assert.equal(largest.status, 200)
+  assert.equal(statusesOf(largest).length, 10_000)
   const tooMany = await send(s, '/v1/notify/bulk', 'application/x-ndjson', lines(10_001))
   assert.equal(tooMany.status, 400)
   assert.match(String(tooMany.body), /10000/)
 })
 
 test('a preview and a test send use the configured default locale', async (t) => {
-  const s = await furnished({ options: { locale: 'de' } })
+  const s = await setupSeeded({ options: { locale: 'de' } })
   t.after(s.close)
   await s.call('PUT', '/v1/templates/gruss/sms/de', { body: 'Hallo {{ name }}' })
   const sample = { channel: 'sms', data: { name: 'Anna' } }
@@ -224,10 +224,10 @@ test('the longest names and keys of any alphabet are accepted and kept apart', a
     200,
   )
   assert.equal((await s.call('PUT', `/v1/templates/${encodeURIComponent(event)}/in-app/en`, { body: 'x' })).status, 200)
-  const told = { event, user_id: letters(256, 2), data: {}, dedup_key: letters(512, 3) }
+  const submitted = { event, user_id: letters(256, 2), data: {}, dedup_key: letters(512, 3) }
   const outcomes = []
-  for (const dedup_key of [told.dedup_key, told.dedup_key, `${told.dedup_key.slice(0, -2)}😀`]) {
-    const { status, body } = await s.call('POST', '/v1/notify', { ...told, dedup_key })
+  for (const dedup_key of [submitted.dedup_key, submitted.dedup_key, `${submitted.dedup_key.slice(0, -2)}😀`]) {
+    const { status, body } = await s.call('POST', '/v1/notify', { ...submitted, dedup_key })
     outcomes.push([status, body.deliveries?.[0].outcome])
   }
   assert.deepEqual(outcomes, [

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { defaultOptions } from '../../src/config/options.ts'
 import type { OutgoingMessage, Provider } from '../../src/index.ts'
-import { eventually, furnish, setup } from '../support/setup.ts'
+import { eventually, seedEventType, setup } from '../support/setup.ts'
 
 const shipped = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' }, channels: ['email'] }
 const day = 86_400_000
 const shortRetention = { ...defaultOptions.retention, notificationDays: 1, deadLetterDays: 365 }
 
 /** A provider of email that refuses until it is healed. */
-function healing() {
+function createRecoveringProvider() {
   const sent: OutgoingMessage[] = []
   const state = { healed: false }
   const provider: Provider = {
@@ -26,10 +26,10 @@ function healing() {
 }
 
 test('a dead letter whose notification was purged is delivered when replayed', async (t) => {
-  const { provider, sent, state } = healing()
+  const { provider, sent, state } = createRecoveringProvider()
   const s = await setup({ providers: { email: [provider] } })
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   await s.call('POST', '/v1/notify', shipped)
   const letters = await eventually(
     () => s.call('GET', '/v1/dead-letters'),
@@ -50,7 +50,7 @@ test('a dead letter whose notification was purged is delivered when replayed', a
 test('an unrendered dead letter cannot be replayed once its notification was purged', async (t) => {
   const s = await setup()
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   await s.call('DELETE', '/v1/templates/order.shipped/email/en')
   const { body } = await s.call('POST', '/v1/notify', shipped)
   assert.equal(body.deliveries[0].outcome, 'failed')
@@ -64,7 +64,7 @@ test('an unrendered dead letter cannot be replayed once its notification was pur
 test('a deferred notification is not purged before it is planned again', async (t) => {
   const s = await setup()
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   await s.call('DELETE', '/v1/templates/order.shipped/email/en')
   await s.call('POST', '/v1/notify', shipped)
   const at = new Date(s.clock.now() + 10 * day).toISOString()
@@ -79,11 +79,11 @@ test('a deferred notification is not purged before it is planned again', async (
 })
 
 test('deliveries that only waited in workers that died are sent and not quarantined', async (t) => {
-  const { provider, sent, state } = healing()
+  const { provider, sent, state } = createRecoveringProvider()
   state.healed = true
   const dying = await setup({ work: false })
   t.after(dying.close)
-  await furnish(dying)
+  await seedEventType(dying)
   for (const order of ['1', '2', '3'])
     await dying.call('POST', '/v1/notify', { ...shipped, data: { order_id: order }, channels: ['email'] })
   for (let death = 1; death <= 3; death++)
@@ -104,11 +104,11 @@ test('deliveries that only waited in workers that died are sent and not quaranti
 })
 
 test('a delivery whose workers died five times is quarantined and can be replayed', async (t) => {
-  const { provider, sent, state } = healing()
+  const { provider, sent, state } = createRecoveringProvider()
   state.healed = true
   const dying = await setup({ work: false })
   t.after(dying.close)
-  await furnish(dying)
+  await seedEventType(dying)
   const { body } = await dying.call('POST', '/v1/notify', shipped)
   for (let death = 1; death <= 5; death++) {
     const [claimed] = await dying.store.deliveries.claim(0, 'email', 10, 0, dying.clock.now())

@@ -5,22 +5,22 @@ import type { Provider } from '../../src/index.ts'
 import {
   begun,
   code,
-  codes,
   expiresAt,
-  kept,
   minute,
-  read,
+  readData,
+  readNotification,
+  setupCodes,
   ttl_seconds,
   ttlMs,
   untilEnded,
 } from '../support/expiring-codes.ts'
-import { handTopic } from '../support/manual-topic.ts'
-import { eventually, furnish, setup } from '../support/setup.ts'
+import { createManualTopic } from '../support/manual-topic.ts'
+import { eventually, seedEventType, setup } from '../support/setup.ts'
 
 test('a code whose provider fails until it expires is not sent and is recorded as expired', async (t) => {
   const metrics = createMetrics()
-  const { topic, published } = handTopic()
-  const { s, clock, calls, answer } = await codes(t, { metrics, topic, tables: { streaming: true } })
+  const { topic, published } = createManualTopic()
+  const { s, clock, calls, answer } = await setupCodes(t, { metrics, topic, tables: { streaming: true } })
   answer.now = { kind: 'transient', reason: '503', retryAfterMs: 10 * minute }
   const { body } = await s.call('POST', '/v1/notify', code)
   await eventually(
@@ -36,7 +36,7 @@ test('a code whose provider fails until it expires is not sent and is recorded a
   const { what, detail } = timeline.at(-1)
   assert.deepEqual([what, detail.expires_at], ['expired', expiresAt])
   assert.equal(calls.length, 1)
-  assert.deepEqual(await kept(s), [{ data: null }], 'sensitive data is gone')
+  assert.deepEqual(await readData(s), [{ data: null }], 'sensitive data is gone')
   assert.deepEqual((await s.call('GET', '/v1/dead-letters')).body.dead_letters, [])
   assert.equal((await s.database.query('SELECT FROM notify.delivery_queue')).rowCount, 0)
   const counter = await metrics.getSingleMetric('notify_expired_total')?.get()
@@ -56,12 +56,12 @@ test('a code in the backlog of a new process is sent until one millisecond befor
     [ttlMs - 1, 'sent'],
     [ttlMs, 'expired'],
   ] as const) {
-    const { s, clock, calls, start } = await codes(t, { work: false })
+    const { s, clock, calls, start } = await setupCodes(t, { work: false })
     const { body } = await s.call('POST', '/v1/notify', code)
     clock.advance(waitedMs)
     await start()
     const { deliveries } = await eventually(
-      () => read(s, body.id),
+      () => readNotification(s, body.id),
       ({ deliveries: [{ state, ended }] }) => state === 'sent' || ended !== undefined,
     )
     assert.deepEqual(
@@ -84,7 +84,7 @@ test('a code that expires while it waits for a slot is not sent', async (t) => {
       return messages.map(() => ({ kind: 'accepted' }))
     },
   }
-  const { s, clock, start } = await codes(t, { work: false })
+  const { s, clock, start } = await setupCodes(t, { work: false })
   const ids: string[] = []
   for (const order_id of ['first', 'second'])
     ids.push((await s.call('POST', '/v1/notify', { ...code, data: { order_id } })).body.id)
@@ -101,7 +101,7 @@ test('a code that expires while it waits for a slot is not sent', async (t) => {
 })
 
 test('an expired dead letter is not replayed, and another one is', async (t) => {
-  const { s, clock, calls, answer } = await codes(t)
+  const { s, clock, calls, answer } = await setupCodes(t)
   answer.now = { kind: 'permanent', code: '550', reason: 'no' }
   const letters = async () => (await s.call('GET', '/v1/dead-letters')).body.dead_letters
   await s.call('POST', '/v1/notify', code)
@@ -130,7 +130,7 @@ test('an expired dead letter is not replayed, and another one is', async (t) => 
 })
 
 test('a replay that was in time is not sent once it has expired', async (t) => {
-  const { s, clock, calls, answer } = await codes(t)
+  const { s, clock, calls, answer } = await setupCodes(t)
   answer.now = { kind: 'permanent', code: '550', reason: 'no' }
   const { body } = await s.call('POST', '/v1/notify', code)
   await eventually(
@@ -141,14 +141,14 @@ test('a replay that was in time is not sent once it has expired', async (t) => {
   assert.deepEqual((await s.call('POST', '/v1/dead-letters/replay', { at })).body, { replayed: 1 })
   clock.advance(ttlMs)
   const { deliveries } = await eventually(
-    () => read(s, body.id),
+    () => readNotification(s, body.id),
     ({ deliveries: [{ ended }] }) => ended === 'expired',
   )
   assert.deepEqual([deliveries[0].state, calls.length], ['queued', 1])
 })
 
 test('a message whose template fails after its expiry is not planned again', async (t) => {
-  const { s, clock, calls } = await codes(t)
+  const { s, clock, calls } = await setupCodes(t)
   await s.call('DELETE', `/v1/templates/${code.event}/email/en`)
   await s.call('POST', '/v1/notify', code)
   const [letter] = (await s.call('GET', '/v1/dead-letters')).body.dead_letters
@@ -160,9 +160,9 @@ test('a message whose template fails after its expiry is not planned again', asy
 })
 
 test('a message that expires in quiet hours ends then, and explain shows it before', async (t) => {
-  const { topic, published } = handTopic()
+  const { topic, published } = createManualTopic()
   const options = { topic, tables: { streaming: true } }
-  const { s, clock, calls } = await codes(t, options, { priority: 'normal' })
+  const { s, clock, calls } = await setupCodes(t, options, { priority: 'normal' })
   await s.call('PUT', '/v1/users/alice/preferences/*', { quiet_hours: { start: '11:00', end: '14:00' } })
   const { body: explained } = await s.call('POST', '/v1/explain', code)
   const [{ outcome, reason, until }] = explained.channels
@@ -176,7 +176,7 @@ test('a message that expires in quiet hours ends then, and explain shows it befo
   const { deliveries, timeline } = await untilEnded(s, body.id)
   assert.deepEqual([deliveries[0].outcome, deliveries[0].state, deliveries[0].ended], ['expired', 'queued', 'expired'])
   assert.equal(timeline.at(-1).what, 'expired')
-  assert.deepEqual(await kept(s), [{ data: null }])
+  assert.deepEqual(await readData(s), [{ data: null }])
   await eventually(
     async () => published.map(({ payload }) => [payload.state, payload.ended]),
     ({ length }) => length > 0,
@@ -211,10 +211,10 @@ test('a push falls back to email only before it expires', async (t) => {
   }
   const s = await setup({ clock, providers: { push: [dead], email: [mail] } })
   t.after(s.close)
-  await furnish(s, code.event, { ttl_seconds })
+  await seedEventType(s, code.event, { ttl_seconds })
   const { body } = await s.call('POST', '/v1/notify', { ...code, channels: ['push'] })
   const { deliveries } = await eventually(
-    () => read(s, body.id),
+    () => readNotification(s, body.id),
     (found) => found.deliveries.length === 2 && found.deliveries[1].ended !== undefined,
   )
   assert.deepEqual(
@@ -228,20 +228,20 @@ test('a push falls back to email only before it expires', async (t) => {
 })
 
 test('an event type without a ttl is sent however late it is', async (t) => {
-  const { s, clock, calls, start } = await codes(t, { work: false }, { ttl_seconds: undefined })
+  const { s, clock, calls, start } = await setupCodes(t, { work: false }, { ttl_seconds: undefined })
   const { body } = await s.call('POST', '/v1/notify', code)
   clock.advance(7 * 86_400_000)
   await start()
   await eventually(
-    () => read(s, body.id),
+    () => readNotification(s, body.id),
     ({ deliveries }) => deliveries[0].state === 'sent',
   )
   assert.equal(calls.length, 1)
-  assert.equal((await read(s, body.id)).expires_at, undefined)
+  assert.equal((await readNotification(s, body.id)).expires_at, undefined)
 })
 
 test('the ttl of an event type is stored as given, and must be a whole number of seconds', async (t) => {
-  const { s } = await codes(t)
+  const { s } = await setupCodes(t)
   const path = `/v1/event-types/${code.event}`
   assert.equal((await s.call('GET', path)).body.ttl_seconds, ttl_seconds)
   const listed = (await s.call('GET', '/v1/event-types')).body.event_types

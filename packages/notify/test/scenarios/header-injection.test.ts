@@ -2,20 +2,20 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startSmtp } from '@gatehouse/fakes'
 import { Secret } from '@gatehouse/kit'
-import { build } from '../support/providers.ts'
-import { eventually, furnish, setup } from '../support/setup.ts'
+import { buildProvider } from '../support/providers.ts'
+import { eventually, seedEventType, setup } from '../support/setup.ts'
 
 const evil = 'x\r\nBcc: eve@example.com\r\n\r\n<b>mine</b>\u0085\u2028To: eve@example.com'
 
 test('no event, user or data adds a header field or a recipient to a mail', async (t) => {
   const fake = await startSmtp({ user: 'us', password: 'p' })
-  const post = build({ provider: 'smtp', url: fake.url })
+  const post = buildProvider({ provider: 'smtp', url: fake.url })
   const s = await setup({ providers: { email: [post] }, linkSecret: new Secret('k'.repeat(32)) })
   t.after(async () => {
     await s.close()
     await fake.stop()
   })
-  await furnish(s)
+  await seedEventType(s)
   const user = `zoë ${evil}`
   const path = encodeURIComponent(user)
   assert.equal(

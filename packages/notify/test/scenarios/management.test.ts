@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { manualClock } from '@gatehouse/kit'
-import { eventually, furnish, setup } from '../support/setup.ts'
+import { eventually, seedEventType, setup } from '../support/setup.ts'
 
 const shipped = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' } }
 
 test('a bulk request is answered line by line, and an invalid line does not affect the others', async (t) => {
   const s = await setup()
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   const lines = [
     JSON.stringify({ ...shipped, channels: ['sms'], dedup_key: 'k' }),
     '{',
@@ -36,7 +36,7 @@ test('a bulk request is answered line by line, and an invalid line does not affe
 test('explain shows what a user would get and why, and sends nothing', async (t) => {
   const s = await setup()
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   await s.call('PUT', '/v1/users/alice/preferences/order.shipped', { channels: ['email'] })
   const { body } = await s.call('POST', '/v1/explain', shipped)
   assert.deepEqual(body.channels, [
@@ -49,7 +49,7 @@ test('explain shows what a user would get and why, and sends nothing', async (t)
 test('template versions are immutable, can be rolled back to, and have drafts with preview', async (t) => {
   const s = await setup()
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   const path = '/v1/templates/order.shipped/sms/en'
   assert.equal((await s.call('PUT', path, { body: 'Second {{ order_id }} {{ eta }}' })).body.version, 2)
   assert.deepEqual((await s.call('POST', `${path}/publish`, { version: 1 })).body, { version: 1 })
@@ -80,7 +80,7 @@ test('template versions are immutable, can be rolled back to, and have drafts wi
 test('the data of a user is exported and erased', async (t) => {
   const s = await setup()
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   await s.call('POST', '/v1/notify', { ...shipped, dedup_key: 'k' })
   await eventually(
     () => s.call('GET', '/dev/mailbox'),
@@ -99,7 +99,7 @@ test('the data of a user is exported and erased', async (t) => {
 test('records of each kind are removed after their own retention', async (t) => {
   const s = await setup({ clock: manualClock(Date.now()) })
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   const retention = {
     notificationDays: 90,
     logDays: 30,
@@ -123,7 +123,7 @@ test('records of each kind are removed after their own retention', async (t) => 
 test('users change their own preferences and see their own notifications only', async (t) => {
   const s = await setup()
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   const { body } = await s.call('POST', '/v1/notify', { ...shipped, channels: ['in-app'] })
   const mine = 'user:alice write:preferences read:notifications'
   const theirs = 'user:bob write:preferences read:notifications'
@@ -139,14 +139,14 @@ test('users change their own preferences and see their own notifications only', 
 test('recipient fields from identity are merged one by one; an API edit stays until they change', async (t) => {
   const s = await setup()
   t.after(s.close)
-  const told = { userId: 'alice', email: 'alice@old.example', locale: 'en' }
-  await s.notify.putRecipient(told)
+  const profile = { userId: 'alice', email: 'alice@old.example', locale: 'en' }
+  await s.notify.putRecipient(profile)
   await s.call('PUT', '/v1/recipients/alice', {
     email: 'alice@edited.example',
     phone_number: '+14155550100',
     locale: 'de',
   })
-  await s.notify.putRecipient({ ...told, locale: 'fr' })
+  await s.notify.putRecipient({ ...profile, locale: 'fr' })
   const { body } = await s.call('GET', '/v1/recipients/alice')
   assert.deepEqual(body, {
     user_id: 'alice',
@@ -154,7 +154,7 @@ test('recipient fields from identity are merged one by one; an API edit stays un
     phone_number: '+14155550100',
     locale: 'fr',
   })
-  await s.notify.putRecipient({ ...told, email: 'alice@new.example', locale: 'fr' })
+  await s.notify.putRecipient({ ...profile, email: 'alice@new.example', locale: 'fr' })
   assert.equal((await s.call('GET', '/v1/recipients/alice')).body.email, 'alice@new.example')
 })
 
@@ -172,7 +172,7 @@ test('a template with an unknown filter and an email without a subject are rejec
 test('a preference for an unknown event type is rejected with the known ones', async (t) => {
   const s = await setup()
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   const byPath = await s.call('PUT', '/v1/users/alice/preferences/order.lost', { channels: [] })
   const byBody = await s.call('PUT', '/v1/users/alice/preferences', { event_type: 'order.lost', channels: [] })
   for (const { status, body } of [byPath, byBody]) {

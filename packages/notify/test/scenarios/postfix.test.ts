@@ -4,8 +4,8 @@ import { generateKeyPairSync } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { startSmtp } from '@gatehouse/fakes'
 import { findProgram, freePort, startPostfix, testWith } from '@gatehouse/testing'
-import { build, message, sendOne } from '../support/providers.ts'
-import { eventually, furnish, setup } from '../support/setup.ts'
+import { buildProvider, createMessage, sendOne } from '../support/providers.ts'
+import { eventually, seedEventType, setup } from '../support/setup.ts'
 
 const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
 const dkim = {
@@ -17,7 +17,7 @@ const secret = 'a-secret-of-the-bounces'
 const bounces = { domain: 'bounces.test', secret }
 
 /** The Python that Debian's package of dkimpy belongs to. */
-function python(): string {
+function findPython(): string {
   const [, path] = /^#!\s*(\S+)/.exec(readFileSync(findProgram('dkimverify') ?? '', 'utf8')) ?? []
   return path ?? 'python3'
 }
@@ -30,7 +30,7 @@ import dkim, sys
 def txt(name, timeout=5):
     return b"v=DKIM1; k=rsa; p=${key}" if name.rstrip(b".") == b"mail2026._domainkey.example.com" else None
 sys.stdout.write(str(dkim.verify(sys.stdin.buffer.read(), dnsfunc=txt)))`
-  const answer = execFileSync(python(), ['-c', program], { input: Buffer.from(raw, 'latin1'), encoding: 'utf8' })
+  const answer = execFileSync(findPython(), ['-c', program], { input: Buffer.from(raw, 'latin1'), encoding: 'utf8' })
   return answer === 'True'
 }
 
@@ -39,7 +39,7 @@ testWith(
   'mail has a DKIM signature over its unsubscribe fields that other software verifies',
   async () => {
     const fake = await startSmtp()
-    const provider = build({ provider: 'smtp', url: fake.url, dkim, bounces })
+    const provider = buildProvider({ provider: 'smtp', url: fake.url, dkim, bounces })
     try {
       const headers = {
         'List-Unsubscribe': '<https://example.com/u/1>',
@@ -47,7 +47,10 @@ testWith(
       }
       const content = { subject: 'Größe ✓', body: 'Zoë’s order.', html: '<p>Zoë’s order.</p>', locale: 'en' }
       const target = { id: 'email', address: 'alice@example.test' }
-      assert.equal((await sendOne(provider, message({ channel: 'email', target, content, headers }))).kind, 'accepted')
+      assert.equal(
+        (await sendOne(provider, createMessage({ channel: 'email', target, content, headers }))).kind,
+        'accepted',
+      )
       const raw = fake.requests[0]?.raw ?? ''
       assert.ok(isDkimSigned(raw))
       for (const [from, to] of [
@@ -76,11 +79,11 @@ curl -sSf --data-binary @- -H 'content-type: message/rfc822' -H 'authorization: 
   --url-query "to=$1" http://127.0.0.1:${port}/v1/webhooks/smtp || exit 75
 `
     const server = await startPostfix({ handOver })
-    const provider = build({ provider: 'smtp', url: server.url, dkim, bounces })
+    const provider = buildProvider({ provider: 'smtp', url: server.url, dkim, bounces })
     const service = await setup({ providers: { email: [provider] } })
     try {
       await service.http.listen({ port, host: '127.0.0.1' })
-      await furnish(service)
+      await seedEventType(service)
       const send = async (address: string) => {
         await service.call('PUT', '/v1/recipients/bob', { email: address, locale: 'en' })
         const event = { event: 'order.shipped', user_id: 'bob', data: { order_id: 'A-1' }, channels: ['email'] }

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { manualClock } from '@gatehouse/kit'
-import { eventually, furnish, type Setup, setup } from '../support/setup.ts'
+import { eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
 
 const shipped = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' }, channels: ['email'] }
 const night = { quiet_hours: { start: '22:00', end: '08:00' } }
 
-async function asleep(
+async function setupQuietHours(
   t: { after(work: () => Promise<void>): void },
   now: string,
   zoneinfo: string | undefined,
@@ -14,16 +14,16 @@ async function asleep(
 ): Promise<Setup> {
   const s = await setup({ clock: manualClock(Date.parse(now)), options })
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   await s.call('PUT', '/v1/recipients/alice', { email: 'alice@example.com', ...(zoneinfo ? { zoneinfo } : {}) })
   await s.call('PUT', '/v1/users/alice/preferences/*', night)
   return s
 }
 
-const mails = async (s: Setup): Promise<number> => (await s.call('GET', '/dev/mailbox')).body.messages.length
+const countMails = async (s: Setup): Promise<number> => (await s.call('GET', '/dev/mailbox')).body.messages.length
 
 /** When what waits of a user wakes, once there is something that wakes later than `after`. */
-async function wakesAt(s: Setup, after: number = 0): Promise<string> {
+async function findResumeTime(s: Setup, after: number = 0): Promise<string> {
   const { rows } = await eventually(
     () => s.database.query<{ resume_at: number }>('SELECT resume_at FROM notify.deferred'),
     ({ rows: found }) => found.length === 1 && (found[0]?.resume_at ?? 0) > after,
@@ -38,16 +38,16 @@ for (const [name, zone, now, morning] of [
   ['has no change', 'Asia/Kathmandu', '2026-06-01T17:00:00Z', '2026-06-02T02:15:00.000Z'],
 ] as const)
   test(`a message waits until 08:00 of its user in a night that ${name} (${zone})`, async (t) => {
-    const s = await asleep(t, now, zone)
+    const s = await setupQuietHours(t, now, zone)
     const { body } = await s.call('POST', '/v1/notify', shipped)
     assert.equal(body.deliveries[0].outcome, 'deferred')
-    assert.equal(await wakesAt(s), morning)
+    assert.equal(await findResumeTime(s), morning)
     s.clock.set(Date.parse(morning) - 1)
     assert.deepEqual(await s.store.waiting.claimDeferred(0, 10, 60_000, s.clock.now()), [])
     s.clock.set(Date.parse(morning))
     assert.equal(
       await eventually(
-        () => mails(s),
+        () => countMails(s),
         (count) => count > 0,
       ),
       1,
@@ -55,18 +55,18 @@ for (const [name, zone, now, morning] of [
   })
 
 test('a user who moves west gets the message in their new morning, not in the old one', async (t) => {
-  const s = await asleep(t, '2026-06-01T21:30:00Z', 'Europe/Berlin')
+  const s = await setupQuietHours(t, '2026-06-01T21:30:00Z', 'Europe/Berlin')
   await s.call('POST', '/v1/notify', shipped)
-  const before = await wakesAt(s)
+  const before = await findResumeTime(s)
   assert.equal(before, '2026-06-02T06:00:00.000Z')
   await s.call('PUT', '/v1/recipients/alice', { email: 'alice@example.com', zoneinfo: 'America/New_York' })
   s.clock.set(Date.parse(before))
-  assert.equal(await wakesAt(s, Date.parse(before)), '2026-06-02T12:00:00.000Z', 'it is two in the night there')
-  assert.equal(await mails(s), 0)
+  assert.equal(await findResumeTime(s, Date.parse(before)), '2026-06-02T12:00:00.000Z', 'it is two in the night there')
+  assert.equal(await countMails(s), 0)
   s.clock.set(Date.parse('2026-06-02T12:00:00Z'))
   assert.equal(
     await eventually(
-      () => mails(s),
+      () => countMails(s),
       (count) => count > 0,
     ),
     1,
@@ -74,13 +74,13 @@ test('a user who moves west gets the message in their new morning, not in the ol
 })
 
 test('a user who moves east or removes quiet hours gets the message when due', async (t) => {
-  const s = await asleep(t, '2026-06-01T21:30:00Z', 'Europe/Berlin')
+  const s = await setupQuietHours(t, '2026-06-01T21:30:00Z', 'Europe/Berlin')
   await s.call('POST', '/v1/notify', shipped)
   await s.call('PUT', '/v1/recipients/alice', { email: 'alice@example.com', zoneinfo: 'Asia/Tokyo' })
   s.clock.set(Date.parse('2026-06-02T06:00:00Z'))
   assert.equal(
     await eventually(
-      () => mails(s),
+      () => countMails(s),
       (count) => count > 0,
     ),
     1,
@@ -88,15 +88,15 @@ test('a user who moves east or removes quiet hours gets the message when due', a
 })
 
 test('a user without a known zone has quiet hours in the configured zone', async (t) => {
-  const s = await asleep(t, '2026-06-01T13:30:00Z', undefined, { zone: 'Asia/Tokyo' })
+  const s = await setupQuietHours(t, '2026-06-01T13:30:00Z', undefined, { zone: 'Asia/Tokyo' })
   await s.call('POST', '/v1/notify', shipped)
-  assert.equal(await wakesAt(s), '2026-06-01T23:00:00.000Z')
+  assert.equal(await findResumeTime(s), '2026-06-01T23:00:00.000Z')
 })
 
 test('quiet hours of an event type apply to it alone, and start = end cancels those for all', async (t) => {
-  const s = await asleep(t, '2026-06-01T23:30:00Z', 'UTC')
-  await furnish(s, 'photo.liked')
-  await furnish(s, 'news.weekly')
+  const s = await setupQuietHours(t, '2026-06-01T23:30:00Z', 'UTC')
+  await seedEventType(s, 'photo.liked')
+  await seedEventType(s, 'news.weekly')
   await s.call('PUT', '/v1/users/alice/preferences/photo.liked', { quiet_hours: { start: '00:00', end: '00:00' } })
   await s.call('PUT', '/v1/users/alice/preferences/news.weekly', { quiet_hours: { start: '20:00', end: '12:00' } })
   const outcomes: unknown[] = []
@@ -112,7 +112,7 @@ test('quiet hours of an event type apply to it alone, and start = end cancels th
 })
 
 test('an event scheduled into the night waits for the morning, in any UTC offset', async (t) => {
-  const s = await asleep(t, '2026-10-24T10:00:00Z', 'Europe/Berlin')
+  const s = await setupQuietHours(t, '2026-10-24T10:00:00Z', 'Europe/Berlin')
   const ids: string[] = []
   for (const fire_at of ['2026-10-25T02:30:00+02:00', '2026-10-25T02:30:00+01:00', '2026-10-25T01:30:00Z']) {
     const { body } = await s.call('POST', '/v1/scheduled', { fire_at, payload: shipped })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { manualClock } from '@gatehouse/kit'
-import { type Answer, eventually, furnish, type Setup, setup } from '../support/setup.ts'
+import { type Answer, eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
 
 const shipped = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' } }
 const minute = 60_000
@@ -11,8 +11,8 @@ const mailCount = async (s: Setup) => (await s.call('GET', '/dev/mailbox')).body
 test('a notification waits for the end of quiet hours unless it is critical', async (t) => {
   const s = await setup({ clock: manualClock(Date.parse('2026-06-01T21:30:00Z')) })
   t.after(s.close)
-  await furnish(s)
-  await furnish(s, 'security.alert', { priority: 'critical' })
+  await seedEventType(s)
+  await seedEventType(s, 'security.alert', { priority: 'critical' })
   await s.call('PUT', '/v1/recipients/alice', { email: 'alice@example.com', zoneinfo: 'Europe/Berlin' })
   await s.call('PUT', '/v1/users/alice/preferences/*', { quiet_hours: { start: '22:00', end: '08:00' } })
   const answer = await s.call('POST', '/v1/notify', { ...shipped, channels: ['email'] })
@@ -34,18 +34,18 @@ test('a notification waits for the end of quiet hours unless it is critical', as
   )
   const { body } = await s.call('GET', '/dev/mailbox')
   assert.equal(body.messages[0].body, 'Order A-1 has left.', 'the text is rendered again when it wakes')
-  const told = await eventually(
+  const found = await eventually(
     () => s.call('GET', `/v1/notifications/${answer.body.id}`),
     ({ body: b }) => b.deliveries[0].state === 'sent',
   )
-  const whats = told.body.timeline.map((e: { what: string }) => e.what)
+  const whats = found.body.timeline.map((e: { what: string }) => e.what)
   assert.deepEqual(whats, ['accepted', 'channels', 'quiet_hours', 'deferred', 'queued', 'sent'])
 })
 
 test('a deferred notification follows changed quiet hours and removed channels', async (t) => {
   const s = await setup({ clock: manualClock(Date.parse('2026-06-01T23:30:00Z')) })
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   await s.call('PUT', '/v1/users/alice/preferences/*', { quiet_hours: { start: '22:00', end: '08:00' } })
   const answer = await s.call('POST', '/v1/notify', shipped)
   assert.deepEqual(outcomesOf(answer), ['deferred', 'deferred', 'deferred', 'deferred'])
@@ -69,7 +69,7 @@ test('a deferred notification follows changed quiet hours and removed channels',
 test('a scheduled notification fires once at its time unless it is cancelled', async (t) => {
   const s = await setup()
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   const fire_at = new Date(s.clock.now() + 10 * minute).toISOString()
   const payload = { ...shipped, channels: ['sms'] }
   const first = await s.call('POST', '/v1/scheduled', { fire_at, payload })
@@ -89,16 +89,16 @@ test('a scheduled notification fires once at its time unless it is cancelled', a
   assert.equal((await s.call('POST', '/v1/scheduled', { fire_at, payload: { ...payload, event: 'x' } })).status, 422)
 })
 
-const liked = (actor: string, extra: object = {}) => ({
+const createLike = (actor: string, extra: object = {}) => ({
   event: 'photo.liked',
   user_id: 'alice',
   data: { actor, photo: 'the sea' },
   ...extra,
 })
 
-async function aggregating(options: Parameters<typeof setup>[0] = {}): Promise<Setup> {
+async function setupAggregation(options: Parameters<typeof setup>[0] = {}): Promise<Setup> {
   const s = await setup(options)
-  await furnish(s, 'photo.liked', { channels: ['push'], aggregation: { threshold: 3, actor: 'actor' } })
+  await seedEventType(s, 'photo.liked', { channels: ['push'], aggregation: { threshold: 3, actor: 'actor' } })
   const body =
     '{% if actor_count > 1 %}{{ actors | names: 2 }} like {{ photo }}{% else %}{{ actor }} likes {{ photo }}{% endif %}'
   await s.call('PUT', '/v1/templates/photo.liked/push/en', { subject: 'Likes', body })
@@ -106,11 +106,11 @@ async function aggregating(options: Parameters<typeof setup>[0] = {}): Promise<S
 }
 
 test('likes of more actors than the threshold become one notification after five minutes', async (t) => {
-  const s = await aggregating()
+  const s = await setupAggregation()
   t.after(s.close)
   const answers: Answer[] = []
   for (const actor of ['Ann', 'Bob', 'Ann', 'Chidi', 'Dana', 'Emre']) {
-    answers.push(await s.call('POST', '/v1/notify', liked(actor)))
+    answers.push(await s.call('POST', '/v1/notify', createLike(actor)))
     s.clock.advance(10_000)
   }
   assert.deepEqual(answers[0]?.body.deliveries, [{ channel: 'push', outcome: 'aggregated' }])
@@ -123,50 +123,50 @@ test('likes of more actors than the threshold become one notification after five
   )
   const { body } = await s.call('GET', '/dev/mailbox')
   assert.equal(body.messages[0].body, 'Ann, Bob and 3 others like the sea')
-  const { body: told } = await s.call('GET', `/v1/notifications/${answers[1]?.body.id}`)
-  const combined = told.timeline.find((e: { what: string }) => e.what === 'combined')
+  const { body: found } = await s.call('GET', `/v1/notifications/${answers[1]?.body.id}`)
+  const combined = found.timeline.find((e: { what: string }) => e.what === 'combined')
   const one = await s.call('GET', `/v1/notifications/${combined.detail.into}`)
   assert.equal(one.body.deliveries[0].outcome, 'queued')
 })
 
 test('a few likes become one notification each, and a later replay is a duplicate', async (t) => {
-  const s = await aggregating()
+  const s = await setupAggregation()
   t.after(s.close)
   const answers = await Promise.all(
-    ['Ann', 'Bob', 'Chidi'].map((actor) => s.call('POST', '/v1/notify', liked(actor, { dedup_key: actor }))),
+    ['Ann', 'Bob', 'Chidi'].map((actor) => s.call('POST', '/v1/notify', createLike(actor, { dedup_key: actor }))),
   )
   s.clock.advance(5 * minute)
   await eventually(
     () => mailCount(s),
     (count) => count === 3,
   )
-  const replay = await s.call('POST', '/v1/notify', liked('Ann', { dedup_key: 'Ann' }))
+  const replay = await s.call('POST', '/v1/notify', createLike('Ann', { dedup_key: 'Ann' }))
   assert.equal(replay.body.id, answers[0]?.body.id)
   assert.deepEqual(outcomesOf(replay), ['duplicate'])
-  const told = await eventually(
+  const found = await eventually(
     () => s.call('GET', `/v1/notifications/${answers[0]?.body.id}`),
     ({ body }) => body.deliveries[0].state === 'sent',
   )
-  assert.deepEqual(outcomesOf(told), ['queued'])
+  assert.deepEqual(outcomesOf(found), ['queued'])
 })
 
 test('a combined notification counts once against the cap, with preferences of its flush', async (t) => {
-  const s = await aggregating({ options: { caps: { total: 1, channels: {}, priorities: {} } } })
+  const s = await setupAggregation({ options: { caps: { total: 1, channels: {}, priorities: {} } } })
   t.after(s.close)
-  for (const actor of ['Ann', 'Bob', 'Chidi', 'Dana']) await s.call('POST', '/v1/notify', liked(actor))
+  for (const actor of ['Ann', 'Bob', 'Chidi', 'Dana']) await s.call('POST', '/v1/notify', createLike(actor))
   s.clock.advance(5 * minute)
   await eventually(
     () => mailCount(s),
     (count) => count === 1,
   )
-  const kept = await Promise.all(['Ann', 'Bob'].map((actor) => s.call('POST', '/v1/notify', liked(actor))))
+  const kept = await Promise.all(['Ann', 'Bob'].map((actor) => s.call('POST', '/v1/notify', createLike(actor))))
   await s.call('PUT', '/v1/users/alice/preferences/photo.liked', { channels: [] })
   s.clock.advance(5 * minute)
-  const told = await eventually(
+  const found = await eventually(
     () => s.call('GET', `/v1/notifications/${kept[0]?.body.id}`),
     ({ body }) => body.timeline.length > 3,
   )
-  assert.equal(told.body.timeline.at(-1).what, 'excluded')
+  assert.equal(found.body.timeline.at(-1).what, 'excluded')
   assert.equal(await mailCount(s), 1)
 })
 
@@ -177,7 +177,7 @@ test('deferred notifications of one morning are spread after the end of quiet ho
     options: { morningSpreadMs: spreadMs, caps: { total: 99, channels: {}, priorities: {} } },
   })
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   await s.call('PUT', '/v1/users/alice/preferences/*', { quiet_hours: { start: '22:00', end: '08:00' } })
   await Promise.all(Array.from({ length: 40 }, () => s.call('POST', '/v1/notify', { ...shipped, channels: ['sms'] })))
   const morning = Date.parse('2026-06-02T08:00:00Z')

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { defaultOptions, type Provider } from '../../src/index.ts'
-import { handTopic } from '../support/manual-topic.ts'
-import { type Answer, eventually, furnish, type Setup, setup } from '../support/setup.ts'
+import { createManualTopic } from '../support/manual-topic.ts'
+import { type Answer, eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
 
 const reset = {
   event: 'password.reset',
@@ -12,9 +12,9 @@ const reset = {
 } as const
 
 /** A sensitive event type, and what the tables still hold of its data. */
-async function sensitive(options: Parameters<typeof setup>[0] = {}, settings: object = {}): Promise<Setup> {
+async function setupSensitive(options: Parameters<typeof setup>[0] = {}, settings: object = {}): Promise<Setup> {
   const s = await setup(options)
-  await furnish(s, 'password.reset', { sensitive: true, priority: 'critical', ...settings })
+  await seedEventType(s, 'password.reset', { sensitive: true, priority: 'critical', ...settings })
   return s
 }
 
@@ -46,23 +46,23 @@ test('a report that arrives before its acceptance is recorded leaves no sensitiv
       return [{ kind: 'accepted', providerMessageId: 'p1' }]
     },
   }
-  s = await sensitive({ providers: { email: [provider] } })
+  s = await setupSensitive({ providers: { email: [provider] } })
   t.after(s.close)
   const setUp = s
   const { body } = await s.call('POST', '/v1/notify', reset)
-  const told = await eventually(
+  const found = await eventually(
     () => setUp.call('GET', `/v1/notifications/${body.id}`),
     (answer) => timelineOf(answer).includes('sent'),
   )
-  assert.deepEqual(timelineOf(told).slice(2), ['queued', 'delivered', 'sent'])
-  assert.equal(told.body.deliveries[0].state, 'delivered')
+  assert.deepEqual(timelineOf(found).slice(2), ['queued', 'delivered', 'sent'])
+  assert.equal(found.body.deliveries[0].state, 'delivered')
   assert.doesNotMatch(await keptData(s), /hush/)
   const { rows } = await s.database.query('SELECT provider, provider_message_id FROM notify.delivery')
   assert.deepEqual(rows, [{ provider: 'hasty', provider_message_id: 'p1' }])
 })
 
 test('a sensitive event without a reachable channel leaves no data behind', async (t) => {
-  const s = await sensitive()
+  const s = await setupSensitive()
   t.after(s.close)
   await s.call('PUT', '/v1/recipients/bob', { email: 'bob@example.com' })
   const nobody = await s.call('POST', '/v1/notify', { ...reset, user_id: 'nobody' })
@@ -75,7 +75,7 @@ test('a sensitive event without a reachable channel leaves no data behind', asyn
 })
 
 test('a deferred sensitive event that may no longer be sent leaves no data behind', async (t) => {
-  const s = await sensitive({}, { priority: 'normal' })
+  const s = await setupSensitive({}, { priority: 'normal' })
   t.after(s.close)
   s.clock.set(Date.parse('2026-06-01T23:30:00Z'))
   await s.call('PUT', '/v1/users/alice/preferences/*', { quiet_hours: { start: '22:00', end: '08:00' } })
@@ -111,7 +111,7 @@ for (const [how, remove] of [
       timeoutMs: 1_000,
       send: async () => [{ kind: 'permanent', code: '550', reason: 'no such user' }],
     }
-    const s = await sensitive({ providers: { email: [refusing] } })
+    const s = await setupSensitive({ providers: { email: [refusing] } })
     t.after(s.close)
     await s.call('POST', '/v1/notify', reset)
     await eventually(
@@ -124,7 +124,7 @@ for (const [how, remove] of [
   })
 
 test('aggregated sensitive events leave no data behind once they are sent', async (t) => {
-  const s = await sensitive({}, { priority: 'normal', aggregation: { threshold: 1, actor: 'who' } })
+  const s = await setupSensitive({}, { priority: 'normal', aggregation: { threshold: 1, actor: 'who' } })
   t.after(s.close)
   for (const who of ['Ann', 'Bob']) await s.call('POST', '/v1/notify', { ...reset, data: { who, order_id: 'hush' } })
   s.clock.advance(300_000)
@@ -140,8 +140,8 @@ test('aggregated sensitive events leave no data behind once they are sent', asyn
 })
 
 test('a scheduled or parked sensitive event leaves no data behind once it is sent', async (t) => {
-  const { topic, deliver, published } = handTopic()
-  const s = await sensitive({ topic, tables: { streaming: true } }, { rate_limit: { limit: 1, per_seconds: 60 } })
+  const { topic, deliver, published } = createManualTopic()
+  const s = await setupSensitive({ topic, tables: { streaming: true } }, { rate_limit: { limit: 1, per_seconds: 60 } })
   t.after(s.close)
   const later = new Date(s.clock.now() + 60_000).toISOString()
   await s.call('POST', '/v1/scheduled', { fire_at: later, payload: reset })
@@ -171,10 +171,10 @@ test('a sensitive message that a provider quotes is redacted in timeline and dea
       return [reason.startsWith('4') ? { kind: 'transient', reason } : { kind: 'permanent', code: '550', reason }]
     },
   }
-  const s = await sensitive({ providers: { email: [quoting] } })
+  const s = await setupSensitive({ providers: { email: [quoting] } })
   t.after(s.close)
   const { body } = await s.call('POST', '/v1/notify', { ...reset, data: { order_id: 'hunter2' } })
-  const told = await eventually(
+  const found = await eventually(
     async () => {
       s.clock.advance(10_000)
       return s.call('GET', `/v1/notifications/${body.id}`)
@@ -182,7 +182,7 @@ test('a sensitive message that a provider quotes is redacted in timeline and dea
     (answer) => timelineOf(answer).includes('dead_letter'),
   )
   const letter = await s.call('GET', `/v1/dead-letters/${body.deliveries[0].id}`)
-  const words = JSON.stringify([told.body, letter.body])
+  const words = JSON.stringify([found.body, letter.body])
   assert.doesNotMatch(words, /hunter2/)
   assert.match(words, /451 try later/)
   assert.match(letter.body.detail, /550: removed: it quotes/)
@@ -201,7 +201,7 @@ test('a sensitive push that falls back to email leaves no data once its dead let
     timeoutMs: 1_000,
     send: async (messages) => messages.map(() => ({ kind: 'accepted' })),
   }
-  const s = await sensitive({ providers: { push: [refusing], email: [carrying] } })
+  const s = await setupSensitive({ providers: { push: [refusing], email: [carrying] } })
   t.after(s.close)
   const { body } = await s.call('POST', '/v1/notify', { ...reset, channels: ['push'] })
   await eventually(

@@ -19,7 +19,7 @@ import { connect } from '@nats-io/transport-node'
 import pg from 'pg'
 import { migrateNotify } from '../../src/postgres/index.ts'
 import { type ProviderCall, startFakeProvider } from '../support/simulation/fake-provider.ts'
-import { type Traffic, traffic } from '../support/simulation/traffic.ts'
+import { createTraffic, type Traffic } from '../support/simulation/traffic.ts'
 
 const size = 100_000
 const cap = 10
@@ -28,7 +28,7 @@ const leaseMs = 20_000
 /** For how long the workers wait for the provider's answer. */
 const timeoutMs = 9_000
 /** The least of a lease that is left when a call begins: that time, and a quarter of the lease to store its answer. */
-const leastLeftMs = timeoutMs + leaseMs / 4
+const minRemainingMs = timeoutMs + leaseMs / 4
 /** For how long calls that were claimed before the database fell may still come in. */
 const fallMs = 5_000
 
@@ -84,8 +84,8 @@ testWith(
     const name = (await database.query<{ name: string }>('SELECT current_database() AS name')).rows[0]?.name
     await database.close()
     const url = postgres.url.replace(/[^/]+$/, name ?? '')
-    const told = traffic(size)
-    await furnish(url, told)
+    const submitted = createTraffic(size)
+    await seedService(url, submitted)
     const workers: ChildProcess[] = []
     const world: World = {
       postgres,
@@ -117,16 +117,16 @@ testWith(
       await postgres.stop()
     })
     await Promise.all([world.startWorker(), world.startWorker()])
-    const publishing = publish(nats.url, told)
+    const publishing = publish(nats.url, submitted)
     for (const fault of faults) {
       await pause(2_000 + Math.random() * 2_000)
       await fault(world)
     }
     await publishing
-    await drained(url, nats.url)
-    judge(told, provider.calls, world.interruptions)
-    await judgeAlerts(url, told, provider.calls)
-    await judgeRecords(url, provider.calls)
+    await waitUntilDrained(url, nats.url)
+    checkCalls(submitted, provider.calls, world.interruptions)
+    await checkAlerts(url, submitted, provider.calls)
+    await checkRecords(url, provider.calls)
   },
 )
 
@@ -155,10 +155,10 @@ async function muteConnections({ proxy }: World): Promise<void> {
 /** Others hold every connection that the server has, and those of the processes are ended. */
 async function fillConnections({ url }: World): Promise<void> {
   const options = { connectionString: url, application_name: 'others' }
-  const [first, ...held] = Array.from({ length: 200 }, () => new pg.Client(options))
-  for (const client of [first, ...held]) client?.on('error', () => {})
+  const [first, ...clients] = Array.from({ length: 200 }, () => new pg.Client(options))
+  for (const client of [first, ...clients]) client?.on('error', () => {})
   await first?.connect()
-  await Promise.allSettled(held.map((client) => client.connect()))
+  await Promise.allSettled(clients.map((client) => client.connect()))
   await first?.query(
     `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
       WHERE datname = current_database() AND application_name <> 'others'`,
@@ -167,7 +167,7 @@ async function fillConnections({ url }: World): Promise<void> {
   for (const client of more) client.on('error', () => {})
   await Promise.allSettled(more.map((client) => client.connect()))
   await pause(fullMs)
-  await Promise.allSettled([first, ...held, ...more].map((client) => client?.end()))
+  await Promise.allSettled([first, ...clients, ...more].map((client) => client?.end()))
 }
 
 /** Kills a server process of PostgreSQL, which makes it end every connection and recover from its log. */
@@ -177,7 +177,7 @@ async function killBackend({ url, interruptions }: World): Promise<void> {
   process.kill(rows[0]?.pid ?? assert.fail('no backend'), 'SIGKILL')
   interruptions.push({ at: Date.now(), until: Date.now() })
   await database.close().catch(() => {})
-  await untilTaken(async () => {
+  await retryUntilAccepted(async () => {
     const again = await openPostgres({ url: new Secret(url), log: silentLog, connections: 1 })
     await again.close()
   })
@@ -191,7 +191,7 @@ async function restartDatabase({ postgres, interruptions }: World): Promise<void
 }
 
 /** Makes every user reachable, and puts the quiet ones into quiet hours that hold for the hours to come. */
-async function furnish(url: string, { users, quietUsers }: Traffic): Promise<void> {
+async function seedService(url: string, { users, quietUsers }: Traffic): Promise<void> {
   const database = await openPostgres({ url: new Secret(url), log: silentLog, connections: 1 })
   await database.query(
     `INSERT INTO notify.recipient (bucket, user_id, email, updated_at) SELECT 0, u, u || '@example.com', now() FROM unnest($1::text[]) AS u`,
@@ -212,22 +212,24 @@ async function furnish(url: string, { users, quietUsers }: Traffic): Promise<voi
 }
 
 /** Tells everything on the topic, each event until the stream has it. */
-async function publish(url: string, { told }: Traffic): Promise<void> {
+async function publish(url: string, { submitted }: Traffic): Promise<void> {
   const connection = await connect({
     servers: url.replace('nats://', ''),
     maxReconnectAttempts: -1,
     reconnectTimeWait: 200,
   })
   const client = jetstream(connection)
-  for (let at = 0; at < told.length; at += 500)
+  for (let at = 0; at < submitted.length; at += 500)
     await Promise.all(
-      told.slice(at, at + 500).map((event) => untilTaken(() => client.publish('notifications', JSON.stringify(event)))),
+      submitted
+        .slice(at, at + 500)
+        .map((event) => retryUntilAccepted(() => client.publish('notifications', JSON.stringify(event)))),
     )
   await connection.close()
 }
 
-async function untilTaken(work: () => Promise<unknown>): Promise<void> {
-  for (let tries = 0; tries < 100; tries++) {
+async function retryUntilAccepted(work: () => Promise<unknown>): Promise<void> {
+  for (let attempts = 0; attempts < 100; attempts++) {
     try {
       await work()
       return
@@ -245,12 +247,12 @@ const forgottenMs = 45_000
  * Waits until the queue is empty and nothing is under way but what waits for the morning. A server that was restarted may
  * count acks that it has lost as pending for ever, without delivering again; whether anything was lost is judged after.
  */
-async function drained(url: string, natsUrl: string): Promise<void> {
+async function waitUntilDrained(url: string, natsUrl: string): Promise<void> {
   const database = await openPostgres({ url: new Secret(url), log: silentLog, connections: 1 })
   const connection = await connect({ servers: natsUrl.replace('nats://', '') })
   const manager = await jetstreamManager(connection, { timeout: 60_000 })
   let quiet = { word: '', since: Date.now() }
-  for (let tries = 0; ; tries++) {
+  for (let attempts = 0; ; attempts++) {
     // The queue first: what is taken from it lies in the database by then.
     const consumer = await manager.consumers.info('NOTIFICATIONS', 'notify')
     const { rows } = await database.query<{ left: number }>(
@@ -261,15 +263,15 @@ async function drained(url: string, natsUrl: string): Promise<void> {
     const unacked = Date.now() - quiet.since < forgottenMs ? consumer.num_ack_pending : 0
     const left = (rows[0]?.left ?? 1) + consumer.num_pending + unacked
     if (left === 0) break
-    assert.ok(tries < 2_400, `${left} events are still under way`)
+    assert.ok(attempts < 2_400, `${left} events are still under way`)
     await pause(500)
   }
   await connection.close()
   await database.close()
 }
 
-/** Judges by the provider's own log, against what was told. */
-function judge(
+/** Compares the provider's own log with the submitted events. */
+function checkCalls(
   { unique, quietUsers }: Traffic,
   calls: readonly ProviderCall[],
   interruptions: readonly Interruption[],
@@ -289,10 +291,13 @@ function judge(
       if (before.isAnswered && before.at - before.sentAt < timeoutMs - 1_000) {
         assert.ok(
           isInterrupted(before, again, interruptions),
-          `${id} was sent again without a reason: ${tellTimes(same, interruptions)}`,
+          `${id} was sent again without a reason: ${formatTimes(same, interruptions)}`,
         )
-        const held = again.sentAt - before.sentAt
-        assert.ok(held >= leastLeftMs, `${id} was sent again under its lease: ${tellTimes(same, interruptions)}`)
+        const delayMs = again.sentAt - before.sentAt
+        assert.ok(
+          delayMs >= minRemainingMs,
+          `${id} was sent again under its lease: ${formatTimes(same, interruptions)}`,
+        )
       } else unanswered++
       assert.deepEqual([again.body, again.userId], [first.body, first.userId])
     }
@@ -317,9 +322,9 @@ function judge(
     assert.equal(mine.filter(({ data }) => sent(data.key, 'push')).length, expected, `notes of ${user}`)
   }
   const likes = unique.filter(({ event }) => event === 'like')
-  const told = likes.filter(({ data }) => sent(data.key, 'push')).length
+  const sentCount = likes.filter(({ data }) => sent(data.key, 'push')).length
   console.log(
-    `${calls.length} calls, ${repeated} of them repeats of calls in flight at ${interruptions.length} interruptions (${unanswered} of calls that the provider did not answer in time); ${told} of ${likes.length} likes told, the others over the cap`,
+    `${calls.length} calls, ${repeated} of them repeats of calls in flight at ${interruptions.length} interruptions (${unanswered} of calls that the provider did not answer in time); ${sentCount} of ${likes.length} likes sent, the others over the cap`,
   )
 }
 
@@ -335,8 +340,8 @@ function isInterrupted(call: ProviderCall, again: ProviderCall, interruptions: r
   })
 }
 
-/** Every alert has reached the provider. Of one that has not, it is told what became of it as far as is known. */
-async function judgeAlerts(url: string, { unique }: Traffic, calls: readonly ProviderCall[]): Promise<void> {
+/** Checks that every alert reached the provider; the message of a failure says what is known of one that did not. */
+async function checkAlerts(url: string, { unique }: Traffic, calls: readonly ProviderCall[]): Promise<void> {
   const reached = new Set(calls.flatMap(({ channel, body }) => body.split(',').map((key) => `${key} ${channel}`)))
   const lost = unique.filter(({ event, data }) => event === 'alert' && !reached.has(`${data.key} email`))
   const database = await openPostgres({ url: new Secret(url), log: silentLog, connections: 1 })
@@ -357,7 +362,7 @@ async function judgeAlerts(url: string, { unique }: Traffic, calls: readonly Pro
 }
 
 /** What was stored as taken was never called again: not once between an interruption and the end. */
-async function judgeRecords(url: string, calls: readonly ProviderCall[]): Promise<void> {
+async function checkRecords(url: string, calls: readonly ProviderCall[]): Promise<void> {
   const database = await openPostgres({ url: new Secret(url), log: silentLog, connections: 1 })
   const { rows } = await database.query<{ id: string; channel: string; at: number }>(
     "SELECT delivery_id AS id, channel, at FROM notify.timeline_entry WHERE entry_type = 'sent'",
@@ -373,7 +378,7 @@ async function judgeRecords(url: string, calls: readonly ProviderCall[]): Promis
 }
 
 /** The times of the calls and of the interruptions, in milliseconds after the first interruption. */
-function tellTimes(same: readonly ProviderCall[], interruptions: readonly Interruption[]): string {
+function formatTimes(same: readonly ProviderCall[], interruptions: readonly Interruption[]): string {
   const after = (at: number) => at - (interruptions[0]?.at ?? 0)
   return `calls at ${same.map(({ at, sentAt, pid }) => `${after(sentAt)} (taken at ${after(at)}, by ${pid})`).join(', ')}, interruptions at ${interruptions.map(({ at, pid = 'database' }) => `${after(at)} (${pid})`).join(', ')}`
 }

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { manualClock } from '@gatehouse/kit'
 import type { Provider, SendResult } from '../../src/index.ts'
-import { eventually, furnish, type Setup, setup } from '../support/setup.ts'
+import { eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
 
 const start = '2026-06-01T12:00:00.000Z'
 const tomorrow = '2026-06-02T12:00:00.000Z'
 const shipped = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' } }
 
-async function furnished(options: Parameters<typeof setup>[0] = {}): Promise<Setup> {
+async function setupSeeded(options: Parameters<typeof setup>[0] = {}): Promise<Setup> {
   const s = await setup({ clock: manualClock(Date.parse(start)), ...options })
-  await furnish(s)
+  await seedEventType(s)
   return s
 }
 
@@ -20,8 +20,8 @@ interface Entry {
   readonly detail?: Readonly<Record<string, unknown>>
 }
 
-/** What the timeline of a fresh event tells of a channel, without the ids. */
-async function toldOf(s: Setup, body: object, channel: string): Promise<unknown> {
+/** The last timeline entry of a new event for a channel, without ids. */
+async function readLastEntry(s: Setup, body: object, channel: string): Promise<unknown> {
   const { body: accepted } = await s.call('POST', '/v1/notify', { ...shipped, channels: [channel], ...body })
   const { body: found } = await s.call('GET', `/v1/notifications/${accepted.id}`)
   const entry = (found.timeline as Entry[]).findLast((each) => each.channel === channel)
@@ -29,17 +29,17 @@ async function toldOf(s: Setup, body: object, channel: string): Promise<unknown>
   return { what: entry?.what, ...detail }
 }
 
-async function explained(s: Setup, body: object): Promise<unknown> {
+async function explain(s: Setup, body: object): Promise<unknown> {
   const { body: answer } = await s.call('POST', '/v1/explain', { ...shipped, ...body })
   return answer.channels.map(({ outcome, reason, until }: Record<string, string>) => ({ outcome, reason, until }))
 }
 
 test('a capped delivery names its cap, the limit and the end of the window', async (t) => {
   const caps = { total: 3, channels: { sms: 1, push: 0 }, priorities: { low: 1 } }
-  const s = await furnished({ work: false, options: { caps } })
+  const s = await setupSeeded({ work: false, options: { caps } })
   t.after(s.close)
-  await furnish(s, 'news.weekly', { priority: 'low' })
-  const told = []
+  await seedEventType(s, 'news.weekly', { priority: 'low' })
+  const entries = []
   for (const [event, channel] of [
     ['order.shipped', 'sms'],
     ['order.shipped', 'sms'],
@@ -49,8 +49,8 @@ test('a capped delivery names its cap, the limit and the end of the window', asy
     ['order.shipped', 'email'],
     ['order.shipped', 'email'],
   ] as const)
-    told.push(await toldOf(s, { event }, channel))
-  assert.deepEqual(told, [
+    entries.push(await readLastEntry(s, { event }, channel))
+  assert.deepEqual(entries, [
     { what: 'queued' },
     { what: 'capped', cap: 'channel:sms', limit: 1, until: tomorrow },
     { what: 'capped', cap: 'channel:push', limit: 0 },
@@ -59,23 +59,23 @@ test('a capped delivery names its cap, the limit and the end of the window', asy
     { what: 'queued' },
     { what: 'capped', cap: 'total', limit: 3, until: tomorrow },
   ])
-  assert.deepEqual(await explained(s, { channels: ['email'] }), [
+  assert.deepEqual(await explain(s, { channels: ['email'] }), [
     { outcome: 'capped', reason: 'the cap total of 3 is reached', until: tomorrow },
   ])
 })
 
 test('an undeliverable channel names a missing address, an exclusion or a missing provider', async (t) => {
-  const s = await furnished({ work: false, options: { channelsOff: ['sms'] } })
+  const s = await setupSeeded({ work: false, options: { channelsOff: ['sms'] } })
   t.after(s.close)
   const nobody = { user_id: 'nobody' }
-  assert.deepEqual(await toldOf(s, nobody, 'email'), {
+  assert.deepEqual(await readLastEntry(s, nobody, 'email'), {
     what: 'no_recipient',
     reason: 'the user has no email address',
   })
-  assert.deepEqual(await toldOf(s, nobody, 'push'), { what: 'no_recipient', reason: 'the user has no device' })
-  assert.deepEqual(await toldOf(s, {}, 'sms'), { what: 'undeliverable', reason: 'the channel is off' })
+  assert.deepEqual(await readLastEntry(s, nobody, 'push'), { what: 'no_recipient', reason: 'the user has no device' })
+  assert.deepEqual(await readLastEntry(s, {}, 'sms'), { what: 'undeliverable', reason: 'the channel is off' })
   await s.call('POST', '/v1/suppressions', { user_id: 'alice', channel: 'email', reason: 'unsubscribed' })
-  assert.deepEqual(await toldOf(s, {}, 'email'), {
+  assert.deepEqual(await readLastEntry(s, {}, 'email'), {
     what: 'undeliverable',
     reason: 'its address is left out: unsubscribed',
   })
@@ -87,7 +87,7 @@ test('an undeliverable channel names a missing address, an exclusion or a missin
 })
 
 test('a deferred message that is capped in the morning names the cap', async (t) => {
-  const s = await furnished({ options: { caps: { total: 1, channels: {}, priorities: {} } } })
+  const s = await setupSeeded({ options: { caps: { total: 1, channels: {}, priorities: {} } } })
   t.after(s.close)
   await s.call('PUT', '/v1/users/alice/preferences/*', { quiet_hours: { start: '11:00', end: '13:00' } })
   const ids: string[] = []
@@ -107,7 +107,7 @@ test('a deferred message that is capped in the morning names the cap', async (t)
   )
 })
 
-const whats = ({ body }: { body: { timeline: Entry[] } }) =>
+const listEntries = ({ body }: { body: { timeline: Entry[] } }) =>
   body.timeline.map(({ what, channel }) => (channel ? `${channel} ${what}` : what))
 
 test('a timeline contains every decision from channels and caps to attempts and states', async (t) => {
@@ -122,9 +122,9 @@ test('a timeline contains every decision from channels and caps to attempts and 
     send: async (messages) => messages.map(() => answers.shift() ?? { kind: 'accepted' }),
   }
   const caps = { total: 2, channels: {}, priorities: {} }
-  const s = await furnished({ providers: { email: [post] }, options: { caps } })
+  const s = await setupSeeded({ providers: { email: [post] }, options: { caps } })
   t.after(s.close)
-  await furnish(s, 'photo.liked', { aggregation: { actor: 'actor', threshold: 1 } })
+  await seedEventType(s, 'photo.liked', { aggregation: { actor: 'actor', threshold: 1 } })
   await s.call('PUT', '/v1/users/alice/preferences/order.shipped', { channels: ['email'] })
   await s.call('PUT', '/v1/users/alice/preferences/*', { quiet_hours: { start: '11:00', end: '13:00' } })
   const event = { ...shipped, dedup_key: 'k' }
@@ -143,7 +143,7 @@ test('a timeline contains every decision from channels and caps to attempts and 
       s.clock.advance(1_000)
       return find(first.id)
     },
-    (answer) => whats(answer).includes('email sent'),
+    (answer) => listEntries(answer).includes('email sent'),
   )
   const delivered = [{ provider: 'post', eventId: 'e1', deliveryId: first.deliveries[0].id, at: s.clock.now() }]
   for (const report of ['delivered', 'opened'] as const)
@@ -151,8 +151,8 @@ test('a timeline contains every decision from channels and caps to attempts and 
       delivered.map((each) => ({ ...each, eventId: report, report })),
       s.clock.now(),
     )
-  const told = await find(first.id)
-  assert.deepEqual(whats(told), [
+  const answer = await find(first.id)
+  assert.deepEqual(listEntries(answer), [
     'accepted',
     'channels',
     'quiet_hours',
@@ -164,41 +164,41 @@ test('a timeline contains every decision from channels and caps to attempts and 
     'email delivered',
     'email opened',
   ])
-  const detailOf = (what: string) => (told.body.timeline as Entry[]).find((each) => each.what === what)?.detail
+  const detailOf = (what: string) => (answer.body.timeline as Entry[]).find((each) => each.what === what)?.detail
   assert.equal(detailOf('channels')?.because, 'preference')
   assert.equal(detailOf('quiet_hours')?.until, '2026-06-01T13:00:00.000Z')
   assert.match(JSON.stringify(detailOf('attempt_failed')), /the post answered 503/)
   assert.equal(detailOf('opened')?.state, 'opened')
   assert.equal(seen.body.deliveries[0].state, 'sent')
-  assert.ok(whats(await find(more.id)).includes('email duplicate'))
+  assert.ok(listEntries(await find(more.id)).includes('email duplicate'))
   const [like = ''] = likes
   const combined = await eventually(
     () => find(like),
-    (answer) => whats(answer).includes('combined'),
+    (answer) => listEntries(answer).includes('combined'),
   )
-  assert.deepEqual(whats(combined), ['accepted', 'channels', 'email aggregated', 'combined'])
+  assert.deepEqual(listEntries(combined), ['accepted', 'channels', 'email aggregated', 'combined'])
   const { detail } = (combined.body.timeline as Entry[]).at(-1) ?? {}
   const flushed = await find(String(detail?.into))
-  assert.ok(whats(flushed).some((what) => ['email sent', 'email queued', 'email capped'].includes(what)))
+  assert.ok(listEntries(flushed).some((what) => ['email sent', 'email queued', 'email capped'].includes(what)))
 })
 
 test('explain shows a replay, a burst and quiet hours, and changes nothing', async (t) => {
-  const s = await furnished({ work: false })
+  const s = await setupSeeded({ work: false })
   t.after(s.close)
-  await furnish(s, 'photo.liked', { aggregation: { actor: 'actor' } })
+  await seedEventType(s, 'photo.liked', { aggregation: { actor: 'actor' } })
   const channels = ['email']
   const { body: first } = await s.call('POST', '/v1/notify', { ...shipped, channels, dedup_key: 'k' })
   const kept = async () =>
     (await s.database.query('SELECT (SELECT count(*) FROM notify.notification) AS n, counters FROM notify.cap')).rows
   const before = await kept()
-  assert.deepEqual(await explained(s, { channels, dedup_key: 'k' }), [
+  assert.deepEqual(await explain(s, { channels, dedup_key: 'k' }), [
     { outcome: 'duplicate', reason: `its dedup_key is ${first.id}'s`, until: undefined },
   ])
-  assert.deepEqual(await explained(s, { channels, event: 'photo.liked' }), [
+  assert.deepEqual(await explain(s, { channels, event: 'photo.liked' }), [
     { outcome: 'aggregated', reason: 'it is gathered with others of its kind', until: '2026-06-01T12:05:00.000Z' },
   ])
   await s.call('PUT', '/v1/users/alice/preferences/*', { quiet_hours: { start: '11:00', end: '13:00' } })
-  assert.deepEqual(await explained(s, { channels }), [
+  assert.deepEqual(await explain(s, { channels }), [
     { outcome: 'deferred', reason: 'quiet hours', until: '2026-06-01T13:00:00.000Z' },
   ])
   assert.deepEqual(await kept(), before)

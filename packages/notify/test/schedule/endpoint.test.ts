@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { furnish, setup } from '../support/setup.ts'
+import { seedEventType, setup } from '../support/setup.ts'
 
-const later = (userId: string) => ({
+const createSchedule = (userId: string) => ({
   fire_at: '2090-01-01T00:00:00Z',
   payload: { event: 'order.shipped', user_id: userId, data: { order_id: 'A-1' } },
 })
@@ -10,8 +10,8 @@ const later = (userId: string) => ({
 test("a user's token without the scope to submit cannot read or cancel others' schedules", async (t) => {
   const s = await setup({ work: false })
   t.after(s.close)
-  await furnish(s)
-  const { id } = (await s.call('POST', '/v1/scheduled', later('bob'))).body
+  await seedEventType(s)
+  const { id } = (await s.call('POST', '/v1/scheduled', createSchedule('bob'))).body
   const alice = 'user:alice write:notifications'
   assert.equal((await s.call('GET', '/v1/scheduled?user_id=bob', undefined, alice)).status, 403)
   assert.equal((await s.call('GET', `/v1/scheduled/${id}`, undefined, alice)).status, 404)
@@ -23,8 +23,8 @@ test("a user's token without the scope to submit cannot read or cancel others' s
 test("a user's token reads and cancels that user's schedules, and the management any", async (t) => {
   const s = await setup({ work: false })
   t.after(s.close)
-  await furnish(s)
-  const schedule = async () => (await s.call('POST', '/v1/scheduled', later('alice'))).body.id
+  await seedEventType(s)
+  const schedule = async () => (await s.call('POST', '/v1/scheduled', createSchedule('alice'))).body.id
   for (const [reads, cancels] of [
     ['user:alice write:notifications', 'user:alice write:notifications'],
     ['user:carol read:delivery', 'user:carol admin:notifications'],

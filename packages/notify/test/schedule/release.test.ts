@@ -5,11 +5,11 @@ import { postgresDatabase, type Server, startNats, startPostgres, testWith } fro
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
 import { natsTopic } from '../../src/nats/index.ts'
-import { handTopic } from '../support/manual-topic.ts'
-import { eventually, furnish, type Setup, setup } from '../support/setup.ts'
+import { createManualTopic } from '../support/manual-topic.ts'
+import { eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
 
 const span = 60_000
-const viewed = (place: number, more: object = {}) => ({
+const createView = (place: number, more: object = {}) => ({
   event: 'photo.viewed',
   user_id: 'alice',
   data: { order_id: place },
@@ -18,15 +18,15 @@ const viewed = (place: number, more: object = {}) => ({
 })
 
 /** A service whose type photo.viewed may come twice a minute. */
-async function limited(options: Parameters<typeof setup>[0]): Promise<Setup> {
+async function setupLimited(options: Parameters<typeof setup>[0]): Promise<Setup> {
   const s = await setup({ options: { caps: { total: 9_999, channels: {}, priorities: {} } }, ...options })
-  await furnish(s)
-  await furnish(s, 'photo.viewed', { rate_limit: { limit: 2, per_seconds: span / 1000 } })
+  await seedEventType(s)
+  await seedEventType(s, 'photo.viewed', { rate_limit: { limit: 2, per_seconds: span / 1000 } })
   return s
 }
 
 /** The places of the events that were notified of, in the order of their acceptance. */
-async function notified({ database }: Pick<Setup, 'database'>): Promise<number[]> {
+async function readNotified({ database }: Pick<Setup, 'database'>): Promise<number[]> {
   const { rows } = await database.query<{ place: number }>(
     `SELECT (data->>'order_id')::integer AS place FROM notify.notification WHERE event = 'photo.viewed'
       ORDER BY accepted_at, id`,
@@ -37,11 +37,11 @@ async function notified({ database }: Pick<Setup, 'database'>): Promise<number[]
 const inOrder = (places: readonly number[]) => [...places].sort((a, b) => a - b)
 
 test('metrics count the parked and the released events of a type', async (t) => {
-  const { topic, deliver } = handTopic()
+  const { topic, deliver } = createManualTopic()
   const metrics = createMetrics()
-  const s = await limited({ topic, metrics })
+  const s = await setupLimited({ topic, metrics })
   t.after(s.close)
-  for (let place = 1; place <= 5; place++) await deliver(place, viewed(place))
+  for (let place = 1; place <= 5; place++) await deliver(place, createView(place))
   const count = async (name: string) => {
     const { values = [] } = (await metrics.getSingleMetric(name)?.get()) ?? {}
     return values.map(({ labels, value }) => [labels.event, value])
@@ -57,21 +57,21 @@ test('metrics count the parked and the released events of a type', async (t) => 
 })
 
 test('topic events over their rate are parked, acked and released in order at the rate', async (t) => {
-  const { topic, deliver } = handTopic()
-  const s = await limited({ topic })
+  const { topic, deliver } = createManualTopic()
+  const s = await setupLimited({ topic })
   t.after(s.close)
-  for (let place = 1; place <= 5; place++) assert.equal(await deliver(place, viewed(place)), 'ack')
-  assert.deepEqual(await notified(s), [1, 2])
+  for (let place = 1; place <= 5; place++) assert.equal(await deliver(place, createView(place)), 'ack')
+  assert.deepEqual(await readNotified(s), [1, 2])
   s.clock.advance(span)
-  assert.equal(await deliver(6, viewed(6)), 'ack')
+  assert.equal(await deliver(6, createView(6)), 'ack')
   await eventually(
-    () => notified(s),
+    () => readNotified(s),
     (places) => places.length === 4,
   )
-  assert.deepEqual(inOrder(await notified(s)), [1, 2, 3, 4], 'who comes later does not overtake the parked')
+  assert.deepEqual(inOrder(await readNotified(s)), [1, 2, 3, 4], 'who comes later does not overtake the parked')
   s.clock.advance(span)
   await eventually(
-    () => notified(s),
+    () => readNotified(s),
     (places) => places.length === 6,
   )
   assert.equal((await s.database.query('SELECT FROM notify.parked')).rowCount, 0)
@@ -82,41 +82,41 @@ test('topic events over their rate are parked, acked and released in order at th
 })
 
 test('a topic event that is redelivered while parked or after its release counts once', async (t) => {
-  const { topic, deliver } = handTopic()
-  const s = await limited({ topic })
+  const { topic, deliver } = createManualTopic()
+  const s = await setupLimited({ topic })
   t.after(s.close)
-  for (const place of [1, 2, 3, 3, 4, 3, 4]) assert.equal(await deliver(place, viewed(place)), 'ack')
+  for (const place of [1, 2, 3, 3, 4, 3, 4]) assert.equal(await deliver(place, createView(place)), 'ack')
   assert.equal((await s.database.query('SELECT FROM notify.parked')).rowCount, 2)
   s.clock.advance(span)
   await eventually(
-    () => notified(s),
+    () => readNotified(s),
     (places) => places.length === 4,
   )
-  for (const place of [3, 4]) assert.equal(await deliver(place, viewed(place)), 'ack')
+  for (const place of [3, 4]) assert.equal(await deliver(place, createView(place)), 'ack')
   s.clock.advance(span)
   await eventually(
     () => s.database.query('SELECT FROM notify.parked UNION ALL SELECT FROM notify.scheduled'),
     ({ rowCount }) => rowCount === 0,
   )
-  assert.deepEqual(inOrder(await notified(s)), [1, 2, 3, 4])
+  assert.deepEqual(inOrder(await readNotified(s)), [1, 2, 3, 4])
 })
 
 test('parked events are released when their type loses its rate, and die if it is removed', async (t) => {
-  const { topic, deliver } = handTopic()
-  const s = await limited({ topic })
+  const { topic, deliver } = createManualTopic()
+  const s = await setupLimited({ topic })
   t.after(s.close)
-  for (let place = 1; place <= 4; place++) await deliver(place, viewed(place))
+  for (let place = 1; place <= 4; place++) await deliver(place, createView(place))
   await s.call('PUT', '/v1/event-types/photo.viewed', { channels: ['in-app'] })
   await eventually(
-    () => notified(s),
+    () => readNotified(s),
     (places) => places.length === 4,
   )
   await s.call('PUT', '/v1/event-types/photo.viewed', {
     channels: ['in-app'],
     rate_limit: { limit: 1, per_seconds: 3_600 },
   })
-  for (let place = 5; place <= 7; place++) await deliver(place, viewed(place))
-  const before = (await notified(s)).length
+  for (let place = 5; place <= 7; place++) await deliver(place, createView(place))
+  const before = (await readNotified(s)).length
   await s.call('DELETE', '/v1/event-types/photo.viewed')
   const letters = await eventually(
     () => s.call('GET', '/v1/dead-letters?event=photo.viewed'),
@@ -126,10 +126,10 @@ test('parked events are released when their type loses its rate, and die if it i
 })
 
 test('parked events of a user are exported, and erased with the user', async (t) => {
-  const { topic, deliver } = handTopic()
-  const s = await limited({ topic })
+  const { topic, deliver } = createManualTopic()
+  const s = await setupLimited({ topic })
   t.after(s.close)
-  for (let place = 1; place <= 3; place++) await deliver(place, viewed(place))
+  for (let place = 1; place <= 3; place++) await deliver(place, createView(place))
   const { body } = await s.call('GET', '/v1/users/alice/data')
   assert.equal(JSON.stringify(body).includes('NOTIFICATIONS:3'), true)
   await s.call('DELETE', '/v1/users/alice/data')
@@ -149,12 +149,12 @@ describe('a flood of the topic', () => {
   testWith('nats-server', 'a flood of one event type blocks no other, and none of it stays unacked', async () => {
     const url = nats?.url ?? assert.fail('NATS did not start')
     const topic = await natsTopic({ url, log: silentLog, concurrency: 20 })
-    const s = await limited({ topic, database: await fresh(), tables: { streaming: true } })
+    const s = await setupLimited({ topic, database: await fresh(), tables: { streaming: true } })
     const connection = await connect({ servers: url.replace('nats://', '') })
     try {
       const js = jetstream(connection)
-      for (let place = 1; place <= 300; place++) await js.publish('notifications', JSON.stringify(viewed(place)))
-      await js.publish('notifications', JSON.stringify(viewed(0, { event: 'order.shipped', channels: ['sms'] })))
+      for (let place = 1; place <= 300; place++) await js.publish('notifications', JSON.stringify(createView(place)))
+      await js.publish('notifications', JSON.stringify(createView(0, { event: 'order.shipped', channels: ['sms'] })))
       await eventually(
         () => s.call('GET', '/dev/mailbox'),
         ({ body }) => body.messages.some(({ channel }: { channel: string }) => channel === 'sms'),
@@ -172,9 +172,9 @@ describe('a flood of the topic', () => {
   })
 
   testWith('postgresql', 'two processes that park and release one flood lose nothing and keep its rate', async () => {
-    const hands = [handTopic(), handTopic()] as const
+    const hands = [createManualTopic(), createManualTopic()] as const
     const database = await fresh()
-    const first = await limited({ topic: hands[0].topic, database })
+    const first = await setupLimited({ topic: hands[0].topic, database })
     const second = await setup({
       topic: hands[1].topic,
       database,
@@ -184,7 +184,7 @@ describe('a flood of the topic', () => {
     try {
       const places = Array.from({ length: 20 }, (_, index) => index + 1)
       const give = async (place: number, hand: 0 | 1) =>
-        assert.equal(await hands[hand].deliver(place, viewed(place, { user_id: `user${place % 7}` })), 'ack')
+        assert.equal(await hands[hand].deliver(place, createView(place, { user_id: `user${place % 7}` })), 'ack')
       await Promise.all(places.map((place) => give(place, place % 2 === 0 ? 0 : 1)))
       const { rows: parked } = await database.query<{ place: number }>('SELECT place FROM notify.parked')
       assert.equal(parked.length, 18)
@@ -192,15 +192,15 @@ describe('a flood of the topic', () => {
       for (let wanted = 4; wanted <= 20; wanted += 2) {
         first.clock.advance(span)
         await eventually(
-          () => notified(first),
+          () => readNotified(first),
           (seen) => seen.length >= wanted,
         )
       }
-      assert.deepEqual(inOrder(await notified(first)), places)
-      const { rows } = await database.query<{ most: number }>(
-        'SELECT max(n) AS most FROM (SELECT count(*) AS n FROM notify.notification GROUP BY accepted_at) AS by_span',
+      assert.deepEqual(inOrder(await readNotified(first)), places)
+      const { rows } = await database.query<{ max: number }>(
+        'SELECT max(n) AS max FROM (SELECT count(*) AS n FROM notify.notification GROUP BY accepted_at) AS by_span',
       )
-      assert.equal(rows[0]?.most, 2)
+      assert.equal(rows[0]?.max, 2)
     } finally {
       await Promise.all([first.http.close(), second.http.close()])
       await second.notify.stop()

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { NotifyStore } from '../../src/index.ts'
 import { postgresNotifyStore } from '../../src/postgres/index.ts'
-import { eventually, furnish, setup } from '../support/setup.ts'
+import { eventually, seedEventType, setup } from '../support/setup.ts'
 
 const hour = 3_600_000
 const caps = { total: 1_000_000, channels: {}, priorities: {} }
@@ -11,7 +11,7 @@ test('a restarted service fires everything due once, oldest first, at most 1,000
   const due = 2_300
   const down = await setup({ work: false })
   t.after(() => down.close())
-  await furnish(down)
+  await seedEventType(down)
   const firstAt = down.clock.now() + hour
   await down.database.query(
     `INSERT INTO notify.scheduled (bucket, id, user_id, fire_at, payload)

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Provider } from '../../src/index.ts'
 import type { StreamedEvent } from '../../src/model/topic.ts'
-import { handTopic } from '../support/manual-topic.ts'
-import { eventually, furnish, setup } from '../support/setup.ts'
+import { createManualTopic } from '../support/manual-topic.ts'
+import { eventually, seedEventType, setup } from '../support/setup.ts'
 
 const post: Provider = {
   name: 'post',
@@ -13,7 +13,7 @@ const post: Provider = {
 }
 
 test('state changes are published in order, and after an outage with the same ids', async (t) => {
-  const { topic, published } = handTopic()
+  const { topic, published } = createManualTopic()
   const refused: StreamedEvent[] = []
   let away = true
   const flaky = {
@@ -27,7 +27,7 @@ test('state changes are published in order, and after an outage with the same id
   const options = { leaseMs: 2_000 }
   const s = await setup({ topic: flaky, tables: { streaming: true }, providers: { email: [post] }, options })
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   const event = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'hush' }, channels: ['email'] }
   const { body } = await s.call('POST', '/v1/notify', event)
   const [{ id: deliveryId }] = body.deliveries
@@ -42,11 +42,11 @@ test('state changes are published in order, and after an outage with the same id
     async () => refused,
     (events) => events.length > 0,
   )
-  const { last, published: taken } = await eventually(
+  const { last, published: publishedCount } = await eventually(
     () => s.store.stateChanges.positions(),
     (positions) => positions.last === 4,
   )
-  assert.equal(taken, 0)
+  assert.equal(publishedCount, 0)
   away = false
   await eventually(
     () => s.store.stateChanges.positions(),

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { OutgoingMessage, Provider } from '../../src/index.ts'
-import { asForm, baseUrl, linkSecret, mailing, pathOf, shownOn } from '../support/mail-links.ts'
-import { eventually, furnish, setup } from '../support/setup.ts'
+import { asForm, baseUrl, linkSecret, pathOf, readShownLinks, setupMailLinks } from '../support/mail-links.ts'
+import { eventually, seedEventType, setup } from '../support/setup.ts'
 
 test('one-click unsubscription is an idempotent POST without cookies for one kind of mail', async (t) => {
-  const s = await mailing(t)
+  const s = await setupMailLinks(t)
   const { html, text } = await s.mail()
   const path = pathOf(html, '/unsubscribe/')
   assert.equal(pathOf(text, '/unsubscribe/'), path)
@@ -48,7 +48,7 @@ test('unsubscribe fields are in normal mails, not in sensitive ones; critical li
   const s = await setup({ linkSecret, publicUrl: baseUrl, providers: { email: [provider] } })
   t.after(() => s.close())
   const send = async (event: string, settings: object) => {
-    await furnish(s, event, settings)
+    await seedEventType(s, event, settings)
     const before = seen.length
     await s.call('POST', '/v1/notify', { event, user_id: 'alice', data: {}, channels: ['email'] })
     await eventually(
@@ -71,14 +71,14 @@ test('unsubscribe fields are in normal mails, not in sensitive ones; critical li
 })
 
 test('a template that contains the links gets no footer', async (t) => {
-  const s = await mailing(t)
+  const s = await setupMailLinks(t)
   await s.call('PUT', '/v1/templates/order.shipped/email/en', { subject: 's', body: 'Settings: {{ preferences_url }}' })
   const { text } = await s.mail()
   assert.match(text, /^Settings: https:\/\/notify\.example\/preferences\/[\w.-]+\s*$/)
 })
 
 test('unsubscription accepts forms, multipart/form-data and an empty body', async (t) => {
-  const s = await mailing(t)
+  const s = await setupMailLinks(t)
   const path = pathOf((await s.mail()).text, '/unsubscribe/')
   const field = 'content-disposition: form-data; name="List-Unsubscribe"'
   const posts = [
@@ -99,7 +99,7 @@ test('unsubscription accepts forms, multipart/form-data and an empty body', asyn
 })
 
 test('the preference page sets channels, quiet hours and zone by a plain form', async (t) => {
-  const s = await mailing(t)
+  const s = await setupMailLinks(t)
   const path = pathOf((await s.mail()).text, '/preferences/')
   const page = await s.http.inject({ url: path, headers: { 'accept-language': 'de' } })
   assert.equal(page.statusCode, 200)
@@ -133,24 +133,24 @@ test('the preference page sets channels, quiet hours and zone by a plain form', 
 })
 
 test('an unsubscribed user reaches the preference page and can resubscribe there', async (t) => {
-  const s = await mailing(t)
+  const s = await setupMailLinks(t)
   const path = pathOf((await s.mail()).text, '/unsubscribe/')
   const done = await s.http.inject({ method: 'POST', url: path })
   const [, preferences = ''] = /href="(\/preferences\/[\w.-]+)"/.exec(done.body) ?? []
   const page = await s.http.inject({ url: preferences })
   const email = /name="on:order.shipped" value="email"( checked)?/
   assert.equal(email.exec(page.body)?.[1], undefined)
-  const form = new URLSearchParams([...shownOn(page.body), ['on:order.shipped', 'email']])
+  const form = new URLSearchParams([...readShownLinks(page.body), ['on:order.shipped', 'email']])
   const saved = await s.http.inject({ method: 'POST', url: preferences, headers: asForm, payload: form.toString() })
   assert.equal(email.exec(saved.body)?.[1], ' checked')
   assert.deepEqual((await s.call('GET', '/v1/suppressions?user_id=alice')).body.suppressions, [])
 })
 
 test('two open preference pages each change only what was changed on them', async (t) => {
-  const s = await mailing(t)
+  const s = await setupMailLinks(t)
   await s.call('PUT', '/v1/recipients/alice', { email: 'alice@example.com', zoneinfo: 'Europe/Berlin' })
   const path = pathOf((await s.mail()).text, '/preferences/')
-  const fields = shownOn((await s.http.inject({ url: path })).body)
+  const fields = readShownLinks((await s.http.inject({ url: path })).body)
   const send = async (change: (form: URLSearchParams) => void) => {
     const form = new URLSearchParams(fields)
     change(form)

@@ -1,16 +1,16 @@
 import type { Database, Transaction } from '@gatehouse/kit'
 
-/** Stops whoever passes for the nth time (from 0) until it is lifted. */
+/** Stops the nth pass (from 0) until the barrier is lifted. */
 export interface Barrier {
   pass(): Promise<void>
-  /** Resolves when somebody is stopped. */
+  /** Resolves when a pass is stopped. */
   readonly reached: Promise<void>
   lift(): void
   /** How often it was passed or reached. */
   readonly passes: number
 }
 
-export function barrierAt(stop: number): Barrier {
+export function createBarrier(stop: number): Barrier {
   const [reached, lifted] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   let passes = 0
   return {
@@ -28,7 +28,7 @@ export function barrierAt(stop: number): Barrier {
 }
 
 /** A database whose every statement, and every commit, passes the barrier before it is sent. */
-export function behind(barrier: Barrier, database: Database): Database {
+export function withBarrier(barrier: Barrier, database: Database): Database {
   return {
     ...database,
     async query(query, values) {

@@ -1,8 +1,8 @@
 import type { TestContext } from 'node:test'
 import { type ManualClock, manualClock } from '@gatehouse/kit'
 import type { Provider, SendResult } from '../../src/index.ts'
-import { processes } from './processes.ts'
-import { eventually, furnish, type Setup, type SetupOptions, setup } from './setup.ts'
+import { createProcesses } from './processes.ts'
+import { eventually, type Setup, type SetupOptions, seedEventType, setup } from './setup.ts'
 
 export const code = { event: 'sign_in.code', user_id: 'alice', data: { order_id: 'hush' }, channels: ['email'] }
 export const begun = Date.parse('2026-06-01T12:00:00Z')
@@ -22,8 +22,8 @@ interface World {
   start(more?: SetupOptions): Promise<Setup>
 }
 
-/** An event type whose messages are of no use after five minutes, and a provider that answers as it is told. */
-export async function codes(t: TestContext, options: SetupOptions = {}, settings: object = {}): Promise<World> {
+/** An event type whose messages expire after five minutes, and a provider whose answer the test sets. */
+export async function setupCodes(t: TestContext, options: SetupOptions = {}, settings: object = {}): Promise<World> {
   const clock = manualClock(begun)
   const calls: string[] = []
   const answer: { now: SendResult } = { now: { kind: 'accepted' } }
@@ -36,19 +36,19 @@ export async function codes(t: TestContext, options: SetupOptions = {}, settings
       return messages.map(() => answer.now)
     },
   }
-  const given = { clock, providers: { email: [provider] }, ...options }
-  const s = await setup(given)
-  const { start, close } = processes(s, given)
+  const setupOptions = { clock, providers: { email: [provider] }, ...options }
+  const s = await setup(setupOptions)
+  const { start, close } = createProcesses(s, setupOptions)
   t.after(close)
-  await furnish(s, code.event, { priority: 'critical', sensitive: true, ttl_seconds, ...settings })
+  await seedEventType(s, code.event, { priority: 'critical', sensitive: true, ttl_seconds, ...settings })
   return { s, clock, calls, answer, provider, start }
 }
 
-export const read = async (s: Setup, id: string) => (await s.call('GET', `/v1/notifications/${id}`)).body
+export const readNotification = async (s: Setup, id: string) => (await s.call('GET', `/v1/notifications/${id}`)).body
 export const untilEnded = (s: Setup, id: string) =>
   eventually(
-    () => read(s, id),
+    () => readNotification(s, id),
     ({ deliveries }) => deliveries[0].ended !== undefined,
   )
-export const kept = async (s: Setup) =>
+export const readData = async (s: Setup) =>
   (await s.database.query<{ data: object }>('SELECT data FROM notify.notification')).rows

@@ -18,7 +18,7 @@ export interface RunStatement {
 }
 
 /** A PostgreSQL that reports every statement as it ran, on the one connection of `database`. */
-export async function explainingPostgres(): Promise<{ server: Server; database: Database; ran: RunStatement[] }> {
+export async function startExplainingPostgres(): Promise<{ server: Server; database: Database; ran: RunStatement[] }> {
   const server = await startPostgres({
     settings: [
       'autovacuum=off',

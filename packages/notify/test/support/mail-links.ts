@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
 import { Secret } from '@gatehouse/kit'
-import { eventually, furnish, type Setup, setup } from './setup.ts'
+import { eventually, type Setup, seedEventType, setup } from './setup.ts'
 
 export const baseUrl = 'https://notify.example'
 export const linkSecret = new Secret('a secret of thirty-two characters or more')
 
 /** The service with links, and a way to send alice a mail and see what went out. */
-export async function mailing(
+export async function setupMailLinks(
   context: { after(end: () => Promise<void>): void },
   settings: object = {},
   event = 'order.shipped',
 ) {
   const s = await setup({ linkSecret, publicUrl: baseUrl })
   context.after(() => s.close())
-  await furnish(s, event, settings)
+  await seedEventType(s, event, settings)
   await s.call('PUT', `/v1/templates/${event}/email/en`, {
     subject: 'Order',
     body: 'It left.',
@@ -46,7 +46,7 @@ export const reader = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0)
 export const asForm = { 'content-type': 'application/x-www-form-urlencoded', origin: baseUrl }
 
 /** What a browser would send of a page that nothing was changed on. */
-export function shownOn(page: string): [string, string][] {
+export function readShownLinks(page: string): [string, string][] {
   const hidden = [...page.matchAll(/type="hidden" name="([^"]+)" value="([^"]*)"/g)]
   const boxes = [...page.matchAll(/type="checkbox" name="([^"]+)" value="([^"]+)" checked/g)]
   const fields = [...page.matchAll(/<input id="\w+" name="(\w+)"[^>]*? value="([^"]*)"/g)]

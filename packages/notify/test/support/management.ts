@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { ManagementChange } from '@gatehouse/kit'
 import type { Provider } from '../../src/index.ts'
-import { handTopic } from './manual-topic.ts'
+import { createManualTopic } from './manual-topic.ts'
 import { eventually, type Setup, type SetupOptions, setup } from './setup.ts'
 
 /** What is personal of a user, an event or an address, and must not be seen masked. */
@@ -59,11 +59,11 @@ const quoting = (people: Map<string, Person>): Partial<Record<'email' | 'push' |
 }
 
 /** A product that is managed: an audit trail in the test's hand, and users who have some of everything. */
-export async function managed(options: SetupOptions = {}): Promise<Managed> {
+export async function setupManagement(options: SetupOptions = {}): Promise<Managed> {
   const changes: ManagementChange[] = []
   const trail = { isAway: false }
   const people = new Map<string, Person>()
-  const { topic, deliver } = handTopic()
+  const { topic, deliver } = createManualTopic()
   const s = await setup({
     topic,
     providers: quoting(people),

@@ -1,12 +1,12 @@
 import type { StreamedEvent, Topic, TopicMessage } from '../../src/model/topic.ts'
 
-/** A topic in the test's own hand: it delivers a message as often as it likes, and tells how each was answered. */
-export function handTopic() {
+/** A topic that the test drives: it delivers a message any number of times and returns how each was answered. */
+export function createManualTopic() {
   let handle: ((message: TopicMessage) => Promise<void>) | undefined
   const published: StreamedEvent[] = []
   const topic: Topic = {
-    async consume(given) {
-      handle = given
+    async consume(handler) {
+      handle = handler
       return { stop: async () => {} }
     },
     async publish(events) {

@@ -8,30 +8,30 @@ import {
 } from '@gatehouse/providers'
 
 /** A provider as the configuration builds it from an entry, on the machine's time unless a clock is handed in. */
-export function build(
+export function buildProvider(
   entry: { readonly provider: string } & Record<string, unknown>,
   context: Partial<ProviderContext> = {},
 ): Provider {
   const kind = providerKinds.find(({ kind }) => kind === entry.provider)
   if (!kind) throw new Error(`${entry.provider} is not a provider`)
   const [channel] = kind.channels
-  if (!channel) throw new Error(`${entry.provider} carries nothing`)
+  if (!channel) throw new Error(`${entry.provider} has no channel`)
   return kind.create(entry, {
     name: entry.provider,
     channel,
     from: 'Example <hello@example.com>',
     publicUrl: 'https://gatehouse.example.com',
     folder: process.cwd(),
-    clock: present(),
+    clock: createPresentClock(),
     ...context,
   })
 }
 
 /** A clock that starts now, for fakes that go by the machine's. */
-export const present = (): ManualClock => manualClock(Date.now())
+export const createPresentClock = (): ManualClock => manualClock(Date.now())
 
 /** A message made a moment ago. */
-export function message(given: Partial<OutgoingMessage> = {}): OutgoingMessage {
+export function createMessage(overrides: Partial<OutgoingMessage> = {}): OutgoingMessage {
   const deliveryId = idAt(Date.now())
   return {
     id: deliveryId,
@@ -43,7 +43,7 @@ export function message(given: Partial<OutgoingMessage> = {}): OutgoingMessage {
     critical: false,
     target: { id: 'sms', address: '+14155550100' },
     content: { subject: 'Order A-1', body: 'Order A-1 left.', locale: 'en' },
-    ...given,
+    ...overrides,
   }
 }
 
@@ -57,8 +57,8 @@ function idAt(at: number): string {
 }
 
 /** What the provider makes of one message. */
-export async function sendOne(provider: Provider, given: OutgoingMessage = message()): Promise<SendResult> {
-  const [result] = await provider.send([given], new AbortController().signal)
+export async function sendOne(provider: Provider, outgoing: OutgoingMessage = createMessage()): Promise<SendResult> {
+  const [result] = await provider.send([outgoing], new AbortController().signal)
   if (!result) throw new Error('the provider answered nothing')
   return result
 }

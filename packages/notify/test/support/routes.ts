@@ -4,7 +4,7 @@ import type { World } from './management.ts'
 export interface Case {
   readonly path: (world: World) => string
   readonly body?: (world: World) => object
-  /** What the audit trail is told when the management does it; left out where nothing is changed. */
+  /** The action in the audit trail when the management does it; undefined where nothing changes. */
   readonly action?: string
   /** Why personal data is not masked in its answer. */
   readonly unmasked?: string

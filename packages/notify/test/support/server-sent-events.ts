@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
-import type { Told } from './stream-reader.ts'
+import type { StreamEvent } from './stream-reader.ts'
 
 /** Hands out each event of a stream, and `undefined` for each comment alone. */
-export function bodyOf(response: IncomingMessage, take: (event: Told | undefined) => void): void {
+export function readEvents(response: IncomingMessage, take: (event: StreamEvent | undefined) => void): void {
   let rest = ''
   response.setEncoding('utf8')
   response.on('error', () => {})

@@ -56,8 +56,8 @@ export interface SetupOptions extends Partial<CreateNotifyOptions> {
 const everyScope = 'write:notifications read:notifications admin:notifications admin:privacy'
 
 /** The service on a fresh embedded database, with a clock of its own and the mailbox for every channel. */
-export async function setup(given: SetupOptions = {}): Promise<Setup> {
-  const { database = await notifyDatabase(), tables = {}, ...options } = given
+export async function setup(settings: SetupOptions = {}): Promise<Setup> {
+  const { database = await notifyDatabase(), tables = {}, ...options } = settings
   await migrateNotify(database, tables)
   const clock = (options.clock as ManualClock | undefined) ?? manualClock()
   const store = postgresNotifyStore(database, tables)
@@ -124,7 +124,11 @@ function authenticate(request: { headers: { authorization?: string | undefined }
 }
 
 /** An event type with a text for each of its channels, and a user who can be reached on all of them. */
-export async function furnish({ call }: Setup, event: string = 'order.shipped', settings: object = {}): Promise<void> {
+export async function seedEventType(
+  { call }: Setup,
+  event: string = 'order.shipped',
+  settings: object = {},
+): Promise<void> {
   for (const channel of channels)
     await call('PUT', `/v1/templates/${event}/${channel}/en`, {
       subject: 'Order {{ order_id }}',
@@ -146,10 +150,10 @@ async function reachable({ call }: Pick<Setup, 'call'>, userId: string): Promise
 
 /** Asks until the answer is as wanted; the workers of the service run beside the test. */
 export async function eventually<T>(ask: () => Promise<T>, wanted: (answer: T) => boolean): Promise<T> {
-  for (let tries = 0; ; tries++) {
+  for (let attempts = 0; ; attempts++) {
     const answer = await ask()
     if (wanted(answer)) return answer
-    if (tries > 2_000) throw new Error(`it never came to pass; the last answer: ${JSON.stringify(answer)}`)
+    if (attempts > 2_000) throw new Error(`it never came to pass; the last answer: ${JSON.stringify(answer)}`)
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
 }

@@ -1,7 +1,7 @@
 import type { Provider, SendResult } from '../../src/index.ts'
 
 /** Providers of SMS that give their answers one after the other, the last again and again, and the calls they got. */
-export function texting(answers: Readonly<Record<string, readonly SendResult[]>>) {
+export function createSmsProviders(answers: Readonly<Record<string, readonly SendResult[]>>) {
   const order: string[] = []
   const retried: boolean[] = []
   const providers = Object.entries(answers).map(([name, results]): Provider => {

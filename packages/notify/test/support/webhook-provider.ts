@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { checkWebhook, signWebhook, webhookFault, webhookKey } from '@gatehouse/providers'
 import type { Provider } from '../../src/index.ts'
-import { eventually, furnish, type Setup, type SetupOptions, setup } from './setup.ts'
+import { eventually, type Setup, type SetupOptions, seedEventType, setup } from './setup.ts'
 
 export const key = webhookKey(Buffer.alloc(32, 7).toString('base64'))
 export const shipped = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' }, channels: ['email'] }
 
-/** A provider that takes everything, and whose reports are our own reports in JSON, signed as Standard Webhooks. */
+/** A provider that accepts everything and posts our own reports as JSON, signed as Standard Webhooks. */
 export const provider: Provider = {
-  name: 'carrier',
+  name: 'reporter',
   channel: 'email',
   timeoutMs: 1_000,
   send: async (messages) => messages.map(({ id }) => ({ kind: 'accepted', providerMessageId: id })),
@@ -27,15 +27,15 @@ export const provider: Provider = {
   },
 }
 
-/** The service with this one provider, and nobody capped. */
-export async function setupCarrier(
+/** The service with this provider alone and no caps. */
+export async function setupWebhooks(
   t: { after(work: () => Promise<void>): void },
   options: SetupOptions = {},
 ): Promise<Setup> {
   const caps = { total: 1_000_000, channels: {}, priorities: {} }
   const s = await setup({ providers: { email: [provider] }, options: { caps }, ...options })
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   return s
 }
 
@@ -49,8 +49,13 @@ export async function send(s: Setup): Promise<{ id: string; deliveryId: string }
   return { id: body.id, deliveryId: body.deliveries[0].id }
 }
 
-/** Posts what the provider would, signed unless told otherwise. */
-export async function post(s: Setup, reports: unknown, headers: Record<string, string> = {}, name: string = 'carrier') {
+/** Posts reports as the provider would, signed by default. */
+export async function post(
+  s: Setup,
+  reports: unknown,
+  headers: Record<string, string> = {},
+  name: string = 'reporter',
+) {
   const payload = typeof reports === 'string' ? reports : JSON.stringify(reports)
   const signed = signWebhook([key], randomUUID(), s.clock.now(), payload)
   const answer = await s.http.inject({

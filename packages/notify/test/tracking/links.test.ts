@@ -6,8 +6,8 @@ import type { Provider } from '../../src/index.ts'
 import { createLinks } from '../../src/links/links.ts'
 import { migrateNotify, postgresNotifyStore } from '../../src/postgres/index.ts'
 import { notifyDatabase } from '../support/database.ts'
-import { baseUrl, linkSecret, mailing, pathOf, reader, stateOf } from '../support/mail-links.ts'
-import { eventually, furnish, setup } from '../support/setup.ts'
+import { baseUrl, linkSecret, pathOf, reader, setupMailLinks, stateOf } from '../support/mail-links.ts'
+import { eventually, seedEventType, setup } from '../support/setup.ts'
 
 test('a link is valid for its purpose only, and invalid after any change', () => {
   const links = createLinks({ baseUrl, secret: linkSecret })
@@ -27,7 +27,7 @@ test('a link is valid for its purpose only, and invalid after any change', () =>
 })
 
 test('a tracked mail is opened by its pixel and clicked by its links', async (t) => {
-  const s = await mailing(t, { tracking: 'on' })
+  const s = await setupMailLinks(t, { tracking: 'on' })
   const { notificationId, html } = await s.mail()
   assert.ok(html.includes('href="mailto:a@b.c"'))
   const pixel = await s.http.inject({ url: pathOf(html, '/t/o/'), headers: reader })
@@ -48,7 +48,7 @@ test('a tracked mail is opened by its pixel and clicked by its links', async (t)
 })
 
 test('opens and clicks of declared machines are recorded but do not change the state', async (t) => {
-  const s = await mailing(t, { tracking: 'on' })
+  const s = await setupMailLinks(t, { tracking: 'on' })
   const { notificationId, html } = await s.mail()
   const asks = [
     { url: pathOf(html, '/t/o/'), headers: { 'user-agent': 'Mozilla/5.0' } },
@@ -67,9 +67,9 @@ test('opens and clicks of declared machines are recorded but do not change the s
     const { timeline } = (await s.call('GET', `/v1/notifications/${notificationId}`)).body
     return timeline.filter(({ detail }: { detail?: { machine?: boolean } }) => detail?.machine)
   }
-  const told = await eventually(byMachines, (list) => list.length === 2)
+  const entries = await eventually(byMachines, (list) => list.length === 2)
   assert.deepEqual(
-    told.map(({ what, detail }: { what: string; detail: object }) => [what, detail]),
+    entries.map(({ what, detail }: { what: string; detail: object }) => [what, detail]),
     [
       ['opened', { provider: 'tracking', machine: true, reason: 'Apple Mail Privacy Protection' }],
       ['clicked', { provider: 'tracking', machine: true, reason: 'a prefetch' }],
@@ -84,7 +84,7 @@ test('opens and clicks of declared machines are recorded but do not change the s
 })
 
 test('a link leads to the address its author wrote, with entities and any alphabet', async (t) => {
-  const s = await mailing(t, { tracking: 'on' })
+  const s = await setupMailLinks(t, { tracking: 'on' })
   const written = [
     ['https://shop.example/?q=it&#39;s&amp;n=&#x32;', 'https://shop.example/?q=it%27s&n=2'],
     ['https://shop.example/größe?x=日本', 'https://shop.example/gr%C3%B6%C3%9Fe?x=%E6%97%A5%E6%9C%AC'],
@@ -105,7 +105,7 @@ test('a link leads to the address its author wrote, with entities and any alphab
 })
 
 test('a truncated link shows a page that says so', async (t) => {
-  const s = await mailing(t, { tracking: 'on' })
+  const s = await setupMailLinks(t, { tracking: 'on' })
   const path = pathOf((await s.mail()).html, '/t/c/').slice(0, -5)
   const answer = await s.http.inject({ url: path, headers: { ...reader, 'accept-language': 'de' } })
   assert.deepEqual([answer.statusCode, answer.headers['content-type']], [404, 'text/html; charset=utf-8'])
@@ -134,7 +134,7 @@ test('mails are delayed without an attempt while the link settings cannot be rea
   const flaky = { ...store, eventTypes: { ...store.eventTypes, version } }
   const s = await setup({ database, store: flaky, linkSecret, publicUrl: baseUrl, providers: { email: [provider] } })
   t.after(() => s.close())
-  await furnish(s)
+  await seedEventType(s)
   away = true
   const sent = await s.call('POST', '/v1/notify', {
     event: 'order.shipped',
@@ -142,8 +142,10 @@ test('mails are delayed without an attempt while the link settings cannot be rea
     data: {},
     channels: ['email'],
   })
-  const told = async () => (await s.call('GET', `/v1/notifications/${sent.body.id}`)).body.timeline
-  const timeline = await eventually(told, (list) => list.some(({ what }: { what: string }) => what === 'postponed'))
+  const readTimeline = async () => (await s.call('GET', `/v1/notifications/${sent.body.id}`)).body.timeline
+  const timeline = await eventually(readTimeline, (list) =>
+    list.some(({ what }: { what: string }) => what === 'postponed'),
+  )
   assert.match(JSON.stringify(timeline), /its links could not be read/)
   assert.deepEqual(seen, [], 'none goes out without its links')
   away = false
@@ -156,7 +158,7 @@ test('mails are delayed without an attempt while the link settings cannot be rea
 })
 
 test('a click link leads only to the address it was made for', async (t) => {
-  const s = await mailing(t, { tracking: 'clicks' })
+  const s = await setupMailLinks(t, { tracking: 'clicks' })
   const { html } = await s.mail()
   assert.ok(!html.includes('/t/o/'))
   const path = pathOf(html, '/t/c/')
@@ -165,8 +167,10 @@ test('a click link leads only to the address it was made for', async (t) => {
 })
 
 test('mails are not tracked by default, and sensitive ones never', async (t) => {
-  assert.ok(!/\/t\/[oc]\//.test((await (await mailing(t)).mail()).html))
+  assert.ok(!/\/t\/[oc]\//.test((await (await setupMailLinks(t)).mail()).html))
   assert.ok(
-    !/\/t\/[oc]\//.test((await (await mailing(t, { tracking: 'on', sensitive: true }, 'account.reset')).mail()).html),
+    !/\/t\/[oc]\//.test(
+      (await (await setupMailLinks(t, { tracking: 'on', sensitive: true }, 'account.reset')).mail()).html,
+    ),
   )
 })

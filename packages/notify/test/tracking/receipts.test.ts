@@ -6,18 +6,18 @@ import type { Provider } from '../../src/index.ts'
 import { createReceiptTokens } from '../../src/links/receipt-token.ts'
 import { deliveryIdOf, newId } from '../../src/model/id.ts'
 import { baseUrl, linkSecret } from '../support/mail-links.ts'
-import { handTopic } from '../support/manual-topic.ts'
-import { eventually, furnish, type Setup, type SetupOptions, setup } from '../support/setup.ts'
+import { createManualTopic } from '../support/manual-topic.ts'
+import { eventually, type Setup, type SetupOptions, seedEventType, setup } from '../support/setup.ts'
 
 const dayMs = 86_400_000
 const tokens = createReceiptTokens({ secret: linkSecret, lifetimeMs: 35 * dayMs })
 const presentClock = () => manualClock(Date.now())
 
 /** The service with receipt tokens, and alice reachable on every channel. */
-async function receiving(t: { after(end: () => Promise<void>): void }, options: SetupOptions = {}, settings = {}) {
+async function setupReceipts(t: { after(end: () => Promise<void>): void }, options: SetupOptions = {}, settings = {}) {
   const s = await setup({ linkSecret, publicUrl: baseUrl, ...options })
   t.after(() => s.close())
-  await furnish(s, 'order.shipped', settings)
+  await seedEventType(s, 'order.shipped', settings)
   const report = async (...receipts: object[]) => {
     const response = await s.http.inject({ method: 'POST', url: '/v1/receipts', payload: { receipts } })
     return { status: response.statusCode, body: response.json(), text: response.body }
@@ -44,7 +44,7 @@ async function recordOf(s: Pick<Setup, 'call'>, id: string) {
 const receiptsIn = (timeline: Awaited<ReturnType<typeof recordOf>>['timeline']) =>
   timeline.filter(({ detail }) => detail?.provider === 'receipts').map(({ what, detail }) => [what, detail?.link])
 
-async function sentPush(s: Awaited<ReturnType<typeof receiving>>) {
+async function sentPush(s: Awaited<ReturnType<typeof setupReceipts>>) {
   const { id, deliveryId } = await s.send('push')
   await eventually(
     () => recordOf(s, id),
@@ -79,7 +79,7 @@ test('a receipt token is the same all day, and expires', () => {
 })
 
 test('an app reports with the token of its push alone, and the state follows', async (t) => {
-  const s = await receiving(t)
+  const s = await setupReceipts(t)
   const { id } = await s.send('push')
   const mailbox = async () => (await s.call('GET', '/dev/mailbox')).body.messages
   const [push] = await eventually(mailbox, ({ length }) => length === 1)
@@ -99,7 +99,7 @@ test('an app reports with the token of its push alone, and the state follows', a
 })
 
 test('an item of the feed has a receipt token only for readers who may read its text', async (t) => {
-  const s = await receiving(t)
+  const s = await setupReceipts(t)
   const { id } = await s.send('in-app')
   const feed = async (scopes: string) =>
     (await s.call('GET', '/v1/users/alice/inbox', undefined, scopes)).body.items as Array<{ receipt_token?: string }>
@@ -114,7 +114,7 @@ test('an item of the feed has a receipt token only for readers who may read its 
 })
 
 test('a receipt counts once, also when repeated later, and a click once for each link', async (t) => {
-  const s = await receiving(t)
+  const s = await setupReceipts(t)
   const { id, token } = await sentPush(s)
   const click = (link?: string) => ({ token, report: 'clicked', ...(link ? { link } : {}) })
   await s.report(click('a'), click('a'), click('b'), { token, report: 'opened' })
@@ -141,7 +141,7 @@ const retention = {
 }
 
 test('a late receipt never lowers a state, and never changes a bounced one', async (t) => {
-  const s = await receiving(t)
+  const s = await setupReceipts(t)
   const { id, token } = await sentPush(s)
   await s.report({ token, report: 'clicked' })
   await s.report({ token, report: 'delivered' })
@@ -156,7 +156,7 @@ test('a late receipt never lowers a state, and never changes a bounced one', asy
 })
 
 test('a token adds at most twenty entries to a timeline', async (t) => {
-  const s = await receiving(t)
+  const s = await setupReceipts(t)
   const { id, token } = await sentPush(s)
   const flood = Array.from({ length: 50 }, (_, n) => ({ token, report: 'clicked', link: `link ${n}` }))
   const { body } = await s.report(...flood)
@@ -170,7 +170,7 @@ test('a token adds at most twenty entries to a timeline', async (t) => {
 })
 
 test('invalid and expired tokens are rejected one by one, beside accepted ones', async (t) => {
-  const s = await receiving(t)
+  const s = await setupReceipts(t)
   const { id, token } = await sentPush(s)
   const victim = await sentPush(s)
   const others = createReceiptTokens({ secret: new Secret('another secret of 32 characters!'), lifetimeMs: dayMs })
@@ -192,7 +192,7 @@ test('invalid and expired tokens are rejected one by one, beside accepted ones',
 })
 
 test('the response to a receipt does not reveal whether its delivery still exists', async (t) => {
-  const s = await receiving(t)
+  const s = await setupReceipts(t)
   const { token } = await sentPush(s)
   const known = await s.report({ token, report: 'opened' })
   const again = await s.report({ token, report: 'opened' })
@@ -206,7 +206,7 @@ test('the response to a receipt does not reveal whether its delivery still exist
 })
 
 test('malformed receipts are rejected with what was expected and without the token', async (t) => {
-  const s = await receiving(t)
+  const s = await setupReceipts(t)
   const { token } = await sentPush(s)
   const bad = [
     [{ token, report: 'bounced' }],
@@ -234,7 +234,7 @@ test('malformed receipts are rejected with what was expected and without the tok
 })
 
 test('the time of a receipt is limited to between the message and now', async (t) => {
-  const s = await receiving(t, { clock: presentClock() })
+  const s = await setupReceipts(t, { clock: presentClock() })
   const { id, token } = await sentPush(s)
   const now = s.clock.now()
   const at = (milliseconds: number) => new Date(milliseconds).toISOString()
@@ -249,7 +249,7 @@ test('the time of a receipt is limited to between the message and now', async (t
 })
 
 test('a click on a sensitive notification is recorded without the link', async (t) => {
-  const s = await receiving(t, {}, { sensitive: true })
+  const s = await setupReceipts(t, {}, { sensitive: true })
   const { id, token } = await sentPush(s)
   await s.report({ token, report: 'clicked', link: 'https://shop.example/reset/secret' })
   const { state, timeline } = await recordOf(s, id)
@@ -257,8 +257,8 @@ test('a click on a sensitive notification is recorded without the link', async (
 })
 
 test('a receipt that changes a state is published with its link masked', async (t) => {
-  const { topic, published } = handTopic()
-  const s = await receiving(t, { topic, tables: { streaming: true } })
+  const { topic, published } = createManualTopic()
+  const s = await setupReceipts(t, { topic, tables: { streaming: true } })
   const { id, token } = await sentPush(s)
   await s.report({ token, report: 'clicked', link: 'https://shop.example/of/zelda' })
   const payloads = await eventually(
@@ -277,7 +277,7 @@ test('a receipt that changes a state is published with its link masked', async (
 test('no tokens and no receipts exist without the link secret', async (t) => {
   const s = await setup()
   t.after(() => s.close())
-  await furnish(s)
+  await seedEventType(s)
   await s.call('POST', '/v1/notify', { event: 'order.shipped', user_id: 'alice', data: {}, channels: ['push'] })
   const mailbox = async () => (await s.call('GET', '/dev/mailbox')).body.messages
   const [push] = await eventually(mailbox, ({ length }) => length === 1)
@@ -288,7 +288,7 @@ test('no tokens and no receipts exist without the link secret', async (t) => {
 test('no receipt token is written to the log', async (t) => {
   const lines: string[] = []
   const log = createLog('trace', { write: (line) => void lines.push(line) })
-  const s = await receiving(t, { log })
+  const s = await setupReceipts(t, { log })
   const { token } = await sentPush(s)
   await s.report({ token, report: 'opened' })
   await s.report({ token, report: 'nonsense' })
@@ -312,7 +312,7 @@ for (const channel of ['push', 'email', 'sms'] as const)
         return messages.map(() => ({ kind: 'accepted', providerMessageId: 'm1' }))
       },
     }
-    const s = await receiving(t, { providers: { [channel]: [provider] } })
+    const s = await setupReceipts(t, { providers: { [channel]: [provider] } })
     const { id } = await s.send(channel)
     const deliveryId = await called.promise
     const token = tokens.issue(deliveryId, s.clock.now())
@@ -344,7 +344,7 @@ test('a push without a recorded answer is not repeated once its only device repo
     },
   }
   const backoff = { baseMs: 3_600_000, factor: 1, maxMs: 3_600_000 }
-  const s = await receiving(t, { providers: { push: [provider] }, options: { backoff } })
+  const s = await setupReceipts(t, { providers: { push: [provider] }, options: { backoff } })
   const { id } = await s.send('push')
   const token = tokens.issue(await called.promise, s.clock.now())
   await eventually(

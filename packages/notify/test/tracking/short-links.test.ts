@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { startFcm, startTwilio } from '@gatehouse/fakes'
 import { newLinkId } from '../../src/links/short-links.ts'
 import { baseUrl, linkSecret, pathOf, reader } from '../support/mail-links.ts'
-import { build, present } from '../support/providers.ts'
-import { eventually, furnish, type SetupOptions, setup } from '../support/setup.ts'
+import { buildProvider, createPresentClock } from '../support/providers.ts'
+import { eventually, type SetupOptions, seedEventType, setup } from '../support/setup.ts'
 
 const accountSid = `AC${'0'.repeat(32)}`
 const authToken = 'a-token-of-the-account'
@@ -13,10 +13,14 @@ const target = 'https://shop.example/orders/A-1?a=1&b=%C3%BC'
 const text = `It left: ${target} Reply STOP to end.`
 
 /** The service with alice reachable everywhere, and texts with a link on every channel. */
-async function shop(t: { after(end: () => Promise<void>): void }, settings: object = {}, options: SetupOptions = {}) {
+async function setupShop(
+  t: { after(end: () => Promise<void>): void },
+  settings: object = {},
+  options: SetupOptions = {},
+) {
   const s = await setup({ linkSecret, publicUrl: baseUrl, ...options })
   t.after(() => s.close())
-  await furnish(s, 'order.shipped', settings)
+  await seedEventType(s, 'order.shipped', settings)
   for (const channel of ['push', 'sms', 'in-app'])
     await s.call('PUT', `/v1/templates/order.shipped/${channel}/en`, { subject: 'Order', body: text })
   const send = async (channel: string, more: object = {}) =>
@@ -42,7 +46,7 @@ async function shop(t: { after(end: () => Promise<void>): void }, settings: obje
 }
 
 /** Sends over a channel and answers what went out. */
-async function sentText(s: Awaited<ReturnType<typeof shop>>, channel: string) {
+async function sentText(s: Awaited<ReturnType<typeof setupShop>>, channel: string) {
   const { id, deliveries } = await s.send(channel)
   const messages = async () => (await s.call('GET', '/dev/mailbox')).body.messages
   const all = await eventually(messages, (list) =>
@@ -58,7 +62,7 @@ async function sentText(s: Awaited<ReturnType<typeof shop>>, channel: string) {
 
 for (const channel of ['push', 'sms', 'in-app'])
   test(`a link of ${channel} redirects to its address and its click is recorded with the link`, async (t) => {
-    const s = await shop(t, { tracking: 'clicks' })
+    const s = await setupShop(t, { tracking: 'clicks' })
     const { id, body } = await sentText(s, channel)
     const path = pathOf(body, '/l/')
     assert.equal(body, `It left: ${baseUrl}${path} Reply STOP to end.`)
@@ -74,7 +78,7 @@ for (const channel of ['push', 'sms', 'in-app'])
   })
 
 test('a short link is followed whatever the bucket of its user', async (t) => {
-  const s = await shop(t, { tracking: 'on' }, { tables: { buckets: 4 } })
+  const s = await setupShop(t, { tracking: 'on' }, { tables: { buckets: 4 } })
   const users = ['alice', 'bob', 'carol', 'dave', 'erin', 'frank']
   for (const user_id of users) await s.send('in-app', { user_id })
   const items = await eventually(
@@ -90,14 +94,14 @@ test('a short link is followed whatever the bucket of its user', async (t) => {
 })
 
 test('texts without tracking stay unchanged and store no link', async (t) => {
-  const s = await shop(t)
+  const s = await setupShop(t)
   for (const channel of ['push', 'sms', 'in-app']) assert.equal((await sentText(s, channel)).body, text)
   assert.equal(await s.rows(), 0)
 })
 
 test('only sent messages store links: no duplicates, capped, deferred or sensitive ones', async (t) => {
   const caps = { total: 1, channels: {}, priorities: {} }
-  const s = await shop(t, { tracking: 'on' }, { options: { caps } })
+  const s = await setupShop(t, { tracking: 'on' }, { options: { caps } })
   const { deliveries } = await s.send('sms', { dedup_key: 'k' })
   assert.equal(deliveries[0].outcome, 'queued')
   assert.equal((await s.send('sms', { dedup_key: 'k' })).deliveries[0].outcome, 'duplicate')
@@ -116,7 +120,7 @@ test('only sent messages store links: no duplicates, capped, deferred or sensiti
 })
 
 test('machines that follow a short link are redirected and recorded apart from readers', async (t) => {
-  const s = await shop(t, { tracking: 'on' })
+  const s = await setupShop(t, { tracking: 'on' })
   const { id, body } = await sentText(s, 'sms')
   const path = pathOf(body, '/l/')
   const asks = [
@@ -125,7 +129,7 @@ test('machines that follow a short link are redirected and recorded apart from r
     { headers: { ...reader, purpose: 'prefetch' } },
   ]
   for (const ask of asks) assert.equal((await s.follow(path, ask)).headers.location, target)
-  const told = await eventually(
+  const entries = await eventually(
     () => s.record(id),
     ({ clicks }) => clicks.length > 0,
   )
@@ -134,7 +138,7 @@ test('machines that follow a short link are redirected and recorded apart from r
     rows.every(({ event_id: eventId }) => !eventId.includes('shop.example')),
     'what outlives the user says nothing of the link',
   )
-  assert.deepEqual(told, {
+  assert.deepEqual(entries, {
     state: 'sent',
     clicks: [{ provider: 'tracking', machine: true, reason: 'HEAD', link: target }],
   })
@@ -146,7 +150,7 @@ test('machines that follow a short link are redirected and recorded apart from r
 })
 
 test('an unknown link id leads nowhere, whatever its form', async (t) => {
-  const s = await shop(t, { tracking: 'on' })
+  const s = await setupShop(t, { tracking: 'on' })
   const path = pathOf((await sentText(s, 'sms')).body, '/l/')
   const ids = [
     newLinkId(0, 1),
@@ -180,7 +184,7 @@ test('a short link is purged when it expires or its user is erased', async (t) =
     linkDays: 10,
     stateChangeDays: 10,
   }
-  const s = await shop(t, { tracking: 'on' }, { options: { retention } })
+  const s = await setupShop(t, { tracking: 'on' }, { options: { retention } })
   const path = pathOf((await sentText(s, 'sms')).body, '/l/')
   const erased = pathOf((await sentText(s, 'sms')).body, '/l/')
   s.clock.advance(9 * dayMs)
@@ -201,10 +205,10 @@ test('a short link is purged when it expires or its user is erased', async (t) =
 test('an SMS over Twilio has one short link at all attempts, and its click changes the state', async (t) => {
   const fake = await startTwilio({ accountSid, authToken })
   const keys = { account_sid: accountSid, auth_token: authToken }
-  const provider = build({ provider: 'twilio', ...keys, from: '+14155550199', url: fake.url })
+  const provider = buildProvider({ provider: 'twilio', ...keys, from: '+14155550199', url: fake.url })
   const backoff = { baseMs: 1, factor: 1, maxMs: 1 }
-  const clock = present()
-  const s = await shop(
+  const clock = createPresentClock()
+  const s = await setupShop(
     t,
     { tracking: { sms: 'clicks' } },
     { clock, providers: { sms: [provider] }, options: { backoff } },
@@ -230,8 +234,11 @@ test('an SMS over Twilio has one short link at all attempts, and its click chang
 
 test('a push over FCM has one short link for all devices', async (t) => {
   const fake = await startFcm()
-  const provider = build({ provider: 'fcm', service_account: fake.serviceAccount, url: fake.url }, { channel: 'push' })
-  const s = await shop(t, { tracking: 'on' }, { clock: present(), providers: { push: [provider] } })
+  const provider = buildProvider(
+    { provider: 'fcm', service_account: fake.serviceAccount, url: fake.url },
+    { channel: 'push' },
+  )
+  const s = await setupShop(t, { tracking: 'on' }, { clock: createPresentClock(), providers: { push: [provider] } })
   t.after(() => fake.stop())
   await s.call('PUT', '/v1/users/alice/devices/tablet', { token: 'another-token' })
   const { id } = await s.send('push')
@@ -249,7 +256,7 @@ test('a push over FCM has one short link for all devices', async (t) => {
 })
 
 test('the preview of an SMS counts the segments of the text with short links', async (t) => {
-  const s = await shop(t)
+  const s = await setupShop(t)
   const body = `${'x'.repeat(100)} https://shop.example/${'y'.repeat(200)}`
   const preview = async () =>
     (await s.call('POST', '/v1/templates/order.shipped/preview', { channel: 'sms', data: {}, body })).body
@@ -260,7 +267,7 @@ test('the preview of an SMS counts the segments of the text with short links', a
 })
 
 test('an event type returns its tracking by channel as set, and rejects invalid tracking', async (t) => {
-  const s = await shop(t)
+  const s = await setupShop(t)
   const put = (tracking: unknown) => s.call('PUT', '/v1/event-types/order.shipped', { channels: ['sms'], tracking })
   for (const tracking of ['on', 'off', { sms: 'clicks', email: 'on' }]) {
     assert.deepEqual((await put(tracking)).body.tracking, tracking)

@@ -8,12 +8,12 @@ import type { Provider, WebhookReport } from '../../src/index.ts'
 import { type DeliveryReport, type DeliveryState, deliveryReports, nextState } from '../../src/model/delivery-state.ts'
 import { deliveryIdOf, newId } from '../../src/model/id.ts'
 import { suppressingOf } from '../../src/model/suppression.ts'
-import { eventually, furnish, setup } from '../support/setup.ts'
-import { post, provider, send, setupCarrier, shipped, stateOf } from '../support/webhook-provider.ts'
+import { eventually, seedEventType, setup } from '../support/setup.ts'
+import { post, provider, send, setupWebhooks, shipped, stateOf } from '../support/webhook-provider.ts'
 
 test('a signed webhook raises the state, is in the timeline, and counts once', async (t) => {
   const metrics = createMetrics()
-  const s = await setupCarrier(t, { metrics })
+  const s = await setupWebhooks(t, { metrics })
   const { id, deliveryId } = await send(s)
   const report = { eventId: 'e1', deliveryId, report: 'delivered', at: s.clock.now() }
   for (let times = 0; times < 3; times++) assert.equal((await post(s, [report, report])).status, 204)
@@ -21,13 +21,13 @@ test('a signed webhook raises the state, is in the timeline, and counts once', a
   assert.equal(body.deliveries[0].state, 'delivered')
   assert.equal(body.timeline.filter((e: { what: string }) => e.what === 'delivered').length, 1)
   const text = await metrics.metrics()
-  assert.match(text, /notify_webhooks_total\{provider="carrier",outcome="taken"\} 3\b/)
-  assert.match(text, /notify_reports_total\{provider="carrier",report="delivered",outcome="changed"\} 1\b/)
-  assert.match(text, /notify_reports_total\{provider="carrier",report="delivered",outcome="duplicate"\} 5\b/)
+  assert.match(text, /notify_webhooks_total\{provider="reporter",outcome="taken"\} 3\b/)
+  assert.match(text, /notify_reports_total\{provider="reporter",report="delivered",outcome="changed"\} 1\b/)
+  assert.match(text, /notify_reports_total\{provider="reporter",report="delivered",outcome="duplicate"\} 5\b/)
 })
 
 test('webhook reports that are malformed or of unknown deliveries are skipped', async (t) => {
-  const s = await setupCarrier(t)
+  const s = await setupWebhooks(t)
   const { id, deliveryId } = await send(s)
   const at = s.clock.now()
   const strange = [
@@ -47,7 +47,7 @@ test('webhook reports that are malformed or of unknown deliveries are skipped', 
 })
 
 test('hard bounces and complaints suppress the address; soft bounces do not', async (t) => {
-  const s = await setupCarrier(t)
+  const s = await setupWebhooks(t)
   const table = [
     ['bounced', true, 'bounced', []],
     ['bounced', false, 'bounced', ['bounced']],
@@ -85,7 +85,7 @@ test('a report before the recorded acceptance ends the delivery and removes sens
   }
   const s = await setup({ providers: { email: [slow] } })
   t.after(s.close)
-  await furnish(s, 'order.shipped', { sensitive: true })
+  await seedEventType(s, 'order.shipped', { sensitive: true })
   const { body } = await s.call('POST', '/v1/notify', shipped)
   await eventually(
     async () => answer,
@@ -105,7 +105,7 @@ test('a report after a delivery became a dead letter removes the dead letter', a
   }
   const s = await setup({ providers: { email: [silent] } })
   t.after(s.close)
-  await furnish(s, 'order.shipped', { sensitive: true })
+  await seedEventType(s, 'order.shipped', { sensitive: true })
   const { body } = await s.call('POST', '/v1/notify', shipped)
   const [{ id: deliveryId }] = body.deliveries
   const record = async () => (await s.call('GET', `/v1/notifications/${body.id}`)).body.deliveries[0]
@@ -133,7 +133,7 @@ const anyReport = fc.record({
 })
 
 test('reports in any order, batch and number end in the same states and suppressions', async (t) => {
-  const s = await setupCarrier(t)
+  const s = await setupWebhooks(t)
   const stream = fc.array(anyReport, { minLength: 1, maxLength: 12 })
   await fc.assert(
     fc.asyncProperty(stream, fc.infiniteStream(fc.nat()), async (events, random) => {
@@ -178,7 +178,7 @@ testWith('postgresql', '20 concurrent requests with the same event ids count eac
   const server = await startPostgres()
   try {
     const s = await setup({ providers: { email: [provider] }, database: await postgresDatabase(server) })
-    await furnish(s)
+    await seedEventType(s)
     const sent = await Promise.all([send(s), send(s), send(s)])
     const reports = sent.map(({ deliveryId }, index): WebhookReport => {
       return { eventId: `e${index}`, deliveryId, report: 'opened', at: s.clock.now() }
@@ -188,7 +188,7 @@ testWith('postgresql', '20 concurrent requests with the same event ids count eac
         s.store.deliveries.report(
           (turn % 2 ? reports : reports.toReversed()).map((report) => ({
             ...report,
-            provider: 'carrier',
+            provider: 'reporter',
             deliveryId: report.deliveryId ?? '',
           })),
           s.clock.now(),

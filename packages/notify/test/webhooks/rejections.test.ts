@@ -7,13 +7,13 @@ import { createMetrics, type Log, silentLog } from '@gatehouse/kit'
 import { signWebhook } from '@gatehouse/providers'
 import type { Provider } from '../../src/index.ts'
 import { deliveryIdOf } from '../../src/model/id.ts'
-import { build } from '../support/providers.ts'
+import { buildProvider } from '../support/providers.ts'
 import { setup } from '../support/setup.ts'
-import { key, post, provider, send, setupCarrier, stateOf } from '../support/webhook-provider.ts'
+import { key, post, provider, send, setupWebhooks, stateOf } from '../support/webhook-provider.ts'
 
 test('forged, stale and misdirected webhooks are rejected as problems and change nothing', async (t) => {
   const metrics = createMetrics()
-  const s = await setupCarrier(t, { metrics })
+  const s = await setupWebhooks(t, { metrics })
   const { id, deliveryId } = await send(s)
   const reports = [{ eventId: 'e1', deliveryId, report: 'bounced', at: s.clock.now() }]
   const forged = await post(s, reports, { 'webhook-signature': `v1,${Buffer.alloc(32).toString('base64')}` })
@@ -35,33 +35,33 @@ test('forged, stale and misdirected webhooks are rejected as problems and change
   assert.equal(await stateOf(s, id), 'sent')
   for (const table of ['provider_event', 'suppression'])
     assert.equal((await s.database.query(`SELECT FROM notify.${table}`)).rows.length, 0, table)
-  assert.match(await metrics.metrics(), /notify_webhooks_total\{provider="carrier",outcome="refused"\} 2\b/)
+  assert.match(await metrics.metrics(), /notify_webhooks_total\{provider="reporter",outcome="refused"\} 2\b/)
 })
 
 test('a webhook that its header fields invalidate is answered before its body arrives', async (t) => {
-  const s = await setupCarrier(t)
+  const s = await setupWebhooks(t)
   await s.http.listen({ port: 0, host: '127.0.0.1' })
   const { port } = s.http.server.address() as AddressInfo
   const stale = signWebhook([key], 'e1', s.clock.now() - 3_600_000, 'x')
   const signed = signWebhook([key], 'e1', s.clock.now(), 'x')
   const table = [
     ['nobody', 100, signed, 404],
-    ['carrier', 100, {}, 403],
-    ['carrier', 100, stale, 403],
-    ['carrier', 512 * 1024 + 1, signed, 413],
+    ['reporter', 100, {}, 403],
+    ['reporter', 100, stale, 403],
+    ['reporter', 512 * 1024 + 1, signed, 413],
   ] as const
   for (const [name, length, headers, expected] of table) {
     const path = `/v1/webhooks/${name}`
-    const asked = request({ port, method: 'POST', path, headers: { ...headers, 'content-length': length } })
-    asked.flushHeaders()
-    const [answer] = await once(asked, 'response')
+    const pending = request({ port, method: 'POST', path, headers: { ...headers, 'content-length': length } })
+    pending.flushHeaders()
+    const [answer] = await once(pending, 'response')
     assert.equal(answer.statusCode, expected)
-    asked.on('error', () => {}).destroy()
+    pending.on('error', () => {}).destroy()
   }
 })
 
 test('a provider cannot report on deliveries of channels that it does not send on', async (t) => {
-  const s = await setupCarrier(t)
+  const s = await setupWebhooks(t)
   const { id, deliveryId } = await send(s)
   const forSms = deliveryIdOf(id, 'sms')
   const at = s.clock.now()
@@ -79,11 +79,11 @@ test('a provider cannot report on deliveries of channels that it does not send o
 test('a webhook that cannot be verified now is answered with a status that repeats it', async (t) => {
   const away = { kind: 'unchecked', reason: 'nobody knows the key', busy: false } as const
   const [first, second] = [away, { ...away, busy: true }].map((received, index): Provider => {
-    return { ...provider, name: `carrier-${index}`, webhook: { receive: async () => received } }
+    return { ...provider, name: `reporter-${index}`, webhook: { receive: async () => received } }
   })
-  const s = await setupCarrier(t, { providers: { email: [first ?? provider, second ?? provider] } })
-  assert.deepEqual((await post(s, [], {}, 'carrier-0')).status, 503)
-  assert.deepEqual((await post(s, [], {}, 'carrier-1')).status, 429)
+  const s = await setupWebhooks(t, { providers: { email: [first ?? provider, second ?? provider] } })
+  assert.deepEqual((await post(s, [], {}, 'reporter-0')).status, 503)
+  assert.deepEqual((await post(s, [], {}, 'reporter-1')).status, 429)
 })
 
 test('an unreadable report is accepted, counted as unread and logged', async (t) => {
@@ -91,16 +91,16 @@ test('an unreadable report is accepted, counted as unread and logged', async (t)
   const lines: unknown[] = []
   const log = { ...silentLog, warn: (line: unknown) => lines.push(line) } as unknown as Log
   const unread = { kind: 'reports', reports: [], unread: 'it is no notice' } as const
-  const carrier: Provider = { ...provider, webhook: { receive: async () => unread } }
-  const s = await setupCarrier(t, { providers: { email: [carrier] }, metrics, log })
+  const reporter: Provider = { ...provider, webhook: { receive: async () => unread } }
+  const s = await setupWebhooks(t, { providers: { email: [reporter] }, metrics, log })
   assert.equal((await post(s, [])).status, 204)
-  assert.match(await metrics.metrics(), /notify_webhooks_total\{provider="carrier",outcome="unread"\} 1\b/)
-  assert.deepEqual(lines.at(-1), { provider: 'carrier', reason: 'it is no notice', bytes: 2 })
+  assert.match(await metrics.metrics(), /notify_webhooks_total\{provider="reporter",outcome="unread"\} 1\b/)
+  assert.deepEqual(lines.at(-1), { provider: 'reporter', reason: 'it is no notice', bytes: 2 })
 })
 
 test("a form larger than any of Twilio's is rejected unread, whatever its signature", async (t) => {
   const account = { account_sid: `AC${'0'.repeat(32)}`, auth_token: 'a-token-of-the-account', from: '+14155550199' }
-  const s = await setup({ providers: { sms: [build({ provider: 'twilio', ...account })] } })
+  const s = await setup({ providers: { sms: [buildProvider({ provider: 'twilio', ...account })] } })
   t.after(s.close)
   const headers = {
     'content-type': 'application/x-www-form-urlencoded',

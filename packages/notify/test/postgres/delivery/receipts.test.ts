@@ -3,7 +3,7 @@ import { after, before, describe } from 'node:test'
 import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
 import { migrateNotify, postgresNotifyStore } from '../../../src/postgres/index.ts'
 import type { ProviderReport } from '../../../src/store/store.ts'
-import { eventually, furnish, setup } from '../../support/setup.ts'
+import { eventually, seedEventType, setup } from '../../support/setup.ts'
 
 describe('receipts of two processes on one PostgreSQL', () => {
   let server: Server | undefined
@@ -23,7 +23,7 @@ describe('receipts of two processes on one PostgreSQL', () => {
       await migrateNotify(database)
       const s = await setup({ database })
       try {
-        await furnish(s)
+        await seedEventType(s)
         const event = { event: 'order.shipped', user_id: 'alice', data: {}, channels: ['push'] }
         const { body } = await s.call('POST', '/v1/notify', event)
         const record = async () => (await s.call('GET', `/v1/notifications/${body.id}`)).body

@@ -7,8 +7,8 @@ interface SimulatedEvent {
 }
 
 export interface Traffic {
-  /** In the order they are told, replays included. */
-  readonly told: readonly SimulatedEvent[]
+  /** In the order of submission, replays included. */
+  readonly submitted: readonly SimulatedEvent[]
   /** Each event once. */
   readonly unique: readonly SimulatedEvent[]
   readonly users: readonly string[]
@@ -17,36 +17,36 @@ export interface Traffic {
 }
 
 /** `size` events: about a quarter replays, bursts of likes, some alerts, most notes over the cap of their users. */
-export function traffic(size: number): Traffic {
+export function createTraffic(size: number): Traffic {
   const random = seeded(20_261_121)
   const pick = (prefix: string, count: number) => `${prefix}-${Math.floor(random() * count)}`
   const [plain, quiet, likers] = [Math.ceil(size / 25), Math.ceil(size / 200), Math.ceil(size / 50)]
   const unique: SimulatedEvent[] = []
-  const tell = (event: SimulatedEvent['event'], user_id: string) => {
+  const add = (event: SimulatedEvent['event'], user_id: string) => {
     const key = `${event}${unique.length}`
     unique.push({ event, user_id, data: { key, actor: `actor-${Math.floor(random() * 8)}` }, dedup_key: key })
   }
   for (let n = 0; n < size * 0.75; n++) {
     const kind = random()
-    if (kind < 0.75) tell('note', pick('plain', plain))
-    else if (kind < 0.8) tell('note', pick('quiet', quiet))
-    else if (kind < 0.85) tell('alert', random() < 0.5 ? pick('quiet', quiet) : pick('plain', plain))
-    else tell('like', pick('liker', likers))
+    if (kind < 0.75) add('note', pick('plain', plain))
+    else if (kind < 0.8) add('note', pick('quiet', quiet))
+    else if (kind < 0.85) add('alert', random() < 0.5 ? pick('quiet', quiet) : pick('plain', plain))
+    else add('like', pick('liker', likers))
   }
   const replays = Array.from(
     { length: size - unique.length },
     () => unique[Math.floor(random() * unique.length)],
   ).flatMap((each) => each ?? [])
-  const told = [...unique, ...replays]
-  for (let n = told.length - 1; n > 0; n--) {
+  const submitted = [...unique, ...replays]
+  for (let n = submitted.length - 1; n > 0; n--) {
     const other = Math.max(0, n - Math.floor(random() * 2_000))
-    const [a, b] = [told[n], told[other]]
-    if (a && b) [told[n], told[other]] = [b, a]
+    const [a, b] = [submitted[n], submitted[other]]
+    if (a && b) [submitted[n], submitted[other]] = [b, a]
   }
   const named = (prefix: string, count: number) => Array.from({ length: count }, (_, n) => `${prefix}-${n}`)
   const quietUsers = named('quiet', quiet)
   return {
-    told,
+    submitted,
     unique,
     users: [...named('plain', plain), ...quietUsers, ...named('liker', likers)],
     quietUsers: new Set(quietUsers),

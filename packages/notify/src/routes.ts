@@ -1,46 +1,64 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Clock, Http, Log } from '@gatehouse/kit'
 import type { PageParts } from '@gatehouse/kit/page'
-import { choiceEndpoints } from './api/choices.ts'
-import { deadLetterEndpoints } from './api/dead-letters.ts'
-import { deviceEndpoints } from './api/devices.ts'
-import { eventTypeEndpoints } from './api/event-types.ts'
-import { type ExplainRoutes, explainEndpoint } from './api/explain.ts'
-import { notificationEndpoint } from './api/notifications.ts'
-import { preferenceEndpoints } from './api/preferences.ts'
-import { recipientEndpoints } from './api/recipients.ts'
-import { suppressionEndpoints } from './api/suppressions.ts'
-import { type TemplateToolRoutes, templateToolEndpoints } from './api/template-tools.ts'
-import { templateEndpoints } from './api/templates.ts'
+import type { Provider } from '@gatehouse/providers'
+import type { Plan } from './admission/plan-input.ts'
+import * as choices from './api/choices.ts'
+import * as deadLetters from './api/dead-letters.ts'
+import * as devices from './api/devices.ts'
+import * as eventTypes from './api/event-types.ts'
+import { explainNotification } from './api/explain.ts'
+import { getNotification } from './api/notifications.ts'
+import * as preferences from './api/preferences.ts'
+import * as recipients from './api/recipients.ts'
+import * as schemas from './api/schemas/index.ts'
+import * as suppressions from './api/suppressions.ts'
+import { type PreviewContext, previewTemplate, testTemplate } from './api/template-preview.ts'
+import * as templates from './api/templates.ts'
 import type { CatalogKeeper } from './catalog/catalog.ts'
 import type { Reserved } from './catalog/reserved.ts'
 import type { NotifyOptions } from './config/options.ts'
 import type { Audit } from './context/audit.ts'
-import { mailboxEndpoints } from './dev-mailbox/endpoint.ts'
-import { inboxEndpoints } from './inbox/endpoint.ts'
+import type { NotifyMetrics } from './context/metrics.ts'
+import type { Reports } from './context/reports.ts'
+import * as devMailbox from './dev-mailbox/endpoint.ts'
+import * as inbox from './inbox/endpoint.ts'
 import type { ShowAllItems, ShowItems } from './inbox/record.ts'
-import { inboxStreamEndpoint } from './inbox/stream-endpoint.ts'
+import * as inboxSchemas from './inbox/schema.ts'
+import { streamItems } from './inbox/stream-endpoint.ts'
 import type { InboxStreams } from './inbox/streams.ts'
 import type { Accept } from './intake/accept.ts'
-import { bulkEndpoint } from './intake/bulk.ts'
-import { notifyEndpoint } from './intake/endpoint.ts'
-import { reservedMailEndpoint } from './intake/reserved-mail.ts'
+import { addNdjsonParser, bulkLimitBytes, submitEvents } from './intake/bulk.ts'
+import { submitEvent } from './intake/endpoint.ts'
+import { submitReservedMail } from './intake/reserved-mail.ts'
+import * as intakeSchemas from './intake/schema.ts'
 import type { Links } from './links/links.ts'
 import type { ReceiptTokens } from './links/receipt-token.ts'
+import { inboxChanges } from './model/inbox-change.ts'
 import type { Choices } from './preferences/choices.ts'
-import { privacyEndpoints } from './privacy/endpoint.ts'
+import { eraseUser, exportUser } from './privacy/endpoint.ts'
+import * as privacySchemas from './privacy/schema.ts'
 import type { AccessControl, WatchCredential } from './request/caller.ts'
-import { scheduleEndpoints } from './schedule/endpoint.ts'
-import { changesEndpoint } from './state-changes/endpoint.ts'
+import { maxEventBytes } from './request/notify-body.ts'
+import { createRouteBuilders } from './request/route-options.ts'
+import * as schedule from './schedule/endpoint.ts'
+import * as scheduleSchemas from './schedule/schema.ts'
+import { listChanges } from './state-changes/endpoint.ts'
 import type { ChangeReaders } from './state-changes/readers.ts'
+import * as changeSchemas from './state-changes/schema.ts'
 import type { NotifyStore } from './store/store.ts'
-import { subscriptionEndpoints } from './subscription/endpoint.ts'
-import { trackingEndpoints } from './tracking/links.ts'
-import { receiptEndpoint } from './tracking/receipts.ts'
-import { shortLinkEndpoint } from './tracking/short-links.ts'
+import * as subscription from './subscription/endpoint.ts'
+import * as pageSchemas from './subscription/schema.ts'
+import { followLink, recordOpen } from './tracking/links.ts'
+import { maxReceiptBytes, recordReceipts } from './tracking/receipts.ts'
+import * as trackingSchemas from './tracking/schema.ts'
+import { followShortLink } from './tracking/short-links.ts'
 import { createTrackingRecorder } from './tracking/tracked-request.ts'
-import { type WebhookRoutes, webhookEndpoint } from './webhooks/endpoint.ts'
+import * as webhooks from './webhooks/endpoint.ts'
+import * as webhookSchemas from './webhooks/schema.ts'
 
-export interface RouteContext extends WebhookRoutes {
+/** What the endpoints share. Each endpoint names, in its own context, the part that it uses. */
+export interface RouteContext {
   readonly access: AccessControl
   readonly audit: Audit
   readonly accept: Accept
@@ -48,15 +66,18 @@ export interface RouteContext extends WebhookRoutes {
   readonly reserved: Reserved
   readonly store: NotifyStore
   readonly options: NotifyOptions
+  readonly providers: readonly Provider[]
+  readonly reports: Reports
+  readonly metrics: NotifyMetrics
   readonly clock: Clock
-  /** Told after dead letters were given back to be delivered. */
+  readonly log: Log
+  /** Called after a replay of dead letters. */
   readonly onReplayed: () => void
-  readonly plan: ExplainRoutes['plan']
-  readonly testSend: TemplateToolRoutes['testSend']
+  readonly plan: Plan
+  readonly testSend: PreviewContext['testSend']
   readonly streams: InboxStreams
   readonly readers: ChangeReaders
-  readonly log: Log
-  /** How items of a feed are shown to callers who may not read personal data. */
+  /** How inbox items are shown to callers who may not read personal data. */
   readonly masked: ShowItems
   /** How they are shown to the others. */
   readonly shown: ShowAllItems
@@ -65,67 +86,217 @@ export interface RouteContext extends WebhookRoutes {
   readonly links: Links | undefined
   readonly receiptTokens: ReceiptTokens | undefined
   readonly pages: PageParts
+  readonly publicUrl: string
   /** Mounts /dev/mailbox. */
   readonly devMailbox: boolean
 }
 
-/** Every endpoint of the service. */
+/** Registers every path of the service: who may call it, its schema, its handler. */
 export async function registerRoutes(http: Http, context: RouteContext): Promise<void> {
-  const { access, audit, accept, catalog, reserved, store, options, reports, clock, onReplayed, devMailbox } = context
-  notifyEndpoint(http, access, accept)
-  reservedMailEndpoint(http, { access, accept, reserved })
-  await http.register((scope) => bulkEndpoint(scope as Http, access, accept))
-  explainEndpoint(http, { access, intake: store.intake, catalog, options, clock, plan: context.plan })
-  scheduleEndpoints(http, { access, audit, schedule: store.schedule, catalog })
-  const { deadLetters, notifications } = store
-  deadLetterEndpoints(http, { access, audit, store: deadLetters, notifications, clock, onReplayed })
-  notificationEndpoint(http, access, store.notifications)
-  eventTypeEndpoints(http, { access, audit, store: store.eventTypes, catalog, reserved, options, clock })
-  templateEndpoints(http, { access, audit, store: store.templates, reserved, clock })
-  const tools = {
-    access,
-    audit,
-    store: store.templates,
-    reserved,
-    catalog,
-    clock,
-    defaultLocale: options.locale,
-    testSend: context.testSend,
-  }
-  templateToolEndpoints(http, tools)
-  recipientEndpoints(http, { access, audit, store: store.recipients, clock })
-  preferenceEndpoints(http, { access, audit, store: store.preferences, catalog, clock })
-  const { devices } = store
-  const limit = options.devicesPerUser
-  deviceEndpoints(http, { access, audit, store: devices, providers: context.providers, limit, clock, log: context.log })
-  choiceEndpoints(http, { access, audit, choices: context.choices, catalog })
-  suppressionEndpoints(http, { access, audit, store: store.suppressions, clock })
-  inboxEndpoints(http, {
-    access,
-    audit,
-    inbox: store.inbox,
-    reports,
-    masked: context.masked,
-    shown: context.shown,
-    clock,
+  await intakeRoutes(http, context)
+  scheduleRoutes(http, context)
+  deliveryRoutes(http, context)
+  settingsRoutes(http, context)
+  templateRoutes(http, context)
+  recipientRoutes(http, context)
+  userRoutes(http, context)
+  streamRoutes(http, context)
+  await trackingRoutes(http, context)
+  await http.register((scope) => pageRoutes(scope as Http, context))
+  await http.register((scope) => webhookRoutes(scope as Http, context))
+  if (context.devMailbox) await http.register((scope) => mailboxRoutes(scope as Http, context))
+}
+
+/** What producers submit. */
+async function intakeRoutes(http: Http, context: RouteContext): Promise<void> {
+  const { accept, store } = context
+  const { allow } = createRouteBuilders(context.access)
+  const limit = { bodyLimit: maxEventBytes }
+  http.post('/v1/notify', { ...limit, ...allow('produce', intakeSchemas.notify) }, submitEvent(accept))
+  const reserved = allow('mailReserved', intakeSchemas.reservedMail)
+  http.post('/v1/reserved-mails', { ...limit, ...reserved }, submitReservedMail(context))
+  const explain = { ...context, intake: store.intake }
+  http.post('/v1/explain', allow('readDelivery', schemas.explain), explainNotification(explain))
+  await http.register(async (scope) => {
+    addNdjsonParser(scope as Http)
+    const bulk = { bodyLimit: bulkLimitBytes, config: { judgesBody: true }, ...allow('produce', intakeSchemas.bulk) }
+    ;(scope as Http).post('/v1/notify/bulk', bulk, submitEvents(accept))
   })
-  inboxStreamEndpoint(http, { access, streams: context.streams, clock, watch: context.watch })
-  const { readers, watch, log } = context
-  const rules = options.changeReaders
-  changesEndpoint(http, { access, stateChanges: store.stateChanges, readers, rules, clock, watch, log })
-  privacyEndpoints(http, access, store.privacy, audit)
-  const { links, receiptTokens, pages, choices } = context
-  if (receiptTokens) receiptEndpoint(http, { tokens: receiptTokens, reports, metrics: context.metrics, clock })
-  if (links) {
-    const recordTracked = createTrackingRecorder({ reports, metrics: context.metrics, clock })
-    trackingEndpoints(http, { links, pages, recordTracked: recordTracked })
-    shortLinkEndpoint(http, { shortLinks: store.shortLinks, pages, recordTracked: recordTracked, clock })
-    const { recipients } = store
-    await http.register((scope) => subscriptionEndpoints(scope as Http, { links, pages, choices, recipients, clock }))
+}
+
+/** Notifications for later. */
+function scheduleRoutes(http: Http, context: RouteContext): void {
+  const { allow } = createRouteBuilders(context.access)
+  const { createScheduled, listScheduled, getScheduled, cancelScheduled } = scheduleSchemas
+  const store = { ...context, schedule: context.store.schedule }
+  const create = { bodyLimit: maxEventBytes, ...allow('produce', createScheduled) }
+  http.post('/v1/scheduled', create, schedule.createScheduled(store))
+  http.get('/v1/scheduled', allow('readScheduled', listScheduled), schedule.listScheduled(store))
+  http.get('/v1/scheduled/:id', allow('readScheduled', getScheduled), schedule.getScheduled(store))
+  http.delete('/v1/scheduled/:id', allow('cancelScheduled', cancelScheduled), schedule.cancelScheduled(store))
+}
+
+/** What became of notifications, and what failed for good. */
+function deliveryRoutes(http: Http, context: RouteContext): void {
+  const { notifications, deadLetters: letters } = context.store
+  const { allow } = createRouteBuilders(context.access)
+  const one = { ...context, store: notifications }
+  http.get('/v1/notifications/:id', allow('readOutcome', schemas.getNotification), getNotification(one))
+  const { listDeadLetters, getDeadLetter, replayDeadLetter, discardDeadLetter } = deadLetters
+  const store = { ...context, store: letters, notifications }
+  const { replayDeadLetters: replay, discardDeadLetters: discard } = schemas
+  http.get('/v1/dead-letters', allow('readDelivery', schemas.listDeadLetters), listDeadLetters(store))
+  http.get('/v1/dead-letters/:id', allow('readDelivery', schemas.getDeadLetter), getDeadLetter(store))
+  http.post('/v1/dead-letters/replay', allow('manage', replay), deadLetters.replayDeadLetters(store))
+  http.post('/v1/dead-letters/:id/replay', allow('manage', schemas.replayDeadLetter), replayDeadLetter(store))
+  http.post('/v1/dead-letters/discard', allow('manage', discard), deadLetters.discardDeadLetters(store))
+  http.delete('/v1/dead-letters/:id', allow('manage', schemas.discardDeadLetter), discardDeadLetter(store))
+}
+
+/** Event types and suppressions. */
+function settingsRoutes(http: Http, context: RouteContext): void {
+  const { allow } = createRouteBuilders(context.access)
+  const types = { ...context, store: context.store.eventTypes }
+  const { listEventTypes, getEventType, updateEventType, deleteEventType } = eventTypes
+  http.get('/v1/event-types', allow('readSettings', schemas.listEventTypes), listEventTypes(types))
+  http.get('/v1/event-types/:event', allow('readSettings', schemas.getEventType), getEventType(types))
+  http.put('/v1/event-types/:event', allow('manage', schemas.updateEventType), updateEventType(types))
+  http.delete('/v1/event-types/:event', allow('manage', schemas.deleteEventType), deleteEventType(types))
+  const store = { ...context, store: context.store.suppressions }
+  const { listSuppressions, searchSuppressions, addSuppression, liftSuppressions, liftSuppression } = suppressions
+  http.get('/v1/suppressions', allow('readSettings', schemas.listSuppressions), listSuppressions(store))
+  http.post('/v1/suppressions/search', allow('readSettings', schemas.searchSuppressions), searchSuppressions(store))
+  http.post('/v1/suppressions', allow('manage', schemas.addSuppression), addSuppression(store))
+  http.delete('/v1/suppressions', allow('manage', schemas.liftSuppressions), liftSuppressions(store))
+  http.delete('/v1/suppressions/:suppression_id', allow('manage', schemas.liftSuppression), liftSuppression(store))
+}
+
+/** The texts of messages. */
+function templateRoutes(http: Http, context: RouteContext): void {
+  const { allow } = createRouteBuilders(context.access)
+  const texts = { ...context, store: context.store.templates }
+  const preview = { ...context, defaultLocale: context.options.locale }
+  const { listTemplates, getTemplate, updateText, withdrawText, publishText } = templates
+  const text = '/v1/templates/:template_id/:channel/:locale'
+  http.get('/v1/templates', allow('readSettings', schemas.listTemplates), listTemplates(texts))
+  http.get('/v1/templates/:template_id', allow('readSettings', schemas.getTemplate), getTemplate(texts))
+  http.put(text, allow('manage', schemas.updateText), updateText(texts))
+  http.delete(text, allow('manage', schemas.withdrawText), withdrawText(texts))
+  http.post(`${text}/publish`, allow('manage', schemas.publishText), publishText(texts))
+  const show = allow('readSettings', schemas.previewTemplate)
+  http.post('/v1/templates/:template_id/preview', show, previewTemplate(preview))
+  http.post('/v1/templates/:template_id/test', allow('manage', schemas.testTemplate), testTemplate(preview))
+}
+
+/** How users can be reached. */
+function recipientRoutes(http: Http, context: RouteContext): void {
+  const { allow } = createRouteBuilders(context.access)
+  const store = { ...context, store: context.store.recipients }
+  const { getRecipient, updateRecipient, deleteRecipient, updateRecipients, revealRecipient } = recipients
+  const many = { bodyLimit: 1024 * 1024, ...allow('manage', schemas.updateRecipients) }
+  http.put('/v1/recipients', many, updateRecipients(store))
+  http.get('/v1/recipients/:user_id', allow('readDelivery', schemas.getRecipient), getRecipient(store))
+  http.put('/v1/recipients/:user_id', allow('putRecipient', schemas.updateRecipient), updateRecipient(store))
+  http.delete('/v1/recipients/:user_id', allow('putRecipient', schemas.deleteRecipient), deleteRecipient(store))
+  http.post('/v1/recipients/:user_id/reveal', allow('reveal', schemas.revealRecipient), revealRecipient(store))
+}
+
+/** What belongs to one user, and is open to them too. */
+function userRoutes(http: Http, context: RouteContext): void {
+  const { allow, own } = createRouteBuilders(context.access)
+  const stored = { ...context, store: context.store.preferences }
+  const { listPreferences, setPreference, getPreference, updatePreference, deletePreference } = preferences
+  const preference = '/v1/users/:id/preferences/:event_type'
+  http.get('/v1/users/:id/preferences', own('readOwn', schemas.listPreferences), listPreferences(stored))
+  http.put('/v1/users/:id/preferences', own('changeOwn', schemas.setPreference), setPreference(stored))
+  http.get(preference, own('readOwn', schemas.getPreference), getPreference(stored))
+  http.put(preference, own('changeOwn', schemas.updatePreference), updatePreference(stored))
+  http.delete(preference, own('changeOwn', schemas.deletePreference), deletePreference(stored))
+  const { getChoices, unsubscribe, setChoice, updateChoice } = choices
+  http.get('/v1/users/:id/choices', own('readOwn', schemas.getChoices), getChoices(context))
+  http.put('/v1/users/:id/choices', own('changeOwn', schemas.unsubscribe), unsubscribe(context))
+  http.put('/v1/users/:id/choices/:event', own('changeOwn', schemas.setChoice), setChoice(context))
+  http.patch('/v1/users/:id/choices/:event', own('changeOwn', schemas.updateChoice), updateChoice(context))
+  const installed = { ...context, store: context.store.devices, limit: context.options.devicesPerUser }
+  const device = '/v1/users/:id/devices/:device_id'
+  http.get('/v1/users/:id/devices', own('readOwn', schemas.listDevices), devices.listDevices(installed))
+  http.put(device, own('changeOwn', schemas.registerDevice), devices.registerDevice(installed))
+  http.delete(device, own('changeOwn', schemas.deleteDevice), devices.deleteDevice(installed))
+  const suppressed = { ...context, store: context.store.suppressions }
+  const { listUserSuppressions, liftUserSuppression } = suppressions
+  const suppression = '/v1/users/:id/suppressions/:suppression_id'
+  http.get('/v1/users/:id/suppressions', own('readOwn', schemas.listUserSuppressions), listUserSuppressions(suppressed))
+  http.delete(suppression, own('changeOwn', schemas.liftUserSuppression), liftUserSuppression(suppressed))
+  const data = { ...context, store: context.store.privacy }
+  http.get('/v1/users/:id/data', allow('privacy', privacySchemas.exportUser), exportUser(data))
+  http.delete('/v1/users/:id/data', allow('privacy', privacySchemas.eraseUser), eraseUser(data))
+  const feed = { ...context, inbox: context.store.inbox }
+  http.get('/v1/users/:id/inbox', own('readFeed', inboxSchemas.listItems), inbox.listItems(feed))
+  http.get('/v1/users/:id/inbox/counts', own('readFeed', inboxSchemas.countItems), inbox.countItems(feed))
+  for (const change of inboxChanges) {
+    const options = own('changeOwn', inboxSchemas.changeItems(change))
+    http.post(`/v1/users/:id/inbox/${change}`, options, inbox.changeItems(feed, change))
   }
-  await http.register((scope) => webhookEndpoint(scope as Http, context))
-  if (devMailbox) {
-    const { mailbox, devices } = store
-    await http.register((scope) => mailboxEndpoints(scope as Http, { mailbox, reports, devices, clock }))
-  }
+}
+
+/** What is read as it happens: server-sent events, and pages that wait. */
+function streamRoutes(http: Http, context: RouteContext): void {
+  const { store, readers, streams, options } = context
+  const { allow, own } = createRouteBuilders(context.access)
+  const once = { exposeHeadRoute: false }
+  http.addHook('preClose', () => Promise.all([streams.close(), readers.close()]))
+  http.get(
+    '/v1/users/:id/inbox/stream',
+    { ...once, ...own('readFeed', inboxSchemas.streamItems) },
+    streamItems(context),
+  )
+  const changes = { ...context, stateChanges: store.stateChanges, rules: options.changeReaders }
+  http.get('/v1/events', { ...once, ...allow('readEvents', changeSchemas.listChanges) }, listChanges(changes))
+}
+
+/** What messages lead to. The signed link, or the token of the message, is the credential. */
+async function trackingRoutes(http: Http, context: RouteContext): Promise<void> {
+  const { store, links, receiptTokens: tokens } = context
+  const receipts = { bodyLimit: maxReceiptBytes, schema: trackingSchemas.recordReceipts }
+  if (tokens) http.post('/v1/receipts', receipts, recordReceipts({ ...context, tokens }))
+  if (!links) return
+  const tracked = { ...context, links, shortLinks: store.shortLinks, recordTracked: createTrackingRecorder(context) }
+  http.get('/t/o/:token', { schema: trackingSchemas.recordOpen }, recordOpen(tracked))
+  http.get('/t/c/:token', { schema: trackingSchemas.followLink }, followLink(tracked))
+  http.get('/l/:id', { schema: trackingSchemas.followShortLink }, followShortLink(tracked))
+}
+
+/** The pages behind the links of mails. */
+async function pageRoutes(http: Http, { links, ...context }: RouteContext): Promise<void> {
+  if (!links) return
+  const page = { ...context, links, recipients: context.store.recipients }
+  const { maxFormBytes: bodyLimit, subscriptionAssets, subscriptionFiles } = subscription
+  subscription.addFormParser(http)
+  const { showUnsubscribe, submitUnsubscribe, showPreferences, savePreferences } = pageSchemas
+  http.get('/unsubscribe/:token', { schema: showUnsubscribe }, subscription.showUnsubscribe(page))
+  http.post('/unsubscribe/:token', { bodyLimit, schema: submitUnsubscribe }, subscription.submitUnsubscribe(page))
+  http.get('/preferences/:token', { schema: showPreferences }, subscription.showPreferences(page))
+  http.post('/preferences/:token', { bodyLimit, schema: savePreferences }, subscription.savePreferences(page))
+  for (const [name, type, text] of subscriptionFiles(context.pages))
+    http.get(`${subscriptionAssets}/${name}`, { schema: { hide: true } }, (_request, reply) =>
+      reply.header('cache-control', 'public, max-age=300').type(type).send(text),
+    )
+}
+
+/** What providers report. Their signature is the credential. */
+async function webhookRoutes(http: Http, context: RouteContext): Promise<void> {
+  const { checkHeaders, receive } = webhooks.createWebhookHandlers(context)
+  const schema = webhookSchemas.receiveWebhook
+  webhooks.addRawParser(http)
+  http.post('/v1/webhooks/:provider', { bodyLimit: webhooks.maxWebhookBytes, onRequest: checkHeaders, schema }, receive)
+}
+
+/** The mailbox of the embedded mode. */
+async function mailboxRoutes(http: Http, context: RouteContext): Promise<void> {
+  const { listMailbox, answerMailbox, listMailboxSchema, answerMailboxSchema } = devMailbox
+  const box = { ...context, mailbox: context.store.mailbox, devices: context.store.devices }
+  const onRequest = async ({ headers }: { readonly headers: IncomingHttpHeaders }) => devMailbox.refuseForeign(headers)
+  devMailbox.addEmptyFormParser(http)
+  http.get('/dev/mailbox', { schema: listMailboxSchema }, listMailbox(box))
+  http.post('/dev/mailbox/:id/:action', { onRequest, schema: answerMailboxSchema }, answerMailbox(box))
 }

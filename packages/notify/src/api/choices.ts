@@ -1,136 +1,87 @@
-import { type Http, Problem } from '@gatehouse/kit'
+import { Problem } from '@gatehouse/kit'
 import type { FastifyRequest } from 'fastify'
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import type { CatalogKeeper } from '../catalog/catalog.ts'
 import type { Audit } from '../context/audit.ts'
-import { channels } from '../model/channel.ts'
 import type { Choices, UserChoices } from '../preferences/choices.ts'
 import type { AccessControl } from '../request/caller.ts'
-import { type OperationId, operation } from '../request/operations.ts'
 import { unknownEventProblem } from '../request/request-problem.ts'
+import type { UserParams } from '../request/schemas.ts'
+import type * as schemas from './schemas/choices.ts'
 
-const ChannelNames = Type.Array(Type.Enum([...channels]), { uniqueItems: true })
-const User = Type.Object({ id: Type.String({ minLength: 1, maxLength: 256, description: 'The user.' }) })
-
-const ChoiceOf = Type.Object({
-  ...User.properties,
-  event: Type.String({ minLength: 1, maxLength: 200, description: 'The event type.' }),
-})
-
-type UserRequest = FastifyRequest<{ Params: { id: string; event?: string } }>
-
-const ChoicesBody = Type.Object(
-  {
-    unsubscribed: Type.Boolean({ description: 'From everything that is not critical' }),
-    event_types: Type.Array(
-      Type.Object({
-        event: Type.String(),
-        title: Type.String(),
-        critical: Type.Boolean(),
-        channels: Type.Array(Type.Object({ channel: Type.String(), on: Type.Boolean() })),
-      }),
-    ),
-  },
-  { title: 'Choices' },
-)
-
-export interface ChoiceRoutes {
+/** What the endpoints of choices need. */
+export interface ChoiceContext {
   readonly access: AccessControl
   readonly audit: Audit
   readonly choices: Choices
   readonly catalog: CatalogKeeper
 }
 
-/** /v1/users/{id}/choices: what a user may choose, event type by event type, as a panel of preferences shows it. */
-export function choiceEndpoints(http: Http, { access, audit, choices, catalog }: ChoiceRoutes): void {
-  const about = (id: OperationId, required: 'readOwn' | 'changeOwn' = 'changeOwn') => ({
-    tags: ['preferences'],
-    ...operation(id),
-    security: access.security(required),
-    response: { 200: ChoicesBody },
-  })
-  const mustBeKnown = async (event: string) => {
-    const known = await catalog.current()
-    if (!known.eventTypes.has(event)) throw unknownEventProblem(event, known, '/event')
-  }
-  const auditChange = async (request: UserRequest, action: string, after: object) => {
-    const { id, event } = request.params
-    if (!access.manages(request, id)) return
-    const target = { type: 'user', id }
-    await audit(request, { action, target, after: { ...(event === undefined ? {} : { event }), ...after } })
-  }
-  const readChoices = async (userId: string) => formatChoices(await choices.of(userId))
+type UserRequest<Body = unknown> = FastifyRequest<{ Params: Static<typeof UserParams>; Body: Body }>
+type ChoiceRequest<Body = unknown> = FastifyRequest<{ Params: Static<typeof schemas.ChoiceParams>; Body: Body }>
 
-  http.get(
-    '/v1/users/:id/choices',
-    {
-      onRequest: access.allowUnder('readOwn'),
-      schema: { ...about('choices.get', 'readOwn'), params: User },
-    },
-    ({ params }) => readChoices(params.id),
-  )
-  http.put(
-    '/v1/users/:id/choices',
-    {
-      onRequest: access.allowUnder('changeOwn'),
-      schema: {
-        ...about('choices.unsubscribe'),
-        params: User,
-        body: Type.Object({ unsubscribed: Type.Boolean() }, { additionalProperties: false }),
-      },
-    },
-    async (request) => {
-      const { params, body } = request
-      await auditChange(request, 'choices.unsubscribe', body)
-      await choices.unsubscribeAll(params.id, body.unsubscribed, 'by the user')
-      return readChoices(params.id)
-    },
-  )
-  http.put(
-    '/v1/users/:id/choices/:event',
-    {
-      onRequest: access.allowUnder('changeOwn'),
-      schema: {
-        ...about('choices.set'),
-        params: ChoiceOf,
-        body: Type.Object({ channels: ChannelNames }, { additionalProperties: false }),
-      },
-    },
-    async (request) => {
-      const { params, body } = request
-      await mustBeKnown(params.event)
-      await auditChange(request, 'choices.set', body)
-      await choices.choose(params.id, params.event, body.channels)
-      return readChoices(params.id)
-    },
-  )
-  http.patch(
-    '/v1/users/:id/choices/:event',
-    {
-      onRequest: access.allowUnder('changeOwn'),
-      schema: {
-        ...about('choices.update'),
-        params: ChoiceOf,
-        body: Type.Object(
-          { on: Type.Optional(ChannelNames), off: Type.Optional(ChannelNames) },
-          { additionalProperties: false, minProperties: 1 },
-        ),
-      },
-    },
-    async (request) => {
-      const { params } = request
-      const { on = [], off = [] } = request.body
-      const both = on.filter((channel) => off.includes(channel))
-      if (both.length > 0) throw new Problem(422, `A channel can not be switched both on and off: ${both.join(', ')}.`)
-      await mustBeKnown(params.event)
-      await auditChange(request, 'choices.switch', { on, off })
-      await choices.turn(params.id, params.event, { on, off })
-      return readChoices(params.id)
-    },
-  )
+/** GET /v1/users/{id}/choices: what a user may choose by event type, as a preference panel shows it. */
+export function getChoices(context: ChoiceContext) {
+  return ({ params }: UserRequest) => readChoices(context, params.id)
 }
 
-function formatChoices({ unsubscribed, choices }: UserChoices): Static<typeof ChoicesBody> {
+/** PUT /v1/users/{id}/choices: subscribes to everything, or to critical notifications only. */
+export function unsubscribe(context: ChoiceContext) {
+  return async (request: UserRequest<Static<typeof schemas.Unsubscribe>>) => {
+    const { params, body } = request
+    await auditChoice(context, request, 'choices.unsubscribe', body)
+    await context.choices.unsubscribeAll(params.id, body.unsubscribed, 'by the user')
+    return readChoices(context, params.id)
+  }
+}
+
+/** PUT /v1/users/{id}/choices/{event}: the channels of an event type. */
+export function setChoice(context: ChoiceContext) {
+  return async (request: ChoiceRequest<Static<typeof schemas.ChosenChannels>>) => {
+    const { params, body } = request
+    await refuseUnknownEvent(context, params.event)
+    await auditChoice(context, request, 'choices.set', body)
+    await context.choices.choose(params.id, params.event, body.channels)
+    return readChoices(context, params.id)
+  }
+}
+
+/** PATCH /v1/users/{id}/choices/{event}: turns single channels on and off; the others stay. */
+export function updateChoice(context: ChoiceContext) {
+  return async (request: ChoiceRequest<Static<typeof schemas.Switches>>) => {
+    const { params } = request
+    const { on = [], off = [] } = request.body
+    const both = on.filter((channel) => off.includes(channel))
+    if (both.length > 0) throw new Problem(422, `A channel can not be switched both on and off: ${both.join(', ')}.`)
+    await refuseUnknownEvent(context, params.event)
+    await auditChoice(context, request, 'choices.switch', { on, off })
+    await context.choices.turn(params.id, params.event, { on, off })
+    return readChoices(context, params.id)
+  }
+}
+
+async function readChoices({ choices }: ChoiceContext, userId: string) {
+  return formatChoices(await choices.of(userId))
+}
+
+async function refuseUnknownEvent({ catalog }: ChoiceContext, event: string): Promise<void> {
+  const known = await catalog.current()
+  if (!known.eventTypes.has(event)) throw unknownEventProblem(event, known, '/event')
+}
+
+async function auditChoice(
+  { access, audit }: ChoiceContext,
+  request: FastifyRequest<{ Params: { id: string; event?: string } }>,
+  action: string,
+  after: object,
+): Promise<void> {
+  const { id, event } = request.params
+  if (!access.manages(request, id)) return
+  const target = { type: 'user', id }
+  await audit(request, { action, target, after: { ...(event === undefined ? {} : { event }), ...after } })
+}
+
+function formatChoices({ unsubscribed, choices }: UserChoices): Static<typeof schemas.Choices> {
   const types = choices.map(({ channels: offered, ...choice }) => ({ ...choice, channels: [...offered] }))
   return { unsubscribed, event_types: types }
 }

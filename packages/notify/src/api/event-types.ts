@@ -1,22 +1,16 @@
-import { type Clock, type Http, Problem } from '@gatehouse/kit'
-import { type Static, Type } from 'typebox'
+import { type Clock, Problem } from '@gatehouse/kit'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Static } from 'typebox'
 import type { CatalogKeeper } from '../catalog/catalog.ts'
 import type { Reserved } from '../catalog/reserved.ts'
-import {
-  EventTypeDeclaration,
-  EventTypeName,
-  EventTypeSettings,
-  eventTypeOf,
-  eventTypeRecord,
-} from '../config/declaration.ts'
+import { type EventTypeSettings, eventTypeOf, eventTypeRecord } from '../config/declaration.ts'
 import type { NotifyOptions } from '../config/options.ts'
 import type { Audit } from '../context/audit.ts'
-import type { AccessControl } from '../request/caller.ts'
-import { type OperationId, operation } from '../request/operations.ts'
 import type { EventTypes } from '../store/store.ts'
+import type { EventTypeParams } from './schemas/event-types.ts'
 
-export interface EventTypeRoutes {
-  readonly access: AccessControl
+/** What the endpoints of event types need. */
+export interface EventTypeContext {
   readonly audit: Audit
   readonly store: EventTypes
   readonly catalog: CatalogKeeper
@@ -25,94 +19,69 @@ export interface EventTypeRoutes {
   readonly clock: Clock
 }
 
-const Params = Type.Object({ event: Type.String({ minLength: 1, maxLength: 200, description: 'The event type.' }) })
+type EventTypeRequest = FastifyRequest<{ Params: Static<typeof EventTypeParams> }>
 
-/** The management of event types. */
-export function eventTypeEndpoints(
-  http: Http,
-  { access, audit, store, catalog, reserved, options, clock }: EventTypeRoutes,
-): void {
-  const about = (id: OperationId, required: 'readSettings' | 'manage' = 'manage') => ({
-    tags: ['event types'],
-    ...operation(id),
-    security: access.security(required),
-  })
-  const find = async (event: string) => (await store.list()).find((each) => each.event === event)
-  const one = async (event: string) => {
-    const found = await find(event)
-    if (!found) throw missing(event)
-    return eventTypeRecord(found)
-  }
-
-  http.get(
-    '/v1/event-types',
-    {
-      onRequest: access.allow('readSettings'),
-      schema: {
-        ...about('eventTypes.list', 'readSettings'),
-        response: { 200: Type.Object({ event_types: Type.Array(EventTypeDeclaration) }) },
-      },
-    },
-    async () => ({ event_types: (await store.list()).map(eventTypeRecord) }),
-  )
-  http.get(
-    '/v1/event-types/:event',
-    {
-      onRequest: access.allow('readSettings'),
-      schema: { ...about('eventTypes.get', 'readSettings'), params: Params, response: { 200: EventTypeDeclaration } },
-    },
-    (request) => one(request.params.event),
-  )
-  http.put(
-    '/v1/event-types/:event',
-    {
-      onRequest: access.allow('manage'),
-      schema: {
-        ...about('eventTypes.update'),
-        params: Type.Object({ event: EventTypeName }),
-        body: EventTypeSettings,
-        response: { 200: EventTypeDeclaration },
-      },
-    },
-    async (request) => {
-      const settings = request.body as Static<typeof EventTypeSettings>
-      reserved.refuseEventType(request.params.event)
-      reserved.refuseTemplate(settings.template_id ?? request.params.event)
-      await refuseUnknownTemplate(settings.template_id, catalog)
-      const eventType = eventTypeOf(request.params.event, settings, options.aggregationThreshold)
-      const before = await find(eventType.event)
-      await audit(request, {
-        action: before ? 'event-types.update' : 'event-types.create',
-        target: { type: 'event-type', id: eventType.event },
-        ...(before ? { before: eventTypeRecord(before) } : {}),
-        after: eventTypeRecord(eventType),
-      })
-      await store.put(eventType, clock.now())
-      return eventTypeRecord(eventType)
-    },
-  )
-  http.delete(
-    '/v1/event-types/:event',
-    {
-      onRequest: access.allow('manage'),
-      schema: { ...about('eventTypes.delete'), params: Params, response: { 204: Type.Null() } },
-    },
-    async (request, reply) => {
-      const { event } = request.params
-      reserved.refuseEventType(event)
-      const target = { type: 'event-type', id: event }
-      await audit(request, { action: 'event-types.delete', target, before: await one(event) })
-      if (!(await store.remove(event))) throw missing(event)
-      return reply.code(204).send(null)
-    },
-  )
+/** GET /v1/event-types */
+export function listEventTypes({ store }: EventTypeContext) {
+  return async () => ({ event_types: (await store.list()).map(eventTypeRecord) })
 }
 
-function missing(event: string): Problem {
+/** GET /v1/event-types/{event} */
+export function getEventType(context: EventTypeContext) {
+  return async ({ params }: EventTypeRequest) => eventTypeRecord(await readEventType(context, params.event))
+}
+
+/** PUT /v1/event-types/{event} */
+export function updateEventType(context: EventTypeContext) {
+  const { audit, store, catalog, reserved, options, clock } = context
+  return async (
+    request: FastifyRequest<{ Params: Static<typeof EventTypeParams>; Body: Static<typeof EventTypeSettings> }>,
+  ) => {
+    const { params, body: settings } = request
+    reserved.refuseEventType(params.event)
+    reserved.refuseTemplate(settings.template_id ?? params.event)
+    await refuseUnknownTemplate(settings.template_id, catalog)
+    const eventType = eventTypeOf(params.event, settings, options.aggregationThreshold)
+    const before = await findEventType(context, eventType.event)
+    await audit(request, {
+      action: before ? 'event-types.update' : 'event-types.create',
+      target: { type: 'event-type', id: eventType.event },
+      ...(before ? { before: eventTypeRecord(before) } : {}),
+      after: eventTypeRecord(eventType),
+    })
+    await store.put(eventType, clock.now())
+    return eventTypeRecord(eventType)
+  }
+}
+
+/** DELETE /v1/event-types/{event} */
+export function deleteEventType(context: EventTypeContext) {
+  return async (request: EventTypeRequest, reply: FastifyReply) => {
+    const { event } = request.params
+    context.reserved.refuseEventType(event)
+    const target = { type: 'event-type', id: event }
+    const before = eventTypeRecord(await readEventType(context, event))
+    await context.audit(request, { action: 'event-types.delete', target, before })
+    if (!(await context.store.remove(event))) throw notFound(event)
+    return reply.code(204).send(null)
+  }
+}
+
+async function findEventType({ store }: EventTypeContext, event: string) {
+  return (await store.list()).find((each) => each.event === event)
+}
+
+async function readEventType(context: EventTypeContext, event: string) {
+  const found = await findEventType(context, event)
+  if (!found) throw notFound(event)
+  return found
+}
+
+function notFound(event: string): Problem {
   return new Problem(404, `There is no event type ${event}.`)
 }
 
-/** 422 for a template that is named and isn't there; the default, the event type's own name, may come later. */
+/** @throws Problem 422 for a template that is named and does not exist; the default, the event's own name, may follow */
 async function refuseUnknownTemplate(templateId: string | undefined, catalog: CatalogKeeper): Promise<void> {
   if (templateId === undefined || (await catalog.current()).hasTemplate(templateId)) return
   const detail = `names the template ${templateId}, which has no published text`

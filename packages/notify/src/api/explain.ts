@@ -1,5 +1,5 @@
-import type { Clock, Http } from '@gatehouse/kit'
-import { Type } from 'typebox'
+import type { Clock } from '@gatehouse/kit'
+import type { FastifyRequest } from 'fastify'
 import { type DeliveryDecision, decide, type PlannedNotification, reasonOf } from '../admission/admission.ts'
 import type { Plan } from '../admission/plan-input.ts'
 import { type Catalog, type CatalogKeeper, unfilledText } from '../catalog/catalog.ts'
@@ -9,12 +9,11 @@ import { bucketOfUser, newId, notificationIdOf } from '../model/id.ts'
 import { maskReason, maskTimeline } from '../model/masking.ts'
 import type { NotifyRequest } from '../model/notification.ts'
 import type { AccessControl } from '../request/caller.ts'
-import { NotifyBody } from '../request/notify-body.ts'
-import { operation } from '../request/operations.ts'
 import { problemOf } from '../request/request-problem.ts'
 import type { Intake } from '../store/store.ts'
 
-export interface ExplainRoutes {
+/** What the explanation of a notification needs. */
+export interface ExplainContext {
   readonly access: AccessControl
   readonly intake: Intake
   readonly catalog: CatalogKeeper
@@ -23,54 +22,17 @@ export interface ExplainRoutes {
   readonly plan: Plan
 }
 
-const Explanation = Type.Object(
-  {
-    channels: Type.Array(
-      Type.Object({
-        channel: Type.String(),
-        outcome: Type.String(),
-        reason: Type.Optional(Type.String()),
-        until: Type.Optional(Type.String({ format: 'date-time' })),
-        subject: Type.Optional(Type.String()),
-        body: Type.Optional(Type.String()),
-        locale: Type.Optional(Type.String()),
-      }),
-    ),
-    expires_at: Type.Optional(
-      Type.String({ format: 'date-time', description: 'From when on nothing of it would be sent any more' }),
-    ),
-    decisions: Type.Array(Type.Object({}, { additionalProperties: true })),
-    cap: Type.Object({}, { additionalProperties: true }),
-  },
-  { title: 'NotificationExplanation' },
-)
-
-/** POST /v1/explain: what would this user get for this event, and why. Nothing is stored, nothing is sent. */
-export function explainEndpoint(http: Http, routes: ExplainRoutes): void {
-  const { access } = routes
-  http.post(
-    '/v1/explain',
-    {
-      onRequest: access.allow('readDelivery'),
-      schema: {
-        tags: ['notifications'],
-        ...operation('notifications.explain'),
-        security: access.security('readDelivery'),
-        body: NotifyBody,
-        response: { 200: Explanation },
-      },
-    },
-    async (request) => {
-      const { body } = request
-      const unmasked = !access.masks(request, (body as NotifyRequest).user_id)
-      return (await explain(body as NotifyRequest, routes, unmasked)) as never
-    },
-  )
+/** POST /v1/explain: what a user would receive for an event, and why. Nothing is stored or sent. */
+export function explainNotification(context: ExplainContext) {
+  return async (request: FastifyRequest) => {
+    const body = request.body as NotifyRequest
+    return (await explain(body, context, !context.access.masks(request, body.user_id))) as never
+  }
 }
 
 async function explain(
   request: NotifyRequest,
-  { intake, catalog: keeper, options, clock, plan }: ExplainRoutes,
+  { intake, catalog: keeper, options, clock, plan }: ExplainContext,
   unmasked: boolean,
 ) {
   const bucket = bucketOfUser(request.user_id, intake.buckets)

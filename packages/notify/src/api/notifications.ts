@@ -1,70 +1,26 @@
-import { type Http, Problem } from '@gatehouse/kit'
-import { Type } from 'typebox'
-import { idPattern } from '../model/id.ts'
+import { Problem } from '@gatehouse/kit'
+import type { FastifyRequest } from 'fastify'
+import type { Static } from 'typebox'
 import { hidden, maskTimeline } from '../model/masking.ts'
 import type { NotificationRecord } from '../model/notification.ts'
 import type { AccessControl } from '../request/caller.ts'
-import { operation } from '../request/operations.ts'
 import type { Notifications } from '../store/store.ts'
+import type { NotificationParams } from './schemas/notifications.ts'
 
-const Detail = Type.Object({}, { additionalProperties: true })
-
-const NotificationBody = Type.Object(
-  {
-    id: Type.String(),
-    user_id: Type.String(),
-    event: Type.String(),
-    priority: Type.String(),
-    dedup_key: Type.Optional(Type.String()),
-    accepted_at: Type.String({ format: 'date-time' }),
-    expires_at: Type.Optional(
-      Type.String({ format: 'date-time', description: 'From when on nothing of it is sent any more' }),
-    ),
-    deliveries: Type.Array(
-      Type.Object({
-        id: Type.Optional(Type.String()),
-        channel: Type.String(),
-        outcome: Type.String(),
-        state: Type.Optional(Type.String()),
-        provider: Type.Optional(Type.String()),
-        ended: Type.Optional(Type.String()),
-      }),
-    ),
-    timeline: Type.Array(
-      Type.Object({
-        at: Type.String({ format: 'date-time' }),
-        what: Type.String(),
-        channel: Type.Optional(Type.String()),
-        detail: Type.Optional(Detail),
-      }),
-    ),
-  },
-  { title: 'Notification' },
-)
+/** What the endpoint of notifications needs. */
+export interface NotificationContext {
+  readonly access: AccessControl
+  readonly store: Notifications
+}
 
 /** GET /v1/notifications/{id}: what became of a notification, and why. */
-export function notificationEndpoint(http: Http, access: AccessControl, store: Notifications): void {
-  http.get(
-    '/v1/notifications/:id',
-    {
-      onRequest: access.allow('readOutcome'),
-      schema: {
-        tags: ['notifications'],
-        ...operation('notifications.get'),
-        security: access.security('readOutcome'),
-        params: Type.Object({
-          id: Type.String({ pattern: idPattern, description: 'A UUID that this API issued.' }),
-        }),
-        response: { 200: NotificationBody },
-      },
-    },
-    async (request) => {
-      const { id } = request.params as { id: string }
-      const found = await store.find(id)
-      if (!found || !access.canSee(request, found.userId)) throw new Problem(404, `There is no notification ${id}.`)
-      return formatNotification(access.masks(request, found.userId) ? maskNotification(found) : found) as never
-    },
-  )
+export function getNotification({ access, store }: NotificationContext) {
+  return async (request: FastifyRequest<{ Params: Static<typeof NotificationParams> }>) => {
+    const { id } = request.params
+    const found = await store.find(id)
+    if (!found || !access.canSee(request, found.userId)) throw new Problem(404, `There is no notification ${id}.`)
+    return formatNotification(access.masks(request, found.userId) ? maskNotification(found) : found) as never
+  }
 }
 
 function maskNotification(record: NotificationRecord): NotificationRecord {

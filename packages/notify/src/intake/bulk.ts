@@ -1,59 +1,39 @@
 import { decodeUtf8, type Http, Problem } from '@gatehouse/kit'
-import { Type } from 'typebox'
-import type { AccessControl } from '../request/caller.ts'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { maxEventBytes } from '../request/notify-body.ts'
-import { operation } from '../request/operations.ts'
 import { formatFaults, readRequest } from '../request/read-request.ts'
 import type { Accept, AcceptResult } from './accept.ts'
+import { ndjson } from './schema.ts'
 
-const bodyLimitBytes = 32 * 1024 * 1024
-const maxEvents = 10_000
-const linesType = 'application/x-ndjson'
-const lines = {
-  description: 'One line for each event, in order.',
-  content: { [linesType]: { schema: Type.String() } },
-}
-/** Events of one bulk request under way at once, so that single requests find room beside it. */
+/** The largest body of a bulk request, in bytes. */
+export const bulkLimitBytes = 32 * 1024 * 1024
+
+/** Events of one bulk request that are accepted at the same time, so that single requests find room beside it. */
 const maxConcurrent = 1_000
 
-/**
- * POST /v1/notify/bulk: up to 10,000 events as a JSON array or as lines of JSON (application/x-ndjson), answered in
- * order, one line of JSON each: `status` 202 with the acceptance, or another status with the problem. Extension.
- */
-export async function bulkEndpoint(http: Http, access: AccessControl, accept: Accept): Promise<void> {
-  http.addContentTypeParser(linesType, { parseAs: 'buffer', bodyLimit: bodyLimitBytes }, (_request, body, done) =>
+/** Reads bodies of newline-delimited JSON line by line: a line that can't be read fails alone. */
+export function addNdjsonParser(http: Http): void {
+  http.addContentTypeParser(ndjson, { parseAs: 'buffer', bodyLimit: bulkLimitBytes }, (_request, body, done) =>
     done(null, linesOf(Buffer.from(body))),
   )
-  http.post(
-    '/v1/notify/bulk',
-    {
-      bodyLimit: bodyLimitBytes,
-      config: { judgesBody: true },
-      onRequest: access.allow('produce'),
-      schema: {
-        tags: ['notifications'],
-        ...operation('notifications.sendBulk'),
-        security: access.security('produce'),
-        consumes: ['application/json', linesType],
-        body: Type.Array(Type.Unknown({ description: 'An event, as `notifications.send` takes it.' }), {
-          minItems: 1,
-          maxItems: maxEvents,
-        }),
-        response: { 200: lines } as object,
-      },
-    },
-    async (request, reply) => {
-      const answers: string[] = []
-      // lines were measured when they were read
-      const isList = !request.headers['content-type']?.startsWith(linesType)
-      const maxBytes = isList ? maxEventBytes : bodyLimitBytes
-      for (let at = 0; at < request.body.length; at += maxConcurrent) {
-        const part = request.body.slice(at, at + maxConcurrent)
-        answers.push(...(await Promise.all(part.map((value) => acceptLine(value, maxBytes, accept)))))
-      }
-      return reply.type(linesType).send(`${answers.join('\n')}\n`)
-    },
-  )
+}
+
+/**
+ * POST /v1/notify/bulk: up to 10,000 events as a JSON array or as newline-delimited JSON. The response has one line of
+ * JSON for each event, in order: `status` 202 with the acceptance, or another status with the problem.
+ */
+export function submitEvents(accept: Accept) {
+  return async (request: FastifyRequest<{ Body: unknown[] }>, reply: FastifyReply) => {
+    const answers: string[] = []
+    // Lines were measured as they were read.
+    const isList = !request.headers['content-type']?.startsWith(ndjson)
+    const maxBytes = isList ? maxEventBytes : bulkLimitBytes
+    for (let at = 0; at < request.body.length; at += maxConcurrent) {
+      const part = request.body.slice(at, at + maxConcurrent)
+      answers.push(...(await Promise.all(part.map((value) => acceptLine(value, maxBytes, accept)))))
+    }
+    return reply.type(ndjson).send(`${answers.join('\n')}\n`)
+  }
 }
 
 /** A line that holds no event, with the answer to it. */
@@ -105,13 +85,13 @@ async function acceptLine(value: unknown, maxBytes: number, accept: Accept): Pro
   const request = readRequest(value)
   if (!('event' in request))
     return problemLine(new Problem(400, `The event is not valid: ${formatFaults(request)}.`, { errors: request }))
-  if (maxBytes < bodyLimitBytes && Buffer.byteLength(JSON.stringify(request)) > maxBytes) return problemLine(tooLarge())
+  if (maxBytes < bulkLimitBytes && Buffer.byteLength(JSON.stringify(request)) > maxBytes) return problemLine(tooLarge())
   const result = await accept.one({ request, source: 'bulk' }).catch((error: unknown) => problemOfError(error))
   if ('accepted' in result) return JSON.stringify({ status: 202, ...result.accepted })
-  return problemLine('refused' in result ? result.refused : new Problem(409, 'The event was taken by another.'))
+  return problemLine('refused' in result ? result.refused : new Problem(409, 'Another request accepted the event.'))
 }
 
-/** Trouble with one event is that event's answer; the others are committed already. */
+/** An error is the answer to its own event only: the others are committed already. */
 function problemOfError(error: unknown): AcceptResult {
   if (error instanceof Problem) return { refused: error }
   return {

@@ -1,53 +1,36 @@
 import { setTimeout } from 'node:timers/promises'
-import type { Http } from '@gatehouse/kit'
-import { Type } from 'typebox'
+import type { FastifyRequest } from 'fastify'
+import type { Static } from 'typebox'
 import type { Audit } from '../context/audit.ts'
 import { uncheckedMs } from '../model/erasure.ts'
-import type { AccessControl } from '../request/caller.ts'
-import { type OperationId, operation } from '../request/operations.ts'
+import type { UserParams } from '../request/schemas.ts'
 import type { Privacy } from '../store/store.ts'
 
-const User = Type.Object({ id: Type.String({ minLength: 1, maxLength: 256, description: 'The user.' }) })
+/** What the endpoints of a user's data need. */
+export interface PrivacyContext {
+  readonly audit: Audit
+  readonly store: Privacy
+}
 
-/** /v1/users/{id}/data: everything that is known about a user, to be handed out or erased. */
-export function privacyEndpoints(http: Http, access: AccessControl, store: Privacy, audit: Audit): void {
-  const about = (id: OperationId) => ({ tags: ['privacy'], ...operation(id), security: access.security('privacy') })
+type UserRequest = FastifyRequest<{ Params: Static<typeof UserParams> }>
 
-  http.get(
-    '/v1/users/:id/data',
-    {
-      onRequest: access.allow('privacy'),
-      schema: {
-        ...about('userData.export'),
-        params: User,
-        response: {
-          200: Type.Object({ user_id: Type.String(), data: Type.Object({}, { additionalProperties: true }) }),
-        },
-      },
-    },
-    async (request) => {
-      const { id } = request.params
-      await audit(request, { action: 'users.export', target: { type: 'user', id } })
-      return { user_id: id, data: await store.exportUser(id) } as never
-    },
-  )
-  http.delete(
-    '/v1/users/:id/data',
-    {
-      onRequest: access.allow('privacy'),
-      schema: {
-        ...about('userData.erase'),
-        params: User,
-        response: { 200: Type.Object({ removed: Type.Integer() }) },
-      },
-    },
-    async (request) => {
-      const { id } = request.params
-      await audit(request, { action: 'users.erase', target: { type: 'user', id } })
-      const removed = await store.eraseUser(id)
-      // Calls that were about to begin have begun by then, and no others will.
-      await setTimeout(uncheckedMs)
-      return { removed }
-    },
-  )
+/** GET /v1/users/{id}/data: everything that is stored about a user. */
+export function exportUser({ audit, store }: PrivacyContext) {
+  return async (request: UserRequest) => {
+    const { id } = request.params
+    await audit(request, { action: 'users.export', target: { type: 'user', id } })
+    return { user_id: id, data: await store.exportUser(id) } as never
+  }
+}
+
+/** DELETE /v1/users/{id}/data: erases it; answers once no further call to a provider can begin. */
+export function eraseUser({ audit, store }: PrivacyContext) {
+  return async (request: UserRequest) => {
+    const { id } = request.params
+    await audit(request, { action: 'users.erase', target: { type: 'user', id } })
+    const removed = await store.eraseUser(id)
+    // Calls that were about to begin have begun by then; every later one checks the store first.
+    await setTimeout(uncheckedMs)
+    return { removed }
+  }
 }

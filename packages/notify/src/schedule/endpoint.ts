@@ -1,135 +1,88 @@
-import { type Http, instantOf, Problem } from '@gatehouse/kit'
-import type { FastifyRequest } from 'fastify'
-import { Type } from 'typebox'
+import { instantOf, Problem } from '@gatehouse/kit'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Static } from 'typebox'
 import type { CatalogKeeper } from '../catalog/catalog.ts'
 import type { Audit } from '../context/audit.ts'
-import { idPattern } from '../model/id.ts'
 import { maskRequest } from '../model/masking.ts'
 import type { NotifyRequest } from '../model/notification.ts'
 import { type AccessControl, otherUserProblem } from '../request/caller.ts'
-import { maxEventBytes, NotifyBody } from '../request/notify-body.ts'
-import { type OperationId, operation } from '../request/operations.ts'
 import { problemOf } from '../request/request-problem.ts'
 import type { Access } from '../request/scopes.ts'
 import type { Schedule, Scheduled } from '../store/store.ts'
+import type { NewScheduled, ScheduledParams, ScheduledQuery } from './schema.ts'
 
-const FireAt = Type.String({
-  format: 'date-time',
-  description: 'When it fires, RFC 3339',
-  examples: ['2026-12-24T18:00:00Z'],
-})
-const Id = Type.Object({ id: Type.String({ pattern: idPattern, description: 'A UUID that this API issued.' }) })
-const ScheduledRecord = Type.Object(
-  {
-    id: Type.String(),
-    fire_at: FireAt,
-    payload: Type.Object({}, { additionalProperties: true }),
-  },
-  { title: 'Scheduled' },
-)
-
-export interface ScheduleRoutes {
+/** What the endpoints of scheduled notifications need. */
+export interface ScheduleContext {
   readonly access: AccessControl
   readonly audit: Audit
   readonly schedule: Schedule
   readonly catalog: CatalogKeeper
 }
 
-/** /v1/scheduled: notifications for later, as records of id, fire_at and payload. */
-export function scheduleEndpoints(http: Http, { access, audit, schedule, catalog }: ScheduleRoutes): void {
-  const about = (id: OperationId, required: Access) => ({
-    tags: ['scheduled'],
-    ...operation(id),
-    security: access.security(required),
-  })
-  const shown = (request: FastifyRequest, each: Omit<Scheduled, 'source'>) => {
-    const masks = access.masks(request, each.payload.user_id)
-    return written(masks ? { ...each, payload: maskRequest(each.payload) } : each)
-  }
-  const find = async (request: FastifyRequest, id: string, needed: Access) => {
-    const found = await schedule.find(id)
-    if (!found || !access.canSee(request, found.payload.user_id, needed)) throw missing(id)
-    return found
-  }
+type ScheduledRequest = FastifyRequest<{ Params: Static<typeof ScheduledParams> }>
 
-  http.post(
-    '/v1/scheduled',
-    {
-      onRequest: access.allow('produce'),
-      bodyLimit: maxEventBytes,
-      schema: {
-        ...about('scheduled.create', 'produce'),
-        body: Type.Object({ fire_at: FireAt, payload: NotifyBody }, { additionalProperties: false }),
-        response: { 201: ScheduledRecord },
-      },
-    },
-    async (request, reply) => {
-      const payload = request.body.payload as NotifyRequest
-      const problem = problemOf(payload, await catalog.current(), '/payload')
-      if (problem) throw problem
-      const fireAt = instantOf(request.body.fire_at, '/fire_at')
-      const id = await schedule.add(fireAt, payload)
-      return reply
-        .code(201)
-        .header('location', `/v1/scheduled/${id}`)
-        .send(shown(request, { id, fireAt, payload }) as never)
-    },
-  )
-  http.get(
-    '/v1/scheduled',
-    {
-      onRequest: access.allow('readScheduled'),
-      schema: {
-        ...about('scheduled.list', 'readScheduled'),
-        querystring: Type.Object(
-          { user_id: Type.String({ minLength: 1, maxLength: 256, description: 'The user.' }) },
-          { additionalProperties: false },
-        ),
-        response: { 200: Type.Object({ scheduled: Type.Array(ScheduledRecord) }) },
-      },
-    },
-    async (request) => {
-      const { user_id: userId } = request.query
-      if (!access.canSee(request, userId, 'readScheduled')) throw otherUserProblem()
-      const scheduled = await schedule.list(userId)
-      return { scheduled: scheduled.map((each) => shown(request, each)) } as never
-    },
-  )
-  http.get(
-    '/v1/scheduled/:id',
-    {
-      onRequest: access.allow('readScheduled'),
-      schema: { ...about('scheduled.get', 'readScheduled'), params: Id, response: { 200: ScheduledRecord } },
-    },
-    async (request) => shown(request, await find(request, request.params.id, 'readScheduled')) as never,
-  )
-  http.delete(
-    '/v1/scheduled/:id',
-    {
-      onRequest: access.allow('cancelScheduled'),
-      schema: {
-        ...about('scheduled.cancel', 'cancelScheduled'),
-        params: Id,
-        response: { 204: Type.Null() },
-      },
-    },
-    async (request, reply) => {
-      const { id } = request.params
-      const { fireAt, payload } = await find(request, id, 'cancelScheduled')
-      if (access.manages(request)) {
-        const before = { event: payload.event, user_id: payload.user_id, fire_at: new Date(fireAt).toISOString() }
-        await audit(request, { action: 'scheduled.cancel', target: { type: 'scheduled', id }, before })
-      }
-      if (!(await schedule.cancel(id))) throw missing(id)
-      return reply.code(204).send(null)
-    },
-  )
+/** POST /v1/scheduled: 201 once it is stored; preferences and caps apply when it fires. */
+export function createScheduled(context: ScheduleContext) {
+  return async (request: FastifyRequest<{ Body: Static<typeof NewScheduled> }>, reply: FastifyReply) => {
+    const payload = request.body.payload as NotifyRequest
+    const problem = problemOf(payload, await context.catalog.current(), '/payload')
+    if (problem) throw problem
+    const fireAt = instantOf(request.body.fire_at, '/fire_at')
+    const id = await context.schedule.add(fireAt, payload)
+    return reply
+      .code(201)
+      .header('location', `/v1/scheduled/${id}`)
+      .send(formatForCaller(context, request, { id, fireAt, payload }))
+  }
 }
 
-function missing(id: string): Problem {
+/** GET /v1/scheduled?user_id=…: those of one user, the soonest first. */
+export function listScheduled(context: ScheduleContext) {
+  return async (request: FastifyRequest<{ Querystring: Static<typeof ScheduledQuery> }>) => {
+    const { user_id: userId } = request.query
+    if (!context.access.canSee(request, userId, 'readScheduled')) throw otherUserProblem()
+    const scheduled = await context.schedule.list(userId)
+    return { scheduled: scheduled.map((each) => formatForCaller(context, request, each)) }
+  }
+}
+
+/** GET /v1/scheduled/{id}: one that has not fired. */
+export function getScheduled(context: ScheduleContext) {
+  return async (request: ScheduledRequest) =>
+    formatForCaller(context, request, await findVisible(context, request, 'readScheduled'))
+}
+
+/** DELETE /v1/scheduled/{id}: 404 once it has fired. */
+export function cancelScheduled(context: ScheduleContext) {
+  const { access, audit, schedule } = context
+  return async (request: ScheduledRequest, reply: FastifyReply) => {
+    const { id } = request.params
+    const { fireAt, payload } = await findVisible(context, request, 'cancelScheduled')
+    if (access.manages(request)) {
+      const before = { event: payload.event, user_id: payload.user_id, fire_at: new Date(fireAt).toISOString() }
+      await audit(request, { action: 'scheduled.cancel', target: { type: 'scheduled', id }, before })
+    }
+    if (!(await schedule.cancel(id))) throw notFound(id)
+    return reply.code(204).send(null)
+  }
+}
+
+async function findVisible({ access, schedule }: ScheduleContext, request: ScheduledRequest, needed: Access) {
+  const { id } = request.params
+  const found = await schedule.find(id)
+  if (!found || !access.canSee(request, found.payload.user_id, needed)) throw notFound(id)
+  return found
+}
+
+function notFound(id: string): Problem {
   return new Problem(404, `Nothing is scheduled as ${id}; it may have fired.`)
 }
 
-function written({ id, fireAt, payload }: Omit<Scheduled, 'source'>) {
-  return { id, fire_at: new Date(fireAt).toISOString(), payload }
+function formatForCaller(
+  { access }: ScheduleContext,
+  request: FastifyRequest,
+  { id, fireAt, payload }: Omit<Scheduled, 'source'>,
+) {
+  const visible = access.masks(request, payload.user_id) ? maskRequest(payload) : payload
+  return { id, fire_at: new Date(fireAt).toISOString(), payload: { ...visible } }
 }

@@ -1,95 +1,89 @@
-import { type Clock, type Http, type Log, Problem, problemAnswer } from '@gatehouse/kit'
+import { type Clock, type Http, type Log, Problem } from '@gatehouse/kit'
 import type { Provider, ReceivedWebhook, WebhookReport } from '@gatehouse/providers'
-import { Type } from 'typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { NotifyMetrics } from '../context/metrics.ts'
 import type { Reports } from '../context/reports.ts'
 import type { Channel } from '../model/channel.ts'
 import { channelOf } from '../model/id.ts'
-import { operation } from '../request/operations.ts'
 
-export interface WebhookRoutes {
+/** What the endpoint of webhooks needs. */
+export interface WebhookContext {
   readonly providers: readonly Provider[]
   readonly reports: Reports
-  /** Where the world reaches us: some providers sign the address they call. */
+  /** The public address of this service: some providers sign the URL they call. */
   readonly publicUrl: string
   readonly clock: Clock
   readonly log: Log
   readonly metrics: NotifyMetrics
 }
 
-const mostBytes = 1024 * 1024
+/** The largest webhook of any provider, in bytes. */
+export const maxWebhookBytes = 1024 * 1024
 const maxReports = 10_000
 
-/**
- * POST /v1/webhooks/{provider}: what providers report. It asks for no token: the provider's signature over the raw bytes
- * is checked instead, and before anything is read. What its header fields give away is refused before its body comes.
- */
-export async function webhookEndpoint(http: Http, options: WebhookRoutes): Promise<void> {
-  const { reports, publicUrl, clock, log, metrics } = options
-  const receivers = new Map(
-    options.providers.flatMap(({ name, channel, webhook }) => (webhook ? [[name, { channel, webhook }] as const] : [])),
-  )
-  const receiverOf = (provider: string) => {
-    const receiver = receivers.get(provider)
-    if (!receiver) throw new Problem(404, `No provider ${provider} reports here.`)
-    return receiver
-  }
-  const refused = (provider: string, reason: string) => {
-    metrics.webhooks.inc({ provider, outcome: 'refused' })
-    log.debug({ provider, reason }, 'a webhook was refused')
-    return new Problem(403, `This is not a webhook of ${provider}: ${reason}.`)
-  }
+type WebhookRequest = FastifyRequest<{ Params: { provider: string } }>
+
+/** Signatures cover the raw bytes: nothing parses a body before its signature is checked. */
+export function addRawParser(http: Http): void {
   http.removeAllContentTypeParsers()
   http.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+}
 
-  http.post(
-    '/v1/webhooks/:provider',
-    {
-      bodyLimit: mostBytes,
-      onRequest: async ({ params, headers }) => {
-        const { provider } = params as { provider: string }
-        const { webhook } = receiverOf(provider)
-        refuseLonger(provider, Number(headers['content-length'] ?? 0), webhook.mostBytes)
-        const reason = webhook.refusal?.(headers, clock.now())
-        if (reason !== undefined) throw refused(provider, reason)
-      },
-      schema: {
-        tags: ['webhooks'],
-        ...operation('webhooks.receive'),
-        security: [],
-        params: Type.Object({ provider: Type.String({ maxLength: 64, description: 'The name of the provider.' }) }),
-        body: { content: { '*/*': { schema: Type.Unsafe({ description: 'As the provider sends it.' }) } } },
-        response: {
-          204: Type.Null({ description: 'The reports are stored.' }),
-          403: problemAnswer('The signature is missing or invalid.'),
-          429: problemAnswer('The signature cannot be checked at this moment, or a limit is exceeded.'),
-        },
-      },
+/**
+ * The two steps of POST /v1/webhooks/{provider}: what providers report. It requires no token: the provider's signature
+ * is checked instead. `checkHeaders` refuses, before the body is read, what the header fields already give away.
+ */
+export function createWebhookHandlers(context: WebhookContext) {
+  const { clock, log, metrics, publicUrl, reports } = context
+  const receiverOf = createReceiverLookup(context.providers)
+  const rejection = (provider: string, reason: string) => {
+    metrics.webhooks.inc({ provider, outcome: 'refused' })
+    log.debug({ provider, reason }, 'a webhook was rejected')
+    return new Problem(403, `This is not a webhook of ${provider}: ${reason}.`)
+  }
+  return {
+    async checkHeaders({ params, headers }: FastifyRequest): Promise<void> {
+      const { provider } = params as { provider: string }
+      const { webhook } = receiverOf(provider)
+      refuseLonger(provider, Number(headers['content-length'] ?? 0), webhook.mostBytes)
+      const reason = webhook.refusal?.(headers, clock.now())
+      if (reason !== undefined) throw rejection(provider, reason)
     },
-    async (request, reply) => {
+    async receive(request: WebhookRequest, reply: FastifyReply) {
       const { provider } = request.params
       const { channel, webhook } = receiverOf(provider)
       const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
       refuseLonger(provider, body.length, webhook.mostBytes)
       const url = `${publicUrl}${request.url}`
       const received = await webhook.receive({ headers: request.headers, body, url }, clock.now())
-      if (received.kind === 'refused') throw refused(provider, received.reason)
+      if (received.kind === 'refused') throw rejection(provider, received.reason)
       const unread = received.kind === 'reports' ? received.unread : undefined
-      if (unread) log.warn({ provider, reason: unread, bytes: body.length }, 'a report could not be read and is left')
-      const readOutcome = unread ? 'unread' : 'accepted'
-      metrics.webhooks.inc({ provider, outcome: received.kind === 'reports' ? readOutcome : received.kind })
-      const parsed = reportsIn(received)
+      if (unread)
+        log.warn({ provider, reason: unread, bytes: body.length }, 'a report could not be read and is ignored')
+      const outcome = received.kind !== 'reports' ? received.kind : unread ? 'unread' : 'accepted'
+      metrics.webhooks.inc({ provider, outcome })
       await reports.record(
         provider,
-        parsed.map((report) => ofChannel(report, channel)),
+        reportsIn(received).map((report) => withinChannel(report, channel)),
       )
       return reply.code(204).send(null)
     },
-  )
+  }
 }
 
-function refuseLonger(provider: string, bytes: number, most: number = mostBytes): void {
-  if (bytes > most) throw new Problem(413, `A webhook of ${provider} has ${most} bytes at most.`)
+function createReceiverLookup(providers: readonly Provider[]) {
+  const receivers = new Map(
+    providers.flatMap(({ name, channel, webhook }) => (webhook ? [[name, { channel, webhook }] as const] : [])),
+  )
+  return (provider: string) => {
+    const receiver = receivers.get(provider)
+    if (!receiver) throw new Problem(404, `No provider ${provider} reports here.`)
+    return receiver
+  }
+}
+
+function refuseLonger(provider: string, bytes: number, maxBytes: number = maxWebhookBytes): void {
+  if (bytes > maxBytes) throw new Problem(413, `A webhook of ${provider} has ${maxBytes} bytes at most.`)
 }
 
 function reportsIn(received: Exclude<ReceivedWebhook, { kind: 'refused' }>): readonly WebhookReport[] {
@@ -102,8 +96,8 @@ function reportsIn(received: Exclude<ReceivedWebhook, { kind: 'refused' }>): rea
   return received.reports
 }
 
-/** Who carries one channel knows nothing of the others: such a report is about no delivery of its own. */
-function ofChannel(report: WebhookReport, channel: Channel): WebhookReport {
+/** A provider of one channel reports on no other: such a report is about no delivery of its own. */
+function withinChannel(report: WebhookReport, channel: Channel): WebhookReport {
   const { deliveryId, ...rest } = report
   return deliveryId !== undefined && channelOf(deliveryId) === channel ? report : rest
 }

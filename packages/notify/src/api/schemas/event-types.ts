@@ -1,0 +1,35 @@
+import { Type } from 'typebox'
+import { EventTypeDeclaration, EventTypeName, EventTypeSettings } from '../../config/declaration.ts'
+import { describeOperation } from '../../request/route-options.ts'
+import { NoContent } from '../../request/schemas.ts'
+
+/** The parameters of `/v1/event-types/{event}` for one that exists. */
+export const EventTypeParams = Type.Object({
+  event: Type.String({ minLength: 1, maxLength: 200, description: 'The event type.' }),
+})
+
+const NewEventTypeParams = Type.Object({ event: EventTypeName })
+
+/** GET /v1/event-types */
+export const listEventTypes = describeOperation('eventTypes.list', {
+  response: { 200: Type.Object({ event_types: Type.Array(EventTypeDeclaration) }) },
+})
+
+/** GET /v1/event-types/{event} */
+export const getEventType = describeOperation('eventTypes.get', {
+  params: EventTypeParams,
+  response: { 200: EventTypeDeclaration },
+})
+
+/** PUT /v1/event-types/{event} */
+export const updateEventType = describeOperation('eventTypes.update', {
+  params: NewEventTypeParams,
+  body: EventTypeSettings,
+  response: { 200: EventTypeDeclaration },
+})
+
+/** DELETE /v1/event-types/{event} */
+export const deleteEventType = describeOperation('eventTypes.delete', {
+  params: EventTypeParams,
+  response: { 204: NoContent },
+})

@@ -1,0 +1,109 @@
+import { Type } from 'typebox'
+import { channels } from '../../model/channel.ts'
+import { suppressionReasons } from '../../model/suppression.ts'
+import { describeOperation } from '../../request/route-options.ts'
+import { Before, Id, NoContent, UserId, UserParams } from '../../request/schemas.ts'
+
+const Address = Type.String({ minLength: 1, maxLength: 1_024, description: "The address, or * for any of the user's" })
+const Scope = Type.String({ minLength: 1, maxLength: 200, description: 'An event type, or * for all' })
+const ChannelName = Type.Enum([...channels], { description: 'The channel.' })
+const Reason = Type.Enum([...suppressionReasons], { description: 'Why nothing is sent.' })
+
+const Suppression = Type.Object(
+  {
+    id: Type.String(),
+    user_id: Type.String(),
+    channel: Type.String(),
+    address: Type.String(),
+    scope: Type.String(),
+    reason: Type.String(),
+    detail: Type.Optional(Type.String()),
+    since: Type.String({ format: 'date-time' }),
+    expires_at: Type.Optional(Type.String({ format: 'date-time' })),
+  },
+  { title: 'Suppression' },
+)
+
+const filters = {
+  channel: Type.Optional(ChannelName),
+  address: Type.Optional(Address),
+  scope: Type.Optional(Scope),
+  reason: Type.Optional(Reason),
+}
+
+/** The members that a filter may have, but for the user. */
+export const filterNames = Object.keys(filters)
+
+const page = {
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 1_000, default: 100, description: 'The most items of a page.' }),
+  ),
+  before: Type.Optional(Before),
+}
+const list = { 200: Type.Object({ suppressions: Type.Array(Suppression), next: Type.Optional(Type.String()) }) }
+
+/** A filter over all users. */
+export const Filter = Type.Object({ user_id: Type.Optional(UserId), ...filters }, { additionalProperties: false })
+
+/** The same with a page: the query, or body, of the lists. */
+export const FilterPage = Type.Object({ ...Filter.properties, ...page }, { additionalProperties: false })
+
+/** The query of GET /v1/users/{id}/suppressions. */
+export const UserFilterPage = Type.Object({ ...filters, ...page }, { additionalProperties: false })
+
+/** The body of POST /v1/suppressions. */
+export const NewSuppression = Type.Object(
+  {
+    user_id: UserId,
+    channel: ChannelName,
+    address: Type.Optional(Address),
+    scope: Type.Optional(Scope),
+    reason: Type.Optional(Reason),
+    detail: Type.Optional(Type.String({ maxLength: 500 })),
+    expires_at: Type.Optional(Type.String({ format: 'date-time' })),
+  },
+  { additionalProperties: false },
+)
+
+/** The parameters of `/v1/suppressions/{suppression_id}`. */
+export const SuppressionParams = Type.Object({ suppression_id: Id })
+
+/** The parameters of `/v1/users/{id}/suppressions/{suppression_id}`. */
+export const UserSuppressionParams = Type.Object({ id: UserId, suppression_id: Id })
+
+/** GET /v1/suppressions */
+export const listSuppressions = describeOperation('suppressions.list', { querystring: FilterPage, response: list })
+
+/** POST /v1/suppressions/search */
+export const searchSuppressions = describeOperation('suppressions.search', { body: FilterPage, response: list })
+
+/** POST /v1/suppressions */
+export const addSuppression = describeOperation('suppressions.create', {
+  body: NewSuppression,
+  response: { 201: Suppression },
+})
+
+/** DELETE /v1/suppressions */
+export const liftSuppressions = describeOperation('suppressions.liftMany', {
+  querystring: Filter,
+  response: { 200: Type.Object({ lifted: Type.Integer() }) },
+})
+
+/** DELETE /v1/suppressions/{suppression_id} */
+export const liftSuppression = describeOperation('suppressions.lift', {
+  params: SuppressionParams,
+  response: { 204: NoContent },
+})
+
+/** GET /v1/users/{id}/suppressions */
+export const listUserSuppressions = describeOperation('userSuppressions.list', {
+  params: UserParams,
+  querystring: UserFilterPage,
+  response: list,
+})
+
+/** DELETE /v1/users/{id}/suppressions/{suppression_id} */
+export const liftUserSuppression = describeOperation('userSuppressions.lift', {
+  params: UserSuppressionParams,
+  response: { 204: NoContent },
+})

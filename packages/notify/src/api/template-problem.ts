@@ -1,0 +1,12 @@
+import { Problem } from '@gatehouse/kit'
+import { TemplateError } from '../templates/template.ts'
+
+/** Runs `work` on a template. @throws Problem 422 that names the template's fault */
+export function orTemplateProblem<T>(work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    if (!(error instanceof TemplateError)) throw error
+    throw new Problem(422, `The template can't be used: ${error.message}.`)
+  }
+}

@@ -1,0 +1,15 @@
+import { Type } from 'typebox'
+import { describeOperation } from '../request/route-options.ts'
+import { UserParams } from '../request/schemas.ts'
+
+/** GET /v1/users/{id}/data */
+export const exportUser = describeOperation('userData.export', {
+  params: UserParams,
+  response: { 200: Type.Object({ user_id: Type.String(), data: Type.Object({}, { additionalProperties: true }) }) },
+})
+
+/** DELETE /v1/users/{id}/data */
+export const eraseUser = describeOperation('userData.erase', {
+  params: UserParams,
+  response: { 200: Type.Object({ removed: Type.Integer() }) },
+})

@@ -1,0 +1,52 @@
+import type { FastifyRequest, FastifySchema } from 'fastify'
+import type { AccessControl } from './caller.ts'
+import { type OperationId, operation } from './operations.ts'
+import type { Access } from './scopes.ts'
+
+/** Tags of the API document where they are not the first part of an operation's id. */
+const tags: Readonly<Record<string, string>> = {
+  choices: 'preferences',
+  clicks: 'tracking',
+  deadLetters: 'dead letters',
+  eventTypes: 'event types',
+  opens: 'tracking',
+  preferencesPage: 'subscriptions',
+  receipts: 'tracking',
+  reservedMails: 'notifications',
+  shortLinks: 'tracking',
+  unsubscribePage: 'subscriptions',
+  userData: 'privacy',
+  userSuppressions: 'suppressions',
+}
+
+/**
+ * The schema of a route with its operation: id, tag, summary and description in the API document. An operation is public
+ * (`security: []`) unless its route says which access it needs.
+ *
+ * @example
+ * export const getEventType = describeOperation('eventTypes.get', { params: EventTypeParams, response: { 200: EventType } })
+ */
+export function describeOperation<const Schema extends FastifySchema>(id: OperationId, schema: Schema) {
+  const [group = ''] = id.split('.')
+  return { tags: [tags[group] ?? group], ...operation(id), security: [], ...schema }
+}
+
+/** What a route is registered with: who may call it, and its schema. */
+export interface RouteOptions<Schema extends FastifySchema> {
+  readonly onRequest: (request: FastifyRequest) => Promise<void>
+  readonly schema: Schema
+}
+
+/** Builds the options of a route from the access it needs and its schema. */
+export type BuildRoute = <Schema extends FastifySchema>(needed: Access, schema: Schema) => RouteOptions<Schema>
+
+/**
+ * The two kinds of routes: `allow` for callers with a scope of the access, `own` for paths under `/v1/users/{id}`, where
+ * users reach what is their own too.
+ */
+export function createRouteBuilders(access: AccessControl): { readonly allow: BuildRoute; readonly own: BuildRoute } {
+  const build =
+    (hook: 'allow' | 'allowUnder'): BuildRoute =>
+    (needed, schema) => ({ onRequest: access[hook](needed), schema: { ...schema, security: access.security(needed) } })
+  return { allow: build('allow'), own: build('allowUnder') }
+}

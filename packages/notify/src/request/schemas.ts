@@ -1,0 +1,17 @@
+import { Type } from 'typebox'
+import { idPattern } from '../model/id.ts'
+
+/** The id of a user, as the application names it. */
+export const UserId = Type.String({ minLength: 1, maxLength: 256, description: 'The user.' })
+
+/** The parameters of `/v1/users/{id}/…`. */
+export const UserParams = Type.Object({ id: UserId })
+
+/** An id that this API issued. */
+export const Id = Type.String({ pattern: idPattern, description: 'A UUID that this API issued.' })
+
+/** The cursor of a list: the `next` of its previous page. */
+export const Before = Type.String({ pattern: idPattern, description: 'The `next` of the previous page.' })
+
+/** The body of a response without one. */
+export const NoContent = Type.Null()

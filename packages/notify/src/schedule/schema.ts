@@ -1,0 +1,52 @@
+import { Type } from 'typebox'
+import { NotifyBody } from '../request/notify-body.ts'
+import { describeOperation } from '../request/route-options.ts'
+import { Id, NoContent, UserId } from '../request/schemas.ts'
+
+const FireAt = Type.String({
+  format: 'date-time',
+  description: 'When it fires, RFC 3339',
+  examples: ['2026-12-24T18:00:00Z'],
+})
+
+/** The parameters of `/v1/scheduled/{id}`. */
+export const ScheduledParams = Type.Object({ id: Id })
+
+const Scheduled = Type.Object(
+  {
+    id: Type.String(),
+    fire_at: FireAt,
+    payload: Type.Object({}, { additionalProperties: true }),
+  },
+  { title: 'Scheduled' },
+)
+
+/** The body of POST /v1/scheduled. */
+export const NewScheduled = Type.Object({ fire_at: FireAt, payload: NotifyBody }, { additionalProperties: false })
+
+/** The query of GET /v1/scheduled. */
+export const ScheduledQuery = Type.Object({ user_id: UserId }, { additionalProperties: false })
+
+/** POST /v1/scheduled */
+export const createScheduled = describeOperation('scheduled.create', {
+  body: NewScheduled,
+  response: { 201: Scheduled },
+})
+
+/** GET /v1/scheduled */
+export const listScheduled = describeOperation('scheduled.list', {
+  querystring: ScheduledQuery,
+  response: { 200: Type.Object({ scheduled: Type.Array(Scheduled) }) },
+})
+
+/** GET /v1/scheduled/{id} */
+export const getScheduled = describeOperation('scheduled.get', {
+  params: ScheduledParams,
+  response: { 200: Scheduled },
+})
+
+/** DELETE /v1/scheduled/{id} */
+export const cancelScheduled = describeOperation('scheduled.cancel', {
+  params: ScheduledParams,
+  response: { 204: NoContent },
+})

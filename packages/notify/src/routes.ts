@@ -244,7 +244,10 @@ function streamRoutes(http: Http, context: RouteContext): void {
   const { store, readers, streams, options } = context
   const { allow, own } = createRouteBuilders(context.access)
   const once = { exposeHeadRoute: false }
-  http.addHook('preClose', () => Promise.all([streams.close(), readers.close()]))
+  // The hook must not return a value: Fastify takes one for an error.
+  http.addHook('preClose', async () => {
+    await Promise.all([streams.close(), readers.close()])
+  })
   http.get(
     '/v1/users/:id/inbox/stream',
     { ...once, ...own('readFeed', inboxSchemas.streamItems) },

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { eventually, furnish, setup } from './setup.ts'
+import { eventually, seedEventType, setup } from './support/setup.ts'
 
 const shipped = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' } }
 
-test('an event is accepted with 202, sent on every channel of its type, and its timeline tells so', async (t) => {
+test('an event is accepted with 202, sent on every channel and recorded in its timeline', async (t) => {
   const s = await setup()
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   const answer = await s.call('POST', '/v1/notify', shipped, 'write:notifications')
   assert.equal(answer.status, 202)
   assert.deepEqual(
@@ -36,10 +36,10 @@ test('an event is accepted with 202, sent on every channel of its type, and its 
   assert.equal(feed.body.items[0].body, 'Order A-1 left.')
 })
 
-test('a replayed event is a duplicate with the original ids and sends nothing again', async (t) => {
+test('a replayed event is a duplicate with the original ids and sends nothing', async (t) => {
   const s = await setup()
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   const event = { ...shipped, dedup_key: 'A-1' }
   const first = await s.call('POST', '/v1/notify', event)
   const second = await s.call('POST', '/v1/notify', event)
@@ -51,10 +51,10 @@ test('a replayed event is a duplicate with the original ids and sends nothing ag
   )
 })
 
-test('the mailbox answers as the provider would, and the state follows its table', async (t) => {
+test('the mailbox responds like a provider, and the state follows its table', async (t) => {
   const s = await setup()
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   const { body } = await s.call('POST', '/v1/notify', { ...shipped, channels: ['email'] })
   await eventually(
     () => s.call('GET', '/dev/mailbox'),
@@ -72,10 +72,10 @@ test('the mailbox answers as the provider would, and the state follows its table
   assert.equal(next.body.deliveries[0].outcome, 'undeliverable')
 })
 
-test('the mailbox page shows the state that a button led to, a dead token, and takes no answer from another site', async (t) => {
+test('the mailbox page shows states and dead tokens, and rejects posts of other sites', async (t) => {
   const s = await setup()
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   const { body } = await s.call('POST', '/v1/notify', { ...shipped, channels: ['email', 'push'] })
   const listed = await eventually(
     () => s.call('GET', '/dev/mailbox'),
@@ -102,10 +102,10 @@ test('the mailbox page shows the state that a button led to, a dead token, and t
   assert.ok((await page()).includes('token dead'))
 })
 
-test('requests that arrive together are committed together and answered apart', async (t) => {
+test('concurrent requests are committed together and answered one by one', async (t) => {
   const s = await setup()
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   const answers = await Promise.all(
     Array.from({ length: 50 }, (_, index) =>
       s.call(
@@ -127,10 +127,10 @@ test('requests that arrive together are committed together and answered apart', 
   assert.equal(outcomes.filter((outcome) => outcome === 'duplicate').length, 44)
 })
 
-test('the notify request is checked member by member, and every fault is named at once', async (t) => {
+test('a notify request is validated member by member, and every fault is named at once', async (t) => {
   const s = await setup()
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   const bad = await s.call('POST', '/v1/notify', { event: 3, data: [], channels: ['fax'], colour: 'red' })
   assert.equal(bad.status, 400)
   assert.equal(bad.headers['content-type'], 'application/problem+json')
@@ -146,10 +146,10 @@ test('the notify request is checked member by member, and every fault is named a
   assert.equal((await s.http.inject({ method: 'POST', url: '/v1/notify', payload: shipped })).statusCode, 401)
 })
 
-test('a request that names an unknown event type and no channel is told both at once, whichever way it comes', async (t) => {
+test('an unknown event type and a missing channel are both named, on every intake', async (t) => {
   const s = await setup()
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   const wrong = { ...shipped, event: 'order.lost', channels: [] }
   const single = await s.call('POST', '/v1/notify', wrong)
   const bulk = await s.call('POST', '/v1/notify/bulk', [wrong])
@@ -165,10 +165,10 @@ test('a request that names an unknown event type and no channel is told both at 
   assert.deepEqual([empty.status, pointers(empty.body)], [422, ['/channels']])
 })
 
-test('a channel that nobody carries is left out, and undeliverable where a request names it', async (t) => {
+test('a channel without a provider is omitted, and undeliverable if a request names it', async (t) => {
   const s = await setup({ options: { channelsOff: ['sms'] } })
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   const outcomes = async (body: object) => {
     const { body: answer } = await s.call('POST', '/v1/notify', body)
     return answer.deliveries.map(

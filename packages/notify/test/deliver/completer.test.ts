@@ -3,8 +3,8 @@ import { after, before, describe } from 'node:test'
 import type { Database } from '@gatehouse/kit'
 import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
 import type { Provider } from '../../src/index.ts'
-import { provider as base, shipped, stateOf } from '../carrier.ts'
-import { eventually, furnish, setup } from '../setup.ts'
+import { eventually, seedEventType, setup } from '../support/setup.ts'
+import { provider as base, shipped, stateOf } from '../support/webhook-provider.ts'
 
 describe('steps are recorded beside the calls', () => {
   let server: Server | undefined
@@ -32,7 +32,7 @@ describe('steps are recorded beside the calls', () => {
       options: { concurrency: { push: 1, email: 1, sms: 1, 'in-app': 1 } },
     })
     try {
-      await furnish(s)
+      await seedEventType(s)
       const ids = await Promise.all(
         ['A-1', 'A-2'].map(
           async (order_id) => (await s.call('POST', '/v1/notify', { ...shipped, data: { order_id } })).body.id,
@@ -66,7 +66,7 @@ describe('steps are recorded beside the calls', () => {
         }
         const s = await setup({ database, providers: { email: [provider] }, options: { leaseMs: 10_000 } })
         try {
-          await furnish(s)
+          await seedEventType(s)
           await failingDeletes(database, state, 3)
           const { body } = await s.call('POST', '/v1/notify', shipped)
           await eventually(

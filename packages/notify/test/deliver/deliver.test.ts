@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createMetrics, type Log, silentLog } from '@gatehouse/kit'
 import type { OutgoingMessage, Provider, SendResult } from '../../src/index.ts'
-import { type Answer, eventually, furnish, type Setup, setup } from '../setup.ts'
+import { type Answer, eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
 
 const shipped = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' } }
 
@@ -37,7 +37,7 @@ test('a failing call is retried with the same id and at last becomes a dead lett
   const { provider, seen } = scripted(() => (healed ? accepted : broken))
   const s = await setup({ providers: { email: [provider] } })
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   const { body } = await s.call('POST', '/v1/notify', { ...shipped, channels: ['email'] })
   await waitFor(s, body.id, ended)
   assert.equal(seen.length, 5)
@@ -61,7 +61,7 @@ test('a permanent failure becomes a dead letter at once', async (t) => {
   const { provider, seen } = scripted(() => ({ kind: 'permanent', code: '550', reason: 'no such user' }))
   const s = await setup({ providers: { email: [provider] } })
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   const { body } = await s.call('POST', '/v1/notify', { ...shipped, channels: ['email'] })
   await waitFor(s, body.id, ended)
   assert.equal(seen.length, 1)
@@ -80,8 +80,8 @@ test('a user who unsubscribes while a mail waits for a retry is sent critical ma
   })
   const s = await setup({ providers: { email: [provider] } })
   t.after(s.close)
-  await furnish(s)
-  await furnish(s, 'security.alert', { priority: 'critical' })
+  await seedEventType(s)
+  await seedEventType(s, 'security.alert', { priority: 'critical' })
   const { body: shipment } = await s.call('POST', '/v1/notify', { ...shipped, channels: ['email'] })
   const { body: alert } = await s.call('POST', '/v1/notify', {
     ...shipped,
@@ -108,7 +108,7 @@ test('a rate limit is honoured and counts no attempt', async (t) => {
   )
   const s = await setup({ providers: { email: [provider] } })
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   const { body } = await s.call('POST', '/v1/notify', { ...shipped, channels: ['email'] })
   await waitFor(s, body.id, isSent)
   assert.equal(seen.length, 9)
@@ -119,7 +119,7 @@ test('a push that fails three times falls back to email once; only failed device
   const email = scripted(() => accepted)
   const s = await setup({ providers: { push: [push.provider], email: [email.provider] } })
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   const { body } = await s.call('POST', '/v1/notify', { ...shipped, channels: ['push'] })
   await waitFor(s, body.id, ({ body: b }) => b.deliveries[1]?.state === 'sent')
   assert.equal(push.seen.length, 3)
@@ -138,7 +138,7 @@ test('a push that no provider accepts falls back to email when its patience ends
   const providers = { push: [push.provider], email: [email.provider] }
   const s = await setup({ providers, options: { pushPatienceMs: 600_000 } })
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   const startedAt = s.clock.now()
   const { body } = await s.call('POST', '/v1/notify', { ...shipped, channels: ['push'] })
   const after = await waitFor(s, body.id, ({ body: b }) => b.deliveries[1]?.state === 'sent')
@@ -161,7 +161,7 @@ test('a provider that asks for a pause is not called in it; the next one is', as
   const caps = { total: 99, channels: {}, priorities: {} }
   const s = await setup({ providers: { email: [first.provider, second.provider] }, options: { caps } })
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   const send = () => s.call('POST', '/v1/notify', { ...shipped, channels: ['email'] })
   const waitUntilSent = (id: string) => eventually(() => s.call('GET', `/v1/notifications/${id}`), isSent)
   const { body: put } = await send()
@@ -186,7 +186,7 @@ test('a fallback does not enter a channel that a stored preference excludes', as
   const email = scripted(() => accepted)
   const s = await setup({ providers: { push: [push.provider], email: [email.provider] } })
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   await s.call('PUT', '/v1/users/alice/preferences/order.shipped', { channels: ['push'] })
   const { body } = await s.call('POST', '/v1/notify', shipped)
   const { body: after } = await waitFor(s, body.id, ({ body: b }) => b.deliveries[1]?.ended === 'excluded')
@@ -204,7 +204,7 @@ test('a device that accepted the push is not sent it again, and an unregistered 
   )
   const s = await setup({ providers: { push: [push.provider] } })
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   await s.call('PUT', '/v1/users/alice/devices/tablet', { token: 't2' })
   await s.call('PUT', '/v1/users/alice/devices/old', { token: 't3' })
   const { body } = await s.call('POST', '/v1/notify', { ...shipped, channels: ['push'] })
@@ -230,7 +230,7 @@ test('a breaker opens when most calls of its provider fail, and the second provi
     options: { breaker, caps: { total: 99, channels: {}, priorities: {} } },
   })
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   const answers = await Promise.all(
     Array.from({ length: 10 }, () => s.call('POST', '/v1/notify', { ...shipped, channels: ['email'] })),
   )
@@ -245,7 +245,7 @@ test('a breaker opens when most calls of its provider fail, and the second provi
 test('a template that fails makes a dead letter of its delivery alone; a replay renders again', async (t) => {
   const s = await setup()
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   await s.call('PUT', '/v1/templates/order.shipped/sms/en', {
     body: '{{ order_id | divided_by: 0 | times: "x" | date: 3 | where_exp: "a", "(" }}',
   })
@@ -262,7 +262,7 @@ test('a template that fails makes a dead letter of its delivery alone; a replay 
 test('sensitive events leave no data behind once they are sent', async (t) => {
   const s = await setup()
   t.after(s.close)
-  await furnish(s, 'password.reset', { sensitive: true, priority: 'critical' })
+  await seedEventType(s, 'password.reset', { sensitive: true, priority: 'critical' })
   const { body } = await s.call('POST', '/v1/notify', {
     event: 'password.reset',
     user_id: 'alice',
@@ -286,7 +286,7 @@ test('a rejected credential opens the breaker at once, is logged once and counts
   const second = scripted(() => accepted, { name: 'second' })
   const s = await setup({ providers: { email: [first.provider, second.provider] }, metrics, log })
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   const { body } = await s.call('POST', '/v1/notify', { ...shipped, channels: ['email'] })
   const after = await eventually(async () => {
     s.clock.advance(2_000)
@@ -306,7 +306,7 @@ test('a rejected credential without another provider delays deliveries and ends 
   const only = scripted(() => (isFixed ? accepted : { kind: 'misconfigured', reason: 'the key was revoked' }))
   const s = await setup({ providers: { email: [only.provider] } })
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   const { body } = await s.call('POST', '/v1/notify', { ...shipped, channels: ['email'] })
   await waitFor(s, body.id, () => only.seen.length >= 8)
   assert.equal((await s.call('GET', '/v1/dead-letters')).body.dead_letters.length, 0)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Provider, SendResult } from '../../src/index.ts'
-import { eventually, furnish, type Setup, setup } from '../setup.ts'
+import { eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
 
 const mail = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' }, channels: ['email'] }
 const accepted: SendResult = { kind: 'accepted' }
@@ -41,7 +41,7 @@ test('a breaker that one process opened is open for another, which probes and cl
   const [ours, theirs] = [pair(() => (isHealthy ? accepted : broken)), pair(() => (isHealthy ? accepted : broken))]
   const one = await setup({ providers: ours.providers, options })
   t.after(one.close)
-  await furnish(one)
+  await seedEventType(one)
   await sent(one, 10)
   assert.equal(ours.calls.second, 10)
   await one.notify.stop()
@@ -70,7 +70,7 @@ test('a failed probe keeps the breaker open twice as long; the other provider se
   const { calls, providers } = pair(() => broken)
   const s = await setup({ providers, options })
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   await sent(s, 10)
   const openUntil = async () => {
     const { rows } = await s.database.query<{ open_until: number }>(

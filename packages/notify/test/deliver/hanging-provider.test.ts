@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { NotifyStore, Provider, SendResult } from '../../src/index.ts'
 import { migrateNotify, postgresNotifyStore } from '../../src/postgres/index.ts'
-import { notifyDatabase } from '../database.ts'
-import { eventually, furnish, type Setup, setup } from '../setup.ts'
+import { notifyDatabase } from '../support/database.ts'
+import { eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
 
 const pushes = 400
 const openMs = 10_000
@@ -65,7 +65,7 @@ async function setupPush(t: TestContext, providers: readonly Provider[], more: o
   const store = counting(postgresNotifyStore(database), rows)
   const s = await setup({ database, store, providers: { push: providers }, options: { ...options, ...more } })
   t.after(s.close)
-  await furnish(s, 'order.shipped', { channels: ['push'] })
+  await seedEventType(s, 'order.shipped', { channels: ['push'] })
   return { s, rows }
 }
 

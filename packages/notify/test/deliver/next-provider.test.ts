@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { manualClock } from '@gatehouse/kit'
 import type { Provider, SendResult } from '../../src/index.ts'
-import { eventually, furnish, type Setup, setup } from '../setup.ts'
+import { eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
 
 const accepted: SendResult = { kind: 'accepted' }
 const backoff = { baseMs: 10, factor: 1, maxMs: 10 }
@@ -46,7 +46,7 @@ for (const [what, result] of failures)
     const [first, second] = [provider('first', () => result), provider('second', () => accepted)]
     const s = await setup({ providers: { email: [first.made, second.made] }, options: { backoff } })
     t.after(s.close)
-    await furnish(s)
+    await seedEventType(s)
     const begun = s.clock.now()
     const { body } = await s.call('POST', '/v1/notify', mail)
     const { provider: by } = await until(s, body.id, 'sent')
@@ -65,7 +65,7 @@ test('a delivery whose providers all fail goes to each in turn until its attempt
   ) as [ReturnType<typeof provider>, ReturnType<typeof provider>]
   const s = await setup({ providers: { email: [first.made, second.made] }, options: { backoff } })
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   const { body } = await s.call('POST', '/v1/notify', mail)
   await until(s, body.id, 'dead_letter')
   assert.deepEqual(order, ['first', 'second', 'first', 'second', 'first'])
@@ -95,7 +95,7 @@ test('a critical SMS that may have been sent stays with its provider unless fail
     )
     const s = await setup({ providers: { sms: [first.made, second.made] }, options: { backoff } })
     t.after(s.close)
-    await furnish(s, 'order.shipped', { priority: 'critical', ...settings })
+    await seedEventType(s, 'order.shipped', { priority: 'critical', ...settings })
     const { body } = await s.call('POST', '/v1/notify', text)
     await until(s, body.id, 'sent')
     assert.deepEqual(order, expected)
@@ -106,7 +106,7 @@ test('a provider that keeps asking for an immediate retry is called ever more ra
   const always = provider('always', () => ({ kind: 'rate_limited', retryAfterMs: 0, reason: '429' }))
   const s = await setup({ providers: { email: [always.made] }, options: { patienceMs: 600_000 } })
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   const begun = s.clock.now()
   const { body } = await s.call('POST', '/v1/notify', mail)
   const delivery = await eventually(
@@ -129,7 +129,7 @@ test('a replayed dead letter begins with the preferred provider again', async (t
   const [first, second] = [provider('first', answer), provider('second', answer)]
   const s = await setup({ providers: { email: [first.made, second.made] }, options: { backoff } })
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   const { body } = await s.call('POST', '/v1/notify', mail)
   await until(s, body.id, 'dead_letter')
   works = true
@@ -148,7 +148,7 @@ test('a provider is not called in a pause it asked for, not even by a process st
     }).made
   const providers = { email: [limited('first', 120_000), limited('second', 6_000)] }
   const before = await setup({ providers, clock })
-  await furnish(before)
+  await seedEventType(before)
   const { body } = await before.call('POST', '/v1/notify', mail)
   await eventually(
     async () => clock.advance(250),

@@ -3,8 +3,8 @@ import { after, before, describe, type TestContext, test } from 'node:test'
 import { createMetrics, type ManualClock, manualClock } from '@gatehouse/kit'
 import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
 import type { Channel, Provider, SendResult } from '../../src/index.ts'
-import { processes } from '../processes.ts'
-import { eventually, furnish, type Setup, type SetupOptions, setup } from '../setup.ts'
+import { createProcesses } from '../support/processes.ts'
+import { eventually, type Setup, type SetupOptions, seedEventType, setup } from '../support/setup.ts'
 
 const shipped = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' }, channels: ['email'] }
 const evening = Date.parse('2026-06-01T21:55:00Z')
@@ -34,9 +34,9 @@ async function bedtime(t: TestContext, options: SetupOptions = {}, settings: obj
   const sender = post(clock)
   const parts = { clock, providers: { email: [sender.provider] }, ...options }
   const s = await setup(parts)
-  const { start, close } = processes(s, parts)
+  const { start, close } = createProcesses(s, parts)
   t.after(close)
-  await furnish(s, 'order.shipped', settings)
+  await seedEventType(s, 'order.shipped', settings)
   await s.call('PUT', '/v1/users/alice/preferences/*', { quiet_hours: { start: '22:00', end: '08:00' } })
   return { s, clock, start, ...sender }
 }

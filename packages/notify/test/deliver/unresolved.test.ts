@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { SendResult } from '@gatehouse/providers'
 import fc from 'fast-check'
-import { eventually, furnish, type Setup, setup } from '../setup.ts'
 import { anyPlay, anyResult, type Call, fresh, limited, play, playBegins } from '../support/play.ts'
-import { texting } from '../texting.ts'
+import { eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
+import { createSmsProviders } from '../support/sms-providers.ts'
 
 const ambiguous: SendResult = { kind: 'ambiguous', reason: 'no answer' }
 const accepted: SendResult = { kind: 'accepted' }
@@ -76,7 +76,7 @@ test('a message that may have been sent fails over once its provider denies acce
 
 /** A critical event type, and a way to let time pass until its only delivery is `sent` or ended as `state` says. */
 async function critical(s: Setup, settings: object = {}) {
-  await furnish(s, 'code', { priority: 'critical', ...settings })
+  await seedEventType(s, 'code', { priority: 'critical', ...settings })
   const { body } = await s.call('POST', '/v1/notify', text)
   return (state: string, stepMs = 250) =>
     eventually(
@@ -95,7 +95,7 @@ const refusals: readonly [what: string, result: SendResult][] = [
 ]
 for (const [what, result] of refusals)
   test(`a critical SMS that may have been sent stays with its provider after ${what}`, async (t) => {
-    const { order, providers } = texting({ first: [ambiguous, result, accepted], second: [accepted] })
+    const { order, providers } = createSmsProviders({ first: [ambiguous, result, accepted], second: [accepted] })
     const s = await setup({ providers: { sms: providers }, options: { backoff } })
     t.after(s.close)
     const until = await critical(s)
@@ -104,7 +104,7 @@ for (const [what, result] of refusals)
   })
 
 test('a critical SMS that may have been sent waits while the breaker of its provider is open', async (t) => {
-  const { order, providers } = texting({ first: [ambiguous, accepted], second: [accepted] })
+  const { order, providers } = createSmsProviders({ first: [ambiguous, accepted], second: [accepted] })
   const breaker = { windowMs: 60_000, minCalls: 1, failureRate: 0.1, openMs: 60_000, maxOpenMs: 60_000 }
   const s = await setup({ providers: { sms: providers }, options: { backoff, breaker } })
   t.after(s.close)
@@ -115,7 +115,7 @@ test('a critical SMS that may have been sent waits while the breaker of its prov
 })
 
 test('a message that waits for its unresolved provider expires on time', async (t) => {
-  const { order, providers } = texting({ first: [ambiguous], second: [accepted] })
+  const { order, providers } = createSmsProviders({ first: [ambiguous], second: [accepted] })
   const breaker = { windowMs: 600_000, minCalls: 1, failureRate: 0.1, openMs: 600_000, maxOpenMs: 600_000 }
   const s = await setup({ providers: { sms: providers }, options: { backoff, breaker } })
   t.after(s.close)
@@ -126,7 +126,10 @@ test('a message that waits for its unresolved provider expires on time', async (
 })
 
 test('a replayed critical SMS goes to the provider that may have sent it already', async (t) => {
-  const { order, providers, retried } = texting({ first: [ambiguous, unavailable, accepted], second: [accepted] })
+  const { order, providers, retried } = createSmsProviders({
+    first: [ambiguous, unavailable, accepted],
+    second: [accepted],
+  })
   const s = await setup({ providers: { sms: providers }, options: { backoff, attempts: 2 } })
   t.after(s.close)
   const until = await critical(s)
@@ -138,7 +141,7 @@ test('a replayed critical SMS goes to the provider that may have sent it already
 })
 
 test('a replay remembers which provider may have sent its dead letter in the last attempt', async (t) => {
-  const { order, providers } = texting({ first: [unavailable, accepted], second: [ambiguous, accepted] })
+  const { order, providers } = createSmsProviders({ first: [unavailable, accepted], second: [ambiguous, accepted] })
   const s = await setup({ providers: { sms: providers }, options: { backoff, attempts: 2 } })
   t.after(s.close)
   const until = await critical(s)
@@ -150,7 +153,7 @@ test('a replay remembers which provider may have sent its dead letter in the las
 
 test('a replay honours the pause that a provider asked for in the last attempt', async (t) => {
   const pausing: SendResult = { ...unavailable, retryAfterMs: 600_000 } as SendResult
-  const { order, providers } = texting({ first: [pausing, accepted], second: [accepted] })
+  const { order, providers } = createSmsProviders({ first: [pausing, accepted], second: [accepted] })
   const s = await setup({ providers: { sms: providers }, options: { backoff, attempts: 1 } })
   t.after(s.close)
   const until = await critical(s)
@@ -161,7 +164,7 @@ test('a replay honours the pause that a provider asked for in the last attempt',
 })
 
 test('a critical SMS whose process died during the call does not go to another provider', async (t) => {
-  const crashing = texting({ first: [accepted], second: [accepted] })
+  const crashing = createSmsProviders({ first: [accepted], second: [accepted] })
   const before = await setup({ providers: { sms: crashing.providers }, options: { leaseMs: 5_000 } })
   const { store, database, clock } = before
   await before.notify.stop()
@@ -173,7 +176,7 @@ test('a critical SMS whose process died during the call does not go to another p
     await dying.notify.stop()
     await before.close()
   })
-  await furnish(dying, 'code', { priority: 'critical' })
+  await seedEventType(dying, 'code', { priority: 'critical' })
   await dying.call('POST', '/v1/notify', text)
   await eventually(
     async () => clock.advance(50),

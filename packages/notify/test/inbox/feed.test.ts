@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { eventually, furnish, setup } from '../setup.ts'
+import { eventually, seedEventType, setup } from '../support/setup.ts'
 
-test('a feed is read, filtered, archived and paged by its user, counts beside it', async (t) => {
+test('a feed is read, filtered, archived and paged by its user, with counts', async (t) => {
   const s = await setup()
   t.after(() => s.close())
-  await furnish(s)
+  await seedEventType(s)
   const own = 'user:alice read:notifications write:preferences'
   const feed = async (query: string = '') => (await s.call('GET', `/v1/users/alice/inbox${query}`, undefined, own)).body
   for (const order_id of ['1', '2', '3'])
@@ -37,7 +37,7 @@ test('a feed is read, filtered, archived and paged by its user, counts beside it
   assert.deepEqual(read.body, { sequence: 7, total: 3, unseen: 0, unread: 2 })
 })
 
-test('an inbox is changed by its own user or the management, by ids or all, and by nothing else', async (t) => {
+test('an inbox is changed by its own user or the management only, by ids or as a whole', async (t) => {
   const s = await setup()
   t.after(() => s.close())
   const status = async (body: object, scopes: string) =>
@@ -57,10 +57,10 @@ test('an inbox is changed by its own user or the management, by ids or all, and 
     assert.equal(await status(body, 'user:alice write:preferences'), 400)
 })
 
-test('what a user sees and reads in the feed moves the states of its notifications', async (t) => {
+test('items seen and read in the feed change the states of their notifications', async (t) => {
   const s = await setup()
   t.after(() => s.close())
-  await furnish(s)
+  await seedEventType(s)
   const event = { event: 'order.shipped', user_id: 'alice', channels: ['in-app'], data: {} }
   const sent = await Promise.all([1, 2, 3].map(() => s.call('POST', '/v1/notify', event)))
   const items = async () => (await s.call('GET', '/v1/users/alice/inbox')).body.items

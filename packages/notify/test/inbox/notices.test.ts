@@ -4,8 +4,8 @@ import type { Database } from '@gatehouse/kit'
 import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
 import { defaultOptions } from '../../src/config/options.ts'
 import { deliveryIdOf, newId } from '../../src/model/id.ts'
-import { eventually, furnish, setup } from '../setup.ts'
-import { read } from './reader.ts'
+import { eventually, seedEventType, setup } from '../support/setup.ts'
+import { readStream } from '../support/stream-reader.ts'
 
 const { inboxStreams } = defaultOptions
 const item = (userId: string) => ({
@@ -25,11 +25,11 @@ describe('notices of changed inboxes on PostgreSQL', () => {
   after(() => server?.stop())
   const fresh = () => postgresDatabase(server ?? assert.fail('PostgreSQL did not start'), 16)
 
-  testWith('postgresql', 'no transaction that writes notifies, and a burst of commits notifies seldom', async () => {
+  testWith('postgresql', 'writing transactions send no notices, and a burst of commits sends few', async () => {
     const database = await fresh()
     const s = await setup({ database })
     try {
-      await furnish(s)
+      await seedEventType(s)
       const event = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' }, channels: ['in-app'] }
       const { body } = await s.call('POST', '/v1/notify', event)
       await eventually(
@@ -57,7 +57,7 @@ describe('notices of changed inboxes on PostgreSQL', () => {
     }
   })
 
-  testWith('postgresql', 'streams tell every change by looking, though each notification is lost', async () => {
+  testWith('postgresql', 'streams send every change by polling when all notices are lost', async () => {
     const database = await fresh()
     const muted: Database = {
       ...database,
@@ -69,7 +69,7 @@ describe('notices of changed inboxes on PostgreSQL', () => {
     const s = await setup({ database: muted, options: { inboxStreams: { ...inboxStreams, pollMs: 20 } } })
     try {
       const address = await s.http.listen({ port: 0, host: '127.0.0.1' })
-      const stream = await read(`${address}/v1/users/alice/inbox/stream`, 'user:alice read:notifications')
+      const stream = await readStream(`${address}/v1/users/alice/inbox/stream`, 'user:alice read:notifications')
       await stream.until(({ length }) => length === 1)
       for (let count = 2; count <= 4; count++) {
         await s.store.inbox.put([item('alice')])
@@ -84,8 +84,8 @@ describe('notices of changed inboxes on PostgreSQL', () => {
 
 /** What the server was sent in this database, by the virtual transaction it ran in. */
 async function statementsOf(database: Database): Promise<Array<{ transaction: string; text: string }>> {
-  const { rows } = await database.query<{ log: string }>("SELECT pg_read_file('log/all.log') AS log")
-  const entries = rows[0]?.log.split(/^\|/m) ?? []
+  const { rows } = await database.query<{ content: string }>("SELECT pg_read_file('log/all.log') AS content")
+  const entries = rows[0]?.content.split(/^\|/m) ?? []
   return entries.flatMap((entry) => {
     const [, transaction, text] = /^(\d+\/\d+)\|LOG: {2}(?:statement|execute [^:]*): (.*)/s.exec(entry) ?? []
     return transaction && text && !text.includes('pg_read_file') ? [{ transaction, text }] : []

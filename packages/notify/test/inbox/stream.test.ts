@@ -9,8 +9,8 @@ import { defaultOptions } from '../../src/config/options.ts'
 import { createNotifyMetrics } from '../../src/context/metrics.ts'
 import { InboxStreams } from '../../src/inbox/streams.ts'
 import { deliveryIdOf, newId } from '../../src/model/id.ts'
-import { eventually, type Setup, type SetupOptions, setup } from '../setup.ts'
-import { type Reader, read, type Told } from './reader.ts'
+import { eventually, type Setup, type SetupOptions, setup } from '../support/setup.ts'
+import { type Reader, readStream, type StreamEvent } from '../support/stream-reader.ts'
 
 const alices = 'user:alice read:notifications'
 const newItemId = () => deliveryIdOf(newId(0), 'in-app')
@@ -21,8 +21,8 @@ const item = (id: string = newItemId(), userId: string = 'alice') => ({
   body: 'b',
   createdAt: Date.UTC(2026, 0, 1),
 })
-const ids = (told: readonly Told[]): string[] =>
-  told.flatMap(({ data }) => (data.items ?? []).map((i: { id: string }) => i.id))
+const listIds = (events: readonly StreamEvent[]): string[] =>
+  events.flatMap(({ data }) => (data.items ?? []).map((i: { id: string }) => i.id))
 const { inboxStreams } = defaultOptions
 
 interface Listening extends Setup {
@@ -30,23 +30,23 @@ interface Listening extends Setup {
   stream(token?: string, lastEventId?: number, userId?: string): Promise<Reader>
 }
 
-async function listening(context: TestContext | undefined, options: SetupOptions = {}): Promise<Listening> {
+async function setupStreams(context: TestContext | undefined, options: SetupOptions = {}): Promise<Listening> {
   const s = await setup(options)
   const address = await s.http.listen({ port: 0, host: '127.0.0.1' })
   context?.after(() => s.close())
   return {
     ...s,
     stream: (token = alices, lastEventId = undefined, userId = 'alice') =>
-      read(`${address}/v1/users/${userId}/inbox/stream`, token, lastEventId),
+      readStream(`${address}/v1/users/${userId}/inbox/stream`, token, lastEventId),
   }
 }
 
-test('an item is told on the open stream of its user, with the counts, and to nobody else', async (t) => {
-  const s = await listening(t)
+test('an item is sent with the counts on the open streams of its user only', async (t) => {
+  const s = await setupStreams(t)
   const [mine, bobs] = [await s.stream(), await s.stream('user:bob read:notifications', undefined, 'bob')]
   await bobs.until(({ length }) => length === 1)
   await mine.until(({ length }) => length === 1)
-  assert.deepEqual(mine.told[0], {
+  assert.deepEqual(mine.events[0], {
     event: 'change',
     id: 0,
     data: { items: [], counts: { sequence: 0, total: 0, unseen: 0, unread: 0 } },
@@ -54,7 +54,7 @@ test('an item is told on the open stream of its user, with the counts, and to no
   const one = newItemId()
   await s.store.inbox.put([item(one)])
   await mine.until(({ length }) => length === 2)
-  assert.deepEqual(mine.told[1], {
+  assert.deepEqual(mine.events[1], {
     event: 'change',
     id: 1,
     data: {
@@ -62,23 +62,23 @@ test('an item is told on the open stream of its user, with the counts, and to no
       counts: { sequence: 1, total: 1, unseen: 1, unread: 1 },
     },
   })
-  assert.equal(bobs.told.length, 1)
+  assert.equal(bobs.events.length, 1)
 })
 
-test('an item on the stream carries a receipt token for its reader, and none for who may not read its text', async (t) => {
-  const s = await listening(t, { linkSecret: new Secret('a secret of thirty-two characters or more') })
+test('an item on the stream has a receipt token only for readers who may read its text', async (t) => {
+  const s = await setupStreams(t, { linkSecret: new Secret('a secret of thirty-two characters or more') })
   await s.store.inbox.put([item()])
   const [mine, masked] = [await s.stream(alices, 0), await s.stream('read:notifications', 0)]
-  await Promise.all([mine, masked].map((reader) => reader.until((told) => ids(told).length === 1)))
-  const [own, others] = [mine, masked].map(({ told }) => told[0]?.data.items[0])
+  await Promise.all([mine, masked].map((reader) => reader.until((events) => listIds(events).length === 1)))
+  const [own, others] = [mine, masked].map(({ events }) => events[0]?.data.items[0])
   const receipts = [{ token: own.receipt_token, report: 'opened' }]
   const answer = await s.http.inject({ method: 'POST', url: '/v1/receipts', payload: { receipts } })
   assert.deepEqual(answer.json(), { results: [{ status: 'accepted' }] })
   assert.equal('receipt_token' in others, false)
 })
 
-test('what is read in one window is told in another', async (t) => {
-  const s = await listening(t)
+test('an item read in one window is sent to the other windows', async (t) => {
+  const s = await setupStreams(t)
   const one = newItemId()
   await s.store.inbox.put([item(one)])
   const window = await s.stream()
@@ -86,37 +86,37 @@ test('what is read in one window is told in another', async (t) => {
   const answer = await s.call('POST', '/v1/users/alice/inbox/read', { ids: [one] }, 'user:alice write:preferences')
   assert.deepEqual(answer.body, { changed: 1, counts: { sequence: 2, total: 1, unseen: 0, unread: 0 } })
   await window.until(({ length }) => length === 2)
-  assert.deepEqual(window.told[1]?.data.counts, answer.body.counts)
-  assert.ok(window.told[1]?.data.items[0].read_at)
+  assert.deepEqual(window.events[1]?.data.counts, answer.body.counts)
+  assert.ok(window.events[1]?.data.items[0].read_at)
 })
 
-test('a stream that was cut goes on after the last event it saw, without a miss or a double', async (t) => {
-  const s = await listening(t)
+test('a reconnected stream continues after its last event without gaps or duplicates', async (t) => {
+  const s = await setupStreams(t)
   const all = Array.from({ length: 130 }, newItemId)
   await s.store.inbox.put(all.slice(0, 2).map((id) => item(id)))
   const first = await s.stream(alices, 0)
-  await first.until((told) => ids(told).length === 2)
+  await first.until((events) => listIds(events).length === 2)
   first.cut()
   await s.store.inbox.put(all.slice(2).map((id) => item(id)))
-  const second = await s.stream(alices, first.told.at(-1)?.id)
-  await second.until((told) => ids(told).length >= 128)
-  assert.deepEqual([...ids(first.told), ...ids(second.told)], all)
+  const second = await s.stream(alices, first.events.at(-1)?.id)
+  await second.until((events) => listIds(events).length >= 128)
+  assert.deepEqual([...listIds(first.events), ...listIds(second.events)], all)
 })
 
-test('a stream that is a thousand changes behind, or ahead of an inbox that was erased, is told to read afresh', async (t) => {
-  const s = await listening(t)
+test('a stream that is 1,000 changes behind, or ahead of an erased inbox, is asked to reload', async (t) => {
+  const s = await setupStreams(t)
   await s.store.inbox.put(Array.from({ length: 1_001 }, () => item()))
   const behind = await s.stream(alices, 0)
   await behind.until(({ length }) => length === 1)
-  assert.deepEqual([behind.told[0]?.event, behind.told[0]?.id], ['reset', 1_001])
+  assert.deepEqual([behind.events[0]?.event, behind.events[0]?.id], ['reset', 1_001])
   await s.store.privacy.eraseUser('alice')
   const ahead = await s.stream(alices, 1_001)
   await ahead.until(({ length }) => length === 1)
-  assert.deepEqual([ahead.told[0]?.event, ahead.told[0]?.id], ['reset', 0])
+  assert.deepEqual([ahead.events[0]?.event, ahead.events[0]?.id], ['reset', 0])
 })
 
-test('a stream needs the scope of the feed and its own user, and a Last-Event-ID that is one', async (t) => {
-  const s = await listening(t)
+test('a stream requires the feed scope, its own user and a valid Last-Event-ID', async (t) => {
+  const s = await setupStreams(t)
   const status = async (token: string, path: string = 'alice', headers: Record<string, string> = {}) =>
     (
       await s.http.inject({
@@ -130,7 +130,7 @@ test('a stream needs the scope of the feed and its own user, and a Last-Event-ID
   assert.equal(await status(alices, 'alice', { 'last-event-id': 'yesterday' }), 400)
 })
 
-test('a stream ends with the token it was opened with', async (t) => {
+test('a stream ends when its token expires', async (t) => {
   const clock = { now: () => 1_000 }
   const authenticate = () => ({
     subject: 'alice',
@@ -139,15 +139,15 @@ test('a stream ends with the token it was opened with', async (t) => {
     scopes: new Set(['read:notifications']),
     expiresAt: 1_050,
   })
-  const s = await listening(t, { authenticate, clock: clock as never })
+  const s = await setupStreams(t, { authenticate, clock: clock as never })
   const stream = await s.stream()
   await stream.ended
-  assert.equal(stream.told.length, 1)
+  assert.equal(stream.events.length, 1)
 })
 
-test('a stream ends when its credential is no longer good, and is watched no longer than it lasts', async (t) => {
+test('a stream ends when its credential is revoked, which is checked only while it is open', async (t) => {
   const watched = new Set<() => void>()
-  const s = await listening(t, {
+  const s = await setupStreams(t, {
     watch: (_request, _expiresAt, end) => {
       watched.add(end)
       return () => watched.delete(end)
@@ -167,14 +167,14 @@ test('a stream ends when its credential is no longer good, and is watched no lon
   )
 })
 
-test('a stream that has nothing to tell shows signs of life', async (t) => {
-  const s = await listening(t, { options: { inboxStreams: { ...inboxStreams, heartbeatMs: 5 } } })
+test('an idle stream sends heartbeats', async (t) => {
+  const s = await setupStreams(t, { options: { inboxStreams: { ...inboxStreams, heartbeatMs: 5 } } })
   const stream = await s.stream()
   while (stream.beats() < 3) await new Promise(setImmediate)
-  assert.equal(stream.told.length, 1)
+  assert.equal(stream.events.length, 1)
 })
 
-test('a reader that takes nothing is cut off and is sent no more, while the others go on', async (t) => {
+test('a reader that stops reading is disconnected and does not delay the others', async (t) => {
   const s = await setup()
   const metrics = createNotifyMetrics(createMetrics())
   const rules = { ...inboxStreams, heartbeatMs: 5 }
@@ -190,12 +190,12 @@ test('a reader that takes nothing is cut off and is sent no more, while the othe
     await streams.close()
     await s.close()
   })
-  const heard = new Map<string, string>([])
+  const written = new Map<string, string>([])
   const readerThat = (name: string, takes: boolean) =>
     new Writable({
       highWaterMark: 50,
       write(chunk, _encoding, done) {
-        heard.set(name, `${heard.get(name) ?? ''}${chunk}`)
+        written.set(name, `${written.get(name) ?? ''}${chunk}`)
         if (takes) done()
       },
     })
@@ -209,17 +209,17 @@ test('a reader that takes nothing is cut off and is sent no more, while the othe
   for (const id of all) {
     await s.store.inbox.put([item(id)])
     await eventually(
-      async () => heard.get('quick') ?? '',
+      async () => written.get('quick') ?? '',
       (text) => text.includes(id),
     )
   }
   await gone
-  assert.ok(all.every((id) => heard.get('quick')?.includes(id)))
-  assert.equal(heard.get('hung')?.match(/^event/gm)?.length, 1)
+  assert.ok(all.every((id) => written.get('quick')?.includes(id)))
+  assert.equal(written.get('hung')?.match(/^event/gm)?.length, 1)
 })
 
-test('a user has a bounded number of streams, and so has the process', async (t) => {
-  const s = await listening(t, { options: { inboxStreams: { ...inboxStreams, max: 3, maxPerUser: 2 } } })
+test('the number of streams is limited for each user and for the process', async (t) => {
+  const s = await setupStreams(t, { options: { inboxStreams: { ...inboxStreams, max: 3, maxPerUser: 2 } } })
   const first = await s.stream()
   await s.stream()
   const third = await s.stream()
@@ -232,7 +232,7 @@ test('a user has a bounded number of streams, and so has the process', async (t)
 })
 
 test('a service that stops ends its streams first and does not wait for their readers', async () => {
-  const s = await listening(undefined)
+  const s = await setupStreams(undefined)
   const stream = await s.stream()
   await stream.until(({ length }) => length === 1)
   await s.close()
@@ -260,7 +260,7 @@ describe('streams of two processes on one PostgreSQL', () => {
       const url = new URL(server?.url ?? '')
       url.pathname = `/${rows[0]?.name}`
       const other = await openPostgres({ url: new Secret(url.href), log: silentLog })
-      const [a, b] = [await listening(undefined, { database }), await listening(undefined, { database: other })]
+      const [a, b] = [await setupStreams(undefined, { database }), await setupStreams(undefined, { database: other })]
       try {
         await body({ a, b, database })
       } finally {
@@ -269,12 +269,12 @@ describe('streams of two processes on one PostgreSQL', () => {
       }
     })
 
-  withPair('what one process stores is told on the streams of the other', async ({ a, b }) => {
+  withPair('an item stored by one process is sent on the streams of the other', async ({ a, b }) => {
     const stream = await b.stream()
     await stream.until(({ length }) => length === 1)
     const one = newItemId()
     await a.store.inbox.put([item(one)])
-    await stream.until((told) => ids(told).includes(one))
+    await stream.until((events) => listIds(events).includes(one))
   })
 
   withPair('streams that are cut and resumed at either process miss nothing and double nothing', async ({ a, b }) => {
@@ -282,36 +282,33 @@ describe('streams of two processes on one PostgreSQL', () => {
     const seen: string[] = []
     let cursor = 0
     const writers = Promise.all(
-      [a, b, a, b].map(async ({ store }, lane) => {
-        for (let n = lane; n < all.length; n += 4) await store.inbox.put([item(all[n])])
+      [a, b, a, b].map(async ({ store }, writer) => {
+        for (let n = writer; n < all.length; n += 4) await store.inbox.put([item(all[n])])
       }),
     )
     for (let turn = 0; seen.length < all.length; turn++) {
       const stream = await (turn % 2 === 0 ? a : b).stream(alices, cursor)
       const enough = Math.min(10, all.length - seen.length)
-      await stream.until((told) => ids(told).length >= enough)
+      await stream.until((events) => listIds(events).length >= enough)
       stream.cut()
-      seen.push(...ids(stream.told))
-      cursor = stream.told.at(-1)?.id ?? cursor
+      seen.push(...listIds(stream.events))
+      cursor = stream.events.at(-1)?.id ?? cursor
     }
     await writers
     assert.equal(seen.length, all.length)
     assert.deepEqual(new Set(seen), new Set(all))
   })
 
-  withPair(
-    'what happened while the listening connection was cut is told once it is back',
-    async ({ a, b, database }) => {
-      const stream = await b.stream()
-      await stream.until(({ length }) => length === 1)
-      await a.store.inbox.put([item()])
-      await stream.until(({ length }) => length === 2)
-      const one = newItemId()
-      await database.query(
-        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()`,
-      )
-      await a.store.inbox.put([item(one)])
-      await stream.until((told) => ids(told).includes(one))
-    },
-  )
+  withPair('changes during an outage of the listening connection are sent after it', async ({ a, b, database }) => {
+    const stream = await b.stream()
+    await stream.until(({ length }) => length === 1)
+    await a.store.inbox.put([item()])
+    await stream.until(({ length }) => length === 2)
+    const one = newItemId()
+    await database.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()`,
+    )
+    await a.store.inbox.put([item(one)])
+    await stream.until((events) => listIds(events).includes(one))
+  })
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { nextHealth } from '../../src/model/breaker.ts'
 
-test('a breaker opens at its rate, doubles its time with failed probes, closes after a good one', () => {
+test('a breaker opens at its failure rate, doubles its pause and closes after a good probe', () => {
   const rules = { windowMs: 1_000, minCalls: 4, failureRate: 0.5, openMs: 100, maxOpenMs: 300 }
   let health = nextHealth({ since: 0, calls: 0, failures: 0, openings: 0 }, { calls: 3, failures: 3 }, rules, 0)
   assert.equal(health.openUntil, undefined, 'too few calls')

@@ -6,7 +6,7 @@ import { findProgram, type Server, startNats, temporaryFolder, waitsFor } from '
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect, nanos } from '@nats-io/transport-node'
 import { type NatsTopicOptions, natsTopic } from '../../src/nats/index.ts'
-import { eventually, furnish, type Setup, setup } from '../setup.ts'
+import { eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
 
 const hour = 3_600_000
 
@@ -27,7 +27,7 @@ function keptLog() {
 }
 
 /** A server of JetStream in a folder of its own, a client beside the service, and what a reader of the topic got. */
-async function world(t: TestContext, options: Partial<NatsTopicOptions> = {}) {
+async function setupTopic(t: TestContext, options: Partial<NatsTopicOptions> = {}) {
   const folder = temporaryFolder('jetstream')
   let server: Server = await startNats({ folder })
   const { port } = server
@@ -52,7 +52,7 @@ async function world(t: TestContext, options: Partial<NatsTopicOptions> = {}) {
     lines,
     manager: await jetstreamManager(client),
     publish: (text: string) => jetstream(client).publish('notifications', text, { timeout: 2_000 }),
-    freeze: () => frozen(server),
+    freeze: () => freeze(server),
     thaw: () => server.process.kill('SIGCONT'),
     async restart(otherFolder: string = folder) {
       await server.stop()
@@ -62,13 +62,13 @@ async function world(t: TestContext, options: Partial<NatsTopicOptions> = {}) {
 }
 
 /** Stops the process of a server, and waits until it is. */
-async function frozen({ process: child }: Server): Promise<void> {
+async function freeze({ process: child }: Server): Promise<void> {
   child.kill('SIGSTOP')
   const state = async () => readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ')[1]?.[0]
   await eventually(state, (letter) => letter === 'T')
 }
 
-type World = Awaited<ReturnType<typeof world>>
+type World = Awaited<ReturnType<typeof setupTopic>>
 
 /** Publishes until something that was published arrives: what a stream held when it was deleted is gone with it. */
 async function arrivesAgain({ publish, got }: World): Promise<void> {
@@ -93,17 +93,17 @@ async function deliver(s: Setup, order: string): Promise<void> {
   )
 }
 
-const published = (s: Setup) =>
+const waitUntilPublished = (s: Setup) =>
   eventually(
     () => s.store.stateChanges.positions(),
     ({ last, published }) => last === published,
   )
 
-const change = (id: string) => ({ id, payload: { state: 'sent' } })
+const createChange = (id: string) => ({ id, payload: { state: 'sent' } })
 
 describe('the topic on NATS', { skip: findProgram('nats-server') ? false : waitsFor('nats-server') }, () => {
-  test('the settings of both streams are those of a stream that is created', async (t) => {
-    const { manager } = await world(t, {
+  test('existing streams are configured like new ones', async (t) => {
+    const { manager } = await setupTopic(t, {
       intake: { storage: 'memory', maxAgeMs: hour, maxBytes: 1_000_000, maxMessages: 1_000, discard: 'old' },
       changes: { storage: 'memory', maxAgeMs: 2 * hour, maxBytes: 2_000_000, maxMessages: 2_000, discard: 'new' },
     })
@@ -128,13 +128,13 @@ describe('the topic on NATS', { skip: findProgram('nats-server') ? false : waits
     })
   })
 
-  test('an intake at its limit refuses new messages unless it is set to drop old ones', async (t) => {
-    const { manager } = await world(t)
+  test('an intake at its limit rejects new messages unless it is set to drop old ones', async (t) => {
+    const { manager } = await setupTopic(t)
     assert.equal((await manager.streams.info('NOTIFICATIONS')).config.discard, 'new')
     assert.equal((await manager.streams.info('NOTIFICATION_EVENTS')).config.discard, 'old')
   })
 
-  test('an existing stream is changed where the server does that, and named where it does not', async (t) => {
+  test('an existing stream is updated where NATS allows it, and reported where it does not', async (t) => {
     const server = await startNats()
     t.after(() => server.stop())
     const first = await natsTopic({ url: server.url, log: silentLog, changes: { maxMessages: 500, maxBytes: 500_000 } })
@@ -160,7 +160,7 @@ describe('the topic on NATS', { skip: findProgram('nats-server') ? false : waits
     assert.ok(refused.every(({ message }) => message.includes('NOTIFICATION_EVENTS')))
   })
 
-  test('a stream of this name that does not take the subject ends the start with a clear error', async (t) => {
+  test('a stream of this name without the subject fails the start with a clear error', async (t) => {
     const server = await startNats()
     t.after(() => server.stop())
     const client = await connect({ servers: server.url.replace('nats://', '') })
@@ -172,8 +172,8 @@ describe('the topic on NATS', { skip: findProgram('nats-server') ? false : waits
     )
   })
 
-  test('a consumer that is deleted under traffic is created again, and nothing is lost', async (t) => {
-    const w = await world(t)
+  test('a consumer that is deleted under traffic is recreated without losing messages', async (t) => {
+    const w = await setupTopic(t)
     const sent = Array.from({ length: 300 }, (_, number) => `message ${number}`)
     for (const [number, text] of sent.entries()) {
       await w.publish(text)
@@ -187,8 +187,8 @@ describe('the topic on NATS', { skip: findProgram('nats-server') ? false : waits
     await w.topic.ping()
   })
 
-  test('an intake stream that is deleted while it is read is created again', async (t) => {
-    const w = await world(t)
+  test('an intake stream that is deleted while it is read is recreated', async (t) => {
+    const w = await setupTopic(t)
     await w.publish('first')
     await eventually(async () => w.got.length, Boolean)
     await w.manager.streams.delete('NOTIFICATIONS')
@@ -197,14 +197,14 @@ describe('the topic on NATS', { skip: findProgram('nats-server') ? false : waits
     await w.topic.ping()
   })
 
-  test('a stream of state changes that is deleted is created again, and takes them again', async (t) => {
-    const w = await world(t, { checkMs: hour })
-    await w.topic.publish([change('one')])
+  test('a deleted stream of state changes is recreated and receives changes again', async (t) => {
+    const w = await setupTopic(t, { checkMs: hour })
+    await w.topic.publish([createChange('one')])
     await w.manager.streams.delete('NOTIFICATION_EVENTS')
-    await assert.rejects(w.topic.publish([change('two')]), 'what no stream took is not called published')
+    await assert.rejects(w.topic.publish([createChange('two')]), 'what no stream took is not called published')
     await eventually(
       () =>
-        w.topic.publish([change('two')]).then(
+        w.topic.publish([createChange('two')]).then(
           () => true,
           () => false,
         ),
@@ -213,25 +213,25 @@ describe('the topic on NATS', { skip: findProgram('nats-server') ? false : waits
     assert.equal((await w.manager.streams.info('NOTIFICATION_EVENTS')).state.messages, 1)
   })
 
-  test('deliveries continue while the stream is gone, and every change is published later', async (t) => {
-    const w = await world(t, { checkMs: hour })
+  test('deliveries continue without the stream of state changes, which are published later', async (t) => {
+    const w = await setupTopic(t, { checkMs: hour })
     const s = await setup({ topic: { ...w.topic, consume: async () => ({ stop: async () => {} }) } })
     t.after(s.close)
-    await furnish(s)
+    await seedEventType(s)
     await deliver(s, 'before')
-    await published(s)
+    await waitUntilPublished(s)
     await w.manager.streams.delete('NOTIFICATION_EVENTS')
     for (const order of ['A', 'B', 'C']) await deliver(s, order)
-    await published(s)
+    await waitUntilPublished(s)
     assert.equal((await w.manager.streams.info('NOTIFICATION_EVENTS')).state.messages, 3)
   })
 
-  test('deliveries continue beside a frozen server, and every change is published later', async (t) => {
+  test('deliveries continue beside a frozen server, and changes are published later', async (t) => {
     const metrics = createMetrics()
-    const w = await world(t)
+    const w = await setupTopic(t)
     const s = await setup({ topic: { ...w.topic, consume: async () => ({ stop: async () => {} }) }, metrics })
     t.after(s.close)
-    await furnish(s)
+    await seedEventType(s)
     await w.freeze()
     for (const order of ['A', 'B', 'C']) await deliver(s, order)
     await eventually(
@@ -241,20 +241,20 @@ describe('the topic on NATS', { skip: findProgram('nats-server') ? false : waits
     const { body } = await s.call('GET', '/v1/events', undefined, 'read:events')
     assert.equal(body.events.length, 3, 'they are read by HTTP meanwhile')
     w.thaw()
-    await published(s)
+    await waitUntilPublished(s)
     assert.equal((await w.manager.streams.info('NOTIFICATION_EVENTS')).state.messages, 3)
   })
 
-  test('after a restart of the server the topic is read on', async (t) => {
-    const w = await world(t)
+  test('the topic is consumed again after a server restart', async (t) => {
+    const w = await setupTopic(t)
     await w.publish('before')
     await eventually(async () => w.got.length, Boolean)
     await w.restart()
     await arrivesAgain(w)
   })
 
-  test('a server that lost its storage gets its streams and its consumer again', async (t) => {
-    const w = await world(t)
+  test('streams and consumer are recreated on a server that lost its storage', async (t) => {
+    const w = await setupTopic(t)
     await w.restart(temporaryFolder('jetstream'))
     await arrivesAgain(w)
     await eventually(
@@ -267,23 +267,23 @@ describe('the topic on NATS', { skip: findProgram('nats-server') ? false : waits
     )
   })
 
-  test('while the server is frozen every wait ends, and afterwards the topic is read on', async (t) => {
-    const w = await world(t)
+  test('calls to a frozen server time out, and the topic is consumed again afterwards', async (t) => {
+    const w = await setupTopic(t)
     await w.freeze()
     const began = performance.now()
-    await Promise.all([assert.rejects(w.topic.ping()), assert.rejects(w.topic.publish([change('frozen')]))])
+    await Promise.all([assert.rejects(w.topic.ping()), assert.rejects(w.topic.publish([createChange('frozen')]))])
     assert.ok(performance.now() - began < 30_000, 'each is bounded')
     w.thaw()
     await arrivesAgain(w)
   })
 
-  test('a service beside a frozen server stops within a bound', async (t) => {
+  test('a service stops in bounded time while its server is frozen', async (t) => {
     const server = await startNats()
     t.after(() => server.stop())
     t.after(() => server.process.kill('SIGCONT'))
     const topic = await natsTopic({ url: server.url, log: silentLog })
     const reading = await topic.consume(async (message) => message.ack())
-    await frozen(server)
+    await freeze(server)
     const began = performance.now()
     await reading.stop()
     await topic.close()

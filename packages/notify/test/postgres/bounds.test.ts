@@ -7,7 +7,7 @@ import { defaultOptions } from '../../src/config/options.ts'
 import { deliveryIdOf, newId } from '../../src/model/id.ts'
 import { migrateNotify, postgresNotifyStore } from '../../src/postgres/index.ts'
 import type { NotifyStore } from '../../src/store/store.ts'
-import { notifyDatabase } from '../database.ts'
+import { notifyDatabase } from '../support/database.ts'
 
 const dayMs = 86_400_000
 const later = 400 * dayMs

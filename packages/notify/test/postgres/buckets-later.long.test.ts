@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Provider } from '../../src/index.ts'
 import { bucketOfUser } from '../../src/model/id.ts'
-import { handTopic } from '../hand-topic.ts'
-import { eventually, furnish, setup } from '../setup.ts'
+import { createManualTopic } from '../support/manual-topic.ts'
+import { eventually, seedEventType, setup } from '../support/setup.ts'
 
 const buckets = 3
 const users = Array.from({ length: 8 }, (_, n) => `user-${n}`)
@@ -21,15 +21,15 @@ test('deferred, aggregated and parked events of users in many buckets leave ever
       return messages.map(() => (works ? { kind: 'accepted' } : { kind: 'permanent', code: '400', reason: 'bad' }))
     },
   })
-  const { topic, deliver, published } = handTopic()
+  const { topic, deliver, published } = createManualTopic()
   const providers = { email: [carry('post', 'email', true)], push: [carry('radio', 'push', false)] }
   const s = await setup({ topic, tables: { buckets, streaming: true }, providers })
   t.after(s.close)
   s.clock.set(Date.parse('2026-06-01T12:00:00Z'))
-  await furnish(s)
-  await furnish(s, 'photo.liked', { channels: ['email'], aggregation: { actor: 'actor', threshold: 1 } })
-  await furnish(s, 'photo.viewed', { channels: ['email'], rate_limit: { limit: users.length, per_seconds: 60 } })
-  await furnish(s, 'news.weekly', { channels: ['email'] })
+  await seedEventType(s)
+  await seedEventType(s, 'photo.liked', { channels: ['email'], aggregation: { actor: 'actor', threshold: 1 } })
+  await seedEventType(s, 'photo.viewed', { channels: ['email'], rate_limit: { limit: users.length, per_seconds: 60 } })
+  await seedEventType(s, 'news.weekly', { channels: ['email'] })
   for (const user of users) {
     await s.call('PUT', `/v1/recipients/${user}`, { email: `${user}@example.com` })
     await s.call('PUT', `/v1/users/${user}/devices/phone`, { token: `token of ${user}` })

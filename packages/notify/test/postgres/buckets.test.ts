@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Provider, SendResult } from '../../src/index.ts'
 import { bucketOfUser } from '../../src/model/id.ts'
-import { eventually, furnish, type Setup, setup } from '../setup.ts'
+import { eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
 
 const buckets = 4
 const users = Array.from({ length: 24 }, (_, n) => `user-${n}`)
@@ -30,7 +30,7 @@ async function spread(): Promise<Spread> {
       }),
   }
   const s = await setup({ tables: { buckets }, providers: { email: [provider] } })
-  await furnish(s)
+  await seedEventType(s)
   const recipients = users.map((user_id) => ({ user_id, email: `${user_id}@example.com` }))
   assert.ok((await s.call('PUT', '/v1/recipients', { recipients })).status < 300)
   return {

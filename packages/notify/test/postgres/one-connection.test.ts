@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe } from 'node:test'
 import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
-import { eventually, furnish, setup } from '../setup.ts'
+import { eventually, seedEventType, setup } from '../support/setup.ts'
 
 describe('a pool of one connection to PostgreSQL', () => {
   let server: Server | undefined
@@ -17,8 +17,8 @@ describe('a pool of one connection to PostgreSQL', () => {
       const database = await postgresDatabase(server ?? assert.fail('PostgreSQL did not start'), 1)
       const s = await setup({ database, options: { caps: { total: 1_000, channels: {}, priorities: {} } } })
       try {
-        await furnish(s, 'order.shipped')
-        await furnish(s, 'photo.liked', { channels: ['push'], aggregation: { threshold: 2, actor: 'actor' } })
+        await seedEventType(s, 'order.shipped')
+        await seedEventType(s, 'photo.liked', { channels: ['push'], aggregation: { threshold: 2, actor: 'actor' } })
         const order = (n: number) => ({ event: 'order.shipped', user_id: 'alice', data: { order_id: `A-${n}` } })
         const answers = await Promise.all([
           ...Array.from({ length: 20 }, (_, n) => s.call('POST', '/v1/notify', order(n))),

@@ -10,7 +10,7 @@ import type { AttemptRecord, ClaimedDelivery, NotifyStore } from '../../src/stor
 
 /**
  * What the planner makes of the hot statements when it knows nothing: every table grew from nothing to 200,000 rows and
- * was never analysed. auto_explain tells of every statement as it ran, with the rows that each scan really read.
+ * was never analysed. auto_explain reports every statement as it ran, with the rows that each scan really read.
  */
 const rows = 200_000
 const batch = 200

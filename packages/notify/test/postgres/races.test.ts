@@ -7,7 +7,7 @@ import { createNotify, type Notify } from '../../src/index.ts'
 import { newId } from '../../src/model/id.ts'
 import { migrateNotify, postgresNotifyStore } from '../../src/postgres/index.ts'
 import type { NotifyStore, ProviderReport } from '../../src/store/store.ts'
-import { barrierAt, behind } from '../barriers.ts'
+import { createBarrier, withBarrier } from '../support/barriers.ts'
 
 const shipped = {
   event: 'order.shipped',
@@ -115,8 +115,8 @@ describe('two processes on one PostgreSQL', () => {
       for (let place = 0; place < 6; place++) {
         await stores[0].recipients.put([{ userId: 'alice', email: 'alice@example.com' }], clock.now())
         if (!isFirst) await services[0].accept([shipped])
-        const barrier = barrierAt(place)
-        const slow = await serviceOn(postgresNotifyStore(behind(barrier, database)), clock)
+        const barrier = createBarrier(place)
+        const slow = await serviceOn(postgresNotifyStore(withBarrier(barrier, database)), clock)
         const accepting = slow.accept([shipped])
         await Promise.race([barrier.reached, accepting])
         await stores[1].privacy.eraseUser('alice')

@@ -7,7 +7,7 @@ import { defaultOptions } from '../../src/config/options.ts'
 import { deliveryIdOf, newId } from '../../src/model/id.ts'
 import { writeChanges } from '../../src/postgres/timeline/outbox.ts'
 import { startRetentionWorker } from '../../src/privacy/retention.ts'
-import { eventually, furnish, type Setup, type SetupOptions, setup } from '../setup.ts'
+import { eventually, type Setup, type SetupOptions, seedEventType, setup } from '../support/setup.ts'
 
 const scope = 'read:events'
 const day = 86_400_000
@@ -18,14 +18,14 @@ interface Event {
   readonly state: string
 }
 
-async function service(t: TestContext, options: SetupOptions = {}) {
+async function setupService(t: TestContext, options: SetupOptions = {}) {
   const s = await setup(options)
   t.after(s.close)
   return s
 }
 
 /** Writes changes as deliveries do, and waits until they are in the log. */
-async function write(s: Setup, ...users: string[]): Promise<void> {
+async function writeEvents(s: Setup, ...users: string[]): Promise<void> {
   const { last } = await s.store.stateChanges.positions()
   const changes = users.map((userId) => ({
     deliveryId: deliveryIdOf(newId(0), 'email'),
@@ -42,16 +42,16 @@ async function write(s: Setup, ...users: string[]): Promise<void> {
   )
 }
 
-const read = (s: Setup, query: string, scopes = scope) => s.call('GET', `/v1/events${query}`, undefined, scopes)
+const readEvents = (s: Setup, query: string, scopes = scope) => s.call('GET', `/v1/events${query}`, undefined, scopes)
 const usersOf = (events: readonly Event[]) => events.map(({ user_id }) => user_id)
 
-test('what became of a notification is read as events, with neither NATS nor anything else set up', async (t) => {
-  const s = await service(t)
-  await furnish(s)
+test('state changes are readable as events without NATS or other settings', async (t) => {
+  const s = await setupService(t)
+  await seedEventType(s)
   const request = { event: 'order.shipped', user_id: 'alice', data: { order_id: 1 }, channels: ['sms'] }
   const { body } = await s.call('POST', '/v1/notify', request)
   const page = await eventually(
-    () => read(s, ''),
+    () => readEvents(s, ''),
     (answer) => answer.body.events.length === 1,
   )
   const [{ id, cursor, at, ...event }] = page.body.events
@@ -64,16 +64,16 @@ test('what became of a notification is read as events, with neither NATS nor any
     state: 'sent',
   })
   assert.deepEqual([page.body.next, page.body.more], [cursor, false])
-  assert.deepEqual((await read(s, `?after=${cursor}`)).body, { events: [], next: cursor, more: false })
+  assert.deepEqual((await readEvents(s, `?after=${cursor}`)).body, { events: [], next: cursor, more: false })
 })
 
-test('pages follow one another by their cursors, and each event comes once', async (t) => {
-  const s = await service(t)
+test('pages continue at their cursors, and each event is returned once', async (t) => {
+  const s = await setupService(t)
   const users = Array.from({ length: 7 }, (_, n) => `user-${n}`)
-  await write(s, ...users)
+  await writeEvents(s, ...users)
   const seen: string[] = []
   for (let after = '', more = true; more; ) {
-    const { body } = await read(s, `?limit=3${after}`)
+    const { body } = await readEvents(s, `?limit=3${after}`)
     seen.push(...usersOf(body.events))
     after = `&after=${body.next}`
     more = body.more
@@ -88,81 +88,81 @@ for (const [who, scopes, status] of [
   ['a user, whatever their token holds', 'user:alice read:events admin:notifications', 403],
 ] as const)
   test(`${who} reads events: ${status}`, async (t) => {
-    const s = await service(t)
-    const answer = await read(s, '', scopes)
+    const s = await setupService(t)
+    const answer = await readEvents(s, '', scopes)
     assert.equal(answer.status, status)
     if (status === 403) assert.match(String(answer.headers['www-authenticate']), /scope="read:events"/)
   })
 
 for (const query of ['?after=x', '?after=-1', '?limit=0', '?limit=1001', '?wait=31', '?state=lost', '?colour=red'])
-  test(`the query ${query} is refused`, async (t) => {
-    assert.equal((await read(await service(t), query)).status, 400)
+  test(`the query ${query} is rejected`, async (t) => {
+    assert.equal((await readEvents(await setupService(t), query)).status, 400)
   })
 
-test('a cursor older than what is kept is answered 410 with the one to go on from', async (t) => {
-  const s = await service(t, { work: true })
-  await write(s, 'old')
+test('a cursor older than the retention is answered 410 with a valid one', async (t) => {
+  const s = await setupService(t, { work: true })
+  await writeEvents(s, 'old')
   s.clock.advance(10 * day)
-  await write(s, 'new')
+  await writeEvents(s, 'new')
   const { privacy, stateChanges } = s.store
   const retention = { ...defaultOptions.retention, stateChangeDays: 7 }
   const about = { privacy, stateChanges, publishes: false, buckets: [0], retention, clock: s.clock, log: silentLog }
   const worker = startRetentionWorker(about)
   t.after(() => worker.stop())
   const gone = await eventually(
-    () => read(s, '?after=0'),
+    () => readEvents(s, '?after=0'),
     (answer) => answer.status === 410,
   )
   assert.match(gone.body.detail, /no longer kept/)
   assert.equal(gone.body.oldest, '1')
-  assert.deepEqual(usersOf((await read(s, `?after=${gone.body.oldest}`)).body.events), ['new'])
-  assert.deepEqual(usersOf((await read(s, '')).body.events), ['new'])
+  assert.deepEqual(usersOf((await readEvents(s, `?after=${gone.body.oldest}`)).body.events), ['new'])
+  assert.deepEqual(usersOf((await readEvents(s, '')).body.events), ['new'])
 })
 
-test('a cursor ahead of the log, as after a restore, is answered 410', async (t) => {
-  const s = await service(t)
-  await write(s, 'a')
-  const answer = await read(s, '?after=2')
+test('a cursor ahead of the outbox, as after a restore, is answered 410', async (t) => {
+  const s = await setupService(t)
+  await writeEvents(s, 'a')
+  const answer = await readEvents(s, '?after=2')
   assert.equal(answer.status, 410)
   assert.match(answer.body.detail, /ahead of the last event, 1/)
 })
 
-test('where events are switched off the answer says so', async (t) => {
+test('a service without events says so in its answer', async (t) => {
   const changeReaders = { ...defaultOptions.changeReaders, enabled: false }
-  const answer = await read(await service(t, { options: { changeReaders } }), '')
+  const answer = await readEvents(await setupService(t, { options: { changeReaders } }), '')
   assert.equal(answer.status, 404)
   assert.match(answer.body.detail, /notify\.events\.enabled/)
 })
 
-test('the erasure of a user reaches their events', async (t) => {
-  const s = await service(t)
-  await write(s, 'alice', 'bob', 'alice')
+test('the erasure of a user includes their events', async (t) => {
+  const s = await setupService(t)
+  await writeEvents(s, 'alice', 'bob', 'alice')
   assert.equal((await s.call('GET', '/v1/users/alice/data')).body.data.state_change.length, 2)
   await s.call('DELETE', '/v1/users/alice/data')
-  const { body } = await read(s, '')
+  const { body } = await readEvents(s, '')
   assert.deepEqual([usersOf(body.events), body.next], [['bob'], '3'])
 })
 
-test('a reader that waits is answered as soon as there is an event, and only by one that it asked for', async (t) => {
-  const s = await service(t)
-  await write(s, 'before')
-  const waiting = read(s, '?after=1&wait=30')
-  const filtered = read(s, '?after=1&wait=1&state=opened')
-  await write(s, 'alice')
+test('a waiting reader is answered as soon as an event matches its filter', async (t) => {
+  const s = await setupService(t)
+  await writeEvents(s, 'before')
+  const waiting = readEvents(s, '?after=1&wait=30')
+  const filtered = readEvents(s, '?after=1&wait=1&state=opened')
+  await writeEvents(s, 'alice')
   assert.deepEqual(usersOf((await waiting).body.events), ['alice'])
   assert.deepEqual((await filtered).body, { events: [], next: '2', more: false })
 })
 
-test('a reader that waits in vain is answered with an empty page and its cursor', async (t) => {
-  const s = await service(t)
-  await write(s, 'before')
-  assert.deepEqual((await read(s, '?after=1&wait=1')).body, { events: [], next: '1', more: false })
+test('a reader that waits in vain gets an empty page with its cursor', async (t) => {
+  const s = await setupService(t)
+  await writeEvents(s, 'before')
+  assert.deepEqual((await readEvents(s, '?after=1&wait=1')).body, { events: [], next: '1', more: false })
 })
 
-test('readers that wait are bounded, of one client and of all, and none is forgotten', async (t) => {
+test('waiting readers are limited for each client and in total, and all are answered', async (t) => {
   const metrics = createMetrics()
   const changeReaders = { ...defaultOptions.changeReaders, max: 2, maxPerClient: 1 }
-  const s = await service(t, {
+  const s = await setupService(t, {
     metrics,
     options: { changeReaders },
     authenticate: ({ headers }) => ({
@@ -187,22 +187,22 @@ test('readers that wait are bounded, of one client and of all, and none is forgo
   await count(2)
   assert.equal((await ask('three', 30)).statusCode, 503)
   assert.equal((await ask('three', 0)).statusCode, 200, 'who does not wait takes no place')
-  await write(s, 'alice')
+  await writeEvents(s, 'alice')
   assert.deepEqual([(await first).statusCode, (await second).statusCode], [200, 200])
   await count(0)
 })
 
-test('a reader whose credential is revoked while it waits is answered 401, and gets no event', async (t) => {
+test('a waiting reader whose credential is revoked is answered 401 without events', async (t) => {
   const watched: (() => void)[] = []
   let stopped = 0
-  const s = await service(t, {
+  const s = await setupService(t, {
     watch: (_request, _expiresAt, end) => {
       watched.push(end)
       return () => stopped++
     },
   })
-  await write(s, 'before')
-  const waiting = read(s, '?after=1&wait=30')
+  await writeEvents(s, 'before')
+  const waiting = readEvents(s, '?after=1&wait=30')
   await eventually(
     async () => watched.length,
     (count) => count === 1,
@@ -215,7 +215,7 @@ test('a reader whose credential is revoked while it waits is answered 401, and g
 })
 
 /** A stream of events over a real connection. */
-async function stream(s: Setup, headers: Record<string, string> = {}) {
+async function openStream(s: Setup, headers: Record<string, string> = {}) {
   const address = await s.http.listen({ port: 0, host: '127.0.0.1' }).catch(() => s.http.listeningOrigin)
   const cutting = new AbortController()
   const answer = await fetch(`${address}/v1/events`, {
@@ -239,29 +239,29 @@ async function stream(s: Setup, headers: Record<string, string> = {}) {
   }
 }
 
-test('a stream sends what there is and what comes, and resumes behind Last-Event-ID', async (t) => {
-  const s = await service(t)
-  await write(s, 'first')
-  const one = await stream(s)
+test('a stream sends existing and new events, and resumes after Last-Event-ID', async (t) => {
+  const s = await setupService(t)
+  await writeEvents(s, 'first')
+  const one = await openStream(s)
   await one.until('"first"')
-  await write(s, 'second')
+  await writeEvents(s, 'second')
   const text = await one.until('"second"')
   assert.deepEqual(one.ids(), ['1', '2'])
   assert.match(text, /^id: 2\ndata: \{"cursor":"2",/m)
   one.cut()
-  await write(s, 'third')
-  const two = await stream(s, { 'last-event-id': '2' })
+  await writeEvents(s, 'third')
+  const two = await openStream(s, { 'last-event-id': '2' })
   await two.until('"third"')
   assert.deepEqual(two.ids(), ['3'])
   two.cut()
 })
 
-test('a reader of a stream that takes nothing is cut off, and holds up nobody', async (t) => {
+test('a stream whose reader stops reading is closed and does not delay others', async (t) => {
   const metrics = createMetrics()
   const changeReaders = { ...defaultOptions.changeReaders, heartbeatMs: 100 }
-  const s = await service(t, { metrics, options: { changeReaders } })
+  const s = await setupService(t, { metrics, options: { changeReaders } })
   const users = Array.from({ length: 1_000 }, (_, n) => `${n} ${'x'.repeat(200)}`)
-  for (let i = 0; i < 20; i++) await write(s, ...users)
+  for (let i = 0; i < 20; i++) await writeEvents(s, ...users)
   const { port } = new URL(await s.http.listen({ port: 0, host: '127.0.0.1' }))
   const socket = connect({ port: Number(port), host: '127.0.0.1' })
   t.after(() => socket.destroy())
@@ -276,18 +276,18 @@ test('a reader of a stream that takes nothing is cut off, and holds up nobody', 
       (text) => text.includes(`notify_change_readers ${wanted}\n`),
     )
   await readers(1)
-  const live = await stream(s, { 'last-event-id': '20000' })
-  await write(s, 'alice')
+  const live = await openStream(s, { 'last-event-id': '20000' })
+  await writeEvents(s, 'alice')
   await live.until('"alice"')
   await readers(1)
   live.cut()
   await readers(0)
 })
 
-test('streams and readers that wait end when the service stops', async () => {
+test('streams and waiting readers end when the service stops', async () => {
   const s = await setup()
-  const waiting = read(s, '?wait=30')
-  const open = await stream(s)
+  const waiting = readEvents(s, '?wait=30')
+  const open = await openStream(s)
   await s.close()
   assert.equal((await waiting).status, 200)
   await assert.rejects(open.until('never'), /it ended/)

@@ -50,7 +50,7 @@ export interface Opened {
   readonly until: number
 }
 
-/** Breakers that are open when the play says so; once their time is over, whoever comes may probe. */
+/** Breakers that are open when the play says so; after that, any process may probe. */
 function breakersOf(opened: readonly Opened[], clock: ManualClock): ProviderHealth {
   const isProbed = new Set<Opened>()
   return {

@@ -4,7 +4,7 @@ import type { Database } from '@gatehouse/kit'
 import fc from 'fast-check'
 import { migrateNotify, postgresNotifyStore } from '../../../src/postgres/index.ts'
 import type { Deliveries } from '../../../src/store/store.ts'
-import { notifyDatabase } from '../../database.ts'
+import { notifyDatabase } from '../../support/database.ts'
 
 const now = Date.parse('2026-06-01T12:00:00Z')
 const priorities = ['critical', 'normal', 'low'] as const

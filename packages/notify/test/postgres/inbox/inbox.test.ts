@@ -7,7 +7,7 @@ import { deliveryIdOf, newId } from '../../../src/model/id.ts'
 import { inboxChanges } from '../../../src/model/inbox-change.ts'
 import { migrateNotify, postgresNotifyStore } from '../../../src/postgres/index.ts'
 import type { Inbox, InboxCounts, NotifyStore } from '../../../src/store/store.ts'
-import { notifyDatabase } from '../../database.ts'
+import { notifyDatabase } from '../../support/database.ts'
 
 const at = Date.UTC(2026, 5, 1)
 const newItemId = () => deliveryIdOf(newId(0), 'in-app')

@@ -14,7 +14,7 @@ import type { Channel } from '../../../src/model/channel.ts'
 import { newId } from '../../../src/model/id.ts'
 import { migrateNotify, postgresNotifyStore } from '../../../src/postgres/index.ts'
 import type { AttemptRecord, ClaimedDelivery, NotifyStore } from '../../../src/store/store.ts'
-import { barrierAt, behind } from '../../barriers.ts'
+import { createBarrier, withBarrier } from '../../support/barriers.ts'
 
 const now = Date.parse('2026-06-01T12:00:00Z')
 const rules = { caps: { total: 1_000, channels: {}, priorities: {} }, windowMs: 86_400_000 }
@@ -136,8 +136,8 @@ describe('an erasure', () => {
           for (let place = 0, last = Number.POSITIVE_INFINITY; place <= last; place++) {
             await known(store)
             const step = await racer(store)
-            const barrier = barrierAt(place)
-            const slow = postgresNotifyStore(behind(barrier, database), { streaming: true })
+            const barrier = createBarrier(place)
+            const slow = postgresNotifyStore(withBarrier(barrier, database), { streaming: true })
             const run = {
               racer: (on: NotifyStore) => step(on),
               erasure: (on: NotifyStore) => on.privacy.eraseUser('alice'),

@@ -4,8 +4,8 @@ import type { Database } from '@gatehouse/kit'
 import { defaultOptions } from '../../../src/config/options.ts'
 import type { Provider } from '../../../src/index.ts'
 import { newId } from '../../../src/model/id.ts'
-import { handTopic } from '../../hand-topic.ts'
-import { eventually, furnish, setup } from '../../setup.ts'
+import { createManualTopic } from '../../support/manual-topic.ts'
+import { eventually, seedEventType, setup } from '../../support/setup.ts'
 
 interface Column {
   readonly table_name: string
@@ -51,7 +51,7 @@ test('no call begins for a user who was erased, though their deliveries were cla
   const concurrency = { ...defaultOptions.concurrency, email: 1 }
   const s = await setup({ providers: { email: [slow] }, options: { concurrency } })
   t.after(s.close)
-  await furnish(s)
+  await seedEventType(s)
   const event = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' }, channels: ['email'] as const }
   await s.notify.accept([event, event, event])
   await started.promise
@@ -111,7 +111,7 @@ async function everything(database: Database): Promise<string[]> {
 }
 
 test('of a user who was erased nothing is left in any table, whatever was under way', async (t) => {
-  const { topic, deliver, published } = handTopic()
+  const { topic, deliver, published } = createManualTopic()
   const broken: Provider = {
     name: 'broken',
     channel: 'sms',
@@ -126,9 +126,9 @@ test('of a user who was erased nothing is left in any table, whatever was under 
   }
   const s = await setup({ topic, tables: { streaming: true }, providers: { sms: [broken], email: [fine] } })
   t.after(s.close)
-  await furnish(s)
-  await furnish(s, 'photo.liked', { aggregation: { actor: 'actor' } })
-  await furnish(s, 'photo.viewed', { rate_limit: { limit: 1, per_seconds: 3_600 } })
+  await seedEventType(s)
+  await seedEventType(s, 'photo.liked', { aggregation: { actor: 'actor' } })
+  await seedEventType(s, 'photo.viewed', { rate_limit: { limit: 1, per_seconds: 3_600 } })
   const data = { order_id: 'of zelda', actor: 'zelda' }
   const eventOf = (event: string, more: object = {}) => ({ event, user_id: 'zelda', data, ...more })
   await s.call('PUT', '/v1/recipients/zelda', { email: 'zelda@example.com', phone_number: '+14155550100' })

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import type { Database } from '@gatehouse/kit'
 import type { Server } from '@gatehouse/testing'
 import { migrateNotify, postgresNotifyStore } from '../../../src/postgres/index.ts'
-import { buffersOf, explainingPostgres, type RunStatement } from '../../explained.ts'
+import { buffersOf, type RunStatement, startExplainingPostgres } from '../../support/explain-plans.ts'
 
 const dayMs = 86_400_000
 const periodDays = 30
@@ -26,7 +26,7 @@ describe('a retention that runs period after period', () => {
   let database: Database
   let ran: RunStatement[]
   before(async () => {
-    ;({ server, database, ran } = await explainingPostgres())
+    ;({ server, database, ran } = await startExplainingPostgres())
     await migrateNotify(database)
   })
   after(async () => {

@@ -4,8 +4,8 @@ import { type Log, manualClock, silentLog } from '@gatehouse/kit'
 import { defaultOptions } from '../../../src/config/options.ts'
 import { migrateNotify, postgresNotifyStore } from '../../../src/postgres/index.ts'
 import { startRetentionWorker } from '../../../src/privacy/retention.ts'
-import { notifyDatabase } from '../../database.ts'
-import { eventually } from '../../setup.ts'
+import { notifyDatabase } from '../../support/database.ts'
+import { eventually } from '../../support/setup.ts'
 
 const day = 86_400_000
 const kept = 2_500

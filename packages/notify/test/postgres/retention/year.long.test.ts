@@ -3,9 +3,9 @@ import { type TestContext, test } from 'node:test'
 import { type Database, manualClock } from '@gatehouse/kit'
 import { defaultOptions, type Provider } from '../../../src/index.ts'
 import { notifyTables } from '../../../src/postgres/index.ts'
-import { handTopic } from '../../hand-topic.ts'
-import { baseUrl, linkSecret } from '../../mailing.ts'
-import { eventually, furnish, type Setup, setup } from '../../setup.ts'
+import { baseUrl, linkSecret } from '../../support/mail-links.ts'
+import { createManualTopic } from '../../support/manual-topic.ts'
+import { eventually, type Setup, seedEventType, setup } from '../../support/setup.ts'
 
 const dayMs = 86_400_000
 const retention = {
@@ -54,7 +54,7 @@ test('after a year of small traffic every table that ages has as many rows as af
     timeoutMs: 1_000,
     send: async (messages) => messages.map(() => result),
   })
-  const { topic, deliver } = handTopic()
+  const { topic, deliver } = createManualTopic()
   const s = await setup({
     clock,
     topic,
@@ -76,10 +76,10 @@ test('after a year of small traffic every table that ages has as many rows as af
   }
 })
 
-async function live(t: TestContext, s: Setup, deliver: ReturnType<typeof handTopic>['deliver']): Promise<void> {
+async function live(t: TestContext, s: Setup, deliver: ReturnType<typeof createManualTopic>['deliver']): Promise<void> {
   const { clock } = s
-  await furnish(s)
-  await furnish(s, 'photo.liked', {
+  await seedEventType(s)
+  await seedEventType(s, 'photo.liked', {
     channels: ['in-app'],
     aggregation: { actor: 'actor', threshold: 1 },
     tracking: 'clicks',
@@ -88,7 +88,7 @@ async function live(t: TestContext, s: Setup, deliver: ReturnType<typeof handTop
     subject: 'A like',
     body: 'See https://shop.example/photo',
   })
-  await furnish(s, 'news.weekly', { channels: ['email'], rate_limit: { limit: 1, per_seconds: 60 } })
+  await seedEventType(s, 'news.weekly', { channels: ['email'], rate_limit: { limit: 1, per_seconds: 60 } })
 
   /** Users who come for good, and one who comes once. */
   const liveADay = async (day: number) => {

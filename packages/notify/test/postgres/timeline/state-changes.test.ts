@@ -6,8 +6,8 @@ import { deliveryIdOf, firstIdAt, newId } from '../../../src/model/id.ts'
 import { migrateNotify, postgresNotifyStore } from '../../../src/postgres/index.ts'
 import { writeChanges } from '../../../src/postgres/timeline/outbox.ts'
 import type { StateChanges } from '../../../src/store/store.ts'
-import { notifyDatabase } from '../../database.ts'
-import { eventually } from '../../setup.ts'
+import { notifyDatabase } from '../../support/database.ts'
+import { eventually } from '../../support/setup.ts'
 
 const at = Date.UTC(2026, 5, 1)
 const day = 86_400_000

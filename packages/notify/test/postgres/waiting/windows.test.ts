@@ -80,13 +80,13 @@ describe('pending sets on PostgreSQL', () => {
     async ({ database, stores, clock, like }) => {
       await like('Ann')
       clock.advance(5 * minute)
-      const [held, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+      const [locked, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
       const closing = database.transaction(async (tx) => {
         await tx.query("UPDATE notify.pending_window SET state = 'closed', lease_until = now()")
-        held.resolve()
+        locked.resolve()
         await go.promise
       })
-      await held.promise
+      await locked.promise
       const late = like('Bob')
       const waiting = () =>
         database.query("SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%run_at_once%'")

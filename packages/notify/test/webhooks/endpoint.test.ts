@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { test } from 'node:test'
+import { createMetrics } from '@gatehouse/kit'
+import { postgresDatabase, startPostgres, testWith } from '@gatehouse/testing'
+import fc from 'fast-check'
+import type { Provider, Report } from '../../src/index.ts'
+import { type DeliveryReport, type DeliveryState, deliveryReports, nextState } from '../../src/model/delivery-state.ts'
+import { deliveryIdOf, newId } from '../../src/model/id.ts'
+import { suppressingOf } from '../../src/model/suppression.ts'
+import { eventually, seedEventType, setup } from '../support/setup.ts'
+import { post, provider, send, setupWebhooks, shipped, stateOf } from '../support/webhook-provider.ts'
+
+test('a signed webhook raises the state, is in the timeline, and counts once', async (t) => {
+  const metrics = createMetrics()
+  const s = await setupWebhooks(t, { metrics })
+  const { id, deliveryId } = await send(s)
+  const report = { eventId: 'e1', deliveryId, report: 'delivered', at: s.clock.now() }
+  for (let times = 0; times < 3; times++) assert.equal((await post(s, [report, report])).status, 204)
+  const { body } = await s.call('GET', `/v1/notifications/${id}`)
+  assert.equal(body.deliveries[0].state, 'delivered')
+  assert.equal(body.timeline.filter((e: { what: string }) => e.what === 'delivered').length, 1)
+  const text = await metrics.metrics()
+  assert.match(text, /notify_webhooks_total\{provider="reporter",outcome="accepted"\} 3\b/)
+  assert.match(text, /notify_reports_total\{provider="reporter",report="delivered",outcome="changed"\} 1\b/)
+  assert.match(text, /notify_reports_total\{provider="reporter",report="delivered",outcome="duplicate"\} 5\b/)
+})
+
+test('webhook reports that are malformed or of unknown deliveries are skipped', async (t) => {
+  const s = await setupWebhooks(t)
+  const { id, deliveryId } = await send(s)
+  const at = s.clock.now()
+  const strange = [
+    { eventId: 'e1', report: 'delivered', at },
+    { eventId: 'e2', deliveryId: 'not-an-id', report: 'delivered', at },
+    { eventId: 'e3', deliveryId: deliveryIdOf(newId(0), 'email'), report: 'delivered', at },
+    { eventId: 'e4', deliveryId: deliveryIdOf(newId(4_000), 'email'), report: 'delivered', at },
+    { eventId: 'e\u0000', deliveryId, report: 'bounced', at },
+    { eventId: 'x'.repeat(300), deliveryId, report: 'bounced', at },
+  ]
+  const fine = { eventId: 'e9', deliveryId, report: 'opened', at: Number.MAX_SAFE_INTEGER, reason: 'a\u0000\ud800b' }
+  assert.equal((await post(s, [...strange, fine])).status, 204)
+  const { body } = await s.call('GET', `/v1/notifications/${id}`)
+  assert.equal(body.deliveries[0].state, 'opened')
+  assert.equal(body.timeline.at(-1).at, new Date(at).toISOString(), 'a time that cannot be is now')
+  assert.equal((await s.database.query('SELECT FROM notify.provider_event')).rows.length, 1)
+})
+
+test('hard bounces and complaints suppress the address; soft bounces do not', async (t) => {
+  const s = await setupWebhooks(t)
+  const table = [
+    ['bounced', true, 'bounced', []],
+    ['bounced', false, 'bounced', ['bounced']],
+    ['complained', false, 'bounced', ['complained']],
+    ['unsubscribed', false, 'sent', ['unsubscribed']],
+  ] as const
+  for (const [report, soft, state, reasons] of table) {
+    const { id, deliveryId } = await send(s)
+    const event = { eventId: randomUUID(), deliveryId, report, soft, at: s.clock.now(), reason: 'so it was' }
+    assert.equal((await post(s, [event])).status, 204)
+    assert.equal(await stateOf(s, id), state, report)
+    const { body } = await s.call('GET', '/v1/suppressions')
+    const found = body.suppressions.map((each: { reason: string; address: string }) => [each.reason, each.address])
+    assert.deepEqual(
+      found,
+      reasons.map((reason) => [reason, 'alice@example.com']),
+    )
+    const next = await s.call('POST', '/v1/notify', shipped)
+    assert.equal(next.body.deliveries[0].outcome, reasons.length > 0 ? 'undeliverable' : 'queued', report)
+    await s.call('DELETE', '/v1/suppressions?user_id=alice')
+  }
+})
+
+test('a report before the recorded acceptance ends the delivery and removes sensitive data', async (t) => {
+  let answer: (() => void) | undefined
+  const slow: Provider = {
+    ...provider,
+    timeoutMs: 10_000,
+    async send(messages) {
+      await new Promise<void>((resolve) => {
+        answer = resolve
+      })
+      return messages.map(() => ({ kind: 'accepted' }))
+    },
+  }
+  const s = await setup({ providers: { email: [slow] } })
+  t.after(s.close)
+  await seedEventType(s, 'order.shipped', { sensitive: true })
+  const { body } = await s.call('POST', '/v1/notify', shipped)
+  await eventually(
+    async () => answer,
+    (waiting) => waiting !== undefined,
+  )
+  await post(s, [{ eventId: 'e1', deliveryId: body.deliveries[0].id, report: 'delivered', at: s.clock.now() }])
+  answer?.()
+  assert.equal(await stateOf(s, body.id), 'delivered')
+  const { rows } = await s.database.query('SELECT data FROM notify.notification')
+  assert.deepEqual(rows, [{ data: null }])
+})
+
+test('a report after a delivery became a dead letter removes the dead letter', async (t) => {
+  const silent: Provider = {
+    ...provider,
+    send: async (messages) => messages.map(() => ({ kind: 'ambiguous', reason: 'no answer' })),
+  }
+  const s = await setup({ providers: { email: [silent] } })
+  t.after(s.close)
+  await seedEventType(s, 'order.shipped', { sensitive: true })
+  const { body } = await s.call('POST', '/v1/notify', shipped)
+  const [{ id: deliveryId }] = body.deliveries
+  const record = async () => (await s.call('GET', `/v1/notifications/${body.id}`)).body.deliveries[0]
+  await eventually(
+    async () => {
+      s.clock.advance(60_000)
+      return record()
+    },
+    ({ ended }) => ended === 'dead_letter',
+  )
+  await post(s, [{ eventId: 'e1', deliveryId, report: 'unsubscribed', at: s.clock.now() }])
+  assert.equal((await record()).ended, 'dead_letter', 'a report that changes no state changes nothing')
+  await post(s, [{ eventId: 'e2', deliveryId, report: 'delivered', at: s.clock.now() }])
+  const after = await record()
+  assert.deepEqual([after.state, after.ended], ['delivered', undefined])
+  assert.deepEqual((await s.call('GET', '/v1/dead-letters')).body.dead_letters, [])
+  const { rows } = await s.database.query('SELECT data FROM notify.notification')
+  assert.deepEqual(rows, [{ data: null }], 'nothing is kept of what is sensitive')
+})
+
+const anyReport = fc.record({
+  delivery: fc.nat({ max: 2 }),
+  report: fc.constantFrom<DeliveryReport>(...deliveryReports.filter((report) => report !== 'acknowledged')),
+  soft: fc.boolean(),
+})
+
+test('reports in any order, batch and number end in the same states and suppressions', async (t) => {
+  const s = await setupWebhooks(t)
+  const stream = fc.array(anyReport, { minLength: 1, maxLength: 12 })
+  await fc.assert(
+    fc.asyncProperty(stream, fc.infiniteStream(fc.nat()), async (events, random) => {
+      const sent = await Promise.all([send(s), send(s), send(s)])
+      const reports = events.map(
+        ({ delivery, report, soft }): Report => ({
+          eventId: randomUUID(),
+          deliveryId: sent[delivery]?.deliveryId ?? '',
+          report,
+          soft,
+          at: s.clock.now(),
+        }),
+      )
+      const pick = () => random.next().value
+      const doubled = reports.flatMap((report) => Array.from({ length: 1 + (pick() % 3) }, () => report))
+      const shuffled = doubled
+        .map((report) => ({ report, place: pick() }))
+        .sort((a, b) => a.place - b.place)
+        .map(({ report }) => report)
+      const requests: Report[][] = []
+      while (shuffled.length > 0) requests.push(shuffled.splice(0, 1 + (pick() % 4)))
+      await Promise.all(requests.map((each) => post(s, each)))
+
+      for (const { id, deliveryId } of sent) {
+        const mine = reports.filter((report) => report.deliveryId === deliveryId)
+        const expected = mine.reduce((state, { report }) => nextState(state, report) ?? state, 'sent' as DeliveryState)
+        assert.equal(await stateOf(s, id), expected)
+      }
+      const suppressing = reports.flatMap(({ report, soft = false }) => suppressingOf(report, soft, {}, 0) ?? [])
+      const { body } = await s.call('GET', '/v1/suppressions')
+      assert.deepEqual(
+        new Set(body.suppressions.map(({ reason }: { reason: string }) => reason)),
+        new Set(suppressing.map(({ reason }) => reason)),
+      )
+      await s.call('DELETE', '/v1/suppressions?user_id=alice')
+    }),
+    { numRuns: 12 },
+  )
+})
+
+testWith('postgresql', '20 concurrent requests with the same event ids count each id once', async () => {
+  const server = await startPostgres()
+  try {
+    const s = await setup({ providers: { email: [provider] }, database: await postgresDatabase(server) })
+    await seedEventType(s)
+    const sent = await Promise.all([send(s), send(s), send(s)])
+    const reports = sent.map(({ deliveryId }, index): Report => {
+      return { eventId: `e${index}`, deliveryId, report: 'opened', at: s.clock.now() }
+    })
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, turn) =>
+        s.store.deliveries.report(
+          (turn % 2 ? reports : reports.toReversed()).map((report) => ({
+            ...report,
+            provider: 'reporter',
+            deliveryId: report.deliveryId ?? '',
+          })),
+          s.clock.now(),
+        ),
+      ),
+    )
+    const outcomes = answers.flat()
+    assert.equal(outcomes.filter((outcome) => outcome === 'changed').length, 3)
+    assert.equal(outcomes.filter((outcome) => outcome === 'duplicate').length, 57)
+    const { rows } = await s.database.query("SELECT FROM notify.timeline_entry WHERE entry_type = 'opened'")
+    assert.equal(rows.length, 3)
+    await s.close()
+  } finally {
+    await server.stop()
+  }
+})

@@ -16,7 +16,7 @@ export const exceptions: readonly Exception[] = [
 /** Files whose words are not ours to choose. */
 export const uncheckedFiles: readonly { readonly path: RegExp; readonly reason: string }[] = [
   { path: /(^|\/)package-lock\.json$/, reason: 'names of packages' },
-  { path: /(^|\/)LICENSE$/, reason: 'text of the licence' },
+  { path: /(^|\/)LICENSE(-[\w-]+)?(\.txt)?$/, reason: 'text of the licence' },
   { path: /(^|\/)CHANGELOG\.md$/, reason: 'names of former versions' },
   { path: /\/common-passwords\//, reason: 'passwords of people' },
   { path: /^scripts\/(test\/)?vocabulary(\/|\.test\.ts$)/, reason: 'the word list and its tests' },

@@ -407,7 +407,7 @@ for (const [modes, expected] of [
   [['open', 'local'], true],
   [['open', 'open'], true],
 ] as const)
-  test(`policies that fail ${modes.join(' and ')} ${expected ? 'admit' : 'reject'} without a store`, async () => {
+  test(`policies failing ${modes.join(' and ')} ${expected ? 'admit' : 'reject'} without a store`, async () => {
     const breaker = { failures: 1, openMs: 60_000 }
     const limiter = createLimiter({ store: silent(), deadlineMs: 1, closedDeadlineMs: 1, breaker })
     const [one, other] = modes.map((failureMode, i) =>

@@ -21,8 +21,8 @@ export interface Suppression {
   readonly expiresAt?: number
 }
 
-/** A message that is to go out. */
-interface Asked {
+/** A message that is about to be sent. */
+interface OutgoingMessage {
   readonly channel: Channel
   readonly address: string
   readonly event: string
@@ -30,11 +30,11 @@ interface Asked {
   readonly now: number
 }
 
-/** A wish of the recipient's: it spares what is critical, such as a sign-in code. An address that is gone spares nothing. */
+/** A choice of the recipient, which leaves critical messages alone, such as a sign-in code. A dead address leaves none. */
 const wishes: ReadonlySet<SuppressionReason> = new Set(['complained', 'unsubscribed'])
 
 /** Whether a suppression keeps a message from going out. */
-export function suppresses(entry: Suppression, { channel, address, event, critical, now }: Asked): boolean {
+export function suppresses(entry: Suppression, { channel, address, event, critical, now }: OutgoingMessage): boolean {
   return (
     entry.channel === channel &&
     (entry.address === all || sameAddress(channel, entry.address, address)) &&

@@ -15,7 +15,7 @@ async function claimed(s: Setup, limit: number): Promise<Record<string, number>>
   return Object.fromEntries([...Map.groupBy(found, ({ event }) => event)].map(([event, mine]) => [event, mine.length]))
 }
 
-test('event types that wait share what is claimed, whichever of them is flooding, and what is critical comes before', async (t) => {
+test('event types share the claims whichever of them floods, critical ones first', async (t) => {
   const s = await setup({ work: false, options: { caps } })
   t.after(s.close)
   for (const event of ['a.flood', 'b.rare', 'c.rare']) await seedEventType(s, event)

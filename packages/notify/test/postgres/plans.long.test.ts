@@ -119,7 +119,7 @@ function readBy(node: PlanNode): number {
   return each * (node['Actual Loops'] ?? 0)
 }
 
-/** One batch all the way: profiles, admission, claim, tries put back, recorded and buried; deferrals and windows. */
+/** One batch all the way: profiles, admission, claim, tries put back, recorded and buried; deferred and windows. */
 async function walk(store: NotifyStore): Promise<void> {
   const now = Date.now()
   const rules = { caps: { total: 1_000, channels: {}, priorities: {} }, windowMs: 86_400_000 }
@@ -132,13 +132,13 @@ async function walk(store: NotifyStore): Promise<void> {
   await store.intake.admit(0, units, createAdmission(rules, now))
   const replays = users.map((userId, n) => ({ notifications: [planned(userId, `a-${now}-${n}`, now, 'send')] }))
   await store.intake.admit(0, replays, createAdmission(rules, now))
-  const [deferrals, windows] = [
+  const [deferred, windows] = [
     await store.waiting.claimDeferred(0, batch, 60_000, now + 1_000),
     await store.waiting.closeWindows(0, batch, 60_000, now + 1_000),
   ]
-  assert.ok(deferrals.length > 0 && windows.length > 0)
+  assert.ok(deferred.length > 0 && windows.length > 0)
   const settled = [
-    ...deferrals.map(
+    ...deferred.map(
       ({ id, notification: { userId } }): AdmissionUnit => ({
         settles: { kind: 'deferred', id },
         notifications: [planned(userId, undefined, now, 'send')],

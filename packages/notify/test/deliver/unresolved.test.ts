@@ -31,7 +31,7 @@ function calledBeside(calls: readonly Call[]): string[] {
   return calls.flatMap(({ provider, result }) => {
     const found = unresolved !== undefined && provider !== unresolved ? [`${provider} beside ${unresolved}`] : []
     if (result.kind === 'ambiguous') unresolved = provider
-    else if ('notSent' in result && result.notSent) unresolved = undefined
+    else if ('notTaken' in result && result.notTaken) unresolved = undefined
     return found
   })
 }

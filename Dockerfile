@@ -17,6 +17,7 @@ COPY packages/providers/package.json packages/providers/
 COPY testing/package.json testing/
 COPY fakes/package.json fakes/
 COPY bench/package.json bench/
+COPY scripts/api-reference/package.json scripts/api-reference/
 RUN npm ci --omit=dev --workspace=gatehouse --include-workspace-root
 
 FROM ${BASE}

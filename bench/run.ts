@@ -1,26 +1,25 @@
 /**
- * `npm run bench -- NAME [RUNS]` runs the race in `NAME.ts` and prints its answer as one line of JSON, the last one. With
+ * `npm run bench -- NAME [RUNS]` runs `scenarios/NAME.ts` and prints its result as one line of JSON, the last one. With
  * RUNS it is run so often, each in a process of its own, and each figure is printed as `[median, min, max]`.
  */
 import { execFile } from 'node:child_process'
 import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
-import type { Race, RaceResult } from './race.ts'
+import type { Benchmark, BenchmarkResult } from './benchmark.ts'
 
-const races = readdirSync(import.meta.dirname)
-  .filter((file) => file.endsWith('.ts') && file !== 'run.ts' && file !== 'race.ts')
-  .map((file) => file.slice(0, -'.ts'.length))
+const scenarios = readdirSync(join(import.meta.dirname, 'scenarios')).map((file) => file.slice(0, -'.ts'.length))
 const [name = '', times = '1'] = process.argv.slice(2)
 const runs = Number(times)
 
-if (!races.includes(name) || !Number.isInteger(runs) || runs < 1) {
-  console.error(`npm run bench -- NAME [RUNS], where NAME is one of: ${races.join(', ')}`)
+if (!scenarios.includes(name) || !Number.isInteger(runs) || runs < 1) {
+  console.error(`npm run bench -- NAME [RUNS], where NAME is one of: ${scenarios.join(', ')}`)
   process.exitCode = 1
 } else if (runs === 1) {
-  const { race }: { race: Race } = await import(`./${name}.ts`)
-  console.log(JSON.stringify(await race()))
+  const { benchmark }: { benchmark: Benchmark } = await import(`./scenarios/${name}.ts`)
+  console.log(JSON.stringify(await benchmark()))
 } else {
-  const results: RaceResult[] = []
+  const results: BenchmarkResult[] = []
   for (let run = 1; run <= runs; run++) {
     const result = await runAlone(name)
     console.log(`run ${run}: ${JSON.stringify(result)}`)
@@ -30,15 +29,15 @@ if (!races.includes(name) || !Number.isInteger(runs) || runs < 1) {
 }
 
 /** One run in a fresh process, so that no run inherits another's heap and compiled code. */
-async function runAlone(race: string): Promise<RaceResult> {
-  const { stdout } = await promisify(execFile)(process.execPath, [import.meta.filename, race], {
+async function runAlone(name: string): Promise<BenchmarkResult> {
+  const { stdout } = await promisify(execFile)(process.execPath, [import.meta.filename, name], {
     maxBuffer: 16 * 1024 * 1024,
   })
   return JSON.parse(stdout.trim().split('\n').at(-1) ?? '')
 }
 
-/** Of each figure its median, its least and its greatest; what is no figure as it was in the first run. */
-function spread(results: readonly RaceResult[]): Record<string, unknown> {
+/** The median of each figure, its minimum and maximum; other members are those of the first run. */
+function spread(results: readonly BenchmarkResult[]): Record<string, unknown> {
   const [first] = results
   return Object.fromEntries(
     Object.entries(first ?? {}).map(([key, value]) => {

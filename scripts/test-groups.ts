@@ -20,7 +20,7 @@ export interface GroupOptions {
 }
 
 /** What to run instead of `files`: groups of files that are next to each other and of one package. */
-export function grouped(files: readonly string[], { alone, folder }: GroupOptions): string[] {
+export function groupFiles(files: readonly string[], { alone, folder }: GroupOptions): string[] {
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
   const single = files.filter((file) => alone.includes(file) || needsOwnProcess.has(basename(file)))

@@ -8,12 +8,12 @@ import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
-import { grouped } from './test-groups.ts'
+import { groupFiles } from './test-groups.ts'
 
 const root = resolve(import.meta.dirname, '..')
 const cache = join(root, 'node_modules/.cache/tests')
 const long = process.argv.includes('--long')
-const asked = process.argv
+const named = process.argv
   .slice(2)
   .filter((argument) => !argument.startsWith('--'))
   .map((path) => resolve(path))
@@ -28,11 +28,11 @@ const everything = [
   'scripts',
   'examples',
 ]
-const found = (asked.length > 0 ? asked : everything.map((name) => join(root, name))).flatMap(testFiles)
-const files = [...new Set(found)].filter((file) => asked.includes(file) || file.endsWith('.long.test.ts') === long)
+const found = (named.length > 0 ? named : everything.map((name) => join(root, name))).flatMap(testFiles)
+const files = [...new Set(found)].filter((file) => named.includes(file) || file.endsWith('.long.test.ts') === long)
 
 if (files.length === 0) {
-  console.error(`no test file found in ${asked.join(', ') || root}`)
+  console.error(`no test file found in ${named.join(', ') || root}`)
   process.exit(1)
 }
 
@@ -40,7 +40,7 @@ if (files.length === 0) {
 process.env.NODE_COMPILE_CACHE ??= cache
 const waiting = new Map<string, number>()
 const tests = run({
-  files: long ? files : grouped(files, { alone: asked, folder: join(cache, 'groups') }),
+  files: long ? files : groupFiles(files, { alone: named, folder: join(cache, 'groups') }),
   // Short tests wait for leases and disks too: with one process more than processors, none of these is idle.
   concurrency: Math.max(2, availableParallelism()) + (long ? 0 : 1),
   timeout: long ? 30 * 60_000 : 10 * 60_000,

@@ -6,7 +6,7 @@ import { createHttp, createMetrics, silentLog, systemClock } from '@gatehouse/ki
 import { createLimiter, type Limiter } from '@gatehouse/limiter'
 import { redisStore } from '@gatehouse/limiter/redis'
 import { Redis } from 'ioredis'
-import { report, startOf } from './contestant.ts'
+import { report, startOf } from './protocol.ts'
 
 const { upstream, issuer, audience, jwk, redis } = startOf()
 const checks = createHistogram()

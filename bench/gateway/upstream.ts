@@ -1,7 +1,7 @@
 /** The service behind both gateways. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { report } from './contestant.ts'
+import { report } from './protocol.ts'
 
 const body = JSON.stringify({
   id: 7,

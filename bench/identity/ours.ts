@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { createIdentity } from '@gatehouse/identity'
 import { migrateIdentity, postgresIdentityStore } from '@gatehouse/identity/postgres'
 import { createHttp, createMetrics, type Http, openPostgres, Secret, silentLog, systemClock } from '@gatehouse/kit'
-import { audience, client, report, scope, startOf, web } from './contestant.ts'
+import { audience, client, report, scope, startOf, web } from './protocol.ts'
 
 const issuer = 'http://localhost'
 const { database: url = '', algorithm = 'ES256', families } = startOf()

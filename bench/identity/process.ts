@@ -1,16 +1,16 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import type { Pace } from '../race.ts'
-import type { Ready, Start } from './contestant.ts'
+import type { Pace } from '../benchmark.ts'
+import type { Ready, Start } from './protocol.ts'
 
 /** A contestant in a process of its own. */
-export interface Contestant extends Ready, AsyncDisposable {
+export interface TokenServer extends Ready, AsyncDisposable {
   /** Processor time of all its threads since the last question, in microseconds. */
   cpu(): Promise<number>
 }
 
-export async function startContestant(file: 'ours.ts' | 'peer.ts', start: Start): Promise<Contestant> {
+export async function startTokenServer(file: 'ours.ts' | 'baseline.ts', start: Start): Promise<TokenServer> {
   const child: ChildProcess = fork(join(import.meta.dirname, file), [JSON.stringify(start)])
   const [ready] = await Promise.race([once(child, 'message'), once(child, 'exit').then(() => [])])
   if (!ready) throw new Error(`${file} ended before it was ready`)
@@ -29,12 +29,12 @@ export async function startContestant(file: 'ours.ts' | 'peer.ts', start: Start)
 }
 
 /** The pace of a contestant over some work that answers how much it did. */
-export async function paceOfContestant(contestant: Contestant, work: () => Promise<number>): Promise<Pace> {
-  await contestant.cpu()
+export async function measureServer(server: TokenServer, work: () => Promise<number>): Promise<Pace> {
+  await server.cpu()
   const begun = performance.now()
   const count = await work()
   const seconds = (performance.now() - begun) / 1_000
-  return { perSecond: count / seconds, perCoreSecond: count / ((await contestant.cpu()) / 1_000_000) }
+  return { perSecond: count / seconds, perCoreSecond: count / ((await server.cpu()) / 1_000_000) }
 }
 
 /** A raw POST of a form, for a kept-alive connection. */

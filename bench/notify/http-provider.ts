@@ -1,19 +1,7 @@
-import { systemClock } from '@gatehouse/kit'
-import { type Provider, providerKinds } from '@gatehouse/providers'
+import { createProvider, type Provider } from '@gatehouse/providers'
 
-/** Carries email by HTTP to the provider of the race: the provider `http`, as it is declared in a configuration. */
+/** The provider `http` for email, with the options of a configuration. */
 export function httpProvider(url: string): Provider {
-  const kind = providerKinds.find(({ kind }) => kind === 'http')
-  if (!kind) throw new Error('there is no provider http')
-  return kind.create(
-    { provider: 'http', url, secret: `whsec_${Buffer.alloc(32, 7).toString('base64')}` },
-    {
-      name: 'http',
-      channel: 'email',
-      from: 'shop@example.com',
-      publicUrl: 'http://localhost',
-      folder: '.',
-      clock: systemClock,
-    },
-  )
+  const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+  return createProvider({ provider: 'http', url, secret }, { channel: 'email', from: 'shop@example.com' })
 }

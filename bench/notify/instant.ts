@@ -7,7 +7,7 @@ import { postgresNotifyStore } from '@gatehouse/notify/postgres'
 export interface InstantProvider {
   readonly provider: Provider
   /** Resolves once it has taken so many messages. */
-  taken(count: number): Promise<void>
+  waitForAccepted(count: number): Promise<void>
 }
 
 export function instantProvider(): InstantProvider {
@@ -23,7 +23,7 @@ export function instantProvider(): InstantProvider {
   }
   return {
     provider,
-    async taken(expected) {
+    async waitForAccepted(expected) {
       while (count < expected) await pause(20)
     },
   }

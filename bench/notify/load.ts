@@ -17,7 +17,7 @@ function request(): string {
 
 function converse(socket: Socket): Promise<void> {
   return new Promise((resolve, reject) => {
-    let askedAt = performance.now()
+    let sentAt = performance.now()
     let answer = ''
     socket.setNoDelay(true)
     socket.on('error', reject)
@@ -30,8 +30,8 @@ function converse(socket: Socket): Promise<void> {
       if (!answer.startsWith('HTTP/1.1 202')) failed++
       answer = ''
       const now = performance.now()
-      latencies.push(now - askedAt)
-      askedAt = now
+      latencies.push(now - sentAt)
+      sentAt = now
       if (now < end) socket.write(request())
       else socket.end(resolve)
     })

@@ -1,4 +1,4 @@
-/** The provider of the race: takes every message over HTTP, in a process of its own, and says when each came in. */
+/** The provider of the benchmark: takes every message over HTTP, in a process of its own, and says when each came in. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
@@ -19,8 +19,8 @@ const server = createServer((request, response) => {
 })
 server.keepAliveTimeout = 60_000
 server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }))
-process.on('message', (asked) => {
-  if (asked === 'reset') {
+process.on('message', (message) => {
+  if (message === 'reset') {
     count = 0
     lateness = []
   }

@@ -35,8 +35,8 @@ export async function costOfSteps(url: string, settings: readonly string[]): Pro
     await taking.stop()
     return accepted
   }
-  const deliver = async (step: string, carrier: Provider) => {
-    const counted = counting(carrier)
+  const deliver = async (step: string, provider: Provider) => {
+    const counted = counting(provider)
     return cost(step, async () => {
       const working = await service({ url: postgres.url, users, providers: { email: [counted.provider] }, work: true })
       while (counted.count() < events) await pause(5)

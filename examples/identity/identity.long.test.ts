@@ -3,14 +3,14 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { freePort } from '@gatehouse/testing'
-import { type Live, live, Person } from '../../packages/identity/test/live.ts'
+import { type LiveIdentity, Person, startIdentity } from '../../packages/identity/test/support/live.ts'
 
 const secret = 'service-secret-0123456789'
-let server: Live
+let server: LiveIdentity
 let port: number
 before(async () => {
   port = await freePort()
-  server = await live({
+  server = await startIdentity({
     users: [{ id: 'alice', password: 'correct horse', claims: { name: 'Alice Adams' } }],
     clients: [
       { client_id: 'demo', client_secret: secret, scopes: ['read:users'] },

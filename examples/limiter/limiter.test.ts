@@ -27,14 +27,14 @@ async function askEleven(ask: () => Promise<Response>): Promise<void> {
   })
 }
 
-test('a Fastify app with the limiter answers 429 and Retry-After to the eleventh request of a minute', async (t) => {
+test('a Fastify app answers 429 and Retry-After to the eleventh request of a minute', async (t) => {
   const app = fastifyExample()
   t.after(() => app.close())
   const address = await app.listen({ port: 0 })
   await askEleven(() => fetch(`${address}/hello`))
 })
 
-test('an Express app with the limiter answers 429 and Retry-After to the eleventh request of a minute', async (t) => {
+test('an Express app answers 429 and Retry-After to the eleventh request of a minute', async (t) => {
   const server = createServer(expressExample())
   t.after(() => server.close())
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -42,7 +42,7 @@ test('an Express app with the limiter answers 429 and Retry-After to the elevent
   await askEleven(() => fetch(`http://127.0.0.1:${port}/hello`))
 })
 
-test('a web-standard handler with the limiter answers 429 and Retry-After to the eleventh request of a minute', async () => {
+test('a web-standard handler answers 429 and Retry-After to the eleventh request of a minute', async () => {
   const request = () => new Request('http://localhost/hello', { headers: { 'x-client-id': 'me' } })
   await askEleven(() => handler(request()))
   assert.equal((await handler(new Request('http://localhost/hello'))).status, 200)

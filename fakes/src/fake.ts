@@ -39,17 +39,17 @@ export interface Fake<Received = unknown> {
 
 /** The behaviours that a fake was told, in order. */
 export interface Script {
-  tell(behaviour: Behaviour, times?: number): void
+  enqueue(behaviour: Behaviour, times?: number): void
   /** The behaviour of the request that just came; undefined when it is to be taken as usual. */
   next(): Behaviour | undefined
 }
 
 export function createScript(): Script {
-  const told: Behaviour[] = []
+  const queue: Behaviour[] = []
   return {
-    tell(behaviour, times = 1) {
-      for (let count = 0; count < times; count++) told.push(behaviour)
+    enqueue(behaviour, times = 1) {
+      for (let count = 0; count < times; count++) queue.push(behaviour)
     },
-    next: () => told.shift(),
+    next: () => queue.shift(),
   }
 }

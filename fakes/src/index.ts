@@ -1,7 +1,12 @@
-export { type ApnsFake, type ApnsMessage, startApns } from './apns.ts'
 export { type Behaviour, createScript, type Fake, type FakeReport, type Script } from './fake.ts'
-export { type FcmFake, type FcmMessage, startFcm } from './fcm.ts'
-export { type HttpMessage, startHttp } from './http.ts'
+export { type ApnsFake, type ApnsMessage, startApns } from './providers/apns.ts'
+export { type FcmFake, type FcmMessage, startFcm } from './providers/fcm.ts'
+export { type HttpMessage, startHttp } from './providers/http.ts'
+export { type SendgridFake, type SendgridMail, startSendgrid } from './providers/sendgrid.ts'
+export { type SesFake, type SesMail, startSes } from './providers/ses.ts'
+export { type SmtpFake, type SmtpMail, startSmtp } from './providers/smtp.ts'
+export { startTwilio, type TwilioMessage } from './providers/twilio.ts'
+export { startWebPush, type WebPushFake, type WebPushMessage } from './providers/web-push.ts'
 export {
   answerTo,
   type FakeAnswer,
@@ -9,9 +14,4 @@ export {
   type HttpFakeOptions,
   type Seen,
   startHttpFake,
-} from './http-server.ts'
-export { type SendgridFake, type SendgridMail, startSendgrid } from './sendgrid.ts'
-export { type SesFake, type SesMail, startSes } from './ses.ts'
-export { type SmtpFake, type SmtpMail, startSmtp } from './smtp.ts'
-export { startTwilio, type TwilioMessage } from './twilio.ts'
-export { startWebPush, type WebPushFake, type WebPushMessage } from './web-push.ts'
+} from './server/http-server.ts'

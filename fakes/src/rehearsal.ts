@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
-import { startApns } from './apns.ts'
 import type { Fake } from './fake.ts'
-import { startFcm } from './fcm.ts'
-import { startHttp } from './http.ts'
-import { startSendgrid } from './sendgrid.ts'
-import { startSes } from './ses.ts'
-import { startSmtp } from './smtp.ts'
-import { startTwilio } from './twilio.ts'
-import { startWebPush } from './web-push.ts'
+import { startApns } from './providers/apns.ts'
+import { startFcm } from './providers/fcm.ts'
+import { startHttp } from './providers/http.ts'
+import { startSendgrid } from './providers/sendgrid.ts'
+import { startSes } from './providers/ses.ts'
+import { startSmtp } from './providers/smtp.ts'
+import { startTwilio } from './providers/twilio.ts'
+import { startWebPush } from './providers/web-push.ts'
 
 /** Every fake at once, and what Gatehouse has to be told to send to them. */
 export interface Rehearsal {

@@ -4,8 +4,8 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { startControl } from './control.ts'
 import { startRehearsal } from './rehearsal.ts'
+import { startControl } from './server/control.ts'
 
 const { values } = parseArgs({
   options: {

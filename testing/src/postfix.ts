@@ -103,7 +103,7 @@ function services(port: number, script: string): string {
   ]
   return [
     `127.0.0.1:${port} inet n - n - - smtpd`,
-    ...internal.map(([name, type, open, most, command]) => `${name} ${type} ${open} - n - ${most} ${command}`),
+    ...internal.map(([name, type, open, limit, command]) => `${name} ${type} ${open} - n - ${limit} ${command}`),
     'virtual unix - n n - - virtual',
     `hand-over unix - n n - - pipe flags=q user=nobody argv=${script} \${original_recipient}`,
     'no-such-user unix - n n - - pipe user=nobody argv=/bin/sh -c {echo 5.1.1 No such user here; exit 67}',

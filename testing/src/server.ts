@@ -116,12 +116,12 @@ export function requireProgram(name: ServerName, program: string = programs[name
 }
 
 /** Below the ports that systems give to connections, so that none takes one before who asked for it listens. */
-const givenPorts = { from: 10_000, to: 32_000 }
+const ephemeralPorts = { from: 10_000, to: 32_000 }
 
 /** A TCP port that nothing listens on at this moment. */
 export async function freePort(): Promise<number> {
-  for (let tries = 0; tries < 100; tries++) {
-    const port = givenPorts.from + Math.floor(Math.random() * (givenPorts.to - givenPorts.from))
+  for (let attempts = 0; attempts < 100; attempts++) {
+    const port = ephemeralPorts.from + Math.floor(Math.random() * (ephemeralPorts.to - ephemeralPorts.from))
     if (await canListen(port)) return port
   }
   throw new Error('no port is free')

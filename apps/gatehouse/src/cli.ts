@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 import { createLog, Problem, StartError, systemClock } from '@gatehouse/kit'
 import { runCommand } from './command/run.ts'
+import { resealStored } from './compose/identity/reseal.ts'
 import { composeManagement } from './compose/management.ts'
-import { resealStored } from './compose/reseal.ts'
-import { readConfig } from './config.ts'
+import { readConfig } from './config/config.ts'
 
 try {
   const log = createLog('warn')

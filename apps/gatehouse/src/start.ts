@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { createLog } from '@gatehouse/kit'
-import { banner, seededLines } from './banner.ts'
-import { compose } from './compose.ts'
-import { readConfig } from './config.ts'
-import { reloadOnSignal, stopOnSignal } from './lifecycle.ts'
-import { listen, probePort } from './listen.ts'
-import { releaseStartMemory } from './start-memory.ts'
-import { declaresTour } from './tour.ts'
+import { compose } from './compose/compose.ts'
+import { readConfig } from './config/config.ts'
+import { declaresTour } from './config/tour.ts'
+import { listen, probePort } from './http/listen.ts'
+import { banner, seededLines } from './process/banner.ts'
+import { reloadOnSignal, stopOnSignal } from './process/lifecycle.ts'
+import { releaseStartMemory } from './process/start-memory.ts'
 
 /** Reads the configuration, builds what it names, listens, and says where everything is. */
 export async function start(): Promise<void> {

@@ -1,68 +1,75 @@
-import { type AlgorithmName, algorithmNames, defaultAlgorithms, isAlgorithmName } from './algorithms.ts'
-import type { Caller } from './caller.ts'
-import type { Expectation } from './claims.ts'
-import { type Clock, systemClock } from './clock.ts'
-import { discoveredJwksUri } from './discovery.ts'
-import { defaultExchange, endpointUrl } from './fetch-json.ts'
-import type { Introspection } from './introspection.ts'
-import type { IssuerKeysOptions } from './jwks.ts'
-import type { Jwk } from './key-set.ts'
-import { inProcessKeys, type KeySource } from './key-source.ts'
-import type { BearerObserver } from './observer.ts'
-import { remoteKeys } from './remote-keys.ts'
-import { isTokenType, type TokenType, tokenTypes } from './token-header.ts'
+import type { Caller } from './core/caller.ts'
+import { type Clock, systemClock } from './core/clock.ts'
+import type { BearerObserver } from './core/observer.ts'
+import { defaultFetchOptions, endpointUrl } from './http/fetch-json.ts'
+import type { Introspection } from './introspection/introspection.ts'
+import { type AlgorithmName, algorithmNames, defaultAlgorithms, isAlgorithmName } from './keys/algorithms.ts'
+import { createJwksUriDiscovery } from './keys/discovery.ts'
+import type { IssuerKeysOptions } from './keys/issuer-keys.ts'
+import type { Jwk } from './keys/key-set.ts'
+import { inProcessKeys, type KeySource } from './keys/key-source.ts'
+import { remoteKeys } from './keys/remote-keys.ts'
+import type { ExpectedClaims } from './token/claims.ts'
+import { isTokenType, type TokenType, tokenTypes } from './token/token-header.ts'
 
-/** Looked at on every use of a token. */
+/** The revocations that are checked at every use of a token. */
 export interface RevocationList {
   /**
-   * True when this caller's token was revoked.
+   * Whether this caller's token is revoked.
    *
    * @param keyId the `kid` of the key that signed it; undefined for an opaque token, or a key without one
    */
   covers(caller: Caller, keyId?: string): boolean
-  /** How many keys were revoked so far. When it grows, tokens of a new key are about to come, and it is looked for. */
+  /** How many keys are revoked so far. When it grows, tokens of a new key are expected, and it is fetched. */
   readonly revokedKeys?: number
 }
 
+/** Options of `createBearer`. Only `issuer` and `audience` are required. */
 export interface BearerOptions {
-  /** `iss` must be exactly this. */
+  /** The exact value of `iss` (RFC 9068 §4). */
   readonly issuer: string
-  /** `aud` must name this, or one of these. */
+  /** The identifier of this resource server, or several: `aud` must contain one (RFC 9068 §4). */
   readonly audience: string | readonly string[]
-  /** The issuer's public keys, from the same process. */
+  /** The issuer's public keys, or a function that returns them, where the issuer runs in the same process. */
   readonly keys?: readonly Jwk[] | (() => readonly Jwk[] | Promise<readonly Jwk[]>)
-  /** Address of the issuer's JWK Set; https, or http on loopback. Without it and `keys` the issuer's metadata tells. */
+  /**
+   * URL of the issuer's JWK Set (RFC 7517 §5); https, or http on loopback. Default: found in the issuer's metadata
+   * (RFC 8414, OpenID Connect Discovery). Excludes `keys`.
+   */
   readonly jwksUri?: string
-  /** Allows http to other machines, for networks that are private by other means. */
+  /** Allows http to other hosts, on private networks. Default: false. */
   readonly allowInsecureHttp?: boolean
   /**
-   * Default ES256, RS256, PS256, and Ed25519 by either of its names. A key serves only the algorithm it names or its type
-   * implies.
+   * Accepted signature algorithms. A key is used only with the algorithm that it names or that its type implies.
+   * Default: ES256, RS256, PS256, and Ed25519 by both of its names.
    */
   readonly algorithms?: readonly AlgorithmName[]
   /**
-   * Which `typ` an access token may have; default `['at+jwt']` (RFC 9068). Add `'JWT'` for an issuer that knows no other
-   * type, and only where no client can get an ID token whose audience is yours.
+   * Accepted types (`typ`) of access tokens. Add `'JWT'` for an issuer from before RFC 9068, and only where no client
+   * can get an ID token with your audience. Default: `['at+jwt']` (RFC 9068 §2.1).
    */
   readonly tokenTypes?: readonly TokenType[]
-  /** How far clocks may differ, 0 to 60, default 30. */
+  /** Tolerated difference of clocks, 0 to 60 seconds. Default: 30. */
   readonly clockSkewSeconds?: number
-  /** How long keys stay in use while the issuer cannot be reached; default 86400. */
+  /** How long keys are used while the issuer cannot be reached, in seconds, up to 30 days. Default: 86400. */
   readonly staleKeysForSeconds?: number
-  /** Most tokens remembered; default 10000. */
+  /** Maximum of cached tokens, at least 2. Default: 10000. */
   readonly cacheEntries?: number
+  /** Revoked tokens, checked at every use; see `createRevocations`. Default: none. */
   readonly revocations?: RevocationList
-  /** For opaque tokens; without it they are refused. */
+  /** Verifies opaque tokens; see `createIntrospection`. Default: opaque tokens are refused. */
   readonly introspection?: Introspection
+  /** Default: the system clock. */
   readonly clock?: Clock
+  /** Callbacks for metrics and alerts. */
   readonly observer?: BearerObserver
-  /** Instead of the global `fetch`, for proxies and certificates of one's own. */
+  /** Replaces the global `fetch`, for example to use a proxy or own certificates. */
   readonly fetch?: typeof globalThis.fetch
 }
 
-/** Options, checked and completed. */
+/** Validated options with their defaults. */
 export interface Settings {
-  readonly expected: Expectation
+  readonly expected: ExpectedClaims
   readonly tokenTypes: readonly TokenType[]
   readonly keys: IssuerKeysOptions
   readonly cache: { readonly entries: number; readonly weight: number }
@@ -73,18 +80,17 @@ export interface Settings {
 }
 
 const defaultSkewSeconds = 30
-const longestSkewSeconds = 60
+const maxSkewSeconds = 60
 const defaultStaleSeconds = 86_400
 const defaultCacheEntries = 10_000
-/** Weight of a remembered token is its length in characters. */
+/** The weight of a cached token is its length in characters. */
 const cacheWeight = 16 * 1024 * 1024
 
-/** @throws TypeError naming the option that is wrong and what was expected */
+/** Validates the options and fills in defaults. @throws TypeError naming the invalid option and what was expected */
 export function settingsOf(options: BearerOptions): Settings {
   const clock = options.clock ?? systemClock
   const observer = options.observer ?? {}
-  const clockSkewMs =
-    seconds('clockSkewSeconds', options.clockSkewSeconds, defaultSkewSeconds, longestSkewSeconds) * 1000
+  const clockSkewMs = seconds('clockSkewSeconds', options.clockSkewSeconds, defaultSkewSeconds, maxSkewSeconds) * 1000
   const staleForMs =
     seconds('staleKeysForSeconds', options.staleKeysForSeconds, defaultStaleSeconds, 30 * 86_400) * 1000
   const entries = options.cacheEntries ?? defaultCacheEntries
@@ -104,17 +110,17 @@ export function settingsOf(options: BearerOptions): Settings {
 
 function keySource(options: BearerOptions): KeySource {
   const { issuer, keys, jwksUri, allowInsecureHttp = false } = options
-  if (keys !== undefined && jwksUri !== undefined) throw new TypeError('keys or jwksUri must be given, not both')
+  if (keys !== undefined && jwksUri !== undefined) throw new TypeError('keys and jwksUri exclude each other')
   if (keys !== undefined) return inProcessKeys(typeof keys === 'function' ? keys : () => keys)
-  const exchange = options.fetch === undefined ? defaultExchange : { ...defaultExchange, fetch: options.fetch }
-  if (jwksUri === undefined) return remoteKeys(discoveredJwksUri(issuer, allowInsecureHttp, exchange), exchange)
+  const exchange = options.fetch === undefined ? defaultFetchOptions : { ...defaultFetchOptions, fetch: options.fetch }
+  if (jwksUri === undefined) return remoteKeys(createJwksUriDiscovery(issuer, allowInsecureHttp, exchange), exchange)
   const url = endpointUrl('jwksUri', jwksUri, allowInsecureHttp)
   return remoteKeys(async () => url, exchange)
 }
 
 function audiencesOf(audience: string | readonly string[]): readonly string[] {
   const audiences = typeof audience === 'string' ? [audience] : [...audience]
-  if (audiences.length === 0) throw new TypeError('audience must name at least one audience')
+  if (audiences.length === 0) throw new TypeError('audience must not be an empty list')
   return audiences.map((one) => name('audience', one))
 }
 
@@ -133,12 +139,12 @@ function typesOf(types: readonly TokenType[] = ['at+jwt']): readonly TokenType[]
 }
 
 function name(option: string, value: string): string {
-  if (typeof value !== 'string' || value === '') throw new TypeError(`${option} must be a string that is not empty`)
+  if (typeof value !== 'string' || value === '') throw new TypeError(`${option} must be a non-empty string`)
   return value
 }
 
-function seconds(option: string, value: number | undefined, fallback: number, most: number): number {
-  const given = value ?? fallback
-  if (!(given >= 0 && given <= most)) throw new TypeError(`${option} must be a number of seconds from 0 to ${most}`)
-  return given
+function seconds(option: string, value: number | undefined, fallback: number, max: number): number {
+  const result = value ?? fallback
+  if (!(result >= 0 && result <= max)) throw new TypeError(`${option} must be a number of seconds from 0 to ${max}`)
+  return result
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { BearerError, type BearerErrorReason, type BearerOptions, createBearer, hasScope } from '../src/index.ts'
-import { audience, goodClaims, issuer, setup, sign, signingKey } from './issuer.ts'
+import { audience, goodClaims, issuer, setup, sign, signingKey } from './support/issuer.ts'
 
 /** True for a refusal with this code, status and reason. */
 function refusal(code: string, status: number, reason: BearerErrorReason) {
@@ -18,11 +18,11 @@ function refusal(code: string, status: number, reason: BearerErrorReason) {
 
 const unauthorized = (reason: BearerErrorReason) => refusal('invalid_token', 401, reason)
 
-test('tells who calls, from a valid access token', async () => {
+test('authenticate returns the caller of a valid access token', async () => {
   const { bearer, token, clock } = await setup()
   const caller = await bearer.authenticate(`Bearer ${await token({ roles: ['editor'], plan: 'pro' })}`)
-  const { claims, ...told } = caller
-  assert.deepEqual(told, {
+  const { claims, ...rest } = caller
+  assert.deepEqual(rest, {
     subject: 'alice',
     kind: 'user',
     clientId: 'shop',
@@ -37,12 +37,12 @@ test('tells who calls, from a valid access token', async () => {
   assert.equal(claims.iss, issuer)
 })
 
-test('a token whose subject is its client comes from that client, not from a user', async () => {
+test('a token whose subject is its client_id has a client as its caller', async () => {
   const { bearer, token } = await setup()
   assert.equal((await bearer.authenticate(`Bearer ${await token({ sub: 'shop' })}`)).kind, 'client')
 })
 
-test('a caller is frozen through and through, since requests share it', async () => {
+test('a caller is deeply frozen, since requests share it', async () => {
   const { bearer, token } = await setup()
   const caller = await bearer.authenticate(`Bearer ${await token({ act: { sub: 'x', list: [{}] } })}`)
   const frozen = (value: unknown): boolean =>
@@ -50,7 +50,7 @@ test('a caller is frozen through and through, since requests share it', async ()
   assert.ok(frozen(caller))
 })
 
-test('answers at once when the keys are at hand, for a new token as for a known one', async () => {
+test('authenticate returns at once when the keys are at hand, for new and cached tokens', async () => {
   const { bearer, token } = await setup()
   assert.equal(await bearer.prefetch(), true)
   const header = `Bearer ${await token()}`
@@ -60,7 +60,7 @@ test('answers at once when the keys are at hand, for a new token as for a known 
 })
 
 for (const alg of ['RS256', 'PS256', 'ES256', 'ES384', 'EdDSA'] as const) {
-  test(`verifies ${alg} as jose signs it, and refuses another signature`, async () => {
+  test(`${alg} signatures of jose are verified, and other signatures refused`, async () => {
     const { bearer, token } = await setup({ algorithms: [alg] }, alg)
     const good = await token()
     assert.equal((await bearer.authenticate(`Bearer ${good}`)).subject, 'alice')
@@ -90,7 +90,7 @@ const refusedClaims: [what: string, claims: object, reason: BearerErrorReason][]
   ['bound to a key', { cnf: { jkt: 'abc' } }, 'sender_constrained'],
 ]
 for (const [what, claims, reason] of refusedClaims) {
-  test(`refuses a token ${what}`, async () => {
+  test(`a token ${what} is refused`, async () => {
     const { bearer, key, clock } = await setup()
     const header = `Bearer ${await sign(key, { ...goodClaims(clock.now()), ...claims })}`
     await assert.rejects(async () => bearer.authenticate(header), unauthorized(reason))
@@ -98,12 +98,12 @@ for (const [what, claims, reason] of refusedClaims) {
   })
 }
 
-test('accepts a token for several services when this one is among them', async () => {
+test('a token for several audiences is accepted when this one is among them', async () => {
   const { bearer, token } = await setup()
   await bearer.authenticate(`Bearer ${await token({ aud: ['https://other.example', audience] })}`)
 })
 
-test('a known token expires on the millisecond, clock skew included', async () => {
+test('a cached token expires on the millisecond, clock skew included', async () => {
   const { bearer, token, clock } = await setup({ clockSkewSeconds: 10 })
   const header = `Bearer ${await token()}`
   await bearer.authenticate(header)
@@ -113,7 +113,7 @@ test('a known token expires on the millisecond, clock skew included', async () =
   assert.throws(() => bearer.authenticate(header), unauthorized('expired'))
 })
 
-test('CVE-2026-107719: a token with exp and without iat expires although it is remembered', async () => {
+test('CVE-2026-107719: a cached token with exp and without iat expires', async () => {
   const { bearer, token, clock } = await setup({ clockSkewSeconds: 0 })
   const header = `Bearer ${await token({ iat: undefined, exp: clock.now() / 1000 + 30 })}`
   await bearer.authenticate(header)
@@ -129,7 +129,7 @@ test('a token is not valid before its nbf, clock skew included', async () => {
   await bearer.authenticate(header)
 })
 
-test('asks for every scope that the endpoint needs, and names them when one is missing', async () => {
+test('every required scope must be present, and the error names them all', async () => {
   const { bearer, token } = await setup()
   const header = `Bearer ${await token()}`
   const caller = await bearer.authenticate(header, { scope: 'write:notifications read:users' })
@@ -148,30 +148,30 @@ const refusedHeaders: [what: string, header: object, reason: BearerErrorReason][
   ['an ID token', { typ: 'JWT' }, 'type'],
   ['a token without type', { typ: undefined }, 'type'],
   ['a logout token', { typ: 'logout+jwt' }, 'type'],
-  ['a token that carries its own key (jwk)', { jwk: { kty: 'RSA' } }, 'header'],
-  ['a token that tells where its key is (jku)', { jku: 'https://evil.example/jwks' }, 'header'],
-  ['a token that tells where its key is (x5u)', { x5u: 'https://evil.example/x' }, 'header'],
-  ['a token that carries its own certificate (x5c)', { x5c: ['MIIB'] }, 'header'],
+  ['a token with its own key (jwk)', { jwk: { kty: 'RSA' } }, 'header'],
+  ['a token with the URL of its key (jku)', { jku: 'https://evil.example/jwks' }, 'header'],
+  ['a token with the URL of its certificate (x5u)', { x5u: 'https://evil.example/x' }, 'header'],
+  ['a token with its own certificate (x5c)', { x5c: ['MIIB'] }, 'header'],
   ['a key id that is a path', { kid: '../../../../dev/null' }, 'unknown_key'],
   ['a key id that is SQL', { kid: "x' UNION SELECT 'secret" }, 'unknown_key'],
   ['a key id that is a member of every object', { kid: '__proto__' }, 'unknown_key'],
   ['a key id longer than any', { kid: 'k'.repeat(257) }, 'malformed'],
 ]
 for (const [what, header, reason] of refusedHeaders) {
-  test(`refuses ${what}`, async () => {
+  test(`authenticate refuses ${what}`, async () => {
     const { bearer, token } = await setup()
     await assert.rejects(async () => bearer.authenticate(`Bearer ${await token({}, header)}`), unauthorized(reason))
   })
 }
 
-test('the type may be written in full and in any case', async () => {
+test('the type may be a full media type, in any case', async () => {
   const { bearer, token } = await setup()
   for (const typ of ['application/at+jwt', 'AT+JWT']) {
     await bearer.authenticate(`Bearer ${await token({}, { typ })}`)
   }
 })
 
-test('a token without key id is served only where the issuer leaves no choice', async () => {
+test('a token without a key id is verified only where one key has its algorithm', async () => {
   const { bearer, token, published } = await setup()
   const header = `Bearer ${await token({}, { kid: undefined })}`
   await bearer.authenticate(header)
@@ -180,7 +180,7 @@ test('a token without key id is served only where the issuer leaves no choice', 
   assert.throws(() => bearer.authenticate(header), unauthorized('unknown_key'))
 })
 
-test('keys that must not verify are not used: private, symmetric, for encryption, weak, of another algorithm', async () => {
+test('private, symmetric, encryption, weak and other-algorithm keys are not used', async () => {
   const { clock, key, published, bearer, token } = await setup()
   const unusable = [
     { ...key.jwk, d: 'AAAA' },
@@ -200,7 +200,7 @@ test('keys that must not verify are not used: private, symmetric, for encryption
   await assert.rejects(async () => bearer.authenticate(`Bearer ${await token()}`), refusal('unavailable', 503, 'keys'))
 })
 
-test('a key is withdrawn: what it signed is refused from the next reading on, known or not', async () => {
+test('tokens of a withdrawn key are refused from the next fetch on, cached or not', async () => {
   const { bearer, token, published } = await setup()
   const header = `Bearer ${await token()}`
   await bearer.authenticate(header)
@@ -209,7 +209,7 @@ test('a key is withdrawn: what it signed is refused from the next reading on, kn
   await assert.rejects(async () => bearer.authenticate(header), unauthorized('unknown_key'))
 })
 
-test('a rotation is seen at the first token of the new key, and known tokens of the old one stay good', async () => {
+test('the first token of a new key triggers a fetch; cached tokens of the old key stay valid', async () => {
   const { bearer, token, published, clock } = await setup()
   const old = `Bearer ${await token()}`
   await bearer.authenticate(old)
@@ -219,7 +219,7 @@ test('a rotation is seen at the first token of the new key, and known tokens of 
   await bearer.authenticate(old)
 })
 
-test('keys handed over in the process are asked for again within a minute, without anybody waiting', async () => {
+test('in-process keys are read again within a minute, in the background', async () => {
   const { bearer, token, published, clock } = await setup()
   const header = `Bearer ${await token()}`
   await bearer.authenticate(header)
@@ -230,7 +230,7 @@ test('keys handed over in the process are asked for again within a minute, witho
   await assert.rejects(async () => bearer.authenticate(header), unauthorized('unknown_key'))
 })
 
-test('revocation is looked at on every use of a known token', async () => {
+test('revocations are checked at every use of a cached token', async () => {
   const revoked = new Set<string>()
   const { bearer, token } = await setup({ revocations: { covers: (caller) => revoked.has(caller.grantId ?? '') } })
   const header = `Bearer ${await token()}`
@@ -239,7 +239,7 @@ test('revocation is looked at on every use of a known token', async () => {
   assert.throws(() => bearer.authenticate(header), unauthorized('revoked'))
 })
 
-test('remembers no more tokens than it may, and goes on', async () => {
+test('the token cache is bounded, and authenticate works when it is full', async () => {
   const { bearer, token } = await setup({ cacheEntries: 4 })
   const headers = await Promise.all(
     Array.from({ length: 20 }, async (_, n) => `Bearer ${await token({ jti: `${n}` })}`),
@@ -249,10 +249,10 @@ test('remembers no more tokens than it may, and goes on', async () => {
 
 const goodOptions: BearerOptions = { issuer, audience, jwksUri: 'https://auth.example/jwks' }
 const faults: [what: string, options: object, message: RegExp][] = [
-  ['no issuer', { issuer: '' }, /issuer must be a string/],
-  ['no audience', { audience: [] }, /audience must name at least one/],
-  ['an empty audience', { audience: [''] }, /audience must be a string/],
-  ['keys and an address of keys', { keys: () => [] }, /not both/],
+  ['no issuer', { issuer: '' }, /issuer must be a non-empty string/],
+  ['no audience', { audience: [] }, /audience must not be an empty list/],
+  ['an empty audience', { audience: [''] }, /audience must be a non-empty string/],
+  ['keys and an address of keys', { keys: () => [] }, /keys and jwksUri exclude each other/],
   ['neither keys nor an issuer to ask', { jwksUri: undefined, issuer: 'auth' }, /issuer must be an absolute URL/],
   ['a plain http address', { jwksUri: 'http://auth.example/jwks' }, /must be https/],
   ['an address with credentials', { jwksUri: 'https://a:b@auth.example/jwks' }, /neither credentials/],
@@ -264,12 +264,12 @@ const faults: [what: string, options: object, message: RegExp][] = [
   ['a memory of one token', { cacheEntries: 1 }, /cacheEntries must be a whole number/],
 ]
 for (const [what, options, message] of faults) {
-  test(`refuses to be made with ${what}`, () => {
+  test(`createBearer rejects ${what}`, () => {
     assert.throws(() => createBearer({ ...goodOptions, ...options } as BearerOptions), message)
   })
 }
 
-test('http is for this machine, or where it is allowed by name', () => {
+test('http is allowed on loopback, or with allowInsecureHttp', () => {
   for (const host of ['localhost', '127.0.0.1', '[::1]'])
     createBearer({ ...goodOptions, jwksUri: `http://${host}/jwks` })
   createBearer({ ...goodOptions, jwksUri: 'http://auth.internal/jwks', allowInsecureHttp: true })

@@ -3,13 +3,13 @@ import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { BearerError, wwwAuthenticate } from '../src/index.ts'
-import { setup } from './issuer.ts'
+import { setup } from './support/issuer.ts'
 
-test('a resource server on node:http lets good tokens in and challenges the rest', async (t) => {
+test('a resource server on node:http accepts valid tokens and challenges others', async (t) => {
   const { bearer, token } = await setup()
-  const server = createServer(async (asked, response) => {
+  const server = createServer(async (request, response) => {
     try {
-      const caller = await bearer.authenticate(asked.headersDistinct, { scope: 'read:users' })
+      const caller = await bearer.authenticate(request.headersDistinct, { scope: 'read:users' })
       response.end(`hello ${caller.subject}`)
     } catch (error) {
       if (!(error instanceof BearerError)) return void response.writeHead(500).end()
@@ -24,11 +24,11 @@ test('a resource server on node:http lets good tokens in and challenges the rest
     const { promise, resolve } = Promise.withResolvers<[number, string | null, string]>()
     const authorization = values.flatMap((value) => ['authorization', value])
     const headers = ['host', 'api.example', 'connection', 'close', ...authorization]
-    const asking = request(url, { headers }, async (response) => {
+    const requesting = request(url, { headers }, async (response) => {
       const body = (await response.toArray()).join('')
       resolve([response.statusCode ?? 0, response.headers['www-authenticate'] ?? null, body])
     })
-    asking.end()
+    requesting.end()
     return promise
   }
   const good = `Bearer ${await token()}`

@@ -10,153 +10,171 @@ import {
   type Secret,
 } from '@gatehouse/kit'
 import type { BreakerState, IetfFields, Limiter } from '@gatehouse/limiter'
-import { createAddresses } from './addresses.ts'
-import { createAdmission } from './admission.ts'
-import { createApiKeys, type ResolveApiKey } from './api-key.ts'
-import type { Authenticate } from './authenticate.ts'
-import { createBrake } from './brake.ts'
-import { createContextTokens } from './context-token.ts'
-import { type CredentialWatch, createCredentialWatch } from './credential-watch.ts'
-import type { UpstreamDeclaration } from './declaration.ts'
-import { type AttemptLimits, createAttemptLimits } from './guard.ts'
-import { createIdentify } from './identify.ts'
-import { badCredentials, type LimitsDeclaration } from './limits.ts'
-import { createGatewayMetrics } from './metrics.ts'
-import { createOpenStreams, defaultStreamsPerCaller } from './open-streams.ts'
-import { createPolicies } from './policies.ts'
-import type { RouteRule } from './route-rule.ts'
+import { badCredentials } from './config/default-limits.ts'
+import type { LimitsDeclaration } from './config/limits.ts'
+import type { UpstreamDeclaration } from './config/upstream-declaration.ts'
+import { type Addresses, createAddresses } from './identify/addresses.ts'
+import { createApiKeys, type ResolveApiKey } from './identify/api-keys.ts'
+import { createBadCredentialLimit } from './identify/bad-credential-limit.ts'
+import { IdentityResolver } from './identify/identity-resolver.ts'
+import { createIngress, type Ingress } from './ingress.ts'
+import { type AttemptLimits, createAttemptLimits } from './limits/attempt-limits.ts'
+import { createPolicies, type Policies } from './limits/policies.ts'
+import { createGatewayMetrics, type GatewayMetrics } from './metrics/gateway-metrics.ts'
+import type { Authenticate } from './model/caller.ts'
+import type { PlanOf } from './model/plan.ts'
+import type { RouteRule } from './model/route-rule.ts'
+import { createContextTokens } from './proxy/context-tokens.ts'
+import type { Sibling } from './proxy/upstream.ts'
+import { UpstreamRoutes } from './proxy/upstream-routes.ts'
 import { routes } from './routes.ts'
-import { createRouting } from './routing.ts'
-import type { PlanOf } from './tier.ts'
-import type { Sibling } from './upstream.ts'
-import { createUpstreamRoutes } from './upstream-routes.ts'
+import { Routing } from './routing/routing.ts'
+import { type CredentialWatch, createCredentialWatch } from './streams/credential-watch.ts'
+import { createOpenStreams, defaultStreamsPerCaller } from './streams/open-streams.ts'
 
+/** Options of {@link createGateway}, beside the declared limits. */
 export interface GatewayOptions extends LimitsDeclaration {
+  /** Counts and decides. */
   readonly limiter: Limiter
+  /** Verifies access tokens. */
   readonly bearer: Bearer
-  /** The plan of a subject, in process or over HTTP. */
+  /** Looks up the plan of a subject, in process or over HTTP. */
   readonly planOf: PlanOf
+  /** Looks up an API key. Default: API keys are refused. */
   readonly resolveApiKey?: ResolveApiKey
-  /** What holds for which path: the first rule that fits is taken. */
+  /** Declared routes. The first rule that matches a request applies. */
   readonly routes?: readonly RouteRule[]
+  /** Upstreams by the name that routes use. */
   readonly upstreams?: Readonly<Record<string, UpstreamDeclaration>>
-  /** What holds for the routes of our own services, which come before those of upstreams. */
+  /** The rules of our own services' routes, which precede those of upstreams. */
   readonly ownRoutes?: readonly RouteRule[]
-  /** Our own services in other processes: upstreams that `ownRoutes` alone name. */
+  /** Our own services in other processes: upstreams that only `ownRoutes` name. */
   readonly siblings?: Readonly<Record<string, Sibling>>
-  /** How many streams and WebSockets one caller may hold at a time. Default: {@link defaultStreamsPerCaller}. */
+  /** Maximum of open streams and WebSockets per caller. Default: {@link defaultStreamsPerCaller}. */
   readonly streamsPerCaller?: number
-  /** CIDR ranges of the proxies whose X-Forwarded-For is believed. Default: none. */
+  /** CIDR ranges of the proxies whose X-Forwarded-For is trusted. Default: none. */
   readonly trustedProxies?: readonly string[]
   /**
-   * Gateways with the same one sign context tokens with the same key; without it each makes its own at start. Of several
-   * the first signs, and the public keys of all are published.
+   * Gateways with the same secret sign context tokens with the same key. Without one each creates its own at start. Of a
+   * ring the first secret signs, and the public keys of all are published.
    */
   readonly contextSecret?: Secret | KeyRing
   /** `iss` of context tokens. Default: gatehouse. */
   readonly contextIssuer?: string
   /** Sends the IETF's RateLimit fields beside the X-RateLimit ones. Default: false. */
   readonly ietfFields?: IetfFields
-  /** Named in `WWW-Authenticate`. Default: gatehouse. */
+  /** Realm of `WWW-Authenticate` (RFC 6750 §3). Default: gatehouse. */
   readonly realm?: string
-  /** Keeps the audit trail of what operators change. Default: the log. */
+  /** Writes the audit trail of operators' changes. Default: the log. */
   readonly recordChange?: RecordChange
-  /** Requests that a caller with `write:limit-grants` may give back in one call. Default: 100. */
+  /** Requests that a caller with `write:limit-grants` may grant in one call. Default: {@link defaultMaxGrant}. */
   readonly maxGrant?: number
+  /** Receives the gateway's metrics. */
   readonly metrics: Registry
   readonly log: Log
   readonly clock: Clock
 }
 
-/** Enough to help one caller over an hour's trouble, too little to make a limit void. */
+/** Enough to help one caller for an hour, too little to cancel a limit. */
 export const defaultMaxGrant = 100
 
+/** A gateway. Made by {@link createGateway}. */
 export interface Gateway {
-  /** Register it before the services' plugins: it looks at every request first, and serves the upstreams' routes. */
+  /** Register it before the services' plugins: its middleware sees every request first, and it serves the upstreams. */
   readonly plugin: (http: Http) => Promise<void>
-  /** Who makes a request, verified once by the gateway; for the local services. */
+  /** Returns the caller of a request, verified once by the gateway; for the local services. */
   readonly authenticate: Authenticate
-  /** Looks after the local services' long answers: ends them with the credential that opened them. */
+  /** Ends long responses of the local services with the credential that opened them. */
   readonly watch: CredentialWatch['watch']
-  /** Counts what a route's own limit can't see, such as tries to sign in by account and address. */
+  /** Counts what a route's limit cannot, such as sign-in attempts by account and address. */
   readonly attempts: AttemptLimits
-  /** Takes new tiers and policies; counters stay. @throws RangeError when they are not valid, and keeps the old ones. */
+  /** Replaces tiers and policies; counters stay. @throws RangeError when they are invalid; then the old ones stay */
   reload(declared: LimitsDeclaration): void
-  /** Closes the connections to upstreams, once what is under way is done. */
+  /** Closes the connections to upstreams once their requests are done. */
   stop(): Promise<void>
 }
 
 /**
- * The gateway: identify -> tier -> check -> serve or proxy.
- * @throws RangeError naming the setting that is wrong and what was expected.
+ * Creates a gateway: resolves the caller of each request, looks up the tier, checks the limits, and serves the request or
+ * forwards it to an upstream.
+ * @throws RangeError naming the invalid setting and what was expected
+ * @example
+ * ```ts
+ * const gateway = createGateway({ limiter, bearer, planOf, routes, upstreams, metrics, log, clock })
+ * await http.register(gateway.plugin)
+ * ```
  */
 export function createGateway(options: GatewayOptions): Gateway {
-  const { limiter, bearer, routes: declared = [], ownRoutes: own = [], realm = 'gatehouse', clock, log } = options
+  const { limiter, routes: declared = [], ownRoutes: own = [], clock, log } = options
   const upstreams = { ...options.upstreams, ...options.siblings }
-  const metrics = createGatewayMetrics(options.metrics, Object.keys(upstreams))
-  const routing = createRouting({ declared, own })
   const rules = [...declared, ...own]
+  const metrics = createGatewayMetrics(options.metrics, Object.keys(upstreams))
+  const routing = new Routing({ declared, own })
   const addresses = createAddresses(options.trustedProxies ?? [])
-  const apiKeys = createApiKeys(options.resolveApiKey, clock, realm)
-  const onFailure = (error: unknown) => {
-    metrics.planFailed()
-    log.warn({ err: error }, 'plan lookup failed')
-  }
-  const policies = createPolicies(options, rules, { planOf: options.planOf, clock, onFailure })
-  const brake = createBrake(() => policies.named(badCredentials), clock)
-  const identify = createIdentify({ bearer, apiKeys, addresses, brake, realm })
-  const ietfFields = options.ietfFields ?? false
-  const admission = createAdmission({
-    limiter,
-    identify,
-    addresses,
-    routing,
-    policies,
-    metrics,
-    realm,
-    ietfFields,
-  })
+  const policies = createPolicies(options, rules, planLookup(options, metrics))
+  const identities = createIdentities(options, addresses, policies)
+  const ingress = createIngress({ ...ingressDefaults, ...options, identities, addresses, routing, policies, metrics })
+  const watch = createCredentialWatch(identities, clock, log)
   const contextTokens = createContextTokens(options.contextIssuer ?? 'gatehouse', clock, options.contextSecret)
-  const watch = createCredentialWatch(identify, clock, log)
-  const openStreams = createOpenStreams(options.streamsPerCaller ?? defaultStreamsPerCaller)
-  const { visitOf } = admission
-  const onBreaker = (upstream: string, state: BreakerState) => {
-    metrics.breakerChanged(upstream, state)
-    if (state !== 'half-open') log.warn({ upstream }, `the breaker before an upstream is ${state}`)
-  }
-  const served = rules.filter(({ upstream }) => upstream !== undefined)
-  const about = {
-    rules: served,
+  const upstreamRoutes = new UpstreamRoutes({
+    rules: rules.filter(({ upstream }) => upstream !== undefined),
     upstreams,
     routing,
-    visitOf,
-    identify,
+    identityOf: ingress.identityOf,
+    anonymous: (raw) => identities.anonymous(raw),
+    forwardingOf: addresses.forwardingOf,
     contextTokens,
     watch,
-    openStreams,
+    openStreams: createOpenStreams(options.streamsPerCaller ?? defaultStreamsPerCaller),
     clock,
-    onBreaker,
-  }
-  const upstreamRoutes = createUpstreamRoutes(about)
+    onBreaker: breakerChange(metrics, log),
+  })
+  const routesOptions = { ...routesDefaults(log, policies, ingress), ...options, contextTokens, rules }
   return {
-    authenticate: admission.authenticate,
+    authenticate: ingress.authenticate,
     watch: watch.watch,
     attempts: createAttemptLimits({ limiter, policies, metrics, clock }),
     reload: policies.reload,
-    stop: upstreamRoutes.stop,
+    stop: () => upstreamRoutes.stop(),
     plugin: atRoot(async (http) => {
-      routing.plugin(http)
-      http.addHook('onRequest', admission.admit)
-      const { recordChange = changesInLog(log), maxGrant = defaultMaxGrant } = options
-      const { authenticate } = admission
-      const parts = { limiter, contextTokens, authenticate, recordChange, maxGrant, limits: policies.limits, rules }
-      await http.register((own: Http) => routes(own, parts))
-      await http.register(upstreamRoutes.plugin)
+      routing.register(http)
+      http.addHook('onRequest', ingress.admit)
+      await http.register((scope: Http) => routes(scope, routesOptions))
+      await http.register(async (scope: Http) => upstreamRoutes.register(scope))
     }),
   }
 }
 
-/** Hooks hold for the routes beside the plugin too, not only for those within (fastify's `skip-override`). */
+const routesDefaults = (log: Log, { limits }: Policies, { authenticate }: Ingress) => ({
+  limits,
+  authenticate,
+  recordChange: changesInLog(log),
+  maxGrant: defaultMaxGrant,
+})
+
+const ingressDefaults = { realm: 'gatehouse', ietfFields: false } as const
+
+function createIdentities(options: GatewayOptions, addresses: Addresses, policies: Policies): IdentityResolver {
+  const { bearer, clock, resolveApiKey, realm = ingressDefaults.realm } = options
+  const apiKeys = createApiKeys(resolveApiKey, clock, realm)
+  const badCredentialLimit = createBadCredentialLimit(() => policies.get(badCredentials), clock)
+  return new IdentityResolver({ bearer, apiKeys, addresses, badCredentialLimit, realm })
+}
+
+function planLookup({ planOf, clock, log }: GatewayOptions, metrics: GatewayMetrics) {
+  const onFailure = (error: unknown) => {
+    metrics.recordPlanFailure()
+    log.warn({ err: error }, 'plan lookup failed')
+  }
+  return { planOf, clock, onFailure }
+}
+
+const breakerChange = (metrics: GatewayMetrics, log: Log) => (upstream: string, state: BreakerState) => {
+  metrics.setBreaker(upstream, state)
+  if (state !== 'half-open') log.warn({ upstream }, `the breaker of an upstream is ${state}`)
+}
+
+/** Makes hooks apply to the routes beside the plugin too, not only within it (fastify's `skip-override`). */
 function atRoot(plugin: Gateway['plugin']): Gateway['plugin'] {
   return Object.assign(plugin, { [Symbol.for('skip-override')]: true })
 }

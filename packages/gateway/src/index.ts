@@ -1,26 +1,32 @@
-export { clientAddress } from './addresses.ts'
-export { type ApiKey, type ApiKeys, createApiKeys, type ResolveApiKey } from './api-key.ts'
-export { type Authenticate, authenticateWith } from './authenticate.ts'
-export { observeBearer } from './bearer-metrics.ts'
-export type { Caller } from './caller.ts'
-export { type CredentialWatch, watchWith } from './credential-watch.ts'
-export { PolicyDeclaration, RouteDeclaration, TierDeclaration, UpstreamDeclaration } from './declaration.ts'
-export { createForwardedClaims } from './forwarded-claim.ts'
+export { defaultPolicies, defaultTiers, producerPolicy } from './config/default-limits.ts'
+export { PolicyDeclaration, TierDeclaration } from './config/limit-declaration.ts'
+export type { AttemptLimitDeclaration } from './config/policy-rules.ts'
+export { RouteDeclaration } from './config/route-declaration.ts'
+export { UpstreamDeclaration } from './config/upstream-declaration.ts'
 export { createGateway, defaultMaxGrant, type Gateway, type GatewayOptions } from './gateway.ts'
-export type { AttemptLimits } from './guard.ts'
-export { type IdentityOverHttp, identityOverHttp } from './identity-over-http.ts'
+export { type ApiKey, type ApiKeys, createApiKeys, type ResolveApiKey } from './identify/api-keys.ts'
+export { createAuthenticate } from './identify/authenticate.ts'
+export { createClientAddressLookup } from './identify/client-address.ts'
+export { createForwardedClaims } from './identify/forwarded-claims.ts'
 export {
-  countClockMoves,
+  createIdentityClient,
+  type IdentityClient,
+} from './identify/identity-client.ts'
+export type { AttemptLimits } from './limits/attempt-limits.ts'
+export { observeBearer } from './metrics/bearer-metrics.ts'
+export {
+  countClockJumps,
   countEvictions,
   observeLimiter,
-  showEviction,
-  showGateways,
-  showHotKeys,
-} from './limiter-metrics.ts'
-export { defaultPolicies, defaultTiers, type GuardDeclaration, producerPolicy } from './limits.ts'
-export { defaultStreamsPerCaller } from './open-streams.ts'
-export { type RouteRule, unlimited } from './route-rule.ts'
-export { shadowedRules } from './route-table.ts'
-export { ruleText, templateFault } from './routing.ts'
-export type { PlanOf } from './tier.ts'
-export { upstreamDefaults } from './upstream.ts'
+  reportEviction,
+  reportGateways,
+  reportHotKeys,
+} from './metrics/limiter-metrics.ts'
+export type { Authenticate, Caller } from './model/caller.ts'
+export type { PlanOf } from './model/plan.ts'
+export { type RouteRule, unlimited } from './model/route-rule.ts'
+export { upstreamDefaults } from './proxy/upstream.ts'
+export { shadowedRules } from './routing/route-table.ts'
+export { ruleText, templateFault } from './routing/rule-text.ts'
+export { type CredentialWatch, createStandaloneWatch } from './streams/credential-watch.ts'
+export { defaultStreamsPerCaller } from './streams/open-streams.ts'

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setup } from './setup.ts'
+import { setup } from './support/setup.ts'
 
-test('every answer carries the X-RateLimit trio, the rejected one Retry-After and problem details', async () => {
+test('every response has the X-RateLimit headers, a rejected one Retry-After and a problem', async () => {
   const { http, clock, bearer } = await setup({ tiers: { free: { rpm: 2, daily: 1000 } } })
   clock.set(Date.UTC(2026, 0, 1, 12, 0, 30))
   const headers = bearer()
@@ -51,7 +51,7 @@ test('two tokens of one user share one quota', async () => {
   assert.equal((await http.inject({ url: '/open', headers: bearer({ jti: 'b' }) })).statusCode, 429)
 })
 
-test("the tier comes from the user's plan; whoever has none gets the lowest", async () => {
+test("the tier is that of the user's plan, or the lowest without a plan", async () => {
   const plans: Record<string, string> = { rich: 'pro', odd: 'platinum' }
   const { http, bearer } = await setup({
     tiers: { pro: { rpm: 100, daily: 100_000 }, free: { rpm: 10, daily: 1000 } },
@@ -87,7 +87,7 @@ test('unknown routes answer 404 and are counted', async () => {
   assert.doesNotMatch(text, /secret-path/)
 })
 
-test('exempt routes are not limited and carry no limit headers', async () => {
+test('exempt routes are not limited and have no limit headers', async () => {
   const { http } = await setup({
     routes: [{ path: '/healthz', public: true, policy: 'none' }],
     policies: { anonymous: { rpm: 1 } },
@@ -120,16 +120,16 @@ test('decisions are counted by route template and tier', async () => {
 
 test('a shadow rule counts and reports but never rejects', async () => {
   const { http, metrics } = await setup({
-    routes: [{ path: '/open', public: true, policy: 'trial' }],
-    policies: { trial: { shadow: { rpm: 1 } } },
+    routes: [{ path: '/open', public: true, policy: 'shadow' }],
+    policies: { shadow: { shadow: { rpm: 1 } } },
   })
   for (let i = 0; i < 3; i++) assert.equal((await http.inject('/open')).statusCode, 200)
   const text = await metrics.metrics()
-  assert.match(text, /rate_limit_shadow_rejected_total\{route="\/open",tier="trial",rule="trial-shadow-rpm"\} 2/)
-  assert.match(text, /rate_limit_allowed_total\{route="\/open",tier="trial"\} 3/)
+  assert.match(text, /rate_limit_shadow_rejected_total\{route="\/open",tier="shadow",rule="shadow-shadow-rpm"\} 2/)
+  assert.match(text, /rate_limit_allowed_total\{route="\/open",tier="shadow"\} 3/)
 })
 
-test('a tier may have further rules beside its windows, all or nothing, and limits on trial', async () => {
+test('a tier may have further rules and shadow limits beside its windows, all or nothing', async () => {
   const { http, bearer, metrics, clock } = await setup({
     tiers: {
       free: { rpm: 100, daily: 1000, rps: 2, burst: { capacity: 3, refill_per_second: 0.1 }, shadow: { rpm: 1 } },
@@ -150,7 +150,7 @@ test('a tier may have further rules beside its windows, all or nothing, and limi
   )
 })
 
-test('new tiers and policies are taken without a restart, and reset nothing', async () => {
+test('new tiers and policies apply without a restart and reset no counter', async () => {
   const { http, gateway, bearer } = await setup({ tiers: { free: { rpm: 5 } } })
   await http.inject({ url: '/open', headers: bearer() })
   gateway.reload({ tiers: { free: { rpm: 3 } } })
@@ -163,7 +163,7 @@ test('new tiers and policies are taken without a restart, and reset nothing', as
   assert.equal((await http.inject({ url: '/open', headers: bearer() })).headers['x-ratelimit-limit'], '3')
 })
 
-test('settings that do not fit together are refused at start, naming what there is', async () => {
+test('contradictory settings are rejected at start with the valid choices', async () => {
   await assert.rejects(
     setup({ routes: [{ path: '/x', policy: 'nope' }] }),
     /\/x: there is no policy "nope"; there are .*anonymous/,

@@ -4,11 +4,11 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { freePort, startRedis, testWith } from '@gatehouse/testing'
-import { redisClient, redisLimiter } from './redis-gateway.ts'
-import { setup } from './setup.ts'
+import { redisClient, redisLimiter } from './support/redis-limiter.ts'
+import { setup } from './support/setup.ts'
 
 async function startGatewayProcess(redisUrl: string) {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'gateway-process.ts'), redisUrl], {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'support/gateway-process.ts'), redisUrl], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const [line] = await once(child.stdout, 'data')
@@ -74,7 +74,7 @@ type Ask = Awaited<ReturnType<typeof beforeRedis>>['ask']
 
 /** Asks until the answer is the wanted one; a breaker opens and closes after some answers and some time. */
 async function until(wanted: (status: number) => boolean, ask: () => ReturnType<Ask>): Promise<void> {
-  for (let tries = 0; tries < 400; tries++) {
+  for (let attempts = 0; attempts < 400; attempts++) {
     if (wanted((await ask()).statusCode)) return
     await pause(25)
   }
@@ -102,51 +102,43 @@ async function assertModesHold(ask: Ask): Promise<void> {
   assert.equal((await ask('local', '192.0.2.4')).statusCode, 429, 'local counts on by itself')
 }
 
-testWith(
-  'redis-server',
-  'while Redis is frozen the gateway answers with the mode of each policy, and heals',
-  async () => {
-    const { redis, ask, close } = await beforeRedis()
-    try {
-      for (const expected of [200, 200, 429]) assert.equal((await ask('open')).statusCode, expected)
-      redis.process.kill('SIGSTOP')
-      await assertModesHold(ask)
-      redis.process.kill('SIGCONT')
-      await until(
-        (status) => status === 429,
-        () => ask('open'),
-      )
-      await until(
-        (status) => status === 200,
-        () => ask('closed', '192.0.2.9'),
-      )
-    } finally {
-      close()
-      await redis.stop()
-    }
-  },
-)
+testWith('redis-server', 'a frozen Redis puts each policy into its failure mode until Redis recovers', async () => {
+  const { redis, ask, close } = await beforeRedis()
+  try {
+    for (const expected of [200, 200, 429]) assert.equal((await ask('open')).statusCode, expected)
+    redis.process.kill('SIGSTOP')
+    await assertModesHold(ask)
+    redis.process.kill('SIGCONT')
+    await until(
+      (status) => status === 429,
+      () => ask('open'),
+    )
+    await until(
+      (status) => status === 200,
+      () => ask('closed', '192.0.2.9'),
+    )
+  } finally {
+    close()
+    await redis.stop()
+  }
+})
 
-testWith(
-  'redis-server',
-  'when Redis is killed the gateway answers with the mode of each policy, and takes a new one up',
-  async () => {
-    const { redis, port, ask, close } = await beforeRedis()
-    let next: Awaited<ReturnType<typeof startRedis>> | undefined
-    try {
-      for (const expected of [200, 200, 429]) assert.equal((await ask('open')).statusCode, expected)
-      await redis.stop()
-      await assertModesHold(ask)
-      next = await startRedis({ port })
-      await until(
-        (status) => status === 200,
-        () => ask('closed', '192.0.2.9'),
-      )
-      assert.equal((await ask('closed', '192.0.2.9')).statusCode, 200)
-      assert.equal((await ask('closed', '192.0.2.9')).statusCode, 429)
-    } finally {
-      close()
-      await next?.stop()
-    }
-  },
-)
+testWith('redis-server', 'a killed Redis puts each policy into its failure mode until a new one starts', async () => {
+  const { redis, port, ask, close } = await beforeRedis()
+  let next: Awaited<ReturnType<typeof startRedis>> | undefined
+  try {
+    for (const expected of [200, 200, 429]) assert.equal((await ask('open')).statusCode, expected)
+    await redis.stop()
+    await assertModesHold(ask)
+    next = await startRedis({ port })
+    await until(
+      (status) => status === 200,
+      () => ask('closed', '192.0.2.9'),
+    )
+    assert.equal((await ask('closed', '192.0.2.9')).statusCode, 200)
+    assert.equal((await ask('closed', '192.0.2.9')).statusCode, 429)
+  } finally {
+    close()
+    await next?.stop()
+  }
+})

@@ -1,152 +1,72 @@
-import { type Http, KeyRing, type RecordChange, type Worker } from '@gatehouse/kit'
-import { brandingFrom, Languages } from '@gatehouse/kit/page'
-import { type ResolvedApiKey, resolveApiKey } from './admin/api-keys.ts'
-import { changeRecorder } from './audit.ts'
-import type { SigningAlgorithm } from './client.ts'
-import { ClientAssertions } from './client-assertion.ts'
-import { ClientDirectory } from './client-directory.ts'
-import { ClientProofs } from './client-proofs.ts'
-import { featuresFrom } from './features.ts'
-import { unlimited } from './guards.ts'
+import type { Http, RecordChange, Worker } from '@gatehouse/kit'
+import { createManagement, type Management } from './admin/commands.ts'
+import { type ResolvedApiKey, resolveApiKey } from './admin/keys/api-keys.ts'
+import { changeRecorder } from './audit/record.ts'
+import { startWorkers } from './background/workers.ts'
+import type { IdentityOptions } from './config/options.ts'
+import { createContext } from './context/create.ts'
+import { applyDeclarations, type Seeded } from './declarations/seed.ts'
 import { type Introspected, introspect } from './introspect/endpoint.ts'
-import { type PublicJwk, SigningKeys } from './keys/signing-keys.ts'
-import { lifetimesFrom } from './lifetimes.ts'
-import { MacKey } from './mac-key.ts'
-import { type Management, managementOf } from './management.ts'
-import { createIdentityMetrics } from './metrics.ts'
-import type { IdentityOptions } from './options.ts'
-import type { Parts } from './parts.ts'
-import { PasswordRule } from './password-rule.ts'
-import { Passwords } from './passwords.ts'
-import { RefusalBudget } from './refusal-budget.ts'
-import { type RevocationPage, revocationFeed } from './revoke/feed.ts'
+import type { PublicJwk } from './keys/signing-keys.ts'
+import { type RevocationPage, readRevocations } from './revoke/feed.ts'
 import { routes } from './routes.ts'
-import { type Seeded, seed } from './seed.ts'
-import { startWorkers } from './workers.ts'
-
-/** The plan of a user for whom none is named: the specification's first tier. */
-export const defaultPlan = 'free'
 
 /** The token service, ready to be registered. */
 export interface Identity {
   /** Every route, for `http.register`. */
   readonly plugin: (http: Http) => Promise<void>
-  /** What the declarations made at this start, with generated secrets, this once. */
+  /** What the declarations created at this start, with generated secrets, this once. */
   readonly seeded: readonly Seeded[]
-  /** Stop them on the way out. */
+  /** Stop them at shutdown. */
   readonly workers: readonly Worker[]
   /** The public JWK Set. */
   keys(): { readonly keys: readonly PublicJwk[] }
-  /** Whether a signing key was compromised: what it signed is refused, whoever still has its public part. */
-  isForgottenKey(kid: string): boolean
+  /** Whether a signing key was compromised: everything that it signed is rejected. */
+  isCompromisedKey(kid: string): boolean
   /** The plan of a user or a client; undefined when there is neither. */
   planOf(subject: string): Promise<{ readonly plan: string } | undefined>
-  /** Whose an API key is and what it may; undefined for one that is unknown, over or removed. */
+  /** The owner and scopes of an API key; undefined for one that is unknown, expired or deleted. */
   resolveApiKey(key: string): Promise<ResolvedApiKey | undefined>
-  /** What is to be known of an access token (RFC 7662), for checks in this process. */
+  /** Introspects an access token (RFC 7662), for checks in this process. */
   introspect(token: string): Promise<Introspected>
   /** What was revoked after the cursor. */
   revocations(after: string | undefined): Promise<RevocationPage>
-  /** Stores a change that another service of this process is about to make in the audit trail. */
+  /** Records a change that another service of this process is about to make. */
   readonly recordChange: RecordChange
-  /** What the command line does. */
+  /** Management for the command line. */
   readonly management: Management
   /** Rejects when the store does not answer. */
   ready(): Promise<void>
 }
 
 /**
- * Builds the token service over a migrated store: reads or makes its keys and applies what is declared.
- * @throws StartError for a lifetime out of bounds or a declaration that can't be
+ * Creates the token service on a migrated store: reads or creates its keys and applies the declarations.
+ * @throws StartError for an option out of bounds or an invalid declaration
  */
 export async function createIdentity(options: IdentityOptions): Promise<Identity> {
   const outbox: Worker[] = []
-  const parts = partsOf(options, () => {
-    for (const lane of outbox) lane.wake()
+  const context = createContext(options, () => {
+    for (const worker of outbox) worker.resume()
   })
-  await parts.keys.refresh()
-  const seeded = await seed(parts, options)
-  const workers = options.background === false ? undefined : startWorkers(parts, options)
+  await context.keys.refresh()
+  const seeded = await applyDeclarations(context, options)
+  const workers = options.background === false ? undefined : startWorkers(context, options)
   if (workers) outbox.push(workers.mails, workers.logouts)
   return {
-    plugin: (http) => routes(http, parts, options.authenticate),
+    plugin: (http) => routes(http, context, options.authenticate),
     seeded,
     workers: Object.values(workers ?? {}),
-    keys: () => parts.keys.jwks(),
-    isForgottenKey: (kid) => parts.keys.isForgotten(kid),
+    keys: () => context.keys.getJwks(),
+    isCompromisedKey: (kid) => context.keys.isCompromised(kid),
     async planOf(subject) {
-      const found = await parts.store.subjects.planOf(subject)
-      return found && { plan: found.plan ?? parts.defaultPlan }
+      const found = await context.store.subjects.findPlan(subject)
+      return found && { plan: found.plan ?? context.defaultPlan }
     },
-    resolveApiKey: (key) => resolveApiKey(parts, key),
-    introspect: (token) => introspect(parts, token),
-    revocations: (after) => revocationFeed(parts, after),
-    recordChange: changeRecorder(parts),
-    management: managementOf(parts),
-    ready: () => parts.store.ping(),
+    resolveApiKey: (key) => resolveApiKey(context, key),
+    introspect: (token) => introspect(context, token),
+    revocations: (after) => readRevocations(context, after),
+    recordChange: changeRecorder(context),
+    management: createManagement(context),
+    ready: () => context.store.ping(),
   }
-}
-
-function partsOf(options: IdentityOptions, wakeOutbox: () => void): Parts {
-  const { store, clock, log } = options
-  const encryptionKey = KeyRing.of(options.encryptionKey)
-  const lifetimes = lifetimesFrom(options.lifetimes)
-  const branding = brandingFrom(options.branding)
-  const mail = options.notify !== undefined
-  const features = featuresFrom(options.features, mail)
-  const longestTokenMs = Math.max(lifetimes.accessToken, lifetimes.idToken, 3600) * 1000
-  const passwords = new Passwords(options.passwords)
-  const keys = new SigningKeys({
-    rows: store.signingKeys,
-    encryptionKey,
-    clock,
-    log,
-    algorithms: algorithmsOf(options),
-    ageMs: lifetimes.signingKey * 1000,
-    longestTokenMs,
-  })
-  return {
-    issuer: options.issuer,
-    baseUrl: options.baseUrl,
-    apiIdentifier: options.apiIdentifier ?? options.baseUrl,
-    accessTokenAlgorithm: options.accessTokenAlgorithm ?? 'ES256',
-    resources: new Map((options.declared?.resources ?? []).map((resource) => [resource.id, resource])),
-    lifetimes,
-    defaultPlan: options.defaultPlan ?? defaultPlan,
-    store,
-    clients: new ClientDirectory(store.clients, clock),
-    keys,
-    passwords,
-    passwordRule: new PasswordRule(options.passwords, branding.name),
-    metrics: createIdentityMetrics(options.metrics, { passwords, keys, clock }),
-    refreshMac: new MacKey(encryptionKey, 'refresh token'),
-    formMac: new MacKey(encryptionKey, 'form token'),
-    encryptionKey,
-    secureCookies: options.issuer.startsWith('https:'),
-    branding,
-    languages: new Languages(new URL('pages/texts/', import.meta.url), branding.textsFolder),
-    features,
-    limit: options.limit ?? unlimited,
-    refund: options.refund ?? (async () => {}),
-    blocked: options.blocked ?? (() => 0),
-    forgive: options.forgive ?? (async () => {}),
-    clientProofs: new ClientProofs(clock),
-    wakeOutbox,
-    mail,
-    assertions: new ClientAssertions({ clock, loopback: features.loopbackCalls }),
-    refusals: new RefusalBudget(),
-    clock,
-    log,
-  }
-}
-
-/** What is signed with from the start: what ID tokens are by default or can be, and what the configuration names. */
-function algorithmsOf({ accessTokenAlgorithm, declared }: IdentityOptions): SigningAlgorithm[] {
-  const { clients = [], resources = [] } = declared ?? {}
-  const named = [
-    accessTokenAlgorithm,
-    ...clients.flatMap((client) => [client.access_token_signed_response_alg, client.id_token_signed_response_alg]),
-    ...resources.map((resource) => resource.access_token_signed_response_alg),
-  ]
-  return [...new Set<SigningAlgorithm>(['ES256', 'RS256', ...named.filter((alg) => alg !== undefined)])]
 }

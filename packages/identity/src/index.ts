@@ -1,33 +1,40 @@
 export type { Branding } from '@gatehouse/kit/page'
+export type { Management } from './admin/commands.ts'
 export { adminScopes } from './admin/scopes.ts'
-export type { Authenticate, Caller } from './caller.ts'
-export { signingAlgorithms } from './client.ts'
-export { ClientDeclaration, ClientPatch, ResourceDeclaration, UserDeclaration, UserPatch } from './declarations.ts'
-export type { Features } from './features.ts'
 export {
+  type AttemptDecision,
+  type AttemptLimitName,
+  attemptLimitPolicies,
   type Blocked,
   type Forgive,
-  type GuardDecision,
-  type GuardName,
-  guardPolicies,
   type Limit,
   type Refund,
-} from './guards.ts'
-export { createIdentity, defaultPlan, type Identity } from './identity.ts'
-export { defaultLifetimes, type Lifetimes, lifetimeBounds } from './lifetimes.ts'
-export type { Management } from './management.ts'
-export { isManagementRole, isManagementScope } from './management-roles.ts'
+} from './config/attempt-limits.ts'
+export {
+  ClientDeclaration,
+  ClientPatch,
+  ResourceDeclaration,
+  UserDeclaration,
+  UserPatch,
+} from './config/declarations.ts'
+export type { Features } from './config/features.ts'
+export type { IdentityDeclarations, IdentityOptions } from './config/options.ts'
+export { defaultPlan } from './context/create.ts'
+export type { Seeded } from './declarations/seed.ts'
+export { createIdentity, type Identity } from './identity.ts'
 export {
   type GoneRecipient,
   identityEvents,
-  mailLifetimesOf,
+  mailLifetimes,
   type Notify,
   type NotifyRequest,
   type OnRecipient,
   type Recipient,
-} from './messages.ts'
-export type { IdentityDeclarations, IdentityOptions } from './options.ts'
-export { defaultMinPasswordLength, minPasswordLengthBounds } from './password-rule.ts'
-export { defaultHashesAtOnce, defaultHashesWaiting } from './passwords.ts'
-export type { Seeded } from './seed.ts'
-export { serviceScopes } from './service-scopes.ts'
+} from './mail/messages.ts'
+export type { Authenticate, Caller } from './model/caller.ts'
+export { signingAlgorithms } from './model/client.ts'
+export { defaultLifetimes, type Lifetimes, lifetimeBounds } from './model/lifetimes.ts'
+export { isManagementRole, isManagementScope } from './model/management-roles.ts'
+export { serviceScopes } from './model/service-scopes.ts'
+export { defaultHashesAtOnce, defaultHashesWaiting } from './passwords/hasher.ts'
+export { defaultMinPasswordLength, minPasswordLengthBounds } from './passwords/rule.ts'

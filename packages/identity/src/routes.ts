@@ -1,57 +1,58 @@
 import type { Http } from '@gatehouse/kit'
 import { icon, styleSheet, submitScript } from '@gatehouse/kit/page'
 import { type TSchema, Type } from 'typebox'
-import { forgotPasswordEndpoint, resetPasswordEndpoint, verifyEmailEndpoint } from './account/links.ts'
-import { accountEndpoint, endEndpoint } from './account/overview.ts'
-import { changePasswordEndpoint } from './account/password.ts'
-import { confirmRegistrationEndpoint, registerEndpoint } from './account/register.ts'
+import { accountEndpoint, revokeAccessEndpoint } from './account/overview.ts'
+import { changePasswordEndpoint } from './account/password-change.ts'
+import { forgotPasswordEndpoint, resetPasswordEndpoint, verifyEmailEndpoint } from './account/password-reset.ts'
+import { confirmRegistrationEndpoint, registerEndpoint } from './account/registration.ts'
 import { adminRoutes } from './admin/routes.ts'
-import { consentEndpoint } from './authorize/consent.ts'
+import { consentEndpoint } from './authorize/consent-endpoint.ts'
 import { authorizeEndpoint, continueEndpoint } from './authorize/endpoint.ts'
-import { pushEndpoint } from './authorize/push.ts'
-import type { Authenticate } from './caller.ts'
-import { openPreflight, preflight } from './cors.ts'
+import type { IdentityContext } from './context/context.ts'
 import { deviceAuthorizationEndpoint } from './device/authorization.ts'
-import { deviceCodeEndpoint, deviceDecisionEndpoint, devicePageEndpoint } from './device/pages.ts'
-import { continuationBytes } from './go-on.ts'
+import { deviceDecisionEndpoint } from './device/decision.ts'
+import { deviceCodeEndpoint, devicePageEndpoint } from './device/pages.ts'
+import { openPreflight, preflight } from './http/cors.ts'
+import { acceptForms, oauthRoute } from './http/oauth-route.ts'
+import type { OperationId } from './http/operations.ts'
+import { pageRoute } from './http/page-route.ts'
+import * as schemas from './http/route-schemas.ts'
 import { introspectEndpoint } from './introspect/endpoint.ts'
-import { confirmSignInEndpoint } from './login/confirm.ts'
+import { confirmSignInEndpoint } from './login/confirmation.ts'
 import { loginEndpoint } from './login/endpoint.ts'
 import { confirmEndSessionEndpoint, endSessionEndpoint } from './logout/endpoint.ts'
-import { serverMetadata } from './metadata/documents.ts'
-import { acceptForms, oauthRoute } from './oauth-route.ts'
-import type { OperationId } from './operations.ts'
-import { pageRoute } from './page-route.ts'
-import type { Parts } from './parts.ts'
+import { serverMetadata } from './metadata/server-metadata.ts'
+import type { Authenticate } from './model/caller.ts'
+import { pushEndpoint } from './par/endpoint.ts'
 import { revokeEndpoint } from './revoke/endpoint.ts'
-import { revocationFeed } from './revoke/feed.ts'
-import * as schemas from './route-schemas.ts'
+import { readRevocations } from './revoke/feed.ts'
+import { continuationBytes } from './sessions/resume.ts'
 import { tokenEndpoint } from './token/endpoint.ts'
 import { userinfoEndpoint } from './userinfo/endpoint.ts'
-import { readUser } from './users/endpoint.ts'
+import { readUserPlan } from './users/plan.ts'
 
 const publicDocument = 'public, max-age=300'
 /** Shorter than the minute between the publication of a key that a command made and its first signature. */
 const publicKeys = 'public, max-age=30'
 
-/** Every endpoint of identity. */
-export async function routes(http: Http, parts: Parts, authenticate: Authenticate): Promise<void> {
+/** Registers every endpoint of identity. */
+export async function routes(http: Http, context: IdentityContext, authenticate: Authenticate): Promise<void> {
   acceptForms(http)
-  oauthRoutes(http, parts)
-  pageRoutes(http, parts)
-  documentRoutes(http, parts)
-  apiRoutes(http, parts, authenticate)
-  adminRoutes(http, parts, authenticate)
+  oauthRoutes(http, context)
+  pageRoutes(http, context)
+  documentRoutes(http, context)
+  apiRoutes(http, context, authenticate)
+  adminRoutes(http, context, authenticate)
 }
 
-/** RFC 6749 and its kin: forms in, JSON out. */
-function oauthRoutes(http: Http, parts: Parts): void {
+/** The OAuth endpoints: forms in, JSON out. */
+function oauthRoutes(http: Http, context: IdentityContext): void {
   const route = (schema: object) => ({ ...oauthRoute, schema })
-  http.post('/token', route(schemas.token), tokenEndpoint(parts))
-  http.post('/revoke', route(schemas.revoke), revokeEndpoint(parts))
-  http.post('/introspect', route(schemas.introspect), introspectEndpoint(parts))
-  http.post('/device_authorization', route(schemas.deviceAuthorization), deviceAuthorizationEndpoint(parts))
-  http.post('/par', route(schemas.push), pushEndpoint(parts))
+  http.post('/token', route(schemas.token), tokenEndpoint(context))
+  http.post('/revoke', route(schemas.revoke), revokeEndpoint(context))
+  http.post('/introspect', route(schemas.introspect), introspectEndpoint(context))
+  http.post('/device_authorization', route(schemas.deviceAuthorization), deviceAuthorizationEndpoint(context))
+  http.post('/par', route(schemas.push), pushEndpoint(context))
   const validatorCompiler = () => () => true
   for (const [method, id] of [
     ['GET', 'userinfo.get'],
@@ -62,46 +63,46 @@ function oauthRoutes(http: Http, parts: Parts): void {
       url: '/userinfo',
       validatorCompiler,
       schema: schemas.userinfo(id),
-      handler: userinfoEndpoint(parts),
+      handler: userinfoEndpoint(context),
     })
   for (const path of ['/token', '/revoke', '/userinfo', '/par', '/device_authorization']) {
     http.options(path, { schema: schemas.hidden }, preflight('GET, POST'))
   }
 }
 
-/** What people see. */
-function pageRoutes(http: Http, parts: Parts): void {
-  const route = (id: OperationId, query?: TSchema) => ({ ...pageRoute(parts), schema: schemas.page(id, query) })
-  http.get('/authorize', route('authorizePage.show', schemas.authorizeQuery), authorizeEndpoint(parts))
-  http.post('/authorize', route('authorizePage.submit'), authorizeEndpoint(parts))
+/** The pages. */
+function pageRoutes(http: Http, context: IdentityContext): void {
+  const route = (id: OperationId, query?: TSchema) => ({ ...pageRoute(context), schema: schemas.page(id, query) })
+  http.get('/authorize', route('authorizePage.show', schemas.authorizeQuery), authorizeEndpoint(context))
+  http.post('/authorize', route('authorizePage.submit'), authorizeEndpoint(context))
   const carrying = (id: OperationId) => ({ ...route(id), bodyLimit: continuationBytes })
-  http.get('/authorize/continue', route('authorizePage.resume'), continueEndpoint(parts))
-  http.post('/authorize/continue', carrying('authorizePage.resumeByForm'), continueEndpoint(parts))
-  http.post('/login', carrying('loginPage.submit'), loginEndpoint(parts))
-  http.post('/consent', carrying('consentPage.submit'), consentEndpoint(parts))
-  http.get('/device', route('devicePage.show'), devicePageEndpoint(parts))
-  http.post('/device', route('devicePage.submit'), deviceCodeEndpoint(parts))
-  http.post('/device/decision', route('devicePage.decide'), deviceDecisionEndpoint(parts))
-  http.get('/end_session', route('logoutPage.show', schemas.logoutQuery), endSessionEndpoint(parts))
-  http.post('/end_session', route('logoutPage.submit'), endSessionEndpoint(parts))
-  http.post('/end_session/confirm', route('logoutPage.confirm'), confirmEndSessionEndpoint(parts))
-  http.get('/account', route('accountPage.show'), accountEndpoint(parts))
-  http.post('/account/end', route('accountPage.end'), endEndpoint(parts))
+  http.get('/authorize/continue', route('authorizePage.resume'), continueEndpoint(context))
+  http.post('/authorize/continue', carrying('authorizePage.resumeByForm'), continueEndpoint(context))
+  http.post('/login', carrying('loginPage.submit'), loginEndpoint(context))
+  http.post('/consent', carrying('consentPage.submit'), consentEndpoint(context))
+  http.get('/device', route('devicePage.show'), devicePageEndpoint(context))
+  http.post('/device', route('devicePage.submit'), deviceCodeEndpoint(context))
+  http.post('/device/decision', route('devicePage.decide'), deviceDecisionEndpoint(context))
+  http.get('/end_session', route('logoutPage.show', schemas.logoutQuery), endSessionEndpoint(context))
+  http.post('/end_session', route('logoutPage.submit'), endSessionEndpoint(context))
+  http.post('/end_session/confirm', route('logoutPage.confirm'), confirmEndSessionEndpoint(context))
+  http.get('/account', route('accountPage.show'), accountEndpoint(context))
+  http.post('/account/end', route('accountPage.end'), revokeAccessEndpoint(context))
   for (const [path, page, endpoint, query] of [
-    ['/account/password', 'passwordPage', changePasswordEndpoint(parts), undefined],
-    ['/password/forgot', 'forgotPasswordPage', forgotPasswordEndpoint(parts), undefined],
-    ['/password/reset', 'resetPasswordPage', resetPasswordEndpoint(parts), schemas.linkToken],
-    ['/login/confirm', 'confirmSignInPage', confirmSignInEndpoint(parts), schemas.linkToken],
-    ['/email/verify', 'verifyEmailPage', verifyEmailEndpoint(parts), schemas.linkToken],
-    ['/register', 'registrationPage', registerEndpoint(parts), undefined],
-    ['/register/confirm', 'confirmRegistrationPage', confirmRegistrationEndpoint(parts), schemas.linkToken],
+    ['/account/password', 'passwordPage', changePasswordEndpoint(context), undefined],
+    ['/password/forgot', 'forgotPasswordPage', forgotPasswordEndpoint(context), undefined],
+    ['/password/reset', 'resetPasswordPage', resetPasswordEndpoint(context), schemas.linkToken],
+    ['/login/confirm', 'confirmSignInPage', confirmSignInEndpoint(context), schemas.linkToken],
+    ['/email/verify', 'verifyEmailPage', verifyEmailEndpoint(context), schemas.linkToken],
+    ['/register', 'registrationPage', registerEndpoint(context), undefined],
+    ['/register/confirm', 'confirmRegistrationPage', confirmRegistrationEndpoint(context), schemas.linkToken],
   ] as const) {
     http.get(path, route(`${page}.show`, query), endpoint)
     http.post(path, route(`${page}.submit`), endpoint)
   }
   for (const [path, type, text] of [
-    ['/pages/style.css', 'text/css; charset=utf-8', styleSheet(parts.branding)],
-    ['/pages/icon.svg', 'image/svg+xml', icon(parts.branding)],
+    ['/pages/style.css', 'text/css; charset=utf-8', styleSheet(context.branding)],
+    ['/pages/icon.svg', 'image/svg+xml', icon(context.branding)],
     ['/pages/submit.js', 'text/javascript; charset=utf-8', submitScript],
   ] as const) {
     http.get(path, { schema: schemas.hidden }, (_request, reply) =>
@@ -110,8 +111,8 @@ function pageRoutes(http: Http, parts: Parts): void {
   }
 }
 
-/** What anyone may read. */
-function documentRoutes(http: Http, parts: Parts): void {
+/** The public documents. */
+function documentRoutes(http: Http, context: IdentityContext): void {
   for (const [path, id] of [
     ['/.well-known/openid-configuration', 'openidConfiguration.get'],
     ['/.well-known/oauth-authorization-server', 'serverMetadata.get'],
@@ -119,7 +120,7 @@ function documentRoutes(http: Http, parts: Parts): void {
     http.get(path, { schema: schemas.metadata(id) }, (_request, reply) => {
       reply.header('cache-control', publicDocument).header('access-control-allow-origin', '*')
       reply.header('cross-origin-resource-policy', 'cross-origin')
-      return serverMetadata(parts)
+      return serverMetadata(context)
     })
     http.options(path, { schema: schemas.hidden }, openPreflight('GET, HEAD'))
   }
@@ -127,16 +128,16 @@ function documentRoutes(http: Http, parts: Parts): void {
   http.get('/.well-known/jwks.json', { schema: schemas.jwks }, (_request, reply) => {
     reply.header('cache-control', publicKeys).header('access-control-allow-origin', '*')
     reply.header('cross-origin-resource-policy', 'cross-origin')
-    return parts.keys.jwks()
+    return context.keys.getJwks()
   })
 }
 
-/** What callers with a bearer token may ask. */
-function apiRoutes(http: Http, parts: Parts, authenticate: Authenticate): void {
+/** The endpoints for callers with a bearer token. */
+function apiRoutes(http: Http, context: IdentityContext, authenticate: Authenticate): void {
   const userId = Type.Object({ id: Type.String({ description: 'The user.' }) })
   http.get('/users/:id', { schema: { ...schemas.user, params: userId } }, async (request) => {
     await authenticate(request, 'read:users')
-    return readUser(parts, request.params.id)
+    return readUserPlan(context, request.params.id)
   })
   const cursor = Type.Object(
     {
@@ -148,6 +149,6 @@ function apiRoutes(http: Http, parts: Parts, authenticate: Authenticate): void {
   )
   http.get('/revocations', { schema: { ...schemas.revocations, querystring: cursor } }, async (request) => {
     await authenticate(request, 'read:revocations')
-    return revocationFeed(parts, request.query.after)
+    return readRevocations(context, request.query.after)
   })
 }

@@ -12,6 +12,7 @@ export interface Item {
   readonly receipt_token?: string
 }
 
+/** The counts of an inbox; `sequence` is the number of its last change. */
 export interface Counts {
   readonly sequence: number
   readonly total: number
@@ -19,6 +20,7 @@ export interface Counts {
   readonly unread: number
 }
 
+/** An event type in the preferences, with the channels that the user may switch. */
 export interface Choice {
   readonly event: string
   readonly title: string
@@ -26,6 +28,7 @@ export interface Choice {
   readonly channels: ReadonlyArray<{ readonly channel: string; readonly on: boolean }>
 }
 
+/** The preferences of a user. */
 export interface Choices {
   readonly unsubscribed: boolean
   readonly event_types: readonly Choice[]
@@ -34,6 +37,7 @@ export interface Choices {
 /** Items by id, or all that came no later than a number. */
 export type Chosen = { readonly ids: readonly string[] } | { readonly all: true; readonly up_to: number }
 
+/** One page of the feed; `next` is the cursor of the following page. */
 export interface Feed {
   readonly items: readonly Item[]
   readonly counts: Counts
@@ -53,6 +57,7 @@ export interface Access {
   readonly getToken: (renew: boolean) => string | Promise<string>
 }
 
+/** A response of the notification service that is not 2xx. */
 export class ApiError extends Error {
   readonly status: number
 
@@ -101,7 +106,7 @@ export class Api {
    * Reports that a link or an action of an item was followed; the token of the item is the credential. It is sent even
    * when the page is left at once. Answers whether it was accepted.
    */
-  async clicked(token: string, link: string | undefined): Promise<boolean> {
+  async recordClick(token: string, link: string | undefined): Promise<boolean> {
     const body = JSON.stringify({ receipts: [{ token, report: 'clicked', ...(link === undefined ? {} : { link }) }] })
     const headers = { 'content-type': 'application/json' }
     const response = await fetch(this.#url('receipts'), { method: 'POST', headers, body, keepalive: true })

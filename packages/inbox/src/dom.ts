@@ -39,6 +39,7 @@ export function icon(path: string): SVGSVGElement {
   return svg
 }
 
+/** Paths of the icons, for {@link icon}. */
 export const icons = {
   bell: 'M6 9a6 6 0 0 1 12 0c0 6 2 7 2 7H4s2-1 2-7M10 20a2 2 0 0 0 4 0',
   gear: 'M4 7h10M18 7h2M4 17h2M10 17h10M16 5v4M8 15v4',

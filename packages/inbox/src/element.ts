@@ -9,7 +9,7 @@ import { style } from './style.ts'
 import { english, type Texts } from './texts.ts'
 
 const pageSize = 20
-const mostShown = 99
+const maxShown = 99
 
 /**
  * `<gatehouse-inbox base-url="https://notify.example.com" user-id="alice">`: bell, badge, list and preferences. It
@@ -121,7 +121,7 @@ export class GatehouseInbox extends HTMLElement {
    */
   async clicked(item: Item, link?: string): Promise<boolean> {
     if (!this.#api || item.receipt_token === undefined) return false
-    return this.#api.clicked(item.receipt_token, link)
+    return this.#api.recordClick(item.receipt_token, link)
   }
 
   #restart(): void {
@@ -218,7 +218,7 @@ export class GatehouseInbox extends HTMLElement {
     const { counts } = this.#items
     const { unseen } = counts
     this.#badge.hidden = unseen === 0
-    this.#badge.textContent = unseen > mostShown ? `${mostShown}+` : String(unseen)
+    this.#badge.textContent = unseen > maxShown ? `${maxShown}+` : String(unseen)
     this.#bell.setAttribute('aria-label', unseen === 0 ? this.#texts.bell : this.#say('unseen', { n: unseen }))
     this.dispatchEvent(new CustomEvent('gatehouse-counts', { detail: { counts } }))
     this.#panel.setAttribute('aria-label', this.#page === 'list' ? this.#texts.title : this.#texts.preferences)
@@ -237,14 +237,18 @@ export class GatehouseInbox extends HTMLElement {
   }
 
   #list(): Node[] {
-    return listPanel(this.#items, this.#texts, this.#locale(), this.#troubles(), {
-      filter: (onlyUnread) => this.#filter(onlyUnread),
-      preferences: () => this.#showPreferences(),
-      close: () => this.toggle(false),
-      readAll: (upTo) => void this.#change('read', { all: true, up_to: upTo }),
-      more: (next) => this.#more(next),
-      item: (what, item) => this.#onItem(what, item),
-    })
+    return listPanel(
+      this.#items,
+      { texts: this.#texts, locale: this.#locale(), troubles: this.#troubles() },
+      {
+        filter: (onlyUnread) => this.#filter(onlyUnread),
+        preferences: () => this.#showPreferences(),
+        close: () => this.toggle(false),
+        readAll: (upTo) => void this.#change('read', { all: true, up_to: upTo }),
+        more: (next) => this.#more(next),
+        item: (what, item) => this.#onItem(what, item),
+      },
+    )
   }
 
   #preferences(): Node[] {

@@ -41,7 +41,7 @@ export class Items {
       else if (known || this.#complete || item.created_at >= oldest) this.#shown.set(item.id, item)
       if (!known && item.seen_at === undefined && item.archived_at === undefined) fresh.push(item)
     }
-    this.tell(counts)
+    this.publish(counts)
     return fresh
   }
 
@@ -59,11 +59,11 @@ export class Items {
           ...(what === 'read' ? { read_at: now } : {}),
         })
     }
-    this.tell(counts)
+    this.publish(counts)
   }
 
   /** Takes counts, unless they are older than those that are known. */
-  tell(counts: Counts): void {
+  publish(counts: Counts): void {
     if (counts.sequence >= this.counts.sequence) this.counts = counts
   }
 }

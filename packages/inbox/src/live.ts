@@ -1,6 +1,7 @@
 import { type Api, ApiError, type News } from './api.ts'
-import { type Shared, share } from './share.ts'
+import { share, type WindowMessage } from './share.ts'
 
+/** What {@link follow} calls when the feed changes. */
 export interface LiveHandlers {
   /** Reads the feed afresh; answers the number it is complete up to. */
   reload(): Promise<number>
@@ -11,7 +12,7 @@ export interface LiveHandlers {
 
 /** Signs of life come every 20 seconds. */
 const silenceMs = 50_000
-const longestPauseMs = 30_000
+const maxPauseMs = 30_000
 
 /**
  * Follows the stream until it is stopped: a stream that ends, breaks or falls silent is opened again after the last
@@ -45,26 +46,26 @@ export function follow(api: Api, handlers: LiveHandlers): { stop(): void; now():
     return loading
   }
   /** Another window was told. What comes while the feed is read may be newer than what is read, and waits for it. */
-  const hear = async (told: Shared): Promise<void> => {
-    handlers.connected(told.open)
-    if (!told.news || told.id === undefined) return
+  const receive = async (message: WindowMessage): Promise<void> => {
+    handlers.connected(message.open)
+    if (!message.news || message.id === undefined) return
     await loading?.catch(() => {})
     if (signal.aborted) return
-    if (told.event === 'reset' || last === undefined) await load().catch(() => {})
-    else if (told.id > last) {
-      last = told.id
-      handlers.changed(told.news)
+    if (message.event === 'reset' || last === undefined) await load().catch(() => {})
+    else if (message.id > last) {
+      last = message.id
+      handlers.changed(message.news)
     }
   }
   let failures = 0
-  const lead = async (tell: (told: Shared) => void) => {
+  const lead = async (broadcast: (message: WindowMessage) => void) => {
     for (let refused = false; !signal.aborted && !refused; ) {
       try {
         if (last === undefined) await load()
         for await (const { event, id, data } of events(api, last ?? 0, signal)) {
           failures = 0
           handlers.connected(true)
-          tell({ open: true, event, id, news: data })
+          broadcast({ open: true, event, id, news: data })
           last = event === 'reset' ? undefined : id
           if (last === undefined) break
           handlers.changed(data)
@@ -77,12 +78,12 @@ export function follow(api: Api, handlers: LiveHandlers): { stop(): void; now():
       }
       if (signal.aborted) return
       handlers.connected(false)
-      tell({ open: false })
+      broadcast({ open: false })
       if (last !== undefined || failures > 0)
-        await pause(Math.min(longestPauseMs, 250 * 2 ** failures) * (0.5 + Math.random() / 2))
+        await pause(Math.min(maxPauseMs, 250 * 2 ** failures) * (0.5 + Math.random() / 2))
     }
   }
-  void share(api.inbox, signal, { hear: (told) => void hear(told), lead })
+  void share(api.inbox, signal, { receive: (message) => void receive(message), lead })
   load().catch(() => {})
   return {
     now: () => endPause(),

@@ -25,9 +25,7 @@ interface PreferencesActions {
 /** The panel with the list of items. */
 export function listPanel(
   items: Items,
-  texts: Texts,
-  locale: string,
-  troubles: readonly Node[],
+  { texts, locale, troubles }: { readonly texts: Texts; readonly locale: string; readonly troubles: readonly Node[] },
   act: ListActions,
 ): Node[] {
   const { list, next } = items
@@ -71,7 +69,7 @@ export function preferencesPanel(
     h(
       'div',
       { class: 'head' },
-      button('back', texts.back, icons.back, () => act.back(), 'back'),
+      button('back', texts.back, icons.back, () => act.back()),
       h('h2', {}, texts.preferences),
       button('close', texts.close, icons.close, () => act.close()),
     ),
@@ -118,10 +116,17 @@ function bar({ counts, onlyUnread }: Items, texts: Texts, act: ListActions): Nod
   )
 }
 
-function button(key: string, label: string, path: string, onclick: () => void, kind: string = ''): HTMLButtonElement {
+function button(key: string, label: string, path: string, onclick: () => void): HTMLButtonElement {
   return h(
     'button',
-    { type: 'button', class: `icon ${kind}`, title: label, 'aria-label': label, 'data-key': key, onclick },
+    {
+      type: 'button',
+      class: key === 'back' ? 'icon back' : 'icon ',
+      title: label,
+      'aria-label': label,
+      'data-key': key,
+      onclick,
+    },
     icon(path),
   )
 }

@@ -5,13 +5,13 @@ const seenAfterMs = 1_000
 
 /** Tells of items that stay on screen for a while and were not seen before. */
 export class Seen {
-  readonly #tell: (ids: readonly string[]) => void
+  readonly #report: (ids: readonly string[]) => void
   readonly #inSight = new Set<string>()
   #watching: IntersectionObserver | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
 
-  constructor(tell: (ids: readonly string[]) => void) {
-    this.#tell = tell
+  constructor(report: (ids: readonly string[]) => void) {
+    this.#report = report
   }
 
   /** Watches the items that `root` shows. */
@@ -19,7 +19,7 @@ export class Seen {
     this.stop()
     const unseen = new Set(items.flatMap(({ id, seen_at: at }) => (at === undefined ? [id] : [])))
     if (unseen.size === 0 || !root) return
-    this.#watching = new IntersectionObserver((entries) => this.#look(entries), { root, threshold: 0.5 })
+    this.#watching = new IntersectionObserver((entries) => this.#observe(entries), { root, threshold: 0.5 })
     for (const item of root.querySelectorAll<HTMLElement>('li.item'))
       if (unseen.has(item.dataset.id ?? '')) this.#watching.observe(item)
   }
@@ -31,7 +31,7 @@ export class Seen {
     this.#timer = undefined
   }
 
-  #look(entries: readonly IntersectionObserverEntry[]): void {
+  #observe(entries: readonly IntersectionObserverEntry[]): void {
     for (const { target, isIntersecting } of entries) {
       const id = (target as HTMLElement).dataset.id ?? ''
       if (isIntersecting) this.#inSight.add(id)
@@ -40,7 +40,7 @@ export class Seen {
     if (this.#inSight.size > 0)
       this.#timer ??= setTimeout(() => {
         this.#timer = undefined
-        if (this.#inSight.size > 0) this.#tell([...this.#inSight])
+        if (this.#inSight.size > 0) this.#report([...this.#inSight])
       }, seenAfterMs)
   }
 }

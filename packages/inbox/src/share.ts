@@ -1,7 +1,7 @@
 import type { News } from './api.ts'
 
 /** What the window that holds the stream tells the others. */
-export interface Shared {
+export interface WindowMessage {
   /** Whether the stream is open. */
   readonly open: boolean
   readonly event?: string
@@ -9,17 +9,17 @@ export interface Shared {
   readonly news?: News
 }
 
-interface Part {
-  hear(told: Shared): void
+interface WindowHandlers {
+  receive(message: WindowMessage): void
   /** Holds the stream, until another window may try or `signal` ends it. */
-  lead(tell: (told: Shared) => void): Promise<void>
+  lead(broadcast: (message: WindowMessage) => void): Promise<void>
 }
 
 /**
  * Of all windows of an inbox on this origin one leads at a time: a browser opens few connections to one server, and each
  * would take one for good. Where windows can't find one another each leads for itself.
  */
-export async function share(inbox: string, signal: AbortSignal, { hear, lead }: Part): Promise<void> {
+export async function share(inbox: string, signal: AbortSignal, { receive, lead }: WindowHandlers): Promise<void> {
   const { locks } = navigator
   // Missing where the page did not come over https.
   if (!locks || typeof BroadcastChannel === 'undefined') {
@@ -28,14 +28,14 @@ export async function share(inbox: string, signal: AbortSignal, { hear, lead }: 
   }
   const channel = new BroadcastChannel(inbox)
   let leads = false
-  channel.onmessage = ({ data }) => leads || hear(data)
+  channel.onmessage = ({ data }) => leads || receive(data)
   signal.addEventListener('abort', () => channel.close())
-  const tell = (told: Shared) => signal.aborted || channel.postMessage(told)
+  const broadcast = (message: WindowMessage) => signal.aborted || channel.postMessage(message)
   while (!signal.aborted)
     await locks
       .request(inbox, { signal }, async () => {
         leads = true
-        await lead(tell)
+        await lead(broadcast)
         leads = false
       })
       .catch(() => {})

@@ -27,4 +27,5 @@ export const english = {
   'in-app': 'Inbox',
 }
 
+/** The texts of the component by their name. */
 export type Texts = Readonly<Record<keyof typeof english, string>>

@@ -28,10 +28,10 @@ export interface ManagementChange {
   readonly after?: Members
 }
 
-/** Stores a change in the audit trail, in this process or over HTTP. Rejects when it can't be stored. */
+/** Stores a change in the audit trail, in this process or over HTTP. Rejects when it cannot be stored. */
 export type RecordChange = (change: ManagementChange) => Promise<void>
 
-/** Keeps the audit trail in the log, for a program without an identity service. */
+/** Writes the audit trail to the log, for a program without an identity service. */
 export function changesInLog(log: Log): RecordChange {
   return async (change) => {
     log.info({ audit: change }, 'management change')
@@ -39,9 +39,9 @@ export function changesInLog(log: Log): RecordChange {
 }
 
 /**
- * Records a change before it is made: what can't be audited is not done.
+ * Records a change before it is made: a change that cannot be audited is not made.
  *
- * @throws Problem 503 when the audit trail can't be written
+ * @throws Problem 503 when the audit trail cannot be written
  */
 export async function recordChange(record: RecordChange, change: ManagementChange): Promise<void> {
   try {

@@ -1,18 +1,24 @@
-/** The time as Unix milliseconds. Handed in everywhere, so that tests move time instead of waiting. */
+/** The time as Unix milliseconds. Injected everywhere, so that tests move time instead of waiting for it. */
 export interface Clock {
   now(): number
 }
 
-/** The machine's own clock. */
+/** The clock of the machine. */
 export const systemClock: Clock = { now: () => Date.now() }
 
-/** A clock that stands still until it is moved. */
+/** A clock that moves only when a test moves it. */
 export interface ManualClock extends Clock {
   advance(milliseconds: number): void
   set(unixMilliseconds: number): void
 }
 
-/** A clock for tests, at `start` (Unix milliseconds) until moved. */
+/**
+ * Creates a clock for tests that starts at `start` (Unix milliseconds).
+ *
+ * @example
+ * const clock = manualClock()
+ * clock.advance(60_000)
+ */
 export function manualClock(start: number = Date.UTC(2026, 0, 1)): ManualClock {
   let current = start
   return {

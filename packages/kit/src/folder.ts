@@ -2,9 +2,10 @@ import { mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 /**
- * Makes a folder, and those above it that are missing, for this user alone. Throws what the file system answers; a file
- * system that can't hold folders of ours, such as /proc, included (asked for all of them at once, Node would try it
- * for ever).
+ * Creates a folder and its missing parents, readable by this user only. Creates one level after the other,
+ * because a recursive `mkdir` of Node never ends on a file system such as /proc.
+ *
+ * @throws Error of the file system
  */
 export function makeFolder(path: string): void {
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return

@@ -1,5 +1,6 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
 
+/** A structured log (pino). */
 export type Log = Logger
 
 const redacted = [
@@ -12,7 +13,12 @@ const redacted = [
   '*.refresh_token',
 ]
 
-/** A JSON log with its level as a word and its time in ISO 8601. Known places of secrets are redacted. */
+/**
+ * Creates a JSON log with the level as a word and the time in ISO 8601. Known members with secrets are redacted.
+ *
+ * @param level the lowest level that is written, such as `info`
+ * @param destination where lines go. Default: standard output
+ */
 export function createLog(level: string, destination?: DestinationStream): Log {
   const options = {
     level,
@@ -24,5 +30,5 @@ export function createLog(level: string, destination?: DestinationStream): Log {
   return destination ? pino(options, destination) : pino(options)
 }
 
-/** A log that keeps nothing, for tests. */
+/** A log that writes nothing, for tests. */
 export const silentLog: Log = pino({ level: 'silent' })

@@ -3,8 +3,8 @@ import { randomUUIDv7 } from 'node:crypto'
 let last = ''
 
 /**
- * A UUIDv7 (RFC 9562 §5.7) that is greater than all this process made before: within a millisecond the last one is counted
- * up (§6.2, method 2), so that what is paged by id is in the order in which it happened.
+ * A UUIDv7 (RFC 9562 §5.7) that is greater than all former ones of this process: within a millisecond the last one is
+ * incremented (§6.2, method 2), so that pages ordered by id are in the order of creation.
  */
 export function orderedId(): string {
   const id = randomUUIDv7()
@@ -17,6 +17,6 @@ const counterDigits = 12
 function successorOf(id: string): string {
   const counter = BigInt(`0x${id.slice(-counterDigits)}`) + 1n
   const digits = counter.toString(16).padStart(counterDigits, '0')
-  // Of 2^48 the counter begins at random: it runs over once in millions of years of full use.
+  // The 48-bit counter starts at random, so an overflow is practically impossible.
   return digits.length > counterDigits ? randomUUIDv7() : id.slice(0, -counterDigits) + digits
 }

@@ -1,9 +1,10 @@
-/** One fault of a request: where (a JSON pointer into the part it stands in) and what was expected there. */
+/** One fault of a request: where (a JSON pointer into that part of the request) and what was expected there. */
 export interface Fault {
   readonly pointer: string
   readonly detail: string
 }
 
+/** Members of a {@link Problem} beside its status and detail. */
 export interface ProblemOptions {
   readonly type?: string
   readonly title?: string
@@ -34,7 +35,12 @@ const titles: Readonly<Record<number, string>> = {
   504: 'Gateway Timeout',
 }
 
-/** An answer that tells what went wrong, as RFC 9457 problem details. Thrown below, written by the error handler. */
+/**
+ * An error response as problem details (RFC 9457). Routes throw it; the error handler of `createHttp` writes it.
+ *
+ * @example
+ * throw new Problem(404, 'There is no such note.')
+ */
 export class Problem extends Error {
   override readonly name = 'Problem'
   readonly status: number

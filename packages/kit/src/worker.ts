@@ -1,29 +1,37 @@
 import type { Log } from './log.ts'
 
+/** What a worker does in one pass, and how it pauses. */
 export interface WorkerOptions {
   readonly name: string
   readonly log: Log
-  /** One pass; true when more work is likely waiting. What it holds when it throws must be safe to find again. */
+  /** Runs one pass and resolves with whether more work is likely waiting. After an error the pass runs again. */
   readonly pass: (signal: AbortSignal) => Promise<boolean>
   /** The pause after a pass that found nothing, in milliseconds. */
   readonly idleMs: number
 }
 
-/** A loop that does passes until it is stopped. */
+/** A loop that runs passes until it is stopped. */
 export interface Worker {
   readonly name: string
-  /** Ends the pause: there is work. A hint, never a promise; the pause ends by itself too. */
-  wake(): void
-  /** Starts no further pass and resolves when the one under way is done. */
+  /** Ends the pause early, because there is work. Only a hint: the pause ends by itself too. */
+  resume(): void
+  /** Starts no further pass; resolves when the running one has ended. */
   stop(): Promise<void>
 }
 
-const longestErrorPauseMs = 30_000
+const maxErrorPauseMs = 30_000
 
-/** Starts a worker. A pass that throws is logged and tried again, after a pause that doubles up to 30 s. */
+/**
+ * Starts a worker. A pass that throws is logged and runs again after a pause that doubles up to 30 s.
+ *
+ * @example
+ * const worker = startWorker({ name: 'purge', log, idleMs: 60_000, pass: async () => (await purgeRows()) > 0 })
+ * // …
+ * await worker.stop()
+ */
 export function startWorker(options: WorkerOptions): Worker {
   const stopping = new AbortController()
-  let woken = false
+  let isResumed = false
   let endPause: (() => void) | undefined
   const pause = (milliseconds: number) =>
     new Promise<void>((resolve) => {
@@ -34,29 +42,29 @@ export function startWorker(options: WorkerOptions): Worker {
         resolve()
       }
       endPause = done
-      if (stopping.signal.aborted || woken) done()
+      if (stopping.signal.aborted || isResumed) done()
     })
   const loop = async () => {
     let failures = 0
     while (!stopping.signal.aborted) {
-      woken = false
+      isResumed = false
       try {
         const more = await options.pass(stopping.signal)
         failures = 0
         if (!more) await pause(options.idleMs)
       } catch (error) {
         failures++
-        options.log.error({ err: error, worker: options.name }, 'a pass failed and will be tried again')
-        woken = false
-        await pause(Math.min(longestErrorPauseMs, 100 * 2 ** failures) * (0.5 + Math.random() / 2))
+        options.log.error({ err: error, worker: options.name }, 'a pass failed and will be retried')
+        isResumed = false
+        await pause(Math.min(maxErrorPauseMs, 100 * 2 ** failures) * (0.5 + Math.random() / 2))
       }
     }
   }
   const done = loop()
   return {
     name: options.name,
-    wake() {
-      woken = true
+    resume() {
+      isResumed = true
       endPause?.()
     },
     stop() {

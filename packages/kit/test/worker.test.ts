@@ -42,7 +42,7 @@ test('a wake during a pass is not lost', async () => {
     },
   })
   await inPass.promise
-  worker.wake()
+  worker.resume()
   goOn.resolve()
   await second.promise
   await worker.stop()

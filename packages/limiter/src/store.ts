@@ -40,7 +40,9 @@ export interface AddRequest {
 
 /** Receives the result of a call, exactly once. */
 export interface Completion {
+  /** Called with the result of the request. */
   resolve(result: CounterResult): void
+  /** Called with the error of the store. */
   reject(error: unknown): void
 }
 

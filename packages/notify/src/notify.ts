@@ -12,6 +12,7 @@ import {
 } from '@gatehouse/kit'
 import { type Branding, brandingFrom, Languages } from '@gatehouse/kit/page'
 import type { Provider } from '@gatehouse/providers'
+import { applyDeclarations, checkDeclarations, type NotifyDeclarations } from './catalog/apply-declarations.ts'
 import { createCatalogKeeper } from './catalog/catalog.ts'
 import {
   hideReserved,
@@ -20,7 +21,6 @@ import {
   type ReservedDeclarations,
   type ReservedMail,
 } from './catalog/reserved.ts'
-import { applyDeclarations, checkDeclarations, type NotifyDeclarations } from './config/declared.ts'
 import { defaultOptions, type NotifyOptions } from './config/options.ts'
 import { createAudit } from './context/audit.ts'
 import { createHints } from './context/hints.ts'
@@ -225,12 +225,12 @@ const dayMs = 86_400_000
 
 /** What mails lead to, and the pages that are found there. */
 function createLinkParts(
-  { branding: given, publicUrl = 'http://localhost', linkSecret, clock }: CreateNotifyOptions,
+  { branding: overrides, publicUrl = 'http://localhost', linkSecret, clock }: CreateNotifyOptions,
   store: NotifyStore,
   reserved: Reserved,
   options: NotifyOptions,
 ) {
-  const branding = brandingFrom(given)
+  const branding = brandingFrom(overrides)
   const languages = new Languages(new URL('texts/', import.meta.url), branding.textsFolder)
   const links = linkSecret && createLinks({ baseUrl: publicUrl, secret: linkSecret })
   const { tracking, retention } = options

@@ -2,7 +2,6 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Clock, Http, Log } from '@gatehouse/kit'
 import type { PageParts } from '@gatehouse/kit/page'
 import type { Provider } from '@gatehouse/providers'
-import type { Plan } from './admission/plan-input.ts'
 import * as choices from './api/choices.ts'
 import * as deadLetters from './api/dead-letters.ts'
 import * as devices from './api/devices.ts'
@@ -35,6 +34,7 @@ import * as intakeSchemas from './intake/schema.ts'
 import type { Links } from './links/links.ts'
 import type { ReceiptTokens } from './links/receipt-token.ts'
 import { inboxChanges } from './model/inbox-change.ts'
+import type { Plan } from './plan/plan-input.ts'
 import type { Choices } from './preferences/choices.ts'
 import { eraseUser, exportUser } from './privacy/endpoint.ts'
 import * as privacySchemas from './privacy/schema.ts'
@@ -119,7 +119,11 @@ async function intakeRoutes(http: Http, context: RouteContext): Promise<void> {
   http.post('/v1/explain', allow('readDelivery', schemas.explain), explainNotification(explain))
   await http.register(async (scope) => {
     addNdjsonParser(scope as Http)
-    const bulk = { bodyLimit: bulkLimitBytes, config: { judgesBody: true }, ...allow('produce', intakeSchemas.bulk) }
+    const bulk = {
+      bodyLimit: bulkLimitBytes,
+      config: { checksBodyText: true },
+      ...allow('produce', intakeSchemas.bulk),
+    }
     ;(scope as Http).post('/v1/notify/bulk', bulk, submitEvents(accept))
   })
 }
@@ -244,7 +248,6 @@ function streamRoutes(http: Http, context: RouteContext): void {
   const { store, readers, streams, options } = context
   const { allow, own } = createRouteBuilders(context.access)
   const once = { exposeHeadRoute: false }
-  // The hook must not return a value: Fastify takes one for an error.
   http.addHook('preClose', async () => {
     await Promise.all([streams.close(), readers.close()])
   })

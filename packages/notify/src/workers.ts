@@ -40,7 +40,7 @@ export function startWorkers({ store, catalog, accept, hints, topic, onChanges, 
   const common = { ...rest, buckets }
   const publishing = topic && startStreamWorker({ ...rest, stateChanges, topic })
   const onNumbered = () => {
-    publishing?.wake()
+    publishing?.resume()
     onChanges()
   }
   const { retention } = rest.options

@@ -1,15 +1,37 @@
-export { type CheckedWebhook, checkWebhook, signWebhook, webhookFault, webhookKey } from './http/standard-webhooks.ts'
+/**
+ * Sends messages by email, push and SMS, and reads the reports about them. One interface for all providers: `send`
+ * resolves to a typed result for each message, `reports.read` verifies a webhook and returns typed reports.
+ */
+export { createProvider } from './create-provider.ts'
+export {
+  checkWebhookHeaders,
+  parseWebhookKey,
+  signWebhook,
+  type VerifiedWebhook,
+  verifyWebhook,
+} from './http/standard-webhooks.ts'
+export {
+  defineProvider,
+  type MessageSender,
+  type ProviderContext,
+  type ProviderDefinition,
+  type ProviderKind,
+  type ProviderOptions,
+} from './kind/provider-kind.ts'
 export { providerKinds } from './kinds.ts'
 export type { Channel } from './model/channel.ts'
 export type { Clock } from './model/clock.ts'
-export type { ProviderContext, ProviderKind } from './model/kind.ts'
-export type { Content, OutgoingMessage, Provider, SendResult, Target } from './model/provider.ts'
+export type { Content, OutgoingMessage, Target } from './model/message.ts'
+export type { Provider } from './model/provider.ts'
+export type { ReadResult, Report, ReportHeaders, ReportReader, ReportRequest, ReportType } from './model/report.ts'
 export type {
-  DeliveryReport,
-  ReceivedWebhook,
-  WebhookHeaders,
-  WebhookReceiver,
-  WebhookReport,
-  WebhookRequest,
-} from './model/webhook.ts'
+  Accepted,
+  Ambiguous,
+  DeadToken,
+  Misconfigured,
+  Permanent,
+  RateLimited,
+  SendResult,
+  Transient,
+} from './model/send-result.ts'
 export { createDeadlines, type Deadline } from './transport/deadlines.ts'

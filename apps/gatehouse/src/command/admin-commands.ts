@@ -8,7 +8,7 @@ const role = 'the role: gatehouse-owner, gatehouse-operator, gatehouse-support o
 export const adminCommands: Commands = {
   'admin list': {
     usage: '',
-    summary: 'the users who hold a management role',
+    summary: 'the users with a management role',
     run: (management) => management.listAdministrators(),
   },
   'admin grant': {

@@ -3,7 +3,7 @@ import { Ajv } from 'ajv'
 import type { Static, TSchema } from 'typebox'
 
 /** What was typed, once it is as the API would take it. @throws StartError with a line for every fault */
-export function checked<Schema extends TSchema>(schema: Schema, typed: object): Static<Schema> {
+export function validateInput<Schema extends TSchema>(schema: Schema, typed: object): Static<Schema> {
   const valid = addFormats(new Ajv({ allErrors: true, strict: false })).compile(schema)
   if (valid(typed)) return typed as Static<Schema>
   const faults = (valid.errors ?? []).map(({ instancePath, message, params }) => {

@@ -1,6 +1,6 @@
 import { ClientDeclaration, ClientPatch } from '@gatehouse/identity'
-import { checked } from './checked.ts'
-import { type Commands, mostListed } from './command.ts'
+import { validateInput } from './checked.ts'
+import { type Commands, maxListed } from './command.ts'
 import { first, list, someOf, type Typed, text } from './typed.ts'
 
 /** What is done about clients. */
@@ -8,14 +8,14 @@ export const clientCommands: Commands = {
   'client list': {
     usage: '',
     summary: 'the registered clients',
-    run: (management) => management.listClients('', mostListed),
+    run: (management) => management.listClients('', maxListed),
   },
   'client add': {
     usage: '<id> [--name NAME] [--public] [--grant-types A,B] [--redirect-uris A,B] [--scopes A,B] [--plan PLAN]',
-    summary: 'register a client; a secret is made and shown once',
+    summary: 'register a client; a secret is generated and shown once',
     run: (management, { args, options }) =>
       management.createClient(
-        checked(ClientDeclaration, {
+        validateInput(ClientDeclaration, {
           client_id: first(args, 'the id of the client'),
           ...(options.public ? { token_endpoint_auth_method: 'none' as const } : {}),
           ...clientMembers(options),
@@ -26,22 +26,22 @@ export const clientCommands: Commands = {
     usage:
       '<id> [--name NAME] [--grant-types A,B] [--redirect-uris A,B] [--scopes A,B] [--plan PLAN] ' +
       '[--assertion-audience issuer|endpoint]',
-    summary: 'change what is named; the rest stays',
+    summary: 'change the named options; others stay as they are',
     run: (management, { args, options }) => {
       const id = first(args, 'the id of the client')
       const audience = text('assertion_audience', options['assertion-audience'])
-      return management.changeClient(id, checked(ClientPatch, someOf({ ...clientMembers(options), ...audience })))
+      return management.updateClient(id, validateInput(ClientPatch, someOf({ ...clientMembers(options), ...audience })))
     },
   },
   'client secret': {
     usage: '<id>',
-    summary: 'make a new secret; the old one stops working',
-    run: (management, { args }) => management.renewSecret(first(args, 'the id of the client')),
+    summary: 'generate a new secret; the old one stops working',
+    run: (management, { args }) => management.rotateSecret(first(args, 'the id of the client')),
   },
   'client remove': {
     usage: '<id>',
-    summary: 'delete a client and end every grant to it',
-    run: (management, { args }) => management.removeClient(first(args, 'the id of the client')),
+    summary: 'delete a client and revoke its grants',
+    run: (management, { args }) => management.deleteClient(first(args, 'the id of the client')),
   },
 }
 

@@ -18,14 +18,16 @@ export interface Maintenance {
   reseal(): Promise<unknown>
 }
 
+/** A command on the stores of all services. */
 export interface MaintenanceCommand extends Described {
   maintain(maintenance: Maintenance): Promise<unknown>
 }
 
+/** Any command. */
 export type Command = ManagementCommand | MaintenanceCommand
 
 /** Commands by their two words. */
 export type Commands = Readonly<Record<string, Command>>
 
 /** Most entries that a list shows. */
-export const mostListed = 1_000
+export const maxListed = 1_000

@@ -1,6 +1,6 @@
 import { signingAlgorithms } from '@gatehouse/identity'
 import { StartError } from '@gatehouse/kit'
-import { type Commands, mostListed } from './command.ts'
+import { type Commands, maxListed } from './command.ts'
 import { first, names, text } from './typed.ts'
 
 /** What is done about API keys, signing keys, and what the notification service knows. */
@@ -8,47 +8,47 @@ export const keyCommands: Commands = {
   'api-key list': {
     usage: '',
     summary: 'the API keys',
-    run: (management) => management.listApiKeys('', mostListed),
+    run: (management) => management.listApiKeys('', maxListed),
   },
   'api-key add': {
     usage: '<owner> --scopes A,B [--name NAME] [--plan PLAN]',
-    summary: 'make an API key; it is shown once',
+    summary: 'create an API key; it is shown once',
     run: (management, { args, options }) =>
       management.createApiKey({
         owner: first(args, 'the user or client that owns it'),
-        name: typeof options.name === 'string' ? options.name : 'made on the command line',
+        name: typeof options.name === 'string' ? options.name : 'created on the command line',
         scopes: names(options.scopes) ?? [],
         ...text('plan', options.plan),
       }),
   },
   'api-key remove': {
     usage: '<id>',
-    summary: 'make an API key useless',
-    run: (management, { args }) => management.removeApiKey(first(args, 'the id of the key')),
+    summary: 'revoke an API key',
+    run: (management, { args }) => management.deleteApiKey(first(args, 'the id of the key')),
   },
   'keys list': {
     usage: '',
-    summary: 'the keys that sign, or whose signatures may still be met',
-    run: async (management) => management.listKeys(),
+    summary: 'the signing keys, and former ones whose signatures are still valid',
+    run: async (management) => management.listSigningKeys(),
   },
   'keys rotate': {
     usage: '[--alg ES256|RS256|PS256|EdDSA] [--compromised]',
-    summary: 'sign with a new key in a minute; with --compromised at once, and the old one is not believed any more',
+    summary: 'sign with a new key within a minute; with --compromised at once, and reject the old key',
     run: async (management, { options }) => {
-      const asked = options.alg ?? 'ES256'
-      const alg = signingAlgorithms.find((one) => one === asked)
-      if (alg === undefined) throw new StartError(`--alg must be one of ${signingAlgorithms.join(', ')}, not ${asked}`)
-      return { alg, kid: await management.rotateKey(alg, options.compromised === true) }
+      const name = options.alg ?? 'ES256'
+      const alg = signingAlgorithms.find((one) => one === name)
+      if (alg === undefined) throw new StartError(`--alg must be one of ${signingAlgorithms.join(', ')}, not ${name}`)
+      return { alg, kid: await management.rotateSigningKey(alg, options.compromised === true) }
     },
   },
   'keys reseal': {
     usage: '',
-    summary: 'seal what is stored with the first key of ENCRYPTION_KEY, and tell which keys may be removed',
+    summary: 'encrypt stored secrets with the first key of ENCRYPTION_KEY, and list the keys that may be removed',
     maintain: (maintenance) => maintenance.reseal(),
   },
   'recipients resync': {
     usage: '',
-    summary: 'tell the notification service about every user again',
+    summary: 'send every user to the notification service again',
     run: async (management) => ({ users: await management.resyncRecipients() }),
   },
 }

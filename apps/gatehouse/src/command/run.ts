@@ -45,16 +45,16 @@ export async function runCommand(
     return
   }
   const command = commands[name]
-  if (!command) throw new StartError(`there is no command ${JSON.stringify(name)}; \`gatehouse --help\` lists them`)
+  if (!command) throw new StartError(`unknown command ${JSON.stringify(name)}; \`gatehouse --help\` lists all commands`)
   const surplus = positionals.slice(2 + argumentsOf(command).length)
   if (surplus.length > 0)
-    throw new StartError(`${name} takes no ${surplus.join(' ')}: gatehouse ${name} ${command.usage}`)
-  const given = { args: positionals.slice(2), options }
-  const answer = 'maintain' in command ? await command.maintain(maintenance) : await managed(command, given, open)
+    throw new StartError(`unexpected argument ${surplus.join(' ')}; usage: gatehouse ${name} ${command.usage}`)
+  const input = { args: positionals.slice(2), options }
+  const answer = 'maintain' in command ? await command.maintain(maintenance) : await runManagement(command, input, open)
   console.log(JSON.stringify(answer ?? { done: true }, null, 2))
 }
 
-async function managed(
+async function runManagement(
   command: Extract<Command, { run: unknown }>,
   typed: Typed,
   open: () => Promise<OpenManagement>,
@@ -91,5 +91,5 @@ function usage(): string {
   const lines = Object.entries(commands).map(
     ([name, { usage: rest, summary }]) => `  gatehouse ${name} ${rest}\n      ${summary}`,
   )
-  return `usage: gatehouse <what> <do> …, with the same settings as the program\n\n${lines.join('\n')}`
+  return `usage: gatehouse <object> <action> …, with the settings of the program\n\n${lines.join('\n')}`
 }

@@ -30,12 +30,12 @@ export function names(value: string | boolean | undefined): string[] | undefined
 
 /** An option that is a list, as a member of what the API takes. */
 export function list(name: string, value: string | boolean | undefined): Record<string, string[]> {
-  const given = names(value)
-  return given ? { [name]: given } : {}
+  const parts = names(value)
+  return parts ? { [name]: parts } : {}
 }
 
 /** What is to be changed. @throws StartError when nothing is */
 export function someOf(members: object): object {
   if (Object.keys(members).length > 0) return members
-  throw new StartError('nothing is named that is to be changed; `gatehouse --help` shows what may be')
+  throw new StartError('no option to change is set; `gatehouse --help` lists the options')
 }

@@ -1,7 +1,7 @@
 import { UserDeclaration, UserPatch } from '@gatehouse/identity'
 import { StartError } from '@gatehouse/kit'
-import { checked } from './checked.ts'
-import { type Commands, mostListed } from './command.ts'
+import { validateInput } from './checked.ts'
+import { type Commands, maxListed } from './command.ts'
 import { first, list, someOf, type Typed, text } from './typed.ts'
 
 const idOfUser = 'the id of the user'
@@ -11,14 +11,14 @@ export const userCommands: Commands = {
   'user list': {
     usage: '',
     summary: 'the users',
-    run: (management) => management.listUsers('', mostListed),
+    run: (management) => management.listUsers('', maxListed),
   },
   'user add': {
     usage: '<id> [--username NAME] [--email ADDRESS] [--plan PLAN] [--roles A,B]',
-    summary: 'make a user; a password is made and shown once',
+    summary: 'create a user; a password is generated and shown once',
     run: (management, { args, options }) =>
       management.createUser(
-        checked(UserDeclaration, {
+        validateInput(UserDeclaration, {
           id: first(args, idOfUser),
           ...userMembers(options),
         }),
@@ -26,25 +26,25 @@ export const userCommands: Commands = {
   },
   'user change': {
     usage: '<id> [--username NAME] [--email ADDRESS] [--plan PLAN] [--roles A,B]',
-    summary: 'change what is named; the rest stays',
+    summary: 'change the named options; others stay as they are',
     run: (management, { args, options }) => {
       const id = first(args, idOfUser)
-      return management.changeUser(id, checked(UserPatch, someOf(userMembers(options))))
+      return management.updateUser(id, validateInput(UserPatch, someOf(userMembers(options))))
     },
   },
   'user password': {
     usage: '<id>',
-    summary: 'set a new password, which is made and shown once; all that was begun with the old one ends',
-    run: (management, { args }) => management.renewPassword(first(args, idOfUser)),
+    summary: 'set a new password, generated and shown once; sessions and grants of the old one end',
+    run: (management, { args }) => management.generatePassword(first(args, idOfUser)),
   },
   'user consents': {
     usage: '<id>',
-    summary: 'what the user let clients do',
+    summary: 'the consents of the user',
     run: (management, { args }) => management.listConsents(first(args, idOfUser)),
   },
   'user withdraw': {
     usage: '<id> --client CLIENT',
-    summary: 'forget the consent to a client, and end what it was granted',
+    summary: 'withdraw the consent to a client and revoke its grants',
     run: (management, { args, options }) => {
       if (typeof options.client !== 'string') throw new StartError('--client must name the client')
       return management.withdrawConsent(first(args, idOfUser), options.client)
@@ -52,12 +52,12 @@ export const userCommands: Commands = {
   },
   'user sessions': {
     usage: '<id>',
-    summary: 'where the user is signed in',
+    summary: 'the sessions of the user',
     run: (management, { args }) => management.listSessions(first(args, idOfUser)),
   },
   'user sign-out': {
     usage: '<id> [--session ID]',
-    summary: 'end a session of the user, or all of them; clients that asked for it are told',
+    summary: 'end one session of the user, or all of them; clients with a logout URI are notified',
     async run(management, { args, options }) {
       const id = first(args, idOfUser)
       if (typeof options.session === 'string') {
@@ -72,17 +72,17 @@ export const userCommands: Commands = {
   'user lock': {
     usage: '<id>',
     summary: 'end what the user is signed in to, and let nobody in',
-    run: (management, { args }) => management.changeUser(first(args, idOfUser), { locked: true }),
+    run: (management, { args }) => management.updateUser(first(args, idOfUser), { locked: true }),
   },
   'user unlock': {
     usage: '<id>',
     summary: 'let the user in again',
-    run: (management, { args }) => management.changeUser(first(args, idOfUser), { locked: false }),
+    run: (management, { args }) => management.updateUser(first(args, idOfUser), { locked: false }),
   },
   'user remove': {
     usage: '<id>',
     summary: 'delete a user and everything of theirs',
-    run: (management, { args }) => management.removeUser(first(args, idOfUser)),
+    run: (management, { args }) => management.deleteUser(first(args, idOfUser)),
   },
 }
 

@@ -11,7 +11,7 @@ import {
   readKeyRing,
   StartError,
 } from '@gatehouse/kit'
-import type { Settings } from '../config.ts'
+import type { Settings } from '../config/config.ts'
 
 /** Opens the database the settings name: PostgreSQL, or the embedded engine in the data folder. */
 export function openDatabase(settings: Settings, log: Log): Promise<Database> {

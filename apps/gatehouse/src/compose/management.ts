@@ -1,10 +1,10 @@
 import { createIdentity, type Management } from '@gatehouse/identity'
 import { migrateIdentity, postgresIdentityStore } from '@gatehouse/identity/postgres'
 import { createMetrics, type Log, systemClock } from '@gatehouse/kit'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
+import { omitUndefined } from './defined-members.ts'
 import { encryptionKey, openDatabase } from './engines.ts'
-import { given } from './given.ts'
-import { lifetimes, passwords } from './identity.ts'
+import { lifetimes, passwords } from './identity/identity.ts'
 
 /** Management as functions on the database that the settings name, for the command line; nothing listens. */
 export async function composeManagement(
@@ -21,7 +21,7 @@ export async function composeManagement(
       encryptionKey: encryptionKey(settings),
       lifetimes: lifetimes(file.lifetimes),
       passwords: passwords(file.passwords),
-      branding: given({ name: file.branding?.name }),
+      branding: omitUndefined({ name: file.branding?.name }),
       authenticate: () => {
         throw new Error('the command line serves no requests')
       },

@@ -6,15 +6,15 @@ import {
   type TrackingRule,
 } from '@gatehouse/notify'
 import type { NatsTopicOptions, StreamSettings } from '@gatehouse/notify/nats'
-import { given } from './given.ts'
+import { omitUndefined } from './defined-members.ts'
 import type { Parts } from './parts.ts'
 
 type Declared = NonNullable<Parts['config']['file']['notify']>
 
 /** What the file says of the notification service, over the defaults. */
 export function notifyOptions(declared: Declared = {}): Partial<NotifyOptions> {
-  const { caps, retention, inboxStreams, changeReaders } = defaultOptions
-  return given({
+  const { caps, inboxStreams, changeReaders } = defaultOptions
+  return omitUndefined({
     ...workerOptions(declared),
     caps: {
       total: declared.cap ?? caps.total,
@@ -31,7 +31,7 @@ export function notifyOptions(declared: Declared = {}): Partial<NotifyOptions> {
     morningSpreadMs: milliseconds(declared.morning_spread_seconds),
     zone: declared.zone,
     locale: declared.locale,
-    suppressionDays: given({
+    suppressionDays: omitUndefined({
       bounced: declared.suppression_days?.bounced,
       complained: declared.suppression_days?.complained,
     }),
@@ -45,28 +45,34 @@ export function notifyOptions(declared: Declared = {}): Partial<NotifyOptions> {
     devicesPerUser: declared.devices_per_user,
     changeReaders: declared.events && {
       ...changeReaders,
-      ...given({
+      ...omitUndefined({
         enabled: declared.events.enabled,
         max: declared.events.readers,
         maxPerClient: declared.events.readers_per_client,
       }),
     },
-    retention: {
-      notificationDays: declared.retention?.notification_days ?? retention.notificationDays,
-      logDays: declared.retention?.log_days ?? retention.logDays,
-      deadLetterDays: declared.retention?.dead_letter_days ?? retention.deadLetterDays,
-      inboxDays: declared.retention?.inbox_days ?? retention.inboxDays,
-      deadDeviceDays: declared.retention?.dead_device_days ?? retention.deadDeviceDays,
-      linkDays: declared.retention?.link_days ?? retention.linkDays,
-      stateChangeDays: stateChangeDays(declared),
-    },
+    retention: retentionOptions(declared),
   })
 }
 
 /** YAML reads `on` and `off` as booleans where it follows version 1.1. */
 function trackingRule(tracking: Declared['tracking']): TrackingRule | undefined {
   if (typeof tracking === 'boolean') return tracking ? 'on' : 'off'
-  return typeof tracking === 'object' ? given(tracking) : tracking
+  return typeof tracking === 'object' ? omitUndefined(tracking) : tracking
+}
+
+/** How many days rows are kept. */
+function retentionOptions(declared: Declared): NotifyOptions['retention'] {
+  const { retention } = defaultOptions
+  return {
+    notificationDays: declared.retention?.notification_days ?? retention.notificationDays,
+    logDays: declared.retention?.log_days ?? retention.logDays,
+    deadLetterDays: declared.retention?.dead_letter_days ?? retention.deadLetterDays,
+    inboxDays: declared.retention?.inbox_days ?? retention.inboxDays,
+    deadDeviceDays: declared.retention?.dead_device_days ?? retention.deadDeviceDays,
+    linkDays: declared.retention?.link_days ?? retention.linkDays,
+    stateChangeDays: stateChangeDays(declared),
+  }
 }
 
 /** A log that nobody may read holds what NATS has not taken yet, and nothing else. */
@@ -90,20 +96,20 @@ function workerOptions({
     concurrency: { ...defaultOptions.concurrency, ...concurrency },
     backoff: {
       ...defaultOptions.backoff,
-      ...given({
+      ...omitUndefined({
         baseMs: milliseconds(backoff?.first_seconds),
         factor: backoff?.factor,
-        maxMs: milliseconds(backoff?.longest_seconds),
+        maxMs: milliseconds(backoff?.max_seconds),
       }),
     },
     breaker: {
       ...defaultOptions.breaker,
-      ...given({
+      ...omitUndefined({
         windowMs: milliseconds(breaker?.window_seconds),
-        minCalls: breaker?.least_calls,
+        minCalls: breaker?.min_calls,
         failureRate: breaker?.failure_rate,
         openMs: milliseconds(breaker?.open_seconds),
-        maxOpenMs: milliseconds(breaker?.longest_open_seconds),
+        maxOpenMs: milliseconds(breaker?.max_open_seconds),
       }),
     },
   }
@@ -116,7 +122,14 @@ export function topicStreams({ topic }: Declared = {}): Pick<NatsTopicOptions, '
 
 function streamSettings(declared: NonNullable<Declared['topic']>['state_changes'] = {}): StreamSettings {
   const { replicas, storage, max_age_seconds: maxAge, max_bytes: maxBytes, max_messages: maxMessages } = declared
-  return given({ replicas, storage, maxAgeMs: milliseconds(maxAge), maxBytes, maxMessages, discard: declared.discard })
+  return omitUndefined({
+    replicas,
+    storage,
+    maxAgeMs: milliseconds(maxAge),
+    maxBytes,
+    maxMessages,
+    discard: declared.discard,
+  })
 }
 
 function milliseconds(seconds: number | undefined): number | undefined {

@@ -1,21 +1,30 @@
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { checkSealed, type Database, type Http, type Secret } from '@gatehouse/kit'
-import { createNotify, type Notify, readTemplates, type Topic, type WatchCredential } from '@gatehouse/notify'
+import {
+  createNotify,
+  type Notify,
+  type ReservedDeclarations,
+  readTemplates,
+  type TemplateDeclaration,
+  type Topic,
+  type WatchCredential,
+} from '@gatehouse/notify'
 import { linkSecret, migrateNotify, notifySealed, postgresNotifyStore } from '@gatehouse/notify/postgres'
-import { hasDevPages, trustOf } from '../config.ts'
-import { createDevInbox } from '../dev-inbox.ts'
-import { guardDevPages } from '../dev-pages.ts'
-import type { Engine } from '../health.ts'
-import { declaresTour } from '../tour.ts'
+import { hasDevPages, trustOf } from '../config/config.ts'
+import { declaresTour } from '../config/tour.ts'
+import { restrictDevPages } from '../dev-pages/access.ts'
+import { createDevInbox } from '../dev-pages/inbox.ts'
+import type { Engine } from '../http/health.ts'
 import { branding } from './branding.ts'
 import { encryptionKey } from './engines.ts'
-import type { Entrance } from './entrance.ts'
-import { reservedForIdentity } from './identity-mail.ts'
+import type { Ingress } from './gateway/ingress.ts'
+import { reservedForIdentity } from './identity/mail.ts'
 import { notifyOptions, priorityWeights, topicStreams } from './notify-options.ts'
 import type { Parts } from './parts.ts'
 import { composeProviders } from './providers.ts'
 
+/** The notification service with its routes, workers and dev pages. */
 export interface ComposedNotify {
   readonly notify: Notify
   /** Registers every route. */
@@ -28,7 +37,7 @@ export interface ComposedNotify {
 }
 
 /** The notification service on its database, with the providers that the settings name. */
-export async function composeNotify(parts: Parts, database: Database, entrance: Entrance): Promise<ComposedNotify> {
+export async function composeNotify(parts: Parts, database: Database, ingress: Ingress): Promise<ComposedNotify> {
   const { settings, file, folder } = parts.config
   const { notifyBuckets: buckets } = settings
   await migrateNotify(database, { buckets })
@@ -42,17 +51,14 @@ export async function composeNotify(parts: Parts, database: Database, entrance: 
   })
   const mailbox = hasDevPages(settings, file)
   const devInbox = mailbox && declaresTour(file) ? createDevInbox(settings.baseUrl) : undefined
-  const ownTemplates = await readTemplates(new URL('../../templates/', import.meta.url))
   const templates = file.templates ? await readTemplates(pathToFileURL(`${resolve(folder, file.templates)}/`)) : []
-  const allTemplates = besides(ownTemplates, templates, ({ templateId }) => templateId)
-  const hasIdentity = ['own', 'sibling'].includes(trustOf(settings))
-  const watch: WatchCredential = ({ raw }, expiresAt, end) => entrance.watch(raw, expiresAt, end)
+  const watch: WatchCredential = ({ raw }, expiresAt, end) => ingress.watch(raw, expiresAt, end)
   const notify = await createNotify({
     store,
     providers: composeProviders(parts, store, mailbox),
     declared: { eventTypes: file.event_types ?? [], templates, recipients: file.recipients ?? [] },
-    ...(hasIdentity ? { reserved: reservedForIdentity(allTemplates) } : {}),
-    authenticate: devInbox ? devInbox.authenticate(entrance.authenticate) : entrance.authenticate,
+    ...(await reservedDeclarations(parts, templates)),
+    authenticate: devInbox ? devInbox.authenticate(ingress.authenticate) : ingress.authenticate,
     watch: devInbox ? devInbox.watch(watch) : watch,
     recordChange: parts.recordChange,
     options,
@@ -65,14 +71,24 @@ export async function composeNotify(parts: Parts, database: Database, entrance: 
     log: parts.log,
     metrics: parts.metrics,
   })
-  parts.held.push(() => notify.stop())
+  parts.resources.push(() => notify.stop())
   const engines = topic ? [{ name: 'topic', needed: false, ping: () => topic.ping() }] : []
   const plugin = async (http: Http) => {
-    if (mailbox) guardDevPages(http, file.dev_pages ? [settings.baseUrl, settings.authUrl] : [])
+    if (mailbox) restrictDevPages(http, file.dev_pages ? [settings.baseUrl, settings.authUrl] : [])
     await notify.plugin(http)
     await devInbox?.plugin(http)
   }
   return { notify, plugin, engines, mailbox, devInbox: devInbox !== undefined }
+}
+
+/** The event types and templates of identity's mails, where identity of ours uses this service. */
+async function reservedDeclarations(
+  { config }: Parts,
+  declared: TemplateDeclaration[],
+): Promise<{ reserved?: ReservedDeclarations }> {
+  if (!['own', 'sibling'].includes(trustOf(config.settings))) return {}
+  const own = await readTemplates(new URL('../../templates/', import.meta.url))
+  return { reserved: reservedForIdentity(besides(own, declared, ({ templateId }) => templateId)) }
 }
 
 /** The client of NATS is loaded only where there is one. */
@@ -103,6 +119,6 @@ function besides<Declaration>(
   declared: Declaration[],
   name: (each: Declaration) => string,
 ): Declaration[] {
-  const taken = new Set(declared.map(name))
-  return [...own.filter((each) => !taken.has(name(each))), ...declared]
+  const declaredNames = new Set(declared.map(name))
+  return [...own.filter((each) => !declaredNames.has(name(each))), ...declared]
 }

@@ -2,11 +2,11 @@ import type { IncomingMessage } from 'node:http'
 import type { ServiceToken } from '@gatehouse/bearer'
 import type { Identity } from '@gatehouse/identity'
 import type { Clock, Log, RecordChange, Registry } from '@gatehouse/kit'
-import type { Seeded } from '../banner.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
+import type { Seeded } from '../process/banner.ts'
 
 /** Lets go of something that was opened; called in the reverse order of opening. */
-export type Held = () => Promise<unknown>
+export type Dispose = () => Promise<unknown>
 
 /** What every service is composed from. */
 export interface Parts {
@@ -21,12 +21,12 @@ export interface Parts {
   /** Keeps the audit trail of what the management of a service changes. */
   readonly recordChange: RecordChange
   /** Whoever opens something adds how to let go of it. */
-  readonly held: Held[]
+  readonly resources: Dispose[]
 }
 
 type SeededClient = Extract<Identity['seeded'][number], { kind: 'client' }>['declaration']
 
-function told({
+function describeClient({
   token_endpoint_auth_method: method,
   redirect_uris: callbacks = [],
   scopes = [],
@@ -36,7 +36,7 @@ function told({
 }
 
 /** An administrator is named as one: the role is worth more than the password tells. */
-function signsIn(roles: readonly string[]): string {
+function describeUser(roles: readonly string[]): string {
   const administers = roles.filter((role) => role.startsWith('gatehouse-'))
   return ['signs in with name and password', ...administers.map((role) => `administers as ${role}`)].join('; ')
 }
@@ -45,7 +45,7 @@ function signsIn(roles: readonly string[]): string {
 export function seededLines(seeded: Identity['seeded']): Seeded[] {
   return seeded.map((made) => {
     const secret = made.secret ? { secret: made.secret } : {}
-    if (made.kind === 'user') return { kind: 'user', id: made.id, detail: signsIn(made.roles), ...secret }
-    return { kind: 'client', id: made.id, detail: told(made.declaration), ...secret }
+    if (made.kind === 'user') return { kind: 'user', id: made.id, detail: describeUser(made.roles), ...secret }
+    return { kind: 'client', id: made.id, detail: describeClient(made.declaration), ...secret }
   })
 }

@@ -1,31 +1,31 @@
 import { StartError } from '@gatehouse/kit'
 import { type Channel, inboxProvider, mailboxProvider, type NotifyStore } from '@gatehouse/notify'
 import { type Provider, providerKinds } from '@gatehouse/providers'
-import { type DeclaredProvider, isOff } from '../config.ts'
+import { type DeclaredProvider, isOff } from '../config/config.ts'
 import type { Parts } from './parts.ts'
 
 type Providers = Partial<Record<Channel, Provider[]>>
 
-/** Who carries which channel. With `mailbox`, what nobody else carries lies in the dev mailbox. */
+/** The providers of each channel. With `mailbox`, a channel without a provider delivers to the dev mailbox. */
 export function composeProviders(parts: Parts, store: NotifyStore, mailbox: boolean): Providers {
   const { config, clock } = parts
   const { channels = {} } = config.file
   const inbox = inboxProvider()
   const dev = (channel: Channel, onward?: Provider) =>
     mailbox ? [mailboxProvider(channel, store.mailbox, clock, onward)] : []
-  const carriers = (channel: 'email' | 'push' | 'sms') => {
+  const providersOf = (channel: 'email' | 'push' | 'sms') => {
     const declared = declaredFor(parts, channel).map((each) => build(parts, channel, each))
     return isOff(channels[channel]) ? {} : { [channel]: declared.length > 0 ? declared : dev(channel) }
   }
   return {
     'in-app': mailbox ? dev('in-app', inbox) : [inbox],
-    ...carriers('email'),
-    ...carriers('push'),
-    ...carriers('sms'),
+    ...providersOf('email'),
+    ...providersOf('push'),
+    ...providersOf('sms'),
   }
 }
 
-/** The entries of a channel, the preferred first: SMTP_URL, then the file's. */
+/** The entries of a channel, the preferred first: SMTP_URL, then those of the file. */
 function declaredFor({ config: { settings, file } }: Parts, channel: Channel): readonly DeclaredProvider[] {
   const declared = file.providers?.[channel] ?? []
   if (channel !== 'email' || !settings.smtpUrl) return declared
@@ -39,7 +39,8 @@ function build({ config, clock }: Parts, channel: Channel, declared: DeclaredPro
   const { mailFrom: from, baseUrl: publicUrl } = config.settings
   try {
     if (!kind) throw new RangeError(`${declared.provider} is not a provider`)
-    return kind.create(declared, { name, channel, from, publicUrl, folder: config.folder, clock })
+    const reportUrl = `${publicUrl}/v1/webhooks/${name}`
+    return kind.createProvider(declared, { name, channel, from, reportUrl, folder: config.folder, clock })
   } catch (error) {
     if (error instanceof RangeError) throw new StartError(`providers.${channel}, ${name}: ${error.message}`)
     throw error

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import { defaultTiers, type RouteRule, ruleText, shadowedRules, templateFault } from '@gatehouse/gateway'
 import { isRange } from './address-range.ts'
 import { parseRedisAddress, redisAddressExpected } from './redis-address.ts'
-import type { File } from './schema.ts'
+import type { File } from './schema/file.ts'
 
 type Fault = (path: ReadonlyArray<string | number>, expected: string) => void
 
@@ -135,11 +135,11 @@ function checkTemplates({ templates, event_types: eventTypes = [] }: File, folde
 
 /** A provider's name is in metrics and in the path of its webhooks: no two have the same. */
 function checkProviders({ providers = {} }: File, fault: Fault): void {
-  const taken = new Set<string>()
+  const names = new Set<string>()
   for (const [channel, declared = []] of Object.entries(providers)) {
     for (const [index, { provider, name = provider }] of declared.entries()) {
-      if (taken.has(name)) fault(['providers', channel, index], `needs a \`name\` of its own: ${name} is taken`)
-      taken.add(name)
+      if (names.has(name)) fault(['providers', channel, index], `needs a \`name\` of its own: ${name} is taken`)
+      names.add(name)
     }
   }
 }

@@ -53,15 +53,15 @@ function placeOf(kind: RedisAddress['kind'], path: string): Pick<RedisAddress, '
   const [group = '', db = '', ...rest] = kind === 'sentinel' ? path.split('/') : ['', ...path.split('/')]
   if (rest.length > 0 || !/^\d{0,5}$/.test(db) || (kind === 'cluster' && db !== '')) return undefined
   if (kind === 'sentinel' && group === '') return undefined
-  return { ...(group === '' ? {} : { group: decoded(group) }), ...(db === '' ? {} : { db: Number(db) }) }
+  return { ...(group === '' ? {} : { group: decode(group) }), ...(db === '' ? {} : { db: Number(db) }) }
 }
 
 function credentialsOf(text: string | undefined): Pick<RedisAddress, 'username' | 'password'> | undefined {
   if (text === undefined) return {}
   const [username = '', ...password] = text.split(':')
   return {
-    ...(username === '' ? {} : { username: decoded(username) }),
-    ...(password.length === 0 ? {} : { password: decoded(password.join(':')) }),
+    ...(username === '' ? {} : { username: decode(username) }),
+    ...(password.length === 0 ? {} : { password: decode(password.join(':')) }),
   }
 }
 
@@ -78,7 +78,7 @@ function sentinelOf(kind: RedisAddress['kind'], query: string | undefined): Part
   }
 }
 
-function decoded(text: string): string {
+function decode(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {

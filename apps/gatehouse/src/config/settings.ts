@@ -6,7 +6,9 @@ import { isRange } from './address-range.ts'
 import type { Faults } from './faults.ts'
 import { parseRedisAddress, redisAddressExpected } from './redis-address.ts'
 
+/** The services that SERVICES may name. */
 export const services = ['identity', 'notify', 'gateway'] as const
+/** The name of a service. */
 export type Service = (typeof services)[number]
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -82,16 +84,7 @@ export function readSettings(environment: Environment, faults: Faults): Settings
     serviceClient: read.serviceClient(),
     databaseUrl: read.secretUrl('DATABASE_URL', ['postgres:', 'postgresql:']),
     databaseConnections: read.integer('DATABASE_CONNECTIONS', 10, 2, 1_000),
-    databaseTimeouts: {
-      statementMs: read.integer('DATABASE_STATEMENT_TIMEOUT_MS', defaultTimeouts.statementMs, 1_000, 600_000),
-      lockMs: read.integer('DATABASE_LOCK_TIMEOUT_MS', defaultTimeouts.lockMs, 100, 600_000),
-      idleTransactionMs: read.integer(
-        'DATABASE_IDLE_TRANSACTION_TIMEOUT_MS',
-        defaultTimeouts.idleTransactionMs,
-        500,
-        600_000,
-      ),
-    },
+    databaseTimeouts: readDatabaseTimeouts(read),
     redisUrl: read.redisUrl('REDIS_URL'),
     natsUrl: read.secretUrl('NATS_URL', ['nats:', 'tls:']),
     smtpUrl: read.secretUrl('SMTP_URL', ['smtp:', 'smtps:']),
@@ -105,6 +98,15 @@ export function readSettings(environment: Environment, faults: Faults): Settings
     devPages: read.oneOf('DEV_PAGES', ['local', 'never'], 'local') === 'never' ? 'never' : 'local',
     metricsPort: read.text('METRICS_PORT') === undefined ? undefined : read.integer('METRICS_PORT', 9090, 1, 65_535),
     metricsHost: read.text('METRICS_HOST') ?? '127.0.0.1',
+  }
+}
+
+function readDatabaseTimeouts(read: Reader): DatabaseTimeouts {
+  const { statementMs, lockMs, idleTransactionMs } = defaultTimeouts
+  return {
+    statementMs: read.integer('DATABASE_STATEMENT_TIMEOUT_MS', statementMs, 1_000, 600_000),
+    lockMs: read.integer('DATABASE_LOCK_TIMEOUT_MS', lockMs, 100, 600_000),
+    idleTransactionMs: read.integer('DATABASE_IDLE_TRANSACTION_TIMEOUT_MS', idleTransactionMs, 500, 600_000),
   }
 }
 
@@ -125,12 +127,12 @@ class Reader {
     return this.#environment[name]?.trim() || undefined
   }
 
-  integer(name: string, fallback: number, least: number, most: number): number {
+  integer(name: string, fallback: number, min: number, max: number): number {
     const text = this.text(name)
     if (text === undefined) return fallback
     const value = Number(text)
-    if (/^\d+$/.test(text) && value >= least && value <= most) return value
-    this.#faults.add(name, `must be a whole number from ${least} to ${most}, not ${JSON.stringify(text)}`)
+    if (/^\d+$/.test(text) && value >= min && value <= max) return value
+    this.#faults.add(name, `must be a whole number from ${min} to ${max}, not ${JSON.stringify(text)}`)
     return fallback
   }
 
@@ -190,20 +192,20 @@ class Reader {
   }
 
   issuerAdminScopes(): readonly string[] {
-    const given = this.list('ISSUER_ADMIN_SCOPES') ?? []
-    for (const scope of given.filter((each) => !isManagementScope(each)))
+    const scopes = this.list('ISSUER_ADMIN_SCOPES') ?? []
+    for (const scope of scopes.filter((each) => !isManagementScope(each)))
       this.#faults.add(
         'ISSUER_ADMIN_SCOPES',
         `must name scopes of management such as admin:notifications, not ${JSON.stringify(scope)}; others need no mention`,
       )
-    return given
+    return scopes
   }
 
   tokenTypes(): readonly TokenType[] {
-    const given = this.list('ISSUER_TOKEN_TYPES') ?? ['at+jwt']
-    const known = given.filter((type) => type === 'at+jwt' || type === 'JWT')
-    if (known.length === given.length && known.length > 0) return known
-    this.#faults.add('ISSUER_TOKEN_TYPES', `must be at+jwt, JWT or both, not ${JSON.stringify(given.join(','))}`)
+    const types = this.list('ISSUER_TOKEN_TYPES') ?? ['at+jwt']
+    const known = types.filter((type) => type === 'at+jwt' || type === 'JWT')
+    if (known.length === types.length && known.length > 0) return known
+    this.#faults.add('ISSUER_TOKEN_TYPES', `must be at+jwt, JWT or both, not ${JSON.stringify(types.join(','))}`)
     return ['at+jwt']
   }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { isLoopback } from './loopback.ts'
-import type { File } from './schema.ts'
+import type { File } from './schema/file.ts'
 import type { Settings } from './settings.ts'
 
 /**
@@ -9,6 +9,7 @@ import type { Settings } from './settings.ts'
  */
 export type Trust = 'own' | 'sibling' | 'issuer' | 'keys'
 
+/** Whose tokens this process accepts. */
 export function trustOf({ services, issuer, identityElsewhere }: Settings): Trust {
   if (services.has('identity')) return 'own'
   if (issuer) return 'issuer'

@@ -9,7 +9,7 @@ interface DeadLetter {
 }
 
 /** What was wrong with the dead letters, and what became of them once it was mended. */
-export interface Mended {
+export interface Repaired {
   readonly detail: string
   readonly letters: number
   readonly replayed: number
@@ -21,10 +21,10 @@ export interface Mended {
 }
 
 /** Reads the dead letters of an event type on a channel, gives it the text that it lacked, and replays them. */
-export async function mendDeadLetters(
+export async function repairDeadLetters(
   producer: Producer,
   { event, channel, body }: { readonly event: string; readonly channel: string; readonly body: string },
-): Promise<Mended> {
+): Promise<Repaired> {
   const list = async () => {
     const query = new URLSearchParams({ event, channel, limit: '100' })
     const answer = (await producer.call('GET', `/v1/dead-letters?${query}`)) as { dead_letters: DeadLetter[] }

@@ -9,11 +9,13 @@ export interface DemoEventType {
   readonly written: boolean
 }
 
+/** The outcomes that the demo expects. */
 export interface Expectation {
   /** Outcome by event (its index in the file) and channel. */
   readonly outcomes: ReadonlyArray<Readonly<Record<string, string>>>
 }
 
+/** The rules of the configuration that decide outcomes. */
 export interface Rules {
   readonly eventTypes: Readonly<Record<string, DemoEventType>>
   /** Most notifications a user gets in a day, critical ones aside. */

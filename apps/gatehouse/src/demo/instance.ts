@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
 
+/** A running program. */
 export interface Instance {
   readonly url: string
   readonly process: ChildProcess
@@ -8,6 +9,7 @@ export interface Instance {
   readonly ended: Promise<number | null>
 }
 
+/** How the program of the demo is started. */
 export interface InstanceOptions {
   readonly port: number
   readonly env: Readonly<Record<string, string | undefined>>

@@ -6,13 +6,13 @@ const outcomes = ['queued', 'duplicate', 'capped', 'deferred', 'aggregated', 'fa
 
 /** What was answered for each event type and channel, and how many of the queued have been sent. */
 export function outcomeTable(answered: Tally, states: readonly DeliveryState[]): string {
-  const lanes = [...new Set(answered.names().map((name) => name.split(' ').slice(0, 2).join(' ')))]
-  const rows = lanes.map((lane) => {
-    const counts = outcomes.map((outcome) => answered.of(`${lane} ${outcome}`))
+  const labels = [...new Set(answered.names().map((name) => name.split(' ').slice(0, 2).join(' ')))]
+  const rows = labels.map((label) => {
+    const counts = outcomes.map((outcome) => answered.of(`${label} ${outcome}`))
     const sent = states.filter(
-      ({ event, channel, state }) => `${event} ${channel}` === lane && state !== 'queued',
+      ({ event, channel, state }) => `${event} ${channel}` === label && state !== 'queued',
     ).length
-    return [lane, ...counts, sent].map((cell) => String(cell))
+    return [label, ...counts, sent].map((cell) => String(cell))
   })
   const totals =
     rows[0]?.slice(1).map((_, column) => String(rows.reduce((sum, row) => sum + Number(row[column + 1]), 0))) ?? []

@@ -15,6 +15,7 @@ export interface Accepted {
   readonly deliveries: ReadonlyArray<{ readonly id?: string; readonly channel: string; readonly outcome: string }>
 }
 
+/** Where a producer sends its events, and its client credentials. */
 export interface ProducerOptions {
   readonly url: string
   readonly clientId: string
@@ -79,13 +80,13 @@ export async function play(
   senders: number,
   each: (event: ProducerEvent, index: number, accepted: Accepted) => void,
 ): Promise<void> {
-  const lanes = Array.from({ length: senders }, () => [] as Array<readonly [ProducerEvent, number]>)
+  const queues = Array.from({ length: senders }, () => [] as Array<readonly [ProducerEvent, number]>)
   const users = [...new Set(events.map(({ user_id }) => user_id))]
-  const laneOf = new Map(users.map((user, index) => [user, lanes[index % senders]]))
-  for (const [index, event] of events.entries()) laneOf.get(event.user_id)?.push([event, index])
+  const queueOf = new Map(users.map((user, index) => [user, queues[index % senders]]))
+  for (const [index, event] of events.entries()) queueOf.get(event.user_id)?.push([event, index])
   await Promise.all(
-    lanes.map(async (lane) => {
-      for (const [event, index] of lane) each(event, index, await producer.notify(event))
+    queues.map(async (queue) => {
+      for (const [event, index] of queue) each(event, index, await producer.notify(event))
     }),
   )
 }

@@ -13,6 +13,7 @@ export interface Notification {
   }>
 }
 
+/** The state of one delivery. */
 export interface DeliveryState {
   readonly event: string
   readonly channel: string
@@ -29,7 +30,7 @@ export interface Gathered {
   readonly lost: number
 }
 
-const longestWaitMs = 60_000
+const maxWaitMs = 60_000
 const readersAtOnce = 8
 
 /** The states of the deliveries that were to be sent, once none is queued any more or a minute is over. */
@@ -53,14 +54,14 @@ export async function readGathered(producer: Producer, ids: readonly string[]): 
   const notifications = await readOnce(producer, ids, (notification) => waits(notification) && !intoOf(notification))
   const into = new Set(notifications.flatMap((notification) => intoOf(notification) ?? []))
   const combined = await readOnce(producer, [...into], () => false)
-  const told = notifications.filter(intoOf)
+  const combinedLikes = notifications.filter(intoOf)
   const apart = notifications.filter((notification) => !intoOf(notification) && !waits(notification))
   const empty = combined.filter(({ deliveries }) => deliveries.length === 0)
   return {
     apart: apart.length,
-    together: told.length,
+    together: combinedLikes.length,
     into,
-    lost: notifications.length - told.length - apart.length + empty.length,
+    lost: notifications.length - combinedLikes.length - apart.length + empty.length,
   }
 }
 
@@ -73,7 +74,7 @@ async function readOnce(
   ids: readonly string[],
   unsettled: (notification: Notification) => boolean,
 ): Promise<Notification[]> {
-  const deadline = Date.now() + longestWaitMs
+  const deadline = Date.now() + maxWaitMs
   const settled: Notification[] = []
   let waiting = [...ids]
   while (waiting.length > 0) {

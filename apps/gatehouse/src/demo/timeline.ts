@@ -6,12 +6,12 @@ export async function timelineOf(producer: Producer, id: string): Promise<string
   const { timeline } = (await producer.call('GET', `/v1/notifications/${id}`)) as Notification
   return timeline
     .map(({ at, what, channel = '', detail = {} }) => {
-      const told = Object.entries(detail).map(([name, value]) => `${name}: ${written(value)}`)
-      return `  ${at.slice(11, 23)}  ${what.padEnd(12)} ${channel.padEnd(7)} ${told.join(', ')}`.trimEnd()
+      const members = Object.entries(detail).map(([name, value]) => `${name}: ${formatValue(value)}`)
+      return `  ${at.slice(11, 23)}  ${what.padEnd(12)} ${channel.padEnd(7)} ${members.join(', ')}`.trimEnd()
     })
     .join('\n')
 }
 
-function written(value: unknown): string {
+function formatValue(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }

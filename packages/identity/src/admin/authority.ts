@@ -1,28 +1,29 @@
 import { type Actor, type ManagementChange, Problem, recordChange } from '@gatehouse/kit'
-import { changeRecorder } from '../audit.ts'
-import type { Client } from '../client.ts'
-import { isManagementRole, isManagementScope, isReservedRole, scopesOfRoles } from '../management-roles.ts'
-import type { Parts } from '../parts.ts'
-import { isBetweenServices } from '../service-scopes.ts'
-import type { User } from '../user.ts'
+import { changeRecorder } from '../audit/record.ts'
+import type { AdminContext } from '../context/features.ts'
+import type { Client } from '../model/client.ts'
+import { isManagementRole, isManagementScope, isReservedRole, scopesOfRoles } from '../model/management-roles.ts'
+import { isServiceScope } from '../model/service-scopes.ts'
+import type { User } from '../model/user.ts'
 
 /*
- * Nobody gives away, or takes over, what they do not hold. Whoever changes a client or an account can act as it
- * afterwards (a new secret, another redirect URI, a password), so they must hold every scope of Gatehouse's own that it
- * holds. Scopes of products are free: Gatehouse does not know what they mean, and no administrator needs them.
+ * No caller assigns, or gains through others, scopes that they do not have. Whoever changes a client or an account can
+ * act as it afterwards (a new secret, another redirect URI, a password), so they must have every scope of Gatehouse's
+ * own that it has. Scopes of products are free: Gatehouse does not know their meaning.
  */
 
-/** On whose behalf management acts, and what they hold. */
+/** The authority of a caller of management. */
 export interface Authority {
   readonly actor: Actor
-  /** Included scopes as well; for a person only those that their roles allow. */
+  /** With included scopes; for a person only those that their roles allow. */
   readonly scopes: ReadonlySet<string>
-  /** The roles of a person. */
+  /** The roles of the user; empty for a client. */
   readonly roles: readonly string[]
-  /** The command line: whoever runs it can read the database and its keys. */
+  /** True for the command line, whose user can read the database and its keys. */
   readonly unrestricted: boolean
 }
 
+/** The authority of the command line. */
 export const commandLine: Authority = {
   actor: { subject: 'command line' },
   scopes: new Set(),
@@ -30,7 +31,7 @@ export const commandLine: Authority = {
   unrestricted: true,
 }
 
-/** Scopes of Gatehouse's APIs for applications, by the management scope whose holder may give them too. */
+/** Scopes of Gatehouse's APIs for applications, with the management scope whose holder may assign them as well. */
 const administeredBy: ReadonlyMap<string, string> = new Map([
   ['read:users', 'admin:users'],
   ['read:notifications', 'admin:notifications'],
@@ -40,45 +41,45 @@ const administeredBy: ReadonlyMap<string, string> = new Map([
   ['read:events', 'admin:notifications'],
 ])
 
-function mayGive(by: Authority, scope: string): boolean {
+function mayAssign(by: Authority, scope: string): boolean {
   if (by.unrestricted || by.scopes.has(scope)) return true
   const administrator = administeredBy.get(scope)
   if (administrator !== undefined) return by.scopes.has(administrator)
-  return !isManagementScope(scope) && !isBetweenServices(scope)
+  return !isManagementScope(scope) && !isServiceScope(scope)
 }
 
 /** @throws Problem 403 naming the scopes that the caller does not hold */
-export function refuseLackedScopes(by: Authority, scopes: Iterable<string>, what: string): void {
-  const lacked = [...scopes].filter((scope) => !mayGive(by, scope))
-  if (lacked.length === 0) return
-  throw new Problem(403, `${what}, and you do not hold all of them: ${lacked.slice(0, 20).join(', ')}.`)
+export function requireScopes(by: Authority, scopes: Iterable<string>, what: string): void {
+  const missing = [...scopes].filter((scope) => !mayAssign(by, scope))
+  if (missing.length === 0) return
+  throw new Problem(403, `${what} that you lack: ${missing.slice(0, 20).join(', ')}.`)
 }
 
 /** @throws Problem 403 when the client holds a scope that the caller lacks */
-export function refuseUnlessOverClient(by: Authority, client: Client): void {
-  refuseLackedScopes(by, client.scopes, 'To change this client is to have its scopes')
+export function requireAuthorityOverClient(by: Authority, client: Client): void {
+  requireScopes(by, client.scopes, 'This client has scopes')
 }
 
 /** @throws Problem 403 when the user holds a management role with a scope that the caller lacks */
-export function refuseUnlessOverUser(by: Authority, user: User): void {
-  refuseLackedScopes(by, scopesOfRoles(user.roles), 'This user holds a management role with scopes')
+export function requireAuthorityOverUser(by: Authority, user: User): void {
+  requireScopes(by, scopesOfRoles(user.roles), 'This user has a management role with scopes')
 }
 
-/** Roles may change so. @throws Problem 403 for a reserved role that is not the caller's to give or to take away */
-export function refuseRoleChange(by: Authority, before: readonly string[], after: readonly string[]): void {
+/** Allows a change of roles. @throws Problem 403 for a reserved role that the caller may not assign */
+export function requireRoleAuthority(by: Authority, before: readonly string[], after: readonly string[]): void {
   const changed = [...before, ...after].filter((role) => before.includes(role) !== after.includes(role))
   const reserved = changed.filter(isReservedRole)
   if (reserved.length === 0 || by.unrestricted) return
   if (!by.scopes.has('admin:roles')) {
-    throw new Problem(403, `The scope admin:roles is needed to grant or revoke ${reserved.join(', ')}.`)
+    throw new Problem(403, `The scope admin:roles is required to grant or revoke ${reserved.join(', ')}.`)
   }
   const known = reserved.filter(isManagementRole)
-  refuseLackedScopes(by, scopesOfRoles(known), `To grant or revoke ${known.join(', ')} is to give its scopes`)
+  requireScopes(by, scopesOfRoles(known), `Granting or revoking ${known.join(', ')} requires scopes`)
 }
 
 type Change = Pick<ManagementChange, 'action' | 'target' | 'before' | 'after'>
 
-/** Records what is about to be changed. @throws Problem 503 when that fails: then nothing may be changed */
-export function record(parts: Parts, by: Authority, change: Change): Promise<void> {
-  return recordChange(changeRecorder(parts), { service: 'identity', actor: by.actor, ...change })
+/** Records a change before it is made. @throws Problem 503 when that fails: the change must then not be made */
+export function auditChange(context: AdminContext, by: Authority, change: Change): Promise<void> {
+  return recordChange(changeRecorder(context), { service: 'identity', actor: by.actor, ...change })
 }

@@ -1,25 +1,26 @@
 import { isIP } from 'node:net'
 import { isEmailAddress, maskEmail, maskIpAddress, maskMembers, maskName, maskPhoneNumber } from '@gatehouse/kit'
 import { deviceName } from '../pages/device-name.ts'
-import type { AuditEvent } from '../store.ts'
-import type { SessionAnswer } from './access.ts'
+import type { AuditEvent } from '../store/index.ts'
 import type { Authority } from './authority.ts'
-import type { MemberAnswer } from './roles.ts'
-import type { UserAnswer } from './users.ts'
+import type { MemberResponse } from './roles/roles.ts'
+import type { SessionResponse } from './users/access.ts'
+import type { UserResponse } from './users/users.ts'
 
 /*
- * What callers see who may not read personal data. Identifiers (the subject, a client id) are shown: they name a record,
- * and products choose them.
+ * Masks personal data for callers who may not read it. Identifiers (the subject, a client id) are shown: they name a
+ * record, and products choose them.
  */
 
 const hidden = '•••'
 
-/** The answer as the caller may see it. */
-export function shown<Answer>(by: Authority, answer: Answer, mask: (answer: Answer) => Answer): Answer {
+/** The value as it is for callers who may read personal data, masked for all others. */
+export function maskUnlessPermitted<Answer>(by: Authority, answer: Answer, mask: (answer: Answer) => Answer): Answer {
   return by.unrestricted || by.scopes.has('read:personal-data') ? answer : mask(answer)
 }
 
-export function maskUser(user: UserAnswer): UserAnswer {
+/** Masks username, email and claims. */
+export function maskUser(user: UserResponse): UserResponse {
   return {
     ...user,
     ...(user.username === undefined ? {} : { username: maskText(user.username) }),
@@ -28,14 +29,17 @@ export function maskUser(user: UserAnswer): UserAnswer {
   }
 }
 
-export function maskMember(member: MemberAnswer): MemberAnswer {
+/** Masks the username of a role's member. */
+export function maskMember(member: MemberResponse): MemberResponse {
   return { ...member, username: maskText(member.username) }
 }
 
-export function maskSession(session: SessionAnswer): SessionAnswer {
+/** Masks the address and the user agent of a session. */
+export function maskSession(session: SessionResponse): SessionResponse {
   return { ...session, address: maskIpAddress(session.address), user_agent: coarseAgent(session.user_agent) }
 }
 
+/** Masks the address, the target and the recorded members of an audit event. */
 export function maskEvent(event: AuditEvent): AuditEvent {
   const { address, target, before, after } = event
   return {
@@ -49,7 +53,7 @@ export function maskEvent(event: AuditEvent): AuditEvent {
 }
 
 const names = new Set(['name', 'family_name', 'given_name', 'middle_name', 'nickname', 'preferred_username'])
-/** Claims that say nothing about who somebody is, when they look like what they should be. */
+/** Claims that reveal nothing about a person, when they have the expected form. */
 const harmless: Readonly<Record<string, RegExp>> = {
   zoneinfo: /^[A-Z][\w+-]*(?:\/[A-Z][\w+-]*){0,2}$/,
   locale: /^[a-z]{2,3}(?:[-_][A-Za-z\d]{2,8}){0,3}$/,
@@ -69,7 +73,7 @@ function maskClaim(name: string, value: unknown): unknown {
   return harmless[name]?.test(value) ? value : 'string'
 }
 
-/** Members as a service recorded them: by their names where those are known, and whatever looks like an address. */
+/** Masks recorded members: by name where it is known, and any text that looks like an address. */
 function maskRecorded(members: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(members).map(([name, value]) => [name, maskValue(name, value)]))
 }
@@ -91,7 +95,7 @@ function maskValue(name: string, value: unknown): unknown {
   return maskText(value)
 }
 
-/** A text that is an address of any kind, masked as one; every other as it is. */
+/** Masks a text that is an address of any kind; any other text stays. */
 function maskText(text: string): string {
   if (isEmailAddress(text)) return maskEmail(text)
   if (isIP(text.split('%')[0] ?? '') !== 0) return maskIpAddress(text)
@@ -100,7 +104,7 @@ function maskText(text: string): string {
 
 const coarse = /^[\w]+(?: · [\w]+)?$/
 
-/** Browser and system without versions. What is no browser may say anything, so nothing of it is shown. */
+/** Browser and system without versions. A text that is not a browser's is hidden, because it may contain anything. */
 function coarseAgent(userAgent: string): string {
   const device = deviceName(userAgent)
   return device !== userAgent.slice(0, device.length) && coarse.test(device) ? device : hidden

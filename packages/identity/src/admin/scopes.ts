@@ -1,4 +1,4 @@
-/** What management needs to change something, by what is managed. */
+/** The scopes that changes require, by what is changed. */
 export const adminScopes = {
   clients: 'admin:clients',
   users: 'admin:users',
@@ -8,7 +8,7 @@ export const adminScopes = {
   roles: 'admin:roles',
 } as const
 
-/** What it needs to read; whoever may change something may read it too. */
+/** The scopes that reads require; the scope for changes includes them. */
 export const readScopes = {
   accounts: 'read:accounts',
   clients: 'read:clients',

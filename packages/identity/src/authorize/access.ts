@@ -1,41 +1,49 @@
-import { type Access, covers } from '../consent.ts'
-import type { Parts } from '../parts.ts'
-import { apisFor, grantResources } from '../resource.ts'
-import { permittedScopes } from '../scope.ts'
-import { claimsCoveredBy, type User } from '../user.ts'
-import type { AuthorizationRequest } from './request.ts'
+import type { AuthorizeContext } from '../context/features.ts'
+import { type Access, covers } from '../model/consent.ts'
+import { claimsCoveredBy, type User } from '../model/user.ts'
+import type { AuthorizationRequest } from '../oauth/authorization-request.ts'
+import { grantResources, listApis } from '../oauth/resource.ts'
+import { filterPermittedScopes } from '../oauth/scope.ts'
 
-type ResourceParts = Pick<Parts, 'issuer' | 'apiIdentifier'>
+type ResourceContext = Pick<AuthorizeContext, 'issuer' | 'apiIdentifier'>
 
-/** What a request asks the user to allow. */
-export function accessOf(parts: ResourceParts, { scopes, resources, claims }: AuthorizationRequest): Access {
+/** The access that a request asks the user to allow. */
+export function readAccess(context: ResourceContext, { scopes, resources, claims }: AuthorizationRequest): Access {
   const covered = claimsCoveredBy(scopes)
   const named = new Set([...claims.userinfo, ...claims.idToken])
   return {
     scopes,
-    resources: apisFor(parts, scopes, resources),
+    resources: listApis(context, scopes, resources),
     claims: [...named].filter((claim) => !covered.has(claim)),
   }
 }
 
-/** The request as far as the user may allow it: management scopes that none of their roles allows are left out. */
-export function permittedTo(parts: ResourceParts, request: AuthorizationRequest, user: User): AuthorizationRequest {
-  return withScopes(parts, request, permittedScopes(request.scopes, request.client, user))
+/** The request without the management scopes that none of the user's roles allows. */
+export function limitToRoles(
+  context: ResourceContext,
+  request: AuthorizationRequest,
+  user: User,
+): AuthorizationRequest {
+  return withScopes(context, request, filterPermittedScopes(request.scopes, request.client, user))
 }
 
-/** What of the request was named on the page. */
-export function limitedTo(parts: ResourceParts, request: AuthorizationRequest, shown: Access): AuthorizationRequest {
+/** The request, limited to the access that a page showed. */
+export function limitToAccess(
+  context: ResourceContext,
+  request: AuthorizationRequest,
+  shown: Access,
+): AuthorizationRequest {
   const scopes = request.scopes.filter((scope) => shown.scopes.includes(scope))
   const wasShown = (claim: string) => covers(shown, { scopes: [], resources: [], claims: [claim] })
   const { userinfo, idToken } = request.claims
   const claims = { userinfo: userinfo.filter(wasShown), idToken: idToken.filter(wasShown) }
-  return { ...withScopes(parts, request, scopes), claims }
+  return { ...withScopes(context, request, scopes), claims }
 }
 
 function withScopes(
-  parts: ResourceParts,
+  context: ResourceContext,
   request: AuthorizationRequest,
   scopes: readonly string[],
 ): AuthorizationRequest {
-  return { ...request, scopes, resources: grantResources(parts, scopes, request.resources) }
+  return { ...request, scopes, resources: grantResources(context, scopes, request.resources) }
 }

@@ -1,44 +1,47 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { randomToken, tokenHash } from '@gatehouse/kit'
 import type { FastifyRequest } from 'fastify'
-import { type Browser, userAgentOf } from '../browser.ts'
+import type { AuthorizeContext } from '../context/features.ts'
+import { maxAccessTokenMs } from '../model/revocation-times.ts'
+import type { AuthorizationRequest } from '../oauth/authorization-request.ts'
 import { PageError } from '../pages/page-error.ts'
-import type { Parts } from '../parts.ts'
-import { longestAccessTokenMs } from '../revocation-times.ts'
-import type { AuthorizationRequest } from './request.ts'
+import { type Browser, readUserAgent } from '../sessions/browser.ts'
 
-/** Writes the grant and its authorization code, and answers the code (RFC 6749 §4.1.2). @throws PageError 400 when the session has ended meanwhile */
+/**
+ * Stores the grant with its authorization code and returns the code (RFC 6749 §4.1.2).
+ * @throws PageError 400 when the session has ended meanwhile
+ */
 export async function issueCode(
-  parts: Pick<Parts, 'store' | 'clock' | 'lifetimes'>,
+  context: Pick<AuthorizeContext, 'store' | 'clock' | 'lifetimes'>,
   request: FastifyRequest,
-  asked: AuthorizationRequest,
+  authorization: AuthorizationRequest,
   { session, user }: NonNullable<Browser['signedIn']>,
 ): Promise<string> {
   const code = randomToken()
-  const now = parts.clock.now()
-  const codeExpiresAt = now + parts.lifetimes.authorizationCode * 1000
-  const opened = await parts.store.grants.open(
+  const now = context.clock.now()
+  const codeExpiresAt = now + context.lifetimes.authorizationCode * 1000
+  const opened = await context.store.grants.open(
     {
       id: randomUUIDv7(),
       userId: user.id,
-      clientId: asked.client.id,
+      clientId: authorization.client.id,
       sessionId: session.id,
-      scopes: asked.scopes,
-      resources: asked.resources,
-      claims: asked.claims,
+      scopes: authorization.scopes,
+      resources: authorization.resources,
+      claims: authorization.claims,
       authTime: session.authTime,
       amr: session.amr,
-      userAgent: userAgentOf(request),
+      userAgent: readUserAgent(request),
       createdAt: now,
-      expiresAt: codeExpiresAt + longestAccessTokenMs,
+      expiresAt: codeExpiresAt + maxAccessTokenMs,
       revokedAt: undefined,
     },
     {
       hash: tokenHash(code),
-      clientId: asked.client.id,
-      redirectUri: asked.redirectUri,
-      codeChallenge: asked.codeChallenge,
-      nonce: asked.nonce,
+      clientId: authorization.client.id,
+      redirectUri: authorization.redirectUri,
+      codeChallenge: authorization.codeChallenge,
+      nonce: authorization.nonce,
       createdAt: now,
       expiresAt: codeExpiresAt,
     },

@@ -1,72 +1,75 @@
 import { tokenHash } from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { readBrowser } from '../browser.ts'
-import type { Client } from '../client.ts'
-import { openContinuation } from '../continuation.ts'
-import { OAuthError } from '../oauth-error.ts'
-import { pageParameters } from '../page-route.ts'
-import { Parameters } from '../parameters.ts'
-import type { Parts } from '../parts.ts'
-import { againByGet } from '../post-again.ts'
-import { askConsent, askLogin } from './asking.ts'
+import type { AuthorizeContext } from '../context/features.ts'
+import { pageParameters } from '../http/page-route.ts'
+import { redirectByGet } from '../http/redirect-by-get.ts'
+import type { Client } from '../model/client.ts'
+import { findDestination, pushedPrefix } from '../oauth/authorization-request.ts'
+import { OAuthError } from '../oauth/error.ts'
+import { Parameters } from '../oauth/parameters.ts'
+import { readBrowser } from '../sessions/browser.ts'
+import { openContinuation } from '../sessions/continuation.ts'
 import { issueCode } from './code.ts'
-import { clientOf, nextOf, type Proceeding, resumed } from './proceeding.ts'
-import { destinationOf } from './request.ts'
-import { respond, respondError } from './respond.ts'
+import { sendConsentPage, sendLoginPage } from './pages.ts'
+import { sendErrorResponse, sendResponse } from './response.ts'
+import { type AuthorizationTransaction, findClient, readNextStep, resumeTransaction } from './transaction.ts'
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 
-export const pushedPrefix = 'urn:ietf:params:oauth:request_uri:'
-
 /** GET and POST /authorize (RFC 6749 §3.1). */
-export function authorizeEndpoint(parts: Parts): Handler {
+export function authorizeEndpoint(context: AuthorizeContext): Handler {
   return async (request, reply) => {
-    const given = pageParameters(request)
-    if (request.method === 'POST' && request.headers.cookie === undefined) return againByGet(reply, '/authorize', given)
-    const client = await clientOf(parts, given)
-    const taken = await unpushed(parts, client, given)
-    const browser = await readBrowser(parts, request, reply)
-    return proceed(parts, { request, reply, browser, client, ...taken, waitingSince: undefined })
+    const parameters = pageParameters(request)
+    if (request.method === 'POST' && request.headers.cookie === undefined)
+      return redirectByGet(reply, '/authorize', parameters)
+    const client = await findClient(context, parameters)
+    const resolved = await resolvePushedRequest(context, client, parameters)
+    const browser = await readBrowser(context, request, reply)
+    return continueTransaction(context, { request, reply, browser, client, ...resolved, waitingSince: undefined })
   }
 }
 
-/** GET /authorize/continue: on with a request after the login it waited for. */
-export function continueEndpoint(parts: Parts): Handler {
+/** GET and POST /authorize/continue: resumes a request after the sign-in that it waited for. */
+export function continueEndpoint(context: AuthorizeContext): Handler {
   return async (request, reply) => {
-    const browser = await readBrowser(parts, request, reply)
-    const continuation = openContinuation(parts, browser, pageParameters(request).get('continuation'))
-    return proceed(parts, await resumed(parts, { request, reply, browser }, continuation))
+    const browser = await readBrowser(context, request, reply)
+    const continuation = openContinuation(context, browser, pageParameters(request).get('continuation'))
+    return continueTransaction(context, await resumeTransaction(context, { request, reply, browser }, continuation))
   }
 }
 
-/** A pushed request takes the place of the address's parameters (RFC 9126 §4). */
-async function unpushed(
-  parts: Parts,
+/** Replaces the parameters by those of a pushed request, when they refer to one (RFC 9126 §4). */
+async function resolvePushedRequest(
+  context: AuthorizeContext,
   client: Client,
   parameters: Parameters,
-): Promise<Pick<Proceeding, 'parameters' | 'pushed'>> {
+): Promise<Pick<AuthorizationTransaction, 'parameters' | 'pushed'>> {
   const requestUri = parameters.get('request_uri')
   if (!requestUri?.startsWith(pushedPrefix)) return { parameters, pushed: false }
   const hash = tokenHash(requestUri.slice(pushedPrefix.length))
-  const form = await parts.store.pushedRequests.take(hash, client.id, parts.clock.now())
-  if (form === undefined) throw new OAuthError('invalid_request', 'the pushed request is unknown, used or over')
+  const form = await context.store.pushedRequests.consume(hash, client.id, context.clock.now())
+  if (form === undefined) throw new OAuthError('invalid_request', 'the request_uri is invalid, expired or already used')
   return { parameters: new Parameters({ ...form, client_id: client.id }), pushed: true }
 }
 
-async function proceed(parts: Parts, at: Proceeding): Promise<FastifyReply> {
-  const destination = destinationOf(at.client, at.parameters)
-  const { signedIn } = at.browser
+async function continueTransaction(
+  context: AuthorizeContext,
+  transaction: AuthorizationTransaction,
+): Promise<FastifyReply> {
+  const destination = findDestination(transaction.client, transaction.parameters)
+  const { signedIn } = transaction.browser
   try {
-    const { asked, next } = await nextOf(parts, at, destination)
+    const { authorization, next } = await readNextStep(context, transaction, destination)
     if (next === 'login' || signedIn === undefined) {
-      const since = at.waitingSince ?? parts.clock.now()
-      return askLogin(parts, at, asked, since, asked.loginHint ?? signedIn?.user.username)
+      const since = transaction.waitingSince ?? context.clock.now()
+      const name = authorization.loginHint ?? signedIn?.user.username
+      return sendLoginPage(context, transaction, authorization, { since, name })
     }
-    if (next === 'consent') return askConsent(parts, at, asked, signedIn)
-    const code = await issueCode(parts, at.request, asked, signedIn)
-    return respond(parts, at.request, at.reply, destination, { code })
+    if (next === 'consent') return sendConsentPage(context, transaction, authorization, signedIn)
+    const code = await issueCode(context, transaction.request, authorization, signedIn)
+    return sendResponse(context, transaction, destination, { code })
   } catch (error) {
     if (!(error instanceof OAuthError)) throw error
-    return respondError(parts, at.request, at.reply, destination, error)
+    return sendErrorResponse(context, transaction, destination, error)
   }
 }

@@ -1,19 +1,19 @@
 import { randomToken, tokenHash } from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { authenticateClient } from '../authenticate-client.ts'
-import { userAgentOf } from '../browser.ts'
-import { type Client, deviceGrant } from '../client.ts'
-import { allowOrigin } from '../cors.ts'
-import { OAuthError } from '../oauth-error.ts'
-import { formParameters } from '../oauth-route.ts'
-import type { Parameters } from '../parameters.ts'
-import type { Parts } from '../parts.ts'
-import { requestedResources } from '../resource.ts'
-import { allowedScopes, isUserScope, parseScope } from '../scope.ts'
+import { authenticateClient } from '../clients/authentication.ts'
+import type { DeviceAuthorizationContext } from '../context/features.ts'
+import { allowOrigin } from '../http/cors.ts'
+import { formParameters } from '../http/oauth-route.ts'
+import { type Client, deviceGrant } from '../model/client.ts'
+import { OAuthError } from '../oauth/error.ts'
+import type { Parameters } from '../oauth/parameters.ts'
+import { parseResources } from '../oauth/resource.ts'
+import { isUserScope, parseScope, requireAllowedScopes } from '../oauth/scope.ts'
+import { readUserAgent } from '../sessions/browser.ts'
 import { makeUserCode, userCodeHash } from './user-code.ts'
 
 const intervalSeconds = 5
-const mostTries = 5
+const maxAttempts = 5
 
 interface DeviceAuthorization {
   readonly device_code: string
@@ -26,44 +26,52 @@ interface DeviceAuthorization {
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<DeviceAuthorization>
 
-/** POST /device_authorization (RFC 8628 §3.1): a code for the device and one for its user. */
-export function deviceAuthorizationEndpoint(parts: Parts): Handler {
+/** POST /device_authorization (RFC 8628 §3.1): issues a device code and a user code. */
+export function deviceAuthorizationEndpoint(context: DeviceAuthorizationContext): Handler {
   return async (request, reply) => {
     const parameters = formParameters(request)
-    const client = await authenticateClient(parts, request, parameters)
+    const client = await authenticateClient(context, request, parameters)
     allowOrigin(request, reply, client)
     if (!client.grantTypes.includes(deviceGrant)) {
-      throw new OAuthError('unauthorized_client', 'this client may not use the device grant')
+      throw new OAuthError('unauthorized_client', 'the client is not registered for the device_code grant')
     }
     const deviceCode = randomToken()
-    const userCode = await open(parts, request, client, parameters, tokenHash(deviceCode))
+    const userCode = await openDeviceRequest(context, request, { client, parameters, hash: tokenHash(deviceCode) })
     reply.header('cache-control', 'no-store')
     return {
       device_code: deviceCode,
       user_code: userCode,
-      verification_uri: `${parts.issuer}/device`,
-      verification_uri_complete: `${parts.issuer}/device?user_code=${userCode}`,
-      expires_in: parts.lifetimes.deviceCode,
+      verification_uri: `${context.issuer}/device`,
+      verification_uri_complete: `${context.issuer}/device?user_code=${userCode}`,
+      expires_in: context.lifetimes.deviceCode,
       interval: intervalSeconds,
     }
   }
 }
 
-async function open(
-  parts: Parts,
+interface DeviceAuthorizationRequest {
+  readonly client: Client
+  readonly parameters: Parameters
+  /** Of the device code. */
+  readonly hash: string
+}
+
+/** Stores the request under a user code that is free, and answers that code. */
+async function openDeviceRequest(
+  context: DeviceAuthorizationContext,
   request: FastifyRequest,
-  client: Client,
-  parameters: Parameters,
-  hash: string,
+  { client, parameters, hash }: DeviceAuthorizationRequest,
 ): Promise<string> {
-  const asked = parseScope(parameters.get('scope'))
+  const requested = parseScope(parameters.get('scope'))
   const scopes =
-    asked.length > 0 ? allowedScopes(asked, client.scopes) : client.scopes.filter((one) => !isUserScope(one))
-  const resources = requestedResources(parts, client, scopes, parameters.all('resource'))
-  const createdAt = parts.clock.now()
-  for (let tries = 0; tries < mostTries; tries++) {
+    requested.length > 0
+      ? requireAllowedScopes(requested, client.scopes)
+      : client.scopes.filter((one) => !isUserScope(one))
+  const resources = parseResources(context, client, scopes, parameters.getAll('resource'))
+  const createdAt = context.clock.now()
+  for (let attempts = 0; attempts < maxAttempts; attempts++) {
     const userCode = makeUserCode()
-    const opened = await parts.store.deviceCodes.open({
+    const opened = await context.store.deviceCodes.open({
       hash,
       userCodeHash: userCodeHash(userCode),
       clientId: client.id,
@@ -75,11 +83,11 @@ async function open(
       intervalMs: intervalSeconds * 1000,
       polledAt: undefined,
       address: request.ip,
-      userAgent: userAgentOf(request),
+      userAgent: readUserAgent(request),
       createdAt,
-      expiresAt: createdAt + parts.lifetimes.deviceCode * 1000,
+      expiresAt: createdAt + context.lifetimes.deviceCode * 1000,
     })
     if (opened) return userCode
   }
-  throw new OAuthError('temporarily_unavailable', 'no free code was found; try again')
+  throw new OAuthError('temporarily_unavailable', 'no free user code was found; try again')
 }

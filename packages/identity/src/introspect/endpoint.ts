@@ -1,78 +1,91 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type AccessTokenFacts, findAccessToken } from '../access-token.ts'
-import { authenticateClient } from '../authenticate-client.ts'
-import { type Client, isPublic } from '../client.ts'
-import { limitClient } from '../client-limits.ts'
-import { OAuthError } from '../oauth-error.ts'
-import { formParameters } from '../oauth-route.ts'
-import type { Parts } from '../parts.ts'
-import { readRefreshToken } from '../refresh-token.ts'
-import { nothingLeft, permittedScopes, scopeMember } from '../scope.ts'
+import { authenticateClient } from '../clients/authentication.ts'
+import { enforceClientLimit } from '../clients/limits.ts'
+import type { IntrospectionContext } from '../context/features.ts'
+import { formParameters } from '../http/oauth-route.ts'
+import { type Client, isPublic } from '../model/client.ts'
+import { type AccessTokenInfo, findAccessToken } from '../oauth/access-token.ts'
+import { OAuthError } from '../oauth/error.ts'
+import { readRefreshToken } from '../oauth/refresh-token.ts'
+import { filterPermittedScopes, leavesNoAccess, scopeMember } from '../oauth/scope.ts'
 
+/** The response of introspection (RFC 7662 §2.2). */
 export type Introspected = Record<string, unknown> & { readonly active: boolean }
 
 const inactive: Introspected = { active: false }
 
 /**
- * POST /introspect (RFC 7662), for confidential clients: about their own tokens, about tokens meant for them, and about
- * all of them where registered to. Whatever else is asked about is inactive.
+ * POST /introspect (RFC 7662), for confidential clients: about their own tokens, tokens whose audience they are, and
+ * all tokens where they are registered for it. Any other token is inactive.
  */
 export function introspectEndpoint(
-  parts: Parts,
+  context: IntrospectionContext,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<Introspected> {
   return async (request, reply) => {
     reply.header('cache-control', 'no-store')
     const parameters = formParameters(request)
-    const client = await authenticateClient(parts, request, parameters)
-    if (isPublic(client)) throw new OAuthError('unauthorized_client', 'a public client may not introspect')
-    await limitClient(parts, 'introspect', client, request)
-    const token = parameters.required('token')
-    return (await aboutRefreshToken(parts, token, client)) ?? (await aboutAccessToken(parts, token, client)) ?? inactive
+    const client = await authenticateClient(context, request, parameters)
+    if (isPublic(client)) throw new OAuthError('unauthorized_client', 'a public client may not introspect tokens')
+    await enforceClientLimit(context, 'introspect', client, request)
+    const token = parameters.getRequired('token')
+    return (
+      (await introspectRefreshToken(context, token, client)) ??
+      (await introspectAccessToken(context, token, client)) ??
+      inactive
+    )
   }
 }
 
-async function aboutRefreshToken(parts: Parts, given: string, client: Client): Promise<Introspected | undefined> {
-  const token = readRefreshToken(parts.refreshMac, given)
+async function introspectRefreshToken(
+  context: IntrospectionContext,
+  presented: string,
+  client: Client,
+): Promise<Introspected | undefined> {
+  const token = readRefreshToken(context.refreshMac, presented)
   if (token === undefined) return undefined
-  const found = await parts.store.refreshFamilies.find(token.grantId)
-  const now = parts.clock.now()
+  const found = await context.store.refreshFamilies.find(token.grantId)
+  const now = context.clock.now()
   const live =
     found?.family.currentHash === token.hash &&
     found.family.expiresAt > now &&
     found.grant.revokedAt === undefined &&
     found.user.lockedAt === undefined
   if (!live || found.grant.clientId !== client.id) return inactive
-  const scopes = permittedScopes(found.grant.scopes, client, found.user)
-  if (!scopes.includes('offline_access') || nothingLeft(found.grant.scopes, scopes)) return inactive
+  const scopes = filterPermittedScopes(found.grant.scopes, client, found.user)
+  if (!scopes.includes('offline_access') || leavesNoAccess(found.grant.scopes, scopes)) return inactive
   return {
     active: true,
     ...scopeMember(scopes),
     client_id: client.id,
     sub: found.user.id,
-    iss: parts.issuer,
+    iss: context.issuer,
     exp: Math.floor(found.family.expiresAt / 1000),
     iat: Math.floor(found.family.rotatedAt / 1000),
   }
 }
 
-async function aboutAccessToken(parts: Parts, given: string, client: Client): Promise<Introspected | undefined> {
-  const facts = await findAccessToken(parts, given)
+async function introspectAccessToken(
+  context: IntrospectionContext,
+  presented: string,
+  client: Client,
+): Promise<Introspected | undefined> {
+  const facts = await findAccessToken(context, presented)
   if (facts === undefined) return undefined
   const may = client.mayIntrospect || facts.clientId === client.id || facts.audience.includes(client.id)
-  return may ? answerAbout(parts, facts) : inactive
+  return may ? activeResponse(context, facts) : inactive
 }
 
-/** What the endpoint tells about an access token to who may know of all: the services of this very process. */
-export async function introspect(parts: Parts, token: string): Promise<Introspected> {
-  const facts = await findAccessToken(parts, token)
-  return facts === undefined ? inactive : answerAbout(parts, facts)
+/** Introspects an access token without restrictions, for the services of this process. */
+export async function introspect(context: IntrospectionContext, token: string): Promise<Introspected> {
+  const facts = await findAccessToken(context, token)
+  return facts === undefined ? inactive : activeResponse(context, facts)
 }
 
-function answerAbout(parts: Parts, facts: AccessTokenFacts): Introspected {
+function activeResponse(context: IntrospectionContext, facts: AccessTokenInfo): Introspected {
   return {
     active: true,
     token_type: 'Bearer',
-    iss: parts.issuer,
+    iss: context.issuer,
     sub: facts.subject,
     aud: facts.audience.length === 1 ? facts.audience[0] : facts.audience,
     client_id: facts.clientId,

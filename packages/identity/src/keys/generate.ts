@@ -1,8 +1,8 @@
 import { generateKeyPair, randomUUID } from 'node:crypto'
 import { promisify } from 'node:util'
 import { type KeyRing, seal } from '@gatehouse/kit'
-import type { SigningAlgorithm } from '../client.ts'
-import type { StoredKey } from '../store.ts'
+import type { SigningAlgorithm } from '../model/client.ts'
+import type { StoredKey } from '../store/index.ts'
 
 const generate = promisify(generateKeyPair)
 const modulusLength = 2048
@@ -15,12 +15,12 @@ const pairs = {
   PS256: () => generate('rsa', { modulusLength, publicExponent }),
 } as const satisfies Record<SigningAlgorithm, () => unknown>
 
-/** What the private part of that key is sealed for: one key's is never taken for another's. */
-export function sealedFor(kid: string): string {
+/** The purpose that a private key is sealed for, so that keys can't be exchanged. */
+export function signingKeyPurpose(kid: string): string {
   return `signing key ${kid}`
 }
 
-/** Makes a key for one algorithm, with an id that no other key has, of whatever algorithm. */
+/** Generates a key for an algorithm, with a unique kid. */
 export async function generateSigningKey(
   alg: SigningAlgorithm,
   encryptionKey: KeyRing,
@@ -33,7 +33,7 @@ export async function generateSigningKey(
     kid,
     alg,
     publicJwk: publicKey.export({ format: 'jwk' }) as Record<string, unknown>,
-    privateSealed: seal(pem, encryptionKey, sealedFor(kid)),
+    privateSealed: seal(pem, encryptionKey, signingKeyPurpose(kid)),
     createdAt,
     activatesAt,
     expiresAt: undefined,

@@ -1,15 +1,15 @@
 import { constants, type KeyObject, type SignKeyObjectInput, sign } from 'node:crypto'
-import type { SigningAlgorithm } from '../client.ts'
+import type { SigningAlgorithm } from '../model/client.ts'
 import type { SigningKey } from './signing-keys.ts'
 
-/** What kind of JWT it is, so that one is never taken for another (RFC 8725 §3.11). */
+/** The type of a JWT, which prevents one from being accepted as another (RFC 8725 §3.11). */
 export type JwtType = 'at+jwt' | 'JWT' | 'logout+jwt' | 'token-introspection+jwt'
 
 const headers = new Map<string, string>()
 
 /**
- * Signs `claims` as a compact JWT (RFC 7519). Elliptic curves take some 30 µs and are done at once; RSA takes twenty
- * times that and leaves the main thread.
+ * Signs `claims` as a compact JWT (RFC 7519). ECDSA takes some 30 µs and runs at once; RSA takes twenty times that and
+ * runs off the main thread.
  */
 export async function signJwt(key: SigningKey, type: JwtType, claims: object): Promise<string> {
   const input = `${headerOf(key, type)}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}`

@@ -1,9 +1,10 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { type Clock, type KeyRing, type Log, StartError, UnknownKeyError, unseal } from '@gatehouse/kit'
-import type { SigningAlgorithm } from '../client.ts'
-import type { SigningKeyRows, StoredKey } from '../store.ts'
-import { generateSigningKey, sealedFor } from './generate.ts'
+import type { SigningAlgorithm } from '../model/client.ts'
+import type { SigningKeyStore, StoredKey } from '../store/index.ts'
+import { generateSigningKey, signingKeyPurpose } from './generate.ts'
 
+/** A key that signs. */
 export interface SigningKey {
   readonly kid: string
   readonly alg: SigningAlgorithm
@@ -11,6 +12,7 @@ export interface SigningKey {
   readonly activatesAt: number
 }
 
+/** The public part of a signing key (RFC 7517 §4). */
 export interface PublicJwk {
   readonly [member: string]: unknown
   readonly kid: string
@@ -18,39 +20,43 @@ export interface PublicJwk {
   readonly use: 'sig'
 }
 
+/** The options of {@link SigningKeys}. */
 export interface SigningKeysOptions {
-  readonly rows: SigningKeyRows
+  readonly store: SigningKeyStore
   readonly encryptionKey: KeyRing
   readonly clock: Clock
   readonly log: Log
-  /** Those there is a key for from the start; of another one a key is made when it is first asked for. */
+  /** The algorithms with a key from the start; for others a key is created on first use. */
   readonly algorithms: readonly SigningAlgorithm[]
   /** How long a key signs, in milliseconds. */
   readonly ageMs: number
-  /** The longest life of what a key signs, in milliseconds: an old key is published that long. */
-  readonly longestTokenMs: number
+  /** The longest lifetime of a token, in milliseconds: how long an old key is published. */
+  readonly maxTokenMs: number
 }
 
 /** A new key is published this long before it signs, so that caches of the JWK Set know it by then. */
 const publishedAheadMs = 10 * 60_000
-/** By command it signs after this: processes read the keys every few seconds, callers ask again after half a minute. */
+/**
+ * A key that is rotated by command signs after this time: processes read keys every few seconds, callers every half
+ * minute.
+ */
 const announcedAheadMs = 60_000
 const overlapMs = 5 * 60_000
-/** So often, at most, are the keys read again for a kid that is not among them. */
+/** How often the keys are read again for an unknown kid at most. */
 const rereadEveryMs = 1_000
 
 /**
- * The keys this server signs with: one that signs for each algorithm, the next one published ahead, old ones published
- * until the last token they signed is over. Private parts are sealed in the store and leave it for this object alone.
+ * The keys of this server: for each algorithm one that signs, the next one, published ahead, and old ones, published
+ * until the last token that they signed has expired. Private parts are sealed in the store and never leave this object.
  */
 export class SigningKeys {
   readonly #options: SigningKeysOptions
   #stored: readonly StoredKey[] = []
   readonly #private = new Map<string, KeyObject>()
-  /** Keys that were compromised: what is still being read may name them. */
-  readonly #forgotten = new Set<string>()
+  /** Compromised keys: a read in progress may still contain them. */
+  readonly #compromised = new Set<string>()
   readonly #unreadable = new Set<string>()
-  readonly #making = new Map<SigningAlgorithm, Promise<void>>()
+  readonly #creating = new Map<SigningAlgorithm, Promise<void>>()
   #started = false
   #lastRead: Promise<void> = Promise.resolve()
   #reading: Promise<void> | undefined
@@ -61,75 +67,75 @@ export class SigningKeys {
   }
 
   /**
-   * Reads the keys, and makes those that are missing or due; answers those that this call made. Safe to call in many
-   * processes at once.
+   * Reads the keys and creates those that are missing or due; returns those that this call created. Safe to call in
+   * many processes concurrently.
    */
   async refresh(): Promise<Pick<StoredKey, 'alg' | 'kid'>[]> {
     await this.#read()
     const made: StoredKey[] = []
     const used = this.#stored.map(({ alg }) => alg)
-    for (const alg of new Set([...this.#options.algorithms, ...used])) made.push(...(await this.#makeIfDue(alg)))
+    for (const alg of new Set([...this.#options.algorithms, ...used])) made.push(...(await this.#createIfDue(alg)))
     if (made.length > 0) await this.#read()
     return made
   }
 
   /**
-   * Makes a new key of `alg`. It signs in a minute, when every process and its callers can know it, and the old one stays
-   * published; when that is `compromised` it is forgotten, by the revocation feed too, and the new one signs, at once.
+   * Creates a new key of `alg`. It signs in a minute, when every process and its callers know it, and the old one stays
+   * published. When that is `compromised` it is revoked and the new one signs at once.
    */
   async rotate(alg: SigningAlgorithm, compromised: boolean = false): Promise<string> {
     await this.#read()
-    const { rows, clock } = this.#options
+    const { store, clock } = this.#options
     const now = clock.now()
-    const activatesAt = compromised || this.#active(alg) === undefined ? now : now + announcedAheadMs
+    const activatesAt = compromised || this.#findActive(alg) === undefined ? now : now + announcedAheadMs
     const key = await this.#generate(alg, activatesAt)
-    if (compromised) for (const kid of await rows.replace(key, now)) this.#forgotten.add(kid)
-    else await rows.add(key, this.#endOfOld(activatesAt), Number.MAX_SAFE_INTEGER)
+    if (compromised) for (const kid of await store.replace(key, now)) this.#compromised.add(kid)
+    else await store.add(key, this.#oldKeyExpiry(activatesAt), Number.MAX_SAFE_INTEGER)
     await this.#read()
     return key.kid
   }
 
-  /** Whether this key was compromised, as far as this process has heard. */
-  isForgotten(kid: string): boolean {
-    return this.#forgotten.has(kid)
+  /** Whether this process knows that the key was compromised. */
+  isCompromised(kid: string): boolean {
+    return this.#compromised.has(kid)
   }
 
-  /** The key that signs now: of those that are active the one made last. */
-  active(alg: SigningAlgorithm): SigningKey {
-    const key = this.#active(alg)
-    if (key === undefined) throw new Error(`there is no ${alg} key to sign with`)
+  /** The key that signs now: the newest active one. */
+  getActive(alg: SigningAlgorithm): SigningKey {
+    const key = this.#findActive(alg)
+    if (key === undefined) throw new Error(`there is no active ${alg} signing key`)
     return key
   }
 
-  /** The key that signs now with `alg`; when there was none yet, it is made. */
-  async signing(alg: SigningAlgorithm): Promise<SigningKey> {
-    const key = this.#active(alg)
+  /** The key that signs with `alg` now, created if there is none. */
+  async getOrCreate(alg: SigningAlgorithm): Promise<SigningKey> {
+    const key = this.#findActive(alg)
     if (key !== undefined) return key
-    const making = this.#making.get(alg) ?? this.#make(alg).finally(() => this.#making.delete(alg))
-    this.#making.set(alg, making)
+    const making = this.#creating.get(alg) ?? this.#create(alg).finally(() => this.#creating.delete(alg))
+    this.#creating.set(alg, making)
     await making
-    return this.active(alg)
+    return this.getActive(alg)
   }
 
-  /** The keys that sign now, one of each algorithm that is used. */
-  allActive(): SigningKey[] {
+  /** The keys that sign now, one for each algorithm in use. */
+  listActive(): SigningKey[] {
     const used = new Set(this.#stored.map(({ alg }) => alg))
-    return [...used].map((alg) => this.#active(alg)).filter((key) => key !== undefined)
+    return [...used].map((alg) => this.#findActive(alg)).filter((key) => key !== undefined)
   }
 
-  /** The JWK Set (RFC 7517 §5): public parts of every key whose signatures may be met. */
-  jwks(): { keys: PublicJwk[] } {
-    const keys = this.#live(this.#options.clock.now())
+  /** The JWK Set (RFC 7517 §5): the public part of every key whose signatures may still be valid. */
+  getJwks(): { keys: PublicJwk[] } {
+    const keys = this.#listLive(this.#options.clock.now())
     return { keys: keys.map(({ kid, alg, publicJwk }) => ({ ...publicJwk, kid, alg, use: 'sig' as const })) }
   }
 
   /**
-   * The JWK Set in which the key of this JWT is to be looked for: read again, once a second at most, when it names one that
-   * is not known here, which another process may have made a moment ago.
+   * The JWK Set to verify this JWT with: read again, once a second at most, when its key is unknown, because another
+   * process may have just created it.
    */
-  async jwksFor(token: string): Promise<{ keys: PublicJwk[] }> {
-    const kid = kidOf(token)
-    const known = this.jwks()
+  async findJwks(token: string): Promise<{ keys: PublicJwk[] }> {
+    const kid = readKid(token)
+    const known = this.getJwks()
     if (kid === undefined || known.keys.some((key) => key.kid === kid)) return known
     const now = this.#options.clock.now()
     if (this.#reading === undefined && now >= this.#rereadAfter) {
@@ -139,17 +145,17 @@ export class SigningKeys {
       })
     }
     await this.#reading
-    return this.jwks()
+    return this.getJwks()
   }
 
-  /** What operators may know of the keys. */
+  /** The keys without their private parts. */
   list(): Omit<StoredKey, 'privateSealed'>[] {
-    return this.#live(this.#options.clock.now()).map(({ privateSealed: _, ...key }) => key)
+    return this.#listLive(this.#options.clock.now()).map(({ privateSealed: _, ...key }) => key)
   }
 
-  #active(alg: SigningAlgorithm): SigningKey | undefined {
+  #findActive(alg: SigningAlgorithm): SigningKey | undefined {
     const now = this.#options.clock.now()
-    for (const stored of this.#live(now)) {
+    for (const stored of this.#listLive(now)) {
       const privateKey = this.#private.get(stored.kid)
       if (stored.alg === alg && stored.activatesAt <= now && privateKey !== undefined)
         return { kid: stored.kid, alg, privateKey, activatesAt: stored.activatesAt }
@@ -157,13 +163,13 @@ export class SigningKeys {
     return undefined
   }
 
-  #live(now: number): StoredKey[] {
+  #listLive(now: number): StoredKey[] {
     return this.#stored.filter(
-      ({ kid, expiresAt }) => (expiresAt === undefined || expiresAt > now) && !this.#forgotten.has(kid),
+      ({ kid, expiresAt }) => (expiresAt === undefined || expiresAt > now) && !this.#compromised.has(kid),
     )
   }
 
-  /** One reading after the other, so that none ends with what an earlier one saw. */
+  /** Reads run one after the other, so that none ends with an older state. */
   #read(): Promise<void> {
     const reading = this.#lastRead.then(() => this.#readNow())
     this.#lastRead = reading.catch(() => {})
@@ -172,34 +178,34 @@ export class SigningKeys {
 
   async #readNow(): Promise<void> {
     const now = this.#options.clock.now()
-    const stored = await this.#options.rows.all(now)
+    const stored = await this.#options.store.list(now)
     const kids = new Set(stored.map(({ kid }) => kid))
-    // Nothing but a compromise removes a key before its end.
-    for (const { kid } of this.#live(now)) if (!kids.has(kid)) this.#forgotten.add(kid)
+    // Only a compromise deletes a key before it expires.
+    for (const { kid } of this.#listLive(now)) if (!kids.has(kid)) this.#compromised.add(kid)
     for (const kid of this.#private.keys()) if (!kids.has(kid)) this.#private.delete(kid)
     for (const key of stored) this.#open(key)
     this.#started = true
     this.#stored = stored
   }
 
-  async #make(alg: SigningAlgorithm): Promise<void> {
-    await this.#makeIfDue(alg)
+  async #create(alg: SigningAlgorithm): Promise<void> {
+    await this.#createIfDue(alg)
     await this.#read()
   }
 
-  async #makeIfDue(alg: SigningAlgorithm): Promise<StoredKey[]> {
-    const { clock, rows, ageMs } = this.#options
+  async #createIfDue(alg: SigningAlgorithm): Promise<StoredKey[]> {
+    const { clock, store, ageMs } = this.#options
     const now = clock.now()
-    const youngest = this.#live(now).find((key) => key.alg === alg)
+    const youngest = this.#listLive(now).find((key) => key.alg === alg)
     const dueSince = now - ageMs + publishedAheadMs
     if (youngest !== undefined && youngest.activatesAt > dueSince) return []
     const activatesAt = youngest === undefined ? now : now + publishedAheadMs
     const key = await this.#generate(alg, activatesAt)
-    return (await rows.add(key, this.#endOfOld(activatesAt), dueSince)) ? [key] : []
+    return (await store.add(key, this.#oldKeyExpiry(activatesAt), dueSince)) ? [key] : []
   }
 
-  #endOfOld(activatesAt: number): number {
-    return activatesAt + this.#options.longestTokenMs + overlapMs
+  #oldKeyExpiry(activatesAt: number): number {
+    return activatesAt + this.#options.maxTokenMs + overlapMs
   }
 
   #generate(alg: SigningAlgorithm, activatesAt: number): Promise<StoredKey> {
@@ -207,29 +213,32 @@ export class SigningKeys {
     return generateSigningKey(alg, encryptionKey, { createdAt: clock.now(), activatesAt })
   }
 
-  /** At the start, a key that can't be opened stops the program; later it only does not sign. */
+  /** At the start an unreadable key stops the program; later it only does not sign. */
   #open({ kid, privateSealed }: StoredKey): void {
     if (this.#private.has(kid) || this.#unreadable.has(kid)) return
     try {
-      this.#private.set(kid, createPrivateKey(unseal(privateSealed, this.#options.encryptionKey, sealedFor(kid))))
+      this.#private.set(
+        kid,
+        createPrivateKey(unseal(privateSealed, this.#options.encryptionKey, signingKeyPurpose(kid))),
+      )
     } catch (error) {
-      if (!this.#started) throw new StartError(`the signing key ${kid} can't be opened: ${reasonOf(error)}`)
+      if (!this.#started) throw new StartError(`the signing key ${kid} cannot be opened: ${describeReason(error)}`)
       this.#unreadable.add(kid)
-      this.#options.log.error({ err: error, kid }, 'a signing key can not be opened, and does not sign here')
+      this.#options.log.error({ err: error, kid }, 'a signing key cannot be opened and is not used by this process')
     }
   }
 }
 
-function reasonOf(error: unknown): string {
-  if (error instanceof UnknownKeyError) return `it is sealed with an encryption key that is not there, ${error.message}`
-  return 'what is stored was changed'
+function describeReason(error: unknown): string {
+  if (error instanceof UnknownKeyError) return `it is sealed with a missing encryption key, ${error.message}`
+  return 'the stored value was changed'
 }
 
-const longestHeader = 1_000
+const maxHeaderLength = 1_000
 
-function kidOf(token: string): string | undefined {
+function readKid(token: string): string | undefined {
   const [header = ''] = token.split('.', 1)
-  if (header.length > longestHeader) return undefined
+  if (header.length > maxHeaderLength) return undefined
   try {
     const { kid } = JSON.parse(Buffer.from(header, 'base64url').toString()) as { kid?: unknown }
     return typeof kid === 'string' ? kid : undefined

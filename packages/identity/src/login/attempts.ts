@@ -1,8 +1,8 @@
-import { pass } from '../guards.ts'
-import type { Parts } from '../parts.ts'
+import { enforceLimits } from '../config/attempt-limits.ts'
+import type { LoginContext } from '../context/features.ts'
 
-/** Who tries to sign in, and from where. */
-export interface Attempt {
+/** An attempt to sign in. */
+export interface SignInAttempt {
   readonly account: string
   readonly address: string
   /** Whether the user signed in with this browser before. */
@@ -10,33 +10,39 @@ export interface Attempt {
 }
 
 /**
- * Counts an attempt before its password is looked at, so that many at once are counted too. Known devices are counted by
- * account and address together alone.
- * @returns whether a right password has to be confirmed by mail: others guess at this account
- * @throws PageError 429 when there were too many for this account, or too many failures at all, from this address
+ * Counts an attempt before its password is verified, so that concurrent attempts are counted too. Attempts from known
+ * devices are counted by account and address together only.
+ * @returns whether a correct password must be confirmed by mail, because the account is under attack
+ * @throws PageError 429 after too many attempts for this account, or too many failures in all, from this address
  */
-export async function countAttempt(parts: Parts, { account, address, isKnown }: Attempt): Promise<boolean> {
-  await pass(parts.limit, [
+export async function recordAttempt(
+  context: LoginContext,
+  { account, address, isKnown }: SignInAttempt,
+): Promise<boolean> {
+  await enforceLimits(context.limit, [
     ['login', { account, address }],
     ...(isKnown ? [] : [['login-address', { address }] as const]),
   ])
-  // Without mail nobody could confirm anything, and whoever guesses could lock the owner out.
-  if (isKnown || !parts.mail) return false
-  return !(await parts.limit('login-account', { account })).allowed
+  // Without mail a user could not confirm, so an attacker could lock them out.
+  if (isKnown || !context.mail) return false
+  return !(await context.limit('login-account', { account })).allowed
 }
 
 /**
- * Takes back what was counted of an attempt that was right: only failures count. Who knows the password guesses this account
- * no more, so its count from there begins again; that of the address goes on, for it may be about other accounts.
+ * Refunds a successful attempt: only failures count. The count by account and address starts again; that of the address
+ * continues, because its failures may be about other accounts.
  */
-export async function forgetAttempts(parts: Parts, { account, address, isKnown }: Attempt): Promise<void> {
+export async function refundAttempt(
+  context: LoginContext,
+  { account, address, isKnown }: SignInAttempt,
+): Promise<void> {
   const refunds = [
-    parts.forgive('login', { account, address }),
-    ...(isKnown ? [] : [parts.refund('login-address', { address })]),
-    ...(isKnown || !parts.mail ? [] : [parts.refund('login-account', { account })]),
+    context.forgive('login', { account, address }),
+    ...(isKnown ? [] : [context.refund('login-address', { address })]),
+    ...(isKnown || !context.mail ? [] : [context.refund('login-account', { account })]),
   ]
   for (const outcome of await Promise.allSettled(refunds)) {
     if (outcome.status === 'fulfilled') continue
-    parts.log.warn({ err: outcome.reason }, 'an attempt counted at sign-in is not forgotten')
+    context.log.warn({ err: outcome.reason }, 'a successful sign-in attempt was not refunded')
   }
 }

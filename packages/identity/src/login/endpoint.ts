@@ -1,140 +1,161 @@
-import { sendPage, textsFor } from '@gatehouse/kit/page'
+import { type PageAnswer, sendPage, type Texts, textsFor } from '@gatehouse/kit/page'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { audit } from '../audit.ts'
-import { type Browser, checkForm, formToken, isKnownDevice, readBrowser, signIn } from '../browser.ts'
-import { openContinuation } from '../continuation.ts'
-import { goOn } from '../go-on.ts'
-import type { LoginOutcome } from '../metrics.ts'
-import { pageParameters } from '../page-route.ts'
-import { loginPage } from '../pages/login-page.ts'
+import { audit } from '../audit/record.ts'
+import type { LoginContext } from '../context/features.ts'
+import type { LoginOutcome } from '../context/metrics.ts'
+import { pageParameters } from '../http/page-route.ts'
+import { normalizeName, type User } from '../model/user.ts'
+import type { Parameters } from '../oauth/parameters.ts'
+import { type LoginPage, loginPage } from '../pages/login-page.ts'
 import { PageError } from '../pages/page-error.ts'
-import type { Parameters } from '../parameters.ts'
-import type { Parts } from '../parts.ts'
-import { Busy } from '../passwords.ts'
-import { normalName, type User } from '../user.ts'
-import { type Attempt, countAttempt, forgetAttempts } from './attempts.ts'
-import { checkMailPage, mailSignInLink } from './confirm.ts'
+import { PasswordQueueFull } from '../passwords/hasher.ts'
+import { type Browser, checkForm, formToken, isKnownDevice, readBrowser, signIn } from '../sessions/browser.ts'
+import { type Continuation, openContinuation } from '../sessions/continuation.ts'
+import { resume } from '../sessions/resume.ts'
+import { recordAttempt, refundAttempt, type SignInAttempt } from './attempts.ts'
+import { checkEmailPage, mailSignInLink } from './confirmation.ts'
 
-/** POST /login: name and password; then on with what the browser was about to do. */
-export function loginEndpoint(parts: Parts): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
+/** POST /login: checks name and password, and resumes what the browser was doing. */
+export function loginEndpoint(
+  context: LoginContext,
+): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
   return async (request, reply) => {
     const parameters = pageParameters(request)
-    const browser = await readBrowser(parts, request, reply)
-    checkForm(parts, request, browser, parameters)
-    const sealed = parameters.required('continuation')
-    const continuation = openContinuation(parts, browser, sealed)
-    const name = parameters.get('username') ?? ''
-    const checked = await check(parts, request, normalName(name), parameters)
-    const texts = textsFor(parts, request, String(continuation.request.ui_locales ?? ''))
-    if ('isRight' in checked) {
-      parts.metrics.login('unconfirmed')
-      void confirm(parts, request, checked, { browser, continuation: sealed }).catch((error) =>
-        request.log.error({ err: error }, 'a sign-in that needs to be confirmed was not taken down'),
+    const browser = await readBrowser(context, request, reply)
+    checkForm(context, request, browser, parameters)
+    const sealed = parameters.getRequired('continuation')
+    const continuation = openContinuation(context, browser, sealed)
+    const result = await verifyCredentials(context, request, parameters)
+    const texts = textsFor(context, request, String(continuation.request.ui_locales ?? ''))
+    if ('isRight' in result) {
+      context.metrics.signIn('unconfirmed')
+      void requestConfirmation(context, request, result, { browser, continuation: sealed }).catch((error) =>
+        request.log.error({ err: error }, 'a sign-in confirmation could not be sent'),
       )
-      return sendPage(parts, reply, texts, checkMailPage(parts, texts))
+      return sendPage(context, reply, texts, checkEmailPage(context, texts))
     }
-    const entered = 'user' in checked ? await enter(parts, request, reply, { ...checked, browser }) : checked
-    parts.metrics.login(entered === undefined ? 'success' : entered.outcome)
-    if (entered === undefined) {
-      return goOn({ parts, request, reply }, continuation, sealed)
+    const failure = 'user' in result ? await startSession(context, request, reply, { ...result, browser }) : result
+    context.metrics.signIn(failure === undefined ? 'success' : failure.outcome)
+    if (failure === undefined) return resume({ context, request, reply }, continuation, sealed)
+    for (const [header, value] of Object.entries(failure.headers)) reply.header(header, value)
+    const form = {
+      formToken: formToken(context, browser),
+      continuation: sealed,
+      name: parameters.get('username') ?? '',
     }
-    const { status, wrong, headers } = entered
-    for (const [header, value] of Object.entries(headers)) reply.header(header, value)
-    const seconds = headers['retry-after'] ?? ''
-    return sendPage(
-      parts,
-      reply,
-      texts,
-      loginPage(texts, {
-        formToken: formToken(parts, browser),
-        continuation: sealed,
-        name,
-        wrong: texts.say(wrong, { seconds }),
-        status,
-        mayReset: parts.features.passwordReset,
-        mayRegister: parts.features.registration,
-        client: continuation.client,
-        formTargets: continuation.target === undefined ? [] : [continuation.target],
-      }),
-    )
+    return sendPage(context, reply, texts, failurePage(context, texts, failure, { ...form, ...clientOf(continuation) }))
   }
 }
 
-interface Refused {
+/** The client that the login page names, and where its form may lead. */
+function clientOf({ client, target }: Continuation): Pick<LoginPage, 'client' | 'formTargets'> {
+  return { client, formTargets: target === undefined ? [] : [target] }
+}
+
+function failurePage(
+  { features }: LoginContext,
+  texts: Texts,
+  { status, wrong, headers }: SignInFailure,
+  form: Pick<LoginPage, 'formToken' | 'continuation' | 'name' | 'client' | 'formTargets'>,
+): PageAnswer {
+  return loginPage(texts, {
+    ...form,
+    wrong: texts.say(wrong, { seconds: headers['retry-after'] ?? '' }),
+    status,
+    mayReset: features.passwordReset,
+    mayRegister: features.registration,
+  })
+}
+
+/** Why a sign-in failed, and how the page says so. */
+interface SignInFailure {
   readonly outcome: LoginOutcome
   readonly status: number
-  /** The key of the words. */
+  /** The key of the text. */
   readonly wrong: string
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** A sign-in from an unknown device to an account that others guess at: what came of its password is told by mail alone. */
-interface Unconfirmed {
+/** A sign-in from an unknown device to an account under attack: only a mail says whether the password was correct. */
+interface UnconfirmedSignIn {
   readonly isRight: boolean
-  readonly tried: User | undefined
+  readonly user: User | undefined
 }
 
-type Right = { readonly user: User; readonly attempt: Attempt }
-type Checked = Right | Unconfirmed | Refused
+/** A sign-in with a correct password. */
+type VerifiedSignIn = { readonly user: User; readonly attempt: SignInAttempt }
+type SignInResult = VerifiedSignIn | UnconfirmedSignIn | SignInFailure
 
-/** Begins the session, unless the password was changed or the account locked since it was checked: then as if it was wrong. */
-async function enter(
-  parts: Parts,
+/** Starts the session, unless the password changed or the account was locked meanwhile: then the password counts as wrong. */
+async function startSession(
+  context: LoginContext,
   request: FastifyRequest,
   reply: FastifyReply,
-  { user, attempt, browser }: Right & { readonly browser: Browser },
-): Promise<Refused | undefined> {
-  const session = await signIn(parts, request, reply, { user, amr: ['pwd'], before: browser.signedIn })
-  if (session === undefined) return wrongPassword(parts, request, user)
-  await forgetAttempts(parts, attempt)
-  await audit(parts, request, 'login', { subject: user.id, details: { sid: session.id } })
+  { user, attempt, browser }: VerifiedSignIn & { readonly browser: Browser },
+): Promise<SignInFailure | undefined> {
+  const session = await signIn(context, request, reply, { user, amr: ['pwd'], before: browser.signedIn })
+  if (session === undefined) return rejectPassword(context, request, user)
+  await refundAttempt(context, attempt)
+  await audit(context, request, 'login', { subject: user.id, details: { sid: session.id } })
   return undefined
 }
 
-/** The page does not wait for it: how long it takes would tell whether the password was right. */
-async function confirm(
-  parts: Parts,
+/** The page does not wait for this: its duration would reveal whether the password was correct. */
+async function requestConfirmation(
+  context: LoginContext,
   request: FastifyRequest,
-  { isRight, tried }: Unconfirmed,
+  { isRight, user }: UnconfirmedSignIn,
   begun: { readonly browser: Browser; readonly continuation: string },
 ): Promise<void> {
-  if (!isRight || tried?.email === undefined) await wrongPassword(parts, request, tried)
-  else await mailSignInLink(parts, request, { ...tried, email: tried.email }, begun)
+  if (!isRight || user?.email === undefined) await rejectPassword(context, request, user)
+  else await mailSignInLink(context, request, { ...user, email: user.email }, begun)
 }
 
-async function wrongPassword(parts: Parts, request: FastifyRequest, user: User | undefined): Promise<Refused> {
-  await audit(parts, request, 'login_failed', { subject: user?.id, details: { locked: user?.lockedAt !== undefined } })
+async function rejectPassword(
+  context: LoginContext,
+  request: FastifyRequest,
+  user: User | undefined,
+): Promise<SignInFailure> {
+  await audit(context, request, 'login_failed', {
+    subject: user?.id,
+    details: { locked: user?.lockedAt !== undefined },
+  })
   return { outcome: 'wrong', status: 401, wrong: 'login.wrong', headers: {} }
 }
 
-/** An unknown user, a locked one and a wrong password cost and look the same. */
-async function check(parts: Parts, request: FastifyRequest, name: string, parameters: Parameters): Promise<Checked> {
+/** An unknown user, a locked account and a wrong password take the same time and get the same response. */
+async function verifyCredentials(
+  context: LoginContext,
+  request: FastifyRequest,
+  parameters: Parameters,
+): Promise<SignInResult> {
+  const name = normalizeName(parameters.get('username') ?? '')
   const password = parameters.get('password') ?? ''
-  const user = name === '' || name.length > 254 ? undefined : await parts.store.users.findByLogin(name)
+  const user = name === '' || name.length > 254 ? undefined : await context.store.users.findByLogin(name)
   const attempt = {
     account: user?.id ?? name.slice(0, 254),
     address: request.ip,
-    isKnown: isKnownDevice(parts, request, user),
+    isKnown: isKnownDevice(context, request, user),
   }
-  const counted = await countAttempt(parts, attempt).catch(limited)
+  const counted = await recordAttempt(context, attempt).catch(limitedResult)
   if (typeof counted === 'object') return counted
-  const matches = await parts.passwords.matches(password, user?.passwordHash).catch(busy)
+  const matches = await context.passwords.verify(password, user?.passwordHash).catch(busyResult)
   if (typeof matches === 'object') return matches
   const isRight = user !== undefined && matches && user.lockedAt === undefined
-  // Who has no address could never confirm, and would be locked out by anybody.
-  if (counted && !(isRight && user.email === undefined)) return { isRight, tried: user }
-  return isRight ? { user, attempt } : wrongPassword(parts, request, user)
+  // A user without an address could not confirm, so anyone could lock them out.
+  if (counted && !(isRight && user.email === undefined)) return { isRight, user }
+  return isRight ? { user, attempt } : rejectPassword(context, request, user)
 }
 
-function limited(error: unknown): Refused {
+function limitedResult(error: unknown): SignInFailure {
   if (error instanceof PageError) {
     return { outcome: 'limited', status: error.status, wrong: 'login.limited', headers: error.headers }
   }
   throw error
 }
 
-function busy(error: unknown): Refused {
-  if (error instanceof Busy) {
+function busyResult(error: unknown): SignInFailure {
+  if (error instanceof PasswordQueueFull) {
     return { outcome: 'busy', status: error.status, wrong: 'login.busy', headers: error.headers }
   }
   throw error

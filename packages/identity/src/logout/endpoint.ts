@@ -1,22 +1,22 @@
 import { sendPage, textsFor } from '@gatehouse/kit/page'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { audit } from '../audit.ts'
-import { type Browser, checkForm, forgetSession, formToken, readBrowser } from '../browser.ts'
-import { endSession } from '../end-session.ts'
-import { type IdTokenHint, readIdTokenHint } from '../id-token-hint.ts'
-import { OAuthError } from '../oauth-error.ts'
-import { pageParameters } from '../page-route.ts'
+import { audit } from '../audit/record.ts'
+import type { LogoutContext } from '../context/features.ts'
+import { pageParameters } from '../http/page-route.ts'
+import { redirectByGet } from '../http/redirect-by-get.ts'
+import { OAuthError } from '../oauth/error.ts'
+import { type IdTokenHint, readIdTokenHint } from '../oauth/id-token-hint.ts'
+import type { Parameters } from '../oauth/parameters.ts'
+import { originOf } from '../oauth/redirect-uri.ts'
 import { messagePage } from '../pages/error-page.ts'
 import { logoutPage } from '../pages/logout-page.ts'
 import { signInNext } from '../pages/page-error.ts'
-import type { Parameters } from '../parameters.ts'
-import type { Parts } from '../parts.ts'
-import { againByGet } from '../post-again.ts'
-import { originOf } from '../redirect-uri.ts'
+import { type Browser, checkForm, clearSessionCookie, formToken, readBrowser } from '../sessions/browser.ts'
+import { endSession } from '../sessions/end-session.ts'
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 
-interface Asked {
+interface LogoutRequest {
   readonly hint: IdTokenHint | undefined
   /** Where to go afterwards: registered, and of the client that the request is about. */
   readonly goTo: string | undefined
@@ -26,64 +26,65 @@ interface Asked {
  * GET and POST /end_session (OpenID Connect RP-Initiated Logout §2): at once when the ID token of this very session is
  * given, else after the user has confirmed. The browser is sent on to registered addresses only.
  */
-export function endSessionEndpoint(parts: Parts): Handler {
+export function endSessionEndpoint(context: LogoutContext): Handler {
   return async (request, reply) => {
     const parameters = pageParameters(request)
     if (request.method === 'POST' && request.headers.cookie === undefined) {
-      return againByGet(reply, '/end_session', parameters)
+      return redirectByGet(reply, '/end_session', parameters)
     }
-    const asked = await read(parts, parameters)
-    const browser = await readBrowser(parts, request, reply)
+    const logout = await readLogoutRequest(context, parameters)
+    const browser = await readBrowser(context, request, reply)
     const { signedIn } = browser
-    if (signedIn === undefined) return leave(parts, request, reply, asked)
-    if (asked.hint?.sessionId === signedIn.session.id) return end(parts, request, reply, signedIn, asked)
-    const texts = textsFor(parts, request, parameters.get('ui_locales'))
+    if (signedIn === undefined) return sendAfterLogout(context, request, reply, logout)
+    if (logout.hint?.sessionId === signedIn.session.id)
+      return endAndLeave(context, { request, reply, signedIn }, logout)
+    const texts = textsFor(context, request, parameters.get('ui_locales'))
     const fields = Object.fromEntries(
       ['id_token_hint', 'client_id', 'post_logout_redirect_uri', 'state']
         .map((name) => [name, parameters.get(name)] as const)
         .filter((pair): pair is [string, string] => pair[1] !== undefined),
     )
     const page = logoutPage(texts, {
-      formToken: formToken(parts, browser),
+      formToken: formToken(context, browser),
       user: signedIn.user.email ?? signedIn.user.username,
       fields,
-      formTargets: asked.goTo === undefined ? [] : [originOf(asked.goTo)],
+      formTargets: logout.goTo === undefined ? [] : [originOf(logout.goTo)],
     })
-    return sendPage(parts, reply, texts, page)
+    return sendPage(context, reply, texts, page)
   }
 }
 
 /** POST /end_session/confirm: the user's answer. */
-export function confirmEndSessionEndpoint(parts: Parts): Handler {
+export function confirmEndSessionEndpoint(context: LogoutContext): Handler {
   return async (request, reply) => {
     const parameters = pageParameters(request)
-    const browser = await readBrowser(parts, request, reply)
-    checkForm(parts, request, browser, parameters)
-    const asked = await read(parts, parameters)
+    const browser = await readBrowser(context, request, reply)
+    checkForm(context, request, browser, parameters)
+    const logout = await readLogoutRequest(context, parameters)
     if (parameters.get('decision') !== 'leave') return reply.redirect('/account', 303)
-    if (browser.signedIn === undefined) return leave(parts, request, reply, asked)
-    return end(parts, request, reply, browser.signedIn, asked)
+    if (browser.signedIn === undefined) return sendAfterLogout(context, request, reply, logout)
+    return endAndLeave(context, { request, reply, signedIn: browser.signedIn }, logout)
   }
 }
 
 /** @throws OAuthError for an address that is not registered */
-async function read(parts: Parts, parameters: Parameters): Promise<Asked> {
+async function readLogoutRequest(context: LogoutContext, parameters: Parameters): Promise<LogoutRequest> {
   const token = parameters.get('id_token_hint')
-  const hint = token === undefined ? undefined : await readIdTokenHint(parts, token)
+  const hint = token === undefined ? undefined : await readIdTokenHint(context, token)
   if (token !== undefined && hint === undefined) {
-    throw new OAuthError('invalid_request', 'id_token_hint is not an ID token of this server')
+    throw new OAuthError('invalid_request', 'id_token_hint must be an ID token issued by this server')
   }
   const clientId = parameters.get('client_id') ?? hint?.clientId
   if (hint !== undefined && clientId !== hint.clientId) {
-    throw new OAuthError('invalid_request', 'client_id differs from the client of id_token_hint')
+    throw new OAuthError('invalid_request', 'client_id must be the client of id_token_hint')
   }
   const address = parameters.get('post_logout_redirect_uri')
   if (address === undefined) return { hint, goTo: undefined }
   if (clientId === undefined) {
     throw new OAuthError('invalid_request', 'post_logout_redirect_uri needs id_token_hint or client_id')
   }
-  const client = await parts.clients.find(clientId)
-  if (client === undefined) throw new OAuthError('invalid_request', 'client_id is not known here')
+  const client = await context.clients.find(clientId)
+  if (client === undefined) throw new OAuthError('invalid_request', 'client_id is unknown')
   if (!client.postLogoutRedirectUris.includes(address)) {
     throw new OAuthError('invalid_request', 'post_logout_redirect_uri is not registered for this client')
   }
@@ -92,22 +93,32 @@ async function read(parts: Parts, parameters: Parameters): Promise<Asked> {
   return { hint, goTo: `${address}${query}` }
 }
 
-async function end(
-  parts: Parts,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { session, user }: NonNullable<Browser['signedIn']>,
-  asked: Asked,
-): Promise<FastifyReply> {
-  if (await endSession(parts, session.id, user.id)) {
-    await audit(parts, request, 'logout', { actor: user.id, subject: user.id, details: { sid: session.id } })
-  }
-  forgetSession(parts, reply)
-  return leave(parts, request, reply, asked)
+interface SignedInExchange {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly signedIn: NonNullable<Browser['signedIn']>
 }
 
-function leave(parts: Parts, request: FastifyRequest, reply: FastifyReply, { goTo }: Asked): FastifyReply {
+async function endAndLeave(
+  context: LogoutContext,
+  { request, reply, signedIn }: SignedInExchange,
+  logout: LogoutRequest,
+): Promise<FastifyReply> {
+  const { session, user } = signedIn
+  if (await endSession(context, session.id, user.id)) {
+    await audit(context, request, 'logout', { actor: user.id, subject: user.id, details: { sid: session.id } })
+  }
+  clearSessionCookie(context, reply)
+  return sendAfterLogout(context, request, reply, logout)
+}
+
+function sendAfterLogout(
+  context: LogoutContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { goTo }: LogoutRequest,
+): FastifyReply {
   if (goTo !== undefined) return reply.redirect(goTo, request.method === 'POST' ? 303 : 302)
-  const texts = textsFor(parts, request)
-  return sendPage(parts, reply, texts, messagePage(texts, 'logout.done', { next: signInNext }))
+  const texts = textsFor(context, request)
+  return sendPage(context, reply, texts, messagePage(texts, 'logout.done', { next: signInNext }))
 }

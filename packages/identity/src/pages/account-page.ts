@@ -1,7 +1,8 @@
 import { type Html, html, type PageAnswer, type Texts } from '@gatehouse/kit/page'
 import { deviceName } from './device-name.ts'
-import { meanings } from './scope-list.ts'
+import { describeAccess } from './scope-list.ts'
 
+/** The content of the account page. */
 export interface AccountPage {
   readonly formToken: string
   readonly user: string
@@ -28,7 +29,7 @@ export interface AccountPage {
   }[]
 }
 
-/** What a user let in, where they are signed in, and their API keys; each can be ended here. */
+/** The account page: connected apps, sessions and API keys, each of which can be ended. */
 export function accountPage(texts: Texts, page: AccountPage): PageAnswer {
   const title = texts.say('account.title')
   const when = new Intl.DateTimeFormat(texts.locale, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' })
@@ -42,16 +43,16 @@ export function accountPage(texts: Texts, page: AccountPage): PageAnswer {
 ${page.apps.length === 0 && html`<p class="soft">${texts.say('account.apps.none')}</p>`}
 <ul class="rows">${page.apps.map(
       (app) => html`<li><div><strong>${app.name}</strong>
-<span class="soft">${meanings(texts, app).join(' · ')}</span><br>
+<span class="soft">${describeAccess(texts, app).join(' · ')}</span><br>
 <span class="soft">${texts.say('account.apps.since', { date: date(app.since) })}</span></div>
-${ending(texts, page.formToken, 'client_id', app.clientId, 'account.apps.end', app.name)}</li>`,
+${endForm(texts, page.formToken, { name: 'client_id', value: app.clientId, text: 'account.apps.end', label: app.name })}</li>`,
     )}</ul>
 <h2>${texts.say('account.sessions')}</h2>
 <ul class="rows">${page.sessions.map(
       (session) => html`<li><div><strong>${deviceName(session.userAgent)}</strong>
 <span class="soft">${texts.say('account.sessions.seen', { date: date(session.seenAt), address: session.address })}</span>
 ${session.current && html` <span class="badge">${texts.say('account.sessions.this')}</span>`}</div>
-${ending(texts, page.formToken, 'session_id', session.id, 'account.sessions.end', deviceName(session.userAgent))}</li>`,
+${endForm(texts, page.formToken, { name: 'session_id', value: session.id, text: 'account.sessions.end', label: deviceName(session.userAgent) })}</li>`,
     )}</ul>
 ${page.apiKeys.length > 0 && apiKeys(texts, page, date)}
 <p class="links"><a href="/account/password">${texts.say('account.password')}</a><a href="/end_session">${texts.say('account.signout')}</a></p>`,
@@ -62,16 +63,26 @@ function apiKeys(texts: Texts, { formToken, apiKeys: keys }: AccountPage, date: 
   return html`<h2>${texts.say('account.keys')}</h2>
 <ul class="rows">${keys.map(
     (key) => html`<li><div><strong>${key.name}</strong>
-<span class="soft">${meanings(texts, { scopes: key.scopes, claims: [] }).join(' · ')}</span><br>
+<span class="soft">${describeAccess(texts, { scopes: key.scopes, claims: [] }).join(' · ')}</span><br>
 <span class="soft">${texts.say('account.keys.since', { date: date(key.createdAt) })}${key.expiresAt !== undefined && html` ${texts.say('account.keys.until', { date: date(key.expiresAt) })}`}</span></div>
-${ending(texts, formToken, 'api_key_id', key.id, 'account.keys.end', key.name)}</li>`,
+${endForm(texts, formToken, { name: 'api_key_id', value: key.id, text: 'account.keys.end', label: key.name })}</li>`,
   )}</ul>`
 }
 
-function ending(texts: Texts, formToken: string, name: string, value: string, text: string, what: string): Html {
+interface EndForm {
+  /** The name of the field that identifies what is ended, and its value. */
+  readonly name: string
+  readonly value: string
+  /** The key of the button's text. */
+  readonly text: string
+  /** What is ended, for screen readers. */
+  readonly label: string
+}
+
+function endForm(texts: Texts, formToken: string, { name, value, text, label }: EndForm): Html {
   return html`<form method="post" action="/account/end">
 <input type="hidden" name="form_token" value="${formToken}">
 <input type="hidden" name="${name}" value="${value}">
-<button class="quiet small" type="submit" aria-label="${texts.say(text)}: ${what}">${texts.say(text)}</button>
+<button class="quiet small" type="submit" aria-label="${texts.say(text)}: ${label}">${texts.say(text)}</button>
 </form>`
 }

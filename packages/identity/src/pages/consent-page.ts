@@ -1,13 +1,14 @@
 import { html, type PageAnswer, type Texts } from '@gatehouse/kit/page'
-import type { Access } from '../consent.ts'
+import type { Access } from '../model/consent.ts'
 import { accessList } from './scope-list.ts'
 
+/** The content of the consent page. */
 export interface ConsentPage {
   readonly formToken: string
   readonly continuation: string
   readonly client: string
   readonly user: string
-  /** What the user is asked for; of the resources those that are not this server's own. */
+  /** The access that the user decides about, without this server's own API. */
   readonly access: Access
   /** The host the browser will be sent to; undefined for a program on this device. */
   readonly host: string | undefined
@@ -16,6 +17,7 @@ export interface ConsentPage {
   readonly formTargets: readonly string[]
 }
 
+/** The consent page. */
 export function consentPage(texts: Texts, page: ConsentPage): PageAnswer {
   const { client, user, host, policyUri, tosUri } = page
   const title = texts.say('consent.title', { client })

@@ -16,11 +16,11 @@ const systems: readonly (readonly [pattern: RegExp, name: string])[] = [
   [/Linux/, 'Linux'],
 ]
 
-const longest = 60
+const maxLength = 60
 
-/** A few words for a User-Agent that people know again; what is no browser is shown as it is, shortened. */
+/** A short name for a User-Agent; one that is not a browser's is shown as it is, shortened. */
 export function deviceName(userAgent: string): string {
   const find = (list: typeof browsers) => list.find(([pattern]) => pattern.test(userAgent))?.[1]
   const names = [find(browsers), find(systems)].filter((name) => name !== undefined)
-  return names.length > 0 ? names.join(' · ') : userAgent.slice(0, longest) || '?'
+  return names.length > 0 ? names.join(' · ') : userAgent.slice(0, maxLength) || '?'
 }

@@ -1,8 +1,9 @@
 import { html, type PageAnswer, type Texts } from '@gatehouse/kit/page'
-import type { Access } from '../consent.ts'
+import type { Access } from '../model/consent.ts'
 import { deviceName } from './device-name.ts'
 import { accessList } from './scope-list.ts'
 
+/** The content of the page for user codes. */
 export interface DevicePage {
   readonly formToken: string
   readonly code?: string | undefined
@@ -10,6 +11,7 @@ export interface DevicePage {
   readonly status?: number
 }
 
+/** The page where a user enters a code. */
 export function devicePage(texts: Texts, { formToken, code, wrong, status }: DevicePage): PageAnswer {
   const title = texts.say('device.title')
   return {
@@ -27,6 +29,7 @@ ${wrong !== undefined && html`<p class="note wrong" role="alert">${wrong}</p>`}
   }
 }
 
+/** The content of the confirmation page. */
 export interface DeviceConfirmPage {
   readonly formToken: string
   readonly continuation: string
@@ -38,6 +41,7 @@ export interface DeviceConfirmPage {
   readonly userAgent: string
 }
 
+/** The page that asks whether to connect a device. */
 export function deviceConfirmPage(texts: Texts, page: DeviceConfirmPage): PageAnswer {
   const { client, user, code, address } = page
   const title = texts.say('device.confirm.title', { client })

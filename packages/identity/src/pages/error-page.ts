@@ -1,8 +1,9 @@
 import { type Html, html, type PageAnswer, type Texts } from '@gatehouse/kit/page'
 import type { NextStep } from './page-error.ts'
 
-export interface WhatWentWrong {
-  /** The key of the words. */
+/** The content of an error page. */
+export interface ErrorPage {
+  /** The key of the text. */
   readonly text: string
   /** For the application's developers. */
   readonly detail?: string | undefined
@@ -10,8 +11,8 @@ export interface WhatWentWrong {
   readonly next?: NextStep | undefined
 }
 
-/** Something went wrong and there is nowhere safe to send the browser. */
-export function errorPage(texts: Texts, { text, detail, requestId, next }: WhatWentWrong): PageAnswer {
+/** The page of an error that can't be sent to the client. */
+export function errorPage(texts: Texts, { text, detail, requestId, next }: ErrorPage): PageAnswer {
   const title = texts.say('error.title')
   return {
     title,
@@ -23,12 +24,13 @@ ${nextLink(texts, next)}
   }
 }
 
+/** The values and the next step of a message. */
 export interface Message {
   readonly values?: Readonly<Record<string, string>>
   readonly next?: NextStep
 }
 
-/** One thing said, and where to go from here. */
+/** A page with a single message and the next step. */
 export function messagePage(texts: Texts, key: string, { values = {}, next }: Message = {}): PageAnswer {
   const title = texts.say(`${key}.title`, values)
   return {

@@ -1,9 +1,10 @@
 import { type Html, html, type PageAnswer, type Texts } from '@gatehouse/kit/page'
 import type { NextStep } from './page-error.ts'
 
+/** A field of a form. */
 export interface Field {
   readonly name: string
-  /** The key of its words. */
+  /** The key of its label. */
   readonly text: string
   readonly type: 'text' | 'email' | 'password'
   readonly autocomplete: string
@@ -12,23 +13,24 @@ export interface Field {
   readonly hint?: string
 }
 
+/** The content of a form page. */
 export interface FormPage {
-  /** The key of the page's words: `<key>.title`, `.lead`, `.submit`. */
+  /** The prefix of the page's texts: `<key>.title`, `.lead`, `.submit`. */
   readonly key: string
   readonly action: string
   readonly formToken: string
   readonly fields: readonly Field[]
   readonly hidden?: Readonly<Record<string, string>>
   readonly values?: Readonly<Record<string, string>>
-  /** The key of what is wrong with what was sent. */
+  /** The key of the fault of what was sent. */
   readonly wrong?: string | undefined
-  /** The name of the field that is wrong. */
+  /** The name of the faulty field. */
   readonly wrongField?: string | undefined
   readonly status?: number
   readonly back?: NextStep
 }
 
-/** A page that asks for a few things. */
+/** A page with a form of a few fields. */
 export function formPage(texts: Texts, page: FormPage): PageAnswer {
   const title = texts.say(`${page.key}.title`, page.values)
   const first = page.wrongField ?? page.fields.find(({ value }) => value === undefined)?.name
@@ -43,7 +45,7 @@ ${page.wrong !== undefined && html`<p class="note wrong" id="wrong" role="alert"
 ${Object.entries(page.hidden ?? {}).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
 ${page.fields.map(
   ({ name, text, type, autocomplete, value, hint }) => html`<label for="${name}">${texts.say(text)}</label>
-<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}" value="${value ?? ''}" maxlength="256" required${described(name, hint, page)}${name === first && html` autofocus`}>
+<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}" value="${value ?? ''}" maxlength="256" required${describeField(name, hint, page)}${name === first && html` autofocus`}>
 ${hint !== undefined && html`<p class="soft" id="${name}-hint">${texts.say(hint, page.values)}</p>`}`,
 )}
 <div class="actions"><button type="submit">${texts.say(`${page.key}.submit`)}</button></div>
@@ -52,8 +54,8 @@ ${page.back !== undefined && html`<p class="links"><a href="${page.back.href}">$
   }
 }
 
-/** What a screen reader reads with a field: what is wrong with it, and its hint. */
-function described(name: string, hint: string | undefined, { wrong, wrongField }: FormPage): Html | false {
+/** The attributes with which screen readers read a field: its fault and its hint. */
+function describeField(name: string, hint: string | undefined, { wrong, wrongField }: FormPage): Html | false {
   const isWrong = wrong !== undefined && name === wrongField
   const ids = [...(isWrong ? ['wrong'] : []), ...(hint === undefined ? [] : [`${name}-hint`])]
   return ids.length > 0 && html`${isWrong && html` aria-invalid="true"`} aria-describedby="${ids.join(' ')}"`

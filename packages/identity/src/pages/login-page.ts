@@ -1,11 +1,12 @@
 import { html, type PageAnswer, type Texts } from '@gatehouse/kit/page'
 
+/** The content of the login page. */
 export interface LoginPage {
   readonly formToken: string
   readonly continuation: string
   readonly client?: string | undefined
   readonly name?: string | undefined
-  /** What went wrong, in words. */
+  /** The fault, as text. */
   readonly wrong?: string | undefined
   readonly status?: number
   readonly mayReset: boolean
@@ -13,6 +14,7 @@ export interface LoginPage {
   readonly formTargets?: readonly string[]
 }
 
+/** The login page. */
 export function loginPage(texts: Texts, page: LoginPage): PageAnswer {
   const title = texts.say('login.title')
   const { client, wrong, name } = page

@@ -1,13 +1,15 @@
 import { html, type PageAnswer, type Texts } from '@gatehouse/kit/page'
 
+/** The content of the logout page. */
 export interface LogoutPage {
   readonly formToken: string
   readonly user: string
-  /** What the request said, kept for the answer. */
+  /** The parameters of the request, returned with the decision. */
   readonly fields: Readonly<Record<string, string>>
   readonly formTargets: readonly string[]
 }
 
+/** The page that asks whether to sign out. */
 export function logoutPage(texts: Texts, page: LogoutPage): PageAnswer {
   const title = texts.say('logout.title')
   return {

@@ -1,13 +1,14 @@
-/** Where a person may go from a page that has nothing else to do. */
+/** A link to the next page. */
 export interface NextStep {
   readonly href: string
-  /** The key of the link's words. */
+  /** The key of the link's text. */
   readonly text: string
 }
 
+/** The link to the sign-in. */
 export const signInNext: NextStep = { href: '/account', text: 'login.submit' }
 
-/** Something a person at a page must be told; `text` is the key of the words. */
+/** An error that is shown on a page; `text` is the key of its text. */
 export class PageError extends Error {
   override readonly name = 'PageError'
   readonly status: number

@@ -1,20 +1,20 @@
 import { type Html, html, type Texts } from '@gatehouse/kit/page'
-import type { Access } from '../consent.ts'
+import type { Access } from '../model/consent.ts'
 
-/** What a client asks for, as a list for people, and which services that is about beside this one. */
+/** The requested access as a list, with the other services that it is for. */
 export function accessList(texts: Texts, { scopes, claims, resources }: Access): Html {
-  const lines = meanings(texts, { scopes, claims })
+  const lines = describeAccess(texts, { scopes, claims })
   return html`<ul class="grants">${(lines.length > 0 ? lines : [texts.say('consent.nothing')]).map((line) => html`<li>${line}</li>`)}</ul>
 ${resources.length > 0 && html`<p class="soft">${texts.say('consent.resources', { resources: resources.join(', ') })}</p>`}`
 }
 
-/** Scopes and claims in words. */
-export function meanings(texts: Texts, { scopes, claims }: Pick<Access, 'scopes' | 'claims'>): string[] {
-  return [...scopes.map((scope) => meaning(texts, scope)), ...claims.map((claim) => texts.say(`claim.${claim}`))]
+/** Describes scopes and claims. */
+export function describeAccess(texts: Texts, { scopes, claims }: Pick<Access, 'scopes' | 'claims'>): string[] {
+  return [...scopes.map((scope) => describeScope(texts, scope)), ...claims.map((claim) => texts.say(`claim.${claim}`))]
 }
 
-/** A scope in words: its own text if there is one, else what its verb says about its resource. */
-function meaning(texts: Texts, scope: string): string {
+/** Describes a scope: by its own text if there is one, else by its verb and resource. */
+function describeScope(texts: Texts, scope: string): string {
   if (texts.has(`scope.${scope}`)) return texts.say(`scope.${scope}`)
   const [verb = '', resource] = scope.split(/:(.*)/s)
   if (resource && texts.has(`scope.${verb}`)) return texts.say(`scope.${verb}`, { resource })

@@ -1,6 +1,6 @@
 import { html, type PageAnswer, type Texts } from '@gatehouse/kit/page'
 
-/** A form that takes the answer to the client (OAuth 2.0 Form Post Response Mode); without scripts by its button. */
+/** A form that sends the response to the client (OAuth 2.0 Form Post Response Mode); without scripts by its button. */
 export function submitPage(texts: Texts, action: string, target: string, fields: Record<string, string>): PageAnswer {
   const title = texts.say('submit.title')
   return {

@@ -1,21 +1,15 @@
 import type { Database, Transaction } from '@gatehouse/kit'
-import type { Client } from '../client.ts'
-import {
-  type Clients,
-  type ExpectedClient,
-  NameTaken,
-  type NewClient,
-  type RevocationTimes,
-  type Written,
-} from '../store.ts'
-import { nextSecond } from './accounts.ts'
-import { appendRevocations } from './revocations.ts'
+import type { Client } from '../model/client.ts'
+import { type RevocationTimes, revokedBefore } from '../model/revocation-times.ts'
+import { type Clients, type ExpectedClient, NameConflict, type NewClient, type WriteResult } from '../store/index.ts'
 import { type ClientRow, clientOf } from './rows.ts'
-import { claimSubject } from './subjects.ts'
+import { appendRevocations } from './tokens/revocations.ts'
+import { reserveSubject } from './users/subjects.ts'
 
 const select = `SELECT client.id, plan, secret_hashes, metadata, created_at, updated_at
   FROM identity.client JOIN identity.subject USING (id)`
 
+/** Clients in `identity.client`. */
 export class PostgresClients implements Clients {
   readonly #database: Database
 
@@ -29,15 +23,15 @@ export class PostgresClients implements Clients {
     return rows[0] && clientOf(rows[0])
   }
 
-  async list(after: string, most: number): Promise<Client[]> {
+  async list(after: string, limit: number): Promise<Client[]> {
     const text = `${select} WHERE client.id > $1 ORDER BY client.id LIMIT $2`
-    return (await this.#database.query<ClientRow>(text, [after, most])).rows.map(clientOf)
+    return (await this.#database.query<ClientRow>(text, [after, limit])).rows.map(clientOf)
   }
 
   create(client: NewClient, now: number): Promise<void> {
     return this.#database.transaction(async (tx) => {
       const written = await writeClient(tx, client, now)
-      if (written === 'updated') throw new NameTaken('id', `the id ${client.id} belongs to another client`)
+      if (written === 'updated') throw new NameConflict('id', `the id ${client.id} belongs to another client`)
     })
   }
 
@@ -61,15 +55,15 @@ export class PostgresClients implements Clients {
       if (rowCount === 0) return false
       await tx.query('DELETE FROM identity.access_token WHERE client_id = $1', [id])
       await tx.query('DELETE FROM identity.api_key WHERE owner = $1', [id])
-      await appendRevocations(tx, [{ client: id, before: nextSecond(forgottenAt) }], end)
+      await appendRevocations(tx, [{ client: id, before: revokedBefore(forgottenAt) }], end)
       return true
     })
   }
 }
 
-/** Makes or changes a client; its secrets stay when none are given. */
-export async function writeClient(tx: Transaction, client: NewClient, now: number): Promise<Written> {
-  await claimSubject(tx, client.id, 'client', client.plan)
+/** Creates or updates a client; without secrets the existing ones stay. */
+export async function writeClient(tx: Transaction, client: NewClient, now: number): Promise<WriteResult> {
+  await reserveSubject(tx, client.id, 'client', client.plan)
   const { rows } = await tx.query<{ created: boolean }>(
     `INSERT INTO identity.client (id, secret_hashes, metadata, created_at, updated_at)
      VALUES ($1, coalesce($2::text[], $5::text[]), $3, $4, $4)

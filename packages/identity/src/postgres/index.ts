@@ -1,54 +1,54 @@
 import { type Database, migrate } from '@gatehouse/kit'
-import type { IdentityStore } from '../store.ts'
-import { PostgresAccessTokens } from './access-tokens.ts'
-import { PostgresAccounts } from './accounts.ts'
-import { PostgresApiKeys } from './api-keys.ts'
-import { PostgresAuditTrail } from './audit.ts'
+import type { IdentityStore } from '../store/index.ts'
 import { PostgresClients } from './clients.ts'
-import { PostgresCodes } from './codes.ts'
-import { PostgresConsents } from './consents.ts'
-import { PostgresDeclared } from './declared.ts'
-import { PostgresDeviceCodes } from './device-codes.ts'
-import { PostgresGrants } from './grants.ts'
-import { PostgresLinks } from './links.ts'
-import { PostgresOutbox } from './outbox.ts'
-import { PostgresPurge } from './purge.ts'
-import { PostgresPushedRequests } from './pushed-requests.ts'
-import { PostgresRefreshFamilies } from './refresh-families.ts'
-import { PostgresRegistrations } from './registrations.ts'
-import { PostgresRevocations } from './revocations.ts'
+import { PostgresAuthorizationCodes } from './grants/authorization-codes.ts'
+import { PostgresConsents } from './grants/consents.ts'
+import { PostgresDeviceCodes } from './grants/device-codes.ts'
+import { PostgresGrants } from './grants/grants.ts'
+import { PostgresPushedRequests } from './grants/pushed-requests.ts'
+import { PostgresRefreshFamilies } from './grants/refresh-families.ts'
+import { PostgresAuditTrail } from './operations/audit-trail.ts'
+import { PostgresDeclarations } from './operations/declared.ts'
+import { PostgresOutbox } from './operations/outbox.ts'
+import { PostgresPurge } from './operations/purge.ts'
+import { PostgresReplayCache } from './replay-cache.ts'
 import { PostgresSessions } from './sessions.ts'
-import { PostgresSignInLinks } from './sign-in-links.ts'
-import { PostgresSigningKeys } from './signing-keys.ts'
-import { PostgresSubjects } from './subjects.ts'
-import { PostgresUsedOnce } from './used-once.ts'
-import { PostgresUsers } from './users.ts'
+import { PostgresAccessTokens } from './tokens/access-tokens.ts'
+import { PostgresApiKeys } from './tokens/api-keys.ts'
+import { PostgresRevocations } from './tokens/revocations.ts'
+import { PostgresSigningKeys } from './tokens/signing-keys.ts'
+import { PostgresAccounts } from './users/accounts.ts'
+import { PostgresMailedLinks } from './users/mailed-links.ts'
+import { PostgresRegistrations } from './users/registrations.ts'
+import { PostgresSignInLinks } from './users/sign-in-links.ts'
+import { PostgresSubjects } from './users/subjects.ts'
+import { PostgresUsers } from './users/users.ts'
 
-export { identityTables } from './retention.ts'
-export { identitySealed } from './sealed.ts'
+export { identityTables } from './operations/retention.ts'
+export { identitySealed } from './operations/sealed-columns.ts'
 
-/** Brings the schema `identity` up to date; answers the names of the migrations it applied. */
+/** Migrates the schema `identity` to the current version. Returns the names of the applied migrations. */
 export function migrateIdentity(database: Database): Promise<string[]> {
   return migrate(database, 'identity', new URL('migrations/', import.meta.url))
 }
 
-/** What identity keeps, in PostgreSQL or its embedded twin. */
+/** The stores of identity on PostgreSQL or its embedded twin. */
 export function postgresIdentityStore(database: Database): IdentityStore {
   return {
     clients: new PostgresClients(database),
     users: new PostgresUsers(database),
     subjects: new PostgresSubjects(database),
-    declared: new PostgresDeclared(database),
+    declarations: new PostgresDeclarations(database),
     signingKeys: new PostgresSigningKeys(database),
     accessTokens: new PostgresAccessTokens(database),
     accounts: new PostgresAccounts(database),
     apiKeys: new PostgresApiKeys(database),
     audit: new PostgresAuditTrail(database),
-    codes: new PostgresCodes(database),
+    authorizationCodes: new PostgresAuthorizationCodes(database),
     consents: new PostgresConsents(database),
     deviceCodes: new PostgresDeviceCodes(database),
     grants: new PostgresGrants(database),
-    links: new PostgresLinks(database),
+    mailedLinks: new PostgresMailedLinks(database),
     outbox: new PostgresOutbox(database),
     purge: new PostgresPurge(database),
     pushedRequests: new PostgresPushedRequests(database),
@@ -57,7 +57,7 @@ export function postgresIdentityStore(database: Database): IdentityStore {
     revocations: new PostgresRevocations(database),
     sessions: new PostgresSessions(database),
     signInLinks: new PostgresSignInLinks(database),
-    usedOnce: new PostgresUsedOnce(database),
+    replayCache: new PostgresReplayCache(database),
     ping: () => database.ping(),
   }
 }

@@ -1,11 +1,12 @@
-import type { Client, ClientMetadata } from '../client.ts'
-import type { User } from '../user.ts'
+import type { Client, ClientMetadata } from '../model/client.ts'
+import type { User } from '../model/user.ts'
 
-/** SQL knows null, the program knows undefined. */
+/** Converts SQL's null to undefined. */
 export function orUndefined<Value>(value: Value | null): Value | undefined {
   return value ?? undefined
 }
 
+/** A client joined with its subject. */
 export interface ClientRow {
   readonly id: string
   readonly plan: string | null
@@ -15,6 +16,7 @@ export interface ClientRow {
   readonly updated_at: number
 }
 
+/** Converts a row. */
 export function clientOf(row: ClientRow): Client {
   return {
     ...row.metadata,
@@ -26,6 +28,7 @@ export function clientOf(row: ClientRow): Client {
   }
 }
 
+/** A user joined with its subject. */
 export interface UserRow {
   readonly id: string
   readonly plan: string | null
@@ -42,6 +45,7 @@ export interface UserRow {
   readonly updated_at: number
 }
 
+/** Converts a row. */
 export function userOf(row: UserRow): User {
   return {
     id: row.id,

@@ -1,8 +1,8 @@
 import type { Database, Transaction } from '@gatehouse/kit'
-import type { Session } from '../session.ts'
-import type { Sessions, TellLogout } from '../store.ts'
-import type { User } from '../user.ts'
-import { putMessages } from './outbox.ts'
+import type { Session } from '../model/session.ts'
+import type { User } from '../model/user.ts'
+import type { CreateLogoutMessages, Sessions } from '../store/index.ts'
+import { putMessages } from './operations/outbox.ts'
 import { type UserRow, userOf } from './rows.ts'
 
 interface SessionRow {
@@ -35,16 +35,17 @@ function sessionOf(row: SessionRow): Session {
 }
 
 /**
- * The account `$1` while its credentials are those of the version `$2` that the user was verified by. The lock makes a
- * change of them wait for this statement, and then end what it made; a change that came first leaves nothing here.
+ * The account `$1` while its credentials have the version `$2` that was verified. A change of the credentials waits for
+ * this lock and then ends the new session; after an earlier change this statement writes nothing.
  */
 const verified = `verified AS MATERIALIZED (
     SELECT id FROM identity.account WHERE id = $1 AND credential_version = $2 AND locked_at IS NULL FOR SHARE
   )`
 
-/** A visit is written down at most this often. */
+/** How often the use of a session is recorded at most. */
 const seenEveryMs = 60_000
 
+/** Sessions in `identity.session`. */
 export class PostgresSessions implements Sessions {
   readonly #database: Database
 
@@ -96,7 +97,7 @@ export class PostgresSessions implements Sessions {
   async find(
     secretHash: string,
     now: number,
-    longestMs: number,
+    maxSessionMs: number,
   ): Promise<{ session: Session; user: User } | undefined> {
     const { rows } = await this.#database.query<SessionRow & UserRow>(
       `SELECT ${columns}, a.id, s.plan, a.username, a.email, a.email_verified, a.password_hash, a.password_changed_at,
@@ -111,13 +112,13 @@ export class PostgresSessions implements Sessions {
       await this.#database.query(
         `UPDATE identity.session SET seen_at = $2, expires_at = least($2 + (expires_at - seen_at), auth_time + $4)
          WHERE id = $1 AND seen_at < $3`,
-        [row.session_id, now, now - seenEveryMs, longestMs],
+        [row.session_id, now, now - seenEveryMs, maxSessionMs],
       )
     }
     return { session: sessionOf(row), user: userOf(row) }
   }
 
-  async ofUser(userId: string, now: number): Promise<Session[]> {
+  async listByUser(userId: string, now: number): Promise<Session[]> {
     const { rows } = await this.#database.query<SessionRow>(
       `SELECT ${columns} FROM identity.session n WHERE user_id = $1 AND expires_at > $2 ORDER BY seen_at DESC LIMIT 500`,
       [userId, now],
@@ -125,17 +126,22 @@ export class PostgresSessions implements Sessions {
     return rows.map(sessionOf)
   }
 
-  end(id: string, userId: string, tell: TellLogout): Promise<boolean> {
-    return this.#database.transaction(async (tx) => (await endSessions(tx, userId, { only: id }, tell)) > 0)
+  end(id: string, userId: string, createLogoutMessages: CreateLogoutMessages): Promise<boolean> {
+    return this.#database.transaction(
+      async (tx) => (await endSessions(tx, userId, { only: id }, createLogoutMessages)) > 0,
+    )
   }
 }
 
-/** Ends one session of a user, or all but one, and tells the clients that were used in them; answers how many ended. */
+/**
+ * Ends one session of a user, or all but one, and adds the logout messages of the clients used in them to the outbox.
+ * Returns how many ended.
+ */
 export async function endSessions(
   tx: Transaction,
   userId: string,
   { only, keep }: { readonly only?: string | undefined; readonly keep?: string | undefined },
-  tell: TellLogout,
+  createLogoutMessages: CreateLogoutMessages,
 ): Promise<number> {
   const ended = await tx.query<{ id: string }>(
     `SELECT id FROM identity.session WHERE user_id = $1 AND ($2::uuid IS NULL OR id = $2) AND id IS DISTINCT FROM $3::uuid
@@ -152,16 +158,16 @@ export async function endSessions(
   await tx.query('DELETE FROM identity.session WHERE id = ANY($1::uuid[])', [ids])
   await putMessages(
     tx,
-    used.rows.flatMap((row) => tell(row.session_id, userId, row.client_ids)),
+    used.rows.flatMap((row) => createLogoutMessages(row.session_id, userId, row.client_ids)),
   )
   return ids.length
 }
 
 /**
- * Whether the session lives, and makes it live until the end of this transaction: whoever ends it waits. The account comes
- * first, as for everything that ends sessions, so that no two wait for each other.
+ * Locks a session until the end of the transaction; false when it has ended. The account is locked first, as by every
+ * statement that ends sessions, which prevents deadlocks.
  */
-export async function holdSession(tx: Transaction, id: string): Promise<boolean> {
+export async function lockSession(tx: Transaction, id: string): Promise<boolean> {
   await tx.query(
     'SELECT 1 FROM identity.account WHERE id = (SELECT user_id FROM identity.session WHERE id = $1) FOR SHARE',
     [id],

@@ -1,29 +1,37 @@
-import type { Client, ClientMetadata } from '../client.ts'
-import type { RevocationTimes } from './revocations.ts'
+import type { Client, ClientMetadata } from '../model/client.ts'
+import type { RevocationTimes } from '../model/revocation-times.ts'
 
+/** A client to create, or the new state of one. */
 export interface NewClient {
   readonly id: string
   readonly plan: string | undefined
   readonly metadata: ClientMetadata
-  /** Undefined leaves the secrets of a client that exists as they are … */
+  /** Undefined keeps the secrets of an existing client … */
   readonly secretHashes: readonly string[] | undefined
-  /** … and one that doesn't exist yet begins with this. */
+  /** … and this is the first secret of a new one. */
   readonly firstSecretHash?: string
 }
 
-/** A client as it was read: what a change of it began with. */
+/** A client as it was read: what a change expects. */
 export type ExpectedClient = Pick<NewClient, 'plan' | 'metadata'>
 
+/** Clients. */
 export interface Clients {
   find(id: string): Promise<Client | undefined>
-  list(after: string, most: number): Promise<Client[]>
+  list(after: string, limit: number): Promise<Client[]>
   /** @throws NameTaken */
   create(client: NewClient, now: number): Promise<void>
-  /** Changes a client whose registration and plan are still the ones `expected`. */
+  /** Updates a client whose registration and plan are still those `expected`. */
   update(client: NewClient, expected: ExpectedClient, now: number): Promise<'changed' | 'missing' | 'outdated'>
   /**
-   * Ends the client and everything under it, and tells the revocation feed. `forgottenAt`: until then another process may
-   * still remember the client and issue tokens to it.
+   * Deletes the client and everything under it, and adds it to the revocation feed. Until `forgottenAt` another process
+   * may still cache the client and issue tokens to it.
    */
   remove(id: string, forgottenAt: number, end: RevocationTimes): Promise<boolean>
+}
+
+/** What is accepted once, such as the jti of client assertions. */
+export interface ReplayCache {
+  /** True for the first caller with this hash. */
+  add(purpose: string, hash: string, expiresAt: number): Promise<boolean>
 }

@@ -1,28 +1,35 @@
 import type { NewClient } from './clients.ts'
-import type { OutboxMessage } from './outbox.ts'
-import type { UserEnd } from './sessions.ts'
+import type { OutboxMessage } from './operations.ts'
+import type { SignOutOptions } from './sessions.ts'
 import type { NewUser } from './users.ts'
 
-/** Who was written: made afresh, or changed. */
-export type Written = 'created' | 'updated'
+/** Whether a write created or updated. */
+export type WriteResult = 'created' | 'updated'
 
-/** What the configuration file declares; last edit wins. Each answers what it wrote, and how. */
-export interface Declared {
-  clients(entries: readonly DeclaredEntry<NewClient>[], now: number): Promise<Map<string, Written>>
-  /** With each user that it writes, what `tell` makes goes into the outbox. A new password ends what the old one began. */
-  users(
-    entries: readonly DeclaredEntry<NewUser>[],
-    tell: (userId: string) => OutboxMessage,
-    end: UserEnd,
-  ): Promise<Map<string, Written>>
+/**
+ * Applies the declarations of the configuration file; an entry that has not changed since it was last applied changes
+ * nothing. Returns what was written.
+ */
+export interface DeclarationStore {
+  applyClients(entries: readonly DeclarationEntry<NewClient>[], now: number): Promise<Map<string, WriteResult>>
+  /**
+   * With each written user, the message of `createMessage` is added to the outbox. A new password ends what the old one
+   * started.
+   */
+  applyUsers(
+    entries: readonly DeclarationEntry<NewUser>[],
+    createMessage: (userId: string) => OutboxMessage,
+    end: SignOutOptions,
+  ): Promise<Map<string, WriteResult>>
 }
 
-export interface DeclaredEntry<Record> {
+/** A declaration of a client or a user. */
+export interface DeclarationEntry<Record> {
   readonly id: string
-  /** What was declared: compared with what was declared last time. */
+  /** The declaration: compared with the one that was last applied. */
   readonly entry: unknown
   /** The same as it was compared while another encryption key was the first. */
-  readonly formerly?: readonly unknown[]
-  /** Called only when the entry is to be written, with the password hash of a user who exists. */
+  readonly previousEntries?: readonly unknown[]
+  /** Called only when the entry is to be written, with the password hash of an existing user. */
   readonly record: (passwordHash?: string) => Promise<Record>
 }

@@ -1,20 +1,108 @@
-import type { AuthorizationCode, GrantRecord } from '../grant.ts'
-import type { User } from '../user.ts'
-import type { RevocationTimes } from './revocations.ts'
+import type { Consent } from '../model/consent.ts'
+import type { AuthorizationCode, GrantRecord, RefreshFamily } from '../model/grant.ts'
+import type { Rotation, RotationResult } from '../model/refresh-rotation.ts'
+import type { RevocationTimes } from '../model/revocation-times.ts'
+import type { User } from '../model/user.ts'
 
-/** A grant together with whom it is about: what a token is made from. */
-export interface HeldGrant {
+/** A grant with its user: what a token is issued from. */
+export interface UserGrant {
   readonly grant: GrantRecord
   readonly user: User
 }
 
+/** Grants of users to clients. */
 export interface Grants {
-  /** Writes the grant and its code together. False when the session it was given in is over. */
+  /** Stores a grant with its code. False when the session in which it was granted has ended. */
   open(grant: GrantRecord, code: AuthorizationCode): Promise<boolean>
-  find(id: string): Promise<HeldGrant | undefined>
-  ofUser(userId: string, now: number): Promise<GrantRecord[]>
-  /** Ends the grant and everything under it, and tells the revocation feed. True for the one who ended it. */
+  find(id: string): Promise<UserGrant | undefined>
+  listByUser(userId: string, now: number): Promise<GrantRecord[]>
+  /**
+   * Revokes the grant and everything under it, and adds it to the revocation feed. True for the caller who revoked it.
+   */
   revoke(id: string, end: RevocationTimes): Promise<boolean>
-  /** Ends what a user allowed a client, the remembered consent included; answers the grants that ended. */
+  /** Revokes what a user allowed a client, including the stored consent; returns the revoked grants. */
   withdraw(userId: string, clientId: string, end: RevocationTimes): Promise<string[]>
+}
+
+/** An authorization code with its grant and user. */
+export interface CodeWithGrant extends UserGrant {
+  readonly code: AuthorizationCode
+  readonly consumedAt: number | undefined
+}
+
+/** Authorization codes. */
+export interface AuthorizationCodes {
+  find(hash: string): Promise<CodeWithGrant | undefined>
+  /** Consumes the code and starts the family in one step. True for exactly one caller. */
+  consume(hash: string, now: number, family: RefreshFamily | undefined): Promise<boolean>
+}
+
+/** The refresh tokens of a grant, with the grant and its user. */
+export interface FamilyWithGrant extends UserGrant {
+  readonly family: RefreshFamily
+}
+
+/** Refresh tokens, one family per grant. */
+export interface RefreshFamilies {
+  find(grantId: string): Promise<FamilyWithGrant | undefined>
+  /** Uses a token in one atomic step, which sees every earlier revocation. */
+  rotate(rotation: Rotation): Promise<RotationResult>
+}
+
+/** A request of a device (RFC 8628). Times are Unix milliseconds. */
+export interface DeviceRequest {
+  readonly hash: string
+  readonly userCodeHash: string
+  readonly clientId: string
+  readonly scopes: readonly string[]
+  readonly resources: readonly string[]
+  readonly state: 'pending' | 'approved' | 'denied' | 'consumed'
+  /** The session that entered the user code; no other may decide. */
+  readonly claimedBy: string | undefined
+  readonly grantId: string | undefined
+  readonly intervalMs: number
+  readonly polledAt: number | undefined
+  readonly address: string
+  readonly userAgent: string
+  readonly createdAt: number
+  readonly expiresAt: number
+}
+
+/** Requests of devices. */
+export interface DeviceCodes {
+  /** False when the user code is in use. */
+  open(request: DeviceRequest): Promise<boolean>
+  /**
+   * Records the poll and returns the request as it was before; the interval grows by `slowDownMs` when the poll came
+   * too early.
+   */
+  poll(hash: string, now: number, slowDownMs: number): Promise<DeviceRequest | undefined>
+  /** Binds a pending request to the session that entered its code. */
+  claim(userCodeHash: string, sessionId: string, now: number): Promise<DeviceRequest | undefined>
+  /** By the hash of its device code or of its user code. */
+  find(hash: string): Promise<DeviceRequest | undefined>
+  /** Records the decision of the session that entered the code; with a grant it is an approval. */
+  decide(hash: string, sessionId: string, grant: GrantRecord | undefined, now: number): Promise<boolean>
+  /** Consumes the approval and starts the family in one step. True for exactly one caller. */
+  consume(hash: string, now: number, family: RefreshFamily | undefined): Promise<boolean>
+}
+
+/** Pushed authorization requests (RFC 9126). */
+export interface PushedRequests {
+  put(hash: string, clientId: string, parameters: Readonly<Record<string, unknown>>, expiresAt: number): Promise<void>
+  /** Consumes the request: returned to exactly one caller. */
+  consume(hash: string, clientId: string, now: number): Promise<Record<string, string | string[]> | undefined>
+}
+
+/** Stored consents. */
+export interface Consents {
+  /** What the user allowed the client, by page. */
+  find(userId: string, clientId: string): Promise<Consent[]>
+  /** What the user allowed each client, merged. */
+  listByUser(userId: string): Promise<Consent[]>
+  /**
+   * Stores what a page showed and the user allowed; it replaces pages that covered less. False when the session in
+   * which it was allowed has ended.
+   */
+  add(userId: string, sessionId: string, consent: Consent): Promise<boolean>
 }

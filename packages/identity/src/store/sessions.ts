@@ -1,27 +1,30 @@
-import type { Session } from '../session.ts'
-import type { User } from '../user.ts'
-import type { OutboxMessage } from './outbox.ts'
-import type { RevocationTimes } from './revocations.ts'
+import type { RevocationTimes } from '../model/revocation-times.ts'
+import type { Session } from '../model/session.ts'
+import type { User } from '../model/user.ts'
+import type { OutboxMessage } from './operations.ts'
 
-/** Makes what the outbox takes when a session ends in which these clients were used. */
-export type TellLogout = (sessionId: string, userId: string, clientIds: readonly string[]) => OutboxMessage[]
+/** Creates the messages for the clients that were used in a session that ends. */
+export type CreateLogoutMessages = (sessionId: string, userId: string, clientIds: readonly string[]) => OutboxMessage[]
 
-/** The end of everything a user is signed in to. */
-export interface UserEnd extends RevocationTimes {
-  readonly tell: TellLogout
+/** How everything that a user is signed in to ends. */
+export interface SignOutOptions extends RevocationTimes {
+  readonly createLogoutMessages: CreateLogoutMessages
 }
 
+/** Browser sessions. */
 export interface Sessions {
   /**
-   * Begins a session of a user who was verified by the credentials of this version. False when they have changed, or the
-   * account was locked or deleted, since: then there is no session.
+   * Starts a session of a user who was verified with the credentials of this version. False when they have changed, or
+   * the account was locked or deleted: then there is no session.
    */
   start(session: Session, secretHash: string, credentialVersion: string): Promise<boolean>
-  /** The same user signed in again: the session goes on as this, under a new cookie. False as for `start`, or when it has ended. */
+  /**
+   * Continues the session of a user who signed in again, with a new cookie. False as for `start`, or when it has ended.
+   */
   renew(session: Session, secretHash: string, credentialVersion: string): Promise<boolean>
-  /** The live session behind the cookie, with its user; lives on for being used, up to `longestMs` after the login. */
-  find(secretHash: string, now: number, longestMs: number): Promise<{ session: Session; user: User } | undefined>
-  ofUser(userId: string, now: number): Promise<Session[]>
-  /** Ends a session of the user, and puts what `tell` makes for the clients that were used in it into the outbox. */
-  end(id: string, userId: string, tell: TellLogout): Promise<boolean>
+  /** The active session of the cookie, with its user. Its use extends it, up to `maxSessionMs` after the sign-in. */
+  find(secretHash: string, now: number, maxSessionMs: number): Promise<{ session: Session; user: User } | undefined>
+  listByUser(userId: string, now: number): Promise<Session[]>
+  /** Ends a session of the user and adds the logout messages of the clients that were used in it to the outbox. */
+  end(id: string, userId: string, createLogoutMessages: CreateLogoutMessages): Promise<boolean>
 }

@@ -1,8 +1,9 @@
-import type { User } from '../user.ts'
-import type { OutboxMessage } from './outbox.ts'
-import type { RevocationTimes } from './revocations.ts'
-import type { UserEnd } from './sessions.ts'
+import type { RevocationTimes } from '../model/revocation-times.ts'
+import type { User } from '../model/user.ts'
+import type { OutboxMessage } from './operations.ts'
+import type { SignOutOptions } from './sessions.ts'
 
+/** A user to create, or the new state of one. */
 export interface NewUser {
   readonly id: string
   readonly username: string
@@ -11,53 +12,165 @@ export interface NewUser {
   readonly emailVerified: boolean
   readonly roles: readonly string[]
   readonly claims: Readonly<Record<string, unknown>>
-  /** Undefined leaves the password of a user who exists as it is … */
+  /** Undefined keeps the password of an existing user … */
   readonly passwordHash: string | undefined
-  /** … and one who doesn't exist yet begins with this. */
+  /** … and this is the first password of a new one. */
   readonly firstPasswordHash?: string
 }
 
-/** What a change of a user is made from. */
-export type KnownUser = Omit<NewUser, 'id' | 'passwordHash' | 'firstPasswordHash'>
+/** The user as it was read: what a change expects. */
+export type ExpectedUser = Omit<NewUser, 'id' | 'passwordHash' | 'firstPasswordHash'>
 
-/** What became of a change. The last owner who is not locked stays an owner, unlocked. */
+/** The result of a change. The last owner who can sign in can't be changed into anything else. */
 export type UserChange = 'changed' | 'missing' | 'last_owner'
 
+/** Users. */
 export interface Users {
   find(id: string): Promise<User | undefined>
-  /** By username or address, in normal form. */
+  /** By username or address, in {@link normalizeName normal form}. */
   findByLogin(login: string): Promise<User | undefined>
-  list(after: string, most: number): Promise<User[]>
+  list(after: string, limit: number): Promise<User[]>
   /** @throws NameTaken */
   create(user: NewUser, outbox: readonly OutboxMessage[], now: number): Promise<void>
-  /** Users who hold the role. */
-  withRole(role: string, after: string, most: number): Promise<User[]>
+  /** Users with the role, in the order of their ids. */
+  listByRole(role: string, after: string, limit: number): Promise<User[]>
   /**
-   * Changes what is known of a user of whom nothing but `expected` was known until now, with messages for the outbox.
-   * Access tokens that were issued under a management role end with it. @throws NameTaken
+   * Updates a user who is still as `expected`, with messages for the outbox. Access tokens that were issued under a
+   * lost management role are revoked. @throws NameConflict
    */
   update(
     user: NewUser,
-    expected: KnownUser,
+    expected: ExpectedUser,
     outbox: readonly OutboxMessage[],
     end: RevocationTimes,
   ): Promise<UserChange | 'outdated'>
-  /** Deletes the user and everything of theirs, and tells the revocation feed. */
-  remove(id: string, end: UserEnd): Promise<UserChange>
+  /** Deletes the user with all sessions, grants and keys, and adds them to the revocation feed. */
+  remove(id: string, end: SignOutOptions): Promise<UserChange>
 }
 
-/** A unique name (an id, a username, an address) belongs to somebody else. */
-export class NameTaken extends Error {
-  override readonly name = 'NameTaken'
+/** A unique name (an id, a username, an address) is in use. */
+export class NameConflict extends Error {
+  override readonly name = 'NameConflict'
   readonly member: 'id' | 'username' | 'email'
 
-  constructor(member: NameTaken['member'], message: string) {
+  constructor(member: NameConflict['member'], message: string) {
     super(message)
     this.member = member
   }
 }
 
-/** Users and clients share one space of names; each has a plan. */
+/** The common ids of users and clients; each has a plan. */
 export interface Subjects {
-  planOf(id: string): Promise<{ readonly plan: string | undefined; readonly kind: 'user' | 'client' } | undefined>
+  findPlan(id: string): Promise<{ readonly plan: string | undefined; readonly kind: 'user' | 'client' } | undefined>
+}
+
+/** A new password of an existing user. */
+export interface PasswordChange {
+  readonly userId: string
+  readonly hash: string
+  /** The credentials that authorized the change: it happens only while they are current. Undefined: in any case. */
+  readonly verified?: string
+  /** The session that continues: the one in which the user changed the password. */
+  readonly keepSession?: string
+  /** Whether the user's API keys are deleted too. */
+  readonly endApiKeys: boolean
+}
+
+/** Changes of the credentials of a user. */
+export interface Accounts {
+  /**
+   * Sets the password and ends every grant, mailed link and session but `keepSession`. False when nothing was changed.
+   */
+  setPassword(change: PasswordChange, end: SignOutOptions): Promise<boolean>
+  /** Consumes a link for `reset`, sets the password and ends everything, in one step. */
+  resetPassword(linkHash: string, passwordHash: string, end: SignOutOptions): Promise<boolean>
+  /** Consumes a link for `verify` and marks the address as verified, in one step. */
+  verifyEmail(linkHash: string, now: number): Promise<boolean>
+  /** Locks or unlocks; locking ends every grant, mailed link and session. */
+  setLocked(userId: string, locked: boolean, end: SignOutOptions): Promise<UserChange>
+}
+
+/** The purpose of a mailed link. */
+export type LinkPurpose = 'verify' | 'reset'
+
+/**
+ * A link that was mailed to a user. It works once, while the account has the address that it was mailed to and, with a
+ * `credentialVersion`, these credentials.
+ */
+export interface MailedLink {
+  /** Of the token in the link. */
+  readonly hash: string
+  readonly purpose: LinkPurpose
+  readonly userId: string
+  readonly email: string
+  /** Undefined for links that grant no access. */
+  readonly credentialVersion: string | undefined
+  readonly expiresAt: number
+}
+
+/** Mailed links that verify an address or reset a password. */
+export interface MailedLinks {
+  /**
+   * Replaces the user's earlier link for the same purpose and adds its mail to the outbox. False when the link no
+   * longer matches the account.
+   */
+  put(link: MailedLink, message: OutboxMessage): Promise<boolean>
+  /** The link while it is valid; reading does not consume it. */
+  find(hash: string, purpose: LinkPurpose, now: number): Promise<MailedLink | undefined>
+  /** Consumes the link: returned to exactly one caller. */
+  consume(hash: string, purpose: LinkPurpose, now: number): Promise<MailedLink | undefined>
+}
+
+/** A mailed link that completes a sign-in, in the browser where it began. */
+export interface SignInLink {
+  /** Of the token in the link. */
+  readonly hash: string
+  readonly userId: string
+  readonly email: string
+  /** Of the credentials that were verified when the link was made. */
+  readonly credentialVersion: string
+  /** Of the browser's own cookie. */
+  readonly browserHash: string
+  /** Sealed: what the browser resumes. */
+  readonly continuation: string
+  readonly expiresAt: number
+}
+
+/**
+ * A valid link with its user: the account has the address and the credentials that it was created for and is not
+ * locked.
+ */
+export interface SignInLinkWithUser {
+  readonly user: User
+  readonly continuation: string
+}
+
+/** Mailed links that complete a sign-in. */
+export interface SignInLinks {
+  /** Stores the link and adds its mail to the outbox. */
+  put(link: SignInLink, message: OutboxMessage): Promise<void>
+  /** The link while it is valid in this browser; reading does not consume it. */
+  find(hash: string, browserHash: string, now: number): Promise<SignInLinkWithUser | undefined>
+  /** Consumes the link: returned to exactly one caller. */
+  consume(hash: string, browserHash: string, now: number): Promise<SignInLinkWithUser | undefined>
+}
+
+/** A request for an account with this address; the link that is mailed there completes it. */
+export interface Registration {
+  /** Of the token in the link. */
+  readonly hash: string
+  /** The id that the account will have. */
+  readonly userId: string
+  readonly email: string
+  readonly expiresAt: number
+}
+
+/** Registrations that wait for their mailed link. */
+export interface Registrations {
+  /** Replaces an earlier registration for the address and adds its messages to the outbox. */
+  put(registration: Registration, messages: readonly OutboxMessage[]): Promise<void>
+  /** The registration while its link is valid; reading does not consume it. */
+  find(hash: string, now: number): Promise<Registration | undefined>
+  /** Consumes the link and creates the account in one step. True for exactly one caller. @throws NameConflict */
+  complete(hash: string, user: NewUser, messages: readonly OutboxMessage[], now: number): Promise<boolean>
 }

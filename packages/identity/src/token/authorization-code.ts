@@ -1,72 +1,83 @@
 import { tokenHash } from '@gatehouse/kit'
-import { audit } from '../audit.ts'
-import { OAuthError } from '../oauth-error.ts'
-import type { Parts } from '../parts.ts'
-import { verifierMatches } from '../pkce.ts'
-import { revocationTimes } from '../revocation-times.ts'
-import type { FoundCode } from '../store.ts'
+import { audit } from '../audit/record.ts'
+import type { TokenEndpointContext } from '../context/features.ts'
+import { revocationTimes } from '../model/revocation-times.ts'
+import { OAuthError } from '../oauth/error.ts'
+import { matchesChallenge } from '../oauth/pkce.ts'
+import type { CodeWithGrant } from '../store/index.ts'
 import type { Grant, TokenRequest } from './grant.ts'
-import { firstRefresh, issueForGrant } from './issue-grant.ts'
-import { termsOf } from './terms.ts'
+import { createRefreshFamily, issueGrantTokens } from './grant-tokens.ts'
+import { resolveAccess } from './granted-access.ts'
 
-const refused = () => new OAuthError('invalid_grant', 'the code is unknown, used, over, or not for this request')
+const invalidCode = () =>
+  new OAuthError(
+    'invalid_grant',
+    'the authorization code is invalid, expired, already used or not valid for this request',
+  )
 
 /**
- * The exchange of an authorization code (RFC 6749 §4.1.3, RFC 7636 §4.5). A code works once: its own client's second
- * try ends the grant, its own client's wrong verifier or redirect_uri too; another client's try changes nothing.
+ * The authorization code grant (RFC 6749 §4.1.3, RFC 7636 §4.5). A code works once: a second use by its client revokes
+ * the grant, and so does a wrong verifier or redirect_uri; another client's attempt changes nothing.
  */
-export function authorizationCode(parts: Parts): Grant {
+export function authorizationCodeGrant(context: TokenEndpointContext): Grant {
   return {
-    refuseHopeless: (asked) => live(parts, asked),
-    async issue(asked) {
-      const found = await live(parts, asked)
+    rejectPermanently: (request) => findLiveCode(context, request),
+    async issue(request) {
+      const found = await findLiveCode(context, request)
       const { hash } = found.code
-      const terms = termsOf(parts, asked, found)
+      const terms = resolveAccess(context, request, found)
       const family = { grantId: found.grant.id, scopes: terms.scopes }
-      const refresh = firstRefresh(parts, parts.refreshMac, asked.client, family)
-      if (!(await parts.store.codes.consume(hash, parts.clock.now(), refresh?.family))) {
-        return replayed(parts, asked, await parts.store.codes.find(hash))
+      const refresh = createRefreshFamily(context, context.refreshMac, request.client, family)
+      if (!(await context.store.authorizationCodes.consume(hash, context.clock.now(), refresh?.family))) {
+        return rejectReplay(context, request, await context.store.authorizationCodes.find(hash))
       }
-      return issueForGrant(parts, {
-        client: asked.client,
-        held: found,
+      return issueGrantTokens(context, {
+        client: request.client,
+        userGrant: found,
         nonce: found.code.nonce,
         refreshToken: refresh?.token,
         terms,
-        issuedAt: asked.receivedAt,
+        issuedAt: request.receivedAt,
       })
     },
   }
 }
 
-/** The code of this client, unless it is used, over, or not for this request. */
-async function live(parts: Parts, asked: TokenRequest): Promise<FoundCode> {
-  const { client, parameters } = asked
-  const found = await parts.store.codes.find(tokenHash(parameters.required('code')))
-  if (found === undefined || found.code.clientId !== client.id) throw refused()
-  if (found.consumedAt !== undefined) return replayed(parts, asked, found)
-  if (!matches(asked, found)) {
-    await parts.store.grants.revoke(found.grant.id, revocationTimes(parts))
-    throw refused()
+/** The code of this client, unless it is used, expired or not valid for this request. */
+async function findLiveCode(context: TokenEndpointContext, request: TokenRequest): Promise<CodeWithGrant> {
+  const { client, parameters } = request
+  const found = await context.store.authorizationCodes.find(tokenHash(parameters.getRequired('code')))
+  if (found === undefined || found.code.clientId !== client.id) throw invalidCode()
+  if (found.consumedAt !== undefined) return rejectReplay(context, request, found)
+  if (!matchesRequest(request, found)) {
+    await context.store.grants.revoke(found.grant.id, revocationTimes(context))
+    throw invalidCode()
   }
   const { user, grant, code } = found
-  if (user.lockedAt !== undefined || grant.revokedAt !== undefined || code.expiresAt <= parts.clock.now()) {
-    throw refused()
+  if (user.lockedAt !== undefined || grant.revokedAt !== undefined || code.expiresAt <= context.clock.now()) {
+    throw invalidCode()
   }
   return found
 }
 
-function matches({ parameters }: TokenRequest, { code }: FoundCode): boolean {
+function matchesRequest({ parameters }: TokenRequest, { code }: CodeWithGrant): boolean {
   const redirectUri = parameters.get('redirect_uri')
   if (redirectUri !== undefined && redirectUri !== code.redirectUri) return false
-  return verifierMatches(parameters.get('code_verifier'), code.codeChallenge)
+  return matchesChallenge(parameters.get('code_verifier'), code.codeChallenge)
 }
 
-/** The code lost a race or came back: if it was consumed, whoever holds its tokens loses them. */
-async function replayed(parts: Parts, { client, request }: TokenRequest, found: FoundCode | undefined): Promise<never> {
-  if (found?.consumedAt !== undefined && (await parts.store.grants.revoke(found.grant.id, revocationTimes(parts)))) {
+/** Rejects a consumed code and revokes its grant: whoever has its tokens may have stolen them. */
+async function rejectReplay(
+  context: TokenEndpointContext,
+  { client, httpRequest }: TokenRequest,
+  found: CodeWithGrant | undefined,
+): Promise<never> {
+  if (
+    found?.consumedAt !== undefined &&
+    (await context.store.grants.revoke(found.grant.id, revocationTimes(context)))
+  ) {
     const details = { grant_id: found.grant.id }
-    await audit(parts, request, 'code_replayed', { subject: found.user.id, clientId: client.id, details })
+    await audit(context, httpRequest, 'code_replayed', { subject: found.user.id, clientId: client.id, details })
   }
-  throw refused()
+  throw invalidCode()
 }

@@ -1,21 +1,21 @@
 import { randomUUID } from 'node:crypto'
-import { allowedScopes, isUserScope, parseScope } from '../scope.ts'
+import { isUserScope, parseScope, requireAllowedScopes } from '../oauth/scope.ts'
+import { type IssueContext, issueAccessToken } from './access-token.ts'
+import { chooseClientTarget } from './audience.ts'
 import type { Grant } from './grant.ts'
-import { type IssueParts, issueAccessToken } from './issue.ts'
-import { clientTarget } from './target.ts'
 
 /**
- * Client credentials (RFC 6749 §4.4): a token for the client itself. Without a scope asked for it carries all that the
- * client is registered for, save those that are about a user.
+ * The client credentials grant (RFC 6749 §4.4): a token for the client itself. Without a requested scope it has all
+ * scopes that the client is registered for, except those about a user.
  */
-export function clientCredentials(parts: IssueParts): Grant {
+export function clientCredentialsGrant(context: IssueContext): Grant {
   return {
     async issue({ client, parameters, receivedAt }) {
       const allowed = client.scopes.filter((scope) => !isUserScope(scope))
-      const asked = parseScope(parameters.get('scope'))
-      const scopes = asked.length > 0 ? allowedScopes(asked, allowed) : allowed
-      const target = clientTarget(parts, client, parameters.all('resource'))
-      return issueAccessToken(parts, {
+      const requested = parseScope(parameters.get('scope'))
+      const scopes = requested.length > 0 ? requireAllowedScopes(requested, allowed) : allowed
+      const target = chooseClientTarget(context, client, parameters.getAll('resource'))
+      return issueAccessToken(context, {
         client,
         subject: client.id,
         scopes,

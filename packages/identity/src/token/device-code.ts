@@ -1,59 +1,72 @@
 import { tokenHash } from '@gatehouse/kit'
-import { OAuthError } from '../oauth-error.ts'
-import type { Parts } from '../parts.ts'
-import type { DeviceRequest, HeldGrant } from '../store.ts'
+import type { TokenEndpointContext } from '../context/features.ts'
+import { OAuthError } from '../oauth/error.ts'
+import type { DeviceRequest, UserGrant } from '../store/index.ts'
 import type { Grant, TokenRequest } from './grant.ts'
-import { firstRefresh, issueForGrant } from './issue-grant.ts'
-import { termsOf } from './terms.ts'
+import { createRefreshFamily, issueGrantTokens } from './grant-tokens.ts'
+import { resolveAccess } from './granted-access.ts'
 
-/** The poll of a device (RFC 8628 §3.4, §3.5): tokens once a user has decided. */
-export function deviceCode(parts: Parts): Grant {
+/** What each `slow_down` adds to the interval (RFC 8628 §3.5). */
+const slowDownMs = 5_000
+
+/** The device grant (RFC 8628 §3.4, §3.5): tokens once the user has decided. */
+export function deviceCodeGrant(context: TokenEndpointContext): Grant {
   return {
-    async refuseHopeless(asked) {
-      const found = await parts.store.deviceCodes.find(tokenHash(asked.parameters.required('device_code')))
-      const now = parts.clock.now()
-      if (refuseOver(asked, found, now).state === 'approved') await heldOf(parts, found)
+    async rejectPermanently(request) {
+      const found = await context.store.deviceCodes.find(tokenHash(request.parameters.getRequired('device_code')))
+      const now = context.clock.now()
+      if (requireOpen(request, found, now).state === 'approved') await findApprovedGrant(context, found)
     },
-    async issue(asked) {
-      const { client, parameters } = asked
-      const hash = tokenHash(parameters.required('device_code'))
-      const now = parts.clock.now()
-      const found = refuseOver(asked, await parts.store.deviceCodes.poll(hash, now), now)
-      refuseUnlessApproved(found, now)
-      const held = await heldOf(parts, found)
-      const terms = termsOf(parts, asked, held)
-      const family = { grantId: held.grant.id, scopes: terms.scopes }
-      const refresh = firstRefresh(parts, parts.refreshMac, client, family)
-      if (!(await parts.store.deviceCodes.consume(hash, now, refresh?.family))) {
-        throw new OAuthError('invalid_grant', 'the device_code is used')
+    async issue(request) {
+      const { client, parameters } = request
+      const hash = tokenHash(parameters.getRequired('device_code'))
+      const now = context.clock.now()
+      const found = requireOpen(request, await context.store.deviceCodes.poll(hash, now, slowDownMs), now)
+      requireApproved(found, now)
+      const userGrant = await findApprovedGrant(context, found)
+      const terms = resolveAccess(context, request, userGrant)
+      const family = { grantId: userGrant.grant.id, scopes: terms.scopes }
+      const refresh = createRefreshFamily(context, context.refreshMac, client, family)
+      if (!(await context.store.deviceCodes.consume(hash, now, refresh?.family))) {
+        throw new OAuthError('invalid_grant', 'the device_code was already used')
       }
-      return issueForGrant(parts, { client, held, refreshToken: refresh?.token, terms, issuedAt: asked.receivedAt })
+      return issueGrantTokens(context, {
+        client,
+        userGrant,
+        refreshToken: refresh?.token,
+        terms,
+        issuedAt: request.receivedAt,
+      })
     },
   }
 }
 
 /** @throws OAuthError for a device_code that no later poll can make good */
-function refuseOver({ client }: TokenRequest, found: DeviceRequest | undefined, now: number): DeviceRequest {
+function requireOpen({ client }: TokenRequest, found: DeviceRequest | undefined, now: number): DeviceRequest {
   if (found === undefined || found.clientId !== client.id) {
-    throw new OAuthError('invalid_grant', 'the device_code is unknown, used, or not for this client')
+    throw new OAuthError('invalid_grant', 'the device_code is invalid, already used or was issued to another client')
   }
-  if (found.state === 'consumed') throw new OAuthError('invalid_grant', 'the device_code is used')
-  if (found.expiresAt <= now) throw new OAuthError('expired_token', 'the device_code is over; begin again')
-  if (found.state === 'denied') throw new OAuthError('access_denied', 'the user said no')
+  if (found.state === 'consumed') throw new OAuthError('invalid_grant', 'the device_code was already used')
+  if (found.expiresAt <= now)
+    throw new OAuthError('expired_token', 'the device_code has expired; start a new device authorization')
+  if (found.state === 'denied') throw new OAuthError('access_denied', 'the user denied the request')
   return found
 }
 
-function refuseUnlessApproved(request: DeviceRequest, now: number): void {
+function requireApproved(request: DeviceRequest, now: number): void {
   if (request.polledAt !== undefined && now < request.polledAt + request.intervalMs) {
-    throw new OAuthError('slow_down', 'too early: add five seconds to the interval')
+    throw new OAuthError('slow_down', 'polled too early; increase the interval by five seconds')
   }
-  if (request.state === 'pending') throw new OAuthError('authorization_pending', 'the user has not decided yet')
+  if (request.state === 'pending') throw new OAuthError('authorization_pending', 'the user has not yet decided')
 }
 
-async function heldOf({ store }: Parts, found: DeviceRequest | undefined): Promise<HeldGrant> {
-  const held = found?.grantId === undefined ? undefined : await store.grants.find(found.grantId)
-  if (held === undefined || held.grant.revokedAt !== undefined || held.user.lockedAt !== undefined) {
-    throw new OAuthError('invalid_grant', 'what was approved is over')
+async function findApprovedGrant(
+  { store }: TokenEndpointContext,
+  found: DeviceRequest | undefined,
+): Promise<UserGrant> {
+  const userGrant = found?.grantId === undefined ? undefined : await store.grants.find(found.grantId)
+  if (userGrant === undefined || userGrant.grant.revokedAt !== undefined || userGrant.user.lockedAt !== undefined) {
+    throw new OAuthError('invalid_grant', 'the grant is no longer active')
   }
-  return held
+  return userGrant
 }

@@ -1,76 +1,84 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { authenticateClient } from '../authenticate-client.ts'
-import { deviceGrant, type GrantType, grantTypes, isPublic } from '../client.ts'
-import { allowOrigin } from '../cors.ts'
-import { OAuthError } from '../oauth-error.ts'
-import { formParameters, oauthErrorOf } from '../oauth-route.ts'
-import type { Parameters } from '../parameters.ts'
-import type { Parts } from '../parts.ts'
-import { authorizationCode } from './authorization-code.ts'
-import { clientCredentials } from './client-credentials.ts'
-import { deviceCode } from './device-code.ts'
+import { authenticateClient } from '../clients/authentication.ts'
+import type { TokenEndpointContext } from '../context/features.ts'
+import { allowOrigin } from '../http/cors.ts'
+import { formParameters, toOAuthError } from '../http/oauth-route.ts'
+import { deviceGrant, type GrantType, grantTypes, isPublic } from '../model/client.ts'
+import { OAuthError } from '../oauth/error.ts'
+import type { Parameters } from '../oauth/parameters.ts'
+import type { TokenResponse } from './access-token.ts'
+import { authorizationCodeGrant } from './authorization-code.ts'
+import { clientCredentialsGrant } from './client-credentials.ts'
+import { deviceCodeGrant } from './device-code.ts'
 import type { Grant, TokenRequest } from './grant.ts'
-import type { TokenResponse } from './issue.ts'
-import { refresh } from './refresh.ts'
+import { refreshGrant } from './refresh.ts'
 
-/** POST /token (RFC 6749 §3.2): the steps that every grant shares. */
-export function tokenEndpoint(parts: Parts): (request: FastifyRequest, reply: FastifyReply) => Promise<TokenResponse> {
+/** POST /token (RFC 6749 §3.2): the steps that all grants share. */
+export function tokenEndpoint(
+  context: TokenEndpointContext,
+): (request: FastifyRequest, reply: FastifyReply) => Promise<TokenResponse> {
   const grants: Readonly<Record<GrantType, Grant>> = {
-    authorization_code: authorizationCode(parts),
-    refresh_token: refresh(parts),
-    client_credentials: clientCredentials(parts),
-    [deviceGrant]: deviceCode(parts),
+    authorization_code: authorizationCodeGrant(context),
+    refresh_token: refreshGrant(context),
+    client_credentials: clientCredentialsGrant(context),
+    [deviceGrant]: deviceCodeGrant(context),
   }
-  const grant = async (request: FastifyRequest, reply: FastifyReply) => {
-    const receivedAt = parts.clock.now()
+  const issueTokens = async (request: FastifyRequest, reply: FastifyReply) => {
+    const receivedAt = context.clock.now()
     const parameters = formParameters(request)
-    const type = grantTypeOf(parameters)
-    const client = await authenticateClient(parts, request, parameters)
+    const type = parseGrantType(parameters)
+    const client = await authenticateClient(context, request, parameters)
     allowOrigin(request, reply, client)
     if (!client.grantTypes.includes(type)) {
-      throw new OAuthError('unauthorized_client', `this client may not use the grant ${type}`)
+      throw new OAuthError('unauthorized_client', `the client is not registered for the ${type} grant`)
     }
-    const asked = { client, parameters, request, receivedAt }
-    await refuseFlood(parts, grants[type], type, asked)
-    return { type, answer: await grants[type].issue(asked) }
+    const tokenRequest = { client, parameters, httpRequest: request, receivedAt }
+    await enforceTokenLimit(context, grants[type], type, tokenRequest)
+    return { type, answer: await grants[type].issue(tokenRequest) }
   }
   return async (request, reply) => {
     reply.header('cache-control', 'no-store').header('pragma', 'no-cache')
     try {
-      const { type, answer } = await grant(request, reply)
-      parts.metrics.tokensIssued(type)
+      const { type, answer } = await issueTokens(request, reply)
+      context.metrics.tokensIssued(type)
       return answer
     } catch (error) {
-      parts.metrics.tokenRefused(oauthErrorOf(error).code)
+      context.metrics.tokenRejected(toOAuthError(error).code)
       throw error
     }
   }
 }
 
 /**
- * Limited by client and grant; a public client, whose name anyone can say, by address too. What no later try can mend is
- * told all the same, and an attack is still answered: a client must not wait for an answer that would be no.
+ * Limits requests by client and grant; for a public client, whose name can be forged, by address too. Past the limit a
+ * request that can never succeed still gets its error, so that the client does not retry it, and a replay still has its
+ * consequences.
  */
-async function refuseFlood(parts: Parts, grant: Grant, type: GrantType, asked: TokenRequest): Promise<void> {
-  const { client, request } = asked
+async function enforceTokenLimit(
+  context: TokenEndpointContext,
+  issueTokens: Grant,
+  type: GrantType,
+  tokenRequest: TokenRequest,
+): Promise<void> {
+  const { client, httpRequest: request } = tokenRequest
   const identifiers = { client: client.id, grant: type }
   const decision = isPublic(client)
-    ? await parts.limit('token-address', { ...identifiers, address: request.ip })
-    : await parts.limit('token-client', identifiers)
+    ? await context.limit('token-address', { ...identifiers, address: request.ip })
+    : await context.limit('token-client', identifiers)
   if (decision.allowed) return
-  await grant.refuseHopeless?.(asked)
+  await issueTokens.rejectPermanently?.(tokenRequest)
   const headers = { 'retry-after': String(decision.retryAfter ?? 1) }
   const code = type === deviceGrant ? 'slow_down' : 'temporarily_unavailable'
-  throw new OAuthError(code, 'this client asks too often', { status: 429, headers })
+  throw new OAuthError(code, 'too many requests from this client', { status: 429, headers })
 }
 
-/** A request with a code and no grant_type is a code exchange, as the specification's own request is. */
-function grantTypeOf(parameters: Parameters): GrantType {
-  const asked = parameters.get('grant_type') ?? (parameters.get('code') ? 'authorization_code' : undefined)
-  if (asked === undefined) throw new OAuthError('invalid_request', 'the parameter grant_type is missing')
-  const known = grantTypes.find((one) => one === asked)
+/** A request with a code and no grant_type is a code exchange, like the request in the specification. */
+function parseGrantType(parameters: Parameters): GrantType {
+  const tokenRequest = parameters.get('grant_type') ?? (parameters.get('code') ? 'authorization_code' : undefined)
+  if (tokenRequest === undefined) throw new OAuthError('invalid_request', 'the parameter grant_type is missing')
+  const known = grantTypes.find((one) => one === tokenRequest)
   if (known === undefined) {
-    throw new OAuthError('unsupported_grant_type', `supported are ${grantTypes.join(', ')}`)
+    throw new OAuthError('unsupported_grant_type', `grant_type must be one of ${grantTypes.join(', ')}`)
   }
   return known
 }

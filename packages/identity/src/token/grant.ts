@@ -1,27 +1,27 @@
 import type { FastifyRequest } from 'fastify'
-import type { Client } from '../client.ts'
-import type { Parameters } from '../parameters.ts'
-import type { TokenResponse } from './issue.ts'
+import type { Client } from '../model/client.ts'
+import type { Parameters } from '../oauth/parameters.ts'
+import type { TokenResponse } from './access-token.ts'
 
-/** A token request whose client is known and may use the grant. */
+/** A token request of an authenticated client that may use the grant. */
 export interface TokenRequest {
   readonly client: Client
   readonly parameters: Parameters
-  readonly request: FastifyRequest
+  readonly httpRequest: FastifyRequest
   /**
-   * When it came in, Unix milliseconds: before anything of the grant was read. Tokens are issued as of then, so that a
-   * revocation that came after the reading covers them.
+   * When it arrived, before anything of the grant was read, in Unix milliseconds. Tokens are issued as of then, so that
+   * a revocation after the reading covers them.
    */
   readonly receivedAt: number
 }
 
-/** One way to get tokens: what a client proves, and what it is given. */
+/** A grant type: what a client proves, and which tokens it gets. */
 export interface Grant {
   /** @throws OAuthError for what is not proven */
-  issue(request: TokenRequest): Promise<TokenResponse>
+  issue(httpRequest: TokenRequest): Promise<TokenResponse>
   /**
-   * For who asks too often: gives nothing out, and ends what a replay or a reuse must end.
-   * @throws OAuthError when no later try can succeed
+   * For a request past the limit: issues nothing, and revokes what a replay or reuse must revoke.
+   * @throws OAuthError when the request can never succeed
    */
-  refuseHopeless?(request: TokenRequest): Promise<unknown>
+  rejectPermanently?(httpRequest: TokenRequest): Promise<unknown>
 }

@@ -1,118 +1,138 @@
 import { tokenHash } from '@gatehouse/kit'
-import { audit } from '../audit.ts'
-import type { Client } from '../client.ts'
-import type { RefreshFamily } from '../grant.ts'
-import { OAuthError } from '../oauth-error.ts'
-import type { Parts } from '../parts.ts'
+import { audit } from '../audit/record.ts'
+import type { TokenEndpointContext } from '../context/features.ts'
+import type { Client } from '../model/client.ts'
+import type { RefreshFamily } from '../model/grant.ts'
+import { revocationTimes } from '../model/revocation-times.ts'
+import { OAuthError } from '../oauth/error.ts'
 import {
+  createRefreshToken,
   isGenuine,
-  makeRefreshToken,
   type RefreshToken,
   readRefreshToken,
   sealSuccessor,
   unsealSuccessor,
-} from '../refresh-token.ts'
-import { revocationTimes } from '../revocation-times.ts'
-import type { FoundFamily } from '../store.ts'
+} from '../oauth/refresh-token.ts'
+import type { FamilyWithGrant } from '../store/index.ts'
 import type { Grant, TokenRequest } from './grant.ts'
-import { issueForGrant, refreshSeconds } from './issue-grant.ts'
-import { refreshTerms } from './terms.ts'
+import { issueGrantTokens, refreshLifetime } from './grant-tokens.ts'
+import { resolveRefreshAccess } from './granted-access.ts'
 
-const refused = () => new OAuthError('invalid_grant', 'the refresh token is unknown, used, over or revoked')
+const invalidToken = () =>
+  new OAuthError('invalid_grant', 'the refresh token is invalid, expired, revoked or already used')
 
 /**
- * Refresh (RFC 6749 §6) with rotation at every use (OAuth 2.1 §4.3.1). The use of an old token ends the family; within
- * the grace a repeat of the last one is answered with the same successor, while nobody has used that.
+ * The refresh grant (RFC 6749 §6), with rotation at every use (OAuth 2.1 §4.3.1). The use of an old token revokes the
+ * grant. Within the grace a repeat of the previous token is answered with the same successor, while that is unused: the
+ * right trade, because a client that lost the response can retry, at the price of a short replay window.
  */
-export function refresh(parts: Parts): Grant {
+export function refreshGrant(context: TokenEndpointContext): Grant {
   return {
-    async refuseHopeless(asked) {
-      const held = await find(parts, asked)
-      const { family } = held.found
-      if (isOld(parts, held)) return endReused(parts, asked, held, family.generation)
+    async rejectPermanently(request) {
+      const presented = await findPresentedToken(context, request)
+      const { family } = presented.found
+      if (isReuse(context, presented)) return rejectReuse(context, request, presented, family.generation)
     },
-    async issue(asked) {
-      const held = await find(parts, asked)
-      const { found } = held
-      const terms = refreshTerms(parts, asked, found)
-      const refreshToken = await successorOf(parts, asked, held)
-      return issueForGrant(parts, {
-        client: asked.client,
-        held: found,
+    async issue(request) {
+      const presented = await findPresentedToken(context, request)
+      const { found } = presented
+      const terms = resolveRefreshAccess(context, request, found)
+      const refreshToken = await rotate(context, request, presented)
+      return issueGrantTokens(context, {
+        client: request.client,
+        userGrant: found,
         refreshToken,
         terms,
-        issuedAt: asked.receivedAt,
+        issuedAt: request.receivedAt,
       })
     },
   }
 }
 
-interface Given {
+interface PresentedToken {
   readonly token: RefreshToken
-  readonly given: string
-  readonly found: FoundFamily
+  readonly value: string
+  readonly found: FamilyWithGrant
 }
 
-async function find(parts: Parts, { client, parameters }: TokenRequest): Promise<Given> {
-  const given = parameters.required('refresh_token')
-  const token = readRefreshToken(parts.refreshMac, given)
-  const found = token && (await parts.store.refreshFamilies.find(token.grantId))
-  if (token === undefined || found === undefined || found.grant.clientId !== client.id) throw refused()
-  if (!isGenuine(token, found.family) || !isAlive(parts, found)) throw refused()
-  return { token, given, found }
+async function findPresentedToken(
+  context: TokenEndpointContext,
+  { client, parameters }: TokenRequest,
+): Promise<PresentedToken> {
+  const value = parameters.getRequired('refresh_token')
+  const token = readRefreshToken(context.refreshMac, value)
+  const found = token && (await context.store.refreshFamilies.find(token.grantId))
+  if (token === undefined || found === undefined || found.grant.clientId !== client.id) throw invalidToken()
+  if (!isGenuine(token, found.family) || !isAlive(context, found)) throw invalidToken()
+  return { token, value, found }
 }
 
-function isAlive({ clock }: Parts, { grant, user, family }: FoundFamily): boolean {
+function isAlive({ clock }: TokenEndpointContext, { grant, user, family }: FamilyWithGrant): boolean {
   return grant.revokedAt === undefined && user.lockedAt === undefined && family.expiresAt > clock.now()
 }
 
-/** The token that takes the place of the one presented. Ends the grant when that is an older one. */
-async function successorOf(parts: Parts, asked: TokenRequest, { token, given, found }: Given): Promise<string> {
-  const successor = makeRefreshToken(parts.refreshMac, token.grantId, token.generation + 1)
-  const rotated = await parts.store.refreshFamilies.rotate({
+/** Rotates the presented token and returns its successor. Revokes the grant when it is an older one. */
+async function rotate(
+  context: TokenEndpointContext,
+  request: TokenRequest,
+  { token, value, found }: PresentedToken,
+): Promise<string> {
+  const successor = createRefreshToken(context.refreshMac, token.grantId, token.generation + 1)
+  const result = await context.store.refreshFamilies.rotate({
     hash: token.hash,
-    next: familyAfter(parts, asked.client, { token, given, successor }),
-    graceSince: graceSince(parts),
+    next: nextFamily(context, request.client, { token, value, successor }),
+    graceSince: graceSince(context),
   })
-  if (rotated.outcome === 'rotated') return successor
-  if (rotated.outcome === 'repeated') return unsealSuccessor(rotated.successorSealed, given)
-  if (rotated.outcome === 'reused') return endReused(parts, asked, { token, given, found }, rotated.generation)
-  throw refused()
+  if (result.outcome === 'rotated') return successor
+  if (result.outcome === 'repeated') return unsealSuccessor(result.successorSealed, value)
+  if (result.outcome === 'reused') return rejectReuse(context, request, { token, value, found }, result.generation)
+  throw invalidToken()
 }
 
-/** A repeat of the last token used is no reuse after this moment. */
-function graceSince({ clock, lifetimes }: Parts): number {
+/** A repeat of the previous token counts as reuse when it was rotated before this moment. */
+function graceSince({ clock, lifetimes }: TokenEndpointContext): number {
   return clock.now() - lifetimes.refreshGrace * 1000
 }
 
-/** Neither the current token nor one whose repeat would be answered: that never changes any more. */
-function isOld(parts: Parts, { token, found: { family } }: Given): boolean {
+/**
+ * Whether the token is reused: neither the current one nor the previous one within the grace. That never changes back.
+ */
+function isReuse(context: TokenEndpointContext, { token, found: { family } }: PresentedToken): boolean {
   if (token.hash === family.currentHash) return false
   const repeat = token.hash === family.previousHash && family.successorSealed !== undefined
-  return !(repeat && family.rotatedAt > graceSince(parts))
+  return !(repeat && family.rotatedAt > graceSince(context))
 }
 
-/** Somebody holds a copy: the grant ends. */
-async function endReused(parts: Parts, asked: TokenRequest, { token, found }: Given, current: number): Promise<never> {
-  await parts.store.grants.revoke(token.grantId, revocationTimes(parts))
+/** Revokes the grant, because a copy of the token exists. */
+async function rejectReuse(
+  context: TokenEndpointContext,
+  request: TokenRequest,
+  { token, found }: PresentedToken,
+  current: number,
+): Promise<never> {
+  await context.store.grants.revoke(token.grantId, revocationTimes(context))
   const details = { grant_id: token.grantId, generation: token.generation, current }
-  await audit(parts, asked.request, 'refresh_reused', { subject: found.user.id, clientId: asked.client.id, details })
-  throw refused()
+  await audit(context, request.httpRequest, 'refresh_reused', {
+    subject: found.user.id,
+    clientId: request.client.id,
+    details,
+  })
+  throw invalidToken()
 }
 
-function familyAfter(
-  parts: Parts,
+function nextFamily(
+  context: TokenEndpointContext,
   client: Client,
-  { token, given, successor }: { token: RefreshToken; given: string; successor: string },
+  { token, value, successor }: { token: RefreshToken; value: string; successor: string },
 ): RefreshFamily {
-  const now = parts.clock.now()
+  const now = context.clock.now()
   return {
     grantId: token.grantId,
     generation: token.generation + 1,
     currentHash: tokenHash(successor),
     previousHash: token.hash,
-    successorSealed: parts.lifetimes.refreshGrace > 0 ? sealSuccessor(successor, given) : undefined,
+    successorSealed: context.lifetimes.refreshGrace > 0 ? sealSuccessor(successor, value) : undefined,
     rotatedAt: now,
-    expiresAt: now + refreshSeconds(parts, client) * 1000,
+    expiresAt: now + refreshLifetime(context, client) * 1000,
   }
 }

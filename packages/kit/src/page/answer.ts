@@ -4,6 +4,7 @@ import type { Html } from './html.ts'
 import { layout } from './layout.ts'
 import type { Languages, Texts } from './texts.ts'
 
+/** What every page of a service has in common. */
 export interface PageParts {
   readonly branding: Branding
   readonly languages: Languages
@@ -11,6 +12,7 @@ export interface PageParts {
   readonly assets?: string
 }
 
+/** One page as a response. */
 export interface PageAnswer {
   readonly title: string
   readonly body: Html

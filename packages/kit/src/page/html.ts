@@ -7,18 +7,19 @@ export class Html {
   }
 }
 
+/** A value that {@link html} inserts; undefined and false insert nothing. */
 export type Part = Html | string | number | undefined | false | readonly Part[]
 
 /** Makes HTML; whatever is put in is escaped unless it is {@link Html} itself. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
-  return new Html(strings.reduce((text, string, index) => text + rendered(parts[index - 1]) + string))
+  return new Html(strings.reduce((text, string, index) => text + render(parts[index - 1]) + string))
 }
 
-function rendered(part: Part): string {
+function render(part: Part): string {
   if (part === undefined || part === false) return ''
   if (part instanceof Html) return part.text
-  if (Array.isArray(part)) return part.map(rendered).join('')
-  return escaped(String(part))
+  if (Array.isArray(part)) return part.map(render).join('')
+  return escapeHtml(String(part))
 }
 
 const entities: Readonly<Record<string, string>> = {
@@ -29,6 +30,6 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-function escaped(text: string): string {
+function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => entities[character] ?? '')
 }

@@ -2,6 +2,7 @@ import { type Branding, initialOf } from './branding.ts'
 import { type Html, html } from './html.ts'
 import type { Texts } from './texts.ts'
 
+/** The content of one page and how it looks. */
 export interface Page {
   readonly texts: Texts
   readonly branding: Branding

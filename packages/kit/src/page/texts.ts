@@ -32,7 +32,7 @@ export class Languages {
 
   /** The best language for what was asked for: `ui_locales` first, then the browser's wishes (RFC 4647 §3.4). */
   choose(uiLocales: string | undefined, acceptLanguage: string | undefined): Texts {
-    const wishes = [...(uiLocales?.split(' ') ?? []), ...accepted(acceptLanguage)]
+    const wishes = [...(uiLocales?.split(' ') ?? []), ...parseAcceptLanguage(acceptLanguage)]
     for (const wish of wishes) {
       const found = this.#lookup(wish.toLowerCase())
       if (found !== undefined) return this.#texts(found)
@@ -58,7 +58,7 @@ export class Languages {
   }
 }
 
-function accepted(header: string | undefined): string[] {
+function parseAcceptLanguage(header: string | undefined): string[] {
   return (header ?? '')
     .slice(0, 500)
     .split(',')

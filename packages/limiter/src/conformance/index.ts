@@ -16,7 +16,11 @@ export interface ConformanceOptions {
   /** Registers a test. Default: `test` of node:test. */
   readonly test?: (title: string, body: () => Promise<void>) => void
   /** Creates an empty store that counts by the limiter's clock, and a function that closes it. */
-  setup(): Promise<{ store: CounterStore; close(): Promise<void> }>
+  setup(): Promise<{
+    store: CounterStore
+    /** Releases what the store holds. */
+    close(): Promise<void>
+  }>
 }
 
 interface Fixture {

@@ -1,8 +1,9 @@
-import type { Caps, Priority } from '../config/options.ts'
-import type { ShortLink } from '../links/short-links.ts'
+import type { Caps } from '../config/options.ts'
 import type { Channel } from '../model/channel.ts'
 import { deliveryIdOf } from '../model/id.ts'
 import type { Data, DeliveryOutcome, Message, Outcome, TimelineEntry } from '../model/notification.ts'
+import type { Priority } from '../model/priority.ts'
+import type { ShortLink } from '../model/short-link.ts'
 
 /** What planning made of one channel of a notification. */
 export type DeliveryPlan =

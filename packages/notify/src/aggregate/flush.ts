@@ -28,8 +28,8 @@ export function planFlush(input: FlushInput, options: NotifyOptions): AdmissionU
   const whole = { kind: 'window', id: window.id } as const
   const eventType = catalog.eventTypes.get(window.event)
   if (!eventType) {
-    const told = { what: 'excluded', detail: { reason: 'the event type was removed' } }
-    return { settles: { ...whole, timelineEntry: told, erases: true }, notifications: [] }
+    const entry = { what: 'excluded', detail: { reason: 'the event type was removed' } }
+    return { settles: { ...whole, timelineEntry: entry, erases: true }, notifications: [] }
   }
   const expired = items.filter(({ expiresAt }) => expiresAt !== undefined && expiresAt <= input.now)
   if (expired.length > 0)
@@ -44,8 +44,8 @@ export function planFlush(input: FlushInput, options: NotifyOptions): AdmissionU
       notifications: items.map((item) => planIndividual(item, input, eventType, options)),
     }
   const one = planCombined(summary, input, eventType, options)
-  const told = { what: 'combined', detail: { into: one.id } }
-  return { settles: { ...whole, timelineEntry: told, erases: eventType.sensitive }, notifications: [one] }
+  const entry = { what: 'combined', detail: { into: one.id } }
+  return { settles: { ...whole, timelineEntry: entry, erases: eventType.sensitive }, notifications: [one] }
 }
 
 /** What a template of an aggregated event type may name, beside the data of the event itself. */

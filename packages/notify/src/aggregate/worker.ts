@@ -34,7 +34,7 @@ export function startResumeWorker(settings: ResumeWorkerOptions): Worker {
     }
     return found
   }
-  return startWorker({ name: 'wake', log: settings.log, pass, idleMs: settings.options.idleMs })
+  return startWorker({ name: 'resume', log: settings.log, pass, idleMs: settings.options.idleMs })
 }
 
 async function resumeDeferred(settings: ResumeWorkerOptions, bucket: number): Promise<boolean> {

@@ -1,7 +1,7 @@
 import { type Clock, Problem } from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
-import { type RecipientSettings, recipientOf, recipientRecord } from '../config/declaration.ts'
+import { type RecipientSettings, recipientOf, recipientRecord } from '../catalog/declaration.ts'
 import type { Audit } from '../context/audit.ts'
 import { canonicalLocale } from '../model/locale.ts'
 import { maskRecipient } from '../model/masking.ts'

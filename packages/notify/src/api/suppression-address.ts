@@ -1,5 +1,5 @@
 import { emailAddressExpected, isEmailAddress, Problem } from '@gatehouse/kit'
-import { phoneNumberPattern } from '../config/declaration.ts'
+import { phoneNumberPattern } from '../catalog/declaration.ts'
 import { all } from '../model/suppression.ts'
 
 const phoneNumber = new RegExp(phoneNumberPattern)

@@ -1,10 +1,10 @@
 import { Problem } from '@gatehouse/kit'
-import { type EventTypeDeclaration, eventTypeOf } from '../config/declaration.ts'
 import type { EventType } from '../model/event-type.ts'
 import type { NotifyRequest } from '../model/notification.ts'
 import type { EventTypes, NotifyStore, Profile, Templates } from '../store/store.ts'
 import type { TemplateDeclaration } from '../templates/read-templates.ts'
 import type { TemplateText } from '../templates/template.ts'
+import { type EventTypeDeclaration, eventTypeOf } from './declaration.ts'
 
 /**
  * Event types that belong to another service of the program, whose mails let people into accounts. They and their texts

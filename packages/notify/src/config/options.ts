@@ -1,24 +1,9 @@
+import type { BreakerRules } from '../model/breaker.ts'
 import type { Channel } from '../model/channel.ts'
+import type { Priority } from '../model/priority.ts'
 import type { Backoff } from '../model/retry-policy.ts'
 import type { SuppressionDays } from '../model/suppression.ts'
-
-export const priorities = ['critical', 'normal', 'low'] as const
-
-/** `critical` (security, payments) bypasses caps and quiet hours and overtakes; `low` gives way to the others. */
-export type Priority = (typeof priorities)[number]
-
-export const trackings = ['off', 'opens', 'clicks', 'on'] as const
-
-/** What a message tells about its reader: nothing, when it is opened, which of its links are followed, or both. */
-export type Tracking = (typeof trackings)[number]
-
-/** What messages tell, on every channel or by channel. Opens are told by the pixel of a mail alone. */
-export type TrackingRule = Tracking | Readonly<Partial<Record<Channel, Tracking>>>
-
-/** What a rule says of a channel; undefined where it leaves it open. */
-export function trackingOf(rule: TrackingRule, channel: Channel): Tracking | undefined {
-  return typeof rule === 'string' ? rule : rule[channel]
-}
+import type { TrackingRule } from '../model/tracking.ts'
 
 /** The most notifications a user gets in a window that the first counted one opens. */
 export interface Caps {
@@ -45,19 +30,6 @@ export interface Retention {
   readonly linkDays: number
   /** State changes in the log that `GET /v1/events` reads, in days; 0 removes them at once. */
   readonly stateChangeDays: number
-}
-
-/** When a provider's circuit breaker opens, and for how long. */
-export interface BreakerRules {
-  /** The span over which calls are counted, in milliseconds. */
-  readonly windowMs: number
-  /** Fewest calls in the span before their failures say anything. */
-  readonly minCalls: number
-  /** The share of failures (0 to 1) at which it opens. */
-  readonly failureRate: number
-  /** How long it stays open at first, in milliseconds; twice as long with each probe that fails. */
-  readonly openMs: number
-  readonly maxOpenMs: number
 }
 
 /** How many streams of in-app feeds a process holds open, and for how long. */

@@ -17,7 +17,7 @@ export interface Hints {
 /** Hints to the workers in a list that may still grow. */
 export function createHints(workers: readonly Worker[]): Hints {
   const hint = (...names: readonly string[]) => {
-    for (const worker of workers) if (names.includes(worker.name)) worker.wake()
+    for (const worker of workers) if (names.includes(worker.name)) worker.resume()
   }
   return {
     onAdmitted(decided) {
@@ -26,7 +26,7 @@ export function createHints(workers: readonly Worker[]): Hints {
         for (const { channel, outcome } of deliveries) if (outcome === 'queued') queued.add(channel)
       if (queued.size > 0) hint(...[...queued].map((channel) => `deliver ${channel}`))
     },
-    onDeferred: () => hint('wake'),
+    onDeferred: () => hint('resume'),
     onDue: () => hint('schedule'),
     onChanged: () => hint('outbox'),
   }

@@ -1,5 +1,5 @@
-import { type Clock, createGatherer, isCleanText } from '@gatehouse/kit'
-import type { WebhookReport } from '@gatehouse/providers'
+import { type Clock, createBatcher, isCleanText } from '@gatehouse/kit'
+import type { Report } from '@gatehouse/providers'
 import { idPattern } from '../model/id.ts'
 import { type SuppressionDays, suppressingOf } from '../model/suppression.ts'
 import type { Deliveries, ProviderReport, ReportOutcome } from '../store/store.ts'
@@ -11,7 +11,7 @@ export interface Reports {
    * Stores and applies reports; resolves once they are committed, and answers for each. Those that come together are
    * committed together. One about a delivery that isn't ours, or no more, is `unknown`.
    */
-  record(provider: string, reports: readonly WebhookReport[]): Promise<readonly ReportOutcome[]>
+  record(provider: string, reports: readonly Report[]): Promise<readonly ReportOutcome[]>
   /** Resolves when everything taken so far is stored. */
   idle(): Promise<void>
 }
@@ -30,13 +30,13 @@ export function createReports({ deliveries, suppressionDays, clock, metrics }: R
     const outcomes = [...(await deliveries.report(batches.flat(), clock.now()))]
     return batches.map((batch) => outcomes.splice(0, batch.length))
   }
-  const gatherer = createGatherer<Batch, ReportOutcome[]>(store, { most: 100, lanes: 2, mostWaiting: 2_000 })
+  const gatherer = createBatcher<Batch, ReportOutcome[]>(store, { maxBatch: 100, concurrency: 2, maxWaiting: 2_000 })
   return {
     async record(provider, reports) {
       const now = clock.now()
       const readable = reports.map((report) => readReport(provider, report, suppressionDays, now))
       const known = readable.filter((report) => report !== undefined)
-      const stored = known.length === 0 ? [] : [...(await gatherer.do(known))]
+      const stored = known.length === 0 ? [] : [...(await gatherer.add(known))]
       const outcomes = readable.map((report): ReportOutcome => (report ? (stored.shift() ?? 'unknown') : 'unknown'))
       for (const [index, { report }] of reports.entries())
         metrics.reports.inc({ provider, report, outcome: outcomes[index] ?? 'unknown' })
@@ -54,7 +54,7 @@ const oneDayMs = 86_400_000
 /** A report as it is stored, or undefined when it names no delivery of ours. What a provider writes is kept within bounds. */
 function readReport(
   provider: string,
-  { eventId, deliveryId, report, at, reason, link, soft = false, machine = false, byRecipient = false }: WebhookReport,
+  { eventId, deliveryId, report, at, reason, link, soft = false, machine = false, byRecipient = false }: Report,
   days: SuppressionDays,
   now: number,
 ): ProviderReport | undefined {

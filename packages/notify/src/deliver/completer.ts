@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import { createGatherer, isRefusedValue, type Log } from '@gatehouse/kit'
+import { createBatcher, isRefusedValue, type Log } from '@gatehouse/kit'
 import type { NotifyOptions } from '../config/options.ts'
 import type { Hints } from '../context/hints.ts'
 import type { NotifyMetrics } from '../context/metrics.ts'
@@ -40,13 +40,13 @@ export function createCompleter(settings: CompleterOptions): Completer {
   const backlog = createBacklog(options.claimSize * maxClaims)
   // An item of the inbox is seen only when it is recorded: it waits for few others.
   const gathering = channel === 'in-app' ? {} : { gatherMs }
-  const batching = { most: options.claimSize, lanes: 2, ...gathering, mostWaiting: Number.POSITIVE_INFINITY }
-  const steps = createGatherer<AttemptStep, true>((batch) => recordSteps(settings, batch), batching)
-  const releases = createGatherer<Release, true>((batch) => releaseAll(settings, batch), batching)
+  const batching = { maxBatch: options.claimSize, concurrency: 2, ...gathering, maxWaiting: Number.POSITIVE_INFINITY }
+  const steps = createBatcher<AttemptStep, true>((batch) => recordSteps(settings, batch), batching)
+  const releases = createBatcher<Release, true>((batch) => releaseAll(settings, batch), batching)
   const logError = (error: unknown) =>
     log.error({ err: error, channel }, 'a step could not be recorded; the lease of its delivery will end')
   return {
-    complete: (step) => backlog.add(('next' in step ? steps.do(step) : releases.do(step)).catch(logError)),
+    complete: (step) => backlog.add(('next' in step ? steps.add(step) : releases.add(step)).catch(logError)),
     waitForRoom: () => backlog.waitForRoom(),
     drain: () => backlog.drain(),
   }

@@ -206,7 +206,7 @@ function isFailover({ result, pauseMs }: CalledResult, message: Message): boolea
 function mergeUnresolved(message: Message, called: readonly CalledResult[]): Readonly<Record<string, string>> {
   const unresolved = new Map(Object.entries(message.unresolved ?? {}))
   for (const { target, provider, result } of called) {
-    const isResolved = result.kind === 'accepted' || ('notTaken' in result && result.notTaken)
+    const isResolved = result.kind === 'accepted' || ('noneAccepted' in result && result.noneAccepted)
     if (result.kind === 'ambiguous' && message.failoverOnTimeout === false) unresolved.set(target.id, provider)
     else if (isResolved) unresolved.delete(target.id)
   }

@@ -1,6 +1,6 @@
 import type { Clock } from '@gatehouse/kit'
 import type { Provider, SendResult } from '@gatehouse/providers'
-import type { BreakerRules } from '../config/options.ts'
+import type { BreakerRules } from '../model/breaker.ts'
 import type { Target } from '../model/notification.ts'
 import type { ProviderHealth } from '../store/store.ts'
 import {
@@ -149,7 +149,7 @@ export class ProviderPool {
 
   #recordPauses(name: string, results: readonly SendResult[]): void {
     const pauses = results.flatMap((result) =>
-      result.kind === 'rate_limited' && result.pauses ? [result.retryAfterMs ?? defaultPauseMs] : [],
+      result.kind === 'rate_limited' && result.accountWide ? [result.retryAfterMs ?? defaultPauseMs] : [],
     )
     if (pauses.length > 0) this.#pauses.set(name, this.#clock.now() + Math.min(maxPauseMs, Math.max(...pauses)))
   }
@@ -163,7 +163,7 @@ export class ProviderPool {
   }
 
   #supporting(target: Target): readonly Provider[] {
-    return this.#providers.filter((provider) => provider.carries?.(target) ?? true)
+    return this.#providers.filter((provider) => provider.supports?.(target) ?? true)
   }
 
   #orderFor(target: Target, history: ProviderHistory): readonly Provider[] {

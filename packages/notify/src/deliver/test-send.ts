@@ -23,7 +23,7 @@ export function createTestSend(
     const deliveryId = deliveryIdOf(notificationId, channel)
     return Promise.all(
       targets.map(async (target) => {
-        const provider = providers[channel]?.find((each) => each.carries?.(target) ?? true)
+        const provider = providers[channel]?.find((each) => each.supports?.(target) ?? true)
         if (!provider) return { target: target.id, kind: 'permanent', reason: 'no provider supports the target' }
         const id = channel === 'push' ? `${deliveryId}.${target.id}` : deliveryId
         const about = { id, deliveryId, notificationId, userId, channel, event: 'test', critical: false }

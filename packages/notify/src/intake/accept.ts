@@ -1,6 +1,5 @@
-import { type Clock, createGatherer, type Gatherer, Problem } from '@gatehouse/kit'
+import { type Batcher, type Clock, createBatcher, Problem } from '@gatehouse/kit'
 import { type AdmissionUnit, answerOf, createAdmission, type Settled } from '../admission/admission.ts'
-import type { Plan } from '../admission/plan-input.ts'
 import { admitOnFreshProfiles } from '../admission/plan-on-current.ts'
 import type { Catalog, CatalogKeeper } from '../catalog/catalog.ts'
 import { profileFor, type ReservedMail } from '../catalog/reserved.ts'
@@ -9,6 +8,7 @@ import type { Hints } from '../context/hints.ts'
 import { countDecided, type NotifyMetrics } from '../context/metrics.ts'
 import { bucketOfUser, newId } from '../model/id.ts'
 import type { Acceptance, NotifyRequest } from '../model/notification.ts'
+import type { Plan } from '../plan/plan-input.ts'
 import { problemOf } from '../request/request-problem.ts'
 import type { Intake, Parkable, Profile, Profiles, RateGrant, RateRequest } from '../store/store.ts'
 
@@ -57,20 +57,24 @@ const emptyProfile: Profile = { preferences: [], devices: [], suppressions: [] }
 
 export function createAccept(options: AcceptOptions): Accept {
   const { buckets } = options.intake
-  const gatherers = new Map<number, Gatherer<IncomingEvent, AcceptResult>>()
-  const gathererOf = (userId: string) => {
+  const batchers = new Map<number, Batcher<IncomingEvent, AcceptResult>>()
+  const batcherOf = (userId: string) => {
     const bucket = bucketOfUser(userId, buckets)
     const slot = bucket * slotsPerBucket + slotOf(userId)
     const known =
-      gatherers.get(slot) ??
-      createGatherer((events) => acceptBatch(options, bucket, events), { most: 250, lanes: 1, mostWaiting: 10_000 })
-    gatherers.set(slot, known)
+      batchers.get(slot) ??
+      createBatcher((events) => acceptBatch(options, bucket, events), {
+        maxBatch: 250,
+        concurrency: 1,
+        maxWaiting: 10_000,
+      })
+    batchers.set(slot, known)
     return known
   }
   return {
-    one: (event) => gathererOf(event.request.user_id).do(event),
+    one: (event) => batcherOf(event.request.user_id).add(event),
     async idle() {
-      await Promise.all([...gatherers.values()].map((gatherer) => gatherer.idle()))
+      await Promise.all([...batchers.values()].map((batcher) => batcher.idle()))
     },
   }
 }

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { RecipientSettings } from '../config/declaration.ts'
+import { RecipientSettings } from '../catalog/declaration.ts'
 import { AcceptanceBody, NotifyBody } from '../request/notify-body.ts'
 import { describeOperation } from '../request/route-options.ts'
 

@@ -46,8 +46,8 @@ export function createLinks({ baseUrl, secret }: LinksOptions): Links {
       return token.length > maxTokenLength ? undefined : `${baseUrl}${paths[purpose]}${token}`
     },
     read(purpose, token) {
-      const [given, text = '', signature = '', ...rest] = token.slice(0, maxTokenLength + 1).split('.')
-      if (token.length > maxTokenLength || given !== version || rest.length > 0) return undefined
+      const [tokenVersion, text = '', signature = '', ...rest] = token.slice(0, maxTokenLength + 1).split('.')
+      if (token.length > maxTokenLength || tokenVersion !== version || rest.length > 0) return undefined
       if (!constantTimeEqual(signature, mac(purpose, text))) return undefined
       return JSON.parse(Buffer.from(text, 'base64url').toString()) as string[]
     },

@@ -1,38 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { type Retention, type TrackingRule, trackingOf } from '../config/options.ts'
+import type { Retention } from '../config/options.ts'
 import type { Channel } from '../model/channel.ts'
-import type { EventType } from '../model/event-type.ts'
 import { bucketOfUser } from '../model/id.ts'
-import type { Content } from '../model/notification.ts'
+import type { ShortenLinks } from '../model/short-link.ts'
+import { type TrackingRule, trackingOf } from '../model/tracking.ts'
 
-/** A short link of a message, and where it leads. */
-export interface ShortLink {
-  readonly id: string
-  /** An http(s) address, as the URL parser writes it. */
-  readonly target: string
-  /** Unix milliseconds. */
-  readonly expiresAt: number
-}
-
-/** A text whose links lead through us, and the links that are stored with its delivery. */
-export interface Shortened {
-  readonly content: Content
-  readonly links: readonly ShortLink[]
-}
-
-/** Whom a text is for, and what decides whether its links are tracked. */
-export interface ShortenInput {
-  readonly userId: string
-  readonly channel: Channel
-  readonly eventType: Pick<EventType, 'tracking' | 'sensitive'>
-  readonly content: Content
-  /** Unix milliseconds. */
-  readonly now: number
-}
-
-/** Replaces the links of a text by short ones, where its event type tracks clicks on its channel. */
-export type ShortenLinks = (input: ShortenInput) => Shortened
-
+/** What shortening links needs. */
 export interface ShortenOptions {
   /** Where the world reaches us, without a slash at the end. */
   readonly baseUrl: string

@@ -1,4 +1,15 @@
-import type { BreakerRules } from '../config/options.ts'
+/** When a provider's circuit breaker opens, and for how long. */
+export interface BreakerRules {
+  /** The span over which calls are counted, in milliseconds. */
+  readonly windowMs: number
+  /** Fewest calls in the span before their failures say anything. */
+  readonly minCalls: number
+  /** The share of failures (0 to 1) at which it opens. */
+  readonly failureRate: number
+  /** How long it stays open at first, in milliseconds; twice as long with each probe that fails. */
+  readonly openMs: number
+  readonly maxOpenMs: number
+}
 
 /** The state of a provider's circuit breaker: its calls of the current window, and whether it is open. */
 export interface Health {

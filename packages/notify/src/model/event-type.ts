@@ -1,5 +1,6 @@
-import type { Priority, TrackingRule } from '../config/options.ts'
 import type { Channel } from './channel.ts'
+import type { Priority } from './priority.ts'
+import type { TrackingRule } from './tracking.ts'
 
 /** How like-type events are gathered into one notification. */
 interface Aggregation {

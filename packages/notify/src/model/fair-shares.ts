@@ -1,4 +1,4 @@
-import type { Priority } from '../config/options.ts'
+import type { Priority } from './priority.ts'
 
 /** How often each priority is served, relative to the others, while there is more than can be sent. Above 0. */
 export type PriorityWeights = Readonly<Record<Priority, number>>

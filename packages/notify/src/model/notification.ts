@@ -1,6 +1,6 @@
-import type { Priority } from '../config/options.ts'
 import type { Channel } from './channel.ts'
 import type { DeliveryState } from './delivery-state.ts'
+import type { Priority } from './priority.ts'
 
 /** Variables for a template. */
 export type Data = Readonly<Record<string, unknown>>

@@ -1,5 +1,4 @@
 import type { PlannedDelivery, PlannedNotification } from '../admission/admission.ts'
-import type { PlanInput } from '../admission/plan-input.ts'
 import type { NotifyOptions } from '../config/options.ts'
 import type { Channel } from '../model/channel.ts'
 import { composeDedupKey } from '../model/dedup-key.ts'
@@ -7,6 +6,7 @@ import type { TimelineEntry } from '../model/notification.ts'
 import { actorOf } from './actor.ts'
 import { channelIsOff, channelPlanner, expiryOf } from './channel-plan.ts'
 import { chooseChannels } from './channels.ts'
+import type { PlanInput } from './plan-input.ts'
 
 /** The steps before admission: preferences, quiet hours, aggregation, and the text of what is to be sent now. */
 export function planNotification(input: PlanInput, options: NotifyOptions): PlannedNotification {

@@ -1,5 +1,6 @@
 import type { Provider } from '@gatehouse/providers'
 
+/** A device to be registered. */
 interface RegisteredDevice {
   readonly deviceId: string
   readonly token: string
@@ -7,14 +8,14 @@ interface RegisteredDevice {
 }
 
 /**
- * Why no provider of its service could carry to a device, for what its token is; undefined where one could, where there
- * is none, or where they can't tell.
+ * Why the token of a device is invalid for all providers of its service. Undefined if one accepts its form, if there is no
+ * provider, or if a provider does not check tokens.
  */
 export function deviceFault(
   providers: readonly Provider[],
   { deviceId: id, token: address, service }: RegisteredDevice,
 ): string | undefined {
-  const able = providers.filter((each) => each.channel === 'push' && each.carries?.({ id, address, service }))
-  const faults = able.map((each) => each.tokenFault?.(address))
+  const supporting = providers.filter((each) => each.channel === 'push' && each.supports?.({ id, address, service }))
+  const faults = supporting.map((each) => each.checkToken?.(address))
   return faults.includes(undefined) ? undefined : faults[0]
 }

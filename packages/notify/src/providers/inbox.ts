@@ -1,8 +1,8 @@
 import type { Provider } from '@gatehouse/providers'
 
 /**
- * Carries in-app messages into the user's feed, where they stay until read and longer. The item is written with the
- * record of the attempt, so that a worker that has lost its lease writes none.
+ * Delivers in-app messages to the user's inbox. The item is written in the statement that records the attempt, so that a
+ * worker that has lost its lease writes none.
  */
 export function inboxProvider(): Provider {
   return {

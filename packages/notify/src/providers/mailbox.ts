@@ -4,8 +4,8 @@ import type { Channel } from '../model/channel.ts'
 import type { Mailbox } from '../store/store.ts'
 
 /**
- * Keeps what would have been sent, for /dev/mailbox. `onward` is the provider that really carries it, where there is
- * one (the in-app feed).
+ * Stores messages for /dev/mailbox instead of sending them. `onward` is a provider that also delivers them, if there is
+ * one (the in-app inbox).
  */
 export function mailboxProvider(channel: Channel, mailbox: Mailbox, clock: Clock, onward?: Provider): Provider {
   return {

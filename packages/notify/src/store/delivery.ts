@@ -1,4 +1,4 @@
-import type { BreakerRules } from '../config/options.ts'
+import type { BreakerRules } from '../model/breaker.ts'
 import type { Channel } from '../model/channel.ts'
 import type { DeliveryReport } from '../model/delivery-state.ts'
 import type { Message, Target } from '../model/notification.ts'

@@ -45,10 +45,10 @@ export function smsSegments(text: string): { readonly encoding: 'GSM-7' | 'UCS-2
   return { encoding: isGsm ? 'GSM-7' : 'UCS-2', segments: total <= single ? 1 : splitInto(split, sizes) }
 }
 
-function splitInto(most: number, sizes: readonly number[]): number {
+function splitInto(maxUnits: number, sizes: readonly number[]): number {
   let [segments, used] = [1, 0]
   for (const size of sizes) {
-    if (used + size > most) [segments, used] = [segments + 1, 0]
+    if (used + size > maxUnits) [segments, used] = [segments + 1, 0]
     used += size
   }
   return segments

@@ -2,9 +2,9 @@
  * `{{ actors | names: 2 }}`: "Ann, Bob and 3 others", joined as the locale joins a list and counted as it counts. `most`
  * is how many are named; `total`, how many there are where the list holds but the first of them.
  */
-export function listNames(list: unknown, most: unknown, locale: string, total?: unknown): string {
+export function listNames(list: unknown, maxListed: unknown, locale: string, total?: unknown): string {
   const names = (Array.isArray(list) ? list : [list]).map(String)
-  const shown = names.slice(0, typeof most === 'number' && most > 0 ? most : names.length)
+  const shown = names.slice(0, typeof maxListed === 'number' && maxListed > 0 ? maxListed : names.length)
   const others = (typeof total === 'number' ? Math.max(total, names.length) : names.length) - shown.length
   return listFormat(locale).format(others > 0 ? [...shown, othersIn(locale, others)] : shown)
 }

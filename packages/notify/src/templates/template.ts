@@ -58,9 +58,9 @@ function engine(escapes: boolean, locale: string): Liquid {
   for (const tag of ['include', 'render', 'layout', 'block']) liquid.registerTag(tag, Refused as never)
   // with strict filters, a text of HTML that names it does not parse
   if (escapes) delete liquid.filters.raw
-  liquid.registerFilter('names', function (list: unknown, most?: unknown) {
+  liquid.registerFilter('names', function (list: unknown, max?: unknown) {
     const isOfAll = list === this.context.getSync(['actors'])
-    return listNames(list, most, locale, isOfAll ? this.context.getSync(['actor_count']) : undefined)
+    return listNames(list, max, locale, isOfAll ? this.context.getSync(['actor_count']) : undefined)
   })
   return liquid
 }

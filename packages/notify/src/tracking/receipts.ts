@@ -1,5 +1,5 @@
 import { type Clock, Problem } from '@gatehouse/kit'
-import type { WebhookReport } from '@gatehouse/providers'
+import type { Report } from '@gatehouse/providers'
 import type { FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import type { NotifyMetrics } from '../context/metrics.ts'
@@ -29,7 +29,7 @@ type Result = Static<typeof schemas.Result>
  */
 export function recordReceipts({ tokens, reports, metrics, clock }: ReceiptContext) {
   const limit = createReceiptLimit(clock)
-  const check = (receipt: Receipt): WebhookReport | Result['reason'] => {
+  const check = (receipt: Receipt): Report | Result['reason'] => {
     const now = clock.now()
     const token = tokens.read(receipt.token, now)
     if (token.kind !== 'valid') return token.kind
@@ -50,12 +50,12 @@ export function recordReceipts({ tokens, reports, metrics, clock }: ReceiptConte
 }
 
 /** An app's clock may be wrong, and its receipts late: a time is kept between the making of the message and now. */
-function reportOf({ report, link, at }: Receipt, deliveryId: string, now: number): WebhookReport {
+function reportOf({ report, link, at }: Receipt, deliveryId: string, now: number): Report {
   const reported = at === undefined ? now : Date.parse(at)
   return {
     eventId: `${report}:${deliveryId}`,
     deliveryId,
-    report: report as WebhookReport['report'],
+    report: report as Report['report'],
     at: Math.max(createdAtOf(deliveryId), Math.min(reported, now)),
     byRecipient: true,
     ...(link === undefined ? {} : { link }),

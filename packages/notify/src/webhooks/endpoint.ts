@@ -1,5 +1,5 @@
 import { type Clock, type Http, type Log, Problem } from '@gatehouse/kit'
-import type { Provider, ReceivedWebhook, WebhookReport } from '@gatehouse/providers'
+import type { Provider, ReadResult, Report } from '@gatehouse/providers'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { NotifyMetrics } from '../context/metrics.ts'
 import type { Reports } from '../context/reports.ts'
@@ -45,19 +45,19 @@ export function createWebhookHandlers(context: WebhookContext) {
     async checkHeaders({ params, headers }: FastifyRequest): Promise<void> {
       const { provider } = params as { provider: string }
       const { webhook } = receiverOf(provider)
-      refuseLonger(provider, Number(headers['content-length'] ?? 0), webhook.mostBytes)
-      const reason = webhook.refusal?.(headers, clock.now())
+      refuseLonger(provider, Number(headers['content-length'] ?? 0), webhook.maxBytes)
+      const reason = webhook.checkHeaders?.(headers, clock.now())
       if (reason !== undefined) throw rejection(provider, reason)
     },
     async receive(request: WebhookRequest, reply: FastifyReply) {
       const { provider } = request.params
       const { channel, webhook } = receiverOf(provider)
       const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
-      refuseLonger(provider, body.length, webhook.mostBytes)
+      refuseLonger(provider, body.length, webhook.maxBytes)
       const url = `${publicUrl}${request.url}`
-      const received = await webhook.receive({ headers: request.headers, body, url }, clock.now())
-      if (received.kind === 'refused') throw rejection(provider, received.reason)
-      const unread = received.kind === 'reports' ? received.unread : undefined
+      const received = await webhook.read({ headers: request.headers, body, url }, clock.now())
+      if (received.kind === 'rejected') throw rejection(provider, received.reason)
+      const unread = received.kind === 'reports' ? received.unreadableReason : undefined
       if (unread)
         log.warn({ provider, reason: unread, bytes: body.length }, 'a report could not be read and is ignored')
       const outcome = received.kind !== 'reports' ? received.kind : unread ? 'unread' : 'accepted'
@@ -73,7 +73,9 @@ export function createWebhookHandlers(context: WebhookContext) {
 
 function createReceiverLookup(providers: readonly Provider[]) {
   const receivers = new Map(
-    providers.flatMap(({ name, channel, webhook }) => (webhook ? [[name, { channel, webhook }] as const] : [])),
+    providers.flatMap(({ name, channel, reports: webhook }) =>
+      webhook ? [[name, { channel, webhook }] as const] : [],
+    ),
   )
   return (provider: string) => {
     const receiver = receivers.get(provider)
@@ -86,7 +88,7 @@ function refuseLonger(provider: string, bytes: number, maxBytes: number = maxWeb
   if (bytes > maxBytes) throw new Problem(413, `A webhook of ${provider} has ${maxBytes} bytes at most.`)
 }
 
-function reportsIn(received: Exclude<ReceivedWebhook, { kind: 'refused' }>): readonly WebhookReport[] {
+function reportsIn(received: Exclude<ReadResult, { kind: 'rejected' }>): readonly Report[] {
   if (received.kind === 'malformed') throw new Problem(400, `The webhook can't be read: ${received.reason}.`)
   if (received.kind === 'unchecked')
     throw new Problem(received.busy ? 429 : 503, `The webhook can't be checked now: ${received.reason}.`, {
@@ -97,7 +99,7 @@ function reportsIn(received: Exclude<ReceivedWebhook, { kind: 'refused' }>): rea
 }
 
 /** A provider of one channel reports on no other: such a report is about no delivery of its own. */
-function withinChannel(report: WebhookReport, channel: Channel): WebhookReport {
+function withinChannel(report: Report, channel: Channel): Report {
   const { deliveryId, ...rest } = report
   return deliveryId !== undefined && channelOf(deliveryId) === channel ? report : rest
 }

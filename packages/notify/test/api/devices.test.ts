@@ -140,8 +140,8 @@ test('a token that no provider of its service can send to is rejected at registr
   const anything: Provider = {
     ...web,
     name: 'other',
-    carries: ({ service }) => service === 'huawei',
-    tokenFault: () => undefined,
+    supports: ({ service }) => service === 'huawei',
+    checkToken: () => undefined,
   }
   const s = await setup({ providers: { push: [web, anything] } })
   t.after(async () => {

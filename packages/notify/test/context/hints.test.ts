@@ -9,7 +9,7 @@ function createWorkers() {
   const names: string[] = []
   const workers = ['deliver push', 'deliver email', 'wake', 'schedule', 'outbox'].map((name) => ({
     name,
-    wake: () => names.push(name),
+    resume: () => names.push(name),
     stop: async () => {},
   }))
   return { hints: createHints(workers), names }

@@ -155,7 +155,7 @@ test('a push that no provider accepts falls back to email when its patience ends
 
 test('a provider that asks for a pause is not called in it; the next one is', async (t) => {
   let free = false
-  const slow: SendResult = { kind: 'rate_limited', pauses: true, retryAfterMs: 30_000, reason: '429' }
+  const slow: SendResult = { kind: 'rate_limited', accountWide: true, retryAfterMs: 30_000, reason: '429' }
   const first = scripted(() => (free ? accepted : slow), { name: 'first' })
   const second = scripted(() => accepted, { name: 'second' })
   const caps = { total: 99, channels: {}, priorities: {} }

@@ -16,13 +16,13 @@ const options = {
 const accepted: SendResult = { kind: 'accepted' }
 
 /** A provider that accepts calls and never answers them, until it is fixed. */
-function hanging(name: string, carries?: Provider['carries']) {
+function hanging(name: string, carries?: Provider['supports']) {
   const state = { isFixed: false, calls: 0 }
   const provider: Provider = {
     name,
     channel: 'push',
     timeoutMs: 50,
-    ...(carries ? { carries } : {}),
+    ...(carries ? { supports: carries } : {}),
     send(messages) {
       state.calls += messages.length
       return state.isFixed ? Promise.resolve(messages.map(() => accepted)) : new Promise(() => {})
@@ -134,7 +134,7 @@ test('a hanging provider delays only its own deliveries, without timeline entrie
     name: 'apns',
     channel: 'push',
     timeoutMs: 1_000,
-    carries: ({ service }) => service === 'apns',
+    supports: ({ service }) => service === 'apns',
     send: async (messages) => messages.map(() => accepted),
   }
   const { s, rows } = await setupPush(t, [fcm.provider, apns])

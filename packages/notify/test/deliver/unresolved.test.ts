@@ -9,11 +9,11 @@ import { createSmsProviders } from '../support/sms-providers.ts'
 const ambiguous: SendResult = { kind: 'ambiguous', reason: 'no answer' }
 const accepted: SendResult = { kind: 'accepted' }
 const unavailable: SendResult = { kind: 'transient', reason: '503' }
-const notSent: SendResult = { ...unavailable, notTaken: true }
+const noneAccepted: SendResult = { ...unavailable, noneAccepted: true }
 const text = { event: 'code', user_id: 'alice', data: { order_id: 'A-1' }, channels: ['sms'] }
 const backoff = { baseMs: 10, factor: 1, maxMs: 10 }
 
-const provides = fc.oneof({ weight: 2, arbitrary: anyResult }, fc.constantFrom(ambiguous, notSent))
+const provides = fc.oneof({ weight: 2, arbitrary: anyResult }, fc.constantFrom(ambiguous, noneAccepted))
 const anyBreakers = fc.array(
   fc
     .tuple(fc.constantFrom('a', 'b', 'c'), fc.nat(120_000), fc.integer({ min: 1, max: 600_000 }))
@@ -31,7 +31,7 @@ function calledBeside(calls: readonly Call[]): string[] {
   return calls.flatMap(({ provider, result }) => {
     const found = unresolved !== undefined && provider !== unresolved ? [`${provider} beside ${unresolved}`] : []
     if (result.kind === 'ambiguous') unresolved = provider
-    else if ('notTaken' in result && result.notTaken) unresolved = undefined
+    else if ('noneAccepted' in result && result.noneAccepted) unresolved = undefined
     return found
   })
 }
@@ -66,7 +66,7 @@ test('no other provider is called while one may have accepted the message, over 
 
 test('a message that may have been sent fails over once its provider denies accepting it', async () => {
   const message = { ...fresh.message, failoverOnTimeout: false } as const
-  const answers = [ambiguous, unavailable, notSent, accepted]
+  const answers = [ambiguous, unavailable, noneAccepted, accepted]
   const { calls } = await play({ providers: ['a', 'b'], answers, random: 0, restarts: true, delivery: { message } })
   assert.deepEqual(
     calls.map(({ provider }) => provider),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { type Database, databaseOver, typeParsers } from '@gatehouse/kit'
+import { createDatabase, type Database, typeParsers } from '@gatehouse/kit'
 import { type Server, startPostgres } from '@gatehouse/testing'
 import pg from 'pg'
 import { type AdmissionUnit, createAdmission, type PlannedNotification } from '../../src/admission/admission.ts'
@@ -59,7 +59,7 @@ describe('the plans of the hot statements', () => {
         if (at >= 0) explained.push(JSON.parse(message.slice(at)) as Explained)
       }),
     )
-    database = databaseOver(pool, { engine: 'postgres', listen: () => assert.fail('nobody listens') })
+    database = createDatabase(pool, { engine: 'postgres', listen: () => assert.fail('nobody listens') })
     await migrateNotify(database)
     store = postgresNotifyStore(database, { streaming: true })
   })

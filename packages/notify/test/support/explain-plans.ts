@@ -1,4 +1,4 @@
-import { type Database, databaseOver, typeParsers } from '@gatehouse/kit'
+import { createDatabase, type Database, typeParsers } from '@gatehouse/kit'
 import { type Server, startPostgres } from '@gatehouse/testing'
 import pg from 'pg'
 
@@ -42,7 +42,7 @@ export async function startExplainingPostgres(): Promise<{ server: Server; datab
   const listen = () => {
     throw new Error('nobody listens here')
   }
-  return { server, database: databaseOver(pool, { engine: 'postgres', listen }), ran }
+  return { server, database: createDatabase(pool, { engine: 'postgres', listen }), ran }
 }
 
 /** The pages that statements read, in memory or not. */

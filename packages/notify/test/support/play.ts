@@ -149,11 +149,11 @@ export const reason = 'because'
 const pause = fc.option(fc.nat(120_000), { nil: undefined })
 export const anyResult: fc.Arbitrary<SendResult> = fc.oneof(
   fc.tuple(pause, fc.boolean()).map(
-    ([retryAfterMs, pauses]): SendResult => ({
+    ([retryAfterMs, accountWide]): SendResult => ({
       kind: 'rate_limited',
       reason,
       ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-      ...(pauses ? { pauses } : {}),
+      ...(accountWide ? { accountWide } : {}),
     }),
   ),
   fc.nat(120_000).map((retryAfterMs): SendResult => ({ kind: 'transient', reason, retryAfterMs })),

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { checkWebhook, signWebhook, webhookFault, webhookKey } from '@gatehouse/providers'
+import { checkWebhookHeaders, parseWebhookKey, signWebhook, verifyWebhook } from '@gatehouse/providers'
 import type { Provider } from '../../src/index.ts'
 import { eventually, type Setup, type SetupOptions, seedEventType, setup } from './setup.ts'
 
-export const key = webhookKey(Buffer.alloc(32, 7).toString('base64'))
+export const key = parseWebhookKey(Buffer.alloc(32, 7).toString('base64'))
 export const shipped = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' }, channels: ['email'] }
 
 /** A provider that accepts everything and posts our own reports as JSON, signed as Standard Webhooks. */
@@ -12,12 +12,12 @@ export const provider: Provider = {
   channel: 'email',
   timeoutMs: 1_000,
   send: async (messages) => messages.map(({ id }) => ({ kind: 'accepted', providerMessageId: id })),
-  webhook: {
-    mostBytes: 512 * 1024,
-    refusal: webhookFault,
-    async receive({ headers, body }, now) {
-      const checked = checkWebhook([key], headers, body, now)
-      if (checked.kind === 'refused') return checked
+  reports: {
+    maxBytes: 512 * 1024,
+    checkHeaders: checkWebhookHeaders,
+    async read({ headers, body }, now) {
+      const checked = verifyWebhook([key], headers, body, now)
+      if (checked.kind === 'rejected') return checked
       try {
         return { kind: 'reports', reports: JSON.parse(body.toString()) }
       } catch {

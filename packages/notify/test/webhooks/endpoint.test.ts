@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { createMetrics } from '@gatehouse/kit'
 import { postgresDatabase, startPostgres, testWith } from '@gatehouse/testing'
 import fc from 'fast-check'
-import type { Provider, WebhookReport } from '../../src/index.ts'
+import type { Provider, Report } from '../../src/index.ts'
 import { type DeliveryReport, type DeliveryState, deliveryReports, nextState } from '../../src/model/delivery-state.ts'
 import { deliveryIdOf, newId } from '../../src/model/id.ts'
 import { suppressingOf } from '../../src/model/suppression.ts'
@@ -21,7 +21,7 @@ test('a signed webhook raises the state, is in the timeline, and counts once', a
   assert.equal(body.deliveries[0].state, 'delivered')
   assert.equal(body.timeline.filter((e: { what: string }) => e.what === 'delivered').length, 1)
   const text = await metrics.metrics()
-  assert.match(text, /notify_webhooks_total\{provider="reporter",outcome="taken"\} 3\b/)
+  assert.match(text, /notify_webhooks_total\{provider="reporter",outcome="accepted"\} 3\b/)
   assert.match(text, /notify_reports_total\{provider="reporter",report="delivered",outcome="changed"\} 1\b/)
   assert.match(text, /notify_reports_total\{provider="reporter",report="delivered",outcome="duplicate"\} 5\b/)
 })
@@ -139,7 +139,7 @@ test('reports in any order, batch and number end in the same states and suppress
     fc.asyncProperty(stream, fc.infiniteStream(fc.nat()), async (events, random) => {
       const sent = await Promise.all([send(s), send(s), send(s)])
       const reports = events.map(
-        ({ delivery, report, soft }): WebhookReport => ({
+        ({ delivery, report, soft }): Report => ({
           eventId: randomUUID(),
           deliveryId: sent[delivery]?.deliveryId ?? '',
           report,
@@ -153,7 +153,7 @@ test('reports in any order, batch and number end in the same states and suppress
         .map((report) => ({ report, place: pick() }))
         .sort((a, b) => a.place - b.place)
         .map(({ report }) => report)
-      const requests: WebhookReport[][] = []
+      const requests: Report[][] = []
       while (shuffled.length > 0) requests.push(shuffled.splice(0, 1 + (pick() % 4)))
       await Promise.all(requests.map((each) => post(s, each)))
 
@@ -180,7 +180,7 @@ testWith('postgresql', '20 concurrent requests with the same event ids count eac
     const s = await setup({ providers: { email: [provider] }, database: await postgresDatabase(server) })
     await seedEventType(s)
     const sent = await Promise.all([send(s), send(s), send(s)])
-    const reports = sent.map(({ deliveryId }, index): WebhookReport => {
+    const reports = sent.map(({ deliveryId }, index): Report => {
       return { eventId: `e${index}`, deliveryId, report: 'opened', at: s.clock.now() }
     })
     const answers = await Promise.all(

@@ -79,7 +79,7 @@ test('a provider cannot report on deliveries of channels that it does not send o
 test('a webhook that cannot be verified now is answered with a status that repeats it', async (t) => {
   const away = { kind: 'unchecked', reason: 'nobody knows the key', busy: false } as const
   const [first, second] = [away, { ...away, busy: true }].map((received, index): Provider => {
-    return { ...provider, name: `reporter-${index}`, webhook: { receive: async () => received } }
+    return { ...provider, name: `reporter-${index}`, reports: { read: async () => received } }
   })
   const s = await setupWebhooks(t, { providers: { email: [first ?? provider, second ?? provider] } })
   assert.deepEqual((await post(s, [], {}, 'reporter-0')).status, 503)
@@ -90,8 +90,8 @@ test('an unreadable report is accepted, counted as unread and logged', async (t)
   const metrics = createMetrics()
   const lines: unknown[] = []
   const log = { ...silentLog, warn: (line: unknown) => lines.push(line) } as unknown as Log
-  const unread = { kind: 'reports', reports: [], unread: 'it is no notice' } as const
-  const reporter: Provider = { ...provider, webhook: { receive: async () => unread } }
+  const unread = { kind: 'reports', reports: [], unreadableReason: 'it is no notice' } as const
+  const reporter: Provider = { ...provider, reports: { read: async () => unread } }
   const s = await setupWebhooks(t, { providers: { email: [reporter] }, metrics, log })
   assert.equal((await post(s, [])).status, 204)
   assert.match(await metrics.metrics(), /notify_webhooks_total\{provider="reporter",outcome="unread"\} 1\b/)

@@ -1,40 +1,46 @@
-import { createPrivateKey, type KeyObject, sign } from 'node:crypto'
+import { createPrivateKey, type KeyObject } from 'node:crypto'
 import type { Clock } from '../model/clock.ts'
+import { signJwt } from '../signature/sign-jwt.ts'
 
+/** A signing key of an Apple developer account. */
 export interface ApnsKey {
   readonly key: KeyObject
   readonly keyId: string
   readonly teamId: string
 }
 
-/** The key of an Apple .p8 file. Throws RangeError when it is none. */
-export function apnsKey(pem: string): KeyObject {
+/**
+ * Parses an Apple .p8 key.
+ * @throws RangeError if it is not a P-256 key in PEM
+ */
+export function parseApnsKey(pem: string): KeyObject {
   try {
     const key = createPrivateKey(pem)
     if (key.asymmetricKeyType === 'ec' && key.asymmetricKeyDetails?.namedCurve === 'prime256v1') return key
   } catch {
-    // said below, without the text
+    // the error is thrown below, without the text
   }
-  throw new RangeError('is no P-256 key in PEM, as the .p8 file of Apple holds one')
+  throw new RangeError('is not a P-256 key in PEM, as in the .p8 file of Apple')
 }
 
-/** Apple takes a new token every 20 to 60 minutes. */
+/** Apple requires a new token after 20 to 60 minutes. */
 const lifetimeMs = 1_800_000
-const shortestLifetimeMs = 1_200_000
+const minLifetimeMs = 1_200_000
 
-/** The provider token that every call carries. */
+/** The provider token of every request. */
 export interface ApnsTokens {
+  /** The current token. */
   get(): string
-  /** Makes a new one in place of a token that was refused. False when Apple would call it too early. */
-  renew(refused: string): boolean
+  /** Replaces a token that was rejected. False if that is too early for Apple, which limits new tokens. */
+  renew(rejected: string): boolean
 }
 
 /**
- * Provider tokens (ES256). Their time of issue is the last full half hour, so that processes which share a key change
- * it at the same moment, and a restart makes no newer token than there was.
+ * Creates a source of provider tokens (ES256). The time of issue is the last full half hour, so that all processes with
+ * the same key use identical tokens, also after a restart.
  */
-export function createApnsTokens({ key, keyId, teamId }: ApnsKey, clock: Clock): ApnsTokens {
-  const make = (issuedAt: number) => ({ issuedAt, text: signedToken(key, keyId, teamId, issuedAt) })
+export function createApnsTokens(key: ApnsKey, clock: Clock): ApnsTokens {
+  const make = (issuedAt: number) => ({ issuedAt, text: signToken(key, issuedAt) })
   const latest = () => Math.floor(clock.now() / lifetimeMs) * lifetimeMs
   let current = make(latest())
   let usedSince: number | undefined
@@ -50,7 +56,7 @@ export function createApnsTokens({ key, keyId, teamId }: ApnsKey, clock: Clock):
     renew(refused) {
       if (current.text !== refused) return true
       const now = clock.now()
-      if (usedSince !== undefined && now - usedSince < shortestLifetimeMs) return false
+      if (usedSince !== undefined && now - usedSince < minLifetimeMs) return false
       current = make(now)
       usedSince = undefined
       return true
@@ -58,12 +64,6 @@ export function createApnsTokens({ key, keyId, teamId }: ApnsKey, clock: Clock):
   }
 }
 
-function signedToken(key: KeyObject, kid: string, iss: string, issuedAt: number): string {
-  const parts = [
-    { alg: 'ES256', kid },
-    { iss, iat: Math.floor(issuedAt / 1_000) },
-  ]
-  const signed = parts.map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.')
-  const signature = sign('sha256', Buffer.from(signed), { key, dsaEncoding: 'ieee-p1363' })
-  return `${signed}.${signature.toString('base64url')}`
+function signToken({ key, keyId, teamId }: ApnsKey, issuedAt: number): string {
+  return signJwt({ alg: 'ES256', kid: keyId }, { iss: teamId, iat: Math.floor(issuedAt / 1_000) }, key)
 }

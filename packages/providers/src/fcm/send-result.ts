@@ -1,51 +1,54 @@
-import type { SendResult } from '../model/provider.ts'
-import { type HttpAnswer, jsonObject, retryAfterMs, told } from '../transport/http.ts'
+import type { SendResult } from '../model/send-result.ts'
+import { describeResponse, type HttpResponse, parseJsonObject, retryAfterOf } from '../transport/http.ts'
 
-/** What an answer of FCM's means (firebase.google.com/docs/reference/fcm/rest/v1/ErrorCode), for a call made at `calledAt`. */
-export function fcmResult(answer: HttpAnswer, calledAt: number): SendResult {
-  const { status } = answer
-  const body = jsonObject(answer)
-  const reason = told(answer)
+/**
+ * The result of FCM's response to a call made at `calledAt`, Unix milliseconds
+ * (firebase.google.com/docs/reference/fcm/rest/v1/ErrorCode).
+ */
+export function resultOfResponse(response: HttpResponse, calledAt: number): SendResult {
+  const { status } = response
+  const body = parseJsonObject(response)
+  const reason = describeResponse(response)
   if (status === 200) {
     const name = body?.name
     if (typeof name === 'string' && name.length <= 512) return { kind: 'accepted', providerMessageId: name }
     return { kind: 'ambiguous', reason: `${reason}, which is not FCM's` }
   }
-  const error = errorIn(body?.error)
-  const pause = retryAfterMs(answer, calledAt)
-  const retryAfter = pause === undefined ? {} : { retryAfterMs: pause }
-  if (status === 429) return { kind: 'rate_limited', ...retryAfter, pauses: true, reason }
+  const error = parseError(body?.error)
+  const retryAfter = retryAfterOf(response, calledAt)
+  if (status === 429) return { kind: 'rate_limited', ...retryAfter, accountWide: true, reason }
   if (status >= 500) return { kind: 'transient', ...retryAfter, reason }
-  if (isOfDevice(error.code ?? error.status) || isBadToken(status, error))
+  if (isDeviceError(error.code ?? error.status) || isBadToken(status, error))
     return { kind: 'dead_token', at: calledAt, reason }
   if (status === 401 || status === 403 || status === 404 || status < 400) return { kind: 'misconfigured', reason }
   return { kind: 'permanent', code: error.status ?? String(status), reason }
 }
 
-/** A device that is gone, or of another project. */
-function isOfDevice(code: string | undefined): boolean {
+/** The device is unregistered, or belongs to another project. */
+function isDeviceError(code: string | undefined): boolean {
   return code === 'UNREGISTERED' || code === 'SENDER_ID_MISMATCH'
 }
 
 interface FcmError {
-  /** FCM's own code, from its detail. */
+  /** FCM's own code, from the details. */
   readonly code: string | undefined
+  /** The gRPC status. */
   readonly status: string | undefined
-  /** The fields of our request that were wrong. */
+  /** The fields of the request that are invalid. */
   readonly fields: readonly unknown[]
 }
 
 /**
- * INVALID_ARGUMENT speaks of the token where FCM says so itself, or where the token is the only field at fault; any
- * other field is our payload's fault, and the device stays.
+ * INVALID_ARGUMENT is about the token if FCM's own code says so, or if the token is the only invalid field. An error in
+ * any other field is one of the payload, and the device stays.
  */
 function isBadToken(status: number, { code, fields }: FcmError): boolean {
   if (status !== 400 || (code !== 'INVALID_ARGUMENT' && fields.length === 0)) return false
   return fields.every((field) => field === 'message.token')
 }
 
-function errorIn(given: unknown): FcmError {
-  const { status, details } = (given ?? {}) as { status?: unknown; details?: unknown }
+function parseError(error: unknown): FcmError {
+  const { status, details } = (error ?? {}) as { status?: unknown; details?: unknown }
   const list = (Array.isArray(details) ? details : []) as Array<Record<string, unknown> | null>
   const ofType = (type: string) => list.find((each) => String(each?.['@type']).endsWith(type))
   const code = ofType('google.firebase.fcm.v1.FcmError')?.errorCode

@@ -1,9 +1,9 @@
 import { deliveryIdPattern } from '../model/delivery-id.ts'
+import type { ReadResult, ReportReader, ReportRequest, ReportType } from '../model/report.ts'
 import { parseTimestamp, timestampExpected } from '../model/timestamp.ts'
-import type { DeliveryReport, ReceivedWebhook, WebhookReceiver, WebhookRequest } from '../model/webhook.ts'
-import { checkWebhook, webhookFault } from './standard-webhooks.ts'
+import { checkWebhookHeaders, verifyWebhook } from './standard-webhooks.ts'
 
-const reports: Readonly<Record<string, DeliveryReport>> = {
+const reportTypes: Readonly<Record<string, ReportType>> = {
   'message.delivered': 'delivered',
   'message.opened': 'opened',
   'message.clicked': 'clicked',
@@ -12,40 +12,40 @@ const reports: Readonly<Record<string, DeliveryReport>> = {
 }
 
 /**
- * Takes reports of the generic provider: `{"type": "message.delivered", "timestamp", "data": {"delivery_id", "reason"?,
- * "soft"?}}`, signed as Standard Webhooks says; `webhook-id` is the id of the report. Types that we don't know are left.
+ * Creates the reader of reports in JSON, signed according to Standard Webhooks: `{"type": "message.delivered",
+ * "timestamp", "data": {"delivery_id", "reason"?, "soft"?}}`. The `webhook-id` is the event id. Unknown types are ignored.
  */
-export function httpWebhook(keys: readonly Buffer[]): WebhookReceiver {
+export function createHttpReportReader(keys: readonly Buffer[]): ReportReader {
   return {
-    refusal: webhookFault,
-    async receive({ headers, body }: WebhookRequest, now): Promise<ReceivedWebhook> {
-      const checked = checkWebhook(keys, headers, body, now)
-      if (checked.kind === 'refused') return checked
-      const event = eventIn(body)
-      if (typeof event?.type !== 'string') return malformed('type is needed')
-      const report = reports[event.type]
+    checkHeaders: checkWebhookHeaders,
+    async read({ headers, body }: ReportRequest, now): Promise<ReadResult> {
+      const verified = verifyWebhook(keys, headers, body, now)
+      if (verified.kind === 'rejected') return verified
+      const event = parseEvent(body)
+      if (typeof event?.type !== 'string') return rejectMalformed('type is needed')
+      const report = reportTypes[event.type]
       if (!report) return { kind: 'reports', reports: [] }
       const { delivery_id: deliveryId, reason, soft } = event.data ?? {}
       if (typeof deliveryId !== 'string' || !deliveryIdPattern.test(deliveryId))
-        return malformed('data.delivery_id must be the delivery_id of a message')
-      const at = event.timestamp === undefined ? checked.at : timeOf(event.timestamp)
-      if (at === undefined) return malformed(`timestamp ${timestampExpected}`)
-      const said = {
+        return rejectMalformed('data.delivery_id must be the delivery_id of a message')
+      const at = event.timestamp === undefined ? verified.at : parseTime(event.timestamp)
+      if (at === undefined) return rejectMalformed(`timestamp ${timestampExpected}`)
+      const details = {
         ...(typeof reason === 'string' ? { reason: reason.slice(0, 500) } : {}),
         ...(typeof soft === 'boolean' ? { soft } : {}),
       }
-      return { kind: 'reports', reports: [{ eventId: checked.id, deliveryId, report, at, ...said }] }
+      return { kind: 'reports', reports: [{ eventId: verified.id, deliveryId, report, at, ...details }] }
     },
   }
 }
 
-interface Event {
+interface ReportEvent {
   readonly type?: unknown
   readonly timestamp?: unknown
   readonly data?: { readonly delivery_id?: unknown; readonly reason?: unknown; readonly soft?: unknown } | null
 }
 
-function eventIn(body: Buffer): Event | null | undefined {
+function parseEvent(body: Buffer): ReportEvent | null | undefined {
   try {
     return JSON.parse(body.toString('utf8'))
   } catch {
@@ -53,10 +53,10 @@ function eventIn(body: Buffer): Event | null | undefined {
   }
 }
 
-function malformed(reason: string): ReceivedWebhook {
-  return { kind: 'malformed', reason }
+function parseTime(timestamp: unknown): number | undefined {
+  return typeof timestamp === 'string' ? parseTimestamp(timestamp) : undefined
 }
 
-function timeOf(told: unknown): number | undefined {
-  return typeof told === 'string' ? parseTimestamp(told) : undefined
+function rejectMalformed(reason: string): ReadResult {
+  return { kind: 'malformed', reason }
 }

@@ -1,26 +1,33 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { ReportHeaders } from '../model/report.ts'
 
-/** A webhook of the Standard Webhooks specification is older or newer than this at most, in seconds. */
+/** The maximum difference between a webhook's timestamp and the clock. */
 const toleranceSeconds = 300
 
 const prefix = 'whsec_'
-const fewestKeyBytes = 24
-const mostKeyBytes = 64
+const minKeyBytes = 24
+const maxKeyBytes = 64
 
 /**
- * The key behind a secret as Standard Webhooks writes it: `whsec_` and base64 of 24 to 64 bytes.
- * @throws RangeError when it is none
+ * Parses a secret of Standard Webhooks 1.0: base64 of 24 to 64 bytes, with or without `whsec_` before it.
+ * @throws RangeError if it is anything else
  */
-export function webhookKey(secret: string): Buffer {
+export function parseWebhookKey(secret: string): Buffer {
   const text = secret.startsWith(prefix) ? secret.slice(prefix.length) : secret
   const key = Buffer.from(text, 'base64')
   const isBase64 = key.toString('base64').replace(/=+$/, '') === text.replace(/=+$/, '')
-  if (!isBase64 || key.length < fewestKeyBytes || key.length > mostKeyBytes)
-    throw new RangeError(`must be ${prefix} and base64 of ${fewestKeyBytes} to ${mostKeyBytes} bytes`)
+  if (!isBase64 || key.length < minKeyBytes || key.length > maxKeyBytes)
+    throw new RangeError(`must be ${prefix} and base64 of ${minKeyBytes} to ${maxKeyBytes} bytes`)
   return key
 }
 
-/** The fields `webhook-id`, `webhook-timestamp` and `webhook-signature` of a body; one signature for each key. */
+/**
+ * Signs a webhook (Standard Webhooks 1.0): the header fields `webhook-id`, `webhook-timestamp` and `webhook-signature`,
+ * with one signature per key. `atMs` is in Unix milliseconds.
+ *
+ * @example
+ * const headers = signWebhook([parseWebhookKey(secret)], 'msg_1', Date.now(), body)
+ */
 export function signWebhook(
   keys: readonly Buffer[],
   id: string,
@@ -28,55 +35,56 @@ export function signWebhook(
   body: string | Buffer,
 ): Record<'webhook-id' | 'webhook-timestamp' | 'webhook-signature', string> {
   const timestamp = String(Math.floor(atMs / 1_000))
-  const signatures = keys.map((key) => `v1,${mac(key, id, timestamp, body).toString('base64')}`)
+  const signatures = keys.map((key) => `v1,${computeMac(key, id, timestamp, body).toString('base64')}`)
   return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') }
 }
 
-/** What became of checking a webhook: its id and time, or why it is not believed. */
-export type CheckedWebhook =
+/** A verified webhook with its id and time (Unix milliseconds), or why it was rejected. */
+export type VerifiedWebhook =
   | { readonly kind: 'genuine'; readonly id: string; readonly at: number }
-  | { readonly kind: 'refused'; readonly reason: string }
+  | { readonly kind: 'rejected'; readonly reason: string }
 
 /**
- * Checks a webhook on its raw bytes (Standard Webhooks 1.0, "Verifying signatures"): one of the signatures must be by
- * one of the keys, so that keys can be rotated, and the time within five minutes of `now`.
+ * Verifies a webhook on its raw bytes (Standard Webhooks 1.0, "Verifying signatures"): one of the signatures must be by
+ * one of the keys, so that keys can be rotated, and the timestamp within five minutes of `now` (Unix milliseconds).
+ *
+ * @example
+ * const webhook = verifyWebhook([parseWebhookKey(secret)], request.headers, body, Date.now())
+ * if (webhook.kind === 'rejected') return respond(403, webhook.reason)
  */
-export function checkWebhook(
+export function verifyWebhook(
   keys: readonly Buffer[],
-  headers: Readonly<Record<string, string | readonly string[] | undefined>>,
+  headers: ReportHeaders,
   body: Buffer,
   now: number,
-): CheckedWebhook {
-  const reason = webhookFault(headers, now)
-  if (reason !== undefined) return { kind: 'refused', reason }
-  const [id, timestamp, signature] = names.map((name) => String(headers[name])) as [string, string, string]
-  const given = signature
+): VerifiedWebhook {
+  const reason = checkWebhookHeaders(headers, now)
+  if (reason !== undefined) return { kind: 'rejected', reason }
+  const [id, timestamp, signature] = headerNames.map((name) => String(headers[name])) as [string, string, string]
+  const signatures = signature
     .split(' ')
     .flatMap((part) => (part.startsWith('v1,') ? [Buffer.from(part.slice('v1,'.length), 'base64')] : []))
   const isGenuine = keys.some((key) => {
-    const expected = mac(key, id, timestamp, body)
-    return given.some((each) => each.length === expected.length && timingSafeEqual(each, expected))
+    const expected = computeMac(key, id, timestamp, body)
+    return signatures.some((each) => each.length === expected.length && timingSafeEqual(each, expected))
   })
-  if (!isGenuine) return { kind: 'refused', reason: 'webhook-signature is not ours' }
+  if (!isGenuine) return { kind: 'rejected', reason: 'webhook-signature is invalid' }
   return { kind: 'genuine', id, at: Number(timestamp) * 1_000 }
 }
 
-const names = ['webhook-id', 'webhook-timestamp', 'webhook-signature'] as const
+const headerNames = ['webhook-id', 'webhook-timestamp', 'webhook-signature'] as const
 
-/** What the header fields of a webhook lack, whatever its body is. */
-export function webhookFault(
-  headers: Readonly<Record<string, string | readonly string[] | undefined>>,
-  now: number,
-): string | undefined {
+/** Why the header fields alone make a webhook invalid, or undefined. */
+export function checkWebhookHeaders(headers: ReportHeaders, now: number): string | undefined {
   const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signature } = headers
   if (typeof id !== 'string' || typeof timestamp !== 'string' || typeof signature !== 'string')
     return 'webhook-id, webhook-timestamp and webhook-signature are needed'
   if (id.length === 0 || id.length > 256 || !/^\d{1,12}$/.test(timestamp) || signature.length > 2_048)
-    return 'webhook-id, webhook-timestamp or webhook-signature is not as it must be'
+    return 'webhook-id, webhook-timestamp or webhook-signature is malformed'
   const isOfNow = Math.abs(now - Number(timestamp) * 1_000) <= toleranceSeconds * 1_000
   return isOfNow ? undefined : 'webhook-timestamp is not of the last five minutes'
 }
 
-function mac(key: Buffer, id: string, timestamp: string, body: string | Buffer): Buffer {
+function computeMac(key: Buffer, id: string, timestamp: string, body: string | Buffer): Buffer {
   return createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest()
 }

@@ -7,7 +7,7 @@ const maxLocalPartBytes = 64
 const maxAddressBytes = 254
 const maxLabelBytes = 63
 
-/** What a fault says of an address that is none. */
+/** What an error says an address must be. */
 export const emailAddressExpected = 'must be one email address such as alice@example.com'
 
 /**

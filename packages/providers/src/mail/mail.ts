@@ -1,18 +1,20 @@
-import type { OutgoingMessage, SendResult } from '../model/provider.ts'
+import type { OutgoingMessage } from '../model/message.ts'
+import type { SendResult } from '../model/send-result.ts'
 import { emailAddressExpected, isEmailAddress } from './email-address.ts'
 
-/** A sender: `Name <address>` or an address alone. */
+/** The sender of a mail. */
 export interface Sender {
   readonly name?: string
   readonly address: string
+  /** The domain of the address. */
   readonly domain: string
 }
 
 /**
- * Reads a sender.
- * @throws RangeError when it is none
+ * Parses a sender: an address or `Name <address>`.
+ * @throws RangeError if it is neither
  */
-export function readSender(from: string): Sender {
+export function parseSender(from: string): Sender {
   const [, name, named, bare] = /^ *(?:"?([^"<>]*?)"? *<([^<>\s]+)>|([^<>\s]+)) *$/.exec(from) ?? []
   const address = named ?? bare ?? ''
   if (!isSenderAddress(address) || /[\u0000-\u001f\u007f]/.test(from))
@@ -20,33 +22,36 @@ export function readSender(from: string): Sender {
   return { ...(name ? { name } : {}), address, domain: address.slice(address.lastIndexOf('@') + 1) }
 }
 
-/** A sender on the machine itself, as the default is, has a domain of one label. */
+/** `no-reply@localhost`, a domain of one label, is the default sender on a development machine. */
 function isSenderAddress(address: string): boolean {
   return isEmailAddress(address.replace(/@localhost$/, '@localhost.localdomain'))
 }
 
-const notOneAddress: SendResult = { kind: 'permanent', code: 'address', reason: `the address ${emailAddressExpected}` }
+const invalidAddress: SendResult = { kind: 'permanent', code: 'address', reason: `the address ${emailAddressExpected}` }
 
 /**
- * Sends each message, of mails those whose address is exactly one. Any other is refused for good before it reaches a program that could
- * read it as several: it was stored by an older release, or past the checks of the API.
+ * Sends each message, except emails whose address is not exactly one address: another program could read such a text as
+ * several recipients. Validated input contains none; this is the last defense.
  */
 export function sendEach(
   messages: readonly OutgoingMessage[],
   send: (message: OutgoingMessage) => Promise<SendResult>,
 ): Promise<SendResult[]> {
-  const isOne = ({ channel, target }: OutgoingMessage) => channel !== 'email' || isEmailAddress(target.address)
-  return Promise.all(messages.map(async (each) => (isOne(each) ? send(each) : notOneAddress)))
+  const isValid = ({ channel, target }: OutgoingMessage) => channel !== 'email' || isEmailAddress(target.address)
+  return Promise.all(messages.map(async (message) => (isValid(message) ? send(message) : invalidAddress)))
 }
 
-/** The Message-ID of a mail. It is the same at every try, so that mail servers see one mail, and leads back to the delivery. */
-export function messageIdOf({ id }: Pick<OutgoingMessage, 'id'>, { domain }: Sender): string {
+/**
+ * The Message-ID of a mail (RFC 5322 §3.6.4). It is identical at every attempt, so that mail servers recognize a
+ * duplicate, and contains the id that bounces refer to.
+ */
+export function createMessageId({ id }: Pick<OutgoingMessage, 'id'>, { domain }: Sender): string {
   return `<${id}@${domain}>`
 }
 
-/** The header fields of a mail beside those that every transport writes itself; none of them can break its line. */
-export function mailHeaders({ event, headers }: OutgoingMessage): Record<string, string> {
+/** The header fields of a mail that no transport adds by itself. None can contain a line break. */
+export function createHeaders({ event, headers }: OutgoingMessage): Record<string, string> {
   const campaign = event.replace(/[^\w.-]/g, '-').slice(0, 200)
-  const given = { 'Auto-Submitted': 'auto-generated', 'Feedback-ID': `${campaign}:gatehouse`, ...headers }
-  return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, value.replace(/[\r\n]+\s*/g, ' ')]))
+  const fields = { 'Auto-Submitted': 'auto-generated', 'Feedback-ID': `${campaign}:gatehouse`, ...headers }
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, value.replace(/[\r\n]+\s*/g, ' ')]))
 }

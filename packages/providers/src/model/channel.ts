@@ -1,2 +1,2 @@
-/** The channels that a message may take. No provider of this package serves `in-app`; one of your own may. */
+/** The channels a message can take. No provider of this package serves `in-app`; one of your own may. */
 export type Channel = 'push' | 'email' | 'sms' | 'in-app'

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 
-/** A message's id in at most `bytes` bytes: itself where it fits, else its hash; the same at every try. */
-export function collapseId(messageId: string, bytes: number): string {
-  if (Buffer.byteLength(messageId) <= bytes) return messageId
-  return hash('sha256', messageId, 'base64url').slice(0, bytes)
+/** The id of a message in at most `maxBytes` bytes: the id itself, or its hash if it is longer. */
+export function createCollapseId(messageId: string, maxBytes: number): string {
+  if (Buffer.byteLength(messageId) <= maxBytes) return messageId
+  return hash('sha256', messageId, 'base64url').slice(0, maxBytes)
 }

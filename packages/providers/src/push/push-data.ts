@@ -1,15 +1,16 @@
-import type { OutgoingMessage } from '../model/provider.ts'
+import type { OutgoingMessage } from '../model/message.ts'
 
-/** What a push tells the app beside its text: strings alone, as FCM takes them. */
+/** The data of a push for the app, in addition to its text. Strings only, as FCM requires. */
 export interface PushData {
   readonly delivery_id: string
   readonly notification_id: string
   readonly event: string
-  /** Reports at POST /v1/receipts what became of the push. */
+  /** See {@link OutgoingMessage.receiptToken}. */
   readonly receipt_token?: string
 }
 
-export function pushData({ deliveryId, notificationId, event, receiptToken }: OutgoingMessage): PushData {
+/** The data of a push. */
+export function createPushData({ deliveryId, notificationId, event, receiptToken }: OutgoingMessage): PushData {
   return {
     delivery_id: deliveryId,
     notification_id: notificationId,
@@ -18,17 +19,18 @@ export function pushData({ deliveryId, notificationId, event, receiptToken }: Ou
   }
 }
 
-export function withoutReceiptToken({ receiptToken: _, ...message }: OutgoingMessage): OutgoingMessage {
+/** The message without its receipt token. */
+export function omitReceiptToken({ receiptToken: _, ...message }: OutgoingMessage): OutgoingMessage {
   return message
 }
 
-/** A payload, without the receipt token where that is what makes its JSON longer than `maxBytes`. */
-export function withinSize(
+/** The payload of a push; without the receipt token if its JSON is longer than `maxBytes` otherwise. */
+export function fitPayload(
   message: OutgoingMessage,
-  payloadOf: (message: OutgoingMessage) => object,
+  createPayload: (message: OutgoingMessage) => object,
   maxBytes: number,
 ): object {
-  const payload = payloadOf(message)
+  const payload = createPayload(message)
   if (message.receiptToken === undefined || Buffer.byteLength(JSON.stringify(payload)) <= maxBytes) return payload
-  return payloadOf(withoutReceiptToken(message))
+  return createPayload(omitReceiptToken(message))
 }

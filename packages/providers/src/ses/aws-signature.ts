@@ -1,25 +1,27 @@
 import { createHash, createHmac } from 'node:crypto'
 
+/** An AWS access key; `sessionToken` belongs to temporary ones. */
 export interface AwsCredentials {
   readonly accessKeyId: string
   readonly secretAccessKey: string
   readonly sessionToken?: string
 }
 
+/** A request to be signed. */
 export interface SignedRequest {
   readonly method: string
   readonly host: string
-  /** Already encoded, without the query. */
+  /** URI-encoded, without the query. */
   readonly path: string
-  /** Already encoded and sorted by name, without the question mark. */
+  /** URI-encoded and sorted by name, without the question mark. */
   readonly query?: string
-  /** Those that are signed, by their names in lower case; host and x-amz-date come by themselves. */
+  /** The signed header fields by name in lower case; `host` and `x-amz-date` are added. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
 
 /**
- * The header fields that sign a request to AWS (Signature Version 4,
+ * The header fields of a request to AWS, with its signature (Signature Version 4,
  * docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html).
  */
 export function signAwsRequest(
@@ -39,16 +41,16 @@ export function signAwsRequest(
   const names = Object.keys(signed).sort()
   const fields = names.map((name) => `${name}:${signed[name]?.trim().replace(/ +/g, ' ')}\n`).join('')
   const canonical = [method, path, query, fields, names.join(';'), sha256(body)].join('\n')
-  const place = `${day}/${scope.region}/${scope.service}/aws4_request`
+  const credentialScope = `${day}/${scope.region}/${scope.service}/aws4_request`
   const key = [day, scope.region, scope.service, 'aws4_request'].reduce<string | Buffer>(
     (previous, part) => hmac(previous, part),
     `AWS4${secretAccessKey}`,
   )
-  const signature = hmac(key, ['AWS4-HMAC-SHA256', time, place, sha256(canonical)].join('\n')).toString('hex')
+  const signature = hmac(key, ['AWS4-HMAC-SHA256', time, credentialScope, sha256(canonical)].join('\n')).toString('hex')
   const { host: _, ...sent } = signed
   return {
     ...sent,
-    authorization: `AWS4-HMAC-SHA256 Credential=${accessKeyId}/${place}, SignedHeaders=${names.join(';')}, Signature=${signature}`,
+    authorization: `AWS4-HMAC-SHA256 Credential=${accessKeyId}/${credentialScope}, SignedHeaders=${names.join(';')}, Signature=${signature}`,
   }
 }
 

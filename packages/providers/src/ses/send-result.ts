@@ -1,8 +1,11 @@
-import type { SendResult } from '../model/provider.ts'
-import { type HttpAnswer, jsonObject, retryAfterMs, told } from '../transport/http.ts'
+import type { SendResult } from '../model/send-result.ts'
+import { describeResponse, type HttpResponse, parseJsonObject, retryAfterOf } from '../transport/http.ts'
 
-/** Errors of our account, whoever the mail is for (docs.aws.amazon.com/ses/latest/APIReference-V2/API_SendEmail.html#API_SendEmail_Errors). */
-const ofTheAccount = new Set([
+/**
+ * Errors of the account, whatever the mail
+ * (docs.aws.amazon.com/ses/latest/APIReference-V2/API_SendEmail.html#API_SendEmail_Errors).
+ */
+const accountErrors = new Set([
   'AccountSuspendedException',
   'SendingPausedException',
   'MailFromDomainNotVerifiedException',
@@ -18,31 +21,36 @@ const ofTheAccount = new Set([
   'IncompleteSignature',
   'MissingAuthenticationToken',
 ])
-const tooMuch = new Set(['TooManyRequestsException', 'ThrottlingException', 'Throttling', 'LimitExceededException'])
+const throttlingErrors = new Set([
+  'TooManyRequestsException',
+  'ThrottlingException',
+  'Throttling',
+  'LimitExceededException',
+])
 
-/** What an answer of SES's means for a mail to `address`. */
-export function sesResult(answer: HttpAnswer, address: string, now: number): SendResult {
-  const { status } = answer
-  const body = jsonObject(answer)
-  const reason = told(answer)
+/** The result of SES's response to a mail to `address`. */
+export function resultOfResponse(response: HttpResponse, address: string, now: number): SendResult {
+  const { status } = response
+  const body = parseJsonObject(response)
   if (status === 200) {
     const id = body?.MessageId
     return { kind: 'accepted', ...(typeof id === 'string' ? { providerMessageId: id } : {}) }
   }
-  const error = errorOf(answer, body)
-  const pause = retryAfterMs(answer, now)
-  const retryAfter = pause === undefined ? {} : { retryAfterMs: pause }
-  if (status === 429 || tooMuch.has(error)) return { kind: 'rate_limited', ...retryAfter, pauses: true, reason }
+  const reason = describeResponse(response)
+  const error = findError(response, body)
+  const retryAfter = retryAfterOf(response, now)
+  if (status === 429 || throttlingErrors.has(error))
+    return { kind: 'rate_limited', ...retryAfter, accountWide: true, reason }
   if (status >= 500) return { kind: 'transient', ...retryAfter, reason }
-  if (ofTheAccount.has(error) || status === 401 || status === 403 || status === 404 || status < 400)
+  if (accountErrors.has(error) || status === 401 || status === 403 || status === 404 || status < 400)
     return { kind: 'misconfigured', reason }
   const text = String(body?.message ?? body?.Message ?? '')
-  const isOurSender = error === 'MessageRejected' && /not verified/i.test(text) && !text.includes(address)
-  return isOurSender ? { kind: 'misconfigured', reason } : { kind: 'permanent', code: error, reason }
+  const isSenderUnverified = error === 'MessageRejected' && /not verified/i.test(text) && !text.includes(address)
+  return isSenderUnverified ? { kind: 'misconfigured', reason } : { kind: 'permanent', code: error, reason }
 }
 
-/** The error's name: in a header field, `Name:http://…`, or in the body, `namespace#Name`. */
-function errorOf({ status, headers }: HttpAnswer, body: Readonly<Record<string, unknown>> | undefined): string {
-  const given = [headers['x-amzn-errortype']].flat()[0] ?? body?.__type ?? body?.code
-  return typeof given === 'string' ? (given.split(':')[0]?.split('#').at(-1) ?? '') : String(status)
+/** The name of the error: in a header field as `Name:http://…`, or in the body as `namespace#Name`. */
+function findError({ status, headers }: HttpResponse, body: Readonly<Record<string, unknown>> | undefined): string {
+  const name = [headers['x-amzn-errortype']].flat()[0] ?? body?.__type ?? body?.code
+  return typeof name === 'string' ? (name.split(':')[0]?.split('#').at(-1) ?? '') : String(status)
 }

@@ -1,32 +1,32 @@
 import { Type } from 'typebox'
-import { mailHeaders, readSender, type Sender, sendEach } from '../mail/mail.ts'
-import { defineProvider } from '../model/kind.ts'
-import type { OutgoingMessage, Provider, SendResult } from '../model/provider.ts'
-import { timeoutSeconds } from '../options/members.ts'
-import { baseUrl, createHttpCaller, type HttpCaller, unanswered } from '../transport/http.ts'
+import { defineProvider } from '../kind/provider-kind.ts'
+import { from, timeoutSeconds } from '../kind/shared-options.ts'
+import { createHeaders, parseSender, type Sender, sendEach } from '../mail/mail.ts'
+import type { OutgoingMessage } from '../model/message.ts'
+import type { SendResult } from '../model/send-result.ts'
+import { createHttpClient, type HttpClient, parseBaseUrl, resultOfError } from '../transport/http.ts'
 import { type AwsCredentials, signAwsRequest } from './aws-signature.ts'
-import { deliveryTag, sesWebhook } from './reports.ts'
-import { sesResult } from './send-result.ts'
+import { createSesReportReader, deliveryTag } from './reports.ts'
+import { resultOfResponse } from './send-result.ts'
 
 const path = '/v2/email/outbound-emails'
+const defaultTimeoutSeconds = 10
 
-/** Carries mail over Amazon SES, API v2 (docs.aws.amazon.com/ses/latest/APIReference-V2/API_SendEmail.html). */
+/** Email over Amazon SES, API v2 (docs.aws.amazon.com/ses/latest/APIReference-V2/API_SendEmail.html). */
 export const ses = defineProvider({
   kind: 'ses',
   channels: ['email'],
-  description: 'Mail over Amazon SES.',
-  members: {
+  description: 'Email over Amazon SES.',
+  options: {
     region: Type.String({ pattern: '^[a-z]{2}(-[a-z]+)+-\\d$', examples: ['eu-central-1'] }),
     access_key_id: Type.String({ minLength: 1, examples: ['${AWS_ACCESS_KEY_ID}'] }),
     secret_access_key: Type.String({ minLength: 1, examples: ['${AWS_SECRET_ACCESS_KEY}'] }),
     session_token: Type.Optional(Type.String({ minLength: 1 })),
-    from: Type.Optional(
-      Type.String({ description: 'The sender. Default: MAIL_FROM.', examples: ['Example <hello@example.com>'] }),
-    ),
+    from,
     configuration_set: Type.Optional(
       Type.String({
         pattern: '^[A-Za-z0-9_-]{1,64}$',
-        description: 'Whose event destination reports to us.',
+        description: 'The configuration set whose event destination publishes the reports.',
         examples: ['gatehouse'],
       }),
     ),
@@ -38,71 +38,59 @@ export const ses = defineProvider({
         }),
         {
           minItems: 1,
-          description: 'The SNS topics whose messages are believed. Needed to take reports.',
+          description: 'The SNS topics whose reports are accepted. Required to receive reports.',
         },
       ),
     ),
-    url: Type.Optional(Type.String({ description: "SES's address. Default: the region's." })),
+    url: Type.Optional(Type.String({ description: 'Base URL of SES. Default: that of the region.' })),
     sns_url: Type.Optional(
       Type.String({
-        description: "Where SNS's certificates are and subscriptions are confirmed. Default: the topic's region.",
+        description: 'Base URL of SNS, for certificates and subscriptions. Default: that of the region of the topic.',
       }),
     ),
     timeout_seconds: timeoutSeconds,
   },
-  create(declared, context): Provider {
-    const {
-      region,
-      access_key_id: accessKeyId,
-      secret_access_key: secretAccessKey,
-      session_token,
-      topic_arns,
-    } = declared
-    const callMs = (declared.timeout_seconds ?? 10) * 1_000
-    const url = baseUrl('url', declared.url ?? `https://email.${region}.amazonaws.com`)
-    const caller = createHttpCaller(url, { callMs })
-    const credentials = {
-      accessKeyId,
-      secretAccessKey,
-      ...(session_token === undefined ? {} : { sessionToken: session_token }),
-    }
-    const settings: Ses = {
-      caller,
+  createSender(options, context) {
+    const timeoutMs = (options.timeout_seconds ?? defaultTimeoutSeconds) * 1_000
+    const url = parseBaseUrl('url', options.url ?? `https://email.${options.region}.amazonaws.com`)
+    const sender: SesSender = {
+      client: createHttpClient(url, { timeoutMs }),
       url,
-      region,
-      credentials,
-      sender: readSender(declared.from ?? context.from),
-      ...(declared.configuration_set === undefined ? {} : { configurationSet: declared.configuration_set }),
+      region: options.region,
+      credentials: {
+        accessKeyId: options.access_key_id,
+        secretAccessKey: options.secret_access_key,
+        ...(options.session_token === undefined ? {} : { sessionToken: options.session_token }),
+      },
+      from: parseSender(options.from ?? context.from),
+      ...(options.configuration_set === undefined ? {} : { configurationSet: options.configuration_set }),
       now: () => context.clock.now(),
     }
-    const snsUrl = declared.sns_url === undefined ? undefined : baseUrl('sns_url', declared.sns_url)
-    const webhook = topic_arns && sesWebhook(topic_arns, snsUrl, callMs)
     return {
-      name: context.name,
-      channel: 'email',
-      timeoutMs: callMs + 1_000,
-      send: (messages, signal) => sendEach(messages, (message) => sendMail(settings, message, signal)),
-      ...(webhook ? { webhook } : {}),
-      async close() {
-        await Promise.all([caller.close(), webhook?.close()])
-      },
+      timeoutMs: timeoutMs + 1_000,
+      send: (messages, signal) => sendEach(messages, (message) => sendMail(sender, message, signal)),
+      close: () => sender.client.close(),
     }
+  },
+  createReportReader({ topic_arns: topicArns, sns_url: snsUrl, timeout_seconds: seconds = defaultTimeoutSeconds }) {
+    const url = snsUrl === undefined ? undefined : parseBaseUrl('sns_url', snsUrl)
+    return topicArns && createSesReportReader(topicArns, url, seconds * 1_000)
   },
 })
 
-interface Ses {
-  readonly caller: HttpCaller
+interface SesSender {
+  readonly client: HttpClient
   readonly url: URL
   readonly region: string
   readonly credentials: AwsCredentials
-  readonly sender: Sender
+  readonly from: Sender
   readonly configurationSet?: string
   now(): number
 }
 
-async function sendMail(ses: Ses, message: OutgoingMessage, signal: AbortSignal): Promise<SendResult> {
-  const { caller, url, region, credentials, now } = ses
-  const body = JSON.stringify(mailOf(message, ses))
+async function sendMail(sender: SesSender, message: OutgoingMessage, signal: AbortSignal): Promise<SendResult> {
+  const { client, url, region, credentials, now } = sender
+  const body = JSON.stringify(createRequestBody(message, sender))
   const folder = url.pathname.replace(/\/$/, '')
   const headers = signAwsRequest(
     { method: 'POST', host: url.host, path: `${folder}${path}`, headers: { 'content-type': 'application/json' }, body },
@@ -111,24 +99,25 @@ async function sendMail(ses: Ses, message: OutgoingMessage, signal: AbortSignal)
     now(),
   )
   try {
-    return sesResult(await caller.call({ method: 'POST', path, headers, body }, signal), message.target.address, now())
+    const response = await client.request({ method: 'POST', path, headers, body }, signal)
+    return resultOfResponse(response, message.target.address, now())
   } catch (error) {
-    return unanswered(error)
+    return resultOfError(error)
   }
 }
 
-/** The mail as SES's `Simple` content. SES writes the Message-ID itself. */
-function mailOf(message: OutgoingMessage, { sender, configurationSet }: Ses): object {
+/** The mail as `Simple` content. SES sets the Message-ID itself. */
+function createRequestBody(message: OutgoingMessage, { from, configurationSet }: SesSender): object {
   const { deliveryId, target, content } = message
   const text = (data: string) => ({ Data: data, Charset: 'UTF-8' })
   return {
-    FromEmailAddress: written(sender),
+    FromEmailAddress: formatSender(from),
     Destination: { ToAddresses: [target.address] },
     Content: {
       Simple: {
         Subject: text(content.subject ?? ''),
         Body: { Text: text(content.body), ...(content.html === undefined ? {} : { Html: text(content.html) }) },
-        Headers: Object.entries(mailHeaders(message)).map(([Name, Value]) => ({ Name, Value })),
+        Headers: Object.entries(createHeaders(message)).map(([Name, Value]) => ({ Name, Value })),
       },
     },
     EmailTags: [{ Name: deliveryTag, Value: deliveryId }],
@@ -136,9 +125,12 @@ function mailOf(message: OutgoingMessage, { sender, configurationSet }: Ses): ob
   }
 }
 
-/** A name beyond ASCII travels as an encoded word (RFC 2047), for SES takes the field as it is to stand in the mail. */
-function written({ name, address }: Sender): string {
+/** The From field. SES does not encode it, so a name beyond ASCII becomes an encoded word (RFC 2047). */
+function formatSender({ name, address }: Sender): string {
   if (name === undefined) return address
-  const isPlain = /^[\x20-\x7e]*$/.test(name)
-  return `${isPlain ? `"${name.replace(/["\\]/g, '\\$&')}"` : `=?UTF-8?B?${Buffer.from(name).toString('base64')}?=`} <${address}>`
+  const isAscii = /^[\x20-\x7e]*$/.test(name)
+  const encoded = isAscii
+    ? `"${name.replace(/["\\]/g, '\\$&')}"`
+    : `=?UTF-8?B?${Buffer.from(name).toString('base64')}?=`
+  return `${encoded} <${address}>`
 }

@@ -1,6 +1,6 @@
-import { readQmailBounce } from './qmail-bounce.ts'
+import { parseQmailBounce } from './qmail-bounce.ts'
 
-/** Header fields by their names in lower case; of a field that stands there twice, all. */
+/** Header fields by name in lower case, with all values of a repeated field. */
 type Fields = ReadonlyMap<string, readonly string[]>
 
 /** One recipient of a delivery status notification (RFC 3464 §2.3). */
@@ -11,84 +11,85 @@ interface RecipientStatus {
   readonly diagnostic: string
 }
 
-/** A mail that came back, as far as it concerns a mail of ours. */
+/** A mail received at a return path. */
 export type ReturnedMail =
-  /** A delivery status notification (RFC 3464), or a bounce as qmail writes it. */
-  | { readonly kind: 'status'; readonly recipients: readonly RecipientStatus[]; readonly about: AboutMail }
+  /** A delivery status notification (RFC 3464) or a qmail bounce. */
+  | { readonly kind: 'status'; readonly recipients: readonly RecipientStatus[]; readonly about: MailReference }
   /** A feedback report (ARF, RFC 5965). */
-  | { readonly kind: 'feedback'; readonly feedback: string; readonly about: AboutMail }
-  /** Anything else: mail of people, vacation notices and other automatic answers (RFC 3834). */
+  | { readonly kind: 'feedback'; readonly feedback: string; readonly about: MailReference }
+  /** Anything else: mail of people, or an automatic response such as a vacation notice (RFC 3834). */
   | { readonly kind: 'other'; readonly isAutomatic: boolean }
 
-/** What may lead to the mail that came back. */
-export interface AboutMail {
-  /** Addresses that the notice was sent to, or that the mail had as its return path. */
+/** What identifies the mail that a notification refers to. */
+export interface MailReference {
+  /** Addresses that the notification was sent to, or that the mail had as its return path. */
   readonly returnPaths: readonly string[]
-  /** The Message-ID of the mail that came back. */
+  /** The Message-ID of that mail. */
   readonly messageId?: string
-  /** The Message-ID of the notice itself. */
+  /** The Message-ID of the notification itself. */
   readonly noticeId?: string
 }
 
-const mostParts = 20
-const mostRecipients = 100
+const maxParts = 20
+const maxRecipients = 100
 
-/** Reads a mail that came to a return path: a notice of its standard, or `other`. */
-export function readReturnedMail(raw: Buffer): ReturnedMail {
-  const mail = readPart(raw.toString('latin1'))
-  const { value: type, parameters } = contentType(mail.fields)
+/** Parses a mail received at a return path. */
+export function parseReturnedMail(raw: Buffer): ReturnedMail {
+  const mail = parsePart(raw.toString('latin1'))
+  const { value: type, parameters } = parseContentType(mail.fields)
   const other = {
     kind: 'other',
-    isAutomatic: !/^(?:no\b.*)?$/i.test(first(mail.fields, 'auto-submitted') ?? ''),
+    isAutomatic: !/^(?:no\b.*)?$/i.test(firstValue(mail.fields, 'auto-submitted') ?? ''),
   } as const
-  if (type !== 'multipart/report') return readUnstructured(mail) ?? other
-  const parts = partsOf(mail.body, parameters.get('boundary') ?? '')
-  const find = (...types: readonly string[]) => parts.find((part) => types.includes(contentType(part.fields).value))
+  if (type !== 'multipart/report') return parseUnstructured(mail) ?? other
+  const parts = splitParts(mail.body, parameters.get('boundary') ?? '')
+  const find = (...types: readonly string[]) =>
+    parts.find((part) => types.includes(parseContentType(part.fields).value))
   const returned = find('message/rfc822', 'text/rfc822-headers', 'message/rfc822-headers', 'message/global')
-  const original = returned ? readPart(decoded(returned)).fields : new Map()
+  const original = returned ? parsePart(decodeBody(returned)).fields : new Map()
   const status = find('message/delivery-status', 'message/global-delivery-status')
   if (status) {
-    const [ofMessage, ...groups] = groupsOf(decoded(status))
+    const [ofMessage, ...groups] = parseGroups(decodeBody(status))
     if (!ofMessage || groups.length === 0) return other
-    const recipients = groups.slice(0, mostRecipients).map(recipientOf)
-    return { kind: 'status', recipients, about: about(mail.fields, ofMessage, original) }
+    const recipients = groups.slice(0, maxRecipients).map(parseRecipient)
+    return { kind: 'status', recipients, about: createReference(mail.fields, ofMessage, original) }
   }
   const feedback = find('message/feedback-report')
   if (!feedback) return other
-  const [report = new Map()] = groupsOf(decoded(feedback))
-  const kind = first(report, 'feedback-type')?.toLowerCase() ?? ''
-  return { kind: 'feedback', feedback: kind, about: about(mail.fields, report, original) }
+  const [report = new Map()] = parseGroups(decodeBody(feedback))
+  const kind = firstValue(report, 'feedback-type')?.toLowerCase() ?? ''
+  return { kind: 'feedback', feedback: kind, about: createReference(mail.fields, report, original) }
 }
 
-function readUnstructured(mail: Part): ReturnedMail | undefined {
-  const bounce = readQmailBounce(decoded(mail))
+function parseUnstructured(mail: Part): ReturnedMail | undefined {
+  const bounce = parseQmailBounce(decodeBody(mail))
   if (!bounce) return undefined
   return {
     kind: 'status',
     recipients: bounce.recipients,
-    about: about(mail.fields, new Map(), readPart(bounce.original).fields),
+    about: createReference(mail.fields, new Map(), parsePart(bounce.original).fields),
   }
 }
 
-function about(notice: Fields, report: Fields, original: Fields): AboutMail {
+function createReference(notice: Fields, report: Fields, original: Fields): MailReference {
   const addressed = ['x-original-to', 'delivered-to', 'to'].flatMap((name) => notice.get(name) ?? [])
-  const [messageId, noticeId] = [messageIdIn(original), messageIdIn(notice)]
+  const [messageId, noticeId] = [findMessageId(original), findMessageId(notice)]
   return {
     returnPaths: [
       ...addressed,
       ...(report.get('original-mail-from') ?? []),
       ...(original.get('return-path') ?? []),
-    ].map(bare),
+    ].map(stripBrackets),
     ...(messageId === undefined ? {} : { messageId }),
     ...(noticeId === undefined ? {} : { noticeId }),
   }
 }
 
-function recipientOf(group: Fields): RecipientStatus {
+function parseRecipient(group: Fields): RecipientStatus {
   return {
-    action: first(group, 'action')?.toLowerCase() ?? '',
-    status: /^[245]\.\d{1,3}\.\d{1,3}/.exec(first(group, 'status') ?? '')?.[0] ?? '',
-    diagnostic: (first(group, 'diagnostic-code') ?? '').replace(/^[\w-]+;\s*/, ''),
+    action: firstValue(group, 'action')?.toLowerCase() ?? '',
+    status: /^[245]\.\d{1,3}\.\d{1,3}/.exec(firstValue(group, 'status') ?? '')?.[0] ?? '',
+    diagnostic: (firstValue(group, 'diagnostic-code') ?? '').replace(/^[\w-]+;\s*/, ''),
   }
 }
 
@@ -97,14 +98,14 @@ interface Part {
   readonly body: string
 }
 
-/** Splits the header from the body (RFC 5322 §2.1), with lines that were folded put together. */
-function readPart(text: string): Part {
+/** Splits the header from the body (RFC 5322 §2.1) and unfolds it. */
+function parsePart(text: string): Part {
   const end = /\r?\n\r?\n/.exec(text)
   const head = end ? text.slice(0, end.index) : text
-  return { fields: fieldsOf(head), body: end ? text.slice(end.index + end[0].length) : '' }
+  return { fields: parseFields(head), body: end ? text.slice(end.index + end[0].length) : '' }
 }
 
-function fieldsOf(head: string): Fields {
+function parseFields(head: string): Fields {
   const fields = new Map<string, string[]>()
   for (const line of head.replace(/\r?\n[ \t]+/g, ' ').split(/\r?\n/)) {
     const colon = line.indexOf(':')
@@ -117,21 +118,21 @@ function fieldsOf(head: string): Fields {
   return fields
 }
 
-/** Groups of fields with an empty line between them. */
-function groupsOf(text: string): Fields[] {
+/** Groups of fields, separated by empty lines. */
+function parseGroups(text: string): Fields[] {
   return text
     .split(/\r?\n[ \t]*\r?\n/)
-    .map(fieldsOf)
+    .map(parseFields)
     .filter(({ size }) => size > 0)
 }
 
-function first(fields: Fields, name: string): string | undefined {
+function firstValue(fields: Fields, name: string): string | undefined {
   return fields.get(name)?.[0]
 }
 
-/** The type and its parameters (RFC 2045 §5.1). */
-function contentType(fields: Fields): { value: string; parameters: ReadonlyMap<string, string> } {
-  const [value = '', ...rest] = (first(fields, 'content-type') ?? '').split(';')
+/** The media type and its parameters (RFC 2045 §5.1). */
+function parseContentType(fields: Fields): { value: string; parameters: ReadonlyMap<string, string> } {
+  const [value = '', ...rest] = (firstValue(fields, 'content-type') ?? '').split(';')
   const parameters = rest.map((part): [string, string] => {
     const [name = '', ...text] = part.split('=')
     return [
@@ -145,8 +146,8 @@ function contentType(fields: Fields): { value: string; parameters: ReadonlyMap<s
   return { value: value.trim().toLowerCase(), parameters: new Map(parameters) }
 }
 
-/** The parts of a multipart body (RFC 2046 §5.1.1), found by their delimiter lines alone. */
-function partsOf(body: string, boundary: string): Part[] {
+/** The parts of a multipart body, split at its delimiter lines (RFC 2046 §5.1.1). */
+function splitParts(body: string, boundary: string): Part[] {
   if (boundary === '' || boundary.length > 70) return []
   const parts: string[] = []
   let from = -1
@@ -156,16 +157,16 @@ function partsOf(body: string, boundary: string): Part[] {
     if (text === `--${boundary}` || text === `--${boundary}--`) {
       if (from >= 0) parts.push(body.slice(from, at))
       from = at + line.length + 1
-      if (text.endsWith('--') || parts.length >= mostParts) break
+      if (text.endsWith('--') || parts.length >= maxParts) break
     }
     at += line.length + 1
   }
-  return parts.map(readPart)
+  return parts.map(parsePart)
 }
 
-/** The content of a part; in a notice it is seldom encoded, yet may be (RFC 2045 §6). */
-function decoded({ fields, body }: Part): string {
-  const encoding = first(fields, 'content-transfer-encoding')?.toLowerCase()
+/** The decoded body of a part (RFC 2045 §6). */
+function decodeBody({ fields, body }: Part): string {
+  const encoding = firstValue(fields, 'content-transfer-encoding')?.toLowerCase()
   if (encoding === 'base64') return Buffer.from(body, 'base64').toString('latin1')
   if (encoding !== 'quoted-printable') return body
   return body
@@ -173,10 +174,10 @@ function decoded({ fields, body }: Part): string {
     .replace(/=([0-9A-F]{2})/gi, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)))
 }
 
-function messageIdIn(fields: Fields): string | undefined {
-  return /<([^<>\s]{1,250})>/.exec(first(fields, 'message-id') ?? '')?.[1]
+function findMessageId(fields: Fields): string | undefined {
+  return /<([^<>\s]{1,250})>/.exec(firstValue(fields, 'message-id') ?? '')?.[1]
 }
 
-function bare(address: string): string {
+function stripBrackets(address: string): string {
   return (/<([^<>]*)>/.exec(address)?.[1] ?? address).trim()
 }

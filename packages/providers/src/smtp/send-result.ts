@@ -1,67 +1,75 @@
-import { enhancedCode, isAddressGone } from '../mail/status-code.ts'
-import type { SendResult } from '../model/provider.ts'
+import { isAddressInvalid, parseEnhancedCode } from '../mail/enhanced-code.ts'
+import type { SendResult } from '../model/send-result.ts'
 
-/** What nodemailer throws. */
+/** The errors of nodemailer. */
 export interface SmtpError extends Error {
   readonly code?: string
-  /** The code that a system error had before nodemailer gave it its own. */
+  /** The code of the system error that caused it. */
   readonly originalCode?: string
+  /** The reply of the server. */
   readonly response?: string
   readonly responseCode?: number
+  /** The command that was replied to. */
   readonly command?: string
 }
 
-/** Replies that ask us to authenticate, whatever the command (RFC 4954 §6). */
-const ofAuthentication = new Set([530, 534, 535, 538])
-/** The connection never came to be. */
-const neverConnected = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN'])
-const beforeRecipient = new Set(['CONN', 'EHLO', 'HELO', 'LHLO', 'STARTTLS', 'MAIL FROM'])
-const tooMuch = /\b(?:rate|too (?:many|much|fast)|throttl\w*|slow down|gr[ea]y-?list\w*|limit\w*|quota for)\b/i
+/** Replies that require authentication, to whatever command (RFC 4954 §6). */
+const authenticationCodes = new Set([530, 534, 535, 538])
+/** Errors of connections that were never established. */
+const neverConnectedCodes = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN'])
+const commandsBeforeRecipient = new Set(['CONN', 'EHLO', 'HELO', 'LHLO', 'STARTTLS', 'MAIL FROM'])
+const rateLimitText = /\b(?:rate|too (?:many|much|fast)|throttl\w*|slow down|gr[ea]y-?list\w*|limit\w*|quota for)\b/i
 
-/** What an error of a mail means (RFC 5321 §4.2, RFC 3463). */
-export function smtpResult(error: SmtpError): SendResult {
-  const { code, originalCode = '', response = '', responseCode, command } = error
+/** The result of a mail that failed with an error (RFC 5321 §4.2, RFC 3463). */
+export function resultOfError(error: SmtpError): SendResult {
+  const { code, originalCode = '', responseCode } = error
   const reason = error.message.slice(0, 500)
-  if (code === 'EAUTH')
-    return isPassing(responseCode) ? { kind: 'transient', reason } : { kind: 'misconfigured', reason }
+  if (code === 'EAUTH') return { kind: isTemporary(responseCode) ? 'transient' : 'misconfigured', reason }
   if (code === 'ETLS') return { kind: 'misconfigured', reason }
-  if (responseCode === undefined) return withoutReply(code, originalCode, reason)
-  const status = enhancedCode(response)
-  if (responseCode >= 500) return permanent(responseCode, status, response, command ?? '', reason)
-  return isRateLimit(responseCode, status, response) ? { kind: 'rate_limited', reason } : { kind: 'transient', reason }
+  if (responseCode === undefined) return resultWithoutReply(code, originalCode, reason)
+  const reply = { reply: responseCode, text: error.response ?? '', command: error.command ?? '', reason }
+  return responseCode >= 500 ? resultOfRejection(reply) : resultOfTemporaryFailure(reply)
 }
 
-function withoutReply(code: string | undefined, originalCode: string, reason: string): SendResult {
+function resultWithoutReply(code: string | undefined, originalCode: string, reason: string): SendResult {
   if (code === 'EENVELOPE' || code === 'EMESSAGE') return { kind: 'permanent', code, reason }
-  const isPassing = code === 'EDNS' || neverConnected.has(originalCode)
-  return { kind: isPassing ? 'transient' : 'ambiguous', reason }
+  const wasNeverSent = code === 'EDNS' || neverConnectedCodes.has(originalCode)
+  return { kind: wasNeverSent ? 'transient' : 'ambiguous', reason }
 }
 
-function isPassing(responseCode: number | undefined): boolean {
-  return responseCode !== undefined && responseCode < 500
+function isTemporary(reply: number | undefined): boolean {
+  return reply !== undefined && reply < 500
 }
 
-/** A server that wants us slower; a mailbox that is busy or full is the recipient's own matter. */
-function isRateLimit(reply: number, status: string | undefined, text: string): boolean {
-  if (reply !== 421 && reply !== 450 && reply !== 451 && reply !== 452) return false
-  return (status?.startsWith('4.7.') ?? false) || tooMuch.test(text)
+interface Reply {
+  /** The reply code. */
+  readonly reply: number
+  readonly text: string
+  readonly command: string
+  readonly reason: string
+}
+
+/** 4xx. A server that limits our rate is a rate limit; a busy or full mailbox concerns its recipient only. */
+function resultOfTemporaryFailure({ reply, text, reason }: Reply): SendResult {
+  const canBeRateLimit = reply === 421 || reply === 450 || reply === 451 || reply === 452
+  const isPolicy = parseEnhancedCode(text)?.startsWith('4.7.') ?? false
+  return { kind: canBeRateLimit && (isPolicy || rateLimitText.test(text)) ? 'rate_limited' : 'transient', reason }
 }
 
 /**
- * A refusal before any recipient was named is one of us, whoever the mail is for (but for a mail that is too large). One
- * of the recipient makes the address undeliverable where it says that the address is not there.
+ * 5xx. Before a recipient was named the server rejects the sender, unless the mail is too large. A rejected recipient is
+ * undeliverable if the reply says that the address is invalid.
  */
-function permanent(
-  reply: number,
-  status: string | undefined,
-  text: string,
-  command: string,
-  reason: string,
-): SendResult {
-  const isTooLarge = reply === 552 || status === '5.3.4' || status === '5.2.3'
-  if ((beforeRecipient.has(command) || ofAuthentication.has(reply)) && !isTooLarge)
+function resultOfRejection({ reply, text, command, reason }: Reply): SendResult {
+  const code = parseEnhancedCode(text)
+  const isTooLarge = reply === 552 || code === '5.3.4' || code === '5.2.3'
+  if ((commandsBeforeRecipient.has(command) || authenticationCodes.has(reply)) && !isTooLarge)
     return { kind: 'misconfigured', reason }
-  const code = status ?? String(reply)
-  const isGone = command === 'RCPT TO' && isAddressGone(status, text)
-  return { kind: 'permanent', code, reason, ...(isGone ? { undeliverable: 'bounced' } : {}) }
+  const isInvalid = command === 'RCPT TO' && isAddressInvalid(code, text)
+  return {
+    kind: 'permanent',
+    code: code ?? String(reply),
+    reason,
+    ...(isInvalid ? { undeliverable: 'bounced' } : {}),
+  }
 }

@@ -1,13 +1,15 @@
 import { createPrivateKey } from 'node:crypto'
 import { createTransport, type Transport } from 'nodemailer'
-import { Type } from 'typebox'
-import { mailHeaders, messageIdOf, readSender, type Sender, sendEach } from '../mail/mail.ts'
-import { defineProvider } from '../model/kind.ts'
-import type { OutgoingMessage, Provider, SendResult } from '../model/provider.ts'
-import { textOrFile } from '../options/secret-file.ts'
-import { bounceWebhook } from './reports.ts'
+import { type Static, Type } from 'typebox'
+import { defineProvider } from '../kind/provider-kind.ts'
+import { from } from '../kind/shared-options.ts'
+import { readTextOrFile } from '../kind/text-or-file.ts'
+import { createHeaders, createMessageId, parseSender, type Sender, sendEach } from '../mail/mail.ts'
+import type { OutgoingMessage } from '../model/message.ts'
+import type { SendResult } from '../model/send-result.ts'
+import { createBounceReader } from './reports.ts'
 import { createReturnPaths, type ReturnPaths } from './return-path.ts'
-import { type SmtpError, smtpResult } from './send-result.ts'
+import { resultOfError, type SmtpError } from './send-result.ts'
 
 const Dkim = Type.Object(
   {
@@ -15,7 +17,7 @@ const Dkim = Type.Object(
     selector: Type.String({ pattern: '^[A-Za-z0-9._-]+$', examples: ['mail2026'] }),
     private_key: Type.String({
       minLength: 1,
-      description: 'An RSA key in PEM, or the path of its file from the configuration file.',
+      description: 'An RSA key in PEM, or the path of its file relative to the configuration file.',
       examples: ['./dkim.pem', '${DKIM_PRIVATE_KEY}'],
     }),
   },
@@ -26,128 +28,126 @@ const Bounces = Type.Object(
   {
     domain: Type.String({
       pattern: '^[A-Za-z0-9.-]+$',
-      description: 'Whose mail server hands us what comes back. Every mail has a return path of its own there.',
+      description:
+        'Domain of the return paths; every mail has its own. Its mail server posts what it receives to the report URL.',
       examples: ['bounces.example.com'],
     }),
     secret: Type.String({
       minLength: 16,
-      description: 'Shown as a bearer token by whoever hands us bounces, and proves our return paths.',
+      description: 'Bearer token of the mail server that posts bounces; it also authenticates the return paths.',
       examples: ['${BOUNCE_SECRET}'],
     }),
   },
-  { additionalProperties: false, description: 'How bounces and complaints reach us.' },
+  { additionalProperties: false, description: 'Reports of bounces and complaints.' },
 )
 
-/** Carries email over SMTP (RFC 5321). A 250 is the ack. */
+/** Email over SMTP (RFC 5321). Reply 250 to the message accepts it. */
 export const smtp = defineProvider({
   kind: 'smtp',
   channels: ['email'],
-  description: 'Mail over SMTP.',
-  members: {
+  description: 'Email over SMTP.',
+  options: {
     url: Type.String({
       pattern: '^smtps?://',
       description: 'smtp:// or smtps://, with user and password.',
       examples: ['smtp://user:password@mail.example.com:587'],
     }),
-    from: Type.Optional(
-      Type.String({ description: 'The sender. Default: MAIL_FROM.', examples: ['Example <hello@example.com>'] }),
-    ),
+    from,
     connections: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 100, description: 'Connections kept open.', default: 5 }),
+      Type.Integer({ minimum: 1, maximum: 100, description: 'Connections that stay open.', default: 5 }),
     ),
     timeout_seconds: Type.Optional(
       Type.Number({
         minimum: 0.1,
         maximum: 30,
-        description: 'The longest silence of the server that is borne, in seconds.',
+        description: 'How long the server may be silent, in seconds.',
         default: 20,
       }),
     ),
     dkim: Type.Optional(Dkim),
     bounces: Type.Optional(Bounces),
   },
-  create({ url, from, connections = 5, timeout_seconds: seconds = 20, dkim, bounces }, context): Provider {
-    const sender = readSender(from ?? context.from)
+  createSender({ url, from, connections = 5, timeout_seconds: seconds = 20, dkim, bounces }, context) {
+    const sender = parseSender(from ?? context.from)
     const returnPaths = bounces && createReturnPaths(bounces.domain, bounces.secret)
     const transport = createTransport({
       url,
       pool: true,
       maxConnections: connections,
-      // over another connection, when the server closed one that was kept before it had a byte of the mail
+      // retry over another connection if the server closed an idle one before it received a byte of the mail
       maxRequeues: connections,
       connectionTimeout: Math.min(10, seconds) * 1_000,
       greetingTimeout: Math.min(10, seconds) * 1_000,
       socketTimeout: seconds * 1_000,
-      ...(dkim ? { dkim: dkimOf(dkim, context.folder) } : {}),
+      ...(dkim ? { dkim: createDkim(dkim, context.folder) } : {}),
     })
     return {
-      name: context.name,
-      channel: 'email',
       timeoutMs: seconds * 1_000 + 10_000,
-      send: (messages) => sendEach(messages, (message) => sendMail(transport, mailOf(message, sender, returnPaths))),
-      ...(bounces && returnPaths ? { webhook: bounceWebhook(bounces.secret, returnPaths) } : {}),
+      send: (messages) =>
+        sendEach(messages, (message) => sendMail(transport, createMail(message, sender, returnPaths))),
       async close() {
         transport.close()
       },
     }
   },
+  createReportReader: ({ bounces }) =>
+    bounces && createBounceReader(bounces.secret, createReturnPaths(bounces.domain, bounces.secret)),
 })
 
-/** What DKIM covers: also both fields of one-click unsubscribing, as RFC 8058 §4 asks. */
+/** The header fields that DKIM signs, including both of one-click unsubscription (RFC 8058 §4). */
 const signedFields =
   'From:Reply-To:Subject:Date:Message-ID:To:Cc:MIME-Version:Content-Type:Content-Transfer-Encoding:In-Reply-To:' +
   'References:List-Id:List-Unsubscribe:List-Unsubscribe-Post:Auto-Submitted:Feedback-ID'
-const fewestKeyBits = 1024
+const minKeyBits = 1024
 
-function dkimOf(given: { domain: string; selector: string; private_key: string }, folder: string) {
-  const privateKey = readKey(given.private_key, folder)
+function createDkim(dkim: Static<typeof Dkim>, folder: string) {
   return {
-    domainName: given.domain,
-    keySelector: given.selector,
-    privateKey,
+    domainName: dkim.domain,
+    keySelector: dkim.selector,
+    privateKey: readKey(dkim.private_key, folder),
     headerFieldNames: signedFields,
   }
 }
 
-function readKey(given: string, folder: string): string {
+function readKey(textOrFile: string, folder: string): string {
   try {
-    const pem = textOrFile(given, /^\s*-----BEGIN/, folder)
+    const pem = readTextOrFile(textOrFile, /^\s*-----BEGIN/, folder)
     const key = createPrivateKey(pem)
-    if (key.asymmetricKeyType !== 'rsa' || (key.asymmetricKeyDetails?.modulusLength ?? 0) < fewestKeyBits)
-      throw new RangeError(`must be an RSA key of ${fewestKeyBits} bits or more`)
+    if (key.asymmetricKeyType !== 'rsa' || (key.asymmetricKeyDetails?.modulusLength ?? 0) < minKeyBits)
+      throw new RangeError(`must be an RSA key of ${minKeyBits} bits or more`)
     return pem
   } catch (error) {
-    const why = error instanceof RangeError ? error.message : 'must be an RSA key in PEM'
-    throw new RangeError(`dkim.private_key ${why}`)
+    const reason = error instanceof RangeError ? error.message : 'must be an RSA key in PEM'
+    throw new RangeError(`dkim.private_key ${reason}`)
   }
 }
 
-async function sendMail(transport: Transport, mail: ReturnType<typeof mailOf>): Promise<SendResult> {
+async function sendMail(transport: Transport, mail: ReturnType<typeof createMail>): Promise<SendResult> {
   try {
     const { messageId } = await transport.sendMail(mail)
     return { kind: 'accepted', providerMessageId: messageId }
   } catch (error) {
-    return smtpResult(error as SmtpError)
+    return resultOfError(error as SmtpError)
   }
 }
 
 /**
- * The mail, which asks for notice of its failure alone where the server knows how (RFC 3461). Addresses are objects, in
- * the envelope too: a string would be parsed, and could hold several.
+ * The mail. It requests delivery status notifications of failures only, where the server supports that (RFC 3461).
+ * Addresses are objects, in the envelope too: a string would be parsed, and could contain several.
  */
-function mailOf(message: OutgoingMessage, sender: Sender, returnPaths: ReturnPaths | undefined) {
+function createMail(message: OutgoingMessage, sender: Sender, returnPaths: ReturnPaths | undefined) {
   const { deliveryId, target, content } = message
   const to = { name: '', address: target.address }
   return {
     from: { name: sender.name ?? '', address: sender.address },
     to,
-    envelope: { from: { name: '', address: returnPaths?.of(deliveryId) ?? sender.address }, to: [to] },
+    envelope: { from: { name: '', address: returnPaths?.create(deliveryId) ?? sender.address }, to: [to] },
     dsn: { id: deliveryId, return: 'headers', notify: ['failure'], recipient: target.address },
     subject: content.subject ?? '',
     text: content.body,
     ...(content.html === undefined ? {} : { html: content.html }),
-    messageId: messageIdOf(message, sender),
-    headers: mailHeaders(message),
+    messageId: createMessageId(message, sender),
+    headers: createHeaders(message),
     disableFileAccess: true,
     disableUrlAccess: true,
   } as const

@@ -1,20 +1,32 @@
-import { createPrivateKey, type KeyObject, sign } from 'node:crypto'
+import { createPrivateKey, type KeyObject } from 'node:crypto'
 import type { Clock } from '../model/clock.ts'
-import type { SendResult } from '../model/provider.ts'
-import { type HttpCaller, jsonObject, retryAfterMs, told, unanswered } from './http.ts'
+import type { SendResult } from '../model/send-result.ts'
+import { signJwt } from '../signature/sign-jwt.ts'
+import {
+  describeResponse,
+  type HttpClient,
+  type HttpResponse,
+  parseJsonObject,
+  resultOfError,
+  retryAfterOf,
+} from './http.ts'
 
-/** What a Google service account's JSON tells that we need. */
+/** A Google service account, as far as it is needed to obtain access tokens. */
 export interface ServiceAccount {
   readonly projectId: string
   readonly clientEmail: string
   readonly keyId: string | undefined
   readonly key: KeyObject
+  /** The token endpoint. */
   readonly tokenUri: URL
 }
 
-/** Reads a service account's JSON. Throws RangeError saying what of it can't be used; never what it holds. */
+/**
+ * Parses the JSON of a service account.
+ * @throws RangeError describing what is wrong, without the text itself: it is a secret
+ */
 export function readServiceAccount(json: string): ServiceAccount {
-  const account = parsed(json)
+  const account = parseJson(json)
   if (account.type !== 'service_account') throw new RangeError('is not the JSON of a service account')
   const text = (name: string): string => {
     const value = account[name]
@@ -22,7 +34,7 @@ export function readServiceAccount(json: string): ServiceAccount {
     return value
   }
   const tokenUri = URL.parse(typeof account.token_uri === 'string' ? account.token_uri : googleTokenUri)
-  if (!tokenUri) throw new RangeError('has a token_uri that is no address')
+  if (!tokenUri) throw new RangeError('has a token_uri that is not a URL')
   return {
     projectId: text('project_id'),
     clientEmail: text('client_email'),
@@ -34,12 +46,12 @@ export function readServiceAccount(json: string): ServiceAccount {
 
 const googleTokenUri = 'https://oauth2.googleapis.com/token'
 
-function parsed(json: string): Record<string, unknown> {
+function parseJson(json: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(json)
     if (typeof value === 'object' && value !== null) return value as Record<string, unknown>
   } catch {
-    // said below, without the text
+    // the error is thrown below, without the text
   }
   throw new RangeError('is not JSON')
 }
@@ -49,35 +61,36 @@ function rsaKey(pem: string): KeyObject {
     const key = createPrivateKey(pem)
     if (key.asymmetricKeyType === 'rsa') return key
   } catch {
-    // said below, without the text
+    // the error is thrown below, without the text
   }
-  throw new RangeError('has a private_key that is no RSA key in PEM')
+  throw new RangeError('has a private_key that is not an RSA key in PEM')
 }
 
-/** A token to call with, or what to answer when there is none. */
+/** An access token, or the result of every call that needs one. */
 export type AccessToken =
   | { readonly kind: 'token'; readonly token: string }
   | { readonly kind: 'none'; readonly result: SendResult }
 
-/** The access token of a service account: one for all calls, fetched once for all who ask at the same time. */
+/** The access token of a service account, shared by all calls. Concurrent calls share one request for it. */
 export interface AccessTokens {
+  /** The current token, or a new one shortly before it expires. */
   get(signal: AbortSignal): Promise<AccessToken>
-  /** Forgets a token that was refused. */
-  drop(token: string): void
+  /** Discards a token that was rejected, so that the next call gets a new one. */
+  discard(token: string): void
 }
 
 const scope = 'https://www.googleapis.com/auth/firebase.messaging'
 const assertionSeconds = 3_600
 const renewEarlyMs = 300_000
 
-/** Access tokens by a signed assertion (RFC 7523, RS256), renewed five minutes before they expire. */
-export function createAccessTokens(account: ServiceAccount, caller: HttpCaller, clock: Clock): AccessTokens {
+/** Creates a source of access tokens (RFC 7523 §2.1, RS256), which are renewed five minutes before they expire. */
+export function createAccessTokens(account: ServiceAccount, client: HttpClient, clock: Clock): AccessTokens {
   let current: { readonly token: string; readonly renewAt: number } | undefined
   let fetching: Promise<AccessToken> | undefined
 
   const fetchToken = async (): Promise<AccessToken> => {
     const calledAt = clock.now()
-    const fetched = await requestToken(account, caller, calledAt)
+    const fetched = await requestToken(account, client, calledAt)
     if (fetched.kind === 'none') return fetched
     current = { token: fetched.token, renewAt: calledAt + Math.max(0, fetched.lifetimeMs - renewEarlyMs) }
     return { kind: 'token', token: fetched.token }
@@ -88,59 +101,53 @@ export function createAccessTokens(account: ServiceAccount, caller: HttpCaller, 
       fetching ??= fetchToken().finally(() => {
         fetching = undefined
       })
-      const given = Promise.withResolvers<AccessToken>()
-      signal.addEventListener('abort', () => given.resolve({ kind: 'none', result: tooLate }), { once: true })
-      return Promise.race([fetching, given.promise])
+      const aborted = Promise.withResolvers<AccessToken>()
+      signal.addEventListener('abort', () => aborted.resolve({ kind: 'none', result: timedOut }), { once: true })
+      return Promise.race([fetching, aborted.promise])
     },
-    drop(token) {
+    discard(token) {
       if (current?.token === token) current = undefined
     },
   }
 }
 
-const tooLate: SendResult = { kind: 'transient', reason: 'no access token came in time' }
+const timedOut: SendResult = { kind: 'transient', reason: 'no access token in time' }
 
 type Fetched =
   | { readonly kind: 'token'; readonly token: string; readonly lifetimeMs: number }
   | { readonly kind: 'none'; readonly result: SendResult }
 
-async function requestToken(account: ServiceAccount, caller: HttpCaller, now: number): Promise<Fetched> {
+async function requestToken(account: ServiceAccount, client: HttpClient, now: number): Promise<Fetched> {
   const grant = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
-  const form = new URLSearchParams({ grant_type: grant, assertion: assertionOf(account, now) })
+  const form = new URLSearchParams({ grant_type: grant, assertion: createAssertion(account, now) })
+  const headers = { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' }
   try {
-    const answer = await caller.call(
-      {
-        method: 'POST',
-        path: '',
-        headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' },
-        body: form.toString(),
-      },
-      new AbortController().signal,
-    )
-    const reason = `the token endpoint ${told(answer)}`
-    if (answer.status === 429 || answer.status >= 500) {
-      const pause = retryAfterMs(answer, now)
-      return none({ kind: 'transient', ...(pause === undefined ? {} : { retryAfterMs: pause }), reason })
-    }
-    if (answer.status !== 200) return none({ kind: 'misconfigured', reason })
-    const body = jsonObject(answer)
-    if (typeof body?.access_token !== 'string' || typeof body.expires_in !== 'number')
-      return none({ kind: 'transient', reason: 'the token endpoint answered no token' })
-    return { kind: 'token', token: body.access_token, lifetimeMs: body.expires_in * 1_000 }
+    const request = { method: 'POST', path: '', headers, body: form.toString() } as const
+    return tokenIn(await client.request(request, new AbortController().signal), now)
   } catch (error) {
-    const failed = unanswered(error)
-    return none({ kind: 'transient', reason: `the token endpoint gave ${'reason' in failed ? failed.reason : ''}` })
+    const result = resultOfError(error)
+    return failWith({ kind: 'transient', reason: `the token endpoint: ${'reason' in result ? result.reason : ''}` })
   }
 }
 
-function none(result: SendResult): Fetched {
+function tokenIn(response: HttpResponse, now: number): Fetched {
+  const reason = `the token endpoint ${describeResponse(response)}`
+  if (response.status === 429 || response.status >= 500)
+    return failWith({ kind: 'transient', ...retryAfterOf(response, now), reason })
+  if (response.status !== 200) return failWith({ kind: 'misconfigured', reason })
+  const body = parseJsonObject(response)
+  if (typeof body?.access_token !== 'string' || typeof body.expires_in !== 'number')
+    return failWith({ kind: 'transient', reason: 'the token endpoint did not return a token' })
+  return { kind: 'token', token: body.access_token, lifetimeMs: body.expires_in * 1_000 }
+}
+
+function failWith(result: SendResult): Fetched {
   return { kind: 'none', result }
 }
 
-function assertionOf({ clientEmail, keyId, key, tokenUri }: ServiceAccount, now: number): string {
+function createAssertion({ clientEmail, keyId, key, tokenUri }: ServiceAccount, now: number): string {
   const issuedAt = Math.floor(now / 1_000)
   const header = { alg: 'RS256', typ: 'JWT', ...(keyId === undefined ? {} : { kid: keyId }) }
   const claims = { iss: clientEmail, scope, aud: tokenUri.href, iat: issuedAt, exp: issuedAt + assertionSeconds }
-  const signed = [header, claims].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.')
-  return `${signed}.${sign('sha256', Buffer.from(signed), key).toString('base64url')}`
+  return signJwt(header, claims, key)
 }

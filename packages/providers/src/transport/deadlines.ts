@@ -1,45 +1,52 @@
 import { setMaxListeners } from 'node:events'
 
-/** A deadline that calls begun at about the same time share: a signal and a timer for each would cost more than the rest. */
+/**
+ * A deadline shared by calls that start at about the same time: an abort signal and a timer for each call would cost more
+ * than the rest of it.
+ */
 export interface Deadline {
+  /** Aborted when the deadline passes. */
   readonly signal: AbortSignal
-  /** Has `onLate` called when it passes, until the answer is called. */
-  watch(onLate: (error: Error) => void): () => void
+  /** Calls `onTimeout` when the deadline passes, unless the returned function is called before. */
+  watch(onTimeout: (error: Error) => void): () => void
 }
 
-/** Deadlines are told apart to this share of their length. */
-const fineness = 0.01
+/** Calls within this fraction of the timeout share a deadline. */
+const sharedFraction = 0.01
 
-/** Deadlines of `milliseconds` from when they are asked for, or a hundredth later. */
-export function createDeadlines(milliseconds: number, reason: string): () => Deadline {
-  const slice = Math.max(1, milliseconds * fineness)
+/**
+ * Creates a function that returns a deadline for a call that starts now: `timeoutMs` milliseconds from now, or up to one
+ * percent later. `reason` is the message of the error.
+ */
+export function createDeadlines(timeoutMs: number, reason: string): () => Deadline {
+  const sliceMs = Math.max(1, timeoutMs * sharedFraction)
   let current: { readonly until: number; readonly deadline: Deadline } | undefined
   return () => {
     const now = performance.now()
     if (!current || now > current.until)
-      current = { until: now + slice, deadline: startDeadline(milliseconds + slice, reason) }
+      current = { until: now + sliceMs, deadline: startDeadline(timeoutMs + sliceMs, reason) }
     return current.deadline
   }
 }
 
-function startDeadline(milliseconds: number, reason: string): Deadline {
-  const ending = new AbortController()
-  const watching = new Set<(error: Error) => void>()
-  setMaxListeners(0, ending.signal)
+function startDeadline(timeoutMs: number, reason: string): Deadline {
+  const controller = new AbortController()
+  const watchers = new Set<(error: Error) => void>()
+  setMaxListeners(0, controller.signal)
   const timer = setTimeout(() => {
     const error = new Error(reason)
-    ending.abort(error)
-    for (const onLate of watching) onLate(error)
-  }, milliseconds)
+    controller.abort(error)
+    for (const onTimeout of watchers) onTimeout(error)
+  }, timeoutMs)
   timer.unref()
   return {
-    signal: ending.signal,
-    watch(onLate) {
-      if (watching.size === 0) timer.ref()
-      watching.add(onLate)
+    signal: controller.signal,
+    watch(onTimeout) {
+      if (watchers.size === 0) timer.ref()
+      watchers.add(onTimeout)
       return () => {
-        watching.delete(onLate)
-        if (watching.size === 0) timer.unref()
+        watchers.delete(onTimeout)
+        if (watchers.size === 0) timer.unref()
       }
     },
   }

@@ -1,119 +1,157 @@
 import { type Dispatcher, Pool } from 'undici'
-import type { SendResult } from '../model/provider.ts'
+import type { SendResult } from '../model/send-result.ts'
 import { createDeadlines, type Deadline } from './deadlines.ts'
 
-/** A provider's answer. Of a body that is longer than it may be, only the beginning is there. */
-export interface HttpAnswer {
+/** The response of a provider. A body longer than 64 KiB is truncated. */
+export interface HttpResponse {
   readonly status: number
+  /** By name in lower case. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly body: string
 }
 
+/** A request to a provider. */
 export interface HttpRequest {
   readonly method: 'GET' | 'POST'
-  /** From the base address, with the query. */
+  /** Relative to the base URL, with the query. */
   readonly path: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | Buffer
 }
 
-/** Calls one provider over connections that are kept open; HTTP/2 where it offers that. */
-export interface HttpCaller {
-  /** Rejects when there is no answer in time; {@link unanswered} tells what that means for a message. */
-  call(request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer>
+/** Calls one provider over connections that stay open. Redirects are not followed. */
+export interface HttpClient {
+  /** Rejects if no response arrives in time; {@link resultOfError} turns the error into a result. */
+  request(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse>
   close(): Promise<void>
 }
 
-export interface HttpCallerOptions {
-  /** Connections at most, opened as calls come together; kept open. Default 64. */
+/** Options of {@link createHttpClient}. */
+export interface HttpClientOptions {
+  /** Maximum number of connections, opened as requests are concurrent. Default 64. */
   readonly connections?: number
-  /** The longest a call may take, in milliseconds. */
-  readonly callMs: number
+  /** Maximum duration of a request, in milliseconds. */
+  readonly timeoutMs: number
 }
 
-const mostBodyBytes = 64 * 1024
-const longestPauseMs = 86_400_000
+const maxBodyBytes = 64 * 1024
+const maxRetryAfterMs = 86_400_000
 
-/** A caller of what is at `base`. No redirect is followed. */
-export function createHttpCaller(base: URL, { connections = 64, callMs }: HttpCallerOptions): HttpCaller {
-  const pool = new Pool(base.origin, { connections, connectTimeout: callMs })
+/** Creates a client for the URLs below `base`. */
+export function createHttpClient(base: URL, { connections = 64, timeoutMs }: HttpClientOptions): HttpClient {
+  const pool = new Pool(base.origin, { connections, connectTimeout: timeoutMs })
   const folder = base.pathname.replace(/\/$/, '')
   return {
-    call: (request, signal) =>
-      callThrough(pool, base.origin, { ...request, path: `${folder}${request.path}` || '/' }, callMs, signal),
+    request: (request, signal) =>
+      sendRequest(pool, base.origin, { ...request, path: `${folder}${request.path}` || '/' }, { timeoutMs, signal }),
     close: () => pool.destroy(),
   }
 }
 
-const agent = { 'user-agent': 'gatehouse' } as const
-const deadlines = new Map<number, () => Deadline>()
-
-/** When calls of so many milliseconds that begin now must have ended. */
-function deadlineIn(callMs: number): Deadline {
-  const known = deadlines.get(callMs) ?? createDeadlines(callMs, `it took longer than ${callMs} ms`)
-  deadlines.set(callMs, known)
-  return known()
+/** When a request is abandoned. */
+export interface RequestLimits {
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
 }
 
-/** One call within `callMs`, over a dispatcher that may serve many origins. */
-export function callThrough(
+const defaultHeaders = { 'user-agent': 'gatehouse' } as const
+
+/** Sends one request over a dispatcher, which may serve many origins. Rejects if no response arrives in time. */
+export function sendRequest(
   dispatcher: Dispatcher,
   origin: string,
   { method, path, headers, body }: HttpRequest,
-  callMs: number,
-  signal: AbortSignal,
-): Promise<HttpAnswer> {
-  return new Promise((resolve, reject) => {
-    let controller: Dispatcher.DispatchController | undefined
-    let givenUp: Error | undefined
-    let head: Pick<HttpAnswer, 'status' | 'headers'> | undefined
-    const chunks: Buffer[] = []
-    let bytes = 0
-    const end = () => {
-      leave()
-      signal.removeEventListener('abort', aborted)
-    }
-    const giveUp = (reason: Error) => {
-      end()
-      reject(reason)
-      givenUp = reason
-      controller?.abort(reason)
-    }
-    const aborted = () => giveUp(signal.reason as Error)
-    const answer = () => {
-      end()
-      if (head) resolve({ ...head, body: Buffer.concat(chunks).subarray(0, mostBodyBytes).toString('utf8') })
-    }
-    const leave = deadlineIn(callMs).watch(giveUp)
-    signal.addEventListener('abort', aborted)
-    const options = { origin, method, path, headers: { ...agent, ...headers }, body: body ?? null }
-    dispatcher.dispatch(
-      { ...options, headersTimeout: 0, bodyTimeout: 0 },
-      {
-        onRequestStart(started) {
-          if (givenUp) started.abort(givenUp)
-          controller = started
-        },
-        onResponseStart(_, status, fields) {
-          head = { status, headers: fields }
-        },
-        onResponseData(_, chunk) {
-          chunks.push(chunk)
-          bytes += chunk.length
-          if (bytes <= mostBodyBytes) return
-          answer()
-          controller?.abort(new Error('the rest of the answer is not needed'))
-        },
-        onResponseEnd: answer,
-        onResponseError: (_, error) => giveUp(error),
-      },
-    )
-    if (signal.aborted) aborted()
-  })
+  { timeoutMs, signal }: RequestLimits,
+): Promise<HttpResponse> {
+  const { promise, resolve, reject } = Promise.withResolvers<HttpResponse>()
+  const exchange = new Exchange(resolve, reject, signal)
+  exchange.start(deadlineAfter(timeoutMs))
+  const options = { origin, method, path, headers: { ...defaultHeaders, ...headers }, body: body ?? null }
+  dispatcher.dispatch({ ...options, headersTimeout: 0, bodyTimeout: 0 }, exchange)
+  if (signal.aborted) exchange.abort()
+  return promise
 }
 
-/** Errors before the first byte of a request went out. */
-const neverSent = new Set([
+const deadlines = new Map<number, () => Deadline>()
+
+function deadlineAfter(timeoutMs: number): Deadline {
+  const known = deadlines.get(timeoutMs) ?? createDeadlines(timeoutMs, `it took longer than ${timeoutMs} ms`)
+  deadlines.set(timeoutMs, known)
+  return known()
+}
+
+/** One request and its response, which settles a promise exactly once. */
+class Exchange implements Dispatcher.DispatchHandler {
+  readonly #resolve: (response: HttpResponse) => void
+  readonly #reject: (error: Error) => void
+  readonly #signal: AbortSignal
+  #stopWatching: (() => void) | undefined
+  #controller: Dispatcher.DispatchController | undefined
+  #failure: Error | undefined
+  #head: Pick<HttpResponse, 'status' | 'headers'> | undefined
+  readonly #chunks: Buffer[] = []
+  #bytes = 0
+
+  constructor(resolve: (response: HttpResponse) => void, reject: (error: Error) => void, signal: AbortSignal) {
+    this.#resolve = resolve
+    this.#reject = reject
+    this.#signal = signal
+  }
+
+  start(deadline: Deadline): void {
+    this.#stopWatching = deadline.watch(this.#fail)
+    this.#signal.addEventListener('abort', this.abort)
+  }
+
+  readonly abort = (): void => this.#fail(this.#signal.reason as Error)
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    if (this.#failure) controller.abort(this.#failure)
+    this.#controller = controller
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Readonly<Record<string, string | string[] | undefined>>,
+  ): void {
+    this.#head = { status, headers }
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#chunks.push(chunk)
+    this.#bytes += chunk.length
+    if (this.#bytes <= maxBodyBytes) return
+    this.onResponseEnd()
+    this.#controller?.abort(new Error('the rest of the body is not needed'))
+  }
+
+  onResponseEnd(): void {
+    this.#end()
+    if (!this.#head) return
+    const body = Buffer.concat(this.#chunks).subarray(0, maxBodyBytes).toString('utf8')
+    this.#resolve({ ...this.#head, body })
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#fail(error)
+  }
+
+  readonly #fail = (error: Error): void => {
+    this.#end()
+    this.#reject(error)
+    this.#failure = error
+    this.#controller?.abort(error)
+  }
+
+  #end(): void {
+    this.#stopWatching?.()
+    this.#signal.removeEventListener('abort', this.abort)
+  }
+}
+
+/** Errors that occur before the first byte of a request is sent. */
+const neverSentCodes = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
   'EAI_AGAIN',
@@ -129,23 +167,32 @@ const neverSent = new Set([
   'ERR_TLS_CERT_ALTNAME_INVALID',
 ])
 
-/** What a call without an answer means: transient when it never got out, else nobody knows. */
-export function unanswered(error: unknown): SendResult {
+/** The result of a request without a response: transient if it was never sent, else ambiguous. */
+export function resultOfError(error: unknown): SendResult {
   const { code, message } = error as { code?: string; message?: string }
   const reason = `no answer: ${message || code || 'the call failed'}`.slice(0, 500)
-  return { kind: neverSent.has(code ?? '') ? 'transient' : 'ambiguous', reason }
+  return { kind: neverSentCodes.has(code ?? '') ? 'transient' : 'ambiguous', reason }
 }
 
-/** How long an answer asks to wait (RFC 9110 §10.2.3, seconds or a date), a day at most; undefined when it doesn't say. */
-export function retryAfterMs({ headers }: HttpAnswer, now: number): number | undefined {
+/**
+ * The delay in milliseconds that a Retry-After field asks for (RFC 9110 §10.2.3, seconds or a date), at most a day.
+ * Undefined if there is none.
+ */
+export function parseRetryAfter({ headers }: HttpResponse, now: number): number | undefined {
   const field = [headers['retry-after']].flat()[0]?.trim()
   if (!field) return undefined
-  const pause = /^\d+$/.test(field) ? Number(field) * 1_000 : Date.parse(field) - now
-  return Number.isNaN(pause) ? undefined : Math.min(longestPauseMs, Math.max(0, pause))
+  const delay = /^\d+$/.test(field) ? Number(field) * 1_000 : Date.parse(field) - now
+  return Number.isNaN(delay) ? undefined : Math.min(maxRetryAfterMs, Math.max(0, delay))
 }
 
-/** An answer's body, when it is a JSON object. */
-export function jsonObject({ body }: HttpAnswer): Readonly<Record<string, unknown>> | undefined {
+/** The member `retryAfterMs` of a result, if the response has a Retry-After field. */
+export function retryAfterOf(response: HttpResponse, now: number): { readonly retryAfterMs?: number } {
+  const retryAfterMs = parseRetryAfter(response, now)
+  return retryAfterMs === undefined ? {} : { retryAfterMs }
+}
+
+/** The body of a response, if it is a JSON object. */
+export function parseJsonObject({ body }: HttpResponse): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(body)
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as never) : undefined
@@ -154,17 +201,20 @@ export function jsonObject({ body }: HttpAnswer): Readonly<Record<string, unknow
   }
 }
 
-/** What an answer says, short enough for a timeline. */
-export function told({ status, body }: HttpAnswer): string {
+/** Status and body of a response in one line of at most 300 characters of body, for logs and timelines. */
+export function describeResponse({ status, body }: HttpResponse): string {
   const text = body.replace(/\s+/g, ' ').trim().slice(0, 300)
   return text ? `answered ${status}: ${text}` : `answered ${status}`
 }
 
-/** The address of a member such as `url`. Throws RangeError naming it when it can't be one. */
-export function baseUrl(member: string, text: string): URL {
+/**
+ * The URL of an option.
+ * @throws RangeError naming the option if it is not an http or https URL, or has a user, query or fragment
+ */
+export function parseBaseUrl(option: string, text: string): URL {
   const url = URL.parse(text)
   const isPlain = url !== null && /^https?:$/.test(url.protocol) && !url.search && !url.hash && !url.username
   if (!isPlain)
-    throw new RangeError(`${member} must be an http:// or https:// address without user, query and fragment`)
+    throw new RangeError(`${option} must be an http:// or https:// address without user, query and fragment`)
   return url
 }

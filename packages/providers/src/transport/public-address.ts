@@ -1,7 +1,7 @@
 import { type LookupAddress, type LookupOptions, lookup } from 'node:dns'
 import { BlockList, isIP } from 'node:net'
 
-/** What isn't on the public internet: our own machine, private networks, link-local, shared, reserved, multicast. */
+/** IPv4 addresses that are not public: this host, private, link-local, shared, reserved and multicast (RFC 6890). */
 const ranges = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -19,7 +19,7 @@ const ranges = [
   '224.0.0.0/4',
   '240.0.0.0/4',
 ]
-/** Of IPv6 only 2000::/3 is public; of that, these are not. */
+/** IPv6 addresses within 2000::/3, the public range, that are not public. */
 const ranges6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20']
 
 const notPublic = new BlockList()
@@ -33,7 +33,7 @@ function add(range: string, family: 'ipv4' | 'ipv6'): void {
   notPublic.addSubnet(address, Number(bits), family)
 }
 
-/** Whether an IP address is on the public internet. What isn't an address is not. */
+/** Whether the text is an IP address on the public internet. */
 export function isPublicAddress(address: string): boolean {
   const family = isIP(address)
   if (family === 4) return !notPublic.check(address, 'ipv4')
@@ -42,7 +42,10 @@ export function isPublicAddress(address: string): boolean {
 
 type Found = (error: Error | null, address: string | LookupAddress[], family?: number) => void
 
-/** Resolves a name for a connection, which then goes to the very address that was looked at: a public one, or none. */
+/**
+ * Resolves a host name to its public addresses; fails with `ENOTPUBLIC` if it has none. Passed to the connection as its
+ * `lookup`, so that the address checked is the address connected to.
+ */
 export function lookupPublic(hostname: string, options: LookupOptions, found: Found): void {
   lookup(hostname, { ...options, all: true }, (error, addresses) => {
     const allowed = error ? [] : addresses.filter(({ address }) => isPublicAddress(address))

@@ -1,8 +1,8 @@
-import type { DeliveryReport, ReceivedWebhook, WebhookReceiver, WebhookReport } from '../model/webhook.ts'
+import type { ReadResult, Report, ReportReader, ReportType } from '../model/report.ts'
 import { hasTwilioSignature, isTwilioSigned } from './signature.ts'
 
-/** What a status of Twilio's says that we keep; of the others we know it already, or it says nothing final. */
-const reports: Readonly<Record<string, DeliveryReport>> = {
+/** The statuses that are reported. The others are known from the response, or not final. */
+const reportTypes: Readonly<Record<string, ReportType>> = {
   sent: 'acknowledged',
   delivered: 'delivered',
   read: 'opened',
@@ -10,46 +10,43 @@ const reports: Readonly<Record<string, DeliveryReport>> = {
   failed: 'bounced',
 }
 
-/** Errors after which the number is no good: blocked, unknown, a landline, not a mobile number. */
-const hard = new Set(['30004', '30005', '30006', '21211', '21614'])
-const optedOut = '21610'
+/** Errors that make the number invalid: blocked, unknown, a landline, not a mobile number. */
+const hardBounceCodes = new Set(['30004', '30005', '30006', '21211', '21614'])
+const optOutCode = '21610'
 
-const notOurs = 'X-Twilio-Signature is not ours'
+const invalidSignature = 'X-Twilio-Signature is invalid'
 
-/** Takes Twilio's status callbacks. The address they are sent to carries the delivery's id. */
-export function twilioWebhook(authToken: string): WebhookReceiver {
+/** Creates the reader of Twilio's status callbacks, whose URL contains the delivery id. */
+export function createTwilioReportReader(authToken: string): ReportReader {
   return {
-    mostBytes: 64 * 1024,
-    refusal: (headers) => (hasTwilioSignature(headers) ? undefined : notOurs),
-    async receive(request, now): Promise<ReceivedWebhook> {
-      if (!isTwilioSigned(authToken, request)) return { kind: 'refused', reason: notOurs }
+    maxBytes: 64 * 1024,
+    checkHeaders: (headers) => (hasTwilioSignature(headers) ? undefined : invalidSignature),
+    async read(request, now): Promise<ReadResult> {
+      if (!isTwilioSigned(authToken, request)) return { kind: 'rejected', reason: invalidSignature }
       const form = new URLSearchParams(request.body.toString('utf8'))
-      const [sid, status] = [
-        form.get('MessageSid') ?? form.get('SmsSid'),
-        form.get('MessageStatus') ?? form.get('SmsStatus'),
-      ]
+      const sid = form.get('MessageSid') ?? form.get('SmsSid')
+      const status = form.get('MessageStatus') ?? form.get('SmsStatus')
       if (!sid || !status) return { kind: 'malformed', reason: 'MessageSid and MessageStatus are needed' }
-      const report = reports[status]
-      if (!report) return { kind: 'reports', reports: [] }
       const deliveryId = URL.parse(request.url)?.searchParams.get('delivery')
-      const told = reportsOf(form, sid, status, report, now)
-      return { kind: 'reports', reports: deliveryId ? told.map((each) => ({ ...each, deliveryId })) : told }
+      const reports = createReports({ sid, status, code: form.get('ErrorCode') }, now)
+      return { kind: 'reports', reports: deliveryId ? reports.map((report) => ({ ...report, deliveryId })) : reports }
     },
   }
 }
 
-/** Twilio gives its callbacks no id: the message and its status are one, for a message has each status once. */
-function reportsOf(
-  form: URLSearchParams,
-  sid: string,
-  status: string,
-  report: DeliveryReport,
-  now: number,
-): WebhookReport[] {
-  const code = form.get('ErrorCode')
-  const about = { at: now, ...(code ? { reason: `${status}, error ${code}` } : {}) }
+interface StatusCallback {
+  readonly sid: string
+  readonly status: string
+  readonly code: string | null
+}
+
+/** Callbacks have no id. Message and status identify one, since a message has each status once. */
+function createReports({ sid, status, code }: StatusCallback, now: number): Report[] {
+  const report = reportTypes[status]
+  if (!report) return []
+  const details = { at: now, ...(code ? { reason: `${status}, error ${code}` } : {}) }
   const eventId = `${sid}.${status}`
-  if (report !== 'bounced') return [{ eventId, report, ...about }]
-  const bounce = { eventId, report, ...about, soft: !hard.has(code ?? '') }
-  return code === optedOut ? [bounce, { eventId: `${eventId}.stop`, report: 'unsubscribed', ...about }] : [bounce]
+  if (report !== 'bounced') return [{ eventId, report, ...details }]
+  const bounce: Report = { eventId, report, ...details, soft: !hardBounceCodes.has(code ?? '') }
+  return code === optOutCode ? [bounce, { eventId: `${eventId}.stop`, report: 'unsubscribed', ...details }] : [bounce]
 }

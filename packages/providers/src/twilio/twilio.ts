@@ -1,41 +1,38 @@
 import { Type } from 'typebox'
-import { defineProvider, type ProviderContext } from '../model/kind.ts'
-import type { OutgoingMessage, Provider, SendResult } from '../model/provider.ts'
-import { timeoutSeconds } from '../options/members.ts'
-import {
-  baseUrl,
-  createHttpCaller,
-  type HttpAnswer,
-  type HttpCaller,
-  jsonObject,
-  retryAfterMs,
-  told,
-  unanswered,
-} from '../transport/http.ts'
-import { twilioWebhook } from './reports.ts'
+import { defineProvider } from '../kind/provider-kind.ts'
+import { timeoutSeconds } from '../kind/shared-options.ts'
+import type { OutgoingMessage } from '../model/message.ts'
+import type { SendResult } from '../model/send-result.ts'
+import { createHttpClient, type HttpClient, parseBaseUrl, resultOfError } from '../transport/http.ts'
+import { findEarlierMessage } from './earlier-message.ts'
+import { createTwilioReportReader } from './reports.ts'
+import { resultOfResponse } from './send-result.ts'
 
-interface Twilio {
-  readonly accountSid: string
-  readonly authToken: string
+interface TwilioSender {
+  /** The path of the Messages resource of the account. */
+  readonly path: string
+  /** The Authorization field. */
+  readonly authorization: string
   /** `From` or `MessagingServiceSid`. */
-  readonly sender: Readonly<Record<string, string>>
-  readonly caller: HttpCaller
-  readonly context: ProviderContext
+  readonly from: Readonly<Record<string, string>>
+  readonly client: HttpClient
+  readonly reportUrl?: string
+  now(): number
 }
 
-/** Carries SMS over Twilio (twilio.com/docs/messaging/api/message-resource). */
+/** SMS over Twilio (twilio.com/docs/messaging/api/message-resource). */
 export const twilio = defineProvider({
   kind: 'twilio',
   channels: ['sms'],
   description: 'SMS over Twilio.',
-  members: {
+  options: {
     account_sid: Type.String({
       pattern: '^AC[0-9a-fA-F]{32}$',
-      description: 'The account, AC and 32 hexadecimal digits.',
+      description: 'The account SID: AC and 32 hexadecimal digits.',
     }),
     auth_token: Type.String({
       minLength: 16,
-      description: "The account's auth token. It signs the calls, and proves their reports.",
+      description: 'The auth token of the account. It authenticates calls and verifies reports.',
       examples: ['${TWILIO_AUTH_TOKEN}'],
     }),
     from: Type.Optional(
@@ -44,163 +41,62 @@ export const twilio = defineProvider({
     messaging_service_sid: Type.Optional(
       Type.String({ pattern: '^MG[0-9a-fA-F]{32}$', description: 'The messaging service that chooses the sender.' }),
     ),
-    url: Type.Optional(Type.String({ description: "Twilio's address.", default: 'https://api.twilio.com' })),
+    url: Type.Optional(Type.String({ description: 'Base URL of Twilio.', default: 'https://api.twilio.com' })),
     timeout_seconds: timeoutSeconds,
   },
-  create(declared, context): Provider {
-    const { from, messaging_service_sid: service, timeout_seconds: seconds = 10 } = declared
+  createSender(options, context) {
+    const { account_sid: accountSid, auth_token: authToken, from, messaging_service_sid: service } = options
     if ((from === undefined) === (service === undefined))
       throw new RangeError('needs either from or messaging_service_sid')
-    const callMs = seconds * 1_000
-    const settings: Twilio = {
-      accountSid: declared.account_sid,
-      authToken: declared.auth_token,
-      sender: from === undefined ? { MessagingServiceSid: service ?? '' } : { From: from },
-      caller: createHttpCaller(baseUrl('url', declared.url ?? 'https://api.twilio.com'), { callMs }),
-      context,
+    const timeoutMs = (options.timeout_seconds ?? 10) * 1_000
+    const sender: TwilioSender = {
+      path: `/2010-04-01/Accounts/${accountSid}/Messages.json`,
+      authorization: `Basic ${Buffer.from(`${accountSid}:${authToken}`).toString('base64')}`,
+      from: from === undefined ? { MessagingServiceSid: service ?? '' } : { From: from },
+      client: createHttpClient(parseBaseUrl('url', options.url ?? 'https://api.twilio.com'), { timeoutMs }),
+      ...(context.reportUrl === undefined ? {} : { reportUrl: context.reportUrl }),
+      now: () => context.clock.now(),
     }
     return {
-      name: context.name,
-      channel: 'sms',
-      timeoutMs: 2 * callMs,
-      send: (messages, signal) => Promise.all(messages.map((message) => sendSms(settings, message, signal))),
-      webhook: twilioWebhook(settings.authToken),
-      close: () => settings.caller.close(),
+      timeoutMs: 2 * timeoutMs,
+      send: (messages, signal) => Promise.all(messages.map((message) => sendSms(sender, message, signal))),
+      close: () => sender.client.close(),
     }
   },
+  createReportReader: ({ auth_token: authToken }) => createTwilioReportReader(authToken),
 })
 
 /**
- * Twilio takes no idempotency key. So before a message is sent again, the messages to that number are looked through
- * for it: an earlier try whose answer was lost may have been taken.
+ * Sends an SMS. Twilio has no idempotency key, so before a retry the messages to that number are searched for it: an
+ * earlier attempt whose response was lost may have been accepted.
  */
-async function sendSms(twilio: Twilio, message: OutgoingMessage, signal: AbortSignal): Promise<SendResult> {
-  if (message.retried) {
-    const earlier = await findEarlier(twilio, message, signal)
-    if (earlier) return earlier
-  }
-  const result = await sendNow(twilio, message, signal)
-  return message.retried ? withoutEarlier(result) : result
+async function sendSms(sender: TwilioSender, message: OutgoingMessage, signal: AbortSignal): Promise<SendResult> {
+  if (!message.retried) return sendOnce(sender, message, signal)
+  const earlier = await findEarlierMessage(sender, message, signal)
+  return earlier ?? markNoneAccepted(await sendOnce(sender, message, signal))
 }
 
-async function sendNow(twilio: Twilio, message: OutgoingMessage, signal: AbortSignal): Promise<SendResult> {
-  try {
-    return resultOf(await post(twilio, message, signal), twilio.context.clock.now())
-  } catch (error) {
-    return unanswered(error)
-  }
-}
-
-/** What an answer means once Twilio has said that it has no earlier try. */
-function withoutEarlier(result: SendResult): SendResult {
+/** A failure after Twilio has confirmed that it accepted no earlier attempt. */
+function markNoneAccepted(result: SendResult): SendResult {
   const { kind } = result
-  const isRefusal = kind === 'transient' || kind === 'rate_limited' || kind === 'misconfigured'
-  return isRefusal ? { ...result, notTaken: true } : result
+  const isNotAccepted = kind === 'transient' || kind === 'rate_limited' || kind === 'misconfigured'
+  return isNotAccepted ? { ...result, noneAccepted: true } : result
 }
 
-function post(
-  { accountSid, authToken, sender, caller, context }: Twilio,
-  message: OutgoingMessage,
-  signal: AbortSignal,
-) {
-  const callback = `${context.publicUrl}/v1/webhooks/${context.name}?delivery=${message.deliveryId}`
-  const form = { To: message.target.address, ...sender, Body: message.content.body, StatusCallback: callback }
-  return caller.call(
-    {
-      method: 'POST',
-      path: `/2010-04-01/Accounts/${accountSid}/Messages.json`,
-      headers: {
-        authorization: basic(accountSid, authToken),
-        'content-type': 'application/x-www-form-urlencoded',
-        accept: 'application/json',
-      },
-      body: new URLSearchParams(form).toString(),
-    },
-    signal,
-  )
-}
-
-function basic(accountSid: string, authToken: string): string {
-  return `Basic ${Buffer.from(`${accountSid}:${authToken}`).toString('base64')}`
-}
-
-const clockSkewMs = 60_000
-
-/** The earlier try of a message, when Twilio has it; why it can't be sent now, when Twilio doesn't tell. */
-async function findEarlier(
-  { accountSid, authToken, caller, context }: Twilio,
+async function sendOnce(
+  { path, authorization, from, client, reportUrl, now }: TwilioSender,
   { deliveryId, target, content }: OutgoingMessage,
   signal: AbortSignal,
-): Promise<SendResult | undefined> {
-  const since = madeAt(deliveryId) - clockSkewMs
-  const query = new URLSearchParams({ To: target.address, 'DateSent>': day(since), PageSize: '50' })
+): Promise<SendResult> {
+  const callback = reportUrl === undefined ? {} : { StatusCallback: `${reportUrl}?delivery=${deliveryId}` }
+  const form = new URLSearchParams({ To: target.address, ...from, Body: content.body, ...callback })
+  const headers = { authorization, 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' }
   try {
-    const answer = await caller.call(
-      {
-        method: 'GET',
-        path: `/2010-04-01/Accounts/${accountSid}/Messages.json?${query}`,
-        headers: { authorization: basic(accountSid, authToken), accept: 'application/json' },
-      },
-      signal,
+    return resultOfResponse(
+      await client.request({ method: 'POST', path, headers, body: form.toString() }, signal),
+      now(),
     )
-    if (answer.status !== 200) return refusalOf(answer, context.clock.now())
-    const messages = jsonObject(answer)?.messages
-    if (!Array.isArray(messages)) return { kind: 'transient', reason: 'the list of messages is not one of Twilio’s' }
-    const found = messages.find(
-      ({ body, date_created: createdAt }: ListedMessage) =>
-        typeof body === 'string' && body.endsWith(content.body) && Date.parse(createdAt ?? '') >= since,
-    )
-    return found ? { kind: 'accepted', providerMessageId: String(found.sid) } : undefined
   } catch (error) {
-    return { kind: 'transient', reason: `whether an earlier try was taken is not known: ${(error as Error).message}` }
+    return resultOfError(error)
   }
-}
-
-interface ListedMessage {
-  readonly sid?: unknown
-  readonly body?: unknown
-  readonly date_created?: string
-}
-
-/** When an id (UUIDv7) was made, in Unix milliseconds. */
-function madeAt(id: string): number {
-  return Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16)
-}
-
-const day = (at: number) => new Date(at).toISOString().slice(0, 10)
-
-function resultOf(answer: HttpAnswer, now: number): SendResult {
-  if (answer.status !== 201) return refusalOf(answer, now)
-  const sid = jsonObject(answer)?.sid
-  if (typeof sid === 'string' && sid.length <= 64) return { kind: 'accepted', providerMessageId: sid }
-  return { kind: 'ambiguous', reason: `${told(answer)}, which is not Twilio's` }
-}
-
-/** Codes that speak of our account or sender, whoever the message is for. */
-const ours = new Set([20003, 20005, 20404, 21212, 21603, 21606, 21659, 21660, 21703, 21704, 30034])
-/** Codes that speak of this one number or text, whatever the status. */
-const ofThisMessage = new Set([21408, 21602, 21610, 21612, 21617])
-/** Codes that say that the number is none that a message could ever reach. */
-const wrongNumber = new Set([21211, 21214, 21217, 21421, 21614])
-
-/** What a refusal means (twilio.com/docs/api/errors): its code, where it says more than the status. */
-function refusalOf(answer: HttpAnswer, now: number): SendResult {
-  const { status } = answer
-  const code = codeOf(answer)
-  const reason = told(answer)
-  const pause = retryAfterMs(answer, now)
-  const retryAfter = pause === undefined ? {} : { retryAfterMs: pause }
-  if (status === 429 || code === 20429) return { kind: 'rate_limited', ...retryAfter, pauses: true, reason }
-  if (status >= 500) return { kind: 'transient', ...retryAfter, reason }
-  const refused = { kind: 'permanent', code: String(code ?? status), reason } as const
-  if (code === 21610) return { ...refused, undeliverable: 'unsubscribed' }
-  if (code !== undefined && wrongNumber.has(code)) return { ...refused, undeliverable: 'bounced' }
-  if (code !== undefined && ofThisMessage.has(code)) return refused
-  const isOurs = status < 400 || [401, 403, 404].includes(status) || (code !== undefined && ours.has(code))
-  return isOurs ? { kind: 'misconfigured', reason } : refused
-}
-
-function codeOf(answer: HttpAnswer): number | undefined {
-  const code = jsonObject(answer)?.code
-  return typeof code === 'number' ? code : undefined
 }

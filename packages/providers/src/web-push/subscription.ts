@@ -2,64 +2,67 @@ import { ECDH } from 'node:crypto'
 import { isIP } from 'node:net'
 import { isPublicAddress } from '../transport/public-address.ts'
 
-/** Where and for whom a browser takes pushes (W3C Push API, PushSubscription). */
+/** The push subscription of a browser (W3C Push API, PushSubscription). */
 export interface Subscription {
   readonly endpoint: URL
-  /** The browser's public key, a point of P-256, uncompressed. */
+  /** The public key of the browser, an uncompressed P-256 point. */
   readonly publicKey: Buffer
-  /** The secret of 16 bytes between the browser and us. */
+  /** The authentication secret of the browser, 16 bytes (RFC 8291 §3.2). */
   readonly auth: Buffer
 }
 
-const longestEndpoint = 2_048
+const maxEndpointLength = 2_048
 
-/** Reads what `JSON.stringify(subscription)` made in the browser. Throws RangeError saying what is wrong with it. */
-export function readSubscription(token: string): Subscription {
-  const { endpoint: address, keys } = parsed(token)
-  const endpoint = typeof address === 'string' && address.length <= longestEndpoint ? URL.parse(address) : null
+/**
+ * Parses the result of `JSON.stringify(subscription)` in the browser.
+ * @throws RangeError describing what is wrong
+ */
+export function parseSubscription(token: string): Subscription {
+  const { endpoint: address, keys } = parseJson(token)
+  const endpoint = typeof address === 'string' && address.length <= maxEndpointLength ? URL.parse(address) : null
   if (!endpoint || !/^https?:$/.test(endpoint.protocol) || endpoint.username || endpoint.hash)
     throw new RangeError('must be a subscription whose endpoint is an https address')
   const { p256dh, auth } = (keys ?? {}) as { p256dh?: unknown; auth?: unknown }
-  return { endpoint, publicKey: pointOf(p256dh), auth: secretOf(auth) }
+  return { endpoint, publicKey: parsePublicKey(p256dh), auth: parseAuth(auth) }
 }
 
-function parsed(token: string): { readonly endpoint?: unknown; readonly keys?: unknown } {
+function parseJson(token: string): { readonly endpoint?: unknown; readonly keys?: unknown } {
   try {
     const value: unknown = JSON.parse(token)
     if (typeof value === 'object' && value !== null) return value
   } catch {
-    // said below
+    // the error is thrown below
   }
   throw new RangeError('must be a Web Push subscription as JSON: endpoint, keys.p256dh and keys.auth')
 }
 
 const base64url = /^[\w-]+={0,2}$/
 
-function pointOf(text: unknown): Buffer {
+function parsePublicKey(text: unknown): Buffer {
   const bytes = typeof text === 'string' && base64url.test(text) ? Buffer.from(text, 'base64url') : Buffer.alloc(0)
   try {
     if (bytes.length === 65) return ECDH.convertKey(bytes, 'prime256v1') as Buffer
   } catch {
-    // said below
+    // the error is thrown below
   }
   throw new RangeError('must be a subscription whose keys.p256dh is a point of P-256 in base64url')
 }
 
-function secretOf(text: unknown): Buffer {
+function parseAuth(text: unknown): Buffer {
   const bytes = typeof text === 'string' && base64url.test(text) ? Buffer.from(text, 'base64url') : Buffer.alloc(0)
   if (bytes.length !== 16) throw new RangeError('must be a subscription whose keys.auth is 16 bytes in base64url')
   return bytes
 }
 
-/** Where pushes may go: an endpoint is an address that a browser gave, and could be any. */
+/** Which endpoints may be called: they are URLs from clients, which could name any server. */
 export interface EndpointRules {
-  /** Host names; `*.` before one stands for any names below it. */
+  /** Host names; `*.` matches all subdomains. */
   readonly hosts: readonly string[]
-  /** Also addresses that are not on the public internet, and without TLS: for rehearsals on one machine. */
+  /** Also private addresses, and URLs without TLS: for tests on one machine. */
   readonly allowPrivate: boolean
 }
 
-/** The push services of the browsers there are. */
+/** The push services of all major browsers. */
 export const browserHosts = [
   'fcm.googleapis.com',
   '*.push.services.mozilla.com',
@@ -67,9 +70,9 @@ export const browserHosts = [
   '*.push.apple.com',
 ] as const
 
-/** Why nothing may be sent to an endpoint; undefined when it may. */
-export function endpointFault({ protocol, hostname }: URL, { hosts, allowPrivate }: EndpointRules): string | undefined {
-  if (!hosts.some((pattern) => fits(hostname, pattern)))
+/** Why an endpoint may not be called, or undefined if it may. */
+export function checkEndpoint({ protocol, hostname }: URL, { hosts, allowPrivate }: EndpointRules): string | undefined {
+  if (!hosts.some((pattern) => matchesHost(hostname, pattern)))
     return `must be a subscription of a push service that is allowed; ${hostname} is not`
   if (allowPrivate) return undefined
   if (protocol !== 'https:') return 'must be a subscription whose endpoint is an https address'
@@ -77,6 +80,6 @@ export function endpointFault({ protocol, hostname }: URL, { hosts, allowPrivate
   return isIP(address) !== 0 && !isPublicAddress(address) ? 'must be a subscription with a public endpoint' : undefined
 }
 
-function fits(hostname: string, pattern: string): boolean {
+function matchesHost(hostname: string, pattern: string): boolean {
   return pattern.startsWith('*.') ? hostname.endsWith(pattern.slice(1)) : hostname === pattern
 }

@@ -1,21 +1,26 @@
-import { createECDH, createPrivateKey, type KeyObject, sign } from 'node:crypto'
+import { createECDH, createPrivateKey, type KeyObject } from 'node:crypto'
 import type { Clock } from '../model/clock.ts'
+import { signJwt } from '../signature/sign-jwt.ts'
 
+/** A VAPID key pair (RFC 8292 §3.2). */
 export interface VapidKeys {
-  /** The public key as browsers are given it: a point of P-256, uncompressed, in base64url. */
+  /** The application server key of browsers: an uncompressed P-256 point in base64url. */
   readonly publicKey: string
   readonly key: KeyObject
 }
 
-/** The keys that prove who pushes. Throws RangeError naming the member that can't be used. */
-export function vapidKeys(publicKey: string, privateKey: string): VapidKeys {
+/**
+ * Parses a VAPID key pair.
+ * @throws RangeError naming the option that is invalid
+ */
+export function parseVapidKeys(publicKey: string, privateKey: string): VapidKeys {
   const secret = Buffer.from(privateKey, 'base64url')
   if (secret.length !== 32) throw new RangeError('private_key must be 32 bytes in base64url')
   const pair = createECDH('prime256v1')
   try {
     pair.setPrivateKey(secret)
   } catch {
-    throw new RangeError('private_key is no key of P-256')
+    throw new RangeError('private_key is not a P-256 key')
   }
   const point = pair.getPublicKey()
   if (!point.equals(Buffer.from(publicKey, 'base64url')))
@@ -25,28 +30,25 @@ export function vapidKeys(publicKey: string, privateKey: string): VapidKeys {
   return { publicKey: point.toString('base64url'), key: createPrivateKey({ key: jwk, format: 'jwk' }) }
 }
 
-/** The Authorization field for a push service. */
+/** Returns the Authorization field for the push service at an origin. */
 export type Vapid = (origin: string) => string
 
 const lifetimeMs = 12 * 3_600_000
 const renewEarlyMs = 3_600_000
-const mostOrigins = 1_000
+const maxOrigins = 1_000
 
-/** Tokens that say who we are to a push service (RFC 8292), each used for half a day: at most a day is allowed. */
+/** Creates VAPID tokens (RFC 8292 §2), each used for half a day. The maximum is a day. */
 export function createVapid({ publicKey, key }: VapidKeys, subject: string, clock: Clock): Vapid {
-  const made = new Map<string, { readonly field: string; readonly renewAt: number }>()
+  const fields = new Map<string, { readonly field: string; readonly renewAt: number }>()
   return (origin) => {
     const now = clock.now()
-    const known = made.get(origin)
+    const known = fields.get(origin)
     if (known && now < known.renewAt) return known.field
     const claims = { aud: origin, exp: Math.floor((now + lifetimeMs) / 1_000), sub: subject }
-    const parts = [{ typ: 'JWT', alg: 'ES256' }, claims].map((part) =>
-      Buffer.from(JSON.stringify(part)).toString('base64url'),
-    )
-    const signature = sign('sha256', Buffer.from(parts.join('.')), { key, dsaEncoding: 'ieee-p1363' })
-    const field = `vapid t=${parts.join('.')}.${signature.toString('base64url')}, k=${publicKey}`
-    if (made.size >= mostOrigins) made.clear()
-    made.set(origin, { field, renewAt: now + lifetimeMs - renewEarlyMs })
+    const token = signJwt({ typ: 'JWT', alg: 'ES256' }, claims, key)
+    const field = `vapid t=${token}, k=${publicKey}`
+    if (fields.size >= maxOrigins) fields.clear()
+    fields.set(origin, { field, renewAt: now + lifetimeMs - renewEarlyMs })
     return field
   }
 }

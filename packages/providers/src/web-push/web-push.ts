@@ -1,169 +1,143 @@
 import { hash } from 'node:crypto'
 import { Type } from 'typebox'
 import { Agent } from 'undici'
-import { defineProvider } from '../model/kind.ts'
-import type { OutgoingMessage, Provider, SendResult } from '../model/provider.ts'
-import { longestTtlSeconds, timeoutSeconds, ttlSeconds } from '../options/members.ts'
-import { pushData, withinSize } from '../push/push-data.ts'
-import { callThrough, type HttpAnswer, retryAfterMs, told, unanswered } from '../transport/http.ts'
+import { defineProvider } from '../kind/provider-kind.ts'
+import { maxTtlSeconds, timeoutSeconds, ttlSeconds } from '../kind/shared-options.ts'
+import type { OutgoingMessage } from '../model/message.ts'
+import type { SendResult } from '../model/send-result.ts'
+import { createPushData, fitPayload } from '../push/push-data.ts'
+import { resultOfError, sendRequest } from '../transport/http.ts'
 import { lookupPublic } from '../transport/public-address.ts'
-import { encryptPush, mostPlainBytes } from './encryption.ts'
-import { browserHosts, type EndpointRules, endpointFault, readSubscription, type Subscription } from './subscription.ts'
-import { createVapid, type Vapid, vapidKeys } from './vapid.ts'
+import { encryptPush, maxPlaintextBytes } from './encryption.ts'
+import { resultOfResponse } from './send-result.ts'
+import { browserHosts, checkEndpoint, type EndpointRules, parseSubscription } from './subscription.ts'
+import { createVapid, parseVapidKeys, type Vapid } from './vapid.ts'
 
-interface WebPush {
+interface WebPushSender {
   readonly agent: Agent
   readonly vapid: Vapid
   readonly rules: EndpointRules
   readonly ttlSeconds: number
-  readonly callMs: number
+  readonly timeoutMs: number
   now(): number
-  /** The push services that have taken a push: they know our key. */
+  /** The origins of push services that have accepted a push: they know the VAPID key. */
   readonly proven: Set<string>
 }
 
-/** Carries push to browsers (RFC 8030, 8291, 8292). A device's token is its PushSubscription as JSON. */
+/** Push to browsers (RFC 8030, RFC 8291, RFC 8292). The token of a device is its PushSubscription as JSON. */
 export const webPush = defineProvider({
   kind: 'web-push',
   channels: ['push'],
   description: 'Push to browsers, whose service is web and whose token is their subscription as JSON.',
-  members: {
+  options: {
     public_key: Type.String({
       description:
-        'The VAPID key that browsers are given, in base64url; `npx web-push generate-vapid-keys` makes both.',
+        'The VAPID public key of the browsers, in base64url. `npx web-push generate-vapid-keys` makes a pair.',
     }),
-    private_key: Type.String({ description: 'The key that belongs to it.', examples: ['${VAPID_PRIVATE_KEY}'] }),
+    private_key: Type.String({ description: 'The VAPID private key.', examples: ['${VAPID_PRIVATE_KEY}'] }),
     subject: Type.String({
       pattern: '^(mailto:|https://).+',
-      description: 'Where push services reach you.',
+      description: 'Contact for the operators of push services.',
       examples: ['mailto:ops@example.com'],
     }),
     hosts: Type.Optional(
-      Type.Array(Type.String({ pattern: '^(\\*\\.)?[a-z0-9.-]+$', description: 'A name of a host, in lower case.' }), {
-        description: "Push services beside the browsers' own; `*.` stands for any names below.",
+      Type.Array(Type.String({ pattern: '^(\\*\\.)?[a-z0-9.-]+$', description: 'A host name in lower case.' }), {
+        description: 'Hosts of push services in addition to those of the browsers; `*.` matches all subdomains.',
         examples: [['push.example.com']],
       }),
     ),
     allow_private: Type.Optional(
       Type.Boolean({
-        description: 'Also endpoints that are not on the public internet or without TLS: for rehearsals alone.',
+        description: 'Also call private addresses, and endpoints without TLS. For tests only.',
         default: false,
       }),
     ),
     ttl_seconds: ttlSeconds,
     timeout_seconds: timeoutSeconds,
   },
-  create(declared, context): Provider {
-    const keys = vapidKeys(declared.public_key, declared.private_key)
-    const { hosts = [], allow_private: allowPrivate = false, timeout_seconds: seconds = 10 } = declared
-    const callMs = seconds * 1_000
+  createSender(options, context) {
+    const keys = parseVapidKeys(options.public_key, options.private_key)
+    const { hosts = [], allow_private: allowPrivate = false, timeout_seconds: seconds = 10 } = options
+    const timeoutMs = seconds * 1_000
     const agent = new Agent({
       connections: 8,
-      headersTimeout: callMs,
-      bodyTimeout: callMs,
-      connect: { timeout: callMs, ...(allowPrivate ? {} : { lookup: lookupPublic }) },
+      headersTimeout: timeoutMs,
+      bodyTimeout: timeoutMs,
+      connect: { timeout: timeoutMs, ...(allowPrivate ? {} : { lookup: lookupPublic }) },
     })
-    const settings: WebPush = {
+    const sender: WebPushSender = {
       agent,
-      vapid: createVapid(keys, declared.subject, context.clock),
+      vapid: createVapid(keys, options.subject, context.clock),
       rules: { hosts: [...browserHosts, ...hosts], allowPrivate },
-      ttlSeconds: declared.ttl_seconds ?? longestTtlSeconds,
-      callMs,
+      ttlSeconds: options.ttl_seconds ?? maxTtlSeconds,
+      timeoutMs,
       now: () => context.clock.now(),
       proven: new Set(),
     }
     return {
-      name: context.name,
-      channel: 'push',
-      timeoutMs: callMs + 1_000,
+      timeoutMs: timeoutMs + 1_000,
       batchSize: 10,
-      carries: ({ service }) => service === 'web',
-      tokenFault: (token) => faultOf(token, settings.rules),
-      send: (messages, signal) => Promise.all(messages.map((message) => sendPush(settings, message, signal))),
+      supports: ({ service }) => service === 'web',
+      checkToken: (token) => checkSubscription(token, sender.rules),
+      send: (messages, signal) => Promise.all(messages.map((message) => sendPush(sender, message, signal))),
       close: () => agent.destroy(),
     }
   },
 })
 
-function faultOf(token: string, rules: EndpointRules): string | undefined {
+function checkSubscription(token: string, rules: EndpointRules): string | undefined {
   try {
-    return endpointFault(readSubscription(token).endpoint, rules)
+    return checkEndpoint(parseSubscription(token).endpoint, rules)
   } catch (error) {
     return (error as Error).message
   }
 }
 
-async function sendPush(push: WebPush, message: OutgoingMessage, signal: AbortSignal): Promise<SendResult> {
-  const fault = faultOf(message.target.address, push.rules)
+async function sendPush(sender: WebPushSender, message: OutgoingMessage, signal: AbortSignal): Promise<SendResult> {
+  const { agent, timeoutMs, proven, now } = sender
+  const fault = checkSubscription(message.target.address, sender.rules)
   if (fault) return { kind: 'permanent', code: 'bad_subscription', reason: `the device's token ${fault}` }
-  const plain = Buffer.from(JSON.stringify(withinSize(message, payloadOf, mostPlainBytes)))
-  if (plain.length > mostPlainBytes)
-    return { kind: 'permanent', code: 'too_large', reason: `push services take ${mostPlainBytes} bytes at most` }
-  const subscription = readSubscription(message.target.address)
-  const calledAt = push.now()
+  const plaintext = Buffer.from(JSON.stringify(fitPayload(message, createPayload, maxPlaintextBytes)))
+  if (plaintext.length > maxPlaintextBytes)
+    return { kind: 'permanent', code: 'too_large', reason: `push services accept at most ${maxPlaintextBytes} bytes` }
+  const subscription = parseSubscription(message.target.address)
+  const { origin, pathname, search } = subscription.endpoint
+  const calledAt = now()
   try {
-    const answer = await call(push, subscription, message, plain, signal)
-    return resultOf(answer, calledAt, push.proven, subscription.endpoint.origin)
+    const headers = createRequestHeaders(sender, message, origin)
+    const body = encryptPush(plaintext, subscription)
+    const request = { method: 'POST', path: `${pathname}${search}`, headers, body } as const
+    const response = await sendRequest(agent, origin, request, { timeoutMs, signal })
+    if (response.status >= 200 && response.status < 300) proven.add(origin)
+    return resultOfResponse(response, calledAt, proven.has(origin))
   } catch (error) {
-    return unanswered(error)
+    return resultOfError(error)
   }
 }
 
-function call(
-  { agent, vapid, ttlSeconds: ttl, callMs }: WebPush,
-  subscription: Subscription,
-  { id, critical }: OutgoingMessage,
-  plain: Buffer,
-  signal: AbortSignal,
-): Promise<HttpAnswer> {
-  const { origin, pathname, search } = subscription.endpoint
-  const headers = {
+function createRequestHeaders({ vapid, ttlSeconds: ttl }: WebPushSender, message: OutgoingMessage, origin: string) {
+  return {
     authorization: vapid(origin),
     'content-type': 'application/octet-stream',
     'content-encoding': 'aes128gcm',
     ttl: String(ttl),
-    urgency: critical ? 'high' : 'normal',
-    topic: topicOf(id),
+    urgency: message.critical ? 'high' : 'normal',
+    topic: createTopic(message.id),
   }
-  const body = encryptPush(plain, subscription)
-  return callThrough(agent, origin, { method: 'POST', path: `${pathname}${search}`, headers, body }, callMs, signal)
 }
 
-/** What the browser's service worker gets. */
-function payloadOf(message: OutgoingMessage): object {
+/** The data of the push event in the service worker. */
+function createPayload(message: OutgoingMessage): object {
   const { id, content } = message
   return {
     ...(content.subject === undefined ? {} : { title: content.subject }),
     body: content.body,
-    tag: topicOf(id),
-    data: pushData(message),
+    tag: createTopic(id),
+    data: createPushData(message),
   }
 }
 
-/** A push whose topic waits already takes that one's place (RFC 8030 §5.4: 32 characters of base64url). */
-function topicOf(messageId: string): string {
+/** A push replaces an undelivered one with the same topic (RFC 8030 §5.4: up to 32 characters of base64url). */
+function createTopic(messageId: string): string {
   return hash('sha256', messageId, 'base64url').slice(0, 32)
-}
-
-const ofKey = new Set([400, 401, 403])
-
-/**
- * What a push service's answer means. It refuses a key that it doesn't know; when it has taken pushes under ours
- * before, then it is this subscription that was made for another key.
- */
-function resultOf(answer: HttpAnswer, calledAt: number, proven: Set<string>, origin: string): SendResult {
-  const { status, headers } = answer
-  if (status >= 200 && status < 300) {
-    proven.add(origin)
-    const id = headers.location
-    return { kind: 'accepted', ...(typeof id === 'string' && id.length <= 512 ? { providerMessageId: id } : {}) }
-  }
-  const reason = told(answer)
-  const pause = retryAfterMs(answer, calledAt)
-  const retryAfter = pause === undefined ? {} : { retryAfterMs: pause }
-  if (status === 404 || status === 410) return { kind: 'dead_token', at: calledAt, reason }
-  if (status === 429) return { kind: 'rate_limited', ...retryAfter, reason }
-  if (status >= 500 || status === 408) return { kind: 'transient', ...retryAfter, reason }
-  if (ofKey.has(status) && !proven.has(origin)) return { kind: 'misconfigured', reason }
-  return { kind: 'permanent', code: String(status), reason }
 }

@@ -17,8 +17,8 @@ function entryOf(fake: ApnsFake, declared: Record<string, unknown> = {}) {
 const setup = (t: TestEnd, declared: Record<string, unknown> = {}, clock = present(), settings: object = {}) =>
   rehearse(t, startApns(settings), (fake) => entryOf(fake, declared), { clock })
 
-const push = (given: object = {}) =>
-  message({ channel: 'push', target: { id: 'phone', address: deviceToken, service: 'apns' }, ...given })
+const push = (fields: object = {}) =>
+  message({ channel: 'push', target: { id: 'phone', address: deviceToken, service: 'apns' }, ...fields })
 
 const sendMany = (provider: Provider, count: number) =>
   provider.send(
@@ -26,7 +26,7 @@ const sendMany = (provider: Provider, count: number) =>
     new AbortController().signal,
   )
 
-test('a push goes to APNs as an alert that a second one with its id replaces', async (t) => {
+test('a push to APNs is an alert that a second one with its id replaces', async (t) => {
   const { fake, provider, clock } = await setup(t, { ttl_seconds: 60 })
   const sent = push({ id: 'd.phone' })
   const result = await sendOne(provider, sent)
@@ -81,18 +81,19 @@ const reasons = [
   [403, undefined, 'misconfigured'],
 ] as const
 
-test('every answer of APNs means what its table of reasons says', async (t) => {
+test('every reason of APNs has its result', async (t) => {
   const { fake, provider } = await setup(t)
   await sendOne(provider, push())
   for (const [status, reason, kind] of reasons) {
     fake.answerNext({ status, body: reason === undefined ? 'not json' : { reason } })
     const result = await sendOne(provider, push())
     assert.equal(result.kind, kind, `${status} ${reason}`)
-    if (result.kind === 'rate_limited') assert.equal(result.pauses === true, reason !== 'TooManyRequests', 'one device')
+    if (result.kind === 'rate_limited')
+      assert.equal(result.accountWide === true, reason !== 'TooManyRequests', 'one device')
   }
 })
 
-test('a device that APNs calls unregistered is dead since when APNs says, and not later than the call', async (t) => {
+test('a device is dead since the time that APNs returns, at the latest since the call', async (t) => {
   const { fake, provider, clock } = await setup(t)
   const gone = (timestamp: unknown) => ({ status: 410, body: { reason: 'Unregistered', timestamp } })
   const since = clock.now() - 86_400_000
@@ -109,7 +110,7 @@ test('a device that APNs calls unregistered is dead since when APNs says, and no
   }
 })
 
-test('until a first push was taken, a token that APNs does not know is no proof that the device is gone', async (t) => {
+test('an unknown token does not make a device dead before a first push was accepted', async (t) => {
   const { fake, provider } = await setup(t, { topic: 'com.example.other' })
   const result = await sendOne(provider, push())
   assert.equal(result.kind, 'permanent')
@@ -117,14 +118,14 @@ test('until a first push was taken, a token that APNs does not know is no proof 
   assert.deepEqual(fake.refusals, ['DeviceTokenNotForTopic'])
 })
 
-test('the key of another team is refused', async (t) => {
+test('the key of another team is misconfigured', async (t) => {
   const { fake } = await setup(t)
   const provider = build(entryOf(fake, { team_id: 'XYZ1234567' }), { clock: present() })
   t.after(() => provider.close?.())
   assert.equal((await sendOne(provider, push())).kind, 'misconfigured')
 })
 
-test('one provider token serves for half an hour, whatever starts in between, and is changed without a refusal', async (t) => {
+test('a provider token is used for half an hour, whatever starts in between', async (t) => {
   const halfHour = 30 * minuteMs
   const clock = manualClock(Math.floor(Date.now() / halfHour) * halfHour - halfHour + minuteMs)
   const { fake, provider } = await setup(t, {}, clock)
@@ -138,7 +139,7 @@ test('one provider token serves for half an hour, whatever starts in between, an
   assert.equal((await sendOne(provider, push())).kind, 'accepted')
 })
 
-test('a provider token that is refused is replaced once, but not sooner than Apple allows', async (t) => {
+test('a rejected provider token is replaced once, but not sooner than Apple allows', async (t) => {
   const halfHour = 30 * minuteMs
   const clock = manualClock(Math.floor(Date.now() / halfHour) * halfHour - halfHour + minuteMs)
   const { fake, provider } = await setup(t, {}, clock, { tokenSeconds: 0 })
@@ -153,16 +154,16 @@ test('a provider token that is refused is replaced once, but not sooner than App
   assert.equal((await sendOne(provider, push())).kind, 'misconfigured')
 })
 
-test('a connection carries as many pushes at once as the server allows, and another is opened when it is full', async (t) => {
+test('a connection carries as many pushes as the server allows before another is opened', async (t) => {
   const { fake, provider } = await setup(t, { connections: 2 }, present(), { streams: 5 })
   const results = await sendMany(provider, 60)
   assert.deepEqual([...new Set(results.map(({ kind }) => kind))], ['accepted'])
   assert.equal(fake.requests.length, 60)
   assert.equal(fake.connections(), 2)
-  assert.ok(fake.mostStreams() <= 5)
+  assert.ok(fake.maxStreams() <= 5)
 })
 
-test('after GOAWAY pushes go over a new connection, and none is lost', async (t) => {
+test('pushes after GOAWAY use a new connection, and none is lost', async (t) => {
   const { fake, provider } = await setup(t, { connections: 1 })
   await sendMany(provider, 3)
   fake.goAway()
@@ -172,7 +173,7 @@ test('after GOAWAY pushes go over a new connection, and none is lost', async (t)
   assert.equal(fake.connections(), 2)
 })
 
-test('a connection that is cut under way leaves its pushes ambiguous, and the next one goes through', async (t) => {
+test('a connection that breaks leaves its pushes ambiguous; the next push succeeds', async (t) => {
   const { fake, provider } = await setup(t)
   fake.answerNext('drop')
   assert.equal((await sendOne(provider, push())).kind, 'ambiguous')
@@ -181,7 +182,7 @@ test('a connection that is cut under way leaves its pushes ambiguous, and the ne
   assert.equal((await sendOne(provider, push())).kind, 'accepted')
 })
 
-test('an APNs that hangs is given up after the timeout; one that is not there was never reached', async (t) => {
+test('an APNs that hangs is ambiguous after the timeout; an absent one is transient', async (t) => {
   const { fake, provider } = await setup(t, { timeout_seconds: 0.2 })
   fake.answerNext('hang')
   assert.equal((await sendOne(provider, push())).kind, 'ambiguous')
@@ -190,20 +191,20 @@ test('an APNs that hangs is given up after the timeout; one that is not there wa
   assert.equal((await sendOne(provider, push())).kind, 'transient')
 })
 
-test('a push that is larger than APNs takes is not sent', async (t) => {
+test('a push larger than the maximum of APNs is not sent', async (t) => {
   const { fake, provider } = await setup(t)
   const result = await sendOne(provider, push({ content: { body: 'ä'.repeat(2_000), locale: 'en' } }))
   assert.equal(result.kind === 'permanent' && result.code, 'PayloadTooLarge')
   assert.equal(fake.requests.length + fake.refusals.length, 0)
 })
 
-test("a key that is none of Apple's is named at start, and never printed", () => {
+test("a key that is not one of Apple's is named in the error, and never printed", () => {
   const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs8', format: 'pem' })
   const entry = { provider: 'apns', key_id: 'ABC1234567', team_id: 'DEF1234567', topic: 'a' }
   for (const key of ['-----BEGIN hush', rsa])
     assert.throws(
       () => build({ ...entry, key }),
-      (error: Error) => error instanceof RangeError && /^key is no P-256 key/.test(error.message),
+      (error: Error) => error instanceof RangeError && /^key is not a P-256 key/.test(error.message),
     )
   assert.throws(() => build({ ...entry, key: './none.p8' }), /key names the file .*none\.p8, which can't be read/)
 })

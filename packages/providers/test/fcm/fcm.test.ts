@@ -16,10 +16,10 @@ const setup = (t: TestEnd, declared: Record<string, unknown> = {}, clock = prese
     { clock },
   )
 
-const push = (given: object = {}) =>
-  message({ channel: 'push', target: { id: 'phone', address: 'a-device-token', service: 'fcm' }, ...given })
+const push = (fields: object = {}) =>
+  message({ channel: 'push', target: { id: 'phone', address: 'a-device-token', service: 'fcm' }, ...fields })
 
-test('a push goes to FCM as a notification that a second one with its id replaces', async (t) => {
+test('a push to FCM is a notification that a second one with its id replaces', async (t) => {
   const { fake, provider, clock } = await setup(t, { ttl_seconds: 60 })
   const expiration = String(Math.floor(clock.now() / 1_000) + 60)
   const sent = push({ id: 'd.phone' })
@@ -40,13 +40,13 @@ test('a push goes to FCM as a notification that a second one with its id replace
   ])
 })
 
-test('FCM carries to devices of its own service alone', async (t) => {
+test('FCM supports devices of its own service only', async (t) => {
   const { provider } = await setup(t)
-  const services = ['fcm', 'apns', 'web'].map((service) => provider.carries?.({ id: 'a', address: 'b', service }))
+  const services = ['fcm', 'apns', 'web'].map((service) => provider.supports?.({ id: 'a', address: 'b', service }))
   assert.deepEqual(services, [true, false, false])
 })
 
-test('an id that is longer than a collapse id may be is hashed, the same at every try', async (t) => {
+test('an id longer than a collapse id is hashed, identically at every attempt', async (t) => {
   const { fake, provider } = await setup(t)
   const id = `d.${'x'.repeat(200)}`
   await sendOne(provider, push({ id }))
@@ -107,18 +107,18 @@ const answers = [
   [{ status: 400, body: { error: { details: [null, 7] } } }, 'permanent'],
 ] as const
 
-test('every answer of FCM means what its table of errors says', async (t) => {
+test('every error of FCM has its result', async (t) => {
   const { fake, provider, clock } = await setup(t)
   for (const [behaviour, kind, times = 1] of answers) {
     fake.answerNext(behaviour, times)
     const result = await sendOne(provider, push())
     assert.equal(result.kind, kind, JSON.stringify(behaviour))
     if (result.kind === 'dead_token') assert.equal(result.at, clock.now())
-    if (result.kind === 'rate_limited') assert.equal(result.pauses, true)
+    if (result.kind === 'rate_limited') assert.equal(result.accountWide, true)
   }
 })
 
-test('FCM is asked again when it says, after a quota and while it is away', async (t) => {
+test("FCM's Retry-After is respected after a quota and an outage", async (t) => {
   const { fake, provider } = await setup(t)
   fake.answerNext({ status: 429, retryAfter: 30 })
   fake.answerNext({ status: 503, retryAfter: 12 })
@@ -136,16 +136,16 @@ test('one access token serves all pushes until five minutes before it expires', 
     Array.from({ length: 10 }, () => push()),
     signal,
   )
-  assert.equal(fake.tokensGiven(), 1)
+  assert.equal(fake.tokensIssued(), 1)
   clock.advance(3_299_000)
   await sendOne(provider, push())
-  assert.equal(fake.tokensGiven(), 1)
+  assert.equal(fake.tokensIssued(), 1)
   clock.advance(2_000)
   fake.answerNextToken({ status: 503 })
   assert.equal((await sendOne(provider, push())).kind, 'transient', 'a token that is about to expire is not used')
 })
 
-test('pushes to FCM share few connections over HTTP/2, each carries many at once', async (t) => {
+test('pushes to FCM share few HTTP/2 connections, which carry many at once', async (t) => {
   const { fake, provider } = await setup(t, { connections: 2 })
   const many = Array.from({ length: 60 }, (_, index) => push({ id: `d.${index}` }))
   const results = await provider.send(many, new AbortController().signal)
@@ -154,15 +154,15 @@ test('pushes to FCM share few connections over HTTP/2, each carries many at once
   assert.ok(fake.connections() <= 2, `${fake.connections()} connections`)
 })
 
-test('an access token that is refused before its time is replaced once, and the push goes through', async (t) => {
+test('a rejected access token is replaced once, and the push succeeds', async (t) => {
   const { fake, provider } = await setup(t)
   await sendOne(provider, push())
   fake.revokeTokens()
   assert.equal((await sendOne(provider, push())).kind, 'accepted')
-  assert.equal(fake.tokensGiven(), 2)
+  assert.equal(fake.tokensIssued(), 2)
 })
 
-test('a service account that Google refuses is misconfigured; a token endpoint in trouble is tried again', async (t) => {
+test('a rejected service account is misconfigured; a token endpoint in trouble is transient', async (t) => {
   const { fake, provider } = await setup(t, { timeout_seconds: 0.3 })
   fake.answerNextToken({ status: 400, body: { error: 'invalid_grant' } })
   assert.equal((await sendOne(provider, push())).kind, 'misconfigured')
@@ -173,7 +173,7 @@ test('a service account that Google refuses is misconfigured; a token endpoint i
   assert.equal((await sendOne(provider, push())).kind, 'accepted')
 })
 
-test("the key of another service account is refused by Google's endpoint", async (t) => {
+test('the key of another service account is rejected by the token endpoint', async (t) => {
   const { fake } = await setup(t)
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const private_key = privateKey.export({ type: 'pkcs8', format: 'pem' })
@@ -184,14 +184,14 @@ test("the key of another service account is refused by Google's endpoint", async
   assert.match(fake.refusals[0] ?? '', /Invalid JWT Signature/)
 })
 
-test('a push that is larger than FCM takes is not sent', async (t) => {
+test('a push larger than the maximum of FCM is not sent', async (t) => {
   const { fake, provider } = await setup(t)
   const result = await sendOne(provider, push({ content: { body: 'ä'.repeat(2_100), locale: 'en' } }))
   assert.deepEqual(result.kind === 'permanent' && result.code, 'PAYLOAD_TOO_LARGE')
   assert.equal(fake.requests.length + fake.refusals.length, 0)
 })
 
-test('an FCM that hangs or cuts the connection is ambiguous; one that is not there was never reached', async (t) => {
+test('an FCM that hangs or disconnects is ambiguous; an absent one is transient', async (t) => {
   const { fake, provider } = await setup(t, { timeout_seconds: 0.3 })
   for (const behaviour of ['hang', 'drop'] as const) {
     fake.answerNext(behaviour)
@@ -201,7 +201,7 @@ test('an FCM that hangs or cuts the connection is ambiguous; one that is not the
   assert.equal((await sendOne(provider, push())).kind, 'transient')
 })
 
-test('a service account that cannot be used is named at start, and never printed', () => {
+test('an invalid service account is named in the error, and never printed', () => {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const account = { type: 'service_account', project_id: 'p', client_email: 'e' }
   const wrong = [
@@ -210,8 +210,11 @@ test('a service account that cannot be used is named at start, and never printed
     ['{"type": "authorized_user"}', /service_account is not the JSON of a service account/],
     [JSON.stringify({ ...account, client_email: undefined }), /service_account has no client_email/],
     [JSON.stringify(account), /service_account has no private_key/],
-    [JSON.stringify({ ...account, private_key: 'hush' }), /no RSA key/],
-    [JSON.stringify({ ...account, private_key: privateKey.export({ type: 'pkcs8', format: 'pem' }) }), /no RSA key/],
+    [JSON.stringify({ ...account, private_key: 'hush' }), /not an RSA key/],
+    [
+      JSON.stringify({ ...account, private_key: privateKey.export({ type: 'pkcs8', format: 'pem' }) }),
+      /not an RSA key/,
+    ],
   ] as const
   for (const [service_account, expected] of wrong)
     assert.throws(
@@ -220,7 +223,7 @@ test('a service account that cannot be used is named at start, and never printed
     )
 })
 
-test('a service account may lie in a file beside the configuration', async (t) => {
+test('a service account can be read from a file beside the configuration', async (t) => {
   const { fake } = await setup(t)
   const folder = temporaryFolder('gatehouse-fcm')
   writeFileSync(join(folder, 'firebase.json'), fake.serviceAccount)

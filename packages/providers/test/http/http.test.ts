@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startHttp } from '@gatehouse/fakes'
-import { signWebhook, webhookKey } from '../../src/http/standard-webhooks.ts'
+import { parseWebhookKey, signWebhook } from '../../src/http/standard-webhooks.ts'
 import { build, caught, message, rehearse, sendOne, type TestEnd } from '../support/setup.ts'
 
 const secret = `whsec_${Buffer.alloc(32, 3).toString('base64')}`
@@ -10,7 +10,7 @@ const other = `whsec_${Buffer.alloc(32, 4).toString('base64')}`
 const setup = (t: TestEnd, declared: Record<string, unknown> = {}) =>
   rehearse(t, startHttp({ secret }), ({ url }) => ({ provider: 'http', url, secret, ...declared }))
 
-test('the generic provider posts a message as JSON that is signed under an id of its own', async (t) => {
+test('the generic provider posts a message as signed JSON with its own id', async (t) => {
   const { fake, provider } = await setup(t)
   const target = { id: 'phone', address: 'a-token', service: 'huawei' }
   const sent = message({ channel: 'push', id: 'd.phone', target })
@@ -35,17 +35,17 @@ test('the generic provider posts a message as JSON that is signed under an id of
   })
 })
 
-test('while the secret of the generic provider is replaced, its receiver may know the old one or the new one', async (t) => {
+test('during a rotation the receiver may know the old secret or the new one', async (t) => {
   const { provider } = await setup(t, { secret: [other, secret] })
   assert.equal((await sendOne(provider)).kind, 'accepted')
 })
 
-test('a receiver that knows another secret refuses us, and that is nobody else’s fault', async (t) => {
+test('a receiver that knows another secret makes the provider misconfigured', async (t) => {
   const { provider } = await setup(t, { secret: other })
   assert.equal((await sendOne(provider)).kind, 'misconfigured')
 })
 
-test('a secret that is none is named before anything is sent', () => {
+test('an invalid secret is named in the error', () => {
   assert.throws(
     () => build({ provider: 'http', url: 'http://localhost', secret: 'whsec_!' }),
     /^RangeError: secret must/,
@@ -53,9 +53,9 @@ test('a secret that is none is named before anything is sent', () => {
   assert.throws(() => build({ provider: 'http', url: 'http://', secret }), /^RangeError: url must/)
 })
 
-test('the generic provider carries to the push services it is given alone', async (t) => {
+test('the generic provider supports the configured push services only', async (t) => {
   const { provider } = await setup(t, { services: ['huawei'] })
-  const services = ['huawei', 'fcm'].map((service) => provider.carries?.({ id: 'a', address: 'b', service }))
+  const services = ['huawei', 'fcm'].map((service) => provider.supports?.({ id: 'a', address: 'b', service }))
   assert.deepEqual(services, [true, false])
 })
 
@@ -68,9 +68,9 @@ const answers = [
   [{ status: 202, body: 'not json' }, { kind: 'accepted' }],
   [
     { status: 429, retryAfter: 9 },
-    { kind: 'rate_limited', retryAfterMs: 9_000, pauses: true },
+    { kind: 'rate_limited', retryAfterMs: 9_000, accountWide: true },
   ],
-  [{ status: 429 }, { kind: 'rate_limited', pauses: true }],
+  [{ status: 429 }, { kind: 'rate_limited', accountWide: true }],
   [
     { status: 503, retryAfter: 2 },
     { kind: 'transient', retryAfterMs: 2_000 },
@@ -86,7 +86,7 @@ const answers = [
   ['gone', { kind: 'permanent', code: '410', undeliverable: 'bounced' }],
 ] as const
 
-test('the generic provider’s answers mean what their status says', async (t) => {
+test('every status of a receiver has its result', async (t) => {
   const { fake, provider } = await setup(t)
   for (const [behaviour, expected] of answers) {
     fake.answerNext(behaviour)
@@ -95,7 +95,7 @@ test('the generic provider’s answers mean what their status says', async (t) =
   }
 })
 
-test('410 for a push says that the device is gone, since before the call', async (t) => {
+test('a push answered with 410 is dead since the call at the latest', async (t) => {
   const { fake, provider } = await setup(t)
   fake.answerNext('gone')
   const before = Date.now()
@@ -104,7 +104,7 @@ test('410 for a push says that the device is gone, since before the call', async
   assert.ok(result.kind === 'dead_token' && (result.at ?? Number.POSITIVE_INFINITY) <= before)
 })
 
-test('a receiver that cuts the connection, hangs or writes without end is ambiguous; an absent one was never reached', async (t) => {
+test('a receiver that hangs, disconnects or never ends is handled; an absent one is transient', async (t) => {
   const { fake, provider } = await setup(t, { timeout_seconds: 0.2 })
   fake.answerNext('drop')
   assert.equal((await sendOne(provider)).kind, 'ambiguous')
@@ -117,7 +117,7 @@ test('a receiver that cuts the connection, hangs or writes without end is ambigu
   assert.equal((await sendOne(provider)).kind, 'transient')
 })
 
-test('reports to the generic provider are believed when they are signed and fresh, each under its own id', async (t) => {
+test('reports to the generic provider are accepted if signed and recent, each with its id', async (t) => {
   const { fake, provider } = await setup(t)
   const sent = message()
   await sendOne(provider, sent)
@@ -128,22 +128,22 @@ test('reports to the generic provider are believed when they are signed and fres
     'https://gatehouse.example.com',
   )
   const now = Date.now()
-  assert.deepEqual(await provider.webhook?.receive(request, now), {
+  assert.deepEqual(await provider.reports?.read(request, now), {
     kind: 'reports',
     reports: [{ eventId: 'e-1', deliveryId: sent.deliveryId, report: 'bounced', at, soft: true }],
   })
   const forged = { ...request, body: Buffer.from(request.body.toString().replace('bounced', 'delivered')) }
-  assert.equal((await provider.webhook?.receive(forged, now))?.kind, 'refused')
-  assert.equal((await provider.webhook?.receive(request, now + 301_000))?.kind, 'refused')
+  assert.equal((await provider.reports?.read(forged, now))?.kind, 'rejected')
+  assert.equal((await provider.reports?.read(request, now + 301_000))?.kind, 'rejected')
 })
 
 const signed = (body: string) => {
   const id = 'e-2'
-  const headers = signWebhook([webhookKey(secret)], id, Date.now(), body)
+  const headers = signWebhook([parseWebhookKey(secret)], id, Date.now(), body)
   return { headers, body: Buffer.from(body), url: 'https://gatehouse.example.com/v1/webhooks/http' }
 }
 
-test('a signed report that is not in the documented form is malformed, and of a type we do not know is left', async (t) => {
+test('a signed report in another form is malformed; an unknown type is ignored', async (t) => {
   const { provider } = await setup(t)
   const delivery_id = message().deliveryId
   const kinds = [
@@ -157,7 +157,7 @@ test('a signed report that is not in the documented form is malformed, and of a 
     [JSON.stringify({ type: 'message.pondered', data: { delivery_id } }), 'reports'],
   ] as const
   for (const [body, kind] of kinds)
-    assert.equal((await provider.webhook?.receive(signed(body), Date.now()))?.kind, kind, body)
-  const left = await provider.webhook?.receive(signed(JSON.stringify({ type: 'message.pondered' })), Date.now())
+    assert.equal((await provider.reports?.read(signed(body), Date.now()))?.kind, kind, body)
+  const left = await provider.reports?.read(signed(JSON.stringify({ type: 'message.pondered' })), Date.now())
   assert.deepEqual(left, { kind: 'reports', reports: [] })
 })

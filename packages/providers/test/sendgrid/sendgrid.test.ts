@@ -17,14 +17,14 @@ const setup = (t: TestEnd, declared: Record<string, unknown> = {}) =>
     return { provider: 'sendgrid', api_key: apiKey, url, webhook_public_key: publicKey, ...declared }
   })
 
-test("a mail goes to SendGrid with its sender, texts, header fields and the delivery's id", async (t) => {
+test('a mail to SendGrid has its sender, texts, header fields and delivery id', async (t) => {
   const { fake, provider } = await setup(t)
   const sent = mail()
   const result = await sendOne(provider, sent)
-  const [taken = assert.fail()] = fake.requests
-  assert.deepEqual(result, { kind: 'accepted', providerMessageId: taken.id })
+  const [received = assert.fail()] = fake.requests
+  assert.deepEqual(result, { kind: 'accepted', providerMessageId: received.id })
   assert.deepEqual(
-    { to: taken.to, from: taken.from, subject: taken.subject, customArgs: taken.customArgs },
+    { to: received.to, from: received.from, subject: received.subject, customArgs: received.customArgs },
     {
       to: 'alice@example.com',
       from: { email: 'hello@example.com', name: 'Example' },
@@ -32,11 +32,11 @@ test("a mail goes to SendGrid with its sender, texts, header fields and the deli
       customArgs: { delivery_id: sent.deliveryId },
     },
   )
-  assert.deepEqual(taken.content, [
+  assert.deepEqual(received.content, [
     { type: 'text/plain', value: 'It left.' },
     { type: 'text/html', value: '<p>It left.</p>' },
   ])
-  assert.deepEqual(taken.headers, {
+  assert.deepEqual(received.headers, {
     'Auto-Submitted': 'auto-generated',
     'Feedback-ID': 'order.shipped:gatehouse',
     'List-Unsubscribe': '<https://example.com/u/1>',
@@ -44,7 +44,7 @@ test("a mail goes to SendGrid with its sender, texts, header fields and the deli
   })
 })
 
-test('every answer of SendGrid has its meaning', async (t) => {
+test('every response of SendGrid has its result', async (t) => {
   const { fake, provider } = await setup(t, { timeout_seconds: 0.5 })
   const table = [
     [{ status: 429, retryAfter: 7 }, 'rate_limited', 7_000],
@@ -65,14 +65,14 @@ test('every answer of SendGrid has its meaning', async (t) => {
     fake.answerNext(behaviour)
     const result = await sendOne(provider, mail())
     assert.equal(result.kind, kind, JSON.stringify(behaviour))
-    if (result.kind === 'rate_limited') assert.equal(result.pauses, true)
+    if (result.kind === 'rate_limited') assert.equal(result.accountWide, true)
     if ('retryAfterMs' in result || pause !== undefined)
       assert.equal('retryAfterMs' in result ? result.retryAfterMs : undefined, pause)
   }
   assert.equal((await sendOne(provider, mail())).kind, 'accepted')
 })
 
-test('a wrong API key is named as a fault of the configuration, a server that is not there as a passing one', async (t) => {
+test('a wrong API key is misconfigured; an absent server is transient', async (t) => {
   const { provider } = await setup(t, { api_key: 'SG.wrong' })
   const result = await sendOne(provider, mail())
   assert.equal(result.kind, 'misconfigured')
@@ -81,7 +81,7 @@ test('a wrong API key is named as a fault of the configuration, a server that is
   assert.equal((await sendOne(away.provider, mail())).kind, 'transient')
 })
 
-test("SendGrid's reports are believed when signed, and read into ours", async (t) => {
+test('signed SendGrid events become reports', async (t) => {
   const { fake, provider, receive } = await setup(t)
   const sent = mail()
   await sendOne(provider, sent)
@@ -112,7 +112,7 @@ test("SendGrid's reports are believed when signed, and read into ours", async (t
   )
 })
 
-test('events that say nothing about the delivery are left out; drops, unsubscriptions and machines that open are told apart', async (t) => {
+test('SendGrid events that are not final are ignored; drops and opt-outs are distinguished', async (t) => {
   const { fake, receive } = await setup(t)
   const table = [
     [{ event: 'processed' }, []],
@@ -138,21 +138,21 @@ test('events that say nothing about the delivery are left out; drops, unsubscrip
     ],
   ] as const
   const delivery_id = mail().deliveryId
-  for (const [given, expected] of table) {
-    const event = { sg_event_id: 'e', delivery_id, timestamp: 1, ...given }
+  for (const [fields, expected] of table) {
+    const event = { sg_event_id: 'e', delivery_id, timestamp: 1, ...fields }
     const [request] = await caught((to) => fake.sendEvents(to, [event, { event: 'delivered' }, null as never]), '')
     const received = await receive(request)
     assert.ok(received.kind === 'reports')
     assert.deepEqual(
       received.reports.map(({ report, soft }) => [report, soft]),
       expected,
-      JSON.stringify(given),
+      JSON.stringify(fields),
     )
     assert.equal(new Set(received.reports.map(({ eventId }) => eventId)).size, expected.length)
   }
 })
 
-test('forged, touched, unsigned, old and unreadable webhooks of SendGrid are told apart and never believed', async (t) => {
+test('SendGrid webhooks that are forged, changed, unsigned, old or unreadable are rejected', async (t) => {
   const { fake, receive, clock } = await setup(t)
   const other = await startSendgrid({ apiKey })
   t.after(() => other.stop())
@@ -160,22 +160,22 @@ test('forged, touched, unsigned, old and unreadable webhooks of SendGrid are tol
   const [genuine = assert.fail()] = await caught((to) => fake.sendEvents(to, events), '')
   const [forged] = await caught((to) => other.sendEvents(to, events), '')
   const [notEvents] = await caught((to) => fake.sendEvents(to, { not: 'an array' } as never), '')
-  const reasonOf = async (...given: Parameters<typeof receive>) => {
-    const received = await receive(...given)
+  const reasonOf = async (...parameters: Parameters<typeof receive>) => {
+    const received = await receive(...parameters)
     return `${received.kind}: ${'reason' in received ? received.reason : ''}`
   }
   assert.equal((await receive(genuine)).kind, 'reports')
-  assert.match(await reasonOf(forged), /refused: the signature/)
+  assert.match(await reasonOf(forged), /rejected: the signature/)
   const touched = { ...genuine, body: Buffer.concat([genuine.body, Buffer.from(' ')]) }
-  assert.match(await reasonOf(touched), /refused: the signature/)
-  assert.match(await reasonOf({ ...genuine, headers: {} }), /refused: .* are needed/)
+  assert.match(await reasonOf(touched), /rejected: the signature/)
+  assert.match(await reasonOf({ ...genuine, headers: {} }), /rejected: .* are needed/)
   const noSignature = { ...genuine.headers, 'x-twilio-email-event-webhook-signature': 'AAAA' }
-  assert.match(await reasonOf({ ...genuine, headers: noSignature }), /refused: the signature/)
-  assert.match(await reasonOf(genuine, clock.now() + 602_000), /refused: .* last 600 seconds/)
+  assert.match(await reasonOf({ ...genuine, headers: noSignature }), /rejected: the signature/)
+  assert.match(await reasonOf(genuine, clock.now() + 602_000), /rejected: .* last 600 seconds/)
   assert.match(await reasonOf(notEvents), /malformed: it must be a JSON array/)
 })
 
-test('what SendGrid can not work with is named by its member', () => {
+test('a SendGrid option that cannot be used is named in the error', () => {
   const entry = { provider: 'sendgrid', api_key: apiKey }
   assert.throws(() => build({ ...entry, webhook_public_key: 'abc' }), /webhook_public_key must be the verification key/)
   assert.throws(() => build({ ...entry, url: 'ftp://x' }), /url must be/)

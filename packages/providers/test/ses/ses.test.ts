@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startSes } from '@gatehouse/fakes'
 import { signAwsRequest } from '../../src/ses/aws-signature.ts'
-import { snsOrigin } from '../../src/ses/sns.ts'
+import { snsOriginOf } from '../../src/ses/sns.ts'
 import { caught, message, rehearse, sendOne, type TestEnd } from '../support/setup.ts'
 
 const keys = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY' }
@@ -33,9 +33,9 @@ const setup = (t: TestEnd, declared: Record<string, unknown> = {}) =>
     { from: 'Zoë <hello@example.com>' },
   )
 
-const told = (received: { kind: string; reason?: string }) => `${received.kind}: ${received.reason ?? ''}`
+const describe = (received: { kind: string; reason?: string }) => `${received.kind}: ${received.reason ?? ''}`
 
-test("requests are signed as in AWS's published example", () => {
+test('requests are signed as in the example that AWS published', () => {
   const headers = signAwsRequest(
     {
       method: 'GET',
@@ -56,14 +56,14 @@ test("requests are signed as in AWS's published example", () => {
   )
 })
 
-test("a mail goes to SES signed, with its sender, texts, header fields, configuration set and the delivery's id as a tag", async (t) => {
+test('a mail to SES is signed, and has its sender, texts, header fields and delivery id', async (t) => {
   const { fake, provider } = await setup(t)
   const sent = mail()
   const result = await sendOne(provider, sent)
   assert.deepEqual(fake.refusals, [])
-  const [{ id, ...taken } = assert.fail()] = fake.requests
+  const [{ id, ...received } = assert.fail()] = fake.requests
   assert.deepEqual(result, { kind: 'accepted', providerMessageId: id })
-  assert.deepEqual(taken, {
+  assert.deepEqual(received, {
     to: 'alice@example.com',
     from: '=?UTF-8?B?Wm/Dqw==?= <hello@example.com>',
     subject: 'Größe',
@@ -79,13 +79,13 @@ test("a mail goes to SES signed, with its sender, texts, header fields, configur
   })
 })
 
-test('an event type of any letters makes header fields that SES takes', async (t) => {
+test('an event type of any characters makes header fields that SES accepts', async (t) => {
   const { fake, provider } = await setup(t)
   assert.equal((await sendOne(provider, { ...mail(), event: 'bestellung: größe ✓' })).kind, 'accepted')
   assert.equal(fake.requests[0]?.headers['Feedback-ID'], 'bestellung--gr--e--:gatehouse')
 })
 
-test('every answer of SES has its meaning', async (t) => {
+test('every response of SES has its result', async (t) => {
   const { fake, provider } = await setup(t, { timeout_seconds: 0.5 })
   const error = (__type: string, text: string = 'so it is') => ({
     body: { __type: `com.amazonaws.ses#${__type}`, message: text },
@@ -117,10 +117,10 @@ test('every answer of SES has its meaning', async (t) => {
   }
   fake.answerNext({ status: 429, retryAfter: 3 })
   const limited = await sendOne(provider, mail())
-  assert.ok(limited.kind === 'rate_limited' && limited.retryAfterMs === 3_000 && limited.pauses)
+  assert.ok(limited.kind === 'rate_limited' && limited.retryAfterMs === 3_000 && limited.accountWide)
 })
 
-test('wrong AWS credentials are named as a fault of the configuration', async (t) => {
+test('wrong AWS credentials are misconfigured', async (t) => {
   for (const wrong of [{ secret_access_key: 'wrong' }, { access_key_id: 'AKIDOTHER' }, { region: 'us-east-1' }]) {
     const { fake, provider } = await setup(t, wrong)
     assert.equal((await sendOne(provider, mail())).kind, 'misconfigured', JSON.stringify(wrong))
@@ -128,7 +128,7 @@ test('wrong AWS credentials are named as a fault of the configuration', async (t
   }
 })
 
-test("SES's events are believed when SNS signed them, in either version, and read into ours; the certificate is fetched once", async (t) => {
+test('SES events signed by SNS in either version become reports; the certificate is cached', async (t) => {
   const { fake, provider, receive } = await setup(t)
   const sent = mail()
   await sendOne(provider, sent)
@@ -146,7 +146,7 @@ test("SES's events are believed when SNS signed them, in either version, and rea
     const report = { message: id, what, at, ...(soft ? { soft } : {}), eventId: `${what}-${soft}` }
     const [request] = await caught((to) => fake.sendWebhook(to, [report]), '')
     const received = await receive(request)
-    assert.ok(received.kind === 'reports', told(received))
+    assert.ok(received.kind === 'reports', describe(received))
     assert.deepEqual(
       received.reports.map((each) => [each.eventId, each.deliveryId, each.report, each.soft, each.at]),
       [[`${what}-${soft}`, sent.deliveryId, what, soft, at]],
@@ -157,7 +157,7 @@ test("SES's events are believed when SNS signed them, in either version, and rea
   assert.equal(fake.certificateRequests(), 1)
 })
 
-test('events of SES that say nothing about the delivery are left out', async (t) => {
+test('SES events that say nothing about the delivery are ignored', async (t) => {
   const { fake, receive } = await setup(t)
   const tags = { delivery_id: [mail().deliveryId] }
   for (const event of [
@@ -172,10 +172,10 @@ test('events of SES that say nothing about the delivery are left out', async (t)
     assert.deepEqual(await receive(request), { kind: 'reports', reports: [] }, JSON.stringify(event))
   }
   const [request] = await caught((to) => fake.sendMessage(to, { Message: 'Successfully validated SNS topic' }), '')
-  assert.match(told(await receive(request)), /malformed: Message must be an event/)
+  assert.match(describe(await receive(request)), /malformed: Message must be an event/)
 })
 
-test('forged, touched, old and misdirected messages of SNS are refused, and none makes us call another address', async (t) => {
+test('SNS messages that are forged, changed, old or misdirected are rejected without a call', async (t) => {
   const { fake, receive, clock } = await setup(t)
   const other = await startSes({ region, ...keys })
   t.after(() => other.stop())
@@ -196,41 +196,41 @@ test('forged, touched, old and misdirected messages of SNS are refused, and none
     [{}, { SigningCertURL: 'not a url' }, /SigningCertURL/],
     [{ Timestamp: new Date(clock.now() - 3_700_000).toISOString() }, {}, /Timestamp/],
     [{ Timestamp: 'soon' }, {}, /Timestamp/],
-    [{}, { MessageId: undefined }, /no signed message/],
+    [{}, { MessageId: undefined }, /not a signed message/],
   ] as const
-  for (const [given, change, reason] of table) {
-    const [request] = await caught((to) => fake.sendMessage(to, { Message, ...given }, change), '')
+  for (const [fields, change, reason] of table) {
+    const [request] = await caught((to) => fake.sendMessage(to, { Message, ...fields }, change), '')
     const received = await receive(request)
-    assert.equal(received.kind, 'refused', JSON.stringify({ given, change }))
-    assert.match(told(received), reason)
+    assert.equal(received.kind, 'rejected', JSON.stringify({ fields, change }))
+    assert.match(describe(received), reason)
   }
   assert.equal(other.certificateRequests(), 0)
 })
 
-test('messages that name ever other certificates make us fetch ten a minute at most', async (t) => {
+test('messages that name new certificates cause at most ten requests a minute', async (t) => {
   const { fake, receive } = await setup(t)
   for (let count = 0; count < 30; count++) {
     const SigningCertURL = `${fake.url}/SimpleNotificationService-${count.toString(16)}.pem`
     const [request] = await caught((to) => fake.sendMessage(to, { Message: '{}' }, { SigningCertURL }), '')
     const received = await receive(request)
-    if (count < 10) assert.equal(received.kind, 'refused')
-    else assert.deepEqual(received, { kind: 'unchecked', reason: 'too many certificates were asked for', busy: true })
+    if (count < 10) assert.equal(received.kind, 'rejected')
+    else assert.deepEqual(received, { kind: 'unchecked', reason: 'too many certificates were requested', busy: true })
   }
   assert.equal(fake.refusals.length, 10)
 })
 
-test('a message whose certificate SNS does not give now is not refused: it is to come again', async (t) => {
+test('a message whose certificate SNS does not return is unchecked, not rejected', async (t) => {
   const { fake, receive } = await setup(t)
   const [request] = await caught((to) => fake.sendMessage(to, { Message: '{}' }), '')
   await fake.stop()
   assert.deepEqual(await receive(request), {
     kind: 'unchecked',
-    reason: 'SNS does not give its certificate',
+    reason: 'SNS does not return its certificate',
     busy: false,
   })
 })
 
-test('the subscription to a declared topic is confirmed, and no other address is called for that', async (t) => {
+test('the subscription to a configured topic is confirmed, at the URL of SNS only', async (t) => {
   const { fake, receive } = await setup(t)
   const [request] = await caught((to) => fake.askToConfirm(to), '')
   assert.deepEqual(await receive(request), { kind: 'reports', reports: [] })
@@ -241,20 +241,23 @@ test('the subscription to a declared topic is confirmed, and no other address is
     `${fake.url}/?Action=DeleteTopic&TopicArn=${fake.topicArn}`,
   ]) {
     const [signed] = await caught((to) => fake.askToConfirm(to, { SubscribeURL }), '')
-    assert.match(told(await receive(signed)), /malformed: SubscribeURL/)
+    assert.match(describe(await receive(signed)), /malformed: SubscribeURL/)
   }
   const [foreign] = await caught((to) => fake.askToConfirm(to, { TopicArn: fake.topicArn.replace('ses', 'x') }), '')
-  assert.match(told(await receive(foreign)), /refused: its topic/)
+  assert.match(describe(await receive(foreign)), /rejected: its topic/)
   assert.equal(fake.confirmed.length, 1)
 })
 
-test('without declared topics SES takes no webhooks', async (t) => {
+test('SES has no report reader without topics', async (t) => {
   const { provider } = await setup(t, { topic_arns: undefined })
-  assert.equal(provider.webhook, undefined)
+  assert.equal(provider.reports, undefined)
 })
 
-test('the certificates of a topic are looked for at SNS in its own region and partition', () => {
-  assert.equal(snsOrigin('arn:aws:sns:eu-central-1:123456789012:x'), 'https://sns.eu-central-1.amazonaws.com')
-  assert.equal(snsOrigin('arn:aws-us-gov:sns:us-gov-west-1:123456789012:x'), 'https://sns.us-gov-west-1.amazonaws.com')
-  assert.equal(snsOrigin('arn:aws-cn:sns:cn-north-1:123456789012:x'), 'https://sns.cn-north-1.amazonaws.com.cn')
+test('certificates are requested from SNS in the region and partition of the topic', () => {
+  assert.equal(snsOriginOf('arn:aws:sns:eu-central-1:123456789012:x'), 'https://sns.eu-central-1.amazonaws.com')
+  assert.equal(
+    snsOriginOf('arn:aws-us-gov:sns:us-gov-west-1:123456789012:x'),
+    'https://sns.us-gov-west-1.amazonaws.com',
+  )
+  assert.equal(snsOriginOf('arn:aws-cn:sns:cn-north-1:123456789012:x'), 'https://sns.cn-north-1.amazonaws.com.cn')
 })

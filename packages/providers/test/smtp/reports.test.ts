@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startSmtp } from '@gatehouse/fakes'
 import fc from 'fast-check'
-import { enhancedCode, isAddressGone } from '../../src/mail/status-code.ts'
-import { readReturnedMail } from '../../src/smtp/bounce-mail.ts'
+import { isAddressInvalid, parseEnhancedCode } from '../../src/mail/enhanced-code.ts'
+import { parseReturnedMail } from '../../src/smtp/bounce-mail.ts'
 import { createReturnPaths } from '../../src/smtp/return-path.ts'
 import { rehearse, type TestEnd } from '../support/setup.ts'
 
@@ -13,17 +13,17 @@ const bounces = { domain: 'bounces.example.com', secret }
 const setup = (t: TestEnd) =>
   rehearse(t, startSmtp({ bounceSecret: secret }), ({ url }) => ({ provider: 'smtp', url, bounces }))
 
-test('bounces without the secret are refused, and other things than mail are malformed', async (t) => {
+test('bounces without the secret are rejected; anything but mail is malformed', async (t) => {
   const { receive } = await setup(t)
   const body = Buffer.from('Subject: hi\r\n\r\nhello')
   const request = (headers: Record<string, string>) => ({ headers, body, url: 'https://x/v1/webhooks/smtp' })
   const type = { 'content-type': 'message/rfc822' }
   for (const authorization of ['', 'Bearer wrong', `Basic ${secret}`, secret])
-    assert.equal((await receive(request({ ...type, authorization }))).kind, 'refused')
+    assert.equal((await receive(request({ ...type, authorization }))).kind, 'rejected')
   const authorization = `Bearer ${secret}`
   assert.equal((await receive(request({ 'content-type': 'text/plain', authorization }))).kind, 'malformed')
-  const told = { kind: 'reports', reports: [], unread: 'it is no notice that we can read' }
-  assert.deepEqual(await receive(request({ ...type, authorization })), told)
+  const expected = { kind: 'reports', reports: [], unreadableReason: 'its format is unknown' }
+  assert.deepEqual(await receive(request({ ...type, authorization })), expected)
 })
 
 const id = '01a1fc2f-f883-7605-8c84-abdd08620000'
@@ -60,7 +60,7 @@ function notice(options: { to?: string; type?: string; status?: string; original
   )
 }
 
-test('the reason of a bounce decides whether the address is gone', async (t) => {
+test('the reason of a bounce decides whether the address is invalid', async (t) => {
   const { receive } = await setup(t)
   const table = [
     ['Action: failed\nStatus: 5.1.1', [['bounced', false]]],
@@ -77,7 +77,7 @@ test('the reason of a bounce decides whether the address is gone', async (t) => 
   for (const [status, expected] of table)
     for (const encoding of ['7bit', 'base64']) {
       const body = notice({
-        to: `<${paths.of(id)}>`,
+        to: `<${paths.create(id)}>`,
         status: `Final-Recipient: rfc822; a@example.com\n${status}`,
         encoding,
       })
@@ -92,21 +92,21 @@ test('the reason of a bounce decides whether the address is gone', async (t) => 
     }
 })
 
-test('a notice leads to its delivery by the return path, by whom it was handed over for, or by the Message-ID, and by nothing else', async (t) => {
+test('a notification refers to its delivery by return path, recipient or Message-ID only', async (t) => {
   const { receive } = await setup(t)
-  const forged = paths.of(id).replace(/\.[0-9a-f]{20}@/, `.${'0'.repeat(20)}@`)
-  const other = createReturnPaths(bounces.domain, 'another-secret-of-bounces').of(id)
+  const forged = paths.create(id).replace(/\.[0-9a-f]{20}@/, `.${'0'.repeat(20)}@`)
+  const other = createReturnPaths(bounces.domain, 'another-secret-of-bounces').create(id)
   const table = [
-    [notice({ to: paths.of(id) }), '', id],
-    [notice({ to: paths.of(id).toUpperCase() }), '', id],
-    [notice(), `?to=${encodeURIComponent(paths.of(id))}`, id],
-    [notice({ original: `Return-Path: <${paths.of(id)}>\nSubject: x\n\nhello` }), '', id],
+    [notice({ to: paths.create(id) }), '', id],
+    [notice({ to: paths.create(id).toUpperCase() }), '', id],
+    [notice(), `?to=${encodeURIComponent(paths.create(id))}`, id],
+    [notice({ original: `Return-Path: <${paths.create(id)}>\nSubject: x\n\nhello` }), '', id],
     [notice({ original: `Message-ID: <${id}@example.com>\n\nhello` }), '', id],
     [notice({ original: `Subject: x\nMessage-Id:\n <${id}@example.com>\n\nhello` }), '', id],
     [notice(), '', undefined],
     [notice({ to: forged }), '', undefined],
     [notice({ to: other }), '', undefined],
-    [notice({ to: paths.of(id).replace('bounces.', 'elsewhere.') }), '', undefined],
+    [notice({ to: paths.create(id).replace('bounces.', 'elsewhere.') }), '', undefined],
     [notice({ original: 'Message-ID: <hello@example.com>\n\nhello' }), '', undefined],
   ] as const
   for (const [body, query, expected] of table) {
@@ -118,7 +118,7 @@ test('a notice leads to its delivery by the return path, by whom it was handed o
 })
 
 /** A bounce as the qmail-send program writes it. */
-function qmailBounce(reason: string, to: string = paths.of(id), original: string = 'Subject: x\n\nhello') {
+function qmailBounce(reason: string, to: string = paths.create(id), original: string = 'Subject: x\n\nhello') {
   return Buffer.from(
     [
       'From: MAILER-DAEMON@mx.example.com',
@@ -139,7 +139,7 @@ function qmailBounce(reason: string, to: string = paths.of(id), original: string
   )
 }
 
-test('bounces as qmail writes them, which are of no standard, are read too', async (t) => {
+test('qmail bounces are parsed too', async (t) => {
   const { receive } = await setup(t)
   const headers = { 'content-type': 'message/rfc822', authorization: `Bearer ${secret}` }
   const table = [
@@ -160,29 +160,26 @@ test('bounces as qmail writes them, which are of no standard, are read too', asy
       expected,
       body.toString(),
     )
-    assert.equal(received.unread, expected.length > 0 ? undefined : 'it is about no mail of ours')
+    assert.equal(received.unreadableReason, expected.length > 0 ? undefined : 'it refers to no known mail')
   }
 })
 
-test('what comes to a return path and can not be read is told, but for automatic answers', async (t) => {
+test('a mail that cannot be interpreted gives a reason, unless it is an automatic response', async (t) => {
   const { receive } = await setup(t)
   const headers = { 'content-type': 'message/rfc822', authorization: `Bearer ${secret}` }
   const unreadOf = async (raw: string) => {
     const received = await receive({ headers, body: Buffer.from(raw), url: 'https://x/v1/webhooks/smtp' })
-    return received.kind === 'reports' && received.unread
+    return received.kind === 'reports' && received.unreadableReason
   }
-  assert.equal(
-    await unreadOf('Subject: Mail could not be delivered\r\n\r\nSo it is.'),
-    'it is no notice that we can read',
-  )
-  assert.equal(await unreadOf('Auto-Submitted: no\r\n\r\nhello'), 'it is no notice that we can read')
-  assert.equal(await unreadOf(notice({ to: 'x@example.com' }).toString()), 'it is about no mail of ours')
+  assert.equal(await unreadOf('Subject: Mail could not be delivered\r\n\r\nSo it is.'), 'its format is unknown')
+  assert.equal(await unreadOf('Auto-Submitted: no\r\n\r\nhello'), 'its format is unknown')
+  assert.equal(await unreadOf(notice({ to: 'x@example.com' }).toString()), 'it refers to no known mail')
   assert.equal(await unreadOf('Auto-Submitted: auto-replied\r\n\r\nI am away.'), undefined)
   const delayed = 'Final-Recipient: rfc822; a@example.com\nAction: delayed\nStatus: 4.4.1'
-  assert.equal(await unreadOf(notice({ to: paths.of(id), status: delayed }).toString()), undefined)
+  assert.equal(await unreadOf(notice({ to: paths.create(id), status: delayed }).toString()), undefined)
 })
 
-test('automatic answers, mail of people and broken notices are left alone', () => {
+test('automatic responses, mail of people and broken notifications are of kind other', () => {
   const vacation = 'To: x@example.com\r\nAuto-Submitted: auto-replied\r\nContent-Type: text/plain\r\n\r\nI am away.'
   for (const raw of [
     vacation,
@@ -191,12 +188,12 @@ test('automatic answers, mail of people and broken notices are left alone', () =
     '\r\n\r\n',
     'Content-Type: multipart/report\r\n\r\n--\r\n--',
   ])
-    assert.equal(readReturnedMail(Buffer.from(raw)).kind, 'other')
+    assert.equal(parseReturnedMail(Buffer.from(raw)).kind, 'other')
   const cut = notice()
-  for (let length = 0; length < cut.length; length += 7) readReturnedMail(cut.subarray(0, length))
+  for (let length = 0; length < cut.length; length += 7) parseReturnedMail(cut.subarray(0, length))
 })
 
-test('complaints are told from mail that was no spam and from wishes to be taken off', async (t) => {
+test('complaints, reports of mail that is not spam, and opt-outs are distinguished', async (t) => {
   const { receive } = await setup(t)
   for (const [kind, expected] of [
     ['abuse', ['complained']],
@@ -204,7 +201,7 @@ test('complaints are told from mail that was no spam and from wishes to be taken
     ['not-spam', []],
     ['opt-out', ['unsubscribed']],
   ] as const) {
-    const raw = notice({ type: 'feedback-report', to: paths.of(id) }).toString()
+    const raw = notice({ type: 'feedback-report', to: paths.create(id) }).toString()
     const body = Buffer.from(raw.replace('Reporting-MTA:', `Feedback-Type: ${kind}\nReporting-MTA:`))
     const headers = { 'content-type': 'message/rfc822', authorization: `Bearer ${secret}` }
     const received = await receive({ headers, body, url: 'https://x/v1/webhooks/smtp' })
@@ -212,7 +209,7 @@ test('complaints are told from mail that was no spam and from wishes to be taken
   }
 })
 
-test('whatever comes as a mail, reading it ends and never fails', () => {
+test('parsing terminates without an error, whatever the mail', () => {
   const lines = fc.array(
     fc.constantFrom(
       '--b',
@@ -235,7 +232,7 @@ test('whatever comes as a mail, reading it ends and never fails', () => {
   )
   fc.assert(
     fc.property(lines, fc.uint8Array({ maxLength: 200 }), (text, bytes) => {
-      readReturnedMail(Buffer.concat([Buffer.from(text.join('\r\n')), bytes]))
+      parseReturnedMail(Buffer.concat([Buffer.from(text.join('\r\n')), bytes]))
     }),
     { numRuns: 500 },
   )
@@ -247,13 +244,13 @@ test('whatever comes as a mail, reading it ends and never fails', () => {
     `\n\nHi. This is the${'\n\n<a>:\n'.repeat(100_000)}`,
     `Content-Type: multipart/report; boundary=b\n\n${'--b\n'.repeat(100_000)}`,
   ])
-    readReturnedMail(Buffer.from(nasty))
+    parseReturnedMail(Buffer.from(nasty))
 })
 
-test('only codes of the address itself make it gone', () => {
-  assert.equal(enhancedCode('550-5.1.1 The email account'), '5.1.1')
-  assert.equal(enhancedCode('550 see https://1.2.3.4/5.1.1'), undefined)
-  assert.equal(isAddressGone('5.1.8', 'no such user'), false, 'the sender’s address is at fault')
-  assert.equal(isAddressGone('4.1.1', ''), false)
-  assert.equal(isAddressGone(undefined, 'mailbox unavailable'), false)
+test('only status codes of the address itself make it invalid', () => {
+  assert.equal(parseEnhancedCode('550-5.1.1 The email account'), '5.1.1')
+  assert.equal(parseEnhancedCode('550 see https://1.2.3.4/5.1.1'), undefined)
+  assert.equal(isAddressInvalid('5.1.8', 'no such user'), false, 'the sender’s address is at fault')
+  assert.equal(isAddressInvalid('4.1.1', ''), false)
+  assert.equal(isAddressInvalid(undefined, 'mailbox unavailable'), false)
 })

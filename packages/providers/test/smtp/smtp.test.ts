@@ -20,7 +20,7 @@ const setup = (t: TestEnd, declared: Record<string, unknown> = {}) =>
     return { provider: 'smtp', url, bounces, ...declared }
   })
 
-test('a mail goes over SMTP with its texts, header fields that can not break out, and a return path of its own', async (t) => {
+test('a mail over SMTP has its texts, safe header fields and its own return path', async (t) => {
   const { fake, provider } = await setup(t)
   const sent = mail()
   const result = await sendOne(provider, sent)
@@ -28,7 +28,7 @@ test('a mail goes over SMTP with its texts, header fields that can not break out
   assert.deepEqual(result, { kind: 'accepted', providerMessageId: `<${sent.id}@example.com>` })
   const [{ from, to, raw } = assert.fail()] = fake.requests
   assert.equal(to, 'alice@example.com')
-  assert.equal(createReturnPaths(bounces.domain, secret).deliveryOf(from), sent.deliveryId)
+  assert.equal(createReturnPaths(bounces.domain, secret).parse(from), sent.deliveryId)
   assert.ok((from.split('@')[0] ?? '').length <= 64)
   assert.match(raw, /^From: Example <hello@example\.com>\r$/m)
   assert.match(raw, new RegExp(`^Message-ID: <${sent.id}@example\\.com>\r$`, 'm'))
@@ -38,7 +38,7 @@ test('a mail goes over SMTP with its texts, header fields that can not break out
   assert.match(raw, /multipart\/alternative/)
 })
 
-test('every reply of a mail server has its meaning', async (t) => {
+test('every reply of a mail server has its result', async (t) => {
   const { fake, provider } = await setup(t, { timeout_seconds: 0.5, connections: 1 })
   const table = [
     [550, '5.1.1 User unknown', 'permanent', 'bounced'],
@@ -71,17 +71,17 @@ test('every reply of a mail server has its meaning', async (t) => {
   assert.deepEqual([gone.kind, gone.kind === 'permanent' && gone.code], ['permanent', '5.1.1'])
 })
 
-test('a mail whose fate nobody knows is ambiguous, and is not sent again behind our back', async (t) => {
+test('a mail without a reply is ambiguous and is not sent again', async (t) => {
   const { fake, provider } = await setup(t, { timeout_seconds: 0.5 })
   for (const behaviour of ['drop', 'hang'] as const) {
     fake.answerNext(behaviour)
     assert.equal((await sendOne(provider, mail())).kind, 'ambiguous', behaviour)
   }
-  assert.equal(fake.requests.length, 1, 'the one that was dropped after it was taken')
+  assert.equal(fake.requests.length, 1, 'the one that was dropped after it was accepted')
   assert.equal((await sendOne(provider, mail())).kind, 'accepted')
 })
 
-test('what the mail server has against us, whoever the mail is for, is a fault of the configuration', async (t) => {
+test('a mail server that rejects the sender, whatever the mail, is misconfigured', async (t) => {
   const { fake, provider } = await setup(t)
   const wrong = build({ provider: 'smtp', url: fake.url.replace('word', 'wrong') })
   t.after(() => wrong.close?.() ?? Promise.resolve())
@@ -101,7 +101,7 @@ test('what the mail server has against us, whoever the mail is for, is a fault o
   assert.equal((await sendOne(away, mail())).kind, 'transient')
 })
 
-test('mails share the connections that are allowed, and those that come later take the same ones', async (t) => {
+test('mails share the configured number of connections, which stay open', async (t) => {
   const { fake, provider } = await setup(t, { connections: 2 })
   const results = await provider.send(
     Array.from({ length: 20 }, () => mail()),
@@ -113,7 +113,7 @@ test('mails share the connections that are allowed, and those that come later ta
   assert.equal(fake.connections(), 2)
 })
 
-test('bounces and complaints that the mail server hands over lead to their delivery', async (t) => {
+test('bounces and complaints posted by the mail server refer to their delivery', async (t) => {
   const { fake, provider, receive } = await setup(t)
   const sent = mail()
   await sendOne(provider, sent)
@@ -124,19 +124,19 @@ test('bounces and complaints that the mail server hands over lead to their deliv
     ['delivered', undefined, 'delivered'],
     ['complained', undefined, 'complained'],
   ] as const) {
-    const given = { message: id, what, eventId: `e-${what}-${soft}`, ...(soft === undefined ? {} : { soft }) }
-    const [first, again] = await caught((to) => fake.sendWebhook(to, [given, given]), 'https://gatehouse.example.com')
+    const posted = { message: id, what, eventId: `e-${what}-${soft}`, ...(soft === undefined ? {} : { soft }) }
+    const [first, again] = await caught((to) => fake.sendWebhook(to, [posted, posted]), 'https://gatehouse.example.com')
     const [one, two] = [await receive(first), await receive(again)]
     assert.ok(one.kind === 'reports' && two.kind === 'reports')
     assert.deepEqual(
       one.reports.map((each) => [each.deliveryId, each.report, each.soft]),
       [[sent.deliveryId, report, soft]],
     )
-    assert.equal(two.reports[0]?.eventId, one.reports[0]?.eventId, 'handed over twice it is one')
+    assert.equal(two.reports[0]?.eventId, one.reports[0]?.eventId, 'posted twice it counts once')
   }
 })
 
-test('what SMTP can not work with is named by its member', () => {
+test('an SMTP option that cannot be used is named in the error', () => {
   const entry = { provider: 'smtp', url: 'smtp://localhost' }
   const dkim = { domain: 'example.com', selector: 's' }
   assert.throws(

@@ -8,46 +8,44 @@ import {
   type Provider,
   type ProviderContext,
   providerKinds,
-  type ReceivedWebhook,
+  type ReadResult,
+  type ReportRequest,
   type SendResult,
-  type WebhookRequest,
 } from '../../src/index.ts'
 
-/** A provider as the configuration builds it from an entry, on the machine's time unless a clock is handed in. */
+/** A provider created from options that are not checked, with the system time by default. */
 export function build(
   entry: { readonly provider: string } & Record<string, unknown>,
   context: Partial<ProviderContext> = {},
 ): Provider {
   const kind = providerKinds.find(({ kind }) => kind === entry.provider)
   if (!kind) throw new Error(`${entry.provider} is not a provider`)
-  const [channel] = kind.channels
-  if (!channel) throw new Error(`${entry.provider} carries nothing`)
-  return kind.create(entry, {
+  return kind.createProvider(entry, {
     name: entry.provider,
-    channel,
+    channel: kind.channels[0],
     from: 'Example <hello@example.com>',
-    publicUrl: 'https://gatehouse.example.com',
+    reportUrl: `https://gatehouse.example.com/v1/webhooks/${context.name ?? entry.provider}`,
     folder: process.cwd(),
     clock: present(),
     ...context,
   })
 }
 
-export interface Rehearsed<F> {
+export interface ProviderTest<F> {
   readonly fake: F
   readonly provider: Provider
   readonly clock: ManualClock
-  /** What the provider makes of a webhook, now unless told otherwise. */
-  receive(webhook: WebhookRequest | undefined, now?: number): Promise<ReceivedWebhook>
+  /** Reads a webhook, by default now. */
+  receive(webhook: ReportRequest | undefined, now?: number): Promise<ReadResult>
 }
 
-/** A provider that sends to a fake, on a clock that starts now; both end with the test. */
+/** A provider that calls a fake, with a clock that starts now. Both are closed after the test. */
 export async function rehearse<F extends Fake>(
   t: TestEnd,
   starting: Promise<F>,
   entryOf: (fake: F) => Parameters<typeof build>[0],
   context: Partial<ProviderContext> & { readonly clock?: ManualClock } = {},
-): Promise<Rehearsed<F>> {
+): Promise<ProviderTest<F>> {
   const fake = await starting
   const { clock = present() } = context
   const provider = build(entryOf(fake), { ...context, clock })
@@ -60,7 +58,7 @@ export async function rehearse<F extends Fake>(
     provider,
     clock,
     async receive(webhook, now = clock.now()) {
-      const received = await provider.webhook?.receive(webhook ?? assert.fail('no webhook came'), now)
+      const received = await provider.reports?.read(webhook ?? assert.fail('no webhook came'), now)
       return received ?? assert.fail('it takes no webhooks')
     },
   }
@@ -70,11 +68,11 @@ export interface TestEnd {
   after(work: () => Promise<void>): void
 }
 
-/** A clock that starts now, for fakes that go by the machine's. */
+/** A clock that starts now, for fakes that use the system time. */
 export const present = (): ManualClock => manualClock(Date.now())
 
-/** A message made a moment ago. */
-export function message(given: Partial<OutgoingMessage> = {}): OutgoingMessage {
+/** A message created now. */
+export function message(fields: Partial<OutgoingMessage> = {}): OutgoingMessage {
   const deliveryId = idAt(Date.now())
   return {
     id: deliveryId,
@@ -86,29 +84,29 @@ export function message(given: Partial<OutgoingMessage> = {}): OutgoingMessage {
     critical: false,
     target: { id: 'sms', address: '+14155550100' },
     content: { subject: 'Order A-1', body: 'Order A-1 left.', locale: 'en' },
-    ...given,
+    ...fields,
   }
 }
 
 let made = 0
 
-/** An id as of a delivery made at a time: a UUIDv7. */
+/** A delivery id created at a time: a UUIDv7. */
 function idAt(at: number): string {
   const hex = at.toString(16).padStart(12, '0')
   made += 1
   return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-${made.toString(16).padStart(12, '0')}`
 }
 
-/** What the provider makes of one message. */
-export async function sendOne(provider: Provider, given: OutgoingMessage = message()): Promise<SendResult> {
-  const [result] = await provider.send([given], new AbortController().signal)
+/** Sends one message. */
+export async function sendOne(provider: Provider, outgoing: OutgoingMessage = message()): Promise<SendResult> {
+  const [result] = await provider.send([outgoing], new AbortController().signal)
   if (!result) throw new Error('the provider answered nothing')
   return result
 }
 
-/** The webhooks that `send` posts to the address it is given, as a provider's receiver would get them. */
-export async function caught(send: (to: string) => Promise<unknown>, publicUrl: string): Promise<WebhookRequest[]> {
-  const requests: WebhookRequest[] = []
+/** The webhooks that `send` posts to a URL, as a report reader receives them. */
+export async function caught(send: (to: string) => Promise<unknown>, publicUrl: string): Promise<ReportRequest[]> {
+  const requests: ReportRequest[] = []
   const server = createServer(async (incoming, outgoing) => {
     const chunks: Buffer[] = []
     for await (const chunk of incoming) chunks.push(chunk as Buffer)

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import twilio from 'twilio'
-import type { WebhookRequest } from '../../src/index.ts'
+import type { ReportRequest } from '../../src/index.ts'
 import { isTwilioSigned } from '../../src/twilio/signature.ts'
 import { caught, message, sendOne } from '../support/setup.ts'
 import { authToken, publicUrl, setup } from '../support/twilio.ts'
 
-function callback(form: Record<string, string>, signature: string, url: string): WebhookRequest {
+function callback(form: Record<string, string>, signature: string, url: string): ReportRequest {
   const headers = { 'content-type': 'application/x-www-form-urlencoded', 'x-twilio-signature': signature }
   return { headers, url, body: Buffer.from(new URLSearchParams(form).toString()) }
 }
@@ -15,7 +15,7 @@ function callback(form: Record<string, string>, signature: string, url: string):
 const documented = { CallSid: 'CA1234567890ABCDE', Digits: '1234', To: '+18005551212' }
 const address = 'https://mycompany.com/myapp.php?foo=1&bar=2'
 
-test("the signatures of Twilio's documentation and of its library's own tests are found good", () => {
+test("the signatures in Twilio's documentation and in the tests of its library are valid", () => {
   const numbers = { Caller: '+14158675309', From: '+14158675309' }
   const request = callback({ ...documented, ...numbers }, 'RSOYDt4T1cUTdK1PDd93/VVr8B8=', address)
   assert.equal(isTwilioSigned('12345', request), true)
@@ -54,7 +54,7 @@ const forms = fc.dictionary(names, fc.uniqueArray(fc.string({ unit: 'binary' }),
   noNullPrototype: true,
 })
 
-test("what Twilio's own library signs is found good, and nothing else: any form, repeated fields too", () => {
+test("signatures of Twilio's own library are valid for any form, and nothing else is", () => {
   fc.assert(
     fc.property(addresses, forms, (url, form) => {
       const pairs = Object.entries(form).flatMap(([name, values]) => values.map((value) => [name, value]))
@@ -69,7 +69,7 @@ test("what Twilio's own library signs is found good, and nothing else: any form,
   )
 })
 
-test("a body that is no form is vouched for as by Twilio's own library", () => {
+test("the digest of other bodies is verified as by Twilio's own library", () => {
   fc.assert(
     fc.property(fc.json(), (text) => {
       const url = `${publicUrl}/v1/webhooks/twilio?bodySHA256=${twilio.getExpectedBodyHash(text)}`
@@ -84,7 +84,7 @@ test("a body that is no form is vouched for as by Twilio's own library", () => {
   )
 })
 
-test('what Twilio reports is believed when it is signed, and tells the delivery by the address it is sent to', async (t) => {
+test('a signed Twilio callback becomes a report on the delivery in its URL', async (t) => {
   const { fake, provider } = await setup(t)
   const sent = message()
   await sendOne(provider, sent)
@@ -99,9 +99,9 @@ test('what Twilio reports is believed when it is signed, and tells the delivery 
     publicUrl,
   )
   const now = Date.now()
-  const told = await Promise.all(requests.map((request) => provider.webhook?.receive(request, now)))
+  const results = await Promise.all(requests.map((request) => provider.reports?.read(request, now)))
   const about = { deliveryId: sent.deliveryId, at: now }
-  assert.deepEqual(told, [
+  assert.deepEqual(results, [
     { kind: 'reports', reports: [{ ...about, eventId: `${sid}.delivered`, report: 'delivered' }] },
     {
       kind: 'reports',
@@ -118,12 +118,12 @@ test('what Twilio reports is believed when it is signed, and tells the delivery 
   ])
 })
 
-test('a number that opted out at Twilio is unsubscribed, as when Twilio says so at once', async (t) => {
+test('a number that opted out at Twilio is unsubscribed', async (t) => {
   const { provider } = await setup(t)
   const form = { MessageSid: 'SM1', MessageStatus: 'failed', ErrorCode: '21610' }
   const url = `${publicUrl}/v1/webhooks/twilio?delivery=${message().deliveryId}`
   const request = callback(form, twilio.getExpectedTwilioSignature(authToken, url, form), url)
-  const received = await provider.webhook?.receive(request, Date.now())
+  const received = await provider.reports?.read(request, Date.now())
   assert.deepEqual(
     received?.kind === 'reports' && received.reports.map(({ eventId, report, soft }) => [eventId, report, soft]),
     [
@@ -133,7 +133,7 @@ test('a number that opted out at Twilio is unsubscribed, as when Twilio says so 
   )
 })
 
-test('a report of Twilio’s that is forged, moved to another delivery or changed on the way is refused', async (t) => {
+test('a Twilio callback that is forged, moved to another delivery or changed is rejected', async (t) => {
   const { fake, provider } = await setup(t)
   await sendOne(provider)
   const { sid } = fake.requests[0] ?? assert.fail()
@@ -141,12 +141,12 @@ test('a report of Twilio’s that is forged, moved to another delivery or change
     (to) => fake.sendWebhook?.(`${to}/v1/webhooks/twilio`, [{ message: sid, what: 'delivered' }]) ?? assert.fail(),
     publicUrl,
   )
-  const forged: WebhookRequest[] = [
+  const forged: ReportRequest[] = [
     { ...request, headers: { ...request.headers, 'x-twilio-signature': 'AAAAAAAAAAAAAAAAAAAAAAAAAAA=' } },
     { ...request, headers: { 'content-type': request.headers['content-type'] } },
     { ...request, url: request.url.replace(/delivery=.*/, 'delivery=another') },
     { ...request, body: Buffer.from(request.body.toString().replace('delivered', 'failed')) },
   ]
-  for (const each of forged) assert.equal((await provider.webhook?.receive(each, Date.now()))?.kind, 'refused')
-  assert.equal((await provider.webhook?.receive(request, Date.now()))?.kind, 'reports')
+  for (const each of forged) assert.equal((await provider.reports?.read(each, Date.now()))?.kind, 'rejected')
+  assert.equal((await provider.reports?.read(request, Date.now()))?.kind, 'reports')
 })

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { build, message, sendOne } from '../support/setup.ts'
 import { accountSid, authToken, setup } from '../support/twilio.ts'
 
-test('an SMS goes to Twilio with the text, the sender and an address for its reports', async (t) => {
+test('an SMS to Twilio has its text, sender and the URL for reports', async (t) => {
   const { fake, provider } = await setup(t)
   const sent = message()
   const result = await sendOne(provider, sent)
@@ -20,7 +20,7 @@ test('an SMS goes to Twilio with the text, the sender and an address for its rep
   )
 })
 
-test('a messaging service may choose the sender', async (t) => {
+test('a messaging service can choose the sender', async (t) => {
   const service = `MG${'1'.repeat(32)}`
   const { fake, provider } = await setup(t, { from: undefined, messaging_service_sid: service })
   assert.equal((await sendOne(provider)).kind, 'accepted')
@@ -36,11 +36,11 @@ test('Twilio needs either a number to send from or a messaging service', () => {
 const answers = [
   [
     { status: 429, retryAfter: 7 },
-    { kind: 'rate_limited', retryAfterMs: 7_000, pauses: true },
+    { kind: 'rate_limited', retryAfterMs: 7_000, accountWide: true },
   ],
   [
     { status: 400, body: { code: 20429 } },
-    { kind: 'rate_limited', pauses: true },
+    { kind: 'rate_limited', accountWide: true },
   ],
   [{ status: 500 }, { kind: 'transient' }],
   [
@@ -85,7 +85,7 @@ const answers = [
   [{ status: 201, body: { status: 'queued' } }, { kind: 'ambiguous' }],
 ] as const
 
-test('every refusal of Twilio means what its code says, else its status', async (t) => {
+test('every error of Twilio has the result of its code, else of its status', async (t) => {
   const { fake, provider } = await setup(t)
   for (const [behaviour, expected] of answers) {
     fake.answerNext(behaviour)
@@ -95,14 +95,14 @@ test('every refusal of Twilio means what its code says, else its status', async 
   assert.equal(fake.requests.length, 0)
 })
 
-test('a wrong auth token of Twilio is told apart from a wrong number', async (t) => {
+test('a wrong auth token of Twilio is misconfigured, not permanent', async (t) => {
   const { provider } = await setup(t, { auth_token: 'the-token-of-another' })
   const result = await sendOne(provider)
   assert.equal(result.kind, 'misconfigured')
   assert.match('reason' in result ? result.reason : '', /20003/)
 })
 
-test('an SMS whose answer was lost is found at Twilio instead of being sent again', async (t) => {
+test('an SMS whose response was lost is found at Twilio instead of being sent again', async (t) => {
   const { fake, provider } = await setup(t)
   const sent = message()
   fake.answerNext('drop')
@@ -114,7 +114,7 @@ test('an SMS whose answer was lost is found at Twilio instead of being sent agai
   assert.equal(fake.requests.length, 1)
 })
 
-test('an SMS that Twilio never had is sent again, whatever else went to that number', async (t) => {
+test('an SMS that Twilio never accepted is sent again, whatever else went to that number', async (t) => {
   const { fake, provider } = await setup(t)
   await sendOne(provider, message({ content: { body: 'Another text.', locale: 'en' } }))
   fake.answerNext({ status: 500 })
@@ -124,19 +124,19 @@ test('an SMS that Twilio never had is sent again, whatever else went to that num
   assert.equal(fake.requests.length, 2)
 })
 
-test('Twilio says that it took none of an SMS once it has looked for the earlier try, and not before', async (t) => {
+test('noneAccepted is set only after Twilio was searched for the earlier attempt', async (t) => {
   const { fake, provider } = await setup(t)
   const sent = message()
   fake.answerNext({ status: 503 })
-  assert.equal('notTaken' in (await sendOne(provider, sent)), false)
+  assert.equal('noneAccepted' in (await sendOne(provider, sent)), false)
   fake.answerNext({ status: 503 })
-  const { kind, notTaken } = { notTaken: undefined, ...(await sendOne(provider, { ...sent, retried: true })) }
-  assert.deepEqual([kind, notTaken], ['transient', true])
+  const { kind, noneAccepted } = { noneAccepted: undefined, ...(await sendOne(provider, { ...sent, retried: true })) }
+  assert.deepEqual([kind, noneAccepted], ['transient', true])
   await fake.stop()
-  assert.equal('notTaken' in (await sendOne(provider, { ...sent, retried: true })), false)
+  assert.equal('noneAccepted' in (await sendOne(provider, { ...sent, retried: true })), false)
 })
 
-test('a Twilio that hangs is given up after its timeout, and one that is not there was never reached', async (t) => {
+test('a Twilio that hangs is ambiguous after its timeout; an absent one is transient', async (t) => {
   const { fake, provider } = await setup(t, { timeout_seconds: 0.2 })
   fake.answerNext('hang')
   assert.equal((await sendOne(provider)).kind, 'ambiguous')

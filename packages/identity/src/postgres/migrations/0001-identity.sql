@@ -1,5 +1,5 @@
--- Points in time are Unix milliseconds by the program's clock (bigint); secrets are SHA-256 hashes; what must be read
--- again (signing keys, mails) is sealed with the encryption key.
+-- Points in time are Unix milliseconds by the program's clock (bigint). Secrets are stored as SHA-256 hashes. What must be
+-- read again (signing keys, messages, continuations) is sealed with the encryption key.
 
 CREATE TABLE identity.declared (
   kind text NOT NULL,
@@ -8,7 +8,7 @@ CREATE TABLE identity.declared (
   PRIMARY KEY (kind, id)
 );
 
--- One space of names for users and clients: the subject of a token is never both (RFC 9068 section 5).
+-- Users and clients share one namespace: the subject of a token is never both (RFC 9068 section 5).
 CREATE TABLE identity.subject (
   id text PRIMARY KEY,
   kind text NOT NULL CHECK (kind IN ('user', 'client')),
@@ -30,6 +30,9 @@ CREATE TABLE identity.account (
   email_verified boolean NOT NULL DEFAULT false,
   password_hash text,
   password_changed_at bigint NOT NULL,
+  -- Changes when the password is set and when the account is locked: a verification against an earlier version is void.
+  -- Random, so that an account recreated under the same id never has a version of its predecessor.
+  credential_version uuid NOT NULL DEFAULT gen_random_uuid(),
   roles text[] NOT NULL,
   claims jsonb NOT NULL,
   locked_at bigint,
@@ -37,6 +40,8 @@ CREATE TABLE identity.account (
   updated_at bigint NOT NULL
 );
 CREATE UNIQUE INDEX account_email_index ON identity.account (lower(email)) WHERE email IS NOT NULL;
+-- Lists the members of a role, and tells whether an owner would be the last one.
+CREATE INDEX account_roles_index ON identity.account USING gin (roles);
 
 CREATE TABLE identity.signing_key (
   kid text PRIMARY KEY,
@@ -48,7 +53,7 @@ CREATE TABLE identity.signing_key (
   expires_at bigint
 );
 
--- A browser that is signed in. The cookie's value is hashed; the public id is the claim sid.
+-- A signed-in browser. The cookie's value is hashed; the public id is the claim sid.
 CREATE TABLE identity.session (
   id uuid PRIMARY KEY,
   secret_hash text NOT NULL UNIQUE,
@@ -64,7 +69,15 @@ CREATE TABLE identity.session (
 CREATE INDEX session_user_index ON identity.session (user_id);
 CREATE INDEX session_expiry_index ON identity.session (expires_at);
 
--- What a user allowed a client on one device. Exists from authorization on; everything issued under it names it.
+-- The clients used in a session, which are notified when it ends. Kept as long as the session; grants expire earlier.
+CREATE TABLE identity.session_client (
+  session_id uuid NOT NULL REFERENCES identity.session ON DELETE CASCADE,
+  client_id text NOT NULL REFERENCES identity.client ON DELETE CASCADE,
+  PRIMARY KEY (session_id, client_id)
+);
+CREATE INDEX session_client_client_index ON identity.session_client (client_id);
+
+-- What a user allowed a client on one device. Created at authorization; every code and token refers to it.
 CREATE TABLE identity.grant_record (
   id uuid PRIMARY KEY,
   user_id text NOT NULL REFERENCES identity.account ON DELETE CASCADE,
@@ -99,8 +112,8 @@ CREATE TABLE identity.authorization_code (
 CREATE INDEX authorization_code_grant_index ON identity.authorization_code (grant_id);
 CREATE INDEX authorization_code_expiry_index ON identity.authorization_code (expires_at);
 
--- One row for the refresh tokens of a grant, however often they are rotated: older tokens are known by their
--- signature and generation. Only columns without an index change, so that a rotation stays within its page.
+-- One row for all refresh tokens of a grant: older tokens are recognized by signature and generation. A rotation changes
+-- no indexed column while the day of expiry stays the same, so the new row version stays within its page.
 CREATE TABLE identity.refresh_family (
   grant_id uuid PRIMARY KEY REFERENCES identity.grant_record ON DELETE CASCADE,
   generation integer NOT NULL,
@@ -108,8 +121,10 @@ CREATE TABLE identity.refresh_family (
   previous_hash text,
   successor_sealed text,
   rotated_at bigint NOT NULL,
-  expires_at bigint NOT NULL
+  expires_at bigint NOT NULL,
+  expires_day bigint GENERATED ALWAYS AS (expires_at / 86400000) STORED
 ) WITH (fillfactor = 70);
+CREATE INDEX refresh_family_expiry_index ON identity.refresh_family (expires_day);
 
 CREATE TABLE identity.access_token (
   hash text PRIMARY KEY,
@@ -142,6 +157,8 @@ CREATE TABLE identity.device_code (
 );
 CREATE INDEX device_code_expiry_index ON identity.device_code (expires_at);
 CREATE INDEX device_code_client_index ON identity.device_code (client_id);
+-- Deleting a grant looks up the device codes that led to it.
+CREATE INDEX device_code_grant_index ON identity.device_code (grant_id) WHERE grant_id IS NOT NULL;
 
 CREATE TABLE identity.pushed_request (
   hash text PRIMARY KEY,
@@ -151,33 +168,38 @@ CREATE TABLE identity.pushed_request (
 );
 CREATE INDEX pushed_request_expiry_index ON identity.pushed_request (expires_at);
 
+-- What one consent page showed and the user allowed. A request needs no consent when a single page covered all of it, so
+-- pages are stored separately, told apart by the digest of their content.
 CREATE TABLE identity.consent (
   user_id text NOT NULL REFERENCES identity.account ON DELETE CASCADE,
   client_id text NOT NULL REFERENCES identity.client ON DELETE CASCADE,
+  digest text NOT NULL,
   scopes text[] NOT NULL,
   resources text[] NOT NULL,
+  claims text[] NOT NULL,
   granted_at bigint NOT NULL,
-  PRIMARY KEY (user_id, client_id)
+  PRIMARY KEY (user_id, client_id, digest)
 );
 CREATE INDEX consent_client_index ON identity.consent (client_id);
 
--- Client assertions, mailed links and whatever else may be used once: whoever inserts the row is the one.
-CREATE TABLE identity.used_once (
+-- The jti of client assertions, and anything else that is accepted once: the transaction that inserts the row wins.
+CREATE TABLE identity.replay_cache (
   purpose text NOT NULL,
   hash text NOT NULL,
   expires_at bigint NOT NULL,
   PRIMARY KEY (purpose, hash)
 );
-CREATE INDEX used_once_expiry_index ON identity.used_once (expires_at);
+CREATE INDEX replay_cache_expiry_index ON identity.replay_cache (expires_at);
 
--- What resource servers must refuse although its signature still holds. The position follows the order of commits:
--- writers take the lock of the feed first.
+-- What resource servers must reject although its signature is valid. Writers lock the table first, so positions follow
+-- the order of commits. With key_id: everything that a compromised signing key signed.
 CREATE TABLE identity.revocation (
   position bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   grant_id uuid,
   subject text,
   client_id text,
   before bigint,
+  key_id text,
   created_at bigint NOT NULL,
   expires_at bigint NOT NULL
 );
@@ -197,19 +219,49 @@ CREATE TABLE identity.api_key (
   expires_at bigint
 );
 CREATE INDEX api_key_owner_index ON identity.api_key (owner);
+CREATE INDEX api_key_expiry_index ON identity.api_key (expires_at) WHERE expires_at IS NOT NULL;
 
--- A link that was mailed: to verify an address, or to choose a new password.
+-- A mailed link is valid for the address and, where it grants access, for the credentials that it was created for. One
+-- of each purpose per account; the program defines the purposes.
 CREATE TABLE identity.mailed_link (
   hash text PRIMARY KEY,
-  purpose text NOT NULL CHECK (purpose IN ('verify', 'reset')),
+  purpose text NOT NULL,
   user_id text NOT NULL REFERENCES identity.account ON DELETE CASCADE,
+  email text NOT NULL,
+  credential_version uuid,
+  expires_at bigint NOT NULL
+);
+CREATE UNIQUE INDEX mailed_link_user_index ON identity.mailed_link (user_id, purpose);
+CREATE INDEX mailed_link_expiry_index ON identity.mailed_link (expires_at);
+
+-- A sign-in whose password was correct and which a mailed link confirms, in the browser where it began. The link is valid
+-- while the account has the address and the credentials that it was created for.
+CREATE TABLE identity.sign_in_link (
+  hash text PRIMARY KEY,
+  user_id text NOT NULL REFERENCES identity.account ON DELETE CASCADE,
+  email text NOT NULL,
+  credential_version uuid NOT NULL,
+  browser_hash text NOT NULL,
+  -- Sealed: the request that the browser resumes.
+  continuation text NOT NULL,
+  expires_at bigint NOT NULL
+);
+CREATE INDEX sign_in_link_user_index ON identity.sign_in_link (user_id);
+CREATE INDEX sign_in_link_expiry_index ON identity.sign_in_link (expires_at);
+
+-- A request for an account with this address; only the link mailed there completes it. Deleted when the link is used,
+-- when the address gets an account otherwise, and when such an account is deleted.
+CREATE TABLE identity.registration (
+  hash text PRIMARY KEY,
+  user_id text NOT NULL,
   email text NOT NULL,
   expires_at bigint NOT NULL
 );
-CREATE INDEX mailed_link_user_index ON identity.mailed_link (user_id);
-CREATE INDEX mailed_link_expiry_index ON identity.mailed_link (expires_at);
+CREATE UNIQUE INDEX registration_email_index ON identity.registration (lower(email));
+CREATE INDEX registration_expiry_index ON identity.registration (expires_at);
 
--- What is to be told to others after the commit: mails, recipients, logouts. Sealed, for it holds links and addresses.
+-- Messages to deliver after the commit: mails, recipients, logout tokens. Sealed, because they contain links and
+-- addresses. Delivered by kind, so that one kind never waits for another.
 CREATE TABLE identity.outbox (
   id uuid PRIMARY KEY,
   kind text NOT NULL,
@@ -219,18 +271,30 @@ CREATE TABLE identity.outbox (
   due_at bigint NOT NULL,
   expires_at bigint NOT NULL
 );
-CREATE INDEX outbox_due_index ON identity.outbox (due_at);
+CREATE INDEX outbox_due_index ON identity.outbox (kind, due_at);
+CREATE INDEX outbox_expiry_index ON identity.outbox (expires_at);
 
+-- Security events, and changes made through management in any service: by which role, of what, and the changed members.
 CREATE TABLE identity.audit_event (
   id uuid PRIMARY KEY,
   at bigint NOT NULL,
   type text NOT NULL,
+  service text NOT NULL DEFAULT 'identity',
   actor text,
+  role text,
   subject text,
   client_id text,
   address text,
   request_id text,
+  action text,
+  target_type text,
+  target_id text,
+  members_before jsonb,
+  members_after jsonb,
   details jsonb NOT NULL
 );
 CREATE INDEX audit_event_at_index ON identity.audit_event (at, id);
 CREATE INDEX audit_event_subject_index ON identity.audit_event (subject, at) WHERE subject IS NOT NULL;
+CREATE INDEX audit_event_actor_index ON identity.audit_event (actor, id) WHERE actor IS NOT NULL;
+CREATE INDEX audit_event_client_index ON identity.audit_event (client_id, id) WHERE client_id IS NOT NULL;
+CREATE INDEX audit_event_request_index ON identity.audit_event (request_id) WHERE request_id IS NOT NULL;

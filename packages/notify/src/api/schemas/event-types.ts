@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { EventTypeDeclaration, EventTypeName, EventTypeSettings } from '../../config/declaration.ts'
+import { EventTypeDeclaration, EventTypeName, EventTypeSettings } from '../../catalog/declaration.ts'
 import { describeOperation } from '../../request/route-options.ts'
 import { NoContent } from '../../request/schemas.ts'
 

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { ChannelList } from '../../config/declaration.ts'
+import { ChannelList } from '../../catalog/declaration.ts'
 import { timeOfDayPattern } from '../../model/quiet-hours.ts'
 import { describeOperation } from '../../request/route-options.ts'
 import { NoContent, UserParams } from '../../request/schemas.ts'

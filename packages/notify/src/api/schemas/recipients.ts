@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { RecipientRecord, RecipientSettings } from '../../config/declaration.ts'
+import { RecipientRecord, RecipientSettings } from '../../catalog/declaration.ts'
 import { describeOperation } from '../../request/route-options.ts'
 import { NoContent, UserId } from '../../request/schemas.ts'
 

@@ -1,4 +1,4 @@
-import { createGatherer } from '@gatehouse/kit'
+import { createBatcher } from '@gatehouse/kit'
 import type { Deliveries, MarkedCall } from '../../store/store.ts'
 
 /**
@@ -15,14 +15,14 @@ const maxBatchSize = 500
 
 /** Creates the marks of a channel's worker. */
 export function createCallMarks(deliveries: Pick<Deliveries, 'markCalled'>): CallMarks {
-  const marks = createGatherer<MarkedCall, boolean>(
+  const marks = createBatcher<MarkedCall, boolean>(
     async (calls) => {
       const marked = new Set<string>()
       for (const [bucket, mine] of Map.groupBy(calls, ({ claimed }) => claimed.bucket))
         for (const id of await deliveries.markCalled(bucket, mine)) marked.add(id)
       return calls.map(({ claimed }) => marked.has(claimed.deliveryId))
     },
-    { most: maxBatchSize, lanes: 1, mostWaiting: Number.POSITIVE_INFINITY },
+    { maxBatch: maxBatchSize, concurrency: 1, maxWaiting: Number.POSITIVE_INFINITY },
   )
-  return { mark: (calls) => Promise.all(calls.map((each) => marks.do(each))) }
+  return { mark: (calls) => Promise.all(calls.map((each) => marks.add(each))) }
 }

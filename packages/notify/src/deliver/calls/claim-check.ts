@@ -1,4 +1,4 @@
-import { createGatherer } from '@gatehouse/kit'
+import { createBatcher } from '@gatehouse/kit'
 import { uncheckedMs } from '../../model/erasure.ts'
 import type { ClaimedDelivery, Deliveries } from '../../store/store.ts'
 
@@ -15,19 +15,19 @@ const maxBatchSize = 500
 
 /** Creates the check of a channel's worker. */
 export function createClaimCheck(deliveries: Pick<Deliveries, 'findStillClaimed'>): ClaimCheck {
-  const lookups = createGatherer<ClaimedDelivery, boolean>(
+  const lookups = createBatcher<ClaimedDelivery, boolean>(
     async (claimed) => {
       const current = new Set<string>()
       for (const [bucket, mine] of Map.groupBy(claimed, (each) => each.bucket))
         for (const id of await deliveries.findStillClaimed(bucket, mine)) current.add(id)
       return claimed.map(({ deliveryId }) => current.has(deliveryId))
     },
-    { most: maxBatchSize, lanes: 1, mostWaiting: Number.POSITIVE_INFINITY },
+    { maxBatch: maxBatchSize, concurrency: 1, maxWaiting: Number.POSITIVE_INFINITY },
   )
   return {
     async check(claimed, claimedAt) {
       if (performance.now() - claimedAt < uncheckedMs) return claimed.map(() => true)
-      return Promise.all(claimed.map((each) => lookups.do(each)))
+      return Promise.all(claimed.map((each) => lookups.add(each)))
     },
   }
 }

@@ -59,7 +59,7 @@ export async function record(
     ])
     return { late: records.length - current.length - overtaken.length, items }
   })
-  if (items.length > 0) inboxes.changed(items.map(({ userId }) => userId))
+  if (items.length > 0) inboxes.publish(items.map(({ userId }) => userId))
   return late
 }
 

@@ -34,13 +34,13 @@ export function postgresInbox(database: Database, buckets: number, notifier: Not
       const each = [...new Map(items.map((item) => [item.id, item])).values()]
       for (const [bucket, mine] of Map.groupBy(each, ({ userId }) => bucketOfUser(userId, buckets)))
         await database.pipeline([customPlan, ...putItems(bucket, mine)])
-      notifier.changed(each.map(({ userId }) => userId))
+      notifier.publish(each.map(({ userId }) => userId))
     },
     page: (userId, filter) => readPage(database, bucketOfUser(userId, buckets), userId, filter),
     async change(userId, change, choice, now) {
       const bucket = bucketOfUser(userId, buckets)
       const done = await database.transaction((tx) => changeInbox(tx, bucket, userId, { change, choice, now }))
-      if (done.changed.length > 0) notifier.changed([userId])
+      if (done.changed.length > 0) notifier.publish([userId])
       return done
     },
     async news(requests, limit) {
@@ -50,12 +50,12 @@ export function postgresInbox(database: Database, buckets: number, notifier: Not
       return found
     },
     listen(changed, missed) {
-      const heard = (payload: string) => {
+      const onChange = (payload: string) => {
         const users = changedKeys(payload)
         if (users) for (const userId of users) changed(userId)
         else missed()
       }
-      return database.listen(inboxChannel, { heard, missed })
+      return database.listen(inboxChannel, { onNotification: onChange, onGap: missed })
     },
   }
 }

@@ -34,7 +34,7 @@ export function writeAdmitted(
     ...writeDeliveries(bucket, deliveries),
     ...writeWork(bucket, deliveries, now),
     ...writeShortLinks(bucket, decided),
-    ...writeDeferrals(bucket, decided),
+    ...writeDeferred(bucket, decided),
     ...joinWindows(bucket, decided, now),
     ...writeDeadLetters(bucket, deliveries, now),
     ...writeResumed(bucket, decided, now, options),
@@ -172,7 +172,7 @@ function writeWork(bucket: number, deliveries: readonly AdmittedDelivery[], now:
   ]
 }
 
-function writeDeferrals(bucket: number, decided: readonly AdmissionDecision[]): Statement[] {
+function writeDeferred(bucket: number, decided: readonly AdmissionDecision[]): Statement[] {
   const deferred = decided.flatMap(({ notification, deliveries }) => {
     const waiting = deliveries.filter(({ outcome }) => outcome === 'deferred')
     const [first] = waiting

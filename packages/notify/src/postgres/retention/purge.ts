@@ -49,7 +49,7 @@ export function createPurge(
         const [, batch] = await Promise.all([byIndex(tx), purge(tx, { bucket, before, now })])
         return batch
       })
-      inboxes.changed(purged.users ?? [])
+      inboxes.publish(purged.users ?? [])
       removed += purged.removed
     }
     return removed

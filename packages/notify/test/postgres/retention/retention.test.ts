@@ -43,10 +43,10 @@ test('the retention worker purges batch by batch, then rests until it is trigger
   })
   t.after(() => worker.stop())
   clock.advance(6 * day)
-  worker.wake()
+  worker.resume()
   assert.equal(await eventually(left, (rows) => rows <= kept), kept)
   clock.advance(10 * day)
-  worker.wake()
+  worker.resume()
   assert.equal(await eventually(left, (rows) => rows === 0), 0)
   assert.ok(
     removedCounts.every((removed) => removed <= 2_000),

@@ -141,10 +141,10 @@ async function live(t: TestContext, s: Setup, deliver: ReturnType<typeof createM
   const settled = async () => {
     for (const minutes of [2, 10]) {
       advance(minutes * 60_000)
-      for (const worker of s.notify.workers) worker.wake()
+      for (const worker of s.notify.workers) worker.resume()
       await eventually(
         async () => {
-          for (const worker of s.notify.workers) worker.wake()
+          for (const worker of s.notify.workers) worker.resume()
           const counts = await rowCounts(s.database)
           return [...passing].filter((table) => (counts[table] ?? 0) > 0)
         },

@@ -1,0 +1,163 @@
+import type { Identity } from '@gatehouse/identity'
+import {
+  createHttp,
+  createMetrics,
+  type Database,
+  type Http,
+  isUnavailable,
+  type Log,
+  StartError,
+  systemClock,
+} from '@gatehouse/kit'
+import type { Config } from '../config/config.ts'
+import { gatherApi } from '../docs/routes.ts'
+import { registerCors } from '../http/cors.ts'
+import { type Engine, registerHealth } from '../http/health.ts'
+import type { BannerOptions } from '../process/banner.ts'
+import { composeAudit } from './audit.ts'
+import { openDatabase } from './engines.ts'
+import { composeAddresses } from './gateway/addresses.ts'
+import { declaredKeys } from './gateway/api-keys.ts'
+import { composeServiceToken } from './gateway/bearer.ts'
+import { type Counters, openCounters } from './gateway/counters.ts'
+import { composeIngress } from './gateway/ingress.ts'
+import { composeIdentity } from './identity/identity.ts'
+import { serveMetrics } from './metrics.ts'
+import { composeNotify } from './notify.ts'
+import { type Dispose, type Parts, seededLines } from './parts.ts'
+
+/** The program, built but not yet listening. */
+export interface App {
+  readonly http: Http
+  readonly about: Pick<
+    BannerOptions,
+    'database' | 'counters' | 'mailbox' | 'devInbox' | 'devPagesForAll' | 'metricsUrl' | 'seeded' | 'developmentKey'
+  >
+  /** Takes tiers and policies of the file anew; counters stay. @throws RangeError when they are not valid */
+  reload(config: Config): void
+  /** Finishes what is held and lets go of everything. */
+  readonly stop: () => Promise<void>
+}
+
+/**
+ * Chooses the engines, builds the services named in SERVICES, and joins them.
+ * @throws StartError for what its operator can mend
+ */
+export async function compose(config: Config, version: string, log: Log): Promise<App> {
+  const resources: Dispose[] = []
+  const stop = async () => {
+    for (const dispose of resources.splice(0).reverse()) await dispose()
+  }
+  try {
+    return { ...(await build(config, version, log, resources)), stop }
+  } catch (error) {
+    await stop()
+    if (error instanceof RangeError) throw new StartError(error.message, { cause: error })
+    if (!(error instanceof StartError) && isUnavailable(error))
+      throw new StartError(
+        `a server that this program needs became unavailable during the start: ${(error as Error).message}`,
+        {
+          cause: error,
+        },
+      )
+    throw error
+  }
+}
+
+/** Our services in other processes, where this one is the gateway before them. */
+function siblingsOf({ services, identityUrl, notifyUrl }: Config['settings']): Readonly<Record<string, string>> {
+  if (!services.has('gateway')) return {}
+  return {
+    ...(identityUrl && !services.has('identity') ? { identity: identityUrl } : {}),
+    ...(notifyUrl && !services.has('notify') ? { notify: notifyUrl } : {}),
+  }
+}
+
+/** A gateway by itself has nothing else to do with a database. */
+function countsInDatabase({ databaseUrl, redisUrl }: Config['settings']): boolean {
+  return databaseUrl !== undefined && redisUrl === undefined
+}
+
+function enginesOf(database: Database | undefined, { ping }: Counters): Engine[] {
+  return [
+    ...(database ? [{ name: 'database', needed: true, ping: () => database.ping() }] : []),
+    ...(ping ? [{ name: 'counters', needed: false, ping }] : []),
+  ]
+}
+
+/** The database in the words of the banner. */
+function describeDatabase(database: Database | undefined, { dataDir }: Config['settings']): string {
+  if (database === undefined) return 'none'
+  if (database.engine === 'postgres') return 'PostgreSQL (DATABASE_URL)'
+  return `${dataDir} (embedded PostgreSQL: survives the death of this process, not of the machine)`
+}
+
+async function build(config: Config, version: string, log: Log, resources: Dispose[]): Promise<Omit<App, 'stop'>> {
+  const { settings } = config
+  const { services, baseUrl, authUrl } = settings
+  const metrics = createMetrics({ processMetrics: true })
+  const keepsData = services.has('identity') || services.has('notify')
+  const database = keepsData || countsInDatabase(settings) ? await openDatabase(settings, log) : undefined
+  if (database) resources.push(() => database.close())
+  const counters = await openCounters(config, database, log, metrics)
+  resources.push(() => counters.close())
+  const addressOf = composeAddresses(config, systemClock, log)
+  const http = createHttp({ log, https: baseUrl.startsWith('https:'), addressOf })
+  registerCors(http, config.file.cors_origins ?? [])
+  const built: { identity?: Identity } = {}
+  const token = composeServiceToken(settings)
+  const recordChange = composeAudit({ settings, token, log, resources, identityHere: () => built.identity })
+  const parts: Parts = {
+    config,
+    log,
+    metrics,
+    clock: systemClock,
+    addressOf,
+    token,
+    recordChange,
+    resources,
+  }
+  const serveApiDocs = await gatherApi(http, {
+    version,
+    baseUrl,
+    authUrl,
+    issuer: settings.issuer?.url,
+    limited: services.has('gateway'),
+    siblings: siblingsOf(settings),
+  })
+  const keys = declaredKeys(config)
+  const ingress = await composeIngress(parts, http, { counters, keys }, () => built.identity)
+  await serveApiDocs()
+  const composed = database && services.has('notify') ? await composeNotify(parts, database, ingress) : undefined
+  if (database && services.has('identity')) {
+    built.identity = await composeIdentity(parts, database, ingress, composed?.notify)
+    await http.register(built.identity.plugin)
+  }
+  if (composed) await http.register(composed.plugin)
+  ingress.follow()
+  registerHealth(http, [...enginesOf(database, counters), ...ingress.engines, ...(composed?.engines ?? [])])
+  const metricsUrl = await serveMetrics({
+    http,
+    metrics,
+    settings,
+    log,
+    resources,
+    authenticate: ingress.authenticate,
+  })
+  resources.push(() => http.close())
+  await http.ready()
+  return {
+    http,
+    reload: (next) => ingress.reload(next.file),
+    about: {
+      database: describeDatabase(database, settings),
+      counters: counters.place,
+      mailbox: composed?.mailbox ?? false,
+      devInbox: composed?.devInbox ?? false,
+      devPagesForAll: (composed?.mailbox ?? false) && config.file.dev_pages === true,
+      metricsUrl,
+      seeded: seededLines(built.identity?.seeded ?? []),
+      developmentKey: keys?.development,
+    },
+  }
+}

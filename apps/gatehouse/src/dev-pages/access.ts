@@ -1,0 +1,34 @@
+import { isIP } from 'node:net'
+import { type Http, Problem } from '@gatehouse/kit'
+import type { FastifyRequest } from 'fastify'
+import { isLoopback } from '../config/loopback.ts'
+
+const reading = new Set(['GET', 'HEAD'])
+/** What a browser says of a request of the page itself, or of one that was typed in. */
+const ownSites = new Set(['same-origin', 'none'])
+
+/**
+ * Lets nobody use the pages under /dev/ through another name than this machine's: a name of somebody else's that is made
+ * to lead here (DNS rebinding) would let their page read what ours shows. Changes come from the pages themselves, or from
+ * no page. `urls` are further addresses that the pages are served at on purpose; so are IP addresses then, which no name
+ * leads to.
+ */
+export function restrictDevPages(http: Http, urls: readonly string[]): void {
+  const names = new Set(urls.map((url) => new URL(url).hostname))
+  const isOurs = (name: string) =>
+    isLoopback(name) || names.has(name) || (urls.length > 0 && isIP(name.replace(/^\[|\]$/g, '')) !== 0)
+  http.addHook('onRequest', async (request) => {
+    if (!request.routeOptions.url?.startsWith('/dev/')) return
+    const { hostname = '' } = URL.parse(`http://${request.headers.host ?? ''}`) ?? {}
+    if (!isOurs(hostname))
+      throw new Problem(403, `The pages under /dev/ are for this machine; ${hostname || 'the Host header'} is not it.`)
+    if (!reading.has(request.method)) refuseForeign(request)
+  })
+}
+
+/** 403 for a form of another site: the pages ask nobody who they are, and a browser would send it along. */
+function refuseForeign({ headers: { origin, host, 'sec-fetch-site': site } }: FastifyRequest): void {
+  const sameOrigin = origin === undefined || URL.parse(origin)?.host === URL.parse(`http://${host}`)?.host
+  if (!sameOrigin || !(site === undefined || ownSites.has(String(site))))
+    throw new Problem(403, `The pages under /dev/ take nothing from other sites, and ${origin ?? 'this'} is one.`)
+}

@@ -1,0 +1,69 @@
+import type { Http } from '@gatehouse/kit'
+import { Type } from 'typebox'
+import { operation } from '../docs/operations.ts'
+
+/** An engine this process stands on: how to ask whether it answers, and whether the process is of use without it. */
+export interface Engine {
+  readonly name: string
+  readonly needed: boolean
+  /** Throws when the engine does not answer. */
+  ping(): Promise<unknown>
+}
+
+const pingTimeoutMs = 2_000
+
+const Readiness = Type.Object({
+  status: Type.Union([Type.Literal('ready'), Type.Literal('degraded'), Type.Literal('unavailable')]),
+  engines: Type.Record(Type.String(), Type.String()),
+})
+
+/** `GET /healthz` and `/readyz`. */
+export function registerHealth(http: Http, engines: readonly Engine[]): void {
+  const tags = ['operations']
+  http.get(
+    '/healthz',
+    {
+      schema: {
+        tags,
+        security: [],
+        ...operation('health.get'),
+        response: { 200: Type.Object({ status: Type.Literal('ok') }) },
+      },
+    },
+    async () => ({ status: 'ok' as const }),
+  )
+  http.get(
+    '/readyz',
+    {
+      schema: {
+        tags,
+        security: [],
+        ...operation('readiness.get'),
+        response: { 200: Readiness, 503: Readiness },
+      },
+    },
+    async (_request, reply) => {
+      const answers = await Promise.all(engines.map(async (engine) => ({ engine, answer: await askEngine(engine) })))
+      const missing = answers.filter(({ answer }) => answer !== 'ok')
+      const unavailable = missing.some(({ engine }) => engine.needed)
+      const status = unavailable ? 'unavailable' : missing.length > 0 ? 'degraded' : 'ready'
+      reply.code(unavailable ? 503 : 200)
+      return {
+        status,
+        engines: Object.fromEntries(answers.map(({ engine, answer }) => [engine.name, answer])),
+      } as const
+    },
+  )
+}
+
+async function askEngine(engine: Engine): Promise<string> {
+  const silence = Promise.withResolvers<string>()
+  const timer = setTimeout(() => silence.resolve('does not answer'), pingTimeoutMs)
+  try {
+    return await Promise.race([engine.ping().then(() => 'ok'), silence.promise])
+  } catch {
+    return 'does not answer'
+  } finally {
+    clearTimeout(timer)
+  }
+}

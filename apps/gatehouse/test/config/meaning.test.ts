@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { StartError } from '@gatehouse/kit'
+import { temporaryFolder } from '@gatehouse/testing'
+import { readConfig } from '../../src/config/config.ts'
+
+async function faultsOf(text: string): Promise<string[]> {
+  const path = join(temporaryFolder('config'), 'gatehouse.yaml')
+  writeFileSync(path, text)
+  try {
+    await readConfig({ GATEHOUSE_CONFIG: path })
+    return []
+  } catch (error) {
+    assert.ok(error instanceof StartError, String(error))
+    return error.message.split('\n').map((line) => line.replace(path, 'file'))
+  }
+}
+
+test('faults that a schema cannot express are all reported at once', async () => {
+  const faults = await faultsOf(`tiers:
+  free: { rpm: 10 }
+clients:
+  - { client_id: shop, plan: gold }
+  - { client_id: shop }
+users:
+  - { id: ann, plan: free }
+event_types:
+  - { event: a.b, channels: [] }
+  - { event: a.b, channels: [] }
+recipients:
+  - { user_id: ann, zoneinfo: Mars/Crater, locale: "not a tag" }
+notify: { zone: Mars/X }
+templates: ./nowhere
+trusted_proxies: ["999.0.0.0/8", 10.0.0.0/8]
+upstreams: { notify: { url: "http://127.0.0.1:1" } }
+routes:
+  - { path: /orders, upstream: orders }
+`)
+  assert.deepEqual(faults.map((fault) => fault.split(' ').slice(0, 2).join(' ')).sort(), [
+    'file:10: event_types.1.event',
+    'file:12: recipients.0.locale',
+    'file:12: recipients.0.zoneinfo',
+    'file:13: notify.zone',
+    'file:14: templates',
+    'file:15: trusted_proxies.0',
+    'file:16: upstreams.notify',
+    'file:18: routes.0.upstream',
+    'file:4: clients.0.plan',
+    'file:5: clients.1.client_id',
+  ])
+})
+
+test('a tier whose name no plan could have is named, with its line', async () => {
+  const faults = await faultsOf('tiers:\n  Pro: { rpm: 1 }\n')
+  assert.match(faults.join(), /^file:2: tiers\.Pro: .*Lower-case letters, digits and -/)
+})
+
+test('a template that an event type names must be in the folder', async () => {
+  const folder = temporaryFolder('templates')
+  const faults = await faultsOf(
+    `templates: ${folder}\nevent_types:\n  - { event: a, channels: [], template_id: missing }\n`,
+  )
+  assert.match(faults.join(), /^file:3: event_types\.0\.template_id is not in .*: missing$/)
+})

@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { StartError } from '@gatehouse/kit'
+import { Faults } from '../../src/config/faults.ts'
+import { readSettings } from '../../src/config/settings.ts'
+
+function setup(environment: Record<string, string>) {
+  const faults = new Faults()
+  const settings = readSettings(environment, faults)
+  const lines = (() => {
+    try {
+      faults.throwIfAny()
+      return []
+    } catch (error) {
+      assert.ok(error instanceof StartError)
+      return error.message.split('\n')
+    }
+  })()
+  return { settings, lines }
+}
+
+test('without a setting everything runs on embedded engines at localhost:8080', () => {
+  const { settings, lines } = setup({})
+  assert.deepEqual(lines, [])
+  assert.deepEqual([...settings.services], ['identity', 'notify', 'gateway'])
+  assert.deepEqual(
+    [settings.host, settings.port, settings.baseUrl, settings.authUrl],
+    ['127.0.0.1', 8080, 'http://localhost:8080', 'http://localhost:8080'],
+  )
+})
+
+test('the issuer and the base URL follow the port, can be set, and lose a trailing slash', () => {
+  const { settings } = setup({ PORT: '9000', AUTH_URL: 'https://id.example.com/' })
+  assert.deepEqual([settings.baseUrl, settings.authUrl], ['http://localhost:9000', 'https://id.example.com'])
+})
+
+test('every wrong setting is named at once, with what was expected', () => {
+  const { lines } = setup({
+    PORT: '80800',
+    SERVICES: 'identity,mail',
+    BASE_URL: 'ftp://x',
+    DATABASE_URL: 'mysql://root:hunter2@x',
+    LOG_LEVEL: 'loud',
+    SERVICE_CLIENT_ID: 'services',
+    ENCRYPTION_KEY: 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa',
+  })
+  assert.deepEqual(lines.map((line) => line.split(':')[0]).sort(), [
+    'BASE_URL',
+    'DATABASE_URL',
+    'ENCRYPTION_KEY',
+    'LOG_LEVEL',
+    'PORT',
+    'SERVICES',
+    'SERVICE_CLIENT_SECRET',
+  ])
+  assert.ok(!lines.join().includes('hunter2'))
+})
+
+test('the encryption key is required in production, and an empty variable counts as unset', () => {
+  const { lines } = setup({ DATABASE_URL: 'postgres://localhost/gatehouse', ENCRYPTION_KEY: '' })
+  assert.match(lines.join(), /^ENCRYPTION_KEY: is required with DATABASE_URL/)
+  assert.deepEqual(setup({ DATABASE_URL: 'postgres://localhost/gatehouse', SERVICES: 'notify' }).lines, [])
+})
+
+test('encryption keys are read in order, and an invalid one is reported by its position', () => {
+  const [first, second] = ['zX9-kq3vTn2_pWs7Lm4Rb8Yc1Dh6Fj5G', 'aB4-nm8wUy6_eQr1Kt3Vx5Zc9Gh2Jd7L']
+  assert.equal(setup({ ENCRYPTION_KEY: `${first}, ${second}` }).settings.encryptionKey?.ids.length, 2)
+  const { lines } = setup({ ENCRYPTION_KEY: `${first},too-short` })
+  assert.match(lines.join(), /^ENCRYPTION_KEY: key 2 of 2: must be keys of at least 32 characters/)
+  assert.ok(![first, 'too-short'].some((key) => lines.join().includes(key)))
+})
+
+for (const [environment, expected] of [
+  [{ ISSUER: 'https://idp.example' }, /ISSUER: must not be set where identity runs/],
+  [{ SERVICES: 'notify', ISSUER: 'idp.example' }, /ISSUER: must be an http/],
+  [
+    { SERVICES: 'notify', ISSUER: 'https://idp.example', AUTH_URL: 'https://id.example' },
+    /AUTH_URL: must not be set with/,
+  ],
+  [
+    { SERVICES: 'notify', ISSUER: 'https://idp.example', IDENTITY_URL: 'http://id' },
+    /IDENTITY_URL: must not be set with/,
+  ],
+  [
+    { SERVICES: 'notify', ISSUER: 'https://idp.example', ISSUER_TOKEN_TYPES: 'jwt' },
+    /ISSUER_TOKEN_TYPES: must be at\+jwt/,
+  ],
+  [
+    { SERVICES: 'notify', ISSUER: 'https://idp.example', ISSUER_ADMIN_SCOPES: 'admin:notification' },
+    /ISSUER_ADMIN_SCOPES: must name scopes of management/,
+  ],
+  [
+    { SERVICES: 'notify', ISSUER_ADMIN_SCOPES: 'admin:notifications' },
+    /ISSUER_ADMIN_SCOPES: must be set together with ISSUER/,
+  ],
+  [{ SERVICES: 'notify', ISSUER_AUDIENCE: 'api' }, /ISSUER_AUDIENCE: must be set together with ISSUER/],
+] as const)
+  test(`${JSON.stringify(environment)} is refused with what was expected`, () => {
+    const { lines } = setup(environment)
+    assert.equal(lines.length, 1, lines.join('\n'))
+    assert.match(lines[0] ?? '', expected)
+  })
+
+test('an issuer that is not ours is kept to the letter, its audience is the base address', () => {
+  const { settings, lines } = setup({ SERVICES: 'notify', ISSUER: 'https://idp.example/realm/' })
+  assert.deepEqual(lines, [])
+  const { issuer, baseUrl } = settings
+  assert.deepEqual(issuer, { url: 'https://idp.example/realm/', audiences: [baseUrl], tokenTypes: ['at+jwt'] })
+})

@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { freePort, startNats, temporaryFolder, testWith } from '@gatehouse/testing'
+import { jetstreamManager } from '@nats-io/jetstream'
+import { connect, nanos } from '@nats-io/transport-node'
+import { Producer } from '../../src/demo/producer.ts'
+import { launch, type Program, root, started } from '../support/program.ts'
+
+const secretOf = (program: Program): string =>
+  /client +demo +secret (\S+)/.exec(program.stdout())?.[1] ?? assert.fail(program.stdout())
+
+async function tokenOf(url: string, secret: string): Promise<string> {
+  const body = new URLSearchParams({ client_id: 'demo', client_secret: secret, grant_type: 'client_credentials' })
+  return ((await (await fetch(`${url}/token`, { method: 'POST', body })).json()) as { access_token: string })
+    .access_token
+}
+
+async function notify(url: string, secret: string): Promise<void> {
+  const producer = new Producer({ url, clientId: 'demo', clientSecret: secret })
+  await producer.signIn()
+  const data = { order_id: 'A-1', item: 'a red bicycle', tracking_url: 'https://shop.example/A-1' }
+  await producer.notify({ event: 'order.shipped', user_id: 'alice', data, channels: ['email'] })
+}
+
+test('the command of the guide reads the state of a notification on a first run', async () => {
+  const guide = readFileSync(join(root, 'docs/notifications.md'), 'utf8')
+  const line = /^curl .*\/v1\/events.*$/m.exec(guide)?.[0] ?? assert.fail('the guide has no line')
+  const program = await started()
+  const secret = secretOf(program)
+  await notify(program.url, secret)
+  const TOKEN = await tokenOf(program.url, secret)
+  const env = { ...process.env, TOKEN }
+  const output = execFileSync('bash', ['-c', line.replace('http://localhost:8080', program.url)], {
+    encoding: 'utf8',
+    env,
+  })
+  const { events, next } = JSON.parse(output)
+  assert.deepEqual([events[0].user_id, events[0].event, events[0].state], ['alice', 'order.shipped', 'sent'])
+  assert.equal(next, events.at(-1).cursor)
+  assert.equal((await program.stop()).code, 0)
+})
+
+test('events are waited for and streamed through a gateway in another process', async () => {
+  const [identityPort, gatewayPort] = [await freePort(), await freePort()]
+  const identityUrl = `http://localhost:${identityPort}`
+  const env = {
+    SERVICE_CLIENT_ID: 'services',
+    SERVICE_CLIENT_SECRET: 'a-secret-among-the-services',
+    ENCRYPTION_KEY: 'zX9-kq3vTn2_pWs7Lm4Rb8Yc1Dh6Fj5G',
+    AUTH_URL: identityUrl,
+    BASE_URL: `http://localhost:${gatewayPort}`,
+  }
+  const identity = await started({ port: identityPort, env: { ...env, SERVICES: 'identity' } })
+  const notifier = await started({ env: { ...env, SERVICES: 'notify', IDENTITY_URL: identityUrl } })
+  const gateway = await started({
+    port: gatewayPort,
+    env: { ...env, SERVICES: 'gateway', IDENTITY_URL: identityUrl, NOTIFY_URL: notifier.url },
+  })
+  const secret = secretOf(identity)
+  const authorization = `Bearer ${await tokenOf(gateway.url, secret)}`
+  const waiting = fetch(`${gateway.url}/v1/events?wait=30`, { headers: { authorization } })
+  const streaming = fetch(`${gateway.url}/v1/events`, { headers: { authorization, accept: 'text/event-stream' } })
+  await notify(gateway.url, secret)
+  const page = (await (await waiting).json()) as { events: Array<{ state: string }> }
+  assert.equal(page.events[0]?.state, 'sent')
+  const reader = (await streaming).body?.pipeThrough(new TextDecoderStream()).getReader() ?? assert.fail('no body')
+  let text = ''
+  while (!text.includes('"state":"sent"')) text += (await reader.read()).value ?? assert.fail(text)
+  await reader.cancel()
+  for (const program of [gateway, notifier, identity]) assert.equal((await program.stop()).code, 0)
+})
+
+/** A file with the declarations of the repository and these lines of `notify`. */
+function fileWith(lines: string): string {
+  const path = join(temporaryFolder('config'), 'gatehouse.yaml')
+  const declared = readFileSync(join(root, 'gatehouse.yaml'), 'utf8')
+    .replace('templates: ./templates', `templates: ${join(root, 'templates')}`)
+    .concat(`\nnotify:\n${lines}\n`)
+  writeFileSync(path, declared)
+  return path
+}
+
+testWith('nats-server', 'the file says how the streams of NATS are kept', async () => {
+  const server = await startNats()
+  const lines =
+    '  topic: { state_changes: { storage: memory, max_age_seconds: 3600, max_messages: 500, discard: new } }'
+  const program = await started({ env: { NATS_URL: server.url, GATEHOUSE_CONFIG: fileWith(lines) } })
+  const client = await connect({ servers: server.url.replace('nats://', '') })
+  const { config } = await (await jetstreamManager(client)).streams.info('NOTIFICATION_EVENTS')
+  assert.deepEqual(
+    [config.storage, config.max_age, config.max_msgs, config.discard],
+    ['memory', nanos(3_600_000), 500, 'new'],
+  )
+  await client.close()
+  assert.equal((await program.stop()).code, 0)
+  await server.stop()
+})
+
+for (const [what, lines] of [
+  ['replicas', '  topic: { notifications: { replicas: 6 } }'],
+  ['storage', '  topic: { state_changes: { storage: tape } }'],
+  ['max_age_seconds', '  topic: { state_changes: { max_age_seconds: 60 } }'],
+  ['max_bytes', '  topic: { notifications: { max_bytes: 0 } }'],
+  ['attempts', '  topic: { attempts: 0 }'],
+] as const)
+  test(`a wrong ${what} of the topic ends the start with its name`, async () => {
+    const { ended } = await launch({ env: { GATEHOUSE_CONFIG: fileWith(lines) } })
+    const { code, stderr } = await ended
+    assert.equal(code, 1)
+    assert.match(stderr, new RegExp(`notify.*topic.*${what}`))
+  })

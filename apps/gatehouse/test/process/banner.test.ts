@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Secret } from '@gatehouse/kit'
+import { readConfig } from '../../src/config/config.ts'
+import { declaresTour } from '../../src/config/tour.ts'
+import { banner } from '../../src/process/banner.ts'
+import { root } from '../support/program.ts'
+
+const options = {
+  version: '1.0.0',
+  baseUrl: 'http://localhost:8080',
+  authUrl: 'http://localhost:8080',
+  services: ['identity', 'notify', 'gateway'],
+  milliseconds: 1_900,
+  database: 'PostgreSQL',
+  counters: 'in memory',
+  mailbox: false,
+  devInbox: false,
+  devPagesForAll: false,
+  metricsUrl: undefined,
+  seeded: [
+    { kind: 'client', id: 'other', secret: new Secret('not-this-one'), detail: '' },
+    { kind: 'client', id: 'demo', secret: new Secret('shown-once'), detail: '' },
+  ],
+} as const
+
+test('the lines to paste carry the secret of the client that they use', () => {
+  assert.match(banner({ ...options, tour: true }), /\/token -u 'demo:shown-once'/)
+})
+
+test('lines to paste are printed only while the file declares what they use', async () => {
+  const { file } = await readConfig({ GATEHOUSE_CONFIG: `${root}/gatehouse.yaml` })
+  assert.equal(declaresTour(file), true)
+  assert.equal(declaresTour({ ...file, users: [{ id: 'bob' }] }), false)
+  assert.equal(declaresTour({ ...file, clients: [] }), false)
+  assert.equal(declaresTour({ ...file, event_types: [] }), false)
+  assert.doesNotMatch(banner({ ...options, tour: false }), /curl/)
+})
+
+test('pages that are open to everybody are shouted about, and no others are', () => {
+  assert.match(banner({ ...options, tour: false, devPagesForAll: true }), /WARNING +DEV_PAGES ARE ON FOR EVERYBODY/)
+  assert.doesNotMatch(banner({ ...options, tour: false }), /WARNING/)
+})

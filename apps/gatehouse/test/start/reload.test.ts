@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { started } from '../support/program.ts'
+
+test('SIGHUP reloads tiers and policies without a reset; an invalid file changes nothing', async (context) => {
+  const folder = mkdtempSync(join(tmpdir(), 'reload-'))
+  context.after(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'gatehouse.yaml')
+  writeFileSync(file, 'policies: { anonymous: { daily: 5 } }\n')
+  const program = await started({ env: { GATEHOUSE_CONFIG: file, LOG_LEVEL: 'info' } })
+  const ask = async () => {
+    const { headers } = await fetch(`${program.url}/nowhere`)
+    return [headers.get('x-ratelimit-limit'), headers.get('x-ratelimit-remaining')]
+  }
+  assert.deepEqual(await ask(), ['5', '4'])
+  writeFileSync(file, 'policies: { anonymous: { daily: 3 } }\n')
+  program.process.kill('SIGHUP')
+  await program.printed('tiers and policies are those of the file now')
+  assert.deepEqual(await ask(), ['3', '1'])
+  writeFileSync(file, 'policies: { anonymous: { daily: none } }\n')
+  program.process.kill('SIGHUP')
+  await program.printed('tiers and policies stay as they were')
+  assert.deepEqual(await ask(), ['3', '0'])
+  assert.equal((await program.stop()).code, 0)
+})

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { createServiceToken, type ServiceTokenOptions } from '../../src/index.ts'
+import { type FakeResponse, manualClock, startServer } from '../support/issuer.ts'
+
+async function setup(t: TestContext, options: Partial<ServiceTokenOptions> = {}) {
+  const state: { answer: FakeResponse | undefined } = { answer: undefined }
+  let issued = 0
+  const server = await startServer(() => {
+    issued += 1
+    return state.answer ?? { body: { access_token: `token-${issued}`, token_type: 'Bearer', expires_in: 600 } }
+  })
+  t.after(server.close)
+  const clock = manualClock()
+  const token = createServiceToken({
+    tokenEndpoint: `${server.origin}/token`,
+    clientId: 'gateway',
+    clientSecret: 'se:cr et',
+    clock,
+    ...options,
+  })
+  return { server, state, clock, token }
+}
+
+test('concurrent callers share one request, and a token is renewed a minute before expiry', async (t) => {
+  const { server, clock, token } = await setup(t)
+  const tokens = await Promise.all(Array.from({ length: 20 }, () => token.current()))
+  assert.deepEqual(new Set(tokens), new Set(['token-1']))
+  clock.advance(539_999)
+  assert.equal(await token.current(), 'token-1')
+  clock.advance(1)
+  assert.equal(await token.current(), 'token-2')
+  assert.equal(server.requests.length, 2)
+})
+
+test('the request is a form with client_id, client_secret, grant_type, scope and resource', async (t) => {
+  const { server, token } = await setup(t, { scope: 'read:users', resource: 'https://api.example' })
+  await token.current()
+  assert.deepEqual(Object.fromEntries(new URLSearchParams(server.requests[0]?.body)), {
+    grant_type: 'client_credentials',
+    client_id: 'gateway',
+    client_secret: 'se:cr et',
+    scope: 'read:users',
+    resource: 'https://api.example',
+  })
+  assert.equal(server.requests[0]?.headers['content-type'], 'application/x-www-form-urlencoded;charset=UTF-8')
+})
+
+test('client_secret_basic form-encodes id and secret', async (t) => {
+  const { server, token } = await setup(t, { authentication: 'client_secret_basic', clientSecret: () => 'a:b %' })
+  await token.current()
+  const [scheme, encoded] = String(server.requests[0]?.headers.authorization).split(' ')
+  assert.equal(scheme, 'Basic')
+  assert.equal(Buffer.from(encoded ?? '', 'base64').toString(), 'gateway:a%3Ab+%25')
+  assert.equal(server.requests[0]?.body, 'grant_type=client_credentials')
+})
+
+test('a failing token endpoint is retried once a second, and the cached token used to its end', async (t) => {
+  const { server, state, clock, token } = await setup(t)
+  await token.current()
+  state.answer = { status: 503, body: {} }
+  clock.advance(550_000)
+  assert.equal(await token.current(), 'token-1')
+  assert.equal(await token.current(), 'token-1')
+  assert.equal(server.requests.length, 2)
+  clock.advance(50_000)
+  await assert.rejects(token.current(), /answered 503/)
+  await assert.rejects(token.current(), /answered 503/)
+  assert.equal(server.requests.length, 3)
+})
+
+test('a discarded token is replaced by a new one', async (t) => {
+  const { token } = await setup(t)
+  token.discard(await token.current())
+  assert.equal(await token.current(), 'token-2')
+  token.discard('token-1')
+  assert.equal(await token.current(), 'token-2')
+})
+
+const refused: [what: string, answer: FakeResponse, message: RegExp][] = [
+  ['an OAuth error', { status: 401, body: { error: 'invalid_client' } }, /answered 401 invalid_client, 200/],
+  ['a redirect', { status: 307, headers: { location: 'https://evil.example/' } }, /fetch failed/],
+  ['another token type', { body: { access_token: 'a', token_type: 'DPoP' } }, /token_type Bearer/],
+  ['no token', { body: { token_type: 'Bearer' } }, /must answer with an access_token/],
+  ['too much', { body: ' '.repeat(300_000) }, /longer than/],
+]
+for (const [what, answer, message] of refused) {
+  test(`an answer ${what} of the token endpoint rejects without revealing the secret`, async (t) => {
+    const { state, token } = await setup(t)
+    state.answer = answer
+    await assert.rejects(token.current(), (error: Error) => {
+      assert.match(error.message, message)
+      assert.ok(!`${error.stack}${error.cause}`.includes('se:cr'))
+      return true
+    })
+  })
+}
+
+test('CVE-2026-104850: credentials go only to the configured endpoint, and only over TLS', () => {
+  const options = { clientId: 'a', clientSecret: 'b' }
+  assert.throws(() => createServiceToken({ ...options, tokenEndpoint: 'http://auth.example/token' }), /must be https/)
+  assert.throws(() => createServiceToken({ ...options, tokenEndpoint: 'ftp://auth.example/token' }), /must be https/)
+})

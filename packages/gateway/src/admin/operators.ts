@@ -1,0 +1,82 @@
+import { Problem, type RecordChange, recordChange } from '@gatehouse/kit'
+import type { Identifier, Policy } from '@gatehouse/limiter'
+import type { FastifyRequest } from 'fastify'
+import type { Authenticate, Caller } from '../model/caller.ts'
+import { maskIdentifier } from './limit-masking.ts'
+
+/** Required scopes by action. One is enough; refusals name the first. */
+export const limitScopes = {
+  read: ['read:limits', 'admin:limits'],
+  grant: ['write:limit-grants', 'admin:limits'],
+  manage: ['admin:limits'],
+} as const
+
+/** Scopes to read personal data unmasked. */
+const personalDataScopes = ['read:personal-data', 'admin:privacy']
+
+/** Prefix of the roles that manage Gatehouse. */
+const reservedRole = 'gatehouse-'
+
+interface LimitChange {
+  readonly action: 'limits.reset' | 'limits.grant'
+  readonly policy: Policy
+  readonly identifier: Identifier
+  readonly after?: Readonly<Record<string, unknown>>
+}
+
+/** Authorization and audit of the operator endpoints. */
+export interface Operators {
+  /** A hook that requires one of these scopes. @throws Problem 401 or 403 */
+  requireScope(scopes: readonly string[]): (request: FastifyRequest) => Promise<void>
+  /** Whether the caller has one of these scopes. Only after `requireScope`. */
+  hasScope(request: FastifyRequest, scopes: readonly string[]): boolean
+  /** Whether personal data must be masked for the caller. */
+  mustMask(request: FastifyRequest): boolean
+  /** Records a change before it is made. @throws Problem 503 when it cannot be recorded; then nothing may change */
+  record(request: FastifyRequest, change: LimitChange): Promise<void>
+}
+
+/** What {@link Operators} authenticate callers with, and where their changes are recorded. */
+export interface OperatorsOptions {
+  readonly authenticate: Authenticate
+  /** Writes the audit trail. */
+  readonly recordChange: RecordChange
+}
+
+/** The checks of the operator endpoints. */
+export function createOperators(options: OperatorsOptions): Operators {
+  const callers = new WeakMap<FastifyRequest, Caller>()
+  const callerOf = (request: FastifyRequest): Caller => {
+    const caller = callers.get(request)
+    if (!caller) throw new Error(`${request.method} ${request.routeOptions.url} has no requireScope hook`)
+    return caller
+  }
+  const holds: Operators['hasScope'] = (request, scopes) => scopes.some((scope) => callerOf(request).scopes.has(scope))
+  return {
+    hasScope: holds,
+    requireScope: (scopes) => async (request) => {
+      callers.set(request, await options.authenticate(request))
+      if (!holds(request, scopes)) throw insufficientScope(scopes)
+    },
+    mustMask: (request) => !holds(request, personalDataScopes),
+    async record(request, { action, policy, identifier, after }) {
+      const { subject, clientId, roles } = callerOf(request)
+      const role = roles.find((each) => each.startsWith(reservedRole))
+      const { kind, id } = maskIdentifier(identifier)
+      await recordChange(options.recordChange, {
+        service: 'gateway',
+        action,
+        actor: { subject, role, clientId, address: request.ip, requestId: request.id },
+        target: { type: 'limit', id: `${policy.name}/${kind}/${id}` },
+        ...(after ? { after } : {}),
+      })
+    },
+  }
+}
+
+/** 403 that names the required scope (RFC 6750 §3.1). */
+function insufficientScope(scopes: readonly string[]): Problem {
+  const challenge = `Bearer error="insufficient_scope", scope="${scopes[0]}"`
+  const detail = `This requires ${scopes.length > 1 ? 'one of the scopes' : 'the scope'} ${scopes.join(', ')}.`
+  return new Problem(403, detail, { headers: { 'www-authenticate': challenge } })
+}

@@ -1,0 +1,126 @@
+import { definePolicy, type Policy, tierPolicy } from '@gatehouse/limiter'
+import { unlimitedPlan } from '../model/plan.ts'
+import { defaultPolicies, defaultTiers } from './default-limits.ts'
+import type { PolicyDeclaration, TierDeclaration } from './limit-declaration.ts'
+import {
+  type AttemptLimitDeclaration,
+  attemptRules,
+  defineRules,
+  policyOptions,
+  requestsPerMinute,
+} from './policy-rules.ts'
+
+/** Every limit of the gateway, by name. */
+export interface Limits {
+  readonly tiers: ReadonlyMap<string, Policy>
+  readonly policies: ReadonlyMap<string, Policy>
+  /** The tier of callers without one: the tier with the smallest quota. */
+  readonly lowest: string
+  /** The policy that every limited request counts by as well. */
+  readonly global: Policy | undefined
+}
+
+/** Sign-in limits, and others that stop guessing, are exact, global and fail closed. No configuration changes that. */
+const signInPolicy = /^(?:login|device-code|reset|client-authentication)(?:-|$)/
+
+/** Whether a policy protects accounts from guessing. */
+export function isSignInPolicy({ name }: Policy): boolean {
+  return signInPolicy.test(name)
+}
+
+/** The limits of a configuration. */
+export interface LimitsDeclaration {
+  /** Attempt limits of the services, by policy name. A declared policy of the same name overrides its members. */
+  readonly attemptLimits?: Readonly<Record<string, AttemptLimitDeclaration>>
+  /** Tiers by the name of their plan. Default: `free` and `pro`. */
+  readonly tiers?: Readonly<Record<string, TierDeclaration>>
+  /** Policies by name. The default policies stay unless one of their name is declared. */
+  readonly policies?: Readonly<Record<string, PolicyDeclaration>>
+  /** The policy that every request counts by as well, except on routes with the policy `none`. */
+  readonly globalPolicy?: string
+}
+
+/**
+ * Builds the limits of a configuration.
+ * @throws RangeError naming the tier or policy and what was expected
+ */
+export function defineLimits(declared: LimitsDeclaration): Limits {
+  const tiers = new Map(
+    Object.entries(declared.tiers ?? defaultTiers).map(([name, tier]) => [name, defineTier(name, tier)]),
+  )
+  const { attemptLimits = {} } = declared
+  const declaredPolicies = Object.entries({ ...defaultPolicies, ...declared.policies })
+  const policies = new Map([
+    ...Object.entries(attemptLimits).map(
+      ([name, attemptLimit]) => [name, defineAttemptLimit(name, attemptLimit)] as const,
+    ),
+    ...declaredPolicies.map(([name, policy]) => [name, defineRoutePolicy(name, policy, attemptLimits[name])] as const),
+  ])
+  const [lowest] = [...tiers.values()].sort((a, b) => requestsPerMinute(a) - requestsPerMinute(b))
+  if (lowest === undefined) throw new RangeError('tiers: there must be at least one')
+  refuseMixedTiers(tiers)
+  if (tiers.has(unlimitedPlan)) throw new RangeError(`tiers: "${unlimitedPlan}" is the plan without a limit`)
+  return { tiers, policies, lowest: lowest.name, global: findGlobalPolicy(declared.globalPolicy, policies) }
+}
+
+function findGlobalPolicy(name: string | undefined, policies: ReadonlyMap<string, Policy>): Policy | undefined {
+  if (name === undefined) return undefined
+  const policy = policies.get(name)
+  if (policy) return policy
+  throw new RangeError(`global_policy: there is no policy "${name}"; there are ${[...policies.keys()].join(', ')}`)
+}
+
+/** Tiers share their counters, so that a change of tier resets nothing: all have to be counted in the same places. */
+function refuseMixedTiers(tiers: ReadonlyMap<string, Policy>): void {
+  const [first, ...others] = tiers.values()
+  for (const member of ['shards', 'quota'] as const) {
+    const other = others.find((tier) => tier[member] !== first?.[member])
+    if (first && other)
+      throw new RangeError(
+        `tiers: "${other.name}" has ${member} ${other[member]} and "${first.name}" ${first[member]}; all tiers need the same, or a change of tier would reset the counts`,
+      )
+  }
+}
+
+/** The windows named by the specification have keys of their own; further rules are counted beside them. */
+function defineTier(name: string, tier: TierDeclaration): Policy {
+  const { rpm, daily, algorithm, daily_algorithm: dailyAlgorithm, rps, burst, shadow } = tier
+  const options = policyOptions(tier)
+  const further = defineRules('', { rps, burst, shadow, algorithm })
+  if (rpm === undefined && daily === undefined) return definePolicy(name, further, options)
+  const windows = tierPolicy(
+    name,
+    { ...(rpm === undefined ? {} : { rpm }), ...(daily === undefined ? {} : { daily }) },
+    {
+      ...(algorithm === undefined ? {} : { algorithm }),
+      ...(dailyAlgorithm === undefined ? {} : { dailyAlgorithm }),
+      ...options,
+    },
+  )
+  if (further.length === 0) return windows
+  const { rules } = definePolicy(name, further, options)
+  return Object.freeze({ ...windows, rules: Object.freeze([...windows.rules, ...rules]) })
+}
+
+/** Members that are not declared stay those of the built-in policy of the name. */
+function defineRoutePolicy(
+  name: string,
+  declared: PolicyDeclaration,
+  attemptLimit: AttemptLimitDeclaration | undefined,
+): Policy {
+  const builtIn = signInPolicy.test(name) ? { failure_mode: 'closed' as const } : {}
+  const policy = { ...builtIn, ...(hasLimit(declared) ? {} : defaultPolicies[name]), ...declared }
+  if (signInPolicy.test(name) && (policy.failure_mode !== 'closed' || policy.mode === 'hybrid'))
+    throw new RangeError(`policy "${name}": a sign-in limit is exact and its failure_mode is closed`)
+  const attemptLimitRules = attemptLimit && !hasLimit(declared) ? attemptRules(name, attemptLimit) : []
+  return definePolicy(name, [...attemptLimitRules, ...defineRules(name, policy)], policyOptions(policy))
+}
+
+/** Whether a declaration says how much; one that does replaces how much the built-in policy allows. */
+const hasLimit = ({ rps, rpm, daily, burst }: PolicyDeclaration): boolean =>
+  [rps, rpm, daily, burst].some((limit) => limit !== undefined)
+
+function defineAttemptLimit(name: string, attemptLimit: AttemptLimitDeclaration): Policy {
+  const failureMode = signInPolicy.test(name) ? 'closed' : 'local'
+  return definePolicy(name, attemptRules(name, attemptLimit), { failureMode })
+}

@@ -1,0 +1,51 @@
+import Type, { type Static } from 'typebox'
+
+/** The requirements of one path, as the configuration declares them. */
+export const RouteDeclaration = Type.Object(
+  {
+    path: Type.String({
+      pattern: '^/',
+      description: 'A path template; a trailing * matches the rest of the path.',
+      examples: ['/orders/{id}', '/orders/*'],
+    }),
+    methods: Type.Optional(
+      Type.Array(Type.String({ pattern: '^[A-Z]+$', description: 'A method in capitals.', examples: ['GET'] }), {
+        minItems: 1,
+        description: 'Default: every method.',
+      }),
+    ),
+    public: Type.Optional(
+      Type.Boolean({
+        description: 'Credentials are neither required nor read; requests count by IP address.',
+        default: false,
+      }),
+    ),
+    scope: Type.Optional(
+      Type.String({ description: 'Scope names, all of which are required.', examples: ['read:orders'] }),
+    ),
+    roles: Type.Optional(
+      Type.Array(Type.String(), { minItems: 1, description: 'Role names, one of which is required.' }),
+    ),
+    policy: Type.Optional(
+      Type.String({
+        description: "A policy beside the caller's tier: a request counts by both or by neither. none for no limit.",
+        examples: ['search'],
+      }),
+    ),
+    tier: Type.Optional(
+      Type.Boolean({
+        description:
+          "Whether the caller's tier counts beside `policy`; false replaces it with the policy. Default: true, but false where `public` is true.",
+      }),
+    ),
+    upstream: Type.Optional(
+      Type.String({
+        description: 'The upstream that serves it. Default: a service of Gatehouse.',
+        examples: ['orders'],
+      }),
+    ),
+  },
+  { additionalProperties: false },
+)
+/** The type of {@link RouteDeclaration}. */
+export type RouteDeclaration = Static<typeof RouteDeclaration>

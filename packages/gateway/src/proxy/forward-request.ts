@@ -1,0 +1,163 @@
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import { Problem } from '@gatehouse/kit'
+import { type Dispatcher, errors } from 'undici'
+import { acceptsTrailers, responseHeaders, responseTrailers } from './response-headers.ts'
+import type { Upstream } from './upstream.ts'
+
+/** One request to forward, with the headers of the upstream request and those that every response of ours carries. */
+export interface ForwardRequest {
+  readonly raw: IncomingMessage
+  readonly response: ServerResponse
+  /** The path and query of the upstream request. */
+  readonly target: string
+  readonly headers: string[]
+  readonly gatewayHeaders: Readonly<Record<string, string>>
+  /** Called when the upstream's response begins. What it throws is answered instead. */
+  readonly onResponse?: (start: ResponseStart) => void
+}
+
+/** A response whose headers have arrived and whose body has not. */
+export interface ResponseStart {
+  /** Whether its media type is one of a stream that ends only when one side ends it. */
+  readonly isStream: boolean
+  /** Ends it: an event stream normally; any other is cut off, so that half of it never passes for the whole. */
+  readonly end: () => void
+}
+
+const eventStream = /^text\/event-stream(?:;|$)/i
+const streamType =
+  /^(?:text\/event-stream|application\/(?:x-)?ndjson|application\/(?:stream\+json|json-seq|grpc\S*)|multipart\/x-mixed-replace)(?:;|$)/i
+
+const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS'])
+
+/**
+ * Forwards a request to an upstream and its response back, streaming both ways with backpressure. A safe request
+ * without a body is sent again when its connection fails before a response; nothing else is. Resolves once the response
+ * is written or its connection is cut off.
+ * @throws Problem 502 when the upstream cannot be reached or does not answer in HTTP, 503 while its breaker is open,
+ * 504 when it exceeds a timeout
+ */
+export async function forwardRequest(upstream: Upstream, request: ForwardRequest): Promise<void> {
+  const { raw, response } = request
+  upstream.admit()
+  const isRepeatable = safeMethods.has(raw.method ?? '') && !hasBody(raw)
+  for (let retries = isRepeatable ? upstream.retries : 0; ; retries--) {
+    try {
+      await new Exchange(upstream, request).run()
+      return
+    } catch (error) {
+      if (error instanceof NoResponseError && !response.destroyed) upstream.recordFailure(error)
+      if (retries <= 0 || response.destroyed || !(error instanceof NoResponseError) || error.isTimeout)
+        throw toProblem(error)
+    }
+  }
+}
+
+/** The upstream failed before its response began. */
+class NoResponseError extends Error {
+  readonly isTimeout: boolean
+
+  constructor(cause: Error) {
+    super('the upstream did not answer', { cause })
+    this.isTimeout =
+      cause instanceof errors.HeadersTimeoutError ||
+      cause instanceof errors.ConnectTimeoutError ||
+      cause instanceof errors.BodyTimeoutError
+  }
+}
+
+function toProblem(error: unknown): unknown {
+  if (!(error instanceof NoResponseError)) return error
+  return error.isTimeout
+    ? new Problem(504, 'The service behind this address took too long to answer.', { cause: error.cause })
+    : new Problem(502, 'The service behind this address could not be reached.', { cause: error.cause })
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+}
+
+/** One attempt to forward a request: undici calls its handler methods as the upstream answers. */
+class Exchange implements Dispatcher.DispatchHandler {
+  readonly #upstream: Upstream
+  readonly #request: ForwardRequest
+  readonly #done = Promise.withResolvers<void>()
+  #controller: Dispatcher.DispatchController | undefined
+  #isEnded = false
+
+  constructor(upstream: Upstream, request: ForwardRequest) {
+    this.#upstream = upstream
+    this.#request = request
+  }
+
+  run(): Promise<void> {
+    const { raw, response, target, headers } = this.#request
+    const body = hasBody(raw) ? raw : null
+    response.once('close', this.#onClose)
+    this.#upstream.pool.dispatch({ path: target, method: raw.method ?? 'GET', headers, body }, this)
+    return this.#done.promise.finally(() => response.off('close', this.#onClose))
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    if (this.#request.response.destroyed) this.#onClose()
+  }
+
+  onResponseStart(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    headers: IncomingHttpHeaders,
+    statusMessage?: string,
+  ): void {
+    if (status < 200) return
+    const { response, gatewayHeaders, onResponse } = this.#request
+    this.#upstream.recordSuccess()
+    const type = String(headers['content-type'] ?? '').trim()
+    try {
+      onResponse?.({ isStream: streamType.test(type), end: () => this.#end(eventStream.test(type)) })
+    } catch (refusal) {
+      this.#done.reject(refusal)
+      controller.abort(new Error('the gateway refused the response'))
+      return
+    }
+    response.writeHead(status, statusMessage ?? '', {
+      ...responseHeaders(headers, { keepCookies: this.#upstream.ownCookies }),
+      ...gatewayHeaders,
+    })
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    const { response } = this.#request
+    if (this.#isEnded || response.write(chunk)) return
+    controller.pause()
+    response.once('drain', () => controller.resume())
+  }
+
+  onResponseEnd(_controller: Dispatcher.DispatchController, trailers: IncomingHttpHeaders): void {
+    const { raw, response } = this.#request
+    if (acceptsTrailers(raw)) response.addTrailers(responseTrailers(trailers))
+    response.end()
+    this.#done.resolve()
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    const { response } = this.#request
+    if (response.headersSent) {
+      if (!this.#isEnded) response.destroy()
+      this.#done.resolve()
+    } else this.#done.reject(new NoResponseError(error))
+  }
+
+  #end(inOrder: boolean): void {
+    const { response } = this.#request
+    this.#isEnded = true
+    // A client that has not read what it was sent would not read the end of it either.
+    if (response.writableNeedDrain || !inOrder) response.destroy()
+    else response.end()
+    this.#controller?.abort(new Error('the gateway ended the stream'))
+  }
+
+  readonly #onClose = (): void => {
+    if (!this.#request.response.writableFinished) this.#controller?.abort(new Error('the client closed the connection'))
+  }
+}

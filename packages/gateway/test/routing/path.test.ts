@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { refuseAmbiguousPath } from '../../src/routing/path.ts'
+
+test('an unambiguous path is accepted', () => {
+  for (const path of [
+    '/',
+    '/a/b',
+    '/a/',
+    '/a.b/..c/d..',
+    '/a%20b',
+    '/a;v=1/b',
+    '/a?x=../..//%2f\\',
+    '/%61bc',
+    '/.well-known/x',
+  ])
+    assert.doesNotThrow(() => refuseAmbiguousPath(path), path)
+})
+
+test('an ambiguous path is refused', () => {
+  const paths = [
+    '/public/../admin',
+    '/public/./admin',
+    '/public/%2e%2e/admin',
+    '/public/.%2E/admin',
+    '/public/..;x=1/admin',
+    '/public/..',
+    '/public%2fadmin',
+    '/public%5cadmin',
+    '/public\\admin',
+    '/public//admin',
+    '//evil.example/x',
+    '/public/%252e%252e/admin',
+    'http://evil.example/',
+    '*',
+    '',
+  ]
+  for (const path of paths) assert.throws(() => refuseAmbiguousPath(path), { status: 400 }, path)
+})

@@ -1,0 +1,93 @@
+import { sendPage, textsFor } from '@gatehouse/kit/page'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { audit } from '../audit/record.ts'
+import type { AccountContext } from '../context/features.ts'
+import { pageParameters } from '../http/page-route.ts'
+import type { Parameters } from '../oauth/parameters.ts'
+import { messagePage } from '../pages/error-page.ts'
+import { type Field, type FormPage, formPage } from '../pages/form-page.ts'
+import { type NextStep, PageError } from '../pages/page-error.ts'
+import { maxPasswordLength } from '../passwords/rule.ts'
+import { type Browser, checkForm, formToken, readBrowser } from '../sessions/browser.ts'
+import { signOutOptions } from '../sessions/end-session.ts'
+import { sendSignInPage } from '../sessions/sign-in-page.ts'
+import { recordPasswordAttempt, refundPasswordAttempt } from './current-password.ts'
+
+type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
+
+/** The field for a new password. */
+export const newPasswordField: Field = {
+  name: 'new_password',
+  text: 'password.new',
+  type: 'password',
+  autocomplete: 'new-password',
+  hint: 'password.hint',
+}
+
+/** The values in the texts about a new password. */
+export function passwordValues({
+  passwordPolicy,
+}: Pick<AccountContext, 'passwordPolicy'>): Readonly<Record<string, string>> {
+  return { min: String(passwordPolicy.minLength), max: String(maxPasswordLength) }
+}
+
+const fields: readonly Field[] = [
+  { name: 'old_password', text: 'password.old', type: 'password', autocomplete: 'current-password' },
+  newPasswordField,
+]
+
+const accountNext: NextStep = { href: '/account', text: 'back' }
+
+/** GET and POST /account/password: sets a new password, given the old one; other sessions end. */
+export function changePasswordEndpoint(context: AccountContext): Handler {
+  return async (request, reply) => {
+    const browser = await readBrowser(context, request, reply)
+    const { signedIn } = browser
+    if (signedIn === undefined) return sendSignInPage(context, { request, reply, browser }, '/account')
+    const texts = textsFor(context, request)
+    const form: FormPage = {
+      key: 'password',
+      action: '/account/password',
+      fields,
+      values: passwordValues(context),
+      back: accountNext,
+      formToken: formToken(context, browser),
+    }
+    if (request.method === 'GET') return sendPage(context, reply, texts, formPage(texts, form))
+    const parameters = pageParameters(request)
+    checkForm(context, request, browser, parameters)
+    const fault = await changePassword(context, request, signedIn, parameters)
+    if (fault !== undefined) return sendPage(context, reply, texts, formPage(texts, { ...form, ...fault }))
+    return sendPage(context, reply, texts, messagePage(texts, 'password.done', { next: accountNext }))
+  }
+}
+
+/**
+ * Changes the password when the old one is correct and the new one acceptable.
+ * @returns the fault of a field, or undefined when the password was changed
+ * @throws PageError 400 when the account changed meanwhile, 429 after too many attempts
+ */
+async function changePassword(
+  context: AccountContext,
+  request: FastifyRequest,
+  { user, session }: NonNullable<Browser['signedIn']>,
+  parameters: Parameters,
+): Promise<Pick<FormPage, 'wrong' | 'wrongField'> | undefined> {
+  await recordPasswordAttempt(context, user.id, request.ip)
+  if (!(await context.passwords.verify(parameters.get('old_password') ?? '', user.passwordHash))) {
+    await audit(context, request, 'login_failed', { subject: user.id, details: { at: 'password change' } })
+    return { wrong: 'password.wrong', wrongField: 'old_password' }
+  }
+  await refundPasswordAttempt(context, user.id)
+  const password = parameters.get('new_password') ?? ''
+  const fault = context.passwordPolicy.findFault(password, user)
+  if (fault !== undefined) return { wrong: `password.${fault}`, wrongField: 'new_password' }
+  const hash = await context.passwords.hash(password)
+  const verified = user.credentialVersion
+  const change = { userId: user.id, hash, verified, keepSession: session.id, endApiKeys: false }
+  if (!(await context.store.accounts.setPassword(change, signOutOptions(context))))
+    throw new PageError(400, 'error.stale')
+  context.signalOutbox()
+  await audit(context, request, 'password_changed', { actor: user.id, subject: user.id })
+  return undefined
+}

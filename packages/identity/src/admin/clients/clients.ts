@@ -1,0 +1,177 @@
+import { changedMembers, type Fault, Problem, randomToken, tokenHash } from '@gatehouse/kit'
+import { calculateJwkThumbprint } from 'jose'
+import type { Static } from 'typebox'
+import { clientCacheMs } from '../../clients/cache.ts'
+import { findClientFaults, formatMembers, parseMetadata } from '../../clients/registration.ts'
+import type { ClientDeclaration, ClientPatch } from '../../config/declarations.ts'
+import type { AdminContext } from '../../context/features.ts'
+import { type Client, type ClientMetadata, isPublic } from '../../model/client.ts'
+import { revocationTimes } from '../../model/revocation-times.ts'
+import { NameConflict, type NewClient } from '../../store/index.ts'
+import { type Authority, auditChange, requireAuthorityOverClient, requireScopes } from '../authority.ts'
+import type { newClientSchema } from '../responses.ts'
+
+type ClientContext = Pick<AdminContext, 'store' | 'clients' | 'clock'>
+
+/** A client as management returns it; with the secret when it was just created. */
+export type ClientResponse = Static<typeof newClientSchema>
+
+function formatClient(client: Client): ClientResponse {
+  return {
+    client_id: client.id,
+    ...formatMembers(client),
+    ...(client.plan === undefined ? {} : { plan: client.plan }),
+    created_at: new Date(client.createdAt).toISOString(),
+    updated_at: new Date(client.updatedAt).toISOString(),
+  }
+}
+
+/** Lists clients in the order of their ids. */
+export async function listClients({ store }: ClientContext, after: string, limit: number): Promise<ClientResponse[]> {
+  return (await store.clients.list(after, limit)).map(formatClient)
+}
+
+/** @throws Problem 404 */
+export async function readClient({ store }: ClientContext, id: string): Promise<ClientResponse> {
+  return formatClient(await find(store, id))
+}
+
+/** Reads the plan of a client, for gateways in other processes. @throws Problem 404 */
+export async function readClientPlan(context: Pick<AdminContext, 'store' | 'defaultPlan'>, id: string) {
+  const { plan = context.defaultPlan } = await find(context.store, id)
+  return { id, plan }
+}
+
+/** Registers a client; without a secret that it needs one is generated. @throws Problem 403, 409, 422, 503 */
+export async function createClient(
+  context: AdminContext,
+  by: Authority,
+  declaration: ClientDeclaration,
+): Promise<ClientResponse> {
+  const { client_id: id, client_secret, plan, ...members } = declaration
+  const metadata = parseMetadata(id, members)
+  requireNoFaults(findClientFaults(metadata))
+  requireScopes(by, metadata.scopes, 'The client would get scopes')
+  await requireFreeId(context, id)
+  const needsSecret = !isPublic(metadata) && !metadata.authMethods.includes('private_key_jwt')
+  const secret = client_secret ?? (needsSecret ? randomToken() : undefined)
+  const secretHashes = secret === undefined ? [] : [tokenHash(secret)]
+  await auditChange(context, by, {
+    action: 'clients.create',
+    target: target(id),
+    after: await auditedMembers({ ...metadata, plan }),
+  })
+  await reportConflict(context.store.clients.create({ id, plan, metadata, secretHashes }, context.clock.now()))
+  context.clients.forget(id)
+  return { ...(await readClient(context, id)), ...(secret === undefined ? {} : { client_secret: secret }) }
+}
+
+/** Updates members of a client; those left out stay. @throws Problem 403, 404, 409, 422, 503 */
+export async function updateClient(
+  context: AdminContext,
+  by: Authority,
+  id: string,
+  patch: ClientPatch,
+): Promise<ClientResponse> {
+  const client = await find(context.store, id)
+  requireAuthorityOverClient(by, client)
+  const { plan = client.plan, ...members } = { ...formatMembers(client), ...patch }
+  const metadata = parseMetadata(id, members)
+  requireNoFaults(findClientFaults(metadata))
+  requireScopes(by, metadata.scopes, 'The client would get scopes')
+  const changes = changedMembers(await auditedMembers(client), await auditedMembers({ ...metadata, plan }))
+  await auditChange(context, by, { action: 'clients.update', target: target(id), ...changes })
+  await write(context, client, { id, plan, metadata, secretHashes: undefined })
+  return readClient(context, id)
+}
+
+/** Creates a new secret; the previous ones are invalid. @throws Problem 403, 404, 409, 503; 422 without a secret */
+export async function rotateSecret(
+  context: AdminContext,
+  by: Authority,
+  id: string,
+): Promise<{ client_id: string; client_secret: string }> {
+  const client = await find(context.store, id)
+  requireAuthorityOverClient(by, client)
+  if (isPublic(client) || client.authMethods.includes('private_key_jwt')) {
+    throw new Problem(422, 'This client does not authenticate with a secret.')
+  }
+  const secret = randomToken()
+  await auditChange(context, by, { action: 'clients.renew_secret', target: target(id) })
+  const { plan, metadata } = registrationOf(client)
+  await write(context, client, { id, plan, metadata, secretHashes: [tokenHash(secret)] })
+  return { client_id: id, client_secret: secret }
+}
+
+/** Deletes the client; its grants are revoked. @throws Problem 403, 404, 503 */
+export async function deleteClient(context: AdminContext, by: Authority, id: string): Promise<void> {
+  const client = await find(context.store, id)
+  requireAuthorityOverClient(by, client)
+  await auditChange(context, by, { action: 'clients.delete', target: target(id), before: await auditedMembers(client) })
+  const end = revocationTimes(context)
+  if (!(await context.store.clients.remove(id, end.now + clientCacheMs, end))) throw notFound()
+  context.clients.forget(id)
+}
+
+async function write(context: ClientContext, from: Client, to: NewClient): Promise<void> {
+  const result = await context.store.clients.update(to, registrationOf(from), context.clock.now())
+  if (result === 'missing') throw notFound()
+  if (result === 'outdated') throw new Problem(409, 'The client was changed at the same time; read it again and retry.')
+  context.clients.forget(to.id)
+}
+
+function registrationOf({
+  id: _id,
+  plan,
+  secretHashes: _hashes,
+  createdAt: _at,
+  updatedAt: _then,
+  ...metadata
+}: Client) {
+  return { plan, metadata }
+}
+
+const target = (id: string) => ({ type: 'client', id })
+
+/** The members of a client that the audit trail records; of its keys the thumbprints (RFC 7638). */
+async function auditedMembers({
+  plan,
+  ...client
+}: ClientMetadata & Pick<Client, 'plan'>): Promise<Record<string, unknown>> {
+  const { jwks, ...members } = formatMembers(client)
+  const thumbprints = await Promise.all(
+    (jwks?.keys ?? []).map((key) => calculateJwkThumbprint(key).catch(() => 'not a key')),
+  )
+  return { ...members, ...(plan === undefined ? {} : { plan }), ...(jwks === undefined ? {} : { jwks: thumbprints }) }
+}
+
+const notFound = () => new Problem(404, 'There is no client with this id.')
+
+async function find(store: ClientContext['store'], id: string): Promise<Client> {
+  const client = await store.clients.find(id)
+  if (client === undefined) throw notFound()
+  return client
+}
+
+function requireNoFaults(errors: readonly Fault[]): void {
+  if (errors.length === 0) return
+  throw new Problem(422, errors.map(({ pointer, detail }) => `${pointer} ${detail}`).join('; '), { errors })
+}
+
+/** Turns a {@link NameConflict} into the response 409. */
+export async function reportConflict<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    if (!(error instanceof NameConflict)) throw error
+    const errors = [{ pointer: `/${error.member}`, detail: error.message }]
+    throw new Problem(409, `${error.message}.`, { errors })
+  }
+}
+
+/** Rejects an id that is in use before the change is audited. @throws Problem 409 */
+export async function requireFreeId({ store }: Pick<AdminContext, 'store'>, id: string): Promise<void> {
+  const owner = await store.subjects.findPlan(id)
+  if (owner)
+    await reportConflict(Promise.reject(new NameConflict('id', `the id ${id} belongs to another ${owner.kind}`)))
+}

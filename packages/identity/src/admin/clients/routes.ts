@@ -1,0 +1,86 @@
+import type { Http } from '@gatehouse/kit'
+import { ClientDeclaration, ClientPatch } from '../../config/declarations.ts'
+import { type AdminAccess, byId, createPage, describeRoute, pageQuery } from '../required-scope.ts'
+import { clientSchema, newClientSchema, pageSchema, planSchema, secretSchema } from '../responses.ts'
+import { adminScopes, readScopes } from '../scopes.ts'
+import {
+  createClient,
+  deleteClient,
+  listClients,
+  readClient,
+  readClientPlan,
+  rotateSecret,
+  updateClient,
+} from './clients.ts'
+
+const scope = adminScopes.clients
+const path = '/admin/v1/clients'
+
+/** Clients: register, read, update, delete, rotate the secret. */
+export function clientRoutes(http: Http, access: AdminAccess): void {
+  readingRoutes(http, access)
+  changingRoutes(http, access)
+}
+
+function readingRoutes(http: Http, { context, requireScope }: AdminAccess): void {
+  http.get(
+    path,
+    {
+      schema: {
+        ...describeRoute('clients.list', readScopes.clients, pageSchema(clientSchema)),
+        querystring: pageQuery,
+      },
+    },
+    async (request) => {
+      await requireScope(request, readScopes.clients)
+      const { after = '', limit = 50 } = request.query
+      return createPage(await listClients(context, after, limit), limit, (client) => client.client_id)
+    },
+  )
+  http.get(
+    `${path}/:id`,
+    { schema: { ...describeRoute('clients.get', readScopes.clients, clientSchema), params: byId } },
+    async (request) => {
+      await requireScope(request, readScopes.clients)
+      return readClient(context, request.params.id)
+    },
+  )
+  const plan = { ...describeRoute('clients.getPlan', 'read:users', planSchema), params: byId }
+  http.get(`${path}/:id/plan`, { schema: plan }, async (request) => {
+    await requireScope(request, 'read:users')
+    return readClientPlan(context, request.params.id)
+  })
+}
+
+function changingRoutes(http: Http, { context, requireScope }: AdminAccess): void {
+  http.post(
+    path,
+    { schema: { ...describeRoute('clients.create', scope, newClientSchema, 201), body: ClientDeclaration } },
+    async (request, reply) => {
+      const by = await requireScope(request, scope)
+      return reply.code(201).send(await createClient(context, by, request.body))
+    },
+  )
+  const change = { ...describeRoute('clients.update', scope, clientSchema), params: byId, body: ClientPatch }
+  http.patch(`${path}/:id`, { schema: change }, async (request) => {
+    const by = await requireScope(request, scope)
+    return updateClient(context, by, request.params.id, request.body)
+  })
+  http.delete(
+    `${path}/:id`,
+    { schema: { ...describeRoute('clients.delete', scope), params: byId } },
+    async (request, reply) => {
+      const by = await requireScope(request, scope)
+      await deleteClient(context, by, request.params.id)
+      return reply.code(204).send()
+    },
+  )
+  http.post(
+    `${path}/:id/secret`,
+    { schema: { ...describeRoute('clients.rotateSecret', scope, secretSchema), params: byId } },
+    async (request) => {
+      const by = await requireScope(request, scope)
+      return rotateSecret(context, by, request.params.id)
+    },
+  )
+}

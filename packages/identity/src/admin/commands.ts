@@ -1,0 +1,111 @@
+import type { AdminContext } from '../context/features.ts'
+import { createRecipientMessage } from '../mail/messages.ts'
+import { type Authority, auditChange, commandLine } from './authority.ts'
+import { createClient, deleteClient, listClients, rotateSecret, updateClient } from './clients/clients.ts'
+import { createApiKey, deleteApiKey, listApiKeys } from './keys/api-keys.ts'
+import { listSigningKeys, rotateSigningKey, type SigningKeyResponse } from './keys/signing-keys.ts'
+import { listAdministrators } from './roles/roles.ts'
+import { endUserSession, listConsents, listSessions, withdrawConsent } from './users/access.ts'
+import {
+  changeRole,
+  createUser,
+  deleteUser,
+  generatePassword,
+  listUsers,
+  setPassword,
+  updateUser,
+} from './users/users.ts'
+
+/** A read operation. */
+type WithoutContext<Operation> = Operation extends (context: AdminContext, ...rest: infer Rest) => infer Answer
+  ? (...rest: Rest) => Answer
+  : never
+
+/** A change, with the authority of the command line. */
+type WithAuthority<Operation> = Operation extends (
+  context: AdminContext,
+  by: Authority,
+  ...rest: infer Rest
+) => infer Answer
+  ? (...rest: Rest) => Answer
+  : never
+
+/** Management as functions for the command line. They throw the `Problem` that the API would return. */
+export interface Management {
+  readonly listClients: WithoutContext<typeof listClients>
+  readonly createClient: WithAuthority<typeof createClient>
+  readonly updateClient: WithAuthority<typeof updateClient>
+  readonly rotateSecret: WithAuthority<typeof rotateSecret>
+  readonly deleteClient: WithAuthority<typeof deleteClient>
+  readonly listUsers: WithoutContext<typeof listUsers>
+  readonly createUser: WithAuthority<typeof createUser>
+  readonly updateUser: WithAuthority<typeof updateUser>
+  readonly setPassword: WithAuthority<typeof setPassword>
+  readonly generatePassword: WithAuthority<typeof generatePassword>
+  readonly deleteUser: WithAuthority<typeof deleteUser>
+  readonly changeRole: WithAuthority<typeof changeRole>
+  readonly listAdministrators: WithoutContext<typeof listAdministrators>
+  readonly listConsents: WithoutContext<typeof listConsents>
+  readonly withdrawConsent: WithAuthority<typeof withdrawConsent>
+  readonly listSessions: WithoutContext<typeof listSessions>
+  readonly endSession: WithAuthority<typeof endUserSession>
+  readonly listApiKeys: WithoutContext<typeof listApiKeys>
+  readonly createApiKey: WithAuthority<typeof createApiKey>
+  readonly deleteApiKey: WithAuthority<typeof deleteApiKey>
+  listSigningKeys(): SigningKeyResponse[]
+  /** Creates a new signing key and returns its kid. */
+  readonly rotateSigningKey: WithAuthority<typeof rotateSigningKey>
+  /** Sends every user to the notification service again; returns how many. */
+  resyncRecipients(): Promise<number>
+}
+
+/** Binds the operations of management to a context. */
+export function createManagement(context: AdminContext): Management {
+  const asCommandLine = <Rest extends unknown[], Answer>(
+    operation: (context: AdminContext, by: Authority, ...rest: Rest) => Promise<Answer>,
+  ) => {
+    return (...rest: Rest): Promise<Answer> => operation(context, commandLine, ...rest)
+  }
+  return {
+    listClients: (after, limit) => listClients(context, after, limit),
+    createClient: asCommandLine(createClient),
+    updateClient: asCommandLine(updateClient),
+    rotateSecret: asCommandLine(rotateSecret),
+    deleteClient: asCommandLine(deleteClient),
+    listUsers: (after, limit) => listUsers(context, after, limit),
+    createUser: asCommandLine(createUser),
+    updateUser: asCommandLine(updateUser),
+    setPassword: asCommandLine(setPassword),
+    generatePassword: asCommandLine(generatePassword),
+    deleteUser: asCommandLine(deleteUser),
+    changeRole: asCommandLine(changeRole),
+    listAdministrators: () => listAdministrators(context),
+    listConsents: (userId) => listConsents(context, userId),
+    withdrawConsent: asCommandLine(withdrawConsent),
+    listSessions: (userId) => listSessions(context, userId),
+    endSession: asCommandLine(endUserSession),
+    listApiKeys: (after, limit) => listApiKeys(context, after, limit),
+    createApiKey: asCommandLine(createApiKey),
+    deleteApiKey: asCommandLine(deleteApiKey),
+    listSigningKeys: () => listSigningKeys(context),
+    rotateSigningKey: asCommandLine(rotateSigningKey),
+    resyncRecipients: () => resyncRecipients(context),
+  }
+}
+
+const pageSize = 500
+
+async function resyncRecipients(context: AdminContext): Promise<number> {
+  await auditChange(context, commandLine, { action: 'recipients.resync', target: { type: 'recipients', id: '*' } })
+  let count = 0
+  let after = ''
+  for (;;) {
+    const users = await context.store.users.list(after, pageSize)
+    await context.store.outbox.put(users.map((user) => createRecipientMessage(context, user.id)))
+    count += users.length
+    after = users.at(-1)?.id ?? after
+    if (users.length < pageSize) break
+  }
+  context.signalOutbox()
+  return count
+}

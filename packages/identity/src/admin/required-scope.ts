@@ -1,0 +1,113 @@
+import { Problem } from '@gatehouse/kit'
+import type { FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import type { AdminContext } from '../context/features.ts'
+import { type OperationId, operation } from '../http/operations.ts'
+import type { Authenticate, Caller } from '../model/caller.ts'
+import {
+  isManagementRole,
+  isManagementScope,
+  scopesIncluding,
+  scopesOfRoles,
+  withIncludedScopes,
+} from '../model/management-roles.ts'
+import type { User } from '../model/user.ts'
+import type { Authority } from './authority.ts'
+
+/** A path parameter with an identifier. */
+export function idParameter(description: string) {
+  return Type.String({ minLength: 1, maxLength: 256, description })
+}
+
+/** The path parameters of a single resource. */
+export const byId = Type.Object({ id: idParameter('The identifier of the resource.') })
+
+const maxPageSize = 200
+
+/** The query parameters of a paged list. */
+export const pageQuery = Type.Object(
+  {
+    after: Type.Optional(Type.String({ maxLength: 256, description: 'The `next` of the previous page.' })),
+    limit: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: maxPageSize,
+        default: 50,
+        description: 'The maximum number of items on a page.',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+)
+
+/** One scope, or several of which one suffices. */
+type Scopes = string | readonly string[]
+
+/** Authenticates the callers of management and checks their scopes. */
+export interface AdminAccess {
+  readonly context: AdminContext
+  /** The caller's authority, when they have one of the scopes or one that includes it. @throws Problem 401, 403 */
+  requireScope(request: FastifyRequest, scopes: Scopes): Promise<Authority>
+  /** The caller, whatever their scopes. @throws Problem 401 */
+  authenticate(request: FastifyRequest): Promise<{ readonly caller: Caller; readonly by: Authority }>
+}
+
+/** Creates the check of callers from the injected authentication. */
+export function createAdminAccess(context: AdminContext, authenticate: Authenticate): AdminAccess {
+  const identifyCaller = async (request: FastifyRequest, scopes: readonly string[] = []) => {
+    const caller = await authenticate(request, undefined)
+    const user = caller.kind === 'user' ? await context.store.users.find(caller.subject) : undefined
+    return { caller, by: createAuthority(request, caller, user, scopes) }
+  }
+  return {
+    context,
+    authenticate: identifyCaller,
+    async requireScope(request, scopes) {
+      const accepted = [scopes].flat()
+      const { by } = await identifyCaller(request, accepted)
+      if (accepted.some((scope) => by.scopes.has(scope))) return by
+      const [scope = ''] = accepted
+      await authenticate(request, scope)
+      const challenge = `Bearer error="insufficient_scope", scope="${scope}"`
+      const headers = { 'www-authenticate': challenge }
+      throw new Problem(403, `Your roles do not allow the scope ${scope}.`, { headers })
+    },
+  }
+}
+
+/** A client has the scopes of its token; a user only those that their roles allow now, however old the token is. */
+function createAuthority(
+  request: FastifyRequest,
+  { kind, subject, clientId, scopes: carried }: Caller,
+  user: User | undefined,
+  needed: readonly string[],
+): Authority {
+  const roles = user === undefined || user.lockedAt !== undefined ? [] : user.roles
+  const allowed = scopesOfRoles(roles)
+  const granted = [...withIncludedScopes(carried)].filter(
+    (scope) => kind === 'client' || !isManagementScope(scope) || allowed.has(scope),
+  )
+  const role = roles.filter(isManagementRole).find((one) => needed.some((scope) => scopesOfRoles([one]).has(scope)))
+  const actor = { subject, role, clientId, address: request.ip, requestId: request.id }
+  return { actor, scopes: new Set(granted), roles, unrestricted: false }
+}
+
+const done = Type.Null({ description: 'No content.' })
+
+/** The schema of a management route for the API document: its response, or none, and the status. */
+export function describeRoute(
+  id: OperationId,
+  scopes: Scopes,
+  answer: object = done,
+  status: 200 | 201 | 204 = answer === done ? 204 : 200,
+): object {
+  const alternatives = [...new Set([scopes].flat().flatMap(scopesIncluding))]
+  const security = alternatives.map((scope) => ({ bearer: [scope] }))
+  return { tags: ['management'], ...operation(id), security, response: { [status]: answer } }
+}
+
+/** A page of a list, with the cursor of the next one. */
+export function createPage<Item>(items: readonly Item[], limit: number, idParameter: (item: Item) => string) {
+  const last = items.at(-1)
+  return { items, ...(items.length === limit && last !== undefined ? { next: idParameter(last) } : {}) }
+}

@@ -1,0 +1,169 @@
+import { type TSchema, Type } from 'typebox'
+import { ClientPatch, UserPatch } from '../config/declarations.ts'
+
+/*
+ * The response schemas of management. A response is serialized by its schema, so it contains no member that the schema
+ * does not name.
+ */
+
+const text = Type.String()
+const texts = Type.Array(text)
+const instant = Type.String({ format: 'date-time', examples: ['2026-11-21T09:30:00.000Z'] })
+const anything = Type.Object({}, { additionalProperties: true })
+
+/** A page of a list. */
+export function pageSchema(item: TSchema): TSchema {
+  const next = Type.String({
+    description: 'The cursor of the next page, to be sent as `after`. Absent on the last page.',
+  })
+  return Type.Object({ items: Type.Array(item), next: Type.Optional(next) })
+}
+
+/** A list that is returned whole. */
+export function listSchema(item: TSchema): TSchema {
+  return Type.Object({ items: Type.Array(item) })
+}
+
+const client = {
+  client_id: text,
+  ...ClientPatch.properties,
+  jwks: Type.Optional(Type.Object({ keys: Type.Array(anything) })),
+  created_at: instant,
+  updated_at: instant,
+}
+/** A client. */
+export const clientSchema = Type.Object(client, { title: 'OAuthClient', description: 'A client.' })
+
+const secret = Type.String({ description: 'Shown only in this response.' })
+/** A client that was just registered, with its secret. */
+export const newClientSchema = Type.Object(
+  { ...client, client_secret: Type.Optional(secret) },
+  { title: 'NewOAuthClient', description: 'The client, with its secret if it has one.' },
+)
+/** A new client secret. */
+export const secretSchema = Type.Object({ client_id: text, client_secret: secret }, { title: 'ClientSecret' })
+/** The plan of a client. */
+export const planSchema = Type.Object({ id: text, plan: text }, { title: 'Plan' })
+
+const { username, email, plan } = UserPatch.properties
+const user = {
+  id: Type.String({ description: 'The subject identifier: the claim sub.' }),
+  username,
+  email,
+  email_verified: Type.Boolean(),
+  plan,
+  roles: texts,
+  claims: anything,
+  locked: Type.Boolean(),
+  created_at: instant,
+  updated_at: instant,
+}
+/** A user. */
+export const userSchema = Type.Object(user, { title: 'User', description: 'A user.' })
+/** A user that was just created, with the generated password. */
+export const newUserSchema = Type.Object(
+  {
+    ...user,
+    password: Type.Optional(Type.String({ description: 'The generated password, shown only in this response.' })),
+  },
+  { title: 'NewUser', description: 'The user, with the generated password if the request has none.' },
+)
+
+/** A consent of a user. */
+export const consentSchema = Type.Object(
+  { client_id: text, scopes: texts, resources: texts, claims: texts, granted_at: instant },
+  { title: 'Consent' },
+)
+/** A session of a user. */
+export const sessionSchema = Type.Object(
+  {
+    id: text,
+    user_agent: text,
+    address: text,
+    created_at: instant,
+    seen_at: instant,
+  },
+  { title: 'Session' },
+)
+
+/** A management role with its scopes. */
+export const roleSchema = Type.Object({ role: text, scopes: texts }, { title: 'ManagementRole' })
+/** A user with a management role. */
+export const memberSchema = Type.Object(
+  { user_id: text, username: text, locked: Type.Boolean() },
+  { title: 'RoleMember' },
+)
+/** The caller of management. */
+export const callerSchema = Type.Object(
+  {
+    user: Type.Optional(text),
+    client: Type.Optional(text),
+    roles: texts,
+    scopes: Type.Array(text, { description: 'The scopes that the caller has now, with those that they include.' }),
+    auth_time: Type.Optional(Type.Integer({ description: 'When the person signed in, in Unix seconds.' })),
+  },
+  { title: 'ManagementCaller' },
+)
+/** Revealed members of a user. */
+export const revealedSchema = Type.Object({}, { additionalProperties: true, title: 'RevealedFields' })
+
+const apiKey = {
+  id: text,
+  owner: text,
+  name: text,
+  scopes: texts,
+  plan: Type.Optional(text),
+  created_at: instant,
+  expires_at: Type.Optional(instant),
+}
+/** An API key. */
+export const apiKeySchema = Type.Object(apiKey, { title: 'ApiKey' })
+/** An API key that was just created, with the key itself. */
+export const newApiKeySchema = Type.Object({ ...apiKey, key: Type.Optional(secret) }, { title: 'NewApiKey' })
+/** The owner of an API key. */
+export const resolvedKeySchema = Type.Object(
+  {
+    id: text,
+    owner: text,
+    kind: Type.String({ description: 'user or client.' }),
+    scopes: texts,
+    plan: text,
+  },
+  { title: 'ApiKeyOwner' },
+)
+
+/** A signing key. */
+export const signingKeySchema = Type.Object(
+  {
+    kid: text,
+    alg: text,
+    created_at: instant,
+    activates_at: instant,
+    expires_at: Type.Optional(instant),
+  },
+  { title: 'SigningKey' },
+)
+/** A signing key that was just created. */
+export const newSigningKeySchema = Type.Object({ kid: text, alg: text }, { title: 'NewSigningKey' })
+
+/** An event of the audit trail. */
+export const auditEventSchema = Type.Object(
+  {
+    id: text,
+    at: instant,
+    type: text,
+    service: Type.String({ description: 'identity, notify or gateway.' }),
+    actor: Type.Optional(text),
+    role: Type.Optional(Type.String({ description: 'The management role that allowed the action.' })),
+    subject: Type.Optional(text),
+    client_id: Type.Optional(text),
+    address: Type.Optional(text),
+    request_id: Type.Optional(text),
+    action: Type.Optional(Type.String({ description: 'The change, such as `users.update`.' })),
+    target: Type.Optional(Type.Object({ type: text, id: text })),
+    before: Type.Optional(anything),
+    after: Type.Optional(anything),
+    details: anything,
+  },
+  { title: 'AuditEvent' },
+)

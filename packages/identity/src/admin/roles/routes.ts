@@ -1,0 +1,76 @@
+import type { Http } from '@gatehouse/kit'
+import { Type } from 'typebox'
+import { operation } from '../../http/operations.ts'
+import { maskMember, maskUnlessPermitted } from '../masking.ts'
+import { type AdminAccess, createPage, describeRoute, idParameter, pageQuery } from '../required-scope.ts'
+import { callerSchema, listSchema, memberSchema, pageSchema, roleSchema } from '../responses.ts'
+import { adminScopes, readScopes } from '../scopes.ts'
+import { changeRole } from '../users/users.ts'
+import { describeCaller, listMembers, listRoles, parseRole, readMember } from './roles.ts'
+
+const path = '/admin/v1/roles'
+/** Who administers is a matter of accountability, so readers of the audit trail may see it. */
+const reading = [readScopes.audit, adminScopes.roles]
+const role = Type.String({ minLength: 1, maxLength: 64, description: 'A management role.' })
+const byRole = Type.Object({ role })
+const byMember = Type.Object({ role, user_id: idParameter('The user.') })
+
+/** Management roles, their members, and what the caller may do. */
+export function roleRoutes(http: Http, access: AdminAccess): void {
+  readingRoutes(http, access)
+  memberRoutes(http, access)
+  callerRoute(http, access)
+}
+
+function readingRoutes(http: Http, { context, requireScope }: AdminAccess): void {
+  http.get(path, { schema: describeRoute('roles.list', reading, listSchema(roleSchema)) }, async (request) => {
+    await requireScope(request, reading)
+    return { items: listRoles() }
+  })
+  const members = { ...describeRoute('roleMembers.list', reading, pageSchema(memberSchema)), params: byRole }
+  http.get(`${path}/:role/members`, { schema: { ...members, querystring: pageQuery } }, async (request) => {
+    const by = await requireScope(request, reading)
+    const { after = '', limit = 50 } = request.query
+    const found = await listMembers(context, parseRole(request.params.role), after, limit)
+    return createPage(
+      found.map((member) => maskUnlessPermitted(by, member, maskMember)),
+      limit,
+      (member) => member.user_id,
+    )
+  })
+}
+
+function memberRoutes(http: Http, { context, requireScope }: AdminAccess): void {
+  const member = `${path}/:role/members/:user_id`
+  const read = { ...describeRoute('roleMembers.get', reading, memberSchema), params: byMember }
+  http.get(member, { schema: read }, async (request) => {
+    const by = await requireScope(request, reading)
+    const { role, user_id } = request.params
+    return maskUnlessPermitted(by, await readMember(context, parseRole(role), user_id), maskMember)
+  })
+  const grant = { ...describeRoute('roleMembers.add', adminScopes.roles), params: byMember }
+  http.put(member, { schema: grant }, async (request, reply) => {
+    const by = await requireScope(request, adminScopes.roles)
+    await changeRole(context, by, request.params.user_id, { role: request.params.role, granted: true })
+    return reply.code(204).send()
+  })
+  const revoke = { ...describeRoute('roleMembers.remove', adminScopes.roles), params: byMember }
+  http.delete(member, { schema: revoke }, async (request, reply) => {
+    const by = await requireScope(request, adminScopes.roles)
+    await changeRole(context, by, request.params.user_id, { role: request.params.role, granted: false })
+    return reply.code(204).send()
+  })
+}
+
+function callerRoute(http: Http, { context, authenticate }: AdminAccess): void {
+  const schema = {
+    tags: ['management'],
+    ...operation('caller.get'),
+    security: [{ bearer: [] }],
+    response: { 200: callerSchema },
+  }
+  http.get('/admin/v1/me', { schema }, async (request) => {
+    const { caller, by } = await authenticate(request)
+    return describeCaller(context, caller, by)
+  })
+}

@@ -1,0 +1,248 @@
+import { changedMembers, merged, Problem } from '@gatehouse/kit'
+import type { Static } from 'typebox'
+import type { UserDeclaration, UserPatch } from '../../config/declarations.ts'
+import type { AdminContext } from '../../context/features.ts'
+import { sendLink } from '../../mail/link.ts'
+import { createRecipientMessage } from '../../mail/messages.ts'
+import { checkUserRole, ownerRole } from '../../model/management-roles.ts'
+import { revocationTimes } from '../../model/revocation-times.ts'
+import { normalizeName, type User } from '../../model/user.ts'
+import { signOutOptions } from '../../sessions/end-session.ts'
+import type { NewUser, UserChange } from '../../store/index.ts'
+import { type Authority, auditChange, requireAuthorityOverUser, requireRoleAuthority } from '../authority.ts'
+import { reportConflict, requireFreeId } from '../clients/clients.ts'
+import type { newUserSchema } from '../responses.ts'
+import { parseRole } from '../roles/roles.ts'
+
+/** A user as management returns it; with the password when it was just generated. */
+export type UserResponse = Static<typeof newUserSchema>
+
+function formatUser(user: User): UserResponse {
+  return {
+    id: user.id,
+    username: user.username,
+    ...(user.email === undefined ? {} : { email: user.email }),
+    email_verified: user.emailVerified,
+    ...(user.plan === undefined ? {} : { plan: user.plan }),
+    roles: [...user.roles],
+    claims: user.claims,
+    locked: user.lockedAt !== undefined,
+    created_at: new Date(user.createdAt).toISOString(),
+    updated_at: new Date(user.updatedAt).toISOString(),
+  }
+}
+
+/** Lists users in the order of their ids. */
+export async function listUsers({ store }: AdminContext, after: string, limit: number): Promise<UserResponse[]> {
+  return (await store.users.list(after, limit)).map(formatUser)
+}
+
+/** @throws Problem 404 */
+export async function readUser({ store }: AdminContext, id: string): Promise<UserResponse> {
+  return formatUser(await find(store, id))
+}
+
+/** Creates a user; without a password one is generated. @throws Problem 403, 409, 422, 503 */
+export async function createUser(
+  context: AdminContext,
+  by: Authority,
+  declaration: UserDeclaration,
+): Promise<UserResponse> {
+  const { id, password } = declaration
+  const roles = declaration.roles ?? []
+  requireKnownRoles(roles)
+  requireRoleAuthority(by, [], roles)
+  if (password !== undefined)
+    context.passwordPolicy.requireAcceptable(password, { username: declaration.username ?? id, ...declaration })
+  await requireFreeId(context, id)
+  const chosen = password ?? context.passwordPolicy.generate()
+  const members = {
+    username: normalizeName(declaration.username ?? id),
+    plan: declaration.plan ?? context.defaultPlan,
+    email: declaration.email,
+    emailVerified: declaration.email_verified ?? false,
+    roles,
+    claims: declaration.claims ?? {},
+  }
+  const user = { id, ...members, passwordHash: await context.passwords.hash(chosen) }
+  const after = auditedMembers({ ...members, lockedAt: undefined })
+  await auditChange(context, by, { action: 'users.create', target: target(id), after })
+  await reportConflict(context.store.users.create(user, [createRecipientMessage(context, id)], context.clock.now()))
+  context.signalOutbox()
+  await mailVerificationLink(context, id)
+  return { ...(await readUser(context, id)), ...(password === undefined ? { password: chosen } : {}) }
+}
+
+/** A change of a user. */
+export interface UserUpdate extends UserPatch {
+  /** Whether claims are merged into the existing ones, null removing one (RFC 7396). Default: they replace them. */
+  readonly mergesClaims?: boolean
+}
+
+/**
+ * Updates members of a user; those left out stay. Locking ends every session and grant.
+ * @throws Problem 403, 404, 409, 422, 503
+ */
+export async function updateUser(
+  context: AdminContext,
+  by: Authority,
+  id: string,
+  patch: UserUpdate,
+): Promise<UserResponse> {
+  const user = await findChangeableUser(context, by, id)
+  const changed = applyPatch(user, patch)
+  requireKnownRoles(changed.roles)
+  requireRoleAuthority(by, user.roles, changed.roles)
+  const lockedAt = patch.locked === undefined ? user.lockedAt : patch.locked ? context.clock.now() : undefined
+  if (lockedAt !== undefined || !changed.roles.includes(ownerRole)) await requireOtherOwner(context, user)
+  const changes = changedMembers(auditedMembers(user), auditedMembers({ ...changed, lockedAt }))
+  await auditChange(context, by, { action: 'users.update', target: target(id), ...changes })
+  const { locked, mergesClaims: _how, ...members } = patch
+  if (Object.keys(members).length > 0) await writeUser(context, user, changed)
+  if (locked !== undefined) {
+    requireChanged(await context.store.accounts.setLocked(id, locked, signOutOptions(context)))
+    context.signalOutbox()
+  }
+  return readUser(context, id)
+}
+
+function applyPatch(user: User, patch: UserUpdate): NewUser {
+  const email = patch.email ?? user.email
+  const { claims = user.claims, mergesClaims = false } = patch
+  return {
+    id: user.id,
+    username: patch.username === undefined ? user.username : normalizeName(patch.username),
+    plan: patch.plan ?? user.plan,
+    email,
+    emailVerified: patch.email_verified ?? (email === user.email && user.emailVerified),
+    roles: patch.roles ?? user.roles,
+    claims: mergesClaims && patch.claims ? merged(user.claims, claims) : claims,
+    passwordHash: undefined,
+  }
+}
+
+async function writeUser(context: AdminContext, from: User, to: NewUser): Promise<void> {
+  const messages = [createRecipientMessage(context, to.id)]
+  const result = await reportConflict(context.store.users.update(to, from, messages, revocationTimes(context)))
+  requireChanged(result)
+  context.signalOutbox()
+  if (to.email !== from.email) await mailVerificationLink(context, to.id)
+}
+
+/** Grants or revokes a management role; without effect when it is so already. @throws Problem 403, 404, 409, 503 */
+export async function changeRole(context: AdminContext, by: Authority, id: string, change: RoleChange): Promise<void> {
+  const role = parseRole(change.role)
+  const user = await findChangeableUser(context, by, id)
+  const others = user.roles.filter((one) => one !== role)
+  const roles = change.granted ? [...others, role] : others
+  requireRoleAuthority(by, user.roles, roles)
+  if (user.roles.includes(role) === change.granted) return
+  if (!roles.includes(ownerRole)) await requireOtherOwner(context, user)
+  const action = change.granted ? 'roles.grant' : 'roles.revoke'
+  await auditChange(context, by, { action, target: target(id), before: { roles: user.roles }, after: { roles } })
+  await writeUser(context, user, { ...applyPatch(user, {}), roles })
+}
+
+/** Grants a role to a user, or revokes it. */
+export interface RoleChange {
+  readonly role: string
+  readonly granted: boolean
+}
+
+/**
+ * Sets a password; every session, grant and API key of the user ends.
+ * @throws Problem 403, 404, 422 for an unacceptable password, 503
+ */
+export async function setPassword(context: AdminContext, by: Authority, id: string, password: string): Promise<void> {
+  context.passwordPolicy.requireAcceptable(password, await findChangeableUser(context, by, id))
+  const hash = await context.passwords.hash(password)
+  await auditChange(context, by, { action: 'users.set_password', target: target(id) })
+  const change = { userId: id, hash, endApiKeys: true }
+  if (!(await context.store.accounts.setPassword(change, signOutOptions(context)))) throw notFound()
+  context.signalOutbox()
+}
+
+/** Sets a generated password and returns it, this once. @throws Problem 403, 404, 503 */
+export async function generatePassword(
+  context: AdminContext,
+  by: Authority,
+  id: string,
+): Promise<{ readonly id: string; readonly password: string }> {
+  const password = context.passwordPolicy.generate()
+  await setPassword(context, by, id, password)
+  return { id, password }
+}
+
+/** Deletes the user with all sessions, grants and keys. @throws Problem 403, 404, 409, 503 */
+export async function deleteUser(context: AdminContext, by: Authority, id: string): Promise<void> {
+  const user = await findChangeableUser(context, by, id)
+  await requireOtherOwner(context, user)
+  await auditChange(context, by, { action: 'users.delete', target: target(id), before: auditedMembers(user) })
+  requireChanged(await context.store.users.remove(id, signOutOptions(context)))
+  await context.store.outbox.put([createRecipientMessage(context, id)])
+  context.signalOutbox()
+}
+
+/** Finds a user whom the caller may change. @throws Problem 403, 404 */
+export async function findChangeableUser(
+  context: Pick<AdminContext, 'store'>,
+  by: Authority,
+  id: string,
+): Promise<User> {
+  const user = await find(context.store, id)
+  requireAuthorityOverUser(by, user)
+  return user
+}
+
+const target = (id: string) => ({ type: 'user', id })
+
+/** The members of a user that the audit trail records. */
+function auditedMembers(user: Omit<NewUser, 'id' | 'passwordHash'> & Pick<User, 'lockedAt'>): Record<string, unknown> {
+  const { username, plan, email, emailVerified, roles, claims, lockedAt } = user
+  return { username, plan, email, email_verified: emailVerified, roles, claims, locked: lockedAt !== undefined }
+}
+
+function requireKnownRoles(roles: readonly string[]): void {
+  const errors = roles.flatMap((role, index) => {
+    const detail = checkUserRole(role)
+    return detail === undefined ? [] : [{ pointer: `/roles/${index}`, detail }]
+  })
+  if (errors.length === 0) return
+  throw new Problem(422, errors.map(({ pointer, detail }) => `${pointer} ${detail}`).join('; '), { errors })
+}
+
+/** @throws Problem 404, 409 */
+function requireChanged(result: UserChange | 'outdated'): void {
+  if (result === 'missing') throw notFound()
+  if (result === 'outdated') throw new Problem(409, 'The user was changed at the same time; read it again and retry.')
+  if (result === 'last_owner') throw lastOwner()
+}
+
+const lastOwner = () =>
+  new Problem(409, `This is the last user with the role ${ownerRole} who can sign in; grant it to another first.`)
+
+const maxOwners = 1_000
+
+/**
+ * Rejects the change before it is audited; the store decides when two owners leave at the same time. @throws Problem
+ * 409
+ */
+async function requireOtherOwner({ store }: Pick<AdminContext, 'store'>, user: User): Promise<void> {
+  if (!user.roles.includes(ownerRole) || user.lockedAt !== undefined) return
+  const owners = await store.users.listByRole(ownerRole, '', maxOwners)
+  if (!owners.some(({ id, lockedAt }) => id !== user.id && lockedAt === undefined)) throw lastOwner()
+}
+
+/** Mails a link that verifies the address, unless it is verified. */
+async function mailVerificationLink(context: AdminContext, id: string): Promise<void> {
+  const user = await find(context.store, id)
+  if (user.email !== undefined && !user.emailVerified) await sendLink(context, 'verify', user)
+}
+
+const notFound = () => new Problem(404, 'There is no user with this id.')
+
+async function find(store: AdminContext['store'], id: string): Promise<User> {
+  const user = await store.users.find(id)
+  if (user === undefined) throw notFound()
+  return user
+}

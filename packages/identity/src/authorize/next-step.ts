@@ -1,0 +1,61 @@
+import { isPublic } from '../model/client.ts'
+import { type Access, covers } from '../model/consent.ts'
+import type { AuthorizationRequest } from '../oauth/authorization-request.ts'
+import { OAuthError } from '../oauth/error.ts'
+import type { Browser } from '../sessions/browser.ts'
+
+/** The next step of a valid request on the way to its code. */
+export type NextStep = 'login' | 'consent' | 'code'
+
+/** Everything that the choice of the next step depends on. */
+export interface Situation {
+  readonly request: AuthorizationRequest
+  /** The access that the request asks the user to allow. */
+  readonly access: Access
+  readonly signedIn: Browser['signedIn']
+  /** What the user allowed this client before, by consent page. */
+  readonly consents: readonly Access[]
+  /** The subject of a valid id_token_hint. */
+  readonly hintedSubject: string | undefined
+  /** When this request was sent to a sign-in, in Unix milliseconds: a later sign-in counts as fresh. */
+  readonly waitingSince: number | undefined
+  readonly now: number
+}
+
+/**
+ * Chooses the next step (OpenID Connect Core §3.1.2.3, §3.1.2.4).
+ * @throws OAuthError `login_required` or `consent_required` where prompt=none forbids interaction
+ */
+export function chooseNextStep(situation: Situation): NextStep {
+  const silent = situation.request.prompts.has('none')
+  if (needsLogin(situation)) {
+    if (silent) throw new OAuthError('login_required', 'the user must sign in')
+    return 'login'
+  }
+  if (needsConsent(situation)) {
+    if (silent) throw new OAuthError('consent_required', 'the user must give consent')
+    return 'consent'
+  }
+  return 'code'
+}
+
+function needsLogin({ request, signedIn, hintedSubject, waitingSince, now }: Situation): boolean {
+  if (signedIn === undefined) return true
+  const { session, user } = signedIn
+  const wanted = [hintedSubject, request.subject].filter((one) => one !== undefined)
+  if (wanted.some((subject) => subject !== user.id)) return true
+  if (waitingSince !== undefined && session.authTime >= waitingSince) return false
+  if (request.prompts.has('login') || request.prompts.has('select_account')) return true
+  return request.maxAgeSeconds !== undefined && now - session.authTime > request.maxAgeSeconds * 1000
+}
+
+/**
+ * A public client needs consent every time, because its name can be forged. Other clients need none once a single page
+ * has covered the whole request; access that two pages showed separately was never allowed together.
+ */
+function needsConsent({ request, access, consents }: Situation): boolean {
+  const { client, prompts } = request
+  if (prompts.has('consent') || isPublic(client)) return true
+  if (client.skipConsent) return false
+  return !consents.some((consent) => covers(consent, access))
+}

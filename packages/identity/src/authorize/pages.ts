@@ -1,0 +1,77 @@
+import { sendPage, textsFor } from '@gatehouse/kit/page'
+import type { FastifyReply } from 'fastify'
+import type { AuthorizeContext } from '../context/features.ts'
+import { withoutOwnApi } from '../model/consent.ts'
+import type { AuthorizationRequest } from '../oauth/authorization-request.ts'
+import { isNativeRedirect, originOf } from '../oauth/redirect-uri.ts'
+import { consentPage } from '../pages/consent-page.ts'
+import { loginPage } from '../pages/login-page.ts'
+import { type Browser, formToken } from '../sessions/browser.ts'
+import { type Continuation, sealContinuation } from '../sessions/continuation.ts'
+import { readAccess } from './access.ts'
+import type { AuthorizationTransaction } from './transaction.ts'
+
+/** Asks the user to sign in; only a sign-in from `since` on (Unix milliseconds) counts. `name` fills the form. */
+export function sendLoginPage(
+  context: AuthorizeContext,
+  transaction: AuthorizationTransaction,
+  authorization: AuthorizationRequest,
+  { since, name }: { readonly since: number; readonly name?: string | undefined },
+): FastifyReply {
+  const texts = textsFor(context, transaction.request, authorization.uiLocales)
+  const page = loginPage(texts, {
+    formToken: formToken(context, transaction.browser),
+    continuation: sealTransaction(context, transaction, authorization, { startedAt: since }),
+    client: transaction.client.name,
+    name,
+    mayReset: context.features.passwordReset,
+    mayRegister: context.features.registration,
+    formTargets: [originOf(authorization.redirectUri)],
+  })
+  return sendPage(context, transaction.reply, texts, page)
+}
+
+/** Asks the signed-in user whether the client may have the access. */
+export function sendConsentPage(
+  context: AuthorizeContext,
+  transaction: AuthorizationTransaction,
+  authorization: AuthorizationRequest,
+  { user, session }: NonNullable<Browser['signedIn']>,
+): FastifyReply {
+  const texts = textsFor(context, transaction.request, authorization.uiLocales)
+  const { client, redirectUri } = authorization
+  const startedAt = transaction.waitingSince ?? context.clock.now()
+  const access = readAccess(context, authorization)
+  const page = consentPage(texts, {
+    formToken: formToken(context, transaction.browser),
+    continuation: sealTransaction(context, transaction, authorization, {
+      startedAt,
+      consentIn: session.id,
+      shown: access,
+    }),
+    client: client.name,
+    user: user.email ?? user.username,
+    access: withoutOwnApi(context, access),
+    host: isNativeRedirect(redirectUri) ? undefined : URL.parse(redirectUri)?.host,
+    policyUri: client.policyUri,
+    tosUri: client.tosUri,
+    formTargets: [originOf(redirectUri)],
+  })
+  return sendPage(context, transaction.reply, texts, page)
+}
+
+function sealTransaction(
+  context: AuthorizeContext,
+  { browser, parameters, pushed }: AuthorizationTransaction,
+  { client, redirectUri }: AuthorizationRequest,
+  stage: Pick<Continuation, 'startedAt' | 'consentIn' | 'shown'>,
+): string {
+  return sealContinuation(context, browser, {
+    to: '/authorize/continue',
+    request: parameters.form,
+    pushed,
+    client: client.name,
+    target: originOf(redirectUri),
+    ...stage,
+  })
+}

@@ -1,0 +1,93 @@
+import { PageError } from '../pages/page-error.ts'
+
+/** The decision of the limiter. */
+export interface AttemptDecision {
+  readonly allowed: boolean
+  /** Whole seconds until the next attempt is allowed. */
+  readonly retryAfter?: number | undefined
+}
+
+/** Counts one attempt under a policy, by identifiers. */
+export type Limit = (
+  policy: AttemptLimitName,
+  identifiers: Readonly<Record<string, string>>,
+) => Promise<AttemptDecision>
+
+/** Refunds one attempt that was counted under a policy, because it succeeded. */
+export type Refund = (policy: AttemptLimitName, identifiers: Readonly<Record<string, string>>) => Promise<void>
+
+/** Whole seconds for which attempts are known to be rejected, from local knowledge; 0 for none. */
+export type Blocked = (policy: AttemptLimitName, identifiers: Readonly<Record<string, string>>) => number
+
+/** Resets the count of a policy for the identifiers. */
+export type Forgive = (policy: AttemptLimitName, identifiers: Readonly<Record<string, string>>) => Promise<void>
+
+/** The name of an attempt limit. */
+export type AttemptLimitName =
+  | 'login'
+  | 'login-account'
+  | 'login-address'
+  | 'login-link'
+  | 'device-code'
+  | 'device-code-address'
+  | 'reset'
+  | 'reset-address'
+  | 'registration'
+  | 'registration-account'
+  | 'client-authentication'
+  | 'client-authentication-address'
+  | 'token-client'
+  | 'token-address'
+  | 'introspect-client'
+  | 'revoke-client'
+  | 'revoke-address'
+  | 'par-client'
+  | 'par-address'
+
+/**
+ * The limits of this service: attempts per window, counted by the named identifiers. Sign-in is strict by account and
+ * address together; by account alone and by address alone only failures are counted. Past the account's limit an
+ * unknown device confirms by mail, so that an attacker can't lock the owner out.
+ */
+export const attemptLimitPolicies: Readonly<
+  Record<AttemptLimitName, { readonly limit: number; readonly windowSeconds: number; readonly by: readonly string[] }>
+> = {
+  login: { limit: 10, windowSeconds: 300, by: ['account', 'address'] },
+  'login-account': { limit: 100, windowSeconds: 3600, by: ['account'] },
+  'login-address': { limit: 100, windowSeconds: 3600, by: ['address'] },
+  'login-link': { limit: 5, windowSeconds: 3600, by: ['account', 'address'] },
+  'device-code': { limit: 10, windowSeconds: 600, by: ['user'] },
+  'device-code-address': { limit: 30, windowSeconds: 600, by: ['address'] },
+  reset: { limit: 3, windowSeconds: 3600, by: ['account'] },
+  'reset-address': { limit: 20, windowSeconds: 3600, by: ['address'] },
+  registration: { limit: 5, windowSeconds: 3600, by: ['address'] },
+  'registration-account': { limit: 3, windowSeconds: 3600, by: ['account'] },
+  'client-authentication': { limit: 20, windowSeconds: 300, by: ['client', 'address'] },
+  'client-authentication-address': { limit: 100, windowSeconds: 300, by: ['address'] },
+  'token-client': { limit: 60_000, windowSeconds: 60, by: ['client', 'grant'] },
+  'token-address': { limit: 300, windowSeconds: 60, by: ['client', 'grant', 'address'] },
+  'introspect-client': { limit: 600_000, windowSeconds: 60, by: ['client'] },
+  'revoke-client': { limit: 60_000, windowSeconds: 60, by: ['client'] },
+  'revoke-address': { limit: 300, windowSeconds: 60, by: ['address'] },
+  'par-client': { limit: 60_000, windowSeconds: 60, by: ['client'] },
+  'par-address': { limit: 300, windowSeconds: 60, by: ['address'] },
+}
+
+/** Allows everything: the default without a limiter. */
+export const unlimited: Limit = async () => ({ allowed: true })
+
+/**
+ * Counts an attempt under several policies, in order. @throws PageError 429 with Retry-After at the first that rejects
+ * it
+ */
+export async function enforceLimits(
+  limit: Limit,
+  checks: readonly (readonly [AttemptLimitName, Readonly<Record<string, string>>])[],
+): Promise<void> {
+  for (const [policy, identifiers] of checks) {
+    const decision = await limit(policy, identifiers)
+    if (!decision.allowed) {
+      throw new PageError(429, 'error.limited', { 'retry-after': String(decision.retryAfter ?? 60) })
+    }
+  }
+}

@@ -1,0 +1,60 @@
+import type { Clock, KeyRing, Log, Registry, Secret } from '@gatehouse/kit'
+import type { Branding } from '@gatehouse/kit/page'
+import type { Notify, OnRecipient } from '../mail/messages.ts'
+import type { Authenticate } from '../model/caller.ts'
+import type { SigningAlgorithm } from '../model/client.ts'
+import type { Lifetimes } from '../model/lifetimes.ts'
+import type { PasswordOptions } from '../passwords/hasher.ts'
+import type { IdentityStore } from '../store/index.ts'
+import type { Blocked, Forgive, Limit, Refund } from './attempt-limits.ts'
+import type { ClientDeclaration, ResourceDeclaration, UserDeclaration } from './declarations.ts'
+import type { Features } from './features.ts'
+
+/** The declarations of the configuration file. */
+export interface IdentityDeclarations {
+  readonly clients?: readonly ClientDeclaration[]
+  readonly users?: readonly UserDeclaration[]
+  readonly resources?: readonly ResourceDeclaration[]
+}
+
+/** The options of {@link createIdentity}. */
+export interface IdentityOptions {
+  readonly store: IdentityStore
+  /** The address of the authorization server (AUTH_URL); the claim iss. */
+  readonly issuer: string
+  /** The address of the API (BASE_URL). */
+  readonly baseUrl: string
+  /** The audience of tokens for which no resource is requested. Default: `baseUrl`. */
+  readonly apiIdentifier?: string
+  /** What access tokens are signed with. Default: ES256. */
+  readonly accessTokenAlgorithm?: SigningAlgorithm
+  /** Encrypts signing keys, mails and continuations. Of several keys the first seals, and all of them open. */
+  readonly encryptionKey: Secret | KeyRing
+  readonly lifetimes?: Partial<Lifetimes>
+  readonly passwords?: PasswordOptions
+  readonly declared?: IdentityDeclarations
+  /** The client with which the services call each other. */
+  readonly serviceClient?: { readonly id: string; readonly secret: Secret } | undefined
+  /** The plan of a user for whom none is named. Default: free. */
+  readonly defaultPlan?: string
+  readonly branding?: Partial<Branding>
+  readonly features?: Partial<Features>
+  /** Counts attempts. Default: nothing is limited. The policies are `attemptLimitPolicies`. */
+  readonly limit?: Limit | undefined
+  /** Refunds a successful attempt. */
+  readonly refund?: Refund | undefined
+  /** Returns for how long attempts are known to be rejected. */
+  readonly blocked?: Blocked | undefined
+  /** Resets the counted attempts after a success. */
+  readonly forgive?: Forgive | undefined
+  /** Sends a mail through the notification service; may be called again with the same dedup_key. */
+  readonly notify?: Notify | undefined
+  /** Called at least once for every change of a user. */
+  readonly onRecipient?: OnRecipient | undefined
+  readonly authenticate: Authenticate
+  /** False for a process that only manages and leaves keys, outbox and purge to the others. Default: true. */
+  readonly background?: boolean
+  readonly clock: Clock
+  readonly log: Log
+  readonly metrics: Registry
+}

@@ -1,0 +1,111 @@
+import type { Clock, KeyRing, Log } from '@gatehouse/kit'
+import type { PageParts } from '@gatehouse/kit/page'
+import type { ClientAssertions } from '../clients/assertion.ts'
+import type { ClientCache } from '../clients/cache.ts'
+import type { AuditBudget } from '../clients/failure-budget.ts'
+import type { RecentAuthentications } from '../clients/recent-authentications.ts'
+import type { Blocked, Forgive, Limit, Refund } from '../config/attempt-limits.ts'
+import type { ResourceDeclaration } from '../config/declarations.ts'
+import type { Features } from '../config/features.ts'
+import type { MacKey } from '../keys/mac-key.ts'
+import type { SigningKeys } from '../keys/signing-keys.ts'
+import type { SigningAlgorithm } from '../model/client.ts'
+import type { Lifetimes } from '../model/lifetimes.ts'
+import type { PasswordHasher } from '../passwords/hasher.ts'
+import type { PasswordPolicy } from '../passwords/rule.ts'
+import type { IdentityStore } from '../store/index.ts'
+import type { IdentityMetrics } from './metrics.ts'
+
+/** The server, its store and its instruments. */
+export interface ServerContext {
+  /** The address of the authorization server and the claim iss; without a trailing slash. */
+  readonly issuer: string
+  readonly store: IdentityStore
+  readonly metrics: IdentityMetrics
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** Looks up clients. */
+export interface ClientContext {
+  readonly clients: ClientCache
+}
+
+/** Limits attempts, such as sign-ins; each member is optional for who embeds identity and has a default here. */
+export interface AttemptContext {
+  readonly limit: Limit
+  readonly refund: Refund
+  readonly blocked: Blocked
+  readonly forgive: Forgive
+}
+
+/** Authenticates clients (RFC 6749 §2.3). */
+export interface ClientAuthenticationContext
+  extends ServerContext,
+    ClientContext,
+    Pick<AttemptContext, 'limit' | 'blocked'> {
+  readonly assertions: ClientAssertions
+  readonly recentAuthentications: RecentAuthentications
+  /** Bounds the audit events of failed authentications. */
+  readonly auditBudget: AuditBudget
+}
+
+/** Names the audiences of access tokens. */
+export interface AudienceContext extends Pick<ServerContext, 'issuer'> {
+  /** The audience of tokens for which no resource was requested. */
+  readonly apiIdentifier: string
+}
+
+/** Issues and verifies tokens. */
+export interface TokenContext extends ServerContext, AudienceContext {
+  readonly accessTokenAlgorithm: SigningAlgorithm
+  readonly resources: ReadonlyMap<string, ResourceDeclaration>
+  readonly lifetimes: Lifetimes
+  readonly keys: SigningKeys
+  /** Signs refresh tokens. */
+  readonly refreshMac: MacKey
+}
+
+/** Sends pages, and binds their forms to the browser and its session. */
+export interface PageContext extends PageParts, ServerContext {
+  readonly lifetimes: Lifetimes
+  readonly features: Features
+  /** Signs the tokens of forms. */
+  readonly formMac: MacKey
+  /** Seals what must be read again: continuations, cookies, messages of the outbox. */
+  readonly encryptionKey: KeyRing
+  /** Whether the public address is https: cookies are then sent over https only. */
+  readonly secureCookies: boolean
+  /** Signals that the outbox has a message. */
+  readonly signalOutbox: () => void
+}
+
+/** Hashes passwords, and decides which may be set. */
+export interface PasswordContext {
+  readonly passwords: PasswordHasher
+  readonly passwordPolicy: PasswordPolicy
+}
+
+/** Sends mail through the notification service. */
+export interface MailContext extends Pick<PageParts, 'branding'>, Pick<ServerContext, 'issuer' | 'store' | 'clock'> {
+  readonly lifetimes: Lifetimes
+  readonly encryptionKey: KeyRing
+  readonly signalOutbox: () => void
+  /** Whether mail can be sent at all. */
+  readonly mail: boolean
+}
+
+/** Applies the plan of users and clients that have none of their own. */
+export interface PlanContext {
+  readonly defaultPlan: string
+}
+
+/** Everything that identity is built from. Features state the part that they need (see `features.ts`). */
+export interface IdentityContext
+  extends ClientAuthenticationContext,
+    AttemptContext,
+    TokenContext,
+    PageContext,
+    PasswordContext,
+    MailContext,
+    PlanContext {}

@@ -1,0 +1,199 @@
+import {
+  type Clock,
+  emailAddressExpected,
+  isEmailAddress,
+  type KeyRing,
+  randomToken,
+  Secret,
+  StartError,
+  tokenHash,
+} from '@gatehouse/kit'
+import { findClientFaults, parseMetadata } from '../clients/registration.ts'
+import type { ClientDeclaration, UserDeclaration } from '../config/declarations.ts'
+import type { IdentityOptions } from '../config/options.ts'
+import { MacKey } from '../keys/mac-key.ts'
+import { createRecipientMessage } from '../mail/messages.ts'
+import { isPublic } from '../model/client.ts'
+import { checkUserRole } from '../model/management-roles.ts'
+import { serviceScopes } from '../model/service-scopes.ts'
+import { normalizeName } from '../model/user.ts'
+import type { PasswordHasher } from '../passwords/hasher.ts'
+import type { PasswordPolicy } from '../passwords/rule.ts'
+import { signOutOptions } from '../sessions/end-session.ts'
+import {
+  type DeclarationEntry,
+  type IdentityStore,
+  NameConflict,
+  type NewClient,
+  type NewUser,
+  type WriteResult,
+} from '../store/index.ts'
+
+/** A client or user that the declarations created at this start; with its secret when that was generated. */
+export type Seeded =
+  | { readonly kind: 'client'; readonly id: string; readonly secret?: Secret; readonly declaration: ClientDeclaration }
+  | {
+      readonly kind: 'user'
+      readonly id: string
+      readonly username: string
+      readonly roles: readonly string[]
+      readonly secret?: Secret
+    }
+
+interface SeedContext {
+  readonly store: Pick<IdentityStore, 'declarations'>
+  readonly passwords: PasswordHasher
+  readonly passwordPolicy: PasswordPolicy
+  readonly clock: Clock
+  readonly defaultPlan: string
+  readonly encryptionKey: KeyRing
+}
+
+/**
+ * Applies the declarations of the configuration and returns what it created. An unchanged entry does not overwrite
+ * later edits.
+ * @throws StartError naming every invalid declaration
+ */
+export async function applyDeclarations(
+  context: SeedContext,
+  { declared, serviceClient }: Pick<IdentityOptions, 'declared' | 'serviceClient'>,
+): Promise<Seeded[]> {
+  const secrets = new Map<string, Secret>()
+  const clients = [...(declared?.clients ?? []), ...(serviceClient ? [serviceClientDeclaration(serviceClient)] : [])]
+  const users = declared?.users ?? []
+  requireNoFaults(context.passwordPolicy, clients, users)
+  const now = context.clock.now()
+  try {
+    const writtenClients = await context.store.declarations.applyClients(
+      clients.map((client) => clientEntry(client, secrets)),
+      now,
+    )
+    const writtenUsers = await context.store.declarations.applyUsers(
+      users.map((user) => userEntry(context, user, secrets)),
+      (userId) => createRecipientMessage(context, userId),
+      signOutOptions(context),
+    )
+    const isCreated = (written: Map<string, WriteResult>, id: string) => written.get(id) === 'created'
+    return [
+      ...clients
+        .filter(({ client_id: id }) => isCreated(writtenClients, id) && id !== serviceClient?.id)
+        .map(seededClient),
+      ...users.filter(({ id }) => isCreated(writtenUsers, id)).map(seededUser),
+    ].map((one) => ({ ...one, ...generatedSecret(secrets, one.id) }))
+  } catch (error) {
+    if (error instanceof NameConflict) throw new StartError(`a declared client or user is invalid: ${error.message}`)
+    throw error
+  }
+}
+
+function seededClient(declaration: ClientDeclaration): Seeded {
+  return { kind: 'client', id: declaration.client_id, declaration }
+}
+
+function seededUser({ id, username = id, roles = [] }: UserDeclaration): Seeded {
+  return { kind: 'user', id, username, roles }
+}
+
+function generatedSecret(secrets: ReadonlyMap<string, Secret>, id: string): { secret?: Secret } {
+  const secret = secrets.get(id)
+  return secret === undefined ? {} : { secret }
+}
+
+function serviceClientDeclaration(serviceClient: { id: string; secret: Secret }): ClientDeclaration {
+  return {
+    client_id: serviceClient.id,
+    client_name: 'Gatehouse services',
+    client_secret: serviceClient.secret.reveal(),
+    grant_types: ['client_credentials'],
+    scopes: [...serviceScopes],
+    may_introspect: true,
+    plan: 'unlimited',
+  }
+}
+
+function clientEntry(client: ClientDeclaration, secrets: Map<string, Secret>): DeclarationEntry<NewClient> {
+  const { client_id: id, client_secret, plan, ...members } = client
+  const entry = { ...client, ...(client_secret === undefined ? {} : { client_secret: tokenHash(client_secret) }) }
+  return {
+    id,
+    entry,
+    async record() {
+      const metadata = parseMetadata(id, members)
+      if (client_secret !== undefined) return { id, plan, metadata, secretHashes: [tokenHash(client_secret)] }
+      if (isPublic(metadata) || metadata.authMethods.includes('private_key_jwt')) {
+        return { id, plan, metadata, secretHashes: [] }
+      }
+      const generated = randomToken()
+      secrets.set(id, new Secret(generated))
+      return { id, plan, metadata, secretHashes: undefined, firstSecretHash: tokenHash(generated) }
+    },
+  }
+}
+
+function userEntry(
+  context: SeedContext,
+  user: UserDeclaration,
+  secrets: Map<string, Secret>,
+): DeclarationEntry<NewUser> {
+  const { password, ...entry } = user
+  const mac = new MacKey(context.encryptionKey, 'declared password')
+  const known = {
+    id: user.id,
+    username: normalizeName(user.username ?? user.id),
+    plan: user.plan ?? context.defaultPlan,
+    email: user.email,
+    emailVerified: user.email_verified ?? false,
+    roles: user.roles ?? [],
+    claims: user.claims ?? {},
+  }
+  return {
+    id: user.id,
+    entry: password === undefined ? entry : { ...entry, password: mac.sign(password) },
+    previousEntries:
+      password === undefined ? [] : mac.signWithPrevious(password).map((one) => ({ ...entry, password: one })),
+    async record(current) {
+      if (password === undefined) {
+        const generated = context.passwordPolicy.generate()
+        secrets.set(user.id, new Secret(generated))
+        return { ...known, passwordHash: undefined, firstPasswordHash: await context.passwords.hash(generated) }
+      }
+      const stays = current !== undefined && (await context.passwords.verify(password, current))
+      return { ...known, passwordHash: stays ? undefined : await context.passwords.hash(password) }
+    },
+  }
+}
+
+function requireNoFaults(
+  rule: PasswordPolicy,
+  clients: readonly ClientDeclaration[],
+  users: readonly UserDeclaration[],
+): void {
+  const faults = clients.flatMap((client) =>
+    findClientFaults(parseMetadata(client.client_id, client)).map(
+      ({ pointer, detail }) => `client ${client.client_id}: ${pointer.slice(1).replaceAll('/', '.')} ${detail}`,
+    ),
+  )
+  for (const { id, roles = [] } of users) {
+    const wrong = roles.map((role, index) => ({ index, detail: checkUserRole(role) }))
+    const named = wrong.filter(({ detail }) => detail !== undefined)
+    faults.push(...named.map(({ index, detail }) => `user ${id}: roles.${index} ${detail}`))
+  }
+  faults.push(...users.flatMap((user) => findUserFaults(rule, user)))
+  for (const [what, ids] of [
+    ['client', clients.map((client) => client.client_id)],
+    ['user', users.map((user) => user.id)],
+  ] as const) {
+    const twice = ids.filter((id, index) => ids.indexOf(id) !== index)
+    faults.push(...twice.map((id) => `${what} ${id} is declared twice`))
+  }
+  if (faults.length > 0) throw new StartError(faults.join('\n'))
+}
+
+/** Faults that the schema of a declaration can't express, or of declarations that were not validated. */
+function findUserFaults(rule: PasswordPolicy, { id, username = id, email, password }: UserDeclaration): string[] {
+  const reason = password === undefined ? undefined : rule.describeFault(password, { username, email })
+  return [
+    ...(email === undefined || isEmailAddress(email) ? [] : [`user ${id}: email ${emailAddressExpected}`]),
+    ...(reason === undefined ? [] : [`user ${id}: password ${reason}`]),
+  ]
+}

@@ -1,0 +1,186 @@
+import { operationsOf } from '@gatehouse/kit'
+
+/**
+ * The operations in the API document: the id, which names the call in generated clients, a summary and a description.
+ */
+export const operation = operationsOf({
+  'tokens.issue': [
+    'Issue tokens',
+    "The token endpoint (RFC 6749 §3.2): exchanges an authorization code, a refresh token or a device code, or the client's own credentials, for tokens.",
+  ],
+  'tokens.revoke': [
+    'Revoke a token and its grant',
+    'Token revocation (RFC 7009). The response is the same for an unknown token.',
+  ],
+  'tokens.introspect': [
+    'Introspect a token',
+    'Token introspection (RFC 7662). The response is `{active: false}` for a token that is expired, revoked or meant for another audience.',
+  ],
+  'deviceAuthorizations.create': [
+    'Request device authorization',
+    'Issues a device code and a user code, which the user enters in a browser (RFC 8628).',
+  ],
+  'pushedRequests.create': [
+    'Push an authorization request',
+    'Stores the parameters of an authorization request and returns a `request_uri` for `/authorize` (RFC 9126).',
+  ],
+  'userinfo.get': [
+    'Get claims about the user',
+    'The claims that the scopes of the access token cover (OpenID Connect Core §5.3).',
+  ],
+  'userinfo.post': [
+    'Get claims about the user by POST',
+    'As `GET /userinfo`; OpenID Connect Core §5.3.1 requires both methods.',
+  ],
+  'authorizePage.show': [
+    'Start an authorization request',
+    'The authorization endpoint (RFC 6749 §3.1, OpenID Connect Core §3.1.2): shows the sign-in or consent page, or redirects to the client.',
+  ],
+  'authorizePage.submit': [
+    'Start an authorization request by a form',
+    'As `GET /authorize`, with the parameters in a form.',
+  ],
+  'authorizePage.resume': [
+    'Resume an authorization request',
+    'Continues an authorization request after the user signed in.',
+  ],
+  'authorizePage.resumeByForm': [
+    'Resume an authorization request by a form',
+    'As `GET /authorize/continue`, for a request that is too large for a URL.',
+  ],
+  'loginPage.submit': [
+    'Sign in',
+    "Checks the user's name and password, and resumes the request that required the sign-in.",
+  ],
+  'consentPage.submit': [
+    'Allow or deny access',
+    "Records the user's decision about an authorization request and redirects to the client.",
+  ],
+  'devicePage.show': [
+    'Show the form for a user code',
+    'The page where the user enters the code that a device shows (RFC 8628 §3.3).',
+  ],
+  'devicePage.submit': ['Enter a user code', 'Shows which device requests which access, for the user to decide.'],
+  'devicePage.decide': [
+    'Connect or deny a device',
+    "Records the user's decision about the access that a device requested.",
+  ],
+  'logoutPage.show': ['Sign out', 'The logout endpoint of OpenID Connect RP-Initiated Logout.'],
+  'logoutPage.submit': ['Sign out by a form', 'As `GET /end_session`, with the parameters in a form.'],
+  'logoutPage.confirm': [
+    'Confirm signing out',
+    'Ends the session after the user confirmed it, for a request without a valid `id_token_hint`.',
+  ],
+  'accountPage.show': ['Show connected apps, sessions and API keys', 'The account page of the signed-in user.'],
+  'accountPage.end': [
+    "End an app's access, a session or an API key",
+    'Ends the app access, session or API key that the form of the account page names.',
+  ],
+  'passwordPage.show': ['Show the form for a new password', 'The page where a signed-in user changes the password.'],
+  'passwordPage.submit': ['Change the password', 'Requires the current password. All other sessions end.'],
+  'forgotPasswordPage.show': [
+    'Show the form for a reset link',
+    'The page where a user requests a link to choose a new password.',
+  ],
+  'forgotPasswordPage.submit': [
+    'Request a reset link',
+    'Mails a link if the address has an account. The response is the same if it has none.',
+  ],
+  'resetPasswordPage.show': [
+    'Show the page of a reset link',
+    'The page that a mailed reset link opens. Opening it does not use the link.',
+  ],
+  'resetPasswordPage.submit': ['Reset the password with a link', 'Uses the link. Every session of the account ends.'],
+  'confirmSignInPage.show': [
+    'Show the page of a sign-in link',
+    'The page that a mailed sign-in link opens. Opening it does not use the link.',
+  ],
+  'confirmSignInPage.submit': ['Complete a sign-in with a link', 'Uses the link and signs the user in.'],
+  'verifyEmailPage.show': [
+    'Show the page of a verification link',
+    'The page that a mailed verification link opens. Opening it does not use the link.',
+  ],
+  'verifyEmailPage.submit': ['Verify an email address with a link', 'Uses the link and marks the address as verified.'],
+  'registrationPage.show': [
+    'Show the registration form',
+    'The page where a person creates an account, if registration is enabled.',
+  ],
+  'registrationPage.submit': [
+    'Register an account',
+    'Mails a confirmation link. The account is created when the link is used.',
+  ],
+  'confirmRegistrationPage.show': [
+    'Show the page of a confirmation link',
+    'The page that a mailed confirmation link opens. Opening it does not use the link.',
+  ],
+  'confirmRegistrationPage.submit': [
+    'Confirm a registration with a link',
+    'Uses the link and creates the account with the chosen name and password.',
+  ],
+  'openidConfiguration.get': [
+    'Get the OpenID configuration',
+    'OpenID Connect Discovery 1.0 §4: endpoints, grants, algorithms and claims.',
+  ],
+  'serverMetadata.get': ['Get the authorization server metadata', 'RFC 8414: endpoints, grants and algorithms.'],
+  'jwks.get': ['Get the public signing keys', 'The keys that verify tokens, as a JSON Web Key Set (RFC 7517).'],
+  'users.getPlan': ['Get the plan of a user', 'The user object for the tier lookup of a gateway.'],
+  'revocations.list': [
+    'List revocations after a cursor',
+    'The revocations in order, for resource servers that verify tokens themselves. Without a cursor, from the oldest that is kept.',
+  ],
+  'auditEvents.record': [
+    'Record a change of another service',
+    'For services in other processes, which record their management changes here.',
+  ],
+  'clients.list': ['List clients', 'Ordered by id.'],
+  'clients.create': ['Register a client', "A confidential client's secret is shown only in this response."],
+  'clients.get': ['Get a client', 'The secret is not shown; it is stored as a hash.'],
+  'clients.update': ['Update a client', 'Omitted members stay unchanged.'],
+  'clients.delete': ['Delete a client', 'Every grant of the client ends at once.'],
+  'clients.getPlan': ['Get the plan of a client', "The tier that limits the client's own requests."],
+  'clients.rotateSecret': [
+    'Rotate the secret of a client',
+    'The new secret is shown only in this response. The old one is invalid at once.',
+  ],
+  'users.list': ['List users', 'Ordered by id.'],
+  'users.create': ['Create a user', 'Without a password one is generated and shown only in this response.'],
+  'users.get': ['Get a user', 'An account with its roles, plan and claims.'],
+  'users.update': [
+    'Update, lock or unlock a user',
+    'Omitted members stay unchanged. Locking ends every session and grant.',
+  ],
+  'users.delete': ['Delete a user', 'Every session, grant and API key of the user ends at once.'],
+  'users.setPassword': ['Set the password of a user', 'Every session and grant of the user ends.'],
+  'consents.list': ['List the consents of a user', 'The clients that the user gave access, with their scopes.'],
+  'consents.withdraw': ['Withdraw a consent and its grants', 'The client needs a new consent.'],
+  'sessions.list': ['List the sessions of a user', 'The browsers in which the user is signed in.'],
+  'sessions.end': ['End a session of a user', 'Signs the user out of one browser.'],
+  'apiKeys.list': ['List API keys', 'The keys themselves are not shown; they are stored as hashes.'],
+  'apiKeys.create': ['Create an API key', 'The key is shown only in this response.'],
+  'apiKeys.delete': ['Delete an API key', 'The key is invalid at once.'],
+  'apiKeys.resolve': ['Resolve an API key', 'The owner, scopes and plan of a key, for gateways in other processes.'],
+  'signingKeys.list': ['List signing keys', 'The keys that sign and those that only verify, without private parts.'],
+  'signingKeys.rotate': [
+    'Rotate the signing key',
+    'The new key signs after a minute, when every verifier can know it. A compromised key is revoked at once, and its tokens are invalid.',
+  ],
+  'auditEvents.list': ['List audit events', 'Sign-ins, grants and management changes, oldest first by default.'],
+  'auditEvents.export': ['Export audit events', 'Every event that matches the filters, one JSON object per line.'],
+  'roles.list': ['List management roles', 'The management roles with the scopes that each allows.'],
+  'roleMembers.list': ['List the members of a management role', 'Ordered by user id.'],
+  'roleMembers.get': ['Get a member of a management role', 'Not found if the user does not have the role.'],
+  'roleMembers.add': ['Grant a management role to a user', 'The caller must have every scope that the role allows.'],
+  'roleMembers.remove': ['Revoke a management role from a user', 'Takes effect at once, also for issued tokens.'],
+  'caller.get': ['Get the caller', "The caller's roles and current scopes."],
+  'users.sendMail': [
+    'Mail a user a link',
+    'With the link the user verifies the email address or chooses a new password.',
+  ],
+  'users.reveal': [
+    'Reveal personal data of a user',
+    'Returns members of a user that are otherwise masked. The reason is recorded in the audit trail.',
+  ],
+})
+
+/** The ids of this package's operations. */
+export type OperationId = Parameters<typeof operation>[0]

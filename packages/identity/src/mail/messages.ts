@@ -1,0 +1,118 @@
+import { type KeyRing, orderedId, seal, unseal } from '@gatehouse/kit'
+import type { MailContext } from '../context/context.ts'
+import type { Lifetimes } from '../model/lifetimes.ts'
+import type { User } from '../model/user.ts'
+import type { OutboxMessage } from '../store/index.ts'
+
+/** A recipient of notifications, as the notification service stores it. */
+export interface Recipient {
+  readonly user_id: string
+  readonly email?: string | undefined
+  readonly phone_number?: string | undefined
+  readonly locale?: string | undefined
+  readonly zoneinfo?: string | undefined
+}
+
+/** A recipient whose account was deleted. */
+export interface GoneRecipient {
+  readonly user_id: string
+  readonly removed: true
+}
+
+/** Receives the changes of recipients. */
+export type OnRecipient = (recipient: Recipient | GoneRecipient) => Promise<void>
+
+/** A mail for the notification service to send, to the address in the request. */
+export interface NotifyRequest {
+  readonly event: (typeof identityEvents)[keyof typeof identityEvents]
+  readonly user_id: string
+  readonly email: string
+  /** BCP 47. */
+  readonly locale?: string
+  readonly data: Readonly<Record<string, string | number>>
+  readonly dedup_key: string
+}
+
+/** Sends a mail through the notification service. */
+export type Notify = (request: NotifyRequest) => Promise<void>
+
+/**
+ * The event types of identity's mails: critical (no cap, no quiet hours) and sensitive (their content is not stored).
+ * Their data is `link`, `minutes` of its lifetime, `product` and `name`; for `account_exists` `link` leads to the
+ * sign-in.
+ */
+export const identityEvents = {
+  verify: 'verify_email',
+  reset: 'reset_password',
+  signIn: 'confirm_sign_in',
+  registration: 'confirm_registration',
+  accountExists: 'account_exists',
+} as const
+
+/** The lifetime of the link in each mail. */
+const linkLifetimes = {
+  verify: 'verifyLink',
+  reset: 'resetLink',
+  signIn: 'signInLink',
+  registration: 'verifyLink',
+  accountExists: 'verifyLink',
+} as const satisfies Record<keyof typeof identityEvents, keyof Lifetimes>
+
+/** The lifetime of the link by event type, in seconds: a later mail is useless. */
+export function mailLifetimes(lifetimes: Lifetimes): ReadonlyMap<string, number> {
+  const kinds = Object.keys(identityEvents) as (keyof typeof identityEvents)[]
+  return new Map(kinds.map((kind) => [identityEvents[kind], lifetimes[linkLifetimes[kind]]]))
+}
+
+/** The purpose that a message's payload is sealed for, so that it can't be exchanged with another's. */
+export function outboxPurpose(id: string): string {
+  return `outbox ${id}`
+}
+
+type MessageContext = Pick<MailContext, 'clock' | 'encryptionKey'>
+
+/** What a message of the outbox delivers, and for how long it is of use. */
+export interface MessageContent {
+  readonly kind: OutboxMessage['kind']
+  readonly subject: string
+  readonly payload: object
+  readonly ttlMs: number
+}
+
+/** Creates a message for the outbox; sealed, because it may contain a link that opens an account. */
+export function createMessage(
+  { clock, encryptionKey }: MessageContext,
+  { kind, subject, payload, ttlMs }: MessageContent,
+): OutboxMessage {
+  const id = orderedId()
+  const dueAt = clock.now()
+  const payloadSealed = seal(JSON.stringify(payload), encryptionKey, outboxPurpose(id))
+  return { id, kind, subject, payloadSealed, dueAt, expiresAt: dueAt + ttlMs }
+}
+
+/** Opens the payload of a message. */
+export function openPayload<Payload>({ id, payloadSealed }: OutboxMessage, encryptionKey: KeyRing): Payload {
+  return JSON.parse(unseal(payloadSealed, encryptionKey, outboxPurpose(id))) as Payload
+}
+
+const recipientTtlMs = 30 * 86_400_000
+
+/** Creates the message that sends the user's data of the time of delivery to the notification service. */
+export function createRecipientMessage(context: MessageContext, userId: string): OutboxMessage {
+  return createMessage(context, { kind: 'recipient', subject: userId, payload: {}, ttlMs: recipientTtlMs })
+}
+
+/** The recipient that a user is. */
+export function formatRecipient(user: User): Recipient {
+  const text = (name: string) => {
+    const value = user.claims[name]
+    return typeof value === 'string' ? { [name]: value } : {}
+  }
+  return {
+    user_id: user.id,
+    ...(user.email === undefined ? {} : { email: user.email }),
+    ...text('phone_number'),
+    ...text('locale'),
+    ...text('zoneinfo'),
+  }
+}

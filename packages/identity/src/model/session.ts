@@ -1,0 +1,13 @@
+/** A browser with a signed-in user. Times are Unix milliseconds. */
+export interface Session {
+  /** Public: the claim sid. The cookie's value is another. */
+  readonly id: string
+  readonly userId: string
+  readonly authTime: number
+  readonly amr: readonly string[]
+  readonly userAgent: string
+  readonly address: string
+  readonly createdAt: number
+  readonly seenAt: number
+  readonly expiresAt: number
+}

@@ -1,0 +1,64 @@
+import { type Batcher, createBatcher, type Database } from '@gatehouse/kit'
+import type { Rotation, RotationResult } from '../../model/refresh-rotation.ts'
+import type { FamilyWithGrant, RefreshFamilies } from '../../store/index.ts'
+import { orUndefined } from '../rows.ts'
+import { type GrantRow, userGrantColumns, userGrantOf, userGrantTables } from './grants.ts'
+import { rotateFamilies } from './rotate-families.ts'
+
+interface FamilyRow extends GrantRow {
+  readonly generation: number
+  readonly current_hash: string
+  readonly previous_hash: string | null
+  readonly successor_sealed: string | null
+  readonly rotated_at: number
+  readonly family_expires_at: number
+}
+
+const find = `SELECT f.generation, f.current_hash, f.previous_hash, f.successor_sealed, f.rotated_at,
+    f.expires_at AS family_expires_at, ${userGrantColumns}
+  FROM ${userGrantTables} JOIN identity.refresh_family f ON f.grant_id = g.id WHERE f.grant_id = ANY($1::uuid[])`
+
+const batching = { maxBatch: 200, concurrency: 2, maxWaiting: 10_000 }
+
+/** Refresh tokens in `identity.refresh_family`. Concurrent requests are looked up, and rotated, in one statement. */
+export class PostgresRefreshFamilies implements RefreshFamilies {
+  readonly #finding: Batcher<string, { readonly found: FamilyWithGrant | undefined }>
+  readonly #rotating: Batcher<Rotation, RotationResult>
+
+  constructor(database: Database) {
+    this.#finding = createBatcher(async (grantIds) => {
+      const found = await findTogether(database, grantIds)
+      return grantIds.map((grantId) => ({ found: found.get(grantId) }))
+    }, batching)
+    this.#rotating = createBatcher((rotations) => rotateFamilies(database, rotations), batching)
+  }
+
+  async find(grantId: string): Promise<FamilyWithGrant | undefined> {
+    return (await this.#finding.add(grantId)).found
+  }
+
+  rotate(rotation: Rotation): Promise<RotationResult> {
+    return this.#rotating.add(rotation)
+  }
+}
+
+async function findTogether(database: Database, grantIds: readonly string[]): Promise<Map<string, FamilyWithGrant>> {
+  const values = [[...new Set(grantIds)]]
+  const { rows } = await database.query<FamilyRow>({ name: 'identity families', text: find, values })
+  return new Map(rows.map((row) => [row.grant_id, familyOf(row)]))
+}
+
+function familyOf(row: FamilyRow): FamilyWithGrant {
+  return {
+    ...userGrantOf(row),
+    family: {
+      grantId: row.grant_id,
+      generation: row.generation,
+      currentHash: row.current_hash,
+      previousHash: orUndefined(row.previous_hash),
+      successorSealed: orUndefined(row.successor_sealed),
+      rotatedAt: row.rotated_at,
+      expiresAt: row.family_expires_at,
+    },
+  }
+}

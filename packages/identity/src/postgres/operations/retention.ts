@@ -1,0 +1,106 @@
+import { migrationTable, type TableBound } from '@gatehouse/kit'
+import { defaultLifetimes } from '../../model/lifetimes.ts'
+
+/** A table whose rows are deleted once they have expired. */
+export interface AgingTable extends TableBound {
+  readonly key: readonly string[]
+  /** The column that says when a row ends, or when it began (Unix milliseconds, or days); it has an index. */
+  readonly age: string
+  /** A row is deleted once its column is below this (SQL): `$1` is now, or what `from` says. */
+  readonly before: string
+  readonly from?: 'auditBefore'
+}
+
+/** How long expired codes are kept, so that a replay is recognized and a device learns the result. */
+const codeKeptMs = 10 * 60_000
+const dayMs = 86_400_000
+
+const lifetimes = defaultLifetimes
+const now = '$1::bigint'
+const afterCode = `${now} - ${codeKeptMs}`
+
+/** The tables with an age. Grants are deleted with the last token that was issued under them. */
+export const agingTables: readonly AgingTable[] = [
+  describeAgingTable('authorization_code', ['hash'], {
+    before: afterCode,
+    kept: `${formatSeconds(lifetimes.authorizationCode)}, and ten minutes`,
+  }),
+  describeAgingTable('device_code', ['hash'], {
+    before: afterCode,
+    kept: `${formatSeconds(lifetimes.deviceCode)}, and ten minutes`,
+  }),
+  describeAgingTable('pushed_request', ['hash'], { kept: formatSeconds(lifetimes.pushedRequest) }),
+  describeAgingTable('access_token', ['hash'], {
+    setting: 'access_token_seconds',
+    kept: formatSeconds(lifetimes.accessToken),
+  }),
+  describeAgingTable('refresh_family', ['grant_id'], {
+    age: 'expires_day',
+    before: `${now} / ${dayMs}`,
+    setting: 'refresh_token_seconds',
+    kept: `${formatSeconds(lifetimes.refreshToken)} after the last use, and the rest of that day`,
+  }),
+  describeAgingTable('session', ['id'], {
+    setting: 'session_seconds',
+    kept: `${formatSeconds(lifetimes.session)} after the last use`,
+  }),
+  describeAgingTable('revocation', ['position'], { kept: 'as long as what it revokes' }),
+  describeAgingTable('mailed_link', ['hash'], { kept: `at most ${formatSeconds(lifetimes.verifyLink)}` }),
+  describeAgingTable('sign_in_link', ['hash'], { kept: formatSeconds(lifetimes.signInLink) }),
+  describeAgingTable('registration', ['hash'], { kept: formatSeconds(lifetimes.verifyLink) }),
+  describeAgingTable('outbox', ['id'], { kept: 'as long as its message is of use' }),
+  describeAgingTable('api_key', ['id'], { kept: 'until then; keys without an end until their owner deletes them' }),
+  describeAgingTable('replay_cache', ['purpose', 'hash'], { kept: 'as long as what may be used once' }),
+  describeAgingTable('audit_event', ['id'], {
+    age: 'at',
+    from: 'auditBefore',
+    setting: 'audit_event_seconds',
+    kept: formatSeconds(lifetimes.auditEvent),
+  }),
+]
+
+/** The bound of every table of the schema `identity`. */
+export const identityTables: readonly TableBound[] = [
+  ...agingTables,
+  {
+    table: 'grant_record',
+    bound: '`expires_at`, and the last that was issued under it',
+    setting: 'lifetimes.refresh_token_seconds',
+    kept: `${formatSeconds(lifetimes.refreshToken)} after the last use`,
+  },
+  {
+    table: 'signing_key',
+    bound: '`expires_at`: the lifetime of what it signed, after the next key took over',
+    setting: 'lifetimes.signing_key_seconds',
+    kept: `${formatSeconds(lifetimes.signingKey)}, and an access token’s`,
+  },
+  { table: 'session_client', bound: 'one for each client used in a session; goes with the session' },
+  { table: 'subject', bound: 'one for each user and client' },
+  { table: 'account', bound: 'one for each user' },
+  { table: 'client', bound: 'one for each client' },
+  { table: 'consent', bound: 'one for each consent page that a user agreed to, for each client' },
+  { table: 'declared', bound: 'one for each entry of the file' },
+  migrationTable,
+]
+
+type Aging = Pick<TableBound, 'kept' | 'setting'> & Partial<Pick<AgingTable, 'age' | 'before' | 'from'>>
+
+function describeAgingTable(
+  table: string,
+  key: readonly string[],
+  { age = 'expires_at', before = now, setting, ...rest }: Aging,
+): AgingTable {
+  const named = setting === undefined ? {} : { setting: `lifetimes.${setting}` }
+  return { table, key, age, before, bound: `\`${age}\``, ...named, ...rest }
+}
+
+/** Formats whole days, minutes or seconds. */
+function formatSeconds(count: number): string {
+  const units = [
+    [86_400, 'days'],
+    [60, 'minutes'],
+    [1, 'seconds'],
+  ] as const
+  const [size, unit] = units.find(([size]) => count > size && count % size === 0) ?? [1, 'seconds']
+  return `${count / size} ${unit}`
+}

@@ -1,0 +1,20 @@
+import type { SealedColumn } from '@gatehouse/kit'
+import { signingKeyPurpose } from '../../keys/generate.ts'
+import { outboxPurpose } from '../../mail/messages.ts'
+import { continuationPurpose } from '../../sessions/continuation.ts'
+
+/**
+ * The sealed columns of identity, for `gatehouse keys reseal`. The successor of a refresh token is sealed with the
+ * token before it, not with an encryption key, and so is not listed.
+ */
+export const identitySealed: readonly SealedColumn[] = [
+  { table: 'identity.signing_key', id: 'kid', idType: 'text', sealed: 'private_sealed', purpose: signingKeyPurpose },
+  { table: 'identity.outbox', id: 'id', idType: 'uuid', sealed: 'payload_sealed', purpose: outboxPurpose },
+  {
+    table: 'identity.sign_in_link',
+    id: 'hash',
+    idType: 'text',
+    sealed: 'continuation',
+    purpose: continuationPurpose,
+  },
+]

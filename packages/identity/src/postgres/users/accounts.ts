@@ -1,0 +1,90 @@
+import type { Database, Transaction } from '@gatehouse/kit'
+import { revokedBefore } from '../../model/revocation-times.ts'
+import type { Accounts, PasswordChange, SignOutOptions, UserChange } from '../../store/index.ts'
+import { revokeGrantsOfUser } from '../grants/grants.ts'
+import { endSessions } from '../sessions.ts'
+import { appendRevocations } from '../tokens/revocations.ts'
+import { lockUser } from './lock-user.ts'
+import { consumeLink } from './mailed-links.ts'
+
+/** Credentials in `identity.account`. */
+export class PostgresAccounts implements Accounts {
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  setPassword(change: PasswordChange, end: SignOutOptions): Promise<boolean> {
+    return this.#database.transaction((tx) => setPassword(tx, change, end))
+  }
+
+  resetPassword(linkHash: string, passwordHash: string, end: SignOutOptions): Promise<boolean> {
+    return this.#database.transaction(async (tx) => {
+      const link = await consumeLink(tx, linkHash, 'reset', end.now)
+      if (link === undefined) return false
+      await markEmailVerified(tx, link.userId, end.now)
+      return setPassword(tx, { userId: link.userId, hash: passwordHash, endApiKeys: true }, end)
+    })
+  }
+
+  verifyEmail(linkHash: string, now: number): Promise<boolean> {
+    return this.#database.transaction(async (tx) => {
+      const link = await consumeLink(tx, linkHash, 'verify', now)
+      if (link !== undefined) await markEmailVerified(tx, link.userId, now)
+      return link !== undefined
+    })
+  }
+
+  setLocked(userId: string, locked: boolean, end: SignOutOptions): Promise<UserChange> {
+    return this.#database.transaction(async (tx) => {
+      const found = await lockUser(tx, userId, locked)
+      if (found === undefined) return 'missing'
+      if (found.lastOwner) return 'last_owner'
+      await tx.query(
+        `UPDATE identity.account SET locked_at = CASE WHEN $2 THEN coalesce(locked_at, $3) END, updated_at = $3,
+           credential_version = CASE WHEN $2 THEN gen_random_uuid() ELSE credential_version END WHERE id = $1`,
+        [userId, locked, end.now],
+      )
+      if (locked) {
+        await endSessions(tx, userId, {}, end.createLogoutMessages)
+        await removeCredentialLinks(tx, userId)
+        await revokeGrantsOfUser(tx, userId, end)
+        await appendRevocations(tx, [{ subject: userId, before: revokedBefore(end.now) }], end)
+      }
+      return 'changed'
+    })
+  }
+}
+
+/**
+ * Whoever opens a link has the mailbox that it was sent to; using the link checked that the account still has this
+ * address.
+ */
+async function markEmailVerified(tx: Transaction, userId: string, now: number): Promise<void> {
+  await tx.query('UPDATE identity.account SET email_verified = true, updated_at = $2 WHERE id = $1', [userId, now])
+}
+
+/** Sets the password, and ends what was started with the previous one. */
+export async function setPassword(
+  tx: Transaction,
+  { userId, hash, verified, keepSession, endApiKeys }: PasswordChange,
+  end: SignOutOptions,
+): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    `UPDATE identity.account SET password_hash = $2, password_changed_at = $3, updated_at = $3, credential_version = gen_random_uuid()
+     WHERE id = $1 AND ($4::uuid IS NULL OR (credential_version = $4 AND locked_at IS NULL))`,
+    [userId, hash, end.now, verified ?? null],
+  )
+  if (rowCount === 0) return false
+  await endSessions(tx, userId, { keep: keepSession }, end.createLogoutMessages)
+  await removeCredentialLinks(tx, userId)
+  await revokeGrantsOfUser(tx, userId, end)
+  if (endApiKeys) await tx.query('DELETE FROM identity.api_key WHERE owner = $1', [userId])
+  return true
+}
+
+/** Deletes the links that the previous credentials allowed. */
+async function removeCredentialLinks(tx: Transaction, userId: string): Promise<void> {
+  await tx.query('DELETE FROM identity.mailed_link WHERE user_id = $1 AND credential_version IS NOT NULL', [userId])
+}

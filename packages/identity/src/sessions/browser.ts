@@ -1,0 +1,145 @@
+import { randomUUID } from 'node:crypto'
+import { randomToken, seal, tokenHash, unseal } from '@gatehouse/kit'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { PageContext } from '../context/context.ts'
+import type { Session } from '../model/session.ts'
+import type { User } from '../model/user.ts'
+import type { Parameters } from '../oauth/parameters.ts'
+import { PageError } from '../pages/page-error.ts'
+import { cookie, cookieName, readCookies } from './cookies.ts'
+import { endSession } from './end-session.ts'
+
+const browserCookie = 'gatehouse_browser'
+const sessionCookie = 'gatehouse_session'
+const deviceCookie = 'gatehouse_device'
+const cookieValue = /^[\w-]{43}$/
+const knownDeviceSeconds = 365 * 86_400
+const maxUserAgentLength = 300
+
+/** A browser, with its signed-in user, if any. */
+export interface Browser {
+  /** The value of the browser's own cookie, which forms and sign-ins in progress are bound to. */
+  readonly id: string
+  readonly signedIn: { readonly session: Session; readonly user: User } | undefined
+}
+
+/** What reading browsers and sessions needs. */
+export type BrowserContext = Pick<
+  PageContext,
+  'issuer' | 'store' | 'clock' | 'formMac' | 'encryptionKey' | 'lifetimes' | 'secureCookies'
+>
+
+/** Reads the browser's cookies, and sets its own when it has none. */
+export async function readBrowser(
+  context: BrowserContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<Browser> {
+  const cookies = readCookies(request.headers.cookie)
+  const known = cookies.get(cookieName(browserCookie, context.secureCookies)) ?? ''
+  const id = cookieValue.test(known) ? known : randomToken()
+  if (id !== known) setCookie(reply, cookie(browserCookie, id, { secure: context.secureCookies }))
+  const secret = cookies.get(cookieName(sessionCookie, context.secureCookies)) ?? ''
+  const signedIn = cookieValue.test(secret)
+    ? await context.store.sessions.find(tokenHash(secret), context.clock.now(), context.lifetimes.maxSession * 1000)
+    : undefined
+  return { id, signedIn }
+}
+
+/** A sign-in with verified credentials. */
+export interface SignIn {
+  readonly user: User
+  readonly amr: readonly string[]
+  /** Who was signed in before. */
+  readonly before: Browser['signedIn']
+}
+
+/**
+ * Signs the user in with a new cookie, which prevents session fixation. The same user's session continues, so that its
+ * end reaches every client used in it; another user's session ends. Undefined, without effect, when the credentials
+ * that were verified are no longer the account's.
+ */
+export async function signIn(
+  context: BrowserContext & Pick<PageContext, 'signalOutbox'>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { user, amr, before }: SignIn,
+): Promise<Session | undefined> {
+  const secret = randomToken()
+  const { lifetimes, clock, secureCookies: secure } = context
+  const now = clock.now()
+  const started: Session = {
+    id: randomUUID(),
+    userId: user.id,
+    authTime: now,
+    amr,
+    userAgent: readUserAgent(request),
+    address: request.ip,
+    createdAt: now,
+    seenAt: now,
+    expiresAt: now + Math.min(lifetimes.session, lifetimes.maxSession) * 1000,
+  }
+  const again = before?.user.id === user.id ? { ...started, id: before.session.id } : undefined
+  const { sessions } = context.store
+  const version = user.credentialVersion
+  const renewed = again !== undefined && (await sessions.renew(again, tokenHash(secret), version))
+  const session = renewed ? again : started
+  if (!renewed && !(await sessions.start(session, tokenHash(secret), version))) return undefined
+  if (before !== undefined && again === undefined) await endSession(context, before.session.id, before.user.id)
+  setCookie(reply, cookie(sessionCookie, secret, { secure, maxAgeSeconds: lifetimes.maxSession }))
+  const device = seal(JSON.stringify([user.id, version]), context.encryptionKey, 'known device')
+  setCookie(reply, cookie(deviceCookie, device, { secure, maxAgeSeconds: knownDeviceSeconds }))
+  return session
+}
+
+/** Deletes the session's cookie. */
+export function clearSessionCookie({ secureCookies }: BrowserContext, reply: FastifyReply): void {
+  setCookie(reply, cookie(sessionCookie, '', { secure: secureCookies, maxAgeSeconds: 0 }))
+}
+
+/** Whether the user signed in with this browser before, with the current credentials. */
+export function isKnownDevice(context: BrowserContext, request: FastifyRequest, user: User | undefined): boolean {
+  const sealed = readCookies(request.headers.cookie).get(cookieName(deviceCookie, context.secureCookies))
+  if (sealed === undefined || user === undefined || sealed.length > 1_000) return false
+  try {
+    const [id, version] = JSON.parse(unseal(sealed, context.encryptionKey, 'known device'))
+    return id === user.id && version === user.credentialVersion
+  } catch {
+    return false
+  }
+}
+
+/** The token that proves that a form comes from our page in this browser and session (CSRF). */
+export function formToken({ formMac }: Pick<PageContext, 'formMac'>, browser: Browser): string {
+  return formMac.sign(formText(browser))
+}
+
+function formText({ id, signedIn }: Browser): string {
+  return `${id} ${signedIn?.session.id ?? ''}`
+}
+
+/** Rejects a form that another site sent, or that was created for another browser or session. @throws PageError 403 */
+export function checkForm(
+  context: BrowserContext,
+  request: FastifyRequest,
+  browser: Browser,
+  parameters: Parameters,
+): void {
+  const { origin, host } = request.headers
+  const own = origin === undefined || origin === new URL(context.issuer).origin || URL.parse(origin)?.host === host
+  const site = request.headers['sec-fetch-site']
+  const token = parameters.get('form_token') ?? ''
+  if (!own || site === 'cross-site' || !context.formMac.verify(formText(browser), token)) {
+    throw new PageError(403, 'error.form')
+  }
+}
+
+/** The User-Agent header, shortened to what is stored. */
+export function readUserAgent(request: FastifyRequest): string {
+  return (request.headers['user-agent'] ?? '').slice(0, maxUserAgentLength)
+}
+
+function setCookie(reply: FastifyReply, value: string): void {
+  const before = reply.getHeader('set-cookie') ?? []
+  reply.header('set-cookie', [...[before].flat().map(String), value])
+}

@@ -1,0 +1,43 @@
+import type { Clients, ReplayCache } from './clients.ts'
+import type { DeclarationStore } from './declared.ts'
+import type { AuthorizationCodes, Consents, DeviceCodes, Grants, PushedRequests, RefreshFamilies } from './grants.ts'
+import type { AuditTrail, Outbox, Purge } from './operations.ts'
+import type { Sessions } from './sessions.ts'
+import type { AccessTokens, ApiKeys, Revocations, SigningKeyStore } from './tokens.ts'
+import type { Accounts, MailedLinks, Registrations, SignInLinks, Subjects, Users } from './users.ts'
+
+export type * from './clients.ts'
+export type * from './declared.ts'
+export type * from './grants.ts'
+export type * from './operations.ts'
+export type * from './sessions.ts'
+export type * from './tokens.ts'
+export * from './users.ts'
+
+/** The stores of identity, by role. */
+export interface IdentityStore {
+  readonly clients: Clients
+  readonly users: Users
+  readonly accounts: Accounts
+  readonly mailedLinks: MailedLinks
+  readonly registrations: Registrations
+  readonly apiKeys: ApiKeys
+  readonly subjects: Subjects
+  readonly declarations: DeclarationStore
+  readonly signingKeys: SigningKeyStore
+  readonly sessions: Sessions
+  readonly signInLinks: SignInLinks
+  readonly grants: Grants
+  readonly authorizationCodes: AuthorizationCodes
+  readonly refreshFamilies: RefreshFamilies
+  readonly revocations: Revocations
+  readonly accessTokens: AccessTokens
+  readonly deviceCodes: DeviceCodes
+  readonly pushedRequests: PushedRequests
+  readonly consents: Consents
+  readonly replayCache: ReplayCache
+  readonly outbox: Outbox
+  readonly audit: AuditTrail
+  readonly purge: Purge
+  ping(): Promise<void>
+}

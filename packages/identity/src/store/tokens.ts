@@ -1,0 +1,95 @@
+import type { SigningAlgorithm } from '../model/client.ts'
+import type { RevocationTimes } from '../model/revocation-times.ts'
+
+/** An opaque access token. Times are Unix milliseconds. */
+export interface OpaqueToken {
+  readonly hash: string
+  readonly grantId: string
+  readonly clientId: string
+  readonly subject: string
+  readonly scopes: readonly string[]
+  readonly audience: readonly string[]
+  readonly roles: readonly string[]
+  readonly issuedAt: number
+  readonly expiresAt: number
+}
+
+/** Opaque access tokens. */
+export interface AccessTokens {
+  put(token: OpaqueToken): Promise<void>
+  find(hash: string, now: number): Promise<OpaqueToken | undefined>
+}
+
+/**
+ * An entry of the revocation feed. `before` is in Unix seconds: tokens issued earlier are revoked. `key` is the `kid`
+ * of a signing key: everything that it signed is revoked.
+ */
+export type Revocation =
+  | { readonly grant: string }
+  | { readonly subject: string; readonly before: number }
+  | { readonly client: string; readonly before: number }
+  | { readonly key: string }
+
+/** The revocation feed. */
+export interface Revocations {
+  listAfter(position: number, limit: number, now: number): Promise<{ revocations: Revocation[]; next: number }>
+  add(revocation: Revocation, end: RevocationTimes): Promise<void>
+  /** Whether a token of this grant, subject and client, issued then (Unix seconds), is revoked. */
+  isRevoked(token: { grantId: string; subject: string; clientId: string; issuedAt: number }): Promise<boolean>
+}
+
+/** A signing key as it is stored. Times are Unix milliseconds. */
+export interface StoredKey {
+  readonly kid: string
+  readonly alg: SigningAlgorithm
+  readonly publicJwk: Readonly<Record<string, unknown>>
+  readonly privateSealed: string
+  readonly createdAt: number
+  /** When it starts signing, unless a newer key does. */
+  readonly activatesAt: number
+  /** When everything that it signed has expired; undefined while it is the newest. */
+  readonly expiresAt: number | undefined
+}
+
+/** Signing keys. */
+export interface SigningKeyStore {
+  /** The keys that have not expired, the newest first. */
+  list(now: number): Promise<StoredKey[]>
+  /**
+   * Adds a key and expires the others of its algorithm at `othersExpireAt`, unless one was added after `unlessSince`.
+   * True for the one process that added it.
+   */
+  add(key: StoredKey, othersExpireAt: number, unlessSince: number): Promise<boolean>
+  /**
+   * Adds a key and deletes the others of its algorithm, which are compromised. The revocation feed names them forever,
+   * because the holder of a private key can sign tokens of any age. Returns their kids.
+   */
+  replace(key: StoredKey, now: number): Promise<string[]>
+  /** Deletes expired keys. */
+  purge(now: number): Promise<number>
+}
+
+/** An API key, without the key itself. Times are Unix milliseconds. */
+export interface ApiKey {
+  readonly id: string
+  readonly owner: string
+  readonly name: string
+  readonly scopes: readonly string[]
+  readonly plan: string | undefined
+  readonly createdAt: number
+  readonly expiresAt: number | undefined
+}
+
+/** API keys. */
+export interface ApiKeys {
+  create(key: ApiKey, hash: string): Promise<void>
+  /** The key, while it is valid and its owner is not locked. */
+  findByHash(hash: string, now: number): Promise<ApiKey | undefined>
+  find(id: string): Promise<ApiKey | undefined>
+  list(listAfter: string, limit: number): Promise<ApiKey[]>
+  remove(id: string): Promise<boolean>
+  /** The valid keys of an owner, the newest first. */
+  listByOwner(owner: string, now: number): Promise<ApiKey[]>
+  /** Deletes a key of this owner. False when there is none. */
+  removeByOwner(owner: string, id: string): Promise<boolean>
+}

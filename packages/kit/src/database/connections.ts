@@ -1,0 +1,52 @@
+import type { Pool, PoolClient } from 'pg'
+import { isSilent, isUnavailable } from './error.ts'
+
+/** The connections of a pool, each given back after its use, or discarded where it can't be trusted any more. */
+export interface Connections {
+  /** Runs `work` on a connection; `discard` says that the connection must not be used again. */
+  use<T>(work: (client: PoolClient, discard: () => void) => Promise<T>): Promise<T>
+}
+
+/**
+ * Connections that answer. A network that drops packets silences every connection at once, and each would cost a
+ * time-out of its own: where one did not answer, those as old as it are replaced before they are used again.
+ */
+export function trustedConnections(pool: Pool): Connections {
+  const openedAt = new WeakMap<PoolClient, number>()
+  let silentAt = Number.NEGATIVE_INFINITY
+  pool.on('connect', (client) => {
+    openedAt.set(client, performance.now())
+    // The pool hands a connection over with no listener, and a server that ends it in the packet that opened it is heard
+    // before we have ours: an error that nobody hears ends the process. Whoever uses it gets it as their statement's.
+    client.on('error', () => {})
+  })
+
+  const acquire = async (): Promise<PoolClient> => {
+    for (;;) {
+      const client = await pool.connect()
+      if ((openedAt.get(client) ?? 0) > silentAt) return client
+      client.release(true)
+    }
+  }
+
+  return {
+    async use(work) {
+      const client = await acquire()
+      let isBroken = false
+      const discard = () => {
+        isBroken = true
+      }
+      client.on('error', discard)
+      try {
+        return await work(client, discard)
+      } catch (error) {
+        if (isUnavailable(error)) discard()
+        if (isSilent(error)) silentAt = performance.now()
+        throw error
+      } finally {
+        client.off('error', discard)
+        client.release(isBroken)
+      }
+    },
+  }
+}

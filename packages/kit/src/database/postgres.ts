@@ -1,0 +1,119 @@
+import pg from 'pg'
+import type { Log } from '../log.ts'
+import type { Secret } from '../secrets/secret.ts'
+import { StartError } from '../start-error.ts'
+import { createDatabase, type Database, typeParsers } from './database.ts'
+import { keepListening } from './listener.ts'
+
+/** How {@link openPostgres} connects. */
+export interface PostgresOptions {
+  readonly url: Secret
+  readonly log: Log
+  /** Most connections of this process in its pool. Default 10. */
+  readonly connections?: number
+  readonly timeouts?: Partial<DatabaseTimeouts>
+}
+
+/** What ends a wait on the database, in milliseconds. */
+export interface DatabaseTimeouts {
+  /** A statement: the server cancels it, and half a second later the connection counts as silent. */
+  readonly statementMs: number
+  /** A wait for a lock that another transaction has. */
+  readonly lockMs: number
+  /** A transaction whose process says nothing more: the server rolls it back and frees its locks. */
+  readonly idleTransactionMs: number
+}
+
+/** The timeouts of {@link openPostgres} unless its options say otherwise. */
+export const defaultTimeouts: DatabaseTimeouts = { statementMs: 9_000, lockMs: 5_000, idleTransactionMs: 3_000 }
+
+const oldestVersion = 15
+const defaultConnections = 10
+/** How much longer than the server we wait for its answer before the connection counts as silent. */
+const silenceMs = 500
+const connectTimeoutMs = 5_000
+const keepAliveSeconds = 10
+
+/** Opens PostgreSQL 15 or newer. Throws {@link StartError} when it can't be reached or is too old. */
+export async function openPostgres(options: PostgresOptions): Promise<Database> {
+  const timeouts = { ...defaultTimeouts, ...options.timeouts }
+  const server = {
+    connectionString: withServerKeepAlive(options.url.reveal()),
+    connectionTimeoutMillis: connectTimeoutMs,
+    application_name: 'gatehouse',
+    keepAlive: true,
+    keepAliveInitialDelayMillis: keepAliveSeconds * 1000,
+    query_timeout: timeouts.statementMs + silenceMs,
+    statement_timeout: timeouts.statementMs,
+    lock_timeout: timeouts.lockMs,
+    idle_in_transaction_session_timeout: timeouts.idleTransactionMs,
+  }
+  const pool = new pg.Pool({
+    ...server,
+    max: options.connections ?? defaultConnections,
+    pipeline: true,
+    types: typeParsers,
+  })
+  pool.on('error', (error) => options.log.warn({ err: error }, 'an idle database connection broke'))
+  try {
+    const version = await serverVersion(pool)
+    if (version < oldestVersion)
+      throw new StartError(`DATABASE_URL names PostgreSQL ${version}; ${oldestVersion} or newer is needed.`)
+    await reportConnections(pool, options)
+  } catch (error) {
+    await pool.end()
+    if (error instanceof StartError) throw error
+    throw new StartError(`PostgreSQL at DATABASE_URL can't be used: ${reasonOf(error)}.`, { cause: error })
+  }
+  const client = () => new pg.Client(server)
+  return createDatabase(pool, {
+    engine: 'postgres',
+    listen: (channel, hearing) => keepListening(client, channel, hearing, options.log),
+  })
+}
+
+/**
+ * The server, too, notices a client that is gone: it asks after ten idle seconds, and gives up on data that nobody
+ * acknowledges for ten.
+ */
+function withServerKeepAlive(connectionString: string): string {
+  const url = new URL(connectionString)
+  const settings = [
+    `tcp_keepalives_idle=${keepAliveSeconds}`,
+    'tcp_keepalives_interval=3',
+    'tcp_keepalives_count=3',
+    `tcp_user_timeout=${keepAliveSeconds * 1000}`,
+  ]
+  const own = url.searchParams.get('options')
+  url.searchParams.set('options', [...(own ? [own] : []), ...settings.map((each) => `-c ${each}`)].join(' '))
+  return url.href
+}
+
+async function serverVersion(pool: pg.Pool): Promise<number> {
+  const { rows } = await pool.query<{ version: string }>("SELECT current_setting('server_version_num') AS version")
+  return Math.floor(Number(rows[0]?.version) / 10_000)
+}
+
+/** Connections beside the pool: the one on which the inbox listens. */
+const listeningConnections = 1
+
+/** Says what a process takes of the server's connections, so that an operator can add up all processes. */
+async function reportConnections(
+  pool: pg.Pool,
+  { log, connections = defaultConnections }: PostgresOptions,
+): Promise<void> {
+  const { rows } = await pool.query<{ max: number; in_use: number }>(
+    `SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int AS max,
+            (SELECT count(*)::int FROM pg_stat_activity WHERE backend_type = 'client backend') AS in_use`,
+  )
+  const [{ max, in_use: inUse } = { max: 0, in_use: 0 }] = rows
+  const needed = connections + listeningConnections
+  const facts = { perProcess: needed, serverAllows: max, inUseNow: inUse, processesThatFit: Math.floor(max / needed) }
+  if (inUse + needed > max) log.warn(facts, 'the database may run out of connections: lower DATABASE_CONNECTIONS')
+  else log.info(facts, 'connections to the database')
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(reasonOf).join(', ')
+  return (error as Error).message || String((error as { code?: string }).code)
+}

@@ -1,9 +1,0 @@
-import type { Ajv } from 'ajv'
-import formats from 'ajv-formats'
-import { isEmailAddress } from './email-address.ts'
-import { isInstant } from './instant.ts'
-
-/** Adds the formats that schemas of ours use: the standard ones, with our own rules for instants and mail addresses. */
-export function addFormats(ajv: Ajv): Ajv {
-  return formats.default(ajv).addFormat('date-time', isInstant).addFormat('email', isEmailAddress)
-}

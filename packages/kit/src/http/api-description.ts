@@ -1,0 +1,49 @@
+import { Type } from 'typebox'
+
+/** Problem details (RFC 9457), as the API document describes them. */
+export const ProblemBody = Type.Object(
+  {
+    type: Type.String({ description: 'A URI that identifies the kind of problem.' }),
+    title: Type.String({ description: 'The kind of problem, for humans.' }),
+    status: Type.Integer({ minimum: 400, maximum: 599, description: 'The status of the response.' }),
+    detail: Type.String({ description: 'What is wrong, for humans.' }),
+    errors: Type.Optional(
+      Type.Array(
+        Type.Object({
+          pointer: Type.String({ description: 'Where the fault is: a JSON pointer (RFC 6901).' }),
+          detail: Type.String({ description: 'What was expected there.' }),
+        }),
+        { description: 'Every fault of the request.' },
+      ),
+    ),
+    'violated-policies': Type.Optional(Type.Array(Type.String(), { description: 'The limits that were exceeded.' })),
+    request_id: Type.Optional(Type.String({ description: 'The id under which the log has the cause.' })),
+  },
+  { title: 'Problem', description: 'Problem details (RFC 9457).' },
+)
+
+/** A problem that only some routes answer, for the `response` of a route's schema. */
+export function problemAnswer(description: string) {
+  return { description, content: { 'application/problem+json': { schema: ProblemBody } } }
+}
+
+/** A page, for the `response` of a route's schema. */
+export function htmlAnswer(description: string) {
+  return { description, content: { 'text/html': { schema: Type.String() } } }
+}
+
+/** A redirect, for the `response` of a route's schema. */
+export function redirectAnswer(description: string) {
+  return { description, headers: { Location: { type: 'string', description: 'The next address.' } } }
+}
+
+/** What an operation is for: a summary in the imperative, and what else its caller should know. */
+type Purpose = readonly [summary: string, description: string]
+
+/** Returns the description of an operation by its id (`noun.verb`), which generated clients use as the name of the call. */
+export function operationsOf<Id extends `${string}.${string}`>(purposes: Readonly<Record<Id, Purpose>>) {
+  return (id: Id) => {
+    const [summary, description] = purposes[id]
+    return { operationId: id, summary, description }
+  }
+}

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createBatcher, Problem } from '../src/index.ts'
+
+const options = { maxBatch: 100, concurrency: 1, maxWaiting: 100 }
+const dataFault = Object.assign(new Error('value out of range'), { code: '22003' })
+
+test('what is asked for at the same time is done together, and each gets its own answer', async () => {
+  const batches: number[][] = []
+  const gatherer = createBatcher<number, number>(async (items) => {
+    batches.push([...items])
+    return items.map((item) => item * 2)
+  }, options)
+  assert.deepEqual(await Promise.all([1, 2, 3].map((item) => gatherer.add(item))), [2, 4, 6])
+  assert.deepEqual(batches, [[1, 2, 3]])
+})
+
+test('a batch that fails by the fault of what is in it hurts the culprit alone', async () => {
+  const gatherer = createBatcher<number, number>(async (items) => {
+    if (items.includes(5)) throw dataFault
+    return [...items]
+  }, options)
+  const answers = await Promise.allSettled([...Array(9).keys()].map((item) => gatherer.add(item)))
+  assert.deepEqual(
+    answers.flatMap((answer, item) => (answer.status === 'rejected' ? [[item, answer.reason]] : [])),
+    [[5, dataFault]],
+  )
+})
+
+test('an error of the program that one item causes hurts that item alone', async () => {
+  const gatherer = createBatcher<{ readonly name?: string }, number>(
+    async (items) => items.map(({ name }) => (name as string).length),
+    options,
+  )
+  const answers = await Promise.allSettled([{ name: 'one' }, {}, { name: 'three' }].map((item) => gatherer.add(item)))
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'fulfilled'],
+  )
+})
+
+test('a failure that no item caused rejects the whole batch after one attempt', async () => {
+  let attempts = 0
+  const gatherer = createBatcher<number, number>(async () => {
+    attempts++
+    throw new Error('Connection terminated')
+  }, options)
+  const answers = await Promise.allSettled([1, 2, 3].map((item) => gatherer.add(item)))
+  assert.deepEqual([answers.map(({ status }) => status), attempts], [['rejected', 'rejected', 'rejected'], 1])
+})
+
+test('an item beyond the waiting limit is rejected with 503', async () => {
+  const gatherer = createBatcher<number, number>(async (items) => [...items], { ...options, maxWaiting: 2 })
+  const kept = [gatherer.add(1), gatherer.add(2)]
+  await assert.rejects(gatherer.add(3), (error: unknown) => error instanceof Problem && error.status === 503)
+  assert.deepEqual(await Promise.all(kept), [1, 2])
+})

@@ -1,0 +1,25 @@
+import type { SendResult } from '../model/send-result.ts'
+import { describeResponse, type HttpResponse, retryAfterOf } from '../transport/http.ts'
+
+/** Statuses with which push services reject a VAPID key. */
+const keyStatuses = new Set([400, 401, 403])
+
+/**
+ * The result of a push service's response to a call made at `calledAt`, Unix milliseconds (RFC 8030 §5, RFC 8292 §4).
+ * `proven`: the service has accepted a push with this VAPID key before, so if it rejects the key now, the subscription
+ * was made with another one.
+ */
+export function resultOfResponse(response: HttpResponse, calledAt: number, proven: boolean): SendResult {
+  const { status, headers } = response
+  if (status >= 200 && status < 300) {
+    const id = headers.location
+    return { kind: 'accepted', ...(typeof id === 'string' && id.length <= 512 ? { providerMessageId: id } : {}) }
+  }
+  const reason = describeResponse(response)
+  const retryAfter = retryAfterOf(response, calledAt)
+  if (status === 404 || status === 410) return { kind: 'dead_token', at: calledAt, reason }
+  if (status === 429) return { kind: 'rate_limited', ...retryAfter, reason }
+  if (status >= 500 || status === 408) return { kind: 'transient', ...retryAfter, reason }
+  if (keyStatuses.has(status) && !proven) return { kind: 'misconfigured', reason }
+  return { kind: 'permanent', code: String(status), reason }
+}

@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict'
+import { execFile, execFileSync } from 'node:child_process'
+import { existsSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { describe, test } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
+import { startSmtp } from '@gatehouse/fakes'
+import { startRedis, temporaryFolder, testWith } from '@gatehouse/testing'
+
+const workspace = join(import.meta.dirname, '../..')
+
+/** The Nodes of this machine: the one that runs this, and those on the path, older ones perhaps. */
+const nodes = [
+  ...new Set(
+    [process.execPath, ...(process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, 'node'))]
+      .filter((path) => existsSync(path))
+      .map((path) => realpathSync(path)),
+  ),
+]
+
+/** A product of its own, far from the workspace, with a library installed as it would be published. */
+function productWith(library: string): string {
+  const folder = temporaryFolder('product')
+  const run = (args: readonly string[], cwd: string) =>
+    execFileSync('npm', args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], timeout: 60_000 })
+  run(['run', 'build', '-w', `@gatehouse/${library}`], workspace)
+  const dist = join(workspace, 'packages', library, 'dist')
+  const { dependencies = {} } = JSON.parse(readFileSync(join(dist, 'package.json'), 'utf8'))
+  // the dependencies are packed from the workspace too, so that nothing is downloaded
+  const sources = [dist, ...Object.keys(dependencies).map((name) => join(workspace, 'node_modules', name))]
+  const packed = sources.map((source) => `./${run(['pack', source, '--silent', '--ignore-scripts'], folder).trim()}`)
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+  run(['install', '--offline', '--no-audit', ...packed], folder)
+  return folder
+}
+
+/** Runs a module of the product by a Node, and answers what it printed. */
+function runBy(node: string, folder: string, text: string): string {
+  const file = join(folder, 'main.js')
+  writeFileSync(file, text)
+  return execFileSync(node, [file], { cwd: folder, encoding: 'utf8', timeout: 20_000, env: {} }).trim()
+}
+
+/** Whether the product's module fits the types of the library, whose own are looked at too. */
+function checkTypes(folder: string, text: string): void {
+  writeFileSync(join(folder, 'typed.ts'), text)
+  const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022', '--types', 'node']
+  const roots = ['--typeRoots', join(workspace, 'node_modules/@types')]
+  execFileSync(join(workspace, 'node_modules/.bin/tsc'), [...options, ...roots, 'typed.ts'], {
+    cwd: folder,
+    encoding: 'utf8',
+    timeout: 60_000,
+  })
+}
+
+/** The first lines of code of a library's page, without the types that Node would have to strip. */
+const firstExample = (library: string) =>
+  /^```ts\n(.*?)^```$/ms.exec(readFileSync(join(workspace, 'packages', library, 'README.md'), 'utf8'))?.[1] ??
+  assert.fail(`the page of ${library} has no example`)
+
+describe('the rate limiter, installed in a product of its own', () => {
+  const folder = productWith('limiter')
+
+  test('brings nothing else with it', () => {
+    const { dependencies, devDependencies, scripts } = JSON.parse(
+      readFileSync(join(folder, 'node_modules/@gatehouse/limiter/package.json'), 'utf8'),
+    )
+    assert.deepEqual([dependencies, devDependencies, scripts], [undefined, undefined, undefined])
+  })
+
+  test('runs its page’s ten lines on every Node of this machine', () => {
+    const example = `${firstExample('limiter').replace('.listen(3000)', '.listen(0, ask)')}
+      async function ask() {
+        const statuses = []
+        for (let n = 0; n < 11; n++) statuses.push((await fetch('http://127.0.0.1:' + this.address().port)).status)
+        console.log(statuses.join(' '))
+        process.exit()
+      }`
+    for (const node of nodes) assert.equal(runBy(node, folder, example), `${'200 '.repeat(10)}429`, node)
+  })
+
+  test('has every entrance it names, with types', () => {
+    const names = ['', '/redis', '/fastify', '/express', '/fetch', '/conformance']
+    for (const node of nodes) runBy(node, folder, names.map((name) => `import '@gatehouse/limiter${name}'`).join('\n'))
+    checkTypes(
+      folder,
+      `import { createLimiter, type Decision, tierPolicy } from '@gatehouse/limiter'
+       ${names.map((name, n) => `import * as entrance${n} from '@gatehouse/limiter${name}'\nvoid entrance${n}`).join('\n')}
+       const free = tierPolicy('free', { rpm: 10, daily: 1000 })
+       const decision: Decision | Promise<Decision> = createLimiter().check(free, { kind: 'user', id: 'alice' })
+       void decision`,
+    )
+  })
+
+  testWith('redis-server', 'counts in Redis', async () => {
+    const redis = await startRedis()
+    try {
+      const ioredis = pathToFileURL(join(workspace, 'node_modules/ioredis/built/index.js'))
+      const counted = `import { createLimiter, tierPolicy } from '@gatehouse/limiter'
+        import { redisStore } from '@gatehouse/limiter/redis'
+        import ioredis from '${ioredis}'
+        const client = new ioredis.Redis('${redis.url}')
+        const limiter = createLimiter({ store: redisStore(client) })
+        const policy = tierPolicy('two', { rpm: 2, daily: 10 })
+        const allowed = []
+        for (let n = 0; n < 3; n++) allowed.push((await limiter.check(policy, { kind: 'user', id: process.execPath })).allowed)
+        console.log(allowed.join(' '))
+        process.exit()`
+      for (const node of nodes) assert.equal(runBy(node, folder, counted), 'true true false', node)
+    } finally {
+      await redis.stop()
+    }
+  })
+})
+
+describe('the bearer check, installed in a product of its own', () => {
+  const folder = productWith('bearer')
+
+  test('refuses who brings no token, on every Node of this machine, and has types', () => {
+    const example = `${firstExample('bearer').replace('.listen(8081)', '.listen(0, ask)')}
+      async function ask() {
+        const { status, headers } = await fetch('http://127.0.0.1:' + this.address().port)
+        console.log(status, headers.get('www-authenticate'))
+        process.exit()
+      }`
+    for (const node of nodes) assert.match(runBy(node, folder, example), /^401 Bearer realm="api"/, node)
+    checkTypes(folder, firstExample('bearer'))
+  })
+})
+
+describe('the providers, installed in a product of its own', () => {
+  const folder = productWith('providers')
+
+  test('depend on nothing of this workspace', () => {
+    const manifest = readFileSync(join(folder, 'node_modules/@gatehouse/providers/package.json'), 'utf8')
+    const { dependencies, devDependencies, scripts } = JSON.parse(manifest)
+    assert.deepEqual(Object.keys(dependencies), ['nodemailer', 'typebox', 'undici'])
+    assert.deepEqual([devDependencies, scripts], [undefined, undefined])
+  })
+
+  test('run the example of the README and have types', async () => {
+    const fake = await startSmtp()
+    try {
+      const text = firstExample('providers').replace(' as const', '')
+      writeFileSync(join(folder, 'send.js'), text)
+      const env = { SMTP_URL: fake.url }
+      const { stdout } = await promisify(execFile)(process.execPath, ['send.js'], { cwd: folder, env, timeout: 20_000 })
+      assert.equal(stdout, 'accepted\n')
+      assert.equal(fake.requests.length, 1)
+    } finally {
+      await fake.stop()
+    }
+    checkTypes(folder, firstExample('providers'))
+  })
+})

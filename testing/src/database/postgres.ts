@@ -1,0 +1,103 @@
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { chownSync, constants, cpSync, existsSync, renameSync, rmSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import pg from 'pg'
+import { freePort, requireProgram, type Server, startServer, temporaryFolder } from '../server.ts'
+import { type Owner, unprivileged } from '../unprivileged.ts'
+
+export interface PostgresOptions {
+  readonly port?: number
+  /** Further settings such as `fsync=on`. By default the server does not fsync: tests need no durability. */
+  readonly settings?: readonly string[]
+}
+
+export interface PostgresServer extends Server {
+  /** Ends it as `pg_ctl stop --mode immediate` does, and starts it on what is on the disk: it recovers from its log. */
+  restartImmediately(): Promise<void>
+}
+
+/** Starts PostgreSQL with a fresh cluster on a free port, as an unprivileged user when this process is root. */
+export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
+  const initdb = requireProgram('postgresql', 'initdb')
+  const port = options.port ?? (await freePort())
+  const folder = temporaryFolder('postgres')
+  const owner = unprivileged(['postgres', 'nobody'])
+  if (owner) chownSync(folder, owner.uid, owner.gid)
+  const data = join(folder, 'data')
+  cpSync(freshCluster(initdb, owner), data, { recursive: true, mode: constants.COPYFILE_FICLONE })
+  if (owner) execFileSync('chown', ['-R', `${owner.uid}:${owner.gid}`, data])
+  const settings = ['fsync=off', 'listen_addresses=127.0.0.1', 'max_connections=200', ...(options.settings ?? [])]
+  const url = `postgres://gatehouse@127.0.0.1:${port}/postgres`
+  const start = async () => {
+    const started = await startServer({
+      program: requireProgram('postgresql', 'postgres'),
+      args: ['-D', data, '-p', String(port), '-k', folder, ...settings.flatMap((setting) => ['-c', setting])],
+      port,
+      folder,
+      url,
+      ...owner,
+    })
+    await answering(url)
+    return started
+  }
+  let server = await start()
+  return {
+    url,
+    port,
+    get process() {
+      return server.process
+    },
+    stop: () => server.stop(),
+    async restartImmediately() {
+      const ended = once(server.process, 'exit')
+      server.process.kill('SIGQUIT')
+      await ended
+      server = await start()
+    },
+  }
+}
+
+/** A cluster to be copied: making one takes a second, so a machine keeps what it made with this very program. */
+function freshCluster(initdb: string, owner: Owner | undefined): string {
+  const version = execFileSync(initdb, ['--version'], { encoding: 'utf8' })
+  const cluster = join(
+    clusters,
+    `postgres-${createHash('sha256').update(`${initdb} ${version}`).digest('hex').slice(0, 16)}`,
+  )
+  if (existsSync(cluster)) return cluster
+  const folder = temporaryFolder('initdb')
+  if (owner) chownSync(folder, owner.uid, owner.gid)
+  const made = join(folder, 'data')
+  const args = ['-D', made, '-U', 'gatehouse', '--auth=trust', '--encoding=UTF8', '--locale=C.UTF-8', '--no-sync']
+  execFileSync(initdb, args, { stdio: 'pipe', cwd: folder, ...owner })
+  const mine = `${cluster}.${process.pid}`
+  cpSync(made, mine, { recursive: true })
+  try {
+    renameSync(mine, cluster)
+  } catch (error) {
+    if (!existsSync(cluster)) throw error
+    rmSync(mine, { recursive: true })
+  }
+  return cluster
+}
+
+const clusters = resolve(import.meta.dirname, '../../../node_modules/.cache')
+
+/** It accepts connections before it answers queries. */
+async function answering(url: string): Promise<void> {
+  for (let attempts = 0; attempts < maxAttempts; attempts++) {
+    const client = new pg.Client({ connectionString: url })
+    try {
+      await client.connect()
+      await client.end()
+      return
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+  }
+  throw new Error('PostgreSQL started and does not answer')
+}
+
+const maxAttempts = 200

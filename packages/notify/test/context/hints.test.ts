@@ -7,7 +7,7 @@ import type { Channel } from '../../src/model/channel.ts'
 /** Workers that record which of them were notified. */
 function createWorkers() {
   const names: string[] = []
-  const workers = ['deliver push', 'deliver email', 'wake', 'schedule', 'outbox'].map((name) => ({
+  const workers = ['deliver push', 'deliver email', 'resume', 'schedule', 'outbox'].map((name) => ({
     name,
     resume: () => names.push(name),
     stop: async () => {},
@@ -35,5 +35,5 @@ test('deferred, due and changed records notify the worker that handles them', ()
   hints.onDeferred()
   hints.onDue()
   hints.onChanged()
-  assert.deepEqual(names, ['wake', 'schedule', 'outbox'])
+  assert.deepEqual(names, ['resume', 'schedule', 'outbox'])
 })

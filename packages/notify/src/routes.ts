@@ -248,6 +248,7 @@ function streamRoutes(http: Http, context: RouteContext): void {
   const { store, readers, streams, options } = context
   const { allow, own } = createRouteBuilders(context.access)
   const once = { exposeHeadRoute: false }
+  // The hook must not return a value: Fastify takes one for an error.
   http.addHook('preClose', async () => {
     await Promise.all([streams.close(), readers.close()])
   })

@@ -29,7 +29,7 @@ export function buildProvider(
 export const createPresentClock = (): ManualClock => manualClock(Date.now())
 
 /** A message created now. */
-export function createMessage(fields: Partial<OutgoingMessage> = {}): OutgoingMessage {
+export function createMessage(overrides: Partial<OutgoingMessage> = {}): OutgoingMessage {
   const deliveryId = idAt(Date.now())
   return {
     id: deliveryId,
@@ -41,7 +41,7 @@ export function createMessage(fields: Partial<OutgoingMessage> = {}): OutgoingMe
     critical: false,
     target: { id: 'sms', address: '+14155550100' },
     content: { subject: 'Order A-1', body: 'Order A-1 left.', locale: 'en' },
-    ...fields,
+    ...overrides,
   }
 }
 

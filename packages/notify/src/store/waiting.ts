@@ -110,7 +110,7 @@ export interface ParkedHead {
   readonly place: number
 }
 
-/** Events of the topic that came over their type's rate, until their turn comes. {@link Intake.takeRates} parks them. */
+/** Events of the topic that came over their type's rate, until their turn comes. {@link Intake.acquireRates} parks them. */
 export interface Parked {
   /** The first of each event type that has some. */
   heads(bucket: number): Promise<readonly ParkedHead[]>

@@ -5,7 +5,7 @@ import { seedEventType, setup } from '../support/setup.ts'
 
 const flood = 10_000
 
-test('a critical event overtakes 10,000 low ones, and each event type keeps its share', async (t) => {
+test('a critical event overtakes 10,000 waiting newsletters, and another type gets its share', async (t) => {
   const order: string[] = []
   const unblocked = Promise.withResolvers<void>()
   const done = Promise.withResolvers<void>()

@@ -15,7 +15,7 @@ async function claimed(s: Setup, limit: number): Promise<Record<string, number>>
   return Object.fromEntries([...Map.groupBy(found, ({ event }) => event)].map(([event, mine]) => [event, mine.length]))
 }
 
-test('event types share the claims whichever of them floods, critical ones first', async (t) => {
+test('waiting event types share a claim equally, and critical ones come first', async (t) => {
   const s = await setup({ work: false, options: { caps } })
   t.after(s.close)
   for (const event of ['a.flood', 'b.rare', 'c.rare']) await seedEventType(s, event)
@@ -29,7 +29,7 @@ test('event types share the claims whichever of them floods, critical ones first
   assert.equal(next['a.flood'], next['c.rare'])
 })
 
-test('event types whose deliveries all wait for their next try take no share of what is due', async (t) => {
+test('event types that wait for their next attempt get no share of a claim', async (t) => {
   const s = await setup({ work: false, options: { caps } })
   t.after(s.close)
   await seedEventType(s, 'a.flood')

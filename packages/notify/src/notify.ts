@@ -51,6 +51,7 @@ import type { NotifyStore, Recipient } from './store/store.ts'
 import { subscriptionAssets } from './subscription/endpoint.ts'
 import { startWorkers } from './workers.ts'
 
+/** What the service is built from. */
 export interface CreateNotifyOptions {
   readonly store: NotifyStore
   /** Who carries each channel, the preferred first. In-app without one goes to the feed. */
@@ -86,6 +87,7 @@ export interface CreateNotifyOptions {
   readonly metrics: Registry
 }
 
+/** The notification service of a process. */
 export interface Notify {
   /** Registers every route. */
   readonly plugin: (http: Http) => Promise<void>

@@ -17,6 +17,7 @@ import { startScheduleWorker } from './schedule/worker.ts'
 import { startOutboxWorker, startStreamWorker } from './state-changes/outbox.ts'
 import type { NotifyStore } from './store/store.ts'
 
+/** What the workers of the service need. */
 export interface WorkersOptions {
   readonly store: NotifyStore
   readonly catalog: CatalogKeeper

@@ -9,6 +9,7 @@ import { channelPlanner } from '../plan/channel-plan.ts'
 import { chooseChannels } from '../plan/channels.ts'
 import type { ChosenBy, ClosedWindow, PendingItem, Profile, WindowSummary } from '../store/store.ts'
 
+/** What a pending set is planned from. */
 export interface FlushInput {
   readonly bucket: number
   readonly window: ClosedWindow

@@ -8,21 +8,26 @@ import { channelPlanner } from '../plan/channel-plan.ts'
 import { chooseChannels, isExcluded } from '../plan/channels.ts'
 import type { DueDeferred, Profile, StoredNotification } from '../store/store.ts'
 
+/** What a deferred delivery is planned from. */
+export interface ReplanInput {
+  readonly deferred: DueDeferred
+  readonly profile: Profile
+  readonly catalog: Catalog
+  /** Unix milliseconds. */
+  readonly now: number
+}
+
 /**
- * Plans again what waited: preferences and quiet hours are looked at afresh and the text is rendered afresh. A fallback
- * enters no channel that a stored preference excludes, nor one whose key was burnt meanwhile; it and a replay are free.
+ * Plans a deferred delivery again: preferences and quiet hours are evaluated and the text is rendered anew. A fallback
+ * enters no channel that a stored preference excludes, nor one whose dedup key was used meanwhile; it and a replay count
+ * against no cap.
  */
-export function planAgain(
-  deferred: DueDeferred,
-  profile: Profile,
-  catalog: Catalog,
-  options: NotifyOptions,
-  now: number,
-): AdmissionUnit {
+export function planAgain(input: ReplanInput, options: NotifyOptions): AdmissionUnit {
+  const { deferred, catalog } = input
   const { notification, reason } = deferred
   const eventType = catalog.eventTypes.get(notification.event)
   const decisions: TimelineEntry[] = []
-  const plan = planFor(deferred, profile, catalog, options, now, decisions)
+  const plan = planFor(input, options, decisions)
   const deliveries = deferred.channels.map((channel): PlannedDelivery => {
     const key = reason === 'fallback' ? notification.dedupKey : undefined
     const logKey = key && composeDedupKey(notification.event, key, notification.userId, channel)
@@ -50,11 +55,8 @@ export function planAgain(
 }
 
 function planFor(
-  { notification, reason }: DueDeferred,
-  profile: Profile,
-  catalog: Catalog,
+  { deferred: { notification, reason }, profile, catalog, now }: ReplanInput,
   options: NotifyOptions,
-  now: number,
   decisions: TimelineEntry[],
 ): (channel: Channel) => DeliveryPlan {
   const { data, userId, expiresAt } = notification

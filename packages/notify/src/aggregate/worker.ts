@@ -9,6 +9,7 @@ import type { Intake, Profile, Waiting } from '../store/store.ts'
 import { planFlush } from './flush.ts'
 import { planAgain } from './replan.ts'
 
+/** What the worker of deferred deliveries and pending sets needs. */
 export interface ResumeWorkerOptions {
   readonly intake: Intake
   readonly waiting: Waiting
@@ -42,7 +43,7 @@ async function resumeDeferred(settings: ResumeWorkerOptions, bucket: number): Pr
   const due = await waiting.claimDeferred(bucket, options.claimSize, options.leaseMs, clock.now())
   await admitAll(settings, bucket, due, {
     userOf: ({ notification }) => notification.userId,
-    plan: (each, profile, catalog, now) => planAgain(each, profile, catalog, options, now),
+    plan: (deferred, profile, catalog, now) => planAgain({ deferred, profile, catalog, now }, options),
   })
   return due.length > 0
 }

@@ -26,6 +26,7 @@ export interface Catalog {
   readonly shortenLinks?: ShortenLinks
 }
 
+/** The variables that the template of a mail gets beside the data of its event. */
 export type MailVariables = (userId: string, event: string) => Readonly<Record<string, string>>
 
 /** Keeps the catalog, and reads it again when a version is asked for that it doesn't hold. */
@@ -35,6 +36,7 @@ export interface CatalogKeeper {
   current(): Promise<Catalog>
 }
 
+/** What building a catalog needs. */
 export interface CatalogOptions {
   readonly mailVariables?: MailVariables | undefined
   readonly shortenLinks?: ShortenLinks | undefined
@@ -42,6 +44,7 @@ export interface CatalogOptions {
   readonly reserved?: Pick<Reserved, 'eventTypes' | 'hasTemplate'>
 }
 
+/** Creates the keeper of the catalog, which is read again when the version of the settings changes. */
 export function createCatalogKeeper(
   store: { readonly eventTypes: EventTypes; readonly templates: Templates },
   { mailVariables, shortenLinks, reserved }: CatalogOptions = {},

@@ -117,6 +117,7 @@ export const EventTypeDeclaration = Type.Object(
   { title: 'EventType', additionalProperties: false, description: 'An event type that producers may submit' },
 )
 
+/** An event type as it is declared in the configuration file and by the API. */
 export type EventTypeDeclaration = Static<typeof EventTypeDeclaration>
 
 /** Reads the settings of an event type, defaults filled in. */
@@ -216,6 +217,7 @@ export const RecipientDeclaration = Type.Object(
   { additionalProperties: false, description: 'Whom the notification service can reach' },
 )
 
+/** A recipient as the configuration file declares it. */
 export type RecipientDeclaration = Static<typeof RecipientDeclaration>
 
 /** Reads a recipient. */
@@ -242,6 +244,7 @@ export function recipientRecord(recipient: Recipient): Static<typeof RecipientRe
   }
 }
 
+/** A recipient as the API writes it. */
 export const RecipientRecord = Type.Object(
   { user_id: Type.String(), ...RecipientSettings.properties },
   { title: 'Recipient' },

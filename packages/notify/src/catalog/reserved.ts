@@ -39,6 +39,7 @@ export interface Reserved {
 
 const nothing: ReservedDeclarations = { owner: '', eventTypes: [], templates: [] }
 
+/** Parses the reserved event types and their texts. @throws RangeError for a text that does not parse */
 export function parseReserved({ owner, eventTypes, templates }: ReservedDeclarations = nothing): Reserved {
   const known = new Map(
     eventTypes.map(({ event, ...settings }) => [event, { ...eventTypeOf(event, settings, 1), ...mailedAtOnce }]),

@@ -15,6 +15,7 @@ export interface Caps {
   readonly priorities: Partial<Record<Exclude<Priority, 'critical'>, number>>
 }
 
+/** For how long rows are kept, in days. */
 export interface Retention {
   /** Notifications with their deliveries and timelines, in days. */
   readonly notificationDays: number
@@ -57,6 +58,7 @@ export interface ChangeReaderRules {
   readonly maxLifeMs: number
 }
 
+/** The options of the service; {@link defaultOptions} has their defaults. */
 export interface NotifyOptions {
   /** Channels that nobody carries: they are left out, and undeliverable where a request names them. */
   readonly channelsOff: readonly Channel[]

@@ -16,6 +16,7 @@ export interface Reports {
   idle(): Promise<void>
 }
 
+/** What storing reports needs. */
 export interface ReportsOptions {
   readonly deliveries: Pick<Deliveries, 'report'>
   readonly suppressionDays: SuppressionDays
@@ -25,6 +26,7 @@ export interface ReportsOptions {
 
 type Batch = readonly ProviderReport[]
 
+/** Creates the batches in which reports are stored. */
 export function createReports({ deliveries, suppressionDays, clock, metrics }: ReportsOptions): Reports {
   const store = async (batches: readonly Batch[]): Promise<ReportOutcome[][]> => {
     const outcomes = [...(await deliveries.report(batches.flat(), clock.now()))]

@@ -3,6 +3,7 @@ import type { MailboxEntry, MailboxStanding } from '../store/store.ts'
 /** What a provider may be made to answer in the mailbox. */
 export const mailboxActions = ['delivered', 'opened', 'clicked', 'bounced', 'complained', 'unregistered'] as const
 
+/** What the mailbox reports on a message. */
 export type MailboxAction = (typeof mailboxActions)[number]
 
 /** What the page's own policy allows: its style, its forms, and nothing else. */

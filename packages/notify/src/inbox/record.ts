@@ -7,6 +7,7 @@ import type { InboxCounts, InboxItem } from '../store/store.ts'
 
 const Time = Type.String({ format: 'date-time' })
 
+/** An inbox item as the API writes it. */
 export const ItemRecord = Type.Object(
   {
     id: Type.String(),
@@ -26,6 +27,7 @@ export const ItemRecord = Type.Object(
   { title: 'InboxItem' },
 )
 
+/** The counts of an inbox as the API writes them. */
 export const CountsRecord = Type.Object(
   {
     sequence: Type.Integer({ description: 'Grows with every change; what Last-Event-ID and up_to name' }),

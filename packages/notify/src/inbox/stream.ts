@@ -10,6 +10,7 @@ interface ShownNews extends Omit<InboxNews, 'items'> {
   readonly items: ReadonlyArray<InboxNews['items'][number] & ShownItem>
 }
 
+/** What one stream needs. */
 export interface StreamOptions {
   /** The number up to which its reader knows everything; undefined for one that has just read nothing. */
   readonly after: number | undefined

@@ -9,6 +9,7 @@ import { InboxStream } from './stream.ts'
 const itemsAtOnce = 50
 const inboxesAtOnce = 200
 
+/** What the streams of a process need. */
 export interface InboxStreamsOptions {
   readonly inbox: Inbox
   /** How items are shown to readers who may not read personal data. */

@@ -36,6 +36,7 @@ export type AcceptResult =
   | { readonly parked: true }
   | { readonly gone: true }
 
+/** What accepting events needs. */
 export interface AcceptOptions {
   readonly intake: Intake
   readonly catalog: CatalogKeeper
@@ -55,6 +56,7 @@ export interface Accept {
 
 const emptyProfile: Profile = { preferences: [], devices: [], suppressions: [] }
 
+/** Creates the batches in which events are accepted, by bucket. */
 export function createAccept(options: AcceptOptions): Accept {
   const { buckets } = options.intake
   const batchers = new Map<number, Batcher<IncomingEvent, AcceptResult>>()
@@ -98,7 +100,7 @@ async function acceptBatch(
   const profiles = await intake.readProfiles(bucket, userIds)
   const catalog = await keeper.at(profiles.settingsVersion)
   const now = clock.now()
-  const stopped = await checkRates(events, catalog, intake, bucket, now)
+  const stopped = await checkRates(events, { catalog, intake, bucket, now })
   const parked = events.filter((_, index) => stopped[index] && 'parked' in stopped[index])
   for (const [event, { length }] of Map.groupBy(parked, ({ request }) => request.event))
     metrics.parked.inc({ event }, length)
@@ -146,13 +148,17 @@ async function admitPlanned(
   return units.length > 0 ? intake.admit(bucket, units, createAdmission(rules, now)) : []
 }
 
-/** For each event the answer when it goes no further now: it names what there is not, or its type is over its rate. */
+interface RateContext {
+  readonly catalog: Catalog
+  readonly intake: Intake
+  readonly bucket: number
+  readonly now: number
+}
+
+/** The result of each event that goes no further now: it is invalid, or its type exceeds its rate. */
 async function checkRates(
   events: readonly IncomingEvent[],
-  catalog: Catalog,
-  intake: Intake,
-  bucket: number,
-  now: number,
+  { catalog, intake, bucket, now }: RateContext,
 ): Promise<Array<AcceptResult | undefined>> {
   const problems = events.map(({ request, mail }) => (mail ? undefined : problemOf(request, catalog)))
   const rated = events.filter(({ settles }, index) => !settles && !problems[index])

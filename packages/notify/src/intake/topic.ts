@@ -7,6 +7,7 @@ import { formatFaults, readRequest } from '../request/read-request.ts'
 import type { DeadLetters, InvalidMessage } from '../store/store.ts'
 import type { Accept } from './accept.ts'
 
+/** What reading the topic needs. */
 export interface TopicIntakeOptions {
   readonly accept: Accept
   readonly deadLetters: DeadLetters

@@ -4,6 +4,7 @@ import { constantTimeEqual, type Secret } from '@gatehouse/kit'
 /** What links are for; each purpose has a key of its own, so that none stands in for another. */
 export type LinkPurpose = 'open' | 'click' | 'preferences' | 'unsubscribe'
 
+/** What signing links needs. */
 export interface LinksOptions {
   /** Where the world reaches us, without a slash at the end. */
   readonly baseUrl: string

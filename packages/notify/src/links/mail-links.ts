@@ -5,6 +5,7 @@ import { type Tracking, type TrackingRule, trackingOf } from '../model/tracking.
 import type { CompleteMessages } from './complete-messages.ts'
 import type { Links } from './links.ts'
 
+/** What the links of mails need. */
 export interface MailLinksOptions {
   readonly links: Links
   readonly catalog: CatalogKeeper

@@ -17,6 +17,7 @@ export interface ReceiptTokens {
   read(token: string, now: number): ReceiptToken
 }
 
+/** What signing receipt tokens needs. */
 export interface ReceiptTokensOptions {
   readonly secret: Secret
   /** How long a token is valid, in milliseconds; the day it ends on counts whole. */

@@ -1,6 +1,7 @@
 /** The channels a notification may take, as the notify request and the preferences name them. */
 export const channels = ['push', 'email', 'sms', 'in-app'] as const
 
+/** One of the channels. */
 export type Channel = (typeof channels)[number]
 
 /** Whether `name` is one of {@link channels}. */

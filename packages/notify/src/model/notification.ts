@@ -26,6 +26,7 @@ export type Outcome =
   | 'failed'
   | 'expired'
 
+/** What became of one channel of an accepted event. */
 export interface DeliveryOutcome {
   /** Left out while aggregated: there is no delivery yet. */
   readonly id?: string
@@ -103,6 +104,7 @@ export interface NotificationRecord {
   readonly timeline: readonly TimelineEntry[]
 }
 
+/** A delivery as the API writes it. */
 export interface DeliveryRecord {
   readonly id?: string
   readonly channel: Channel

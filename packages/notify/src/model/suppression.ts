@@ -4,6 +4,7 @@ import type { DeliveryReport } from './delivery-state.ts'
 /** Why nothing is sent to an address. */
 export const suppressionReasons = ['bounced', 'complained', 'unsubscribed', 'manual'] as const
 
+/** Why an address is suppressed. */
 export type SuppressionReason = (typeof suppressionReasons)[number]
 
 /** Stands for every event type in a scope, and for any address of the user's in an address. */

@@ -34,10 +34,11 @@ export function expiryOf({ ttlSeconds }: EventType, occurredAt: number): number 
  * decide.
  */
 export function channelPlanner(
-  { userId, data, eventType, profile, catalog, now, expiresAt }: ChannelPlanInput,
+  input: ChannelPlanInput,
   options: NotifyOptions,
   decisions: TimelineEntry[],
 ): (channel: Channel) => DeliveryPlan {
+  const { eventType, profile, now, expiresAt } = input
   const off = (channel: Channel) => options.channelsOff.includes(channel)
   if (expiresAt !== undefined && now >= expiresAt)
     return (channel) => (off(channel) ? channelIsOff : { kind: 'expire', expiresAt })
@@ -51,7 +52,7 @@ export function channelPlanner(
   }
   return (channel) => {
     if (off(channel)) return channelIsOff
-    const written = writeMessage(channel, eventType, data, userId, profile, catalog, options.locale, now)
+    const written = writeMessage(channel, input, options.locale)
     if (written.missing.length > 0)
       decisions.push({ at: now, what: 'missing_variables', channel, detail: { variables: written.missing } })
     return written.plan

@@ -14,16 +14,22 @@ export interface WrittenMessage {
   readonly missing: readonly string[]
 }
 
+/** What a message is written from. */
+export interface MessageInput {
+  readonly eventType: EventType
+  readonly data: Data
+  readonly userId: string
+  readonly profile: Profile
+  readonly catalog: Catalog
+  /** Unix milliseconds. */
+  readonly now: number
+}
+
 /** Addresses and renders one channel of a notification. A template that fails fails only its own delivery. */
 export function writeMessage(
   channel: Channel,
-  eventType: EventType,
-  data: Data,
-  userId: string,
-  profile: Profile,
-  catalog: Catalog,
+  { eventType, data, userId, profile, catalog, now }: MessageInput,
   defaultLocale: string,
-  now: number,
 ): WrittenMessage {
   const targets = targetsOf(channel, userId, profile)
   if (targets.length === 0)

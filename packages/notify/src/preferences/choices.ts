@@ -15,6 +15,7 @@ export interface Choice {
   readonly channels: ReadonlyArray<{ readonly channel: Channel; readonly on: boolean }>
 }
 
+/** What a user has chosen, and may choose. */
 export interface UserChoices {
   /** Whether the user unsubscribed from everything that is not critical. */
   readonly unsubscribed: boolean
@@ -45,6 +46,7 @@ export interface Choices {
   unsubscribeAll(userId: string, unsubscribed: boolean, detail: string): Promise<void>
 }
 
+/** What reading and changing choices needs. */
 export interface ChoicesOptions {
   readonly intake: Pick<Intake, 'readProfiles' | 'buckets'>
   readonly preferences: Preferences
@@ -59,6 +61,7 @@ const reason = 'unsubscribed'
 const outward: readonly Channel[] = ['email', 'push', 'sms']
 const nobody: Profile = { preferences: [], devices: [], suppressions: [] }
 
+/** Creates the reader and writer of users' choices. */
 export function createChoices(options: ChoicesOptions): Choices {
   const { intake, preferences, suppressions, catalog, channelsOff, clock } = options
   const profileOf = async (userId: string) =>

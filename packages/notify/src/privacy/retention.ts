@@ -2,6 +2,7 @@ import { type Clock, type Log, startWorker, type Worker } from '@gatehouse/kit'
 import type { Retention } from '../config/options.ts'
 import type { Privacy, StateChanges } from '../store/store.ts'
 
+/** What the worker that removes old rows needs. */
 export interface RetentionWorkerOptions {
   readonly privacy: Privacy
   readonly stateChanges: StateChanges

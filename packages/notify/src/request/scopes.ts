@@ -26,6 +26,7 @@ export interface NotifyScopes {
   readonly privacy: string
 }
 
+/** The default scope of each access. */
 export const defaultScopes: NotifyScopes = {
   write: 'write:notifications',
   reserved: 'write:reserved-mails',

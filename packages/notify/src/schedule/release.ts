@@ -4,6 +4,7 @@ import type { NotifyOptions } from '../config/options.ts'
 import type { NotifyMetrics } from '../context/metrics.ts'
 import type { Parked } from '../store/store.ts'
 
+/** What the worker that releases parked events needs. */
 export interface ReleaseWorkerOptions {
   readonly parked: Parked
   readonly catalog: CatalogKeeper

@@ -4,6 +4,7 @@ import type { NotifyOptions } from '../config/options.ts'
 import type { NotifyRequest } from '../model/notification.ts'
 import type { Schedule, Scheduled, Waiting } from '../store/store.ts'
 
+/** What the worker that fires scheduled notifications needs. */
 export interface ScheduleWorkerOptions {
   readonly schedule: Pick<Schedule, 'moveToDeadLetters' | 'recordFailure'>
   readonly waiting: Pick<Waiting, 'claimScheduled'>

@@ -5,6 +5,7 @@ import type { NotifyMetrics } from '../context/metrics.ts'
 import type { Topic } from '../model/topic.ts'
 import type { StateChanges } from '../store/store.ts'
 
+/** What the worker that numbers state changes needs. */
 export interface OutboxWorkerOptions {
   readonly stateChanges: StateChanges
   readonly options: NotifyOptions
@@ -27,6 +28,7 @@ export function startOutboxWorker({ stateChanges, options, clock, log, onNumbere
   return startWorker({ name: 'outbox', log, pass, idleMs: options.idleMs })
 }
 
+/** What the worker that publishes state changes needs. */
 export interface StreamWorkerOptions extends Pick<OutboxWorkerOptions, 'stateChanges' | 'options' | 'log'> {
   readonly topic: Topic
   readonly metrics: Pick<NotifyMetrics, 'unpublishedChanges'>

@@ -17,6 +17,7 @@ export const ChangeRecord = Type.Object({
   at: Type.String({ format: 'date-time', description: 'When the state changed.' }),
 })
 
+/** Formats a state change for the API. */
 export function changeRecord({ sequence, id, payload }: LoggedChange) {
   return { cursor: String(sequence), id, ...payload }
 }

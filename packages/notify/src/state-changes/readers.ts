@@ -3,6 +3,7 @@ import type { ChangeReaderRules } from '../config/options.ts'
 import type { NotifyMetrics } from '../context/metrics.ts'
 import type { StateChanges } from '../store/store.ts'
 
+/** What the waiting readers of a process need. */
 export interface ChangeReadersOptions {
   readonly stateChanges: Pick<StateChanges, 'positions'>
   readonly rules: ChangeReaderRules

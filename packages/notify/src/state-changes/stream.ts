@@ -5,6 +5,7 @@ import type { StateChanges } from '../store/store.ts'
 import { type Beginning, changeRecord, readPage } from './page.ts'
 import type { ChangeReaders } from './readers.ts'
 
+/** What a stream of state changes needs. */
 export interface ChangeStreamOptions {
   readonly stateChanges: StateChanges
   readonly readers: ChangeReaders

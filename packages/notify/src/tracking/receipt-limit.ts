@@ -12,6 +12,7 @@ export interface ReceiptLimit {
   take(deliveryId: string): boolean
 }
 
+/** Creates the limit of receipts per message and minute. */
 export function createReceiptLimit(clock: Clock): ReceiptLimit {
   const counts = new Map<string, number>()
   let endsAt = 0

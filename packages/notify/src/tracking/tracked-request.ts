@@ -5,6 +5,7 @@ import type { NotifyMetrics } from '../context/metrics.ts'
 import type { Reports } from '../context/reports.ts'
 import { machineOf } from './machine.ts'
 
+/** What recording opens and clicks needs. */
 export interface TrackingRecorderOptions {
   readonly reports: Reports
   readonly metrics: NotifyMetrics

@@ -1,4 +1,4 @@
-import { type Http, holdsMergePatch } from '@gatehouse/kit'
+import { type Http, isMergePatch } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import { UserDeclaration, UserPatch } from '../../config/declarations.ts'
 import { maxPasswordLength, minPasswordLengthBounds } from '../../passwords/rule.ts'
@@ -56,7 +56,7 @@ function changingRoutes(http: Http, { context, requireScope }: AdminAccess): voi
   const change = { ...describeRoute('users.update', scope, userSchema), params: byId, body: UserPatch }
   http.patch(`${path}/:id`, { schema: change }, async (request) => {
     const by = await requireScope(request, scope)
-    const patch = { ...request.body, mergesClaims: holdsMergePatch(request) }
+    const patch = { ...request.body, mergesClaims: isMergePatch(request) }
     return maskUnlessPermitted(by, await updateUser(context, by, request.params.id, patch), maskUser)
   })
   http.delete(

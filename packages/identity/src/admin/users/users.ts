@@ -1,4 +1,4 @@
-import { changedMembers, merged, Problem } from '@gatehouse/kit'
+import { applyMergePatch, changedMembers, Problem } from '@gatehouse/kit'
 import type { Static } from 'typebox'
 import type { UserDeclaration, UserPatch } from '../../config/declarations.ts'
 import type { AdminContext } from '../../context/features.ts'
@@ -116,7 +116,7 @@ function applyPatch(user: User, patch: UserUpdate): NewUser {
     email,
     emailVerified: patch.email_verified ?? (email === user.email && user.emailVerified),
     roles: patch.roles ?? user.roles,
-    claims: mergesClaims && patch.claims ? merged(user.claims, claims) : claims,
+    claims: mergesClaims && patch.claims ? applyMergePatch(user.claims, claims) : claims,
     passwordHash: undefined,
   }
 }

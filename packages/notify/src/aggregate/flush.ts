@@ -1,7 +1,7 @@
 import type { AdmissionUnit, PlannedNotification } from '../admission/admission.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { NotifyOptions } from '../config/options.ts'
-import { type Channel, channels } from '../model/channel.ts'
+import { type Channel, sortChannels } from '../model/channel.ts'
 import type { EventType } from '../model/event-type.ts'
 import { newId } from '../model/id.ts'
 import type { Data, TimelineEntry } from '../model/notification.ts'
@@ -98,10 +98,6 @@ function planCombined(
     decisions: [{ at: input.now, what: 'accepted', detail }, ...planned.decisions],
     ...(requested.length > 0 ? { requested } : {}),
   }
-}
-
-function sortChannels(chosen: readonly Channel[]): readonly Channel[] {
-  return channels.filter((channel) => chosen.includes(channel))
 }
 
 /** The channels an item may still take: those its request named, or those the stored preferences of now leave it. */

@@ -5,7 +5,7 @@ import type { Catalog, CatalogKeeper } from '../catalog/catalog.ts'
 import type { NotifyOptions } from '../config/options.ts'
 import type { Hints } from '../context/hints.ts'
 import { countDecided, type NotifyMetrics } from '../context/metrics.ts'
-import type { Intake, Profile, Waiting } from '../store/store.ts'
+import { emptyProfile, type Intake, type Profile, type Waiting } from '../store/store.ts'
 import { planFlush } from './flush.ts'
 import { planAgain } from './replan.ts'
 
@@ -22,8 +22,6 @@ export interface ResumeWorkerOptions {
   /** Told after each admission, so that the channels' workers need not wait. */
   readonly hints: Pick<Hints, 'onAdmitted'>
 }
-
-const emptyProfile: Profile = { preferences: [], devices: [], suppressions: [] }
 
 /** The worker that plans again what waited: deferred deliveries, fallbacks and replays, and pending sets to be flushed. */
 export function startResumeWorker(settings: ResumeWorkerOptions): Worker {

@@ -10,7 +10,7 @@ import type { NotifyRequest } from '../model/notification.ts'
 import type { Plan } from '../plan/plan-input.ts'
 import type { AccessControl } from '../request/caller.ts'
 import { problemOf } from '../request/request-problem.ts'
-import type { Intake } from '../store/store.ts'
+import { emptyProfile, type Intake } from '../store/store.ts'
 
 /** What the explanation of a notification needs. */
 export interface ExplainContext {
@@ -41,7 +41,7 @@ async function explain(
   const problem = problemOf(request, catalog)
   const eventType = catalog.eventTypes.get(request.event)
   if (problem || !eventType) throw problem
-  const profile = profiles.users.get(request.user_id) ?? { preferences: [], devices: [], suppressions: [] }
+  const profile = profiles.users.get(request.user_id) ?? emptyProfile
   const now = clock.now()
   const id = newId(bucket)
   const planned = plan({ id, request, eventType, profile, catalog, now, source: 'explain' })

@@ -4,7 +4,7 @@ import type { Channel } from '../model/channel.ts'
 import { bucketOfUser, deliveryIdOf, newId } from '../model/id.ts'
 import type { Content } from '../model/notification.ts'
 import { targetsOf } from '../plan/message.ts'
-import type { Inbox, Intake } from '../store/store.ts'
+import { emptyProfile, type Inbox, type Intake } from '../store/store.ts'
 import { callProvider } from './calls/call-provider.ts'
 
 /**
@@ -18,7 +18,7 @@ export function createTestSend(
   return async (channel: Channel, userId: string, content: Content): Promise<object[]> => {
     const bucket = bucketOfUser(userId, intake.buckets)
     const { users } = await intake.readProfiles(bucket, [userId])
-    const targets = targetsOf(channel, userId, users.get(userId) ?? { preferences: [], devices: [], suppressions: [] })
+    const targets = targetsOf(channel, userId, users.get(userId) ?? emptyProfile)
     const notificationId = newId(bucket)
     const deliveryId = deliveryIdOf(notificationId, channel)
     return Promise.all(

@@ -10,7 +10,14 @@ import { bucketOfUser, newId } from '../model/id.ts'
 import type { Acceptance, NotifyRequest } from '../model/notification.ts'
 import type { Plan } from '../plan/plan-input.ts'
 import { problemOf } from '../request/request-problem.ts'
-import type { Intake, Parkable, Profile, Profiles, RateGrant, RateRequest } from '../store/store.ts'
+import {
+  emptyProfile,
+  type Intake,
+  type Parkable,
+  type Profiles,
+  type RateGrant,
+  type RateRequest,
+} from '../store/store.ts'
 
 /** An event on its way in, and where it came from. */
 interface IncomingEvent {
@@ -53,8 +60,6 @@ export interface Accept {
   one(event: IncomingEvent): Promise<AcceptResult>
   idle(): Promise<void>
 }
-
-const emptyProfile: Profile = { preferences: [], devices: [], suppressions: [] }
 
 /** Creates the batches in which events are accepted, by bucket. */
 export function createAccept(options: AcceptOptions): Accept {

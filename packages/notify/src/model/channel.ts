@@ -8,3 +8,8 @@ export type Channel = (typeof channels)[number]
 export function isChannel(name: string): name is Channel {
   return (channels as readonly string[]).includes(name)
 }
+
+/** The chosen channels without repetition, in the order of {@link channels}. */
+export function sortChannels(chosen: readonly Channel[]): readonly Channel[] {
+  return chosen.length < 2 ? chosen : channels.filter((channel) => chosen.includes(channel))
+}

@@ -1,7 +1,8 @@
-import { type Channel, channels } from '../model/channel.ts'
+import { type Channel, sortChannels } from '../model/channel.ts'
 import type { EventType } from '../model/event-type.ts'
-import { type QuietHours, quietUntil } from '../model/quiet-hours.ts'
-import type { Preference, Profile } from '../store/store.ts'
+import { quietUntil } from '../model/quiet-hours.ts'
+import { preferredChannels, quietHoursFor } from '../preferences/precedence.ts'
+import type { Profile } from '../store/store.ts'
 
 /** The channels of a notification, and whose word it was. */
 export interface ChosenChannels {
@@ -15,36 +16,21 @@ export function chooseChannels(
   eventType: EventType,
   profile: Profile,
 ): ChosenChannels {
-  if (requested) return { channels: inOrder(requested), because: 'request' }
-  const own = preferenceFor(profile, eventType.event)?.channels
-  if (own) return { channels: inOrder(own), because: 'preference' }
-  const all = preferenceFor(profile, '*')?.channels
-  if (all) return { channels: inOrder(all), because: 'preference for *' }
-  return { channels: inOrder(eventType.channels), because: 'event type' }
+  if (requested) return { channels: sortChannels(requested), because: 'request' }
+  const preferred = preferredChannels(profile, eventType.event)
+  if (preferred) return { ...preferred, channels: sortChannels(preferred.channels) }
+  return { channels: sortChannels(eventType.channels), because: 'event type' }
 }
 
 /** Whether a stored preference keeps this event type off the channel; a missing preference excludes nothing. */
 export function isExcluded(channel: Channel, event: string, profile: Profile): boolean {
-  const stored = preferenceFor(profile, event)?.channels ?? preferenceFor(profile, '*')?.channels
-  return stored !== undefined && !stored.includes(channel)
+  const preferred = preferredChannels(profile, event)
+  return preferred !== undefined && !preferred.channels.includes(channel)
 }
 
-/** The quiet hours that hold for an event type: the user's entry for it, else that for `*`. */
-function quietHoursFor(event: string, profile: Profile): QuietHours | undefined {
-  return preferenceFor(profile, event)?.quietHours ?? preferenceFor(profile, '*')?.quietHours
-}
-
-/** When a notification that is asked for now may be sent, if not now: the end of the user's quiet hours. */
+/** When a notification that is planned now may be sent, if not now: the end of the user's quiet hours. */
 export function deferredUntil(eventType: EventType, profile: Profile, zone: string, now: number): number | undefined {
   if (eventType.priority === 'critical') return undefined
-  const quiet = quietHoursFor(eventType.event, profile)
+  const quiet = quietHoursFor(profile, eventType.event)
   return quiet && quietUntil(quiet, profile.recipient?.zoneinfo ?? zone, now)
-}
-
-function preferenceFor(profile: Profile, eventType: string): Preference | undefined {
-  return profile.preferences.find((preference) => preference.eventType === eventType)
-}
-
-function inOrder(chosen: readonly Channel[]): readonly Channel[] {
-  return chosen.length < 2 ? chosen : channels.filter((channel) => chosen.includes(channel))
 }

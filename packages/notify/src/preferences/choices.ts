@@ -4,7 +4,8 @@ import type { EventType } from '../model/event-type.ts'
 import { bucketOfUser } from '../model/id.ts'
 import type { QuietHours } from '../model/quiet-hours.ts'
 import { all } from '../model/suppression.ts'
-import type { Intake, Preferences, Profile, Suppressions } from '../store/store.ts'
+import { emptyProfile, type Intake, type Preferences, type Profile, type Suppressions } from '../store/store.ts'
+import { allEventTypes, preferenceFor, preferredChannels } from './precedence.ts'
 
 /** What a user may choose for one event type, and what holds now. */
 export interface Choice {
@@ -59,13 +60,12 @@ export interface ChoicesOptions {
 const reason = 'unsubscribed'
 /** What can be unsubscribed from: the feed inside the product stays. */
 const outward: readonly Channel[] = ['email', 'push', 'sms']
-const nobody: Profile = { preferences: [], devices: [], suppressions: [] }
 
 /** Creates the reader and writer of users' choices. */
 export function createChoices(options: ChoicesOptions): Choices {
   const { intake, preferences, suppressions, catalog, channelsOff, clock } = options
   const profileOf = async (userId: string) =>
-    (await intake.readProfiles(bucketOfUser(userId, intake.buckets), [userId])).users.get(userId) ?? nobody
+    (await intake.readProfiles(bucketOfUser(userId, intake.buckets), [userId])).users.get(userId) ?? emptyProfile
   const offered = (known: Catalog, eventType: EventType) => channelsOf(known, eventType, channelsOff)
   const turn = async (userId: string, event: string, to: (channel: Channel) => boolean | undefined) => {
     const known = await catalog.current()
@@ -81,7 +81,7 @@ export function createChoices(options: ChoicesOptions): Choices {
       const [known, profile] = await Promise.all([catalog.current(), profileOf(userId)])
       const shown = [...known.eventTypes.values()].filter(({ sensitive }) => !sensitive)
       const { zoneinfo, locale } = profile.recipient ?? {}
-      const quietHours = entryFor(profile, all)?.quietHours
+      const quietHours = preferenceFor(profile, allEventTypes)?.quietHours
       return {
         unsubscribed: isUnsubscribed(profile, 'email', all, clock.now()),
         ...(quietHours === undefined ? {} : { quietHours }),
@@ -110,7 +110,7 @@ export function createChoices(options: ChoicesOptions): Choices {
 
 function choiceOf(eventType: EventType, offered: readonly Channel[], profile: Profile, now: number): Choice {
   const { event, priority } = eventType
-  const wanted = effective(eventType, profile)
+  const wanted = preferredChannels(profile, event)?.channels ?? eventType.channels
   return {
     event,
     title: eventType.title ?? titleOf(event),
@@ -128,14 +128,6 @@ function channelsOf(known: Catalog, eventType: EventType, off: readonly Channel[
   return allChannels.filter(
     (channel) => !off.includes(channel) && (eventType.channels.includes(channel) || written.includes(channel)),
   )
-}
-
-function effective({ event, channels }: EventType, profile: Profile): readonly Channel[] {
-  return entryFor(profile, event)?.channels ?? entryFor(profile, all)?.channels ?? channels
-}
-
-function entryFor({ preferences }: Profile, eventType: string) {
-  return preferences.find((entry) => entry.eventType === eventType)
 }
 
 function isUnsubscribed({ suppressions }: Profile, channel: Channel, scope: string, now: number): boolean {

@@ -5,6 +5,9 @@ import type { Inbox, Mailbox } from './inbox.ts'
 import type { Intake } from './intake.ts'
 import type { Notifications, StateChanges } from './timeline.ts'
 import type { Devices, Preferences, Privacy, Recipients, Suppressions } from './users.ts'
+
+export { emptyProfile } from './users.ts'
+
 import type { Parked, Schedule, Waiting } from './waiting.ts'
 
 export type * from './catalog.ts'

@@ -32,7 +32,7 @@ export interface Device {
   readonly deadReason?: string
 }
 
-/** Everything planning needs to know about a user. */
+/** Everything that planning needs to know about a user. */
 export interface Profile {
   /** Since the user's first admission, and the same until they are erased. */
   readonly generation?: string
@@ -41,6 +41,9 @@ export interface Profile {
   readonly devices: readonly Device[]
   readonly suppressions: readonly Suppression[]
 }
+
+/** The profile of a user of whom nothing is stored. */
+export const emptyProfile: Profile = { preferences: [], devices: [], suppressions: [] }
 
 /** Where users can be reached. */
 export interface Recipients {

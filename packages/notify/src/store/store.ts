@@ -5,9 +5,6 @@ import type { Inbox, Mailbox } from './inbox.ts'
 import type { Intake } from './intake.ts'
 import type { Notifications, StateChanges } from './timeline.ts'
 import type { Devices, Preferences, Privacy, Recipients, Suppressions } from './users.ts'
-
-export { emptyProfile } from './users.ts'
-
 import type { Parked, Schedule, Waiting } from './waiting.ts'
 
 export type * from './catalog.ts'
@@ -17,6 +14,7 @@ export type * from './inbox.ts'
 export type * from './intake.ts'
 export type * from './timeline.ts'
 export type * from './users.ts'
+export { emptyProfile } from './users.ts'
 export type * from './waiting.ts'
 
 /** Everything the service stores, by role. A feature asks for its role only. */

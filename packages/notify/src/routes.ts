@@ -1,7 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Clock, Http, Log } from '@gatehouse/kit'
-import type { PageParts } from '@gatehouse/kit/page'
-import type { Provider } from '@gatehouse/providers'
+import type { Http } from '@gatehouse/kit'
 import * as choices from './api/choices.ts'
 import * as deadLetters from './api/dead-letters.ts'
 import * as devices from './api/devices.ts'
@@ -12,41 +10,26 @@ import * as preferences from './api/preferences.ts'
 import * as recipients from './api/recipients.ts'
 import * as schemas from './api/schemas/index.ts'
 import * as suppressions from './api/suppressions.ts'
-import { type PreviewContext, previewTemplate, testTemplate } from './api/template-preview.ts'
+import { previewTemplate, testTemplate } from './api/template-preview.ts'
 import * as templates from './api/templates.ts'
-import type { CatalogKeeper } from './catalog/catalog.ts'
-import type { Reserved } from './catalog/reserved.ts'
-import type { NotifyOptions } from './config/options.ts'
-import type { Audit } from './context/audit.ts'
-import type { NotifyMetrics } from './context/metrics.ts'
-import type { Reports } from './context/reports.ts'
 import * as devMailbox from './dev-mailbox/endpoint.ts'
 import * as inbox from './inbox/endpoint.ts'
-import type { ShowAllItems, ShowItems } from './inbox/record.ts'
 import * as inboxSchemas from './inbox/schema.ts'
 import { streamItems } from './inbox/stream-endpoint.ts'
-import type { InboxStreams } from './inbox/streams.ts'
-import type { Accept } from './intake/accept.ts'
 import { addNdjsonParser, bulkLimitBytes, submitEvents } from './intake/bulk.ts'
 import { submitEvent } from './intake/endpoint.ts'
 import { submitReservedMail } from './intake/reserved-mail.ts'
 import * as intakeSchemas from './intake/schema.ts'
-import type { Links } from './links/links.ts'
-import type { ReceiptTokens } from './links/receipt-token.ts'
 import { inboxChanges } from './model/inbox-change.ts'
-import type { Plan } from './plan/plan-input.ts'
-import type { Choices } from './preferences/choices.ts'
 import { eraseUser, exportUser } from './privacy/endpoint.ts'
 import * as privacySchemas from './privacy/schema.ts'
-import type { AccessControl, WatchCredential } from './request/caller.ts'
 import { maxEventBytes } from './request/notify-body.ts'
 import { createRouteBuilders } from './request/route-options.ts'
+import type { RouteContext } from './route-context.ts'
 import * as schedule from './schedule/endpoint.ts'
 import * as scheduleSchemas from './schedule/schema.ts'
 import { listChanges } from './state-changes/endpoint.ts'
-import type { ChangeReaders } from './state-changes/readers.ts'
 import * as changeSchemas from './state-changes/schema.ts'
-import type { NotifyStore } from './store/store.ts'
 import * as subscription from './subscription/endpoint.ts'
 import * as pageSchemas from './subscription/schema.ts'
 import { followLink, recordOpen } from './tracking/links.ts'
@@ -56,40 +39,6 @@ import { followShortLink } from './tracking/short-links.ts'
 import { createTrackingRecorder } from './tracking/tracked-request.ts'
 import * as webhooks from './webhooks/endpoint.ts'
 import * as webhookSchemas from './webhooks/schema.ts'
-
-/** What the endpoints share. Each endpoint names, in its own context, the part that it uses. */
-export interface RouteContext {
-  readonly access: AccessControl
-  readonly audit: Audit
-  readonly accept: Accept
-  readonly catalog: CatalogKeeper
-  readonly reserved: Reserved
-  readonly store: NotifyStore
-  readonly options: NotifyOptions
-  readonly providers: readonly Provider[]
-  readonly reports: Reports
-  readonly metrics: NotifyMetrics
-  readonly clock: Clock
-  readonly log: Log
-  /** Called after a replay of dead letters. */
-  readonly onReplayed: () => void
-  readonly plan: Plan
-  readonly testSend: PreviewContext['testSend']
-  readonly streams: InboxStreams
-  readonly readers: ChangeReaders
-  /** How inbox items are shown to callers who may not read personal data. */
-  readonly masked: ShowItems
-  /** How they are shown to the others. */
-  readonly shown: ShowAllItems
-  readonly watch: WatchCredential | undefined
-  readonly choices: Choices
-  readonly links: Links | undefined
-  readonly receiptTokens: ReceiptTokens | undefined
-  readonly pages: PageParts
-  readonly publicUrl: string
-  /** Mounts /dev/mailbox. */
-  readonly devMailbox: boolean
-}
 
 /** Registers every path of the service: who may call it, its schema, its handler. */
 export async function registerRoutes(http: Http, context: RouteContext): Promise<void> {

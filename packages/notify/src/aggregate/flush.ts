@@ -1,4 +1,4 @@
-import type { AdmissionUnit, PlannedNotification } from '../admission/admission.ts'
+import type { AdmissionUnit, PlannedNotification } from '../admission/planned.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { NotifyOptions } from '../config/options.ts'
 import { type Channel, sortChannels } from '../model/channel.ts'

@@ -1,4 +1,4 @@
-import type { AdmissionUnit, DeliveryPlan, PlannedDelivery } from '../admission/admission.ts'
+import type { AdmissionUnit, DeliveryPlan, PlannedDelivery } from '../admission/planned.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { NotifyOptions } from '../config/options.ts'
 import type { Channel } from '../model/channel.ts'

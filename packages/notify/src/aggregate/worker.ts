@@ -1,6 +1,7 @@
 import { bisect, type Clock, isUnavailable, type Log, startWorker, type Worker } from '@gatehouse/kit'
-import { type AdmissionUnit, createAdmission } from '../admission/admission.ts'
+import { createAdmission } from '../admission/admission.ts'
 import { admitOnFreshProfiles } from '../admission/plan-on-current.ts'
+import type { AdmissionUnit } from '../admission/planned.ts'
 import type { Catalog, CatalogKeeper } from '../catalog/catalog.ts'
 import type { NotifyOptions } from '../config/options.ts'
 import type { Hints } from '../context/hints.ts'

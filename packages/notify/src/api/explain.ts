@@ -1,6 +1,7 @@
 import type { Clock } from '@gatehouse/kit'
 import type { FastifyRequest } from 'fastify'
-import { type DeliveryDecision, decide, type PlannedNotification, reasonOf } from '../admission/admission.ts'
+import { type DeliveryDecision, decide, reasonOf } from '../admission/admission.ts'
+import type { PlannedNotification } from '../admission/planned.ts'
 import { type Catalog, type CatalogKeeper, unfilledText } from '../catalog/catalog.ts'
 import type { NotifyOptions } from '../config/options.ts'
 import type { Channel } from '../model/channel.ts'

@@ -1,6 +1,7 @@
 import { type Batcher, type Clock, createBatcher, Problem } from '@gatehouse/kit'
-import { type AdmissionUnit, answerOf, createAdmission, type Settled } from '../admission/admission.ts'
+import { answerOf, createAdmission } from '../admission/admission.ts'
 import { admitOnFreshProfiles } from '../admission/plan-on-current.ts'
+import type { AdmissionUnit, Settled } from '../admission/planned.ts'
 import type { Catalog, CatalogKeeper } from '../catalog/catalog.ts'
 import { profileFor, type ReservedMail } from '../catalog/reserved.ts'
 import type { NotifyOptions } from '../config/options.ts'

@@ -1,4 +1,4 @@
-import type { DeliveryPlan } from '../admission/admission.ts'
+import type { DeliveryPlan } from '../admission/planned.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { Channel } from '../model/channel.ts'
 import { type EventType, failsOverOnTimeout } from '../model/event-type.ts'

@@ -1,4 +1,4 @@
-import type { PlannedNotification } from '../admission/admission.ts'
+import type { PlannedNotification } from '../admission/planned.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { EventType } from '../model/event-type.ts'
 import type { NotifyRequest } from '../model/notification.ts'

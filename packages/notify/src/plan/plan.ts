@@ -1,4 +1,4 @@
-import type { PlannedDelivery, PlannedNotification } from '../admission/admission.ts'
+import type { PlannedDelivery, PlannedNotification } from '../admission/planned.ts'
 import type { NotifyOptions } from '../config/options.ts'
 import type { Channel } from '../model/channel.ts'
 import { composeDedupKey } from '../model/dedup-key.ts'

@@ -1,5 +1,5 @@
 import { type Clock, isFaultOfInput, type Log, Problem, startWorker, type Worker } from '@gatehouse/kit'
-import type { Settled } from '../admission/admission.ts'
+import type { Settled } from '../admission/planned.ts'
 import type { NotifyOptions } from '../config/options.ts'
 import type { NotifyRequest } from '../model/notification.ts'
 import type { Schedule, Scheduled, Waiting } from '../store/store.ts'

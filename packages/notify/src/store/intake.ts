@@ -1,10 +1,5 @@
-import type {
-  Admission,
-  AdmissionDecision,
-  AdmissionState,
-  AdmissionUnit,
-  PlannedNotification,
-} from '../admission/admission.ts'
+import type { Admission, AdmissionDecision, AdmissionState } from '../admission/admission.ts'
+import type { AdmissionUnit, PlannedNotification } from '../admission/planned.ts'
 import type { EventRate } from '../model/event-type.ts'
 import type { NotifyRequest } from '../model/notification.ts'
 import type { Profile } from './users.ts'

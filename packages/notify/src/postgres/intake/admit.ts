@@ -1,14 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Database, Problem, sqlState } from '@gatehouse/kit'
-import {
-  type Admission,
-  type AdmissionDecision,
-  type AdmissionState,
-  type AdmissionUnit,
-  type Counters,
-  type PlannedNotification,
-  UserErased,
-} from '../../admission/admission.ts'
+import { type Admission, type AdmissionDecision, type AdmissionState, UserErased } from '../../admission/admission.ts'
+import type { Counters } from '../../admission/caps.ts'
+import type { AdmissionUnit, PlannedNotification } from '../../admission/planned.ts'
 import { newId } from '../../model/id.ts'
 import type { Profile, Profiles } from '../../store/store.ts'
 import { queries } from '../queries/index.ts'

@@ -1,12 +1,7 @@
 import type { Database, Query, Rows } from '@gatehouse/kit'
-import {
-  type AdmissionState,
-  type AdmissionUnit,
-  type Counters,
-  type DedupEntry,
-  logId,
-  type PlannedNotification,
-} from '../../admission/admission.ts'
+import { type AdmissionState, type DedupEntry, logId } from '../../admission/admission.ts'
+import type { Counters } from '../../admission/caps.ts'
+import type { AdmissionUnit, PlannedNotification } from '../../admission/planned.ts'
 import type { Channel } from '../../model/channel.ts'
 import { deliveryIdOf } from '../../model/id.ts'
 import { columns } from '../sql/columns.ts'

@@ -1,5 +1,5 @@
 import type { Query, Rows } from '@gatehouse/kit'
-import type { AdmissionUnit } from '../../admission/admission.ts'
+import type { AdmissionUnit } from '../../admission/planned.ts'
 import { newId } from '../../model/id.ts'
 import type { Statement } from '../sql/at-once.ts'
 import { among } from '../sql/plans.ts'

@@ -1,4 +1,5 @@
-import type { AdmissionDecision, DeliveryDecision, PlannedNotification } from '../../admission/admission.ts'
+import type { AdmissionDecision, DeliveryDecision } from '../../admission/admission.ts'
+import type { PlannedNotification } from '../../admission/planned.ts'
 import { newId } from '../../model/id.ts'
 import { writeShortLinks } from '../catalog/short-links.ts'
 import { erasedWhenSpent } from '../retention/erase-sensitive.ts'

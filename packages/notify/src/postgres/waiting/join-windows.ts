@@ -1,4 +1,5 @@
-import type { AdmissionDecision, PlannedNotification } from '../../admission/admission.ts'
+import type { AdmissionDecision } from '../../admission/admission.ts'
+import type { PlannedNotification } from '../../admission/planned.ts'
 import { newId } from '../../model/id.ts'
 import type { Statement } from '../sql/at-once.ts'
 import { columns, optionalTimestamp, timestamp } from '../sql/columns.ts'

@@ -1,5 +1,5 @@
 import type { Database, Query } from '@gatehouse/kit'
-import type { SettledWindow } from '../../admission/admission.ts'
+import type { SettledWindow } from '../../admission/planned.ts'
 import type { Channel } from '../../model/channel.ts'
 import type { Data } from '../../model/notification.ts'
 import type { ChosenBy, ClosedWindow, PendingItem, Waiting, WindowSummary } from '../../store/store.ts'

@@ -2,13 +2,8 @@ import assert from 'node:assert/strict'
 import { after, before, describe } from 'node:test'
 import type { Database } from '@gatehouse/kit'
 import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
-import {
-  type AdmissionUnit,
-  createAdmission,
-  type DeliveryPlan,
-  type PlannedNotification,
-  type Settled,
-} from '../../../src/admission/admission.ts'
+import { createAdmission } from '../../../src/admission/admission.ts'
+import type { AdmissionUnit, DeliveryPlan, PlannedNotification, Settled } from '../../../src/admission/planned.ts'
 import { defaultOptions } from '../../../src/config/options.ts'
 import type { Channel } from '../../../src/model/channel.ts'
 import { newId } from '../../../src/model/id.ts'

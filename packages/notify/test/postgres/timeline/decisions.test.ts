@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { AdmissionDecision, PlannedNotification } from '../../../src/admission/admission.ts'
+import type { AdmissionDecision } from '../../../src/admission/admission.ts'
+import type { PlannedNotification } from '../../../src/admission/planned.ts'
 import { deliveryIdOf, newId } from '../../../src/model/id.ts'
 import { readDecisions, storedDecisions } from '../../../src/postgres/timeline/decisions.ts'
 

@@ -1,0 +1,54 @@
+import type { Clock, Log } from '@gatehouse/kit'
+import type { PageParts } from '@gatehouse/kit/page'
+import type { Provider } from '@gatehouse/providers'
+import type { PreviewContext } from './api/template-preview.ts'
+import type { CatalogKeeper } from './catalog/catalog.ts'
+import type { Reserved } from './catalog/reserved.ts'
+import type { NotifyOptions } from './config/options.ts'
+import type { Audit } from './context/audit.ts'
+import type { NotifyMetrics } from './context/metrics.ts'
+import type { Reports } from './context/reports.ts'
+import type { ShowAllItems, ShowItems } from './inbox/record.ts'
+import type { InboxStreams } from './inbox/streams.ts'
+import type { Accept } from './intake/accept.ts'
+import type { Links } from './links/links.ts'
+import type { ReceiptTokens } from './links/receipt-token.ts'
+import type { Plan } from './plan/plan-input.ts'
+import type { Choices } from './preferences/choices.ts'
+import type { AccessControl, WatchCredential } from './request/caller.ts'
+import type { ChangeReaders } from './state-changes/readers.ts'
+import type { NotifyStore } from './store/store.ts'
+
+/** What the endpoints share. Each endpoint names, in its own context, the part that it uses. */
+export interface RouteContext {
+  readonly access: AccessControl
+  readonly audit: Audit
+  readonly accept: Accept
+  readonly catalog: CatalogKeeper
+  readonly reserved: Reserved
+  readonly store: NotifyStore
+  readonly options: NotifyOptions
+  readonly providers: readonly Provider[]
+  readonly reports: Reports
+  readonly metrics: NotifyMetrics
+  readonly clock: Clock
+  readonly log: Log
+  /** Called after a replay of dead letters. */
+  readonly onReplayed: () => void
+  readonly plan: Plan
+  readonly testSend: PreviewContext['testSend']
+  readonly streams: InboxStreams
+  readonly readers: ChangeReaders
+  /** How inbox items are shown to callers who may not read personal data. */
+  readonly masked: ShowItems
+  /** How they are shown to the others. */
+  readonly shown: ShowAllItems
+  readonly watch: WatchCredential | undefined
+  readonly choices: Choices
+  readonly links: Links | undefined
+  readonly receiptTokens: ReceiptTokens | undefined
+  readonly pages: PageParts
+  readonly publicUrl: string
+  /** Mounts /dev/mailbox. */
+  readonly devMailbox: boolean
+}

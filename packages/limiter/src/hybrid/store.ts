@@ -1,18 +1,10 @@
-import { checkKind, encodeId, type Identifier } from '../key.ts'
+import { encodeId, type Identifier } from '../key.ts'
 import type { Policy } from '../policy.ts'
 import type { AcquireRequest, AddRequest, CounterResult, CounterStore } from '../store.ts'
 import { Combination, type Reservation } from './combination.ts'
-import { cell, Ledger, tail } from './ledger.ts'
-import {
-  canBeHybrid,
-  currentOnly,
-  type LedgerEntry,
-  type LocalPlan,
-  limitAllowance,
-  type Plan,
-  shortOnly,
-  staleMs,
-} from './plan.ts'
+import { cell, type Ledger, tail } from './ledger.ts'
+import { type LedgerEntry, limitAllowance } from './plan.ts'
+import { PlanBook } from './plan-book.ts'
 import { Reconciler } from './reconciler.ts'
 import { reconcileDirty, type SendOptions } from './round.ts'
 import { assess, spend } from './spend.ts'
@@ -61,13 +53,8 @@ class LedgerStore implements HybridStore {
   readonly #instances: () => number
   readonly #reconciler: Reconciler
   readonly #intervalMs: number
-  readonly #maxKeys: number
   readonly #combination: Combination
-  readonly #ledgers = new Map<string, Ledger>()
-  #plans = new WeakMap<Policy, Map<string, Plan>>()
-  /** The number of processes for which the plans were made. */
-  #planInstances = 0
-  #lastPlan: Plan | undefined
+  readonly #plans: PlanBook
   #lastNow = 0
   /** Checks that wait for the store. */
   #pendingAcquires = 0
@@ -80,7 +67,7 @@ class LedgerStore implements HybridStore {
     this.#instances = typeof instances === 'number' ? () => instances : instances
     this.#reconciler = new Reconciler(shared, this.#instances)
     this.#intervalMs = intervalMs
-    this.#maxKeys = maxKeys
+    this.#plans = new PlanBook(this.#instances, maxKeys)
     this.#combination = new Combination(shared, {
       reserve: (policy, identifier, cost, now) => this.#reserve(policy, identifier, cost, now),
       markDirty: (ledger, slot) => this.#markDirty(ledger, slot),
@@ -104,9 +91,9 @@ class LedgerStore implements HybridStore {
   acquire(request: AcquireRequest): CounterResult | Promise<CounterResult> {
     const { policy, identifier, cost } = request
     if (policy.parts !== undefined && policy.parts.length > 1) return this.#combination.acquire(request)
-    const plan = this.#planOf(policy, identifier.kind)
+    const plan = this.#plans.planOf(policy, identifier.kind)
     if (plan.ledger === undefined) {
-      this.#countInstances()
+      this.#plans.checkInstances()
       return this.#shared.acquire(request)
     }
     const { ledger } = plan
@@ -152,9 +139,9 @@ class LedgerStore implements HybridStore {
     clearTimeout(this.#timer)
     this.#timer = undefined
     this.#round++
-    this.#countInstances()
+    this.#plans.checkInstances()
     await this.#sendDirty(this.#round)
-    if (this.#ledgers.values().some((ledger) => ledger.dirty.length > 0)) this.#schedule()
+    if (this.#plans.ledgers().some((ledger) => ledger.dirty.length > 0)) this.#schedule()
   }
 
   async close(): Promise<void> {
@@ -220,8 +207,8 @@ class LedgerStore implements HybridStore {
 
   /** Reserves one policy of a combination; undefined where it is counted by the store alone. */
   #reserve(policy: Policy, identifier: Identifier, cost: number, callerNow: number): Reservation | undefined {
-    this.#countInstances()
-    const plan = this.#planOf(policy, identifier.kind)
+    this.#plans.checkInstances()
+    const plan = this.#plans.planOf(policy, identifier.kind)
     if (plan.ledger === undefined) return undefined
     const { ledger } = plan
     const now = this.time(callerNow)
@@ -244,7 +231,7 @@ class LedgerStore implements HybridStore {
   }
 
   async #sendDirty(round: number): Promise<void> {
-    for (const ledger of this.#ledgers.values())
+    for (const ledger of this.#plans.ledgers())
       await reconcileDirty(ledger, round, (slot, options) => this.#send(ledger, slot, options))
   }
 
@@ -255,7 +242,7 @@ class LedgerStore implements HybridStore {
       return
     }
     const { kind } = ledger
-    const plan = this.#planOf(policy, kind)
+    const plan = this.#plans.planOf(policy, kind)
     // A policy that has become exact, since more processes share it, still has counts to send.
     const local =
       plan.ledger === undefined
@@ -266,7 +253,7 @@ class LedgerStore implements HybridStore {
 
   /** The next check of the identifier calls the store. */
   #invalidate(policy: Policy, identifier: Identifier): void {
-    const { ledger } = this.#planOf(policy, identifier.kind)
+    const { ledger } = this.#plans.planOf(policy, identifier.kind)
     const slot = ledger?.find(identifier.id)
     if (slot !== undefined) ledger?.invalidate(slot)
   }
@@ -274,50 +261,5 @@ class LedgerStore implements HybridStore {
   #insert(ledger: Ledger, id: string, now: number): number | undefined {
     encodeId(id)
     return ledger.insert(id, now)
-  }
-
-  #planOf(policy: Policy, kind: string): Plan {
-    const last = this.#lastPlan
-    if (last !== undefined && last.policy === policy && last.kind === kind) return last
-    const plans = this.#plans.get(policy) ?? new Map<string, Plan>()
-    const plan = plans.get(kind) ?? this.#createPlan(policy, kind)
-    plans.set(kind, plan)
-    this.#plans.set(policy, plans)
-    this.#lastPlan = plan
-    return plan
-  }
-
-  /** Whether a limit is large enough to be divided depends on the number of processes. */
-  #countInstances(): void {
-    const instances = this.#instances()
-    if (instances === this.#planInstances) return
-    this.#planInstances = instances
-    this.#resetPlans()
-  }
-
-  #resetPlans(): void {
-    this.#plans = new WeakMap()
-    this.#lastPlan = undefined
-  }
-
-  /** Policies of the same windows share a ledger, so that a change of tier resets nothing. */
-  #createPlan(policy: Policy, kind: string): Plan {
-    checkKind(kind)
-    if (!canBeHybrid(policy, this.#instances())) return { policy, kind, ledger: undefined }
-    const name = [kind, ...policy.rules.map((rule) => rule.family)].join(' ')
-    const ledger = this.#ledgers.get(name) ?? new Ledger(kind, policy.rules.length, this.#maxKeys)
-    this.#ledgers.set(name, ledger)
-    const number = ledger.numberOf(policy, () => this.#resetPlans())
-    const current = currentOnly(policy)
-    const plan: LocalPlan = {
-      policy,
-      kind,
-      ledger,
-      currentOnly: current,
-      shortOnly: shortOnly(current),
-      number,
-      staleMs: staleMs(policy),
-    }
-    return plan
   }
 }

@@ -3,13 +3,8 @@ import { test } from 'node:test'
 import { freePort, startPostgres, startRedis, testWith } from '@gatehouse/testing'
 import { Producer } from '../../src/demo/producer.ts'
 import { readDeliveries } from '../../src/demo/settled.ts'
+import { sharedSecrets } from '../support/apart.ts'
 import { type Program, started } from '../support/program.ts'
-
-const shared = {
-  SERVICE_CLIENT_ID: 'services',
-  SERVICE_CLIENT_SECRET: 'a-secret-among-the-services',
-  ENCRYPTION_KEY: 'zX9-kq3vTn2_pWs7Lm4Rb8Yc1Dh6Fj5G',
-}
 
 /** Through the front door: a token, a notification that is sent, the user, and what is refused. */
 async function journey(front: string, secret: string): Promise<void> {
@@ -48,7 +43,7 @@ test('all together on embedded engines, the journey works', async () => {
 test('the journey works with each service in its own process on embedded engines', async () => {
   const [identityPort, notifyPort, gatewayPort] = [await freePort(), await freePort(), await freePort()]
   const identityUrl = `http://localhost:${identityPort}`
-  const addresses = { ...shared, AUTH_URL: identityUrl, BASE_URL: `http://localhost:${gatewayPort}` }
+  const addresses = { ...sharedSecrets, AUTH_URL: identityUrl, BASE_URL: `http://localhost:${gatewayPort}` }
   const identity = await started({ port: identityPort, env: { ...addresses, SERVICES: 'identity' } })
   const notify = await started({
     port: notifyPort,
@@ -74,7 +69,12 @@ test('the journey works with each service in its own process on embedded engines
 test('identity behind the gateway sees the address of the caller, which nobody can forge', async () => {
   const [identityPort, gatewayPort] = [await freePort(), await freePort()]
   const identityUrl = `http://localhost:${identityPort}`
-  const addresses = { ...shared, AUTH_URL: identityUrl, BASE_URL: `http://localhost:${gatewayPort}`, LOG_LEVEL: 'info' }
+  const addresses = {
+    ...sharedSecrets,
+    AUTH_URL: identityUrl,
+    BASE_URL: `http://localhost:${gatewayPort}`,
+    LOG_LEVEL: 'info',
+  }
   const identity = await started({ port: identityPort, env: { ...addresses, SERVICES: 'identity' } })
   const env = { ...addresses, SERVICES: 'gateway', IDENTITY_URL: identityUrl, TRUSTED_PROXIES: '127.0.0.1,::1' }
   const gateway = await started({ port: gatewayPort, env })
@@ -112,7 +112,7 @@ testWith(
   async () => {
     const [postgres, redis] = [await startPostgres(), await startRedis()]
     const env = {
-      ...shared,
+      ...sharedSecrets,
       DATABASE_URL: postgres.url,
       REDIS_URL: redis.url,
       GATEHOUSE_CONFIG: 'apps/gatehouse/test/support/production.yaml',

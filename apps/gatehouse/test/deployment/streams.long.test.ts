@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { freePort } from '@gatehouse/testing'
 import { Producer } from '../../src/demo/producer.ts'
+import { startApart } from '../support/apart.ts'
 import { type Program, started } from '../support/program.ts'
 
 const secretOf = (program: Program): string =>
@@ -76,21 +76,7 @@ test('an inbox stream is live, resumes, and ends with its revoked token, in one 
 })
 
 test('an inbox stream is live, resumes, and ends with its revoked token, through a gateway', async () => {
-  const [identityPort, gatewayPort] = [await freePort(), await freePort()]
-  const identityUrl = `http://localhost:${identityPort}`
-  const env = {
-    SERVICE_CLIENT_ID: 'services',
-    SERVICE_CLIENT_SECRET: 'a-secret-among-the-services',
-    ENCRYPTION_KEY: 'zX9-kq3vTn2_pWs7Lm4Rb8Yc1Dh6Fj5G',
-    AUTH_URL: identityUrl,
-    BASE_URL: `http://localhost:${gatewayPort}`,
-  }
-  const identity = await started({ port: identityPort, env: { ...env, SERVICES: 'identity' } })
-  const notify = await started({ env: { ...env, SERVICES: 'notify', IDENTITY_URL: identityUrl } })
-  const gateway = await started({
-    port: gatewayPort,
-    env: { ...env, SERVICES: 'gateway', IDENTITY_URL: identityUrl, NOTIFY_URL: notify.url },
-  })
+  const { gateway, identity, programs } = await startApart()
   await followed(gateway.url, secretOf(identity))
-  for (const program of [gateway, notify, identity]) assert.equal((await program.stop()).code, 0)
+  for (const program of programs) assert.equal((await program.stop()).code, 0)
 })

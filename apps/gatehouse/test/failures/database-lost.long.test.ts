@@ -14,24 +14,10 @@ import {
   testWith,
   waysToLose,
 } from '@gatehouse/testing'
-import { sendEvents, shopSecret, shopToken, writeTemplate } from '../support/load.ts'
+import { loadConfiguration, sendEvents, shopToken, writeTemplate } from '../support/load.ts'
 import { launch, type Program, started } from '../support/program.ts'
 
-const file = `
-channels: { email: off, sms: off, push: off }
-clients:
-  - client_id: shop
-    client_secret: ${shopSecret}
-    grant_types: [client_credentials]
-    scopes: [write:notifications, admin:notifications]
-    plan: roomy
-tiers:
-  free: { rpm: 10 }
-  roomy: { rpm: 100000000 }
-policies: { anonymous: { rpm: 1000000 }, identity: { rpm: 1000000 } }
-event_types:
-  - { event: parcel.moved, channels: [in-app] }
-  - { event: parcel.rated, channels: [in-app], rate_limit: { limit: 1000000, per_seconds: 60 } }
+const file = `${loadConfiguration}  - { event: parcel.rated, channels: [in-app], rate_limit: { limit: 1000000, per_seconds: 60 } }
 `
 const faultyMs = 25_000
 const recoveryMs = 40_000

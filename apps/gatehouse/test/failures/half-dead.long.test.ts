@@ -11,23 +11,9 @@ import {
   temporaryFolder,
   testWith,
 } from '@gatehouse/testing'
-import { type EventLoad, sendEvents, shopSecret, shopToken, writeTemplate } from '../support/load.ts'
+import { type EventLoad, loadConfiguration, sendEvents, shopToken, writeTemplate } from '../support/load.ts'
 import { type Program, started } from '../support/program.ts'
 
-const file = `
-channels: { email: off, sms: off, push: off }
-clients:
-  - client_id: shop
-    client_secret: ${shopSecret}
-    grant_types: [client_credentials]
-    scopes: [write:notifications, admin:notifications]
-    plan: roomy
-tiers:
-  free: { rpm: 10 }
-  roomy: { rpm: 100000000 }
-policies: { anonymous: { rpm: 1000000 }, identity: { rpm: 1000000 } }
-event_types: [{ event: parcel.moved, channels: [in-app] }]
-`
 const windowMs = 1_000
 
 describe('a program around which something is half dead', () => {
@@ -40,7 +26,7 @@ describe('a program around which something is half dead', () => {
   /** Starts a process on the database at `databaseUrl`. */
   const start = async (databaseUrl: string): Promise<Program> => {
     const path = join(temporaryFolder('half-dead'), 'gatehouse.yaml')
-    writeFileSync(path, file)
+    writeFileSync(path, loadConfiguration)
     const env = {
       GATEHOUSE_CONFIG: path,
       DATABASE_URL: databaseUrl,

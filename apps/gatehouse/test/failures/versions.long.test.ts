@@ -4,23 +4,8 @@ import { basename, join } from 'node:path'
 import { after, before, describe } from 'node:test'
 import type { Database } from '@gatehouse/kit'
 import { postgresDatabase, type Server, startPostgres, temporaryFolder, testWith } from '@gatehouse/testing'
-import { type EventLoad, sendEvents, shopSecret, shopToken, writeTemplate } from '../support/load.ts'
+import { type EventLoad, loadConfiguration, sendEvents, shopToken, writeTemplate } from '../support/load.ts'
 import { launch, type Program, root, started } from '../support/program.ts'
-
-const file = `
-channels: { email: off, sms: off, push: off }
-clients:
-  - client_id: shop
-    client_secret: ${shopSecret}
-    grant_types: [client_credentials]
-    scopes: [write:notifications, admin:notifications]
-    plan: roomy
-tiers:
-  free: { rpm: 10 }
-  roomy: { rpm: 100000000 }
-policies: { anonymous: { rpm: 1000000 }, identity: { rpm: 1000000 } }
-event_types: [{ event: parcel.moved, channels: [in-app] }]
-`
 
 /** Migrations of a version to come, by package and name. */
 type Migrations = Readonly<Record<string, string>>
@@ -68,7 +53,7 @@ describe('two versions of the program on one database', () => {
     database = await postgresDatabase(server)
     const { rows } = await database.query<{ name: string }>('SELECT current_database() AS name')
     const path = join(temporaryFolder('versions'), 'gatehouse.yaml')
-    writeFileSync(path, file)
+    writeFileSync(path, loadConfiguration)
     env = {
       GATEHOUSE_CONFIG: path,
       DATABASE_URL: server.url.replace(/[^/]+$/, rows[0]?.name ?? ''),

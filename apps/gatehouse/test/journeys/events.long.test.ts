@@ -3,10 +3,11 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { freePort, startNats, temporaryFolder, testWith } from '@gatehouse/testing'
+import { startNats, temporaryFolder, testWith } from '@gatehouse/testing'
 import { jetstreamManager } from '@nats-io/jetstream'
 import { connect, nanos } from '@nats-io/transport-node'
 import { Producer } from '../../src/demo/producer.ts'
+import { startApart } from '../support/apart.ts'
 import { launch, type Program, root, started } from '../support/program.ts'
 
 const secretOf = (program: Program): string =>
@@ -44,21 +45,7 @@ test('the command of the guide reads the state of a notification on a first run'
 })
 
 test('events are waited for and streamed through a gateway in another process', async () => {
-  const [identityPort, gatewayPort] = [await freePort(), await freePort()]
-  const identityUrl = `http://localhost:${identityPort}`
-  const env = {
-    SERVICE_CLIENT_ID: 'services',
-    SERVICE_CLIENT_SECRET: 'a-secret-among-the-services',
-    ENCRYPTION_KEY: 'zX9-kq3vTn2_pWs7Lm4Rb8Yc1Dh6Fj5G',
-    AUTH_URL: identityUrl,
-    BASE_URL: `http://localhost:${gatewayPort}`,
-  }
-  const identity = await started({ port: identityPort, env: { ...env, SERVICES: 'identity' } })
-  const notifier = await started({ env: { ...env, SERVICES: 'notify', IDENTITY_URL: identityUrl } })
-  const gateway = await started({
-    port: gatewayPort,
-    env: { ...env, SERVICES: 'gateway', IDENTITY_URL: identityUrl, NOTIFY_URL: notifier.url },
-  })
+  const { gateway, identity, programs } = await startApart()
   const secret = secretOf(identity)
   const authorization = `Bearer ${await tokenOf(gateway.url, secret)}`
   const waiting = fetch(`${gateway.url}/v1/events?wait=30`, { headers: { authorization } })
@@ -70,7 +57,7 @@ test('events are waited for and streamed through a gateway in another process', 
   let text = ''
   while (!text.includes('"state":"sent"')) text += (await reader.read()).value ?? assert.fail(text)
   await reader.cancel()
-  for (const program of [gateway, notifier, identity]) assert.equal((await program.stop()).code, 0)
+  for (const program of programs) assert.equal((await program.stop()).code, 0)
 })
 
 /** A file with the declarations of the repository and these lines of `notify`. */

@@ -4,16 +4,12 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { startFcm, startTwilio } from '@gatehouse/fakes'
 import { freePort, temporaryFolder } from '@gatehouse/testing'
+import { sharedSecrets } from '../support/apart.ts'
 import { started } from '../support/program.ts'
 import { declaredShop, eventually, openShop } from '../support/shop.ts'
 
 const account = { accountSid: `AC${'1'.repeat(32)}`, authToken: 'the-token-of-the-account' }
-const services = {
-  SERVICE_CLIENT_ID: 'services',
-  SERVICE_CLIENT_SECRET: 'a-secret-among-the-services',
-  ENCRYPTION_KEY: 'zX9-kq3vTn2_pWs7Lm4Rb8Yc1Dh6Fj5G',
-  LOG_LEVEL: 'info',
-}
+const services = { ...sharedSecrets, LOG_LEVEL: 'info' }
 const target = 'https://shop.example/orders/A-1'
 const reader = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0' }
 

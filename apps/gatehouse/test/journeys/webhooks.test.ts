@@ -4,17 +4,12 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { startTwilio } from '@gatehouse/fakes'
 import { freePort, temporaryFolder } from '@gatehouse/testing'
+import { sharedSecrets } from '../support/apart.ts'
 import { started } from '../support/program.ts'
 import { declaredShop, eventually, openShop } from '../support/shop.ts'
 
 const dayMs = 86_400_000
 const account = { accountSid: `AC${'1'.repeat(32)}`, authToken: 'the-token-of-the-account' }
-const services = {
-  SERVICE_CLIENT_ID: 'services',
-  SERVICE_CLIENT_SECRET: 'a-secret-among-the-services',
-  ENCRYPTION_KEY: 'zX9-kq3vTn2_pWs7Lm4Rb8Yc1Dh6Fj5G',
-}
-
 const file = (twilioUrl: string) => `${declaredShop}event_types:
   - { event: order.shipped, channels: [sms] }
 recipients:
@@ -35,7 +30,7 @@ test('signed provider reports pass the gateway unchanged, under a limit by addre
   writeFileSync(config, file(fake.url))
   const front = `http://localhost:${gatewayPort}`
   const back = `http://localhost:${backPort}`
-  const env = { ...services, AUTH_URL: back, BASE_URL: front, GATEHOUSE_CONFIG: config }
+  const env = { ...sharedSecrets, AUTH_URL: back, BASE_URL: front, GATEHOUSE_CONFIG: config }
   const own = await started({ port: backPort, env: { ...env, SERVICES: 'identity,notify' } })
   const apart = { SERVICES: 'gateway', IDENTITY_URL: back, NOTIFY_URL: back }
   const gateway = await started({ port: gatewayPort, env: { ...env, ...apart } })

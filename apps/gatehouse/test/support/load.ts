@@ -3,7 +3,24 @@ import assert from 'node:assert/strict'
 import type { Program } from './program.ts'
 
 /** The secret of the client `shop` in the configurations of these tests. */
-export const shopSecret = 'a-secret-of-the-test-alone-0123456789'
+const shopSecret = 'a-secret-of-the-test-alone-0123456789'
+
+/** The configuration of these tests: the client `shop` without limits, and the event type `parcel.moved`. */
+export const loadConfiguration = `
+channels: { email: off, sms: off, push: off }
+clients:
+  - client_id: shop
+    client_secret: ${shopSecret}
+    grant_types: [client_credentials]
+    scopes: [write:notifications, admin:notifications]
+    plan: roomy
+tiers:
+  free: { rpm: 10 }
+  roomy: { rpm: 100000000 }
+policies: { anonymous: { rpm: 1000000 }, identity: { rpm: 1000000 } }
+event_types:
+  - { event: parcel.moved, channels: [in-app] }
+`
 
 /** Gets an access token of the client `shop`. */
 export async function shopToken({ url }: Pick<Program, 'url'>): Promise<string> {

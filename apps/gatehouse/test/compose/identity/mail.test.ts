@@ -6,6 +6,7 @@ import { defaultLifetimes } from '@gatehouse/identity'
 import { freePort, temporaryFolder } from '@gatehouse/testing'
 import { reservedForIdentity } from '../../../src/compose/identity/mail.ts'
 import { readConfig } from '../../../src/config/config.ts'
+import { sharedSecrets } from '../../support/apart.ts'
 import { type Program, started } from '../../support/program.ts'
 
 const secret = 'a-secret-of-more-than-enough-letters'
@@ -53,9 +54,7 @@ async function apart(): Promise<Place> {
   const [identityPort, notifyPort] = [await freePort(), await freePort()]
   const urls = { identity: `http://localhost:${identityPort}`, notify: `http://localhost:${notifyPort}` }
   const env = {
-    SERVICE_CLIENT_ID: 'services',
-    SERVICE_CLIENT_SECRET: 'a-secret-among-the-services',
-    ENCRYPTION_KEY: 'zX9-kq3vTn2_pWs7Lm4Rb8Yc1Dh6Fj5G',
+    ...sharedSecrets,
     GATEHOUSE_CONFIG: written(configuration),
     AUTH_URL: urls.identity,
     BASE_URL: urls.notify,

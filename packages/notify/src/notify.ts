@@ -236,10 +236,9 @@ function createLinkParts(
   const languages = new Languages(new URL('texts/', import.meta.url), branding.textsFolder)
   const links = linkSecret && createLinks({ baseUrl: publicUrl, secret: linkSecret })
   const { tracking, retention } = options
-  const { buckets } = store.intake
   const catalog = createCatalogKeeper(store, {
     mailVariables: links && mailVariables(links),
-    shortenLinks: links && createShortenLinks({ baseUrl: publicUrl, buckets, tracking, retention }),
+    shortenLinks: links && createShortenLinks({ baseUrl: publicUrl, tracking, retention }),
     reserved,
   })
   const lifetimeMs = options.receiptDays * dayMs

@@ -3,7 +3,7 @@ import type { Catalog } from '../catalog/catalog.ts'
 import type { NotifyOptions } from '../config/options.ts'
 import { type Channel, sortChannels } from '../model/channel.ts'
 import type { EventType } from '../model/event-type.ts'
-import { newId } from '../model/id.ts'
+import { newIdBeside } from '../model/id.ts'
 import type { Data, TimelineEntry } from '../model/notification.ts'
 import { channelPlanner } from '../plan/channel-plan.ts'
 import { chooseChannels } from '../plan/channels.ts'
@@ -90,7 +90,12 @@ function planCombined(
   const data = templateVariables(summary, input.window.items)
   const expiries = input.window.items.flatMap(({ expiresAt }) => expiresAt ?? [])
   const expiresAt = expiries.length > 0 ? Math.min(...expiries) : undefined
-  const planned = planNotification({ id: newId(input.bucket), wanted, data, expiresAt }, input, eventType, options)
+  const planned = planNotification(
+    { id: newIdBeside(input.window.id), wanted, data, expiresAt },
+    input,
+    eventType,
+    options,
+  )
   const { event } = input.window
   const detail = { source: 'aggregation', event, priority: eventType.priority, count: summary.count }
   return {

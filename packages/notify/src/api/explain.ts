@@ -5,7 +5,7 @@ import type { PlannedNotification } from '../admission/planned.ts'
 import { type Catalog, type CatalogKeeper, unfilledText } from '../catalog/catalog.ts'
 import type { NotifyOptions } from '../config/options.ts'
 import type { Channel } from '../model/channel.ts'
-import { bucketOfUser, newId, notificationIdOf } from '../model/id.ts'
+import { bucketOfUser, newIdOfUser, notificationIdOf } from '../model/id.ts'
 import { maskReason, maskTimeline } from '../model/masking.ts'
 import type { NotifyRequest } from '../model/notification.ts'
 import type { Plan } from '../plan/plan-input.ts'
@@ -44,7 +44,7 @@ async function explain(
   if (problem || !eventType) throw problem
   const profile = profiles.users.get(request.user_id) ?? emptyProfile
   const now = clock.now()
-  const id = newId(bucket)
+  const id = newIdOfUser(request.user_id)
   const planned = plan({ id, request, eventType, profile, catalog, now, source: 'explain' })
   const state = await intake.readAdmissionState(bucket, planned)
   const used = state.counters.get(request.user_id) ?? {}

@@ -7,7 +7,7 @@ import { profileFor, type ReservedMail } from '../catalog/reserved.ts'
 import type { NotifyOptions } from '../config/options.ts'
 import type { Hints } from '../context/hints.ts'
 import { countDecided, type NotifyMetrics } from '../context/metrics.ts'
-import { bucketOfUser, newId } from '../model/id.ts'
+import { bucketOfUser, newIdOfUser } from '../model/id.ts'
 import type { Acceptance, NotifyRequest } from '../model/notification.ts'
 import type { Plan } from '../plan/plan-input.ts'
 import { problemOf } from '../request/request-problem.ts'
@@ -145,7 +145,7 @@ async function admitPlanned(
     if (!eventType) return []
     const stored = users.get(event.request.user_id) ?? emptyProfile
     const profile = event.mail ? profileFor(event.mail, stored) : stored
-    const id = newId(bucket)
+    const id = newIdOfUser(event.request.user_id)
     const { request, source, occurredAt = now } = event
     const planned = plan({ id, request, eventType, profile, catalog, now, occurredAt, source })
     return [{ notifications: [planned], ...(event.settles ? { settles: event.settles } : {}) }]

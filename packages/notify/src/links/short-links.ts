@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Retention } from '../config/options.ts'
 import type { Channel } from '../model/channel.ts'
-import { bucketOfUser } from '../model/id.ts'
+import { bucketOfSlot, slotOfUser } from '../model/id.ts'
 import type { ShortenLinks } from '../model/short-link.ts'
 import { type TrackingRule, trackingOf } from '../model/tracking.ts'
 
@@ -9,8 +9,6 @@ import { type TrackingRule, trackingOf } from '../model/tracking.ts'
 export interface ShortenOptions {
   /** Where the world reaches us, without a slash at the end. */
   readonly baseUrl: string
-  /** Into how many buckets the users of the database are divided. */
-  readonly buckets: number
   /** Of event types that do not say. */
   readonly tracking: TrackingRule
   readonly retention: Pick<Retention, 'linkDays' | 'inboxDays'>
@@ -23,7 +21,7 @@ const maxTargetLength = 2_000
 const dayMs = 86_400_000
 
 /** Sensitive messages keep their links: what they lead to is stored nowhere. */
-export function createShortenLinks({ baseUrl, buckets, tracking, retention }: ShortenOptions): ShortenLinks {
+export function createShortenLinks({ baseUrl, tracking, retention }: ShortenOptions): ShortenLinks {
   const prefix = `${baseUrl}/l/`
   const own = `${URL.parse(baseUrl)?.href.replace(/\/$/, '') ?? baseUrl}/`
   return ({ userId, channel, eventType, content, now }) => {
@@ -36,7 +34,7 @@ export function createShortenLinks({ baseUrl, buckets, tracking, retention }: Sh
     const shorten = (text: string) =>
       replaceLinks(text, (target) => {
         if (target.startsWith(own) || (ids.size >= maxLinks && !ids.has(target))) return undefined
-        const id = ids.get(target) ?? newLinkId(bucketOfUser(userId, buckets), buckets)
+        const id = ids.get(target) ?? newLinkId(slotOfUser(userId))
         ids.set(target, id)
         return `${prefix}${id}`
       })
@@ -100,17 +98,18 @@ function withoutPunctuation(found: string): string {
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const idLength = 12
 const idPattern = /^[\dA-Za-z]{12}$/
-/** 71 bits. */
+/** 71 bits, 16 of which are the slot. */
+const slots = 65_536n
 const idSpace = BigInt(alphabet.length) ** BigInt(idLength)
 const randomByteCount = 16
 
 /**
- * A fresh id of a short link, twelve letters and digits. It is random but for the remainder that names its bucket, so that
- * it is looked up in one bucket: however many buckets there are, all links together are spread over the same 71 bits.
+ * A fresh id of a short link, twelve letters and digits. It is random but for the remainder that names the slot of its
+ * user, so that it is looked up in one bucket; all links together are spread over 71 bits.
  */
-export function newLinkId(bucket: number, buckets: number): string {
-  const random = BigInt(`0x${randomBytes(randomByteCount).toString('hex')}`) % (idSpace / BigInt(buckets))
-  let rest = random * BigInt(buckets) + BigInt(bucket)
+export function newLinkId(slot: number): string {
+  const random = BigInt(`0x${randomBytes(randomByteCount).toString('hex')}`) % (idSpace / slots)
+  let rest = random * slots + BigInt(slot)
   let id = ''
   for (let place = 0; place < idLength; place++) {
     id = alphabet[Number(rest % 62n)] + id
@@ -124,5 +123,5 @@ export function bucketOfLink(id: string, buckets: number): number | undefined {
   if (!idPattern.test(id)) return undefined
   let value = 0n
   for (const character of id) value = value * 62n + BigInt(alphabet.indexOf(character))
-  return Number(value % BigInt(buckets))
+  return bucketOfSlot(Number(value % slots), buckets)
 }

@@ -3,21 +3,42 @@ import { type Channel, channels } from './channel.ts'
 
 /**
  * Ids are UUIDv7 whose last five hexadecimal digits say where they belong: one for the channel (0 for a notification
- * itself, 1 to 4 for its delivery on a channel), four for the bucket. So an id that comes back from outside leads to
- * its bucket without a scan, a delivery's id leads to its notification's, and a notification can't have two deliveries
- * on one channel.
+ * itself, 1 to 4 for its delivery on a channel), four for the slot of the user. So an id that comes back from outside
+ * leads to its bucket without a scan, a delivery's id leads to its notification's, and a notification can't have two
+ * deliveries on one channel. The slot never changes; the bucket is the slot modulo the number of buckets, so that rows
+ * can be copied into a database with more buckets and keep their ids.
  */
 const channelDigitAt = 31
-const bucketDigits = 4
+const slotDigits = 4
 
-/** The bucket of a user: a fixed hash, which never changes, modulo the number of buckets of the database. */
-export function bucketOfUser(userId: string, buckets: number): number {
-  return buckets === 1 ? 0 : Number.parseInt(hash('sha256', userId).slice(0, 8), 16) % buckets
+/** The slot of a user, of 65,536: a fixed hash. */
+export function slotOfUser(userId: string): number {
+  return Number.parseInt(hash('sha256', userId).slice(0, slotDigits), 16)
 }
 
-/** A fresh id in `bucket`, of a notification or of any other record but a delivery. */
-export function newId(bucket: number): string {
-  return withTail(inTurn(randomUUIDv7()), 0, bucket)
+/** The bucket of a slot in a database of so many. */
+export function bucketOfSlot(slot: number, buckets: number): number {
+  return slot % buckets
+}
+
+/** The bucket of a user in a database of so many. */
+export function bucketOfUser(userId: string, buckets: number): number {
+  return buckets === 1 ? 0 : bucketOfSlot(slotOfUser(userId), buckets)
+}
+
+/** A fresh id of a record that belongs to a user, of a notification or of any other but a delivery. */
+export function newIdOfUser(userId: string): string {
+  return newId(slotOfUser(userId))
+}
+
+/** A fresh id of a record that belongs to the same user as the record with another id. */
+export function newIdBeside(id: string): string {
+  return newId(slotOfId(id))
+}
+
+/** A fresh id in a slot. Of records of no user it is 0. */
+export function newId(slot: number): string {
+  return withTail(inTurn(randomUUIDv7()), 0, slot)
 }
 
 let latestMs = 0
@@ -40,18 +61,18 @@ function inTurn(uuid: string): string {
   return `${latest.text}${turn.toString(16).padStart(3, '0')}${uuid.slice(18)}`
 }
 
-function withTail(uuid: string, channelDigit: number, bucket: number): string {
-  return `${uuid.slice(0, channelDigitAt)}${channelDigit}${bucket.toString(16).padStart(bucketDigits, '0')}`
+function withTail(uuid: string, channelDigit: number, slot: number): string {
+  return `${uuid.slice(0, channelDigitAt)}${channelDigit}${slot.toString(16).padStart(slotDigits, '0')}`
 }
 
 /** The one delivery of a notification on a channel. */
 export function deliveryIdOf(notificationId: string, channel: Channel): string {
-  return `${notificationId.slice(0, channelDigitAt)}${channels.indexOf(channel) + 1}${notificationId.slice(-bucketDigits)}`
+  return `${notificationId.slice(0, channelDigitAt)}${channels.indexOf(channel) + 1}${notificationId.slice(-slotDigits)}`
 }
 
 /** The notification that a delivery belongs to. */
 export function notificationIdOf(deliveryId: string): string {
-  return `${deliveryId.slice(0, channelDigitAt)}0${deliveryId.slice(-bucketDigits)}`
+  return `${deliveryId.slice(0, channelDigitAt)}0${deliveryId.slice(-slotDigits)}`
 }
 
 /** The channel of a delivery, undefined for an id that is none. */
@@ -59,15 +80,14 @@ export function channelOf(deliveryId: string): Channel | undefined {
   return channels[Number.parseInt(deliveryId[channelDigitAt] ?? '0', 16) - 1]
 }
 
-/** The bucket an id of ours belongs to. */
-export function bucketOfId(id: string): number {
-  return Number.parseInt(id.slice(-bucketDigits), 16)
+/** The slot of the user that an id belongs to. */
+function slotOfId(id: string): number {
+  return Number.parseInt(id.slice(-slotDigits), 16)
 }
 
-/** The bucket of an id that came from outside; undefined where this database has no such bucket, and so no such record. */
-export function knownBucketOfId(id: string, buckets: number): number | undefined {
-  const bucket = bucketOfId(id)
-  return bucket < buckets ? bucket : undefined
+/** The bucket that an id belongs to in a database of so many. */
+export function bucketOfId(id: string, buckets: number): number {
+  return bucketOfSlot(slotOfId(id), buckets)
 }
 
 /** When an id was made, in Unix milliseconds. */

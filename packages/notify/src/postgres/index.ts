@@ -97,7 +97,7 @@ export function postgresNotifyStore(database: Database, options: PostgresNotifyO
     eventTypes: postgresEventTypes(database),
     templates: postgresTemplates(database),
     inbox: postgresInbox(database, buckets, inboxes),
-    mailbox: postgresMailbox(database),
+    mailbox: postgresMailbox(database, buckets),
     notifications: postgresNotifications(database, buckets),
     declared: postgresDeclarations(database, buckets),
     ping: () => database.ping(),

@@ -8,7 +8,7 @@ const baseUrl = 'https://n.example'
 const { retention } = defaultOptions
 const now = Date.UTC(2026, 5, 1)
 const shortenWith = (tracking: Parameters<typeof createShortenLinks>[0]['tracking'] = 'on') =>
-  createShortenLinks({ baseUrl, buckets: 1, tracking, retention })
+  createShortenLinks({ baseUrl, tracking, retention })
 const shorten = (body: string, more: object = {}) =>
   shortenWith()({
     userId: 'alice',
@@ -155,7 +155,7 @@ test('links are shortened on channels with click tracking, never in sensitive me
 
 test('a link of an in-app item expires with the item', () => {
   const days = { linkDays: 30, inboxDays: 100 }
-  const short = createShortenLinks({ baseUrl, buckets: 1, tracking: 'on', retention: days })
+  const short = createShortenLinks({ baseUrl, tracking: 'on', retention: days })
   const daysOf = (channel: 'sms' | 'in-app') => {
     const content = { body: 'https://a.example', locale: 'en' }
     const [link] = short({ userId: 'alice', channel, eventType: { sensitive: false }, content, now }).links
@@ -164,15 +164,15 @@ test('a link of an in-app item expires with the item', () => {
   assert.deepEqual([daysOf('sms'), daysOf('in-app')], [30, 100])
 })
 
-test('a link id contains its bucket for any number of buckets, and is unique', () => {
+test('a link id contains its slot for any number of buckets, and is unique', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 32_767 }), fc.nat(), (buckets, n) => {
-      const bucket = n % buckets
-      const ids = Array.from({ length: 20 }, () => newLinkId(bucket, buckets))
+      const slot = n % 65_536
+      const ids = Array.from({ length: 20 }, () => newLinkId(slot))
       assert.equal(new Set(ids).size, 20)
       for (const id of ids) {
         assert.match(id, /^[\dA-Za-z]{12}$/)
-        assert.equal(bucketOfLink(id, buckets), bucket)
+        assert.equal(bucketOfLink(id, buckets), slot % buckets)
       }
     }),
   )

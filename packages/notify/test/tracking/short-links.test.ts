@@ -153,7 +153,7 @@ test('an unknown link id leads nowhere, whatever its form', async (t) => {
   const s = await setupShop(t, { tracking: 'on' })
   const path = pathOf((await sentText(s, 'sms')).body, '/l/')
   const ids = [
-    newLinkId(0, 1),
+    newLinkId(0),
     'https%3A%2F%2Fevil.example',
     '%2F%2Fevil.example',
     "'%20OR%201=1--",

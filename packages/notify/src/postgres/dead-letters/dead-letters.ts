@@ -1,5 +1,5 @@
 import type { Database, Transaction } from '@gatehouse/kit'
-import { bucketOfUser, knownBucketOfId, newId } from '../../model/id.ts'
+import { bucketOfId, bucketOfUser, newId, newIdOfUser } from '../../model/id.ts'
 import type { DeadLetter, DeadLetterFilter, DeadLetters, InvalidMessage, Replayed } from '../../store/store.ts'
 import { eraseSensitive } from '../retention/erase-sensitive.ts'
 import { optionalTimestamp, storable, timestamp, withoutNulls } from '../sql/columns.ts'
@@ -38,12 +38,10 @@ export function postgresDeadLetters(database: Database, buckets: number): DeadLe
   }
   return {
     async find(id) {
-      const bucket = knownBucketOfId(id, buckets)
-      if (bucket === undefined) return undefined
       const { rows } = await database.query<LetterRow>(
         `SELECT ${fields}, CASE WHEN cause IN ('invalid_message', 'failed_message') THEN message->>'text' END AS text
            FROM notify.dead_letter WHERE bucket = $1 AND id = $2`,
-        [bucket, id],
+        [bucketOfId(id, buckets), id],
       )
       return rows[0] && letterOf(rows[0])
     },
@@ -104,7 +102,15 @@ async function addInvalid(
   await database.query(
     `INSERT INTO notify.dead_letter (bucket, id, user_id, event, cause, detail, died_at, message)
          VALUES ($1, $2, $3, $4, 'invalid_message', $5, $6, $7)`,
-    [bucket, newId(bucket), userId ?? null, event ?? null, storable(reason), timestamp(now), message],
+    [
+      bucket,
+      userId === undefined ? newId(0) : newIdOfUser(userId),
+      userId ?? null,
+      event ?? null,
+      storable(reason),
+      timestamp(now),
+      message,
+    ],
   )
 }
 

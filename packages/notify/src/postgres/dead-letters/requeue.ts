@@ -1,6 +1,6 @@
 import type { Transaction } from '@gatehouse/kit'
 import type { Channel } from '../../model/channel.ts'
-import { newId } from '../../model/id.ts'
+import { newIdBeside } from '../../model/id.ts'
 import type { Message, NotifyRequest } from '../../model/notification.ts'
 import { columns, optionalTimestamp, timestamp } from '../sql/columns.ts'
 import { failedMessage } from './topic-failures.ts'
@@ -78,7 +78,7 @@ export async function replanDeliveries(
       bucket,
       ...columns(
         letters,
-        () => newId(bucket),
+        (l) => newIdBeside(l.id),
         (l) => l.notification_id,
         user,
         (l) => l.channel,

@@ -1,5 +1,5 @@
 import type { Transaction } from '@gatehouse/kit'
-import { bucketOfUser, newId } from '../../model/id.ts'
+import { bucketOfUser, newIdOfUser } from '../../model/id.ts'
 import type { CountedFailure, FailedMessage } from '../../store/store.ts'
 import { timestamp } from '../sql/columns.ts'
 
@@ -25,7 +25,15 @@ export async function countFailure(
   const { attempts, dead } = rows[0] ?? { attempts: 1, dead: false }
   if (dead || attempts < maxAttempts) return { attempts, isDead: dead }
   const detail = `${attempts} attempts failed, the last: ${reason}`
-  const values = [bucket, newId(bucket), request.user_id, request.event, failedMessage, detail, timestamp(now)]
+  const values = [
+    bucket,
+    newIdOfUser(request.user_id),
+    request.user_id,
+    request.event,
+    failedMessage,
+    detail,
+    timestamp(now),
+  ]
   await Promise.all([
     tx.query(
       `INSERT INTO notify.dead_letter (bucket, id, user_id, event, cause, detail, died_at, message)

@@ -1,5 +1,5 @@
 import type { Transaction } from '@gatehouse/kit'
-import { deliveryIdOf, newId, notificationIdOf } from '../../model/id.ts'
+import { deliveryIdOf, newIdBeside, notificationIdOf } from '../../model/id.ts'
 import type { Message } from '../../model/notification.ts'
 import type { AttemptRecord, ClaimedDelivery } from '../../store/store.ts'
 import { columns, optionalTimestamp, timestamp } from '../sql/columns.ts'
@@ -138,7 +138,7 @@ async function deferEmails(tx: Transaction, bucket: number, emails: readonly Fal
       bucket,
       ...columns(
         emails,
-        () => newId(bucket),
+        (e) => newIdBeside(e.notificationId),
         (e) => e.notificationId,
         (e) => e.userId,
         (e) => e.at,

@@ -45,8 +45,8 @@ export async function applyReports(
   { buckets, now, streaming }: ReportOptions,
 ): Promise<ReportOutcome[]> {
   const outcomes = new Map<ProviderReport, ReportOutcome>()
-  const known = reports.filter(({ deliveryId }) => bucketOfId(deliveryId) < buckets && channelOf(deliveryId))
-  const byBucket = Map.groupBy(known, ({ deliveryId }) => bucketOfId(deliveryId))
+  const known = reports.filter(({ deliveryId }) => channelOf(deliveryId))
+  const byBucket = Map.groupBy(known, ({ deliveryId }) => bucketOfId(deliveryId, buckets))
   for (const [bucket, mine] of byBucket) {
     const applied = await database.transaction((tx) => applyInBucket(tx, bucket, mine, { now, streaming }))
     for (const [report, outcome] of applied) outcomes.set(report, outcome)

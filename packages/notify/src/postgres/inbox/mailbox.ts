@@ -15,7 +15,7 @@ interface MailboxRow {
 }
 
 /** The development mailbox on PostgreSQL. */
-export function postgresMailbox(database: Database): Mailbox {
+export function postgresMailbox(database: Database, buckets: number): Mailbox {
   return {
     async add(entries) {
       await database.query(
@@ -48,8 +48,8 @@ export function postgresMailbox(database: Database): Mailbox {
       return rows.map(entryOf)
     },
     async standings(entries) {
-      const buckets = Map.groupBy(entries, ({ deliveryId }) => bucketOfId(deliveryId))
-      const found = await Promise.all([...buckets].map(([bucket, mine]) => standingsIn(database, bucket, mine)))
+      const byBucket = Map.groupBy(entries, ({ deliveryId }) => bucketOfId(deliveryId, buckets))
+      const found = await Promise.all([...byBucket].map(([bucket, mine]) => standingsIn(database, bucket, mine)))
       return new Map(found.flat())
     },
   }

@@ -143,7 +143,7 @@ function stillKnownCheck(
  * nobody wrote it since it was read.
  */
 function claimUsers(bucket: number, users: readonly string[], { users: known, counters }: UserState): Statement[] {
-  const version = newId(bucket)
+  const version = newId(0)
   const { true: old = [], false: fresh = [] } = Object.groupBy(users, (user) => `${known.has(user)}`)
   const written = (user: string) => JSON.stringify(counters.get(user) ?? ({} satisfies Counters))
   return [

@@ -1,4 +1,5 @@
 import type { Database } from '@gatehouse/kit'
+import { newIdOfUser } from '../../model/id.ts'
 import type { RateGrant, RateRequest } from '../../store/store.ts'
 import { documents, timestamp } from '../sql/columns.ts'
 
@@ -30,6 +31,7 @@ export async function acquireRates(
       documents(waiting, ({ event, key, place, turn, request, occurredAt }) => ({
         event,
         key,
+        id: newIdOfUser(request.user_id),
         place,
         turn,
         user_id: request.user_id,

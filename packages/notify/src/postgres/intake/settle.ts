@@ -1,6 +1,6 @@
 import type { Query, Rows } from '@gatehouse/kit'
 import type { AdmissionUnit } from '../../admission/planned.ts'
-import { newId } from '../../model/id.ts'
+import { newIdBeside } from '../../model/id.ts'
 import type { Statement } from '../sql/at-once.ts'
 import { among } from '../sql/plans.ts'
 import { countItemsQuery, findCompleteWindows, removeItems, removeWindows } from '../waiting/windows.ts'
@@ -38,7 +38,7 @@ export function settledOf(units: readonly AdmissionUnit[], answers: ReadonlyArra
 /** Takes away what the units settle; holds if all of it is still there. */
 export function settle(bucket: number, units: readonly AdmissionUnit[], now: number): Statement[] {
   const windows = windowsOf(units)
-  const whole = windows.flatMap((each) => (each.items ? [] : [{ ...each, entryId: newId(bucket) }]))
+  const whole = windows.flatMap((each) => (each.items ? [] : [{ ...each, entryId: newIdBeside(each.id) }]))
   const parts = windows.flatMap(({ id, items, keepsTogether = false }) => (items ? [{ id, items, keepsTogether }] : []))
   return [
     ...removeByIds(bucket, 'scheduled', idsOf(units, 'scheduled')),

@@ -1,6 +1,6 @@
 import type { AdmissionDecision, DeliveryDecision } from '../../admission/admission.ts'
 import type { PlannedNotification } from '../../admission/planned.ts'
-import { newId } from '../../model/id.ts'
+import { newIdBeside } from '../../model/id.ts'
 import { writeShortLinks } from '../catalog/short-links.ts'
 import { erasedWhenSpent } from '../retention/erase-sensitive.ts'
 import type { Statement } from '../sql/at-once.ts'
@@ -192,7 +192,7 @@ function writeDeferred(bucket: number, decided: readonly AdmissionDecision[]): S
         bucket,
         ...columns(
           deferred,
-          () => newId(bucket),
+          (d) => newIdBeside(d.notification.id),
           (d) => d.notification.id,
           (d) => d.notification.userId,
           (d) => d.channels,

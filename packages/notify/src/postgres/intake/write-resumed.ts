@@ -1,5 +1,5 @@
 import { type AdmissionDecision, reasonOf } from '../../admission/admission.ts'
-import { deliveryIdOf, newId } from '../../model/id.ts'
+import { deliveryIdOf, newIdBeside } from '../../model/id.ts'
 import { queries } from '../queries/index.ts'
 import type { Statement } from '../sql/at-once.ts'
 import { columns } from '../sql/columns.ts'
@@ -72,7 +72,7 @@ function endDeliveries(
           ended,
           ({ id }) => id,
           (each) => each.ended,
-          () => newId(bucket),
+          ({ id }) => newIdBeside(id),
           ({ change }) => change && JSON.stringify(change),
         ),
       ],

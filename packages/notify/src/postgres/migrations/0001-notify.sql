@@ -455,6 +455,8 @@ CREATE TABLE notify.event_rate (
 CREATE TABLE notify.parked (
   bucket smallint NOT NULL,
   key text,
+  -- of the scheduled event that it becomes
+  id uuid NOT NULL,
   user_id text NOT NULL,
   event text NOT NULL,
   place bigint NOT NULL,
@@ -516,11 +518,12 @@ BEGIN
                                     'nextAt', round(extract(epoch FROM used.next_at) * 1000)))
     INTO results FROM used JOIN each USING (event);
   -- A key that is there already is the same message, delivered again.
-  INSERT INTO notify.parked (bucket, key, user_id, event, place, payload, occurred_at)
-  SELECT of_bucket, g.key, g.user_id, g.event, g.place, g.payload, g.occurred_at
+  INSERT INTO notify.parked (bucket, key, id, user_id, event, place, payload, occurred_at)
+  SELECT of_bucket, g.key, g.id, g.user_id, g.event, g.place, g.payload, g.occurred_at
     FROM (SELECT *, row_number() OVER (PARTITION BY r.event ORDER BY r.turn) AS rank
             FROM json_to_recordset(parkable)
-                 AS r (key text, user_id text, event text, place bigint, turn integer, payload jsonb, occurred_at timestamptz)) AS g
+                 AS r (key text, id uuid, user_id text, event text, place bigint, turn integer, payload jsonb,
+                       occurred_at timestamptz)) AS g
     JOIN json_to_recordset(results) AS t (event text, passed integer) ON t.event = g.event AND g.rank > t.passed
    ORDER BY g.place
   ON CONFLICT (bucket, key) DO NOTHING;
@@ -535,10 +538,10 @@ BEGIN
   COMMIT;
 END $$;
 
--- Moves the first parked events of a type to `scheduled`, due at once: at most one for each of `ids`, and as many as the
--- rate allows; all of them where the type has no rate (`maximum` is null). Returns how many.
+-- Moves the first parked events of a type to `scheduled`, due at once: at most `max_events`, and as many as the rate
+-- allows; all of them where the type has no rate (`maximum` is null). Returns how many.
 CREATE FUNCTION notify.release_parked_locked(
-  of_bucket smallint, of_event text, ids uuid[], maximum integer, span_ms bigint, at timestamptz) RETURNS integer
+  of_bucket smallint, of_event text, max_events integer, maximum integer, span_ms bigint, at timestamptz) RETURNS integer
 LANGUAGE plpgsql SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
   keys text[];
@@ -547,7 +550,7 @@ BEGIN
   PERFORM notify.lock_rates(ARRAY[of_event], at);
   keys := ARRAY(
     SELECT key FROM notify.parked WHERE bucket = of_bucket AND event = of_event
-     ORDER BY place LIMIT (SELECT cardinality(ids)) FOR UPDATE);
+     ORDER BY place LIMIT (SELECT max_events) FOR UPDATE);
   allowed := cardinality(keys);
   IF maximum IS NOT NULL THEN
     SELECT granted INTO allowed
@@ -558,21 +561,21 @@ BEGIN
   END IF;
   WITH removed AS (
     DELETE FROM notify.parked WHERE bucket = of_bucket AND key = ANY (ARRAY(SELECT unnest(keys[1 : allowed])))
-    RETURNING user_id, place, payload, occurred_at
+    RETURNING id, user_id, place, payload, occurred_at
   ), ordered AS (
     SELECT *, row_number() OVER (ORDER BY place) AS turn FROM removed
   )
   INSERT INTO notify.scheduled (bucket, id, user_id, fire_at, payload, source, occurred_at)
-  SELECT of_bucket, ids[turn], user_id, at - (allowed - turn) * interval '1 microsecond', payload, 'topic', occurred_at
+  SELECT of_bucket, id, user_id, at - (allowed - turn) * interval '1 microsecond', payload, 'topic', occurred_at
     FROM ordered;
   RETURN allowed;
 END $$;
 
 CREATE PROCEDURE notify.release_parked(
-  of_bucket smallint, of_event text, ids uuid[], maximum integer, span_ms bigint, at timestamptz, INOUT released integer)
+  of_bucket smallint, of_event text, max_events integer, maximum integer, span_ms bigint, at timestamptz, INOUT released integer)
 LANGUAGE plpgsql AS $$
 BEGIN
-  released := notify.release_parked_locked(of_bucket, of_event, ids, maximum, span_ms, at);
+  released := notify.release_parked_locked(of_bucket, of_event, max_events, maximum, span_ms, at);
   COMMIT;
 END $$;
 

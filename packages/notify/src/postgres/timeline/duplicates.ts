@@ -1,5 +1,5 @@
 import type { AdmissionDecision } from '../../admission/admission.ts'
-import { newId } from '../../model/id.ts'
+import { newIdBeside } from '../../model/id.ts'
 import type { Statement } from '../sql/at-once.ts'
 import { columns, timestamp } from '../sql/columns.ts'
 
@@ -27,7 +27,7 @@ export function appendDuplicates(bucket: number, decided: readonly AdmissionDeci
         ...columns(
           first,
           ({ answerId }) => answerId,
-          () => newId(bucket),
+          ({ answerId }) => newIdBeside(answerId),
           ({ notification: { decisions } }) => JSON.stringify({ source: decisions[0]?.detail?.source }),
         ),
         timestamp(now),

@@ -1,7 +1,7 @@
 import type { Database } from '@gatehouse/kit'
 import { type Channel, channels } from '../../model/channel.ts'
 import type { DeliveryState } from '../../model/delivery-state.ts'
-import { channelOf, deliveryIdOf, knownBucketOfId } from '../../model/id.ts'
+import { bucketOfId, channelOf, deliveryIdOf } from '../../model/id.ts'
 import type { DeliveryRecord, NotificationRecord, Outcome, TimelineEntry } from '../../model/notification.ts'
 import type { Priority } from '../../model/priority.ts'
 import type { Notifications } from '../../store/store.ts'
@@ -38,8 +38,7 @@ interface EventRow {
 export function postgresNotifications(database: Database, buckets: number): Notifications {
   return {
     async find(id) {
-      const bucket = knownBucketOfId(id, buckets)
-      return bucket === undefined ? undefined : find(database, bucket, id)
+      return find(database, bucketOfId(id, buckets), id)
     },
   }
 }

@@ -1,7 +1,7 @@
 import type { Query } from '@gatehouse/kit'
 import type { Channel } from '../../model/channel.ts'
 import type { DeliveryState } from '../../model/delivery-state.ts'
-import { newId, notificationIdOf } from '../../model/id.ts'
+import { newIdBeside, notificationIdOf } from '../../model/id.ts'
 
 /** Whether state changes are streamed. */
 export interface StreamOptions {
@@ -29,7 +29,11 @@ export function writeChanges(bucket: number, changes: readonly StateChange[]): Q
       name: 'notify_stream',
       text: `INSERT INTO notify.outbox (bucket, id, payload)
            SELECT $1, o.id, o.payload::jsonb FROM unnest($2::uuid[], $3::text[]) AS o (id, payload)`,
-      values: [bucket, changes.map(() => newId(bucket)), changes.map((change) => JSON.stringify(changeRecord(change)))],
+      values: [
+        bucket,
+        changes.map(({ deliveryId }) => newIdBeside(deliveryId)),
+        changes.map((change) => JSON.stringify(changeRecord(change))),
+      ],
     },
   ]
 }

@@ -1,7 +1,7 @@
 import type { Query } from '@gatehouse/kit'
 import type { Channel } from '../../model/channel.ts'
 import type { DeliveryState } from '../../model/delivery-state.ts'
-import { newId } from '../../model/id.ts'
+import { newId, newIdBeside } from '../../model/id.ts'
 import type { Statement } from '../sql/at-once.ts'
 import { columns, documents, timestamp } from '../sql/columns.ts'
 
@@ -40,7 +40,7 @@ export function appendTimeline(bucket: number, entries: readonly NewTimelineEntr
         ...columns(
           entries,
           (e) => e.notificationId,
-          () => newId(bucket),
+          (e) => (e.notificationId === null ? newId(0) : newIdBeside(e.notificationId)),
           (e) => e.deliveryId,
           (e) => e.channel,
           (e) => timestamp(e.at),

@@ -1,6 +1,6 @@
 import type { Database, Queryable } from '@gatehouse/kit'
 import type { Channel } from '../../model/channel.ts'
-import { bucketOfId, bucketOfUser, newId } from '../../model/id.ts'
+import { bucketOfId, bucketOfUser, newIdOfUser } from '../../model/id.ts'
 import { all, type SuppressionReason } from '../../model/suppression.ts'
 import type {
   AttemptRecord,
@@ -108,7 +108,7 @@ export async function addSuppressions(
       timestamp(now),
       ...columns(
         distinct,
-        () => newId(bucket),
+        (s) => newIdOfUser(s.userId),
         (s) => s.userId,
         (s) => s.channel,
         (s) => s.address,

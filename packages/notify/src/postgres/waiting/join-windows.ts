@@ -1,6 +1,6 @@
 import type { AdmissionDecision } from '../../admission/admission.ts'
 import type { PlannedNotification } from '../../admission/planned.ts'
-import { newId } from '../../model/id.ts'
+import { newIdBeside } from '../../model/id.ts'
 import type { Statement } from '../sql/at-once.ts'
 import { columns, optionalTimestamp, timestamp } from '../sql/columns.ts'
 
@@ -39,7 +39,7 @@ function openWindows(bucket: number, sets: readonly Item[]): Statement {
       bucket,
       ...columns(
         sets,
-        () => newId(bucket),
+        (s) => newIdBeside(s.notification.id),
         (s) => s.notification.userId,
         (s) => s.notification.event,
         (s) => timestamp(s.flushAt),

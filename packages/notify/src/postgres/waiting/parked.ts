@@ -1,5 +1,4 @@
 import type { Database } from '@gatehouse/kit'
-import { newId } from '../../model/id.ts'
 import type { Parked, ParkedHead } from '../../store/store.ts'
 import { timestamp } from '../sql/columns.ts'
 
@@ -25,11 +24,10 @@ export function postgresParked(database: Database): Parked {
       return rows
     },
     async release(bucket, event, rate, max, now) {
-      const ids = Array.from({ length: max }, () => newId(bucket))
       const { rows } = await database.query<{ released: number }>({
         name: 'notify_release_parked',
         text: 'CALL notify.release_parked($1, $2, $3, $4, $5, $6, NULL)',
-        values: [bucket, event, ids, rate?.limit ?? null, rate ? rate.perSeconds * 1000 : null, timestamp(now)],
+        values: [bucket, event, max, rate?.limit ?? null, rate ? rate.perSeconds * 1000 : null, timestamp(now)],
       })
       return rows[0]?.released ?? 0
     },

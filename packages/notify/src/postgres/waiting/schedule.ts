@@ -1,5 +1,5 @@
 import type { Database, Transaction } from '@gatehouse/kit'
-import { bucketOfId, bucketOfUser, knownBucketOfId, newId } from '../../model/id.ts'
+import { bucketOfId, bucketOfUser, newIdOfUser } from '../../model/id.ts'
 import type { NotifyRequest } from '../../model/notification.ts'
 import type { Schedule, Scheduled, Waiting } from '../../store/store.ts'
 import { failedMessage } from '../dead-letters/topic-failures.ts'
@@ -20,7 +20,7 @@ export function postgresSchedule(database: Database, buckets: number): Schedule 
   return {
     async add(fireAt, payload) {
       const bucket = bucketOfUser(payload.user_id, buckets)
-      const id = newId(bucket)
+      const id = newIdOfUser(payload.user_id)
       await database.query(
         'INSERT INTO notify.scheduled (bucket, id, user_id, fire_at, payload) VALUES ($1, $2, $3, $4, $5)',
         [bucket, id, payload.user_id, timestamp(fireAt), JSON.stringify(payload)],
@@ -28,11 +28,9 @@ export function postgresSchedule(database: Database, buckets: number): Schedule 
       return id
     },
     async find(id) {
-      const bucket = knownBucketOfId(id, buckets)
-      if (bucket === undefined) return undefined
       const { rows } = await database.query<ScheduledRow>(
         'SELECT id, fire_at, payload, source, occurred_at FROM notify.scheduled WHERE bucket = $1 AND id = $2',
-        [bucket, id],
+        [bucketOfId(id, buckets), id],
       )
       return rows[0] && scheduledOf(rows[0])
     },
@@ -45,18 +43,21 @@ export function postgresSchedule(database: Database, buckets: number): Schedule 
       return rows.map(scheduledOf)
     },
     async cancel(id) {
-      const bucket = knownBucketOfId(id, buckets)
-      if (bucket === undefined) return false
       const { rowCount } = await database.query('DELETE FROM notify.scheduled WHERE bucket = $1 AND id = $2', [
-        bucket,
+        bucketOfId(id, buckets),
         id,
       ])
       return rowCount > 0
     },
     moveToDeadLetters: (scheduled, cause, detail, now) =>
-      database.transaction((tx) => moveToDeadLetters(tx, scheduled, { cause, detail, at: timestamp(now) })),
+      database.transaction((tx) => {
+        const bucket = bucketOfId(scheduled.id, buckets)
+        return moveToDeadLetters(tx, bucket, scheduled, { cause, detail, at: timestamp(now) })
+      }),
     recordFailure: (scheduled, maxAttempts, reason, now) =>
-      database.transaction((tx) => recordFailure(tx, scheduled, { maxAttempts, reason, now })),
+      database.transaction((tx) =>
+        recordFailure(tx, bucketOfId(scheduled.id, buckets), scheduled, { maxAttempts, reason, now }),
+      ),
   }
 }
 
@@ -68,18 +69,19 @@ interface Failure {
 
 async function recordFailure(
   tx: Transaction,
+  bucket: number,
   scheduled: Scheduled,
   { maxAttempts, reason, now }: Failure,
 ): Promise<boolean> {
   const { rows } = await tx.query<{ failures: number }>(
     'UPDATE notify.scheduled SET failures = failures + 1 WHERE bucket = $1 AND id = $2 RETURNING failures',
-    [bucketOfId(scheduled.id), scheduled.id],
+    [bucket, scheduled.id],
   )
   const failures = rows[0]?.failures
   if (failures === undefined || failures < maxAttempts) return false
   const cause = scheduled.source === 'topic' ? failedMessage : 'failed_schedule'
   const detail = `${failures} attempts failed, the last: ${storable(reason)}`
-  await moveToDeadLetters(tx, scheduled, { cause, detail, at: timestamp(now) })
+  await moveToDeadLetters(tx, bucket, scheduled, { cause, detail, at: timestamp(now) })
   return true
 }
 
@@ -104,10 +106,10 @@ interface Death {
 
 async function moveToDeadLetters(
   tx: Transaction,
+  bucket: number,
   { id, payload }: Scheduled,
   { cause, detail, at }: Death,
 ): Promise<void> {
-  const bucket = bucketOfId(id)
   const removed = await tx.query('DELETE FROM notify.scheduled WHERE bucket = $1 AND id = $2', [bucket, id])
   if (removed.rowCount === 0) return
   const values = [bucket, id, payload.user_id, payload.event, cause, detail, at]

@@ -8,20 +8,21 @@ export interface ServiceOptions {
   readonly users: number
   readonly providers: Partial<Record<Channel, readonly Provider[]>>
   readonly work: boolean
+  /** Into how many buckets they are divided. Default 1. */
+  readonly buckets?: number
 }
 
 /** The notification service on PostgreSQL with one event type, its template, and users. */
-export async function service({ url, users, providers, work }: ServiceOptions): Promise<Notify> {
+export async function service({ url, users, providers, work, buckets = 1 }: ServiceOptions): Promise<Notify> {
   const database = await openPostgres({ url: new Secret(url), log: silentLog, connections: 10 })
-  await migrateNotify(database)
-  await database.query(
-    `INSERT INTO notify.recipient (bucket, user_id, email, locale, updated_at)
-     SELECT 0, 'user-' || n, 'user-' || n || '@example.com', 'en', now() FROM generate_series(0, $1::int - 1) AS n
-     ON CONFLICT DO NOTHING`,
-    [users],
-  )
+  const store = postgresNotifyStore(database, await migrateNotify(database, { buckets }))
+  const { rows } = await database.query<{ count: number }>('SELECT count(*) AS count FROM notify.recipient')
+  for (let n = rows[0]?.count ?? 0; n < users; n += chunk) {
+    const recipients = Array.from({ length: Math.min(chunk, users - n) }, (_, index) => recipientOf(n + index))
+    await store.recipients.put(recipients, Date.now())
+  }
   const notify = await createNotify({
-    store: postgresNotifyStore(database),
+    store,
     providers,
     work,
     declared: {
@@ -51,3 +52,8 @@ export async function service({ url, users, providers, work }: ServiceOptions): 
     },
   }
 }
+
+/** How many recipients are put at once. */
+const chunk = 10_000
+
+const recipientOf = (n: number) => ({ userId: `user-${n}`, email: `user-${n}@example.com`, locale: 'en' })

@@ -83,7 +83,8 @@ export function postgresNotifyStore(database: Database, options: PostgresNotifyO
   const buckets = options.buckets ?? 1
   const streaming = options.streaming ?? true
   const inboxes = createNotifier(database, inboxChannel)
-  const claimer = createClaimer(database, options.priorityWeights ?? defaultPriorityWeights)
+  const divided = { count: buckets, distributed: options.distributed ?? false }
+  const claimer = createClaimer(database, divided, options.priorityWeights ?? defaultPriorityWeights)
   return {
     intake: {
       buckets,
@@ -96,7 +97,7 @@ export function postgresNotifyStore(database: Database, options: PostgresNotifyO
       readAdmissionState: (bucket, notification) => readAdmissionState(database, bucket, notification),
       acquireRates: (bucket, requests, now) => acquireRates(database, bucket, requests, now),
     },
-    deliveries: postgresDeliveries(database, { buckets, claimer, streaming, inboxes }),
+    deliveries: postgresDeliveries(database, { buckets: divided, claimer, streaming, inboxes }),
     waiting: postgresWaiting(database),
     schedule: postgresSchedule(database, buckets),
     parked: postgresParked(database),

@@ -67,20 +67,23 @@ interface PendingWrite {
 async function write(
   database: Database,
   bucket: number,
-  { going, decided, standing, admission: { profiles, now }, streaming }: PendingWrite,
+  { going, decided, standing, admission: { profiles, now, leases }, streaming }: PendingWrite,
 ): Promise<boolean> {
+  const leased = leases?.reserve(decided)
   const stillKnown = stillKnownCheck(bucket, going, profiles)
   const statements = [
     ...claimUsers(bucket, usersOf(going), standing),
     ...stillKnown,
     ...settle(bucket, going, now),
-    ...writeAdmitted(bucket, decided, now, { streaming }),
+    ...writeAdmitted(bucket, decided, now, { streaming, leased, leaseMs: leases?.leaseMs }),
   ]
   try {
     const refusing = await runAtOnce(database, statements)
     if (refusing && stillKnown.includes(refusing)) throw new UserErased()
+    if (refusing && leased) leases?.cancel(leased)
     return refusing === undefined
   } catch (error) {
+    if (leased) leases?.cancel(leased)
     if (conflicts.has(sqlState(error) ?? '')) return false
     throw error
   }

@@ -16,6 +16,13 @@ interface AdmittedDelivery extends DeliveryDecision {
   readonly of: PlannedNotification
 }
 
+/** What the admitted are written with. */
+export interface WriteOptions extends StreamOptions {
+  /** The deliveries that this process holds from the start, and for how long, in milliseconds. */
+  readonly leased?: ReadonlySet<string> | undefined
+  readonly leaseMs?: number | undefined
+}
+
 const priorityNumbers = { critical: 0, normal: 1, low: 2 } as const
 
 /** What was decided, as the statements that write it: one a table, each left out when it has nothing to write. */
@@ -23,7 +30,7 @@ export function writeAdmitted(
   bucket: number,
   decided: readonly AdmissionDecision[],
   now: number,
-  options: StreamOptions,
+  options: WriteOptions,
 ): Statement[] {
   const deliveries = decided.flatMap(({ notification, deliveries: own }) =>
     own.map((delivery): AdmittedDelivery => ({ ...delivery, of: notification })),
@@ -33,7 +40,7 @@ export function writeAdmitted(
     ...writeNotifications(bucket, decided),
     ...writeLog(bucket, deliveries, now),
     ...writeDeliveries(bucket, deliveries),
-    ...writeWork(bucket, deliveries, now),
+    ...writeWork(bucket, deliveries, now, options),
     ...writeShortLinks(bucket, decided),
     ...writeDeferred(bucket, decided),
     ...joinWindows(bucket, decided, now),
@@ -143,17 +150,25 @@ function addressOf({ channel, plan }: AdmittedDelivery): string | null {
   return plan.kind === 'send' && channel !== 'push' ? (plan.message.targets[0]?.address ?? null) : null
 }
 
-function writeWork(bucket: number, deliveries: readonly AdmittedDelivery[], now: number): Statement[] {
+function writeWork(
+  bucket: number,
+  deliveries: readonly AdmittedDelivery[],
+  now: number,
+  { leased, leaseMs = 0 }: WriteOptions,
+): Statement[] {
   const queued = deliveries.filter(({ outcome }) => outcome === 'queued')
   if (queued.length === 0) return []
   return [
     {
-      text: `INSERT INTO notify.delivery_queue (bucket, delivery_id, user_id, channel, event, priority, due_at, sensitive, expires_at, message)
-           SELECT $1::smallint, w.delivery_id, w.user_id, w.channel, w.event, w.priority, $8::timestamptz, w.sensitive, w.expires_at, w.message
+      text: `INSERT INTO notify.delivery_queue (bucket, delivery_id, user_id, channel, event, priority, due_at, sensitive, expires_at,
+                                         attempt, lease_until, message)
+           SELECT $1::smallint, w.delivery_id, w.user_id, w.channel, w.event, w.priority, $8::timestamptz, w.sensitive, w.expires_at,
+                  w.leased::integer, CASE WHEN w.leased THEN now() + $12::integer * interval '1 millisecond' END, w.message
              FROM ROWS FROM (
-                    unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::smallint[], $7::boolean[], $10::timestamptz[]),
+                    unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::smallint[], $7::boolean[], $10::timestamptz[],
+                           $11::boolean[]),
                     json_array_elements($9::json))
-                  AS w (delivery_id, user_id, channel, event, priority, sensitive, expires_at, message)`,
+                  AS w (delivery_id, user_id, channel, event, priority, sensitive, expires_at, leased, message)`,
       values: [
         bucket,
         ...columns(
@@ -167,7 +182,12 @@ function writeWork(bucket: number, deliveries: readonly AdmittedDelivery[], now:
         ),
         timestamp(now),
         documents(queued, ({ plan }) => (plan.kind === 'send' ? plan.message : {})),
-        ...columns(queued, (d) => optionalTimestamp(d.of.expiresAt)),
+        ...columns(
+          queued,
+          (d) => optionalTimestamp(d.of.expiresAt),
+          (d) => d.id !== undefined && leased?.has(d.id) === true,
+        ),
+        leaseMs,
       ],
     },
   ]

@@ -185,26 +185,30 @@ function keyOf({ bucket, priority, event }: Pick<ClaimRow, 'bucket' | 'priority'
   return `${bucket} ${priority} ${event}`
 }
 
-function run(
+/**
+ * Runs the claim, and counts the index entries that it reads where it reads all of them. Where it is for one bucket on some
+ * node those can't be counted: it reads all, and its plan is kept.
+ */
+async function run(
   database: Database,
   scope: BucketScope,
   begun: ReadonlyMap<number, ClaimBegun>,
   values: readonly unknown[],
-) {
+): Promise<{ readonly rows: ClaimRow[]; readonly entriesRead: number }> {
+  if (scope.bucket !== undefined) {
+    const text = textFor(scope, claimFromBeginningSql)
+    const { rows } = await database.query<ClaimRow>({ name: 'notify_claim_of_bucket', text, values })
+    return { rows, entriesRead: 0 }
+  }
   const ranges = [...begun].map(([bucket, { range }]) => ({ bucket, range }))
   const readsAny = ranges.some(({ range }) => range === 'all')
   const readsAll = ranges.every(({ range }) => range === 'all')
-  const kind = scope.bucket === undefined ? '' : '_of_bucket'
   const marks = ranges.flatMap(({ bucket, range }) =>
     range === 'all' ? [] : range.map((mark) => ({ bucket, ...mark })),
   )
   const query = readsAll
-    ? { name: `notify_claim${kind}`, text: textFor(scope, claimFromBeginningSql), values }
-    : {
-        name: `notify_claim_from_marks${kind}`,
-        text: textFor(scope, claimFromMarksSql),
-        values: [...values, ...markColumns(marks)],
-      }
+    ? { name: 'notify_claim', text: claimFromBeginningSql, values }
+    : { name: 'notify_claim_from_marks', text: claimFromMarksSql, values: [...values, ...markColumns(marks)] }
   return database.transaction(async (tx) => {
     const [before, { rows }, after] = await Promise.all([
       readsAny

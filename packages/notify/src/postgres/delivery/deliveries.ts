@@ -94,7 +94,7 @@ async function findStillClaimed(
   scope: BucketScope,
   claimed: readonly ClaimKey[],
 ): Promise<string[]> {
-  const { rows } = await queryByIndexes<{ delivery_id: string }>(database, {
+  const { rows } = await queryByIndexes<{ delivery_id: string }>(database, scope, {
     name: 'notify_find_still_claimed',
     text: textFor(
       scope,
@@ -114,7 +114,7 @@ async function markCalled(database: Database, scope: BucketScope, calls: readonl
     const unresolved = Object.fromEntries(own.map(({ target, provider }) => [target, provider]))
     return own[0] ? [{ ...own[0].claimed, unresolved: JSON.stringify(unresolved) }] : []
   })
-  const { rows } = await queryByIndexes<{ delivery_id: string }>(database, {
+  const { rows } = await queryByIndexes<{ delivery_id: string }>(database, scope, {
     name: 'notify_mark_called',
     text: textFor(
       scope,
@@ -136,7 +136,7 @@ async function release(
   claimed: readonly ClaimedDelivery[],
   { dueAt, waitsSince }: { readonly dueAt: number; readonly waitsSince: number | undefined },
 ): Promise<ReleasedRow[]> {
-  const { rows } = await queryByIndexes<ReleasedRow>(database, {
+  const { rows } = await queryByIndexes<ReleasedRow>(database, scope, {
     name: 'notify_release',
     text: textFor(
       scope,

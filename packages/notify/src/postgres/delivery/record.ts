@@ -32,7 +32,7 @@ export async function record(
   const { late, items } = await database.transaction(async (tx) => {
     const { true: again = [], false: ending = [] } = Object.groupBy(sorted, ({ next }) => `${next.kind === 'again'}`)
     const [, ...kept] = await Promise.all([
-      tx.query(byIndexes),
+      scope.bucket === undefined ? tx.query(byIndexes) : undefined,
       removeFromQueue(tx, scope, ending),
       returnToQueue(tx, scope, again),
     ])
@@ -55,13 +55,11 @@ export async function record(
     const entries = [...current, ...overtaken].filter((each) => !(sent.has(deliveryId(each)) && isWholeSending(each)))
     // The inboxes come last: their locks last only as long as the server takes.
     await tx.finish([
-      ...byBucketOf(entries).flatMap(([bucket, mine]) =>
-        appendTimeline(
-          bucket,
-          mine.map((each) => entryOf(each, sent)),
-        ),
+      ...appendTimeline(
+        scope,
+        entries.map((each) => entryOf(each, sent)),
       ),
-      ...(streaming ? byBucketOf(current).flatMap(([bucket, mine]) => stream(bucket, mine, sent, expired)) : []),
+      ...(streaming ? stream(scope, current, sent, expired) : []),
       ...[...Map.groupBy(items, ({ bucket }) => bucket)].flatMap(([bucket, mine]) => putItems(bucket, mine)),
     ])
     return { late: records.length - current.length - overtaken.length, items }
@@ -189,13 +187,13 @@ function isFinishedSensitive({ claimed, next }: AttemptRecord): boolean {
 /** Those of the records that are as wanted, by bucket: of what is rare, each bucket has a statement of its own. */
 function byBucketOf(
   records: readonly AttemptRecord[],
-  isWanted: (record: AttemptRecord) => boolean = () => true,
+  isWanted: (record: AttemptRecord) => boolean,
 ): Array<[bucket: number, records: AttemptRecord[]]> {
   return [...Map.groupBy(records.filter(isWanted), ({ claimed }) => claimed.bucket)]
 }
 
 function stream(
-  bucket: number,
+  scope: BucketScope,
   current: readonly AttemptRecord[],
   sent: ReadonlySet<string>,
   expired: ReadonlySet<string>,
@@ -204,5 +202,5 @@ function stream(
     if (sent.has(claimed.deliveryId)) return [{ ...claimed, state: 'sent', at }]
     return expired.has(claimed.deliveryId) ? [{ ...claimed, state: 'queued', ended: 'expired', at }] : []
   })
-  return writeChanges(bucket, changes)
+  return writeChanges(scope, changes)
 }

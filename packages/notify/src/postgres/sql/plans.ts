@@ -1,4 +1,5 @@
 import type { Database, Query, Rows, Transaction } from '@gatehouse/kit'
+import type { BucketScope } from './buckets.ts'
 
 /**
  * SQL that finds rows by a key among those of a parameter, never by reading the table. Where statistics are missing the
@@ -21,6 +22,20 @@ export function useCustomPlans(tx: Transaction): Promise<unknown> {
   return tx.query(customPlan)
 }
 
+/**
+ * Statements in one transaction and one round trip, planned for the tables as they are now. Where they are for one bucket
+ * on some node, plans are kept: they are only the way to that node, which costs more to find than the statement takes.
+ */
+export async function readTogether(
+  database: Database,
+  scope: BucketScope,
+  queries: readonly Query[],
+): Promise<Array<Rows<object>>> {
+  const settings = scope.bucket === undefined ? [customPlan] : []
+  const answers = await database.pipeline<object>([...settings, ...queries])
+  return answers.slice(settings.length)
+}
+
 /** One statement in a transaction of its own, planned for the tables as they are now: one round trip. */
 export async function queryWithCustomPlan<Row extends object>(database: Database, query: Query): Promise<Rows<Row>> {
   const [, found] = await database.pipeline<Row>([customPlan, query])
@@ -37,8 +52,16 @@ export const byIndexes: Query = {
                 set_config('enable_mergejoin', 'off', true), set_config('enable_seqscan', 'off', true)`,
 }
 
-/** One statement in a transaction of its own, planned {@link byIndexes}: one round trip. */
-export async function queryByIndexes<Row extends object>(database: Database, query: Query): Promise<Rows<Row>> {
+/**
+ * One statement in a transaction of its own and one round trip, planned {@link byIndexes}. Where it is for one bucket on some
+ * node, its plan is kept.
+ */
+export async function queryByIndexes<Row extends object>(
+  database: Database,
+  scope: BucketScope,
+  query: Query,
+): Promise<Rows<Row>> {
+  if (scope.bucket !== undefined) return database.query<Row>(query)
   const [, found] = await database.pipeline<Row>([byIndexes, query])
   return found as Rows<Row>
 }

@@ -4,6 +4,7 @@ import type { Database } from '@gatehouse/kit'
 import fc from 'fast-check'
 import { migrateNotify, postgresNotifyStore } from '../../../src/postgres/index.ts'
 import type { Deliveries } from '../../../src/store/store.ts'
+import { claimDue } from '../../support/claims.ts'
 import { notifyDatabase } from '../../support/database.ts'
 
 const now = Date.parse('2026-06-01T12:00:00Z')
@@ -126,7 +127,7 @@ const claimsInRun = 10
 
 /** The event types of what is claimed. */
 async function claim(deliveries: Deliveries, limit: number): Promise<string[]> {
-  return (await deliveries.claim(0, 'email', limit, 60_000, now)).map(({ event }) => event)
+  return (await claimDue(deliveries, { channel: 'email', limit, now })).map(({ event }) => event)
 }
 
 /** A store whose every event type has more due than a run claims. */

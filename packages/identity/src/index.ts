@@ -1,6 +1,9 @@
 export type { Branding } from '@gatehouse/kit/page'
 export type { Management } from './admin/commands.ts'
 export { adminScopes } from './admin/scopes.ts'
+export { convertUser, type SourceName, sourceNames } from './admin/users/import/convert.ts'
+export { type ImportResult, maxImportedUsers } from './admin/users/import/import-users.ts'
+export type { SourceParameters, SourceRecord } from './admin/users/import/source.ts'
 export {
   type AttemptDecision,
   type AttemptLimitName,
@@ -13,6 +16,7 @@ export {
 export {
   ClientDeclaration,
   ClientPatch,
+  ImportedUser,
   ResourceDeclaration,
   UserDeclaration,
   UserPatch,

@@ -4,11 +4,18 @@ import type { Static, TSchema } from 'typebox'
 
 /** What was typed, once it is as the API would take it. @throws StartError with a line for every fault */
 export function validateInput<Schema extends TSchema>(schema: Schema, typed: object): Static<Schema> {
+  return createValidator(schema)(typed)
+}
+
+/** The same for many inputs of one schema. */
+export function createValidator<Schema extends TSchema>(schema: Schema): (typed: object) => Static<Schema> {
   const valid = addFormats(new Ajv({ allErrors: true, strict: false })).compile(schema)
-  if (valid(typed)) return typed as Static<Schema>
-  const faults = (valid.errors ?? []).map(({ instancePath, message, params }) => {
-    const allowed = params.allowedValues ? `: ${params.allowedValues.join(', ')}` : ''
-    return `${instancePath.slice(1).replaceAll('/', '.')} ${message}${allowed}`
-  })
-  throw new StartError(faults.join('\n'))
+  return (typed) => {
+    if (valid(typed)) return typed as Static<Schema>
+    const faults = (valid.errors ?? []).map(({ instancePath, message, params }) => {
+      const allowed = params.allowedValues ? `: ${params.allowedValues.join(', ')}` : ''
+      return `${instancePath.slice(1).replaceAll('/', '.')} ${message}${allowed}`
+    })
+    throw new StartError(faults.join('\n'))
+  }
 }

@@ -20,6 +20,7 @@ const values = [
     'alg',
   ],
   ...['client', 'session'],
+  ...['source', 'signer-key', 'salt-separator', 'rounds', 'mem-cost'],
 ]
 
 /** Management on an opened database, and how to let go of it. */

@@ -2,6 +2,7 @@ import { UserDeclaration, UserPatch } from '@gatehouse/identity'
 import { StartError } from '@gatehouse/kit'
 import { validateInput } from './checked.ts'
 import { type Commands, maxListed } from './command.ts'
+import { importFile } from './import-users.ts'
 import { first, list, someOf, type Typed, text } from './typed.ts'
 
 const idOfUser = 'the id of the user'
@@ -23,6 +24,13 @@ export const userCommands: Commands = {
           ...userMembers(options),
         }),
       ),
+  },
+  'users import': {
+    usage:
+      '<file> [--source gatehouse|auth0|firebase|keycloak] [--signer-key KEY] [--salt-separator TEXT] [--rounds 8] [--mem-cost 14]',
+    summary:
+      'create the users of an export, JSON or a line each, with the hashes of their passwords; reports each line',
+    run: (management, { args, options }) => importFile(management, first(args, 'the file of users'), options),
   },
   'user change': {
     usage: '<id> [--username NAME] [--email ADDRESS] [--plan PLAN] [--roles A,B]',

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { createIdentity, type Management } from '@gatehouse/identity'
 import { migrateIdentity, postgresIdentityStore } from '@gatehouse/identity/postgres'
 import { createMetrics, type Database, manualClock, Problem, Secret, StartError, silentLog } from '@gatehouse/kit'
-import { memoryDatabase } from '@gatehouse/testing'
+import { memoryDatabase, temporaryFolder } from '@gatehouse/testing'
 import { runCommand } from '../../src/command/run.ts'
 
 let database: Database
@@ -58,6 +60,40 @@ test('users are changed, and given a new password that is shown once', async () 
   const changed = await gatehouse('user', 'change', 'bob', '--email', 'bob@example.com')
   assert.deepEqual([changed.username, changed.email], ['bobby', 'bob@example.com'])
   await assert.rejects(gatehouse('user', 'password', 'nobody'), Problem)
+})
+
+test('a file of users is imported with a report for each line that created none', async () => {
+  const hash = '$2b$05$lxydAvOb/a3roiIdTZDsGuXZ.p/9NVcwCCkFCSSmltrRl050hoFua'
+  const lines = [
+    JSON.stringify({ user_id: 'auth0|1', email: 'one@people.example', password_hash: hash }),
+    '',
+    'not JSON',
+    JSON.stringify({ user_id: 'auth0|1' }),
+    JSON.stringify({ user_id: 'auth0|4', email: 'no address' }),
+    JSON.stringify({ user_id: 'auth0|5', password_hash: hash.replace('$05$', '$25$') }),
+  ]
+  const path = join(temporaryFolder('import'), 'users.ndjson')
+  writeFileSync(path, lines.join('\n'))
+  const report = await gatehouse('users', 'import', path)
+  assert.deepEqual([report.created, report.exists, report.refused], [1, 1, 3])
+  assert.deepEqual(
+    report.lines.map(({ line, outcome }: { line: number; outcome: string }) => `${line} ${outcome}`),
+    ['3 refused', '4 exists', '5 refused', '6 refused'],
+  )
+  assert.match(report.lines[0].reason, /must be a JSON object/)
+  assert.match(report.lines[2].reason, /email/)
+  assert.match(report.lines[3].reason, /cost of 4 to 14/)
+  assert.ok(!JSON.stringify(report).includes(hash.slice(8)))
+  await assert.rejects(gatehouse('users', 'import', `${path}.missing`), /the file of users cannot be read/)
+  await assert.rejects(gatehouse('users', 'import', path, '--source', 'okta'), /--source must be one of/)
+})
+
+test('more users than one request takes are imported from a list', async () => {
+  const users = Array.from({ length: 1_001 }, (_, index) => ({ localId: `fb${index}` }))
+  const path = join(temporaryFolder('import'), 'users.json')
+  writeFileSync(path, JSON.stringify({ users }))
+  assert.equal((await gatehouse('users', 'import', path)).created, users.length)
+  assert.equal((await gatehouse('users', 'import', path)).exists, users.length)
 })
 
 test('consents and sessions of a user are listed and ended', async () => {

@@ -6,6 +6,7 @@ import { createApiKey, deleteApiKey, listApiKeys } from './keys/api-keys.ts'
 import { listSigningKeys, rotateSigningKey, type SigningKeyResponse } from './keys/signing-keys.ts'
 import { listAdministrators } from './roles/roles.ts'
 import { endUserSession, listConsents, listSessions, withdrawConsent } from './users/access.ts'
+import { importUsers } from './users/import/import-users.ts'
 import {
   changeRole,
   createUser,
@@ -39,6 +40,7 @@ export interface Management {
   readonly deleteClient: WithAuthority<typeof deleteClient>
   readonly listUsers: WithoutContext<typeof listUsers>
   readonly createUser: WithAuthority<typeof createUser>
+  readonly importUsers: WithAuthority<typeof importUsers>
   readonly updateUser: WithAuthority<typeof updateUser>
   readonly setPassword: WithAuthority<typeof setPassword>
   readonly generatePassword: WithAuthority<typeof generatePassword>
@@ -74,6 +76,7 @@ export function createManagement(context: AdminContext): Management {
     deleteClient: asCommandLine(deleteClient),
     listUsers: (after, limit) => listUsers(context, after, limit),
     createUser: asCommandLine(createUser),
+    importUsers: asCommandLine(importUsers),
     updateUser: asCommandLine(updateUser),
     setPassword: asCommandLine(setPassword),
     generatePassword: asCommandLine(generatePassword),

@@ -7,6 +7,7 @@ import { apiKeyRoutes, signingKeyRoutes } from './keys/routes.ts'
 import { createAdminAccess } from './required-scope.ts'
 import { roleRoutes } from './roles/routes.ts'
 import { accessRoutes } from './users/access-routes.ts'
+import { importRoutes } from './users/import/routes.ts'
 import { userRoutes } from './users/routes.ts'
 import { supportRoutes } from './users/support-routes.ts'
 
@@ -17,6 +18,7 @@ export function adminRoutes(http: Http, context: AdminContext, authenticate: Aut
   const access = createAdminAccess(context, authenticate)
   clientRoutes(http, access)
   userRoutes(http, access)
+  importRoutes(http, access)
   accessRoutes(http, access)
   supportRoutes(http, access)
   roleRoutes(http, access)

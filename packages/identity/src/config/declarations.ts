@@ -178,6 +178,26 @@ export const UserDeclaration = Type.Object(
 /** A valid {@link UserDeclaration}. */
 export type UserDeclaration = Static<typeof UserDeclaration>
 
+/** A user that another system exports. */
+export const ImportedUser = Type.Object(
+  {
+    id: id('The subject identifier: the claim sub.', 'alice'),
+    password_hash: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 1024,
+        description:
+          'argon2, bcrypt, PBKDF2 or scrypt, as a PHC string. Replaced by argon2id at the first sign-in. Without one the user has no password until it is reset.',
+        examples: ['$2b$10$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy'],
+      }),
+    ),
+    ...userMembers,
+  },
+  { additionalProperties: false, description: 'A user of another system.' },
+)
+/** A valid {@link ImportedUser}. */
+export type ImportedUser = Static<typeof ImportedUser>
+
 /** A resource server: an API that consumes tokens. */
 export const ResourceDeclaration = Type.Object(
   {

@@ -144,6 +144,10 @@ export const operation = operationsOf({
   ],
   'users.list': ['List users', 'Ordered by id.'],
   'users.create': ['Create a user', 'Without a password one is generated and shown only in this response.'],
+  'users.import': [
+    'Import users of another system',
+    'With the hashes of their passwords. Users who exist already stay as they are. The results are in the order of the users.',
+  ],
   'users.get': ['Get a user', 'An account with its roles, plan and claims.'],
   'users.update': [
     'Update, lock or unlock a user',

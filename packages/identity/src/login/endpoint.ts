@@ -144,7 +144,19 @@ async function verifyCredentials(
   const isRight = user !== undefined && matches && user.lockedAt === undefined
   // A user without an address could not confirm, so anyone could lock them out.
   if (counted && !(isRight && user.email === undefined)) return { isRight, user }
-  return isRight ? { user, attempt } : rejectPassword(context, request, user)
+  if (!isRight) return rejectPassword(context, request, user)
+  await renewHash(context, user, password)
+  return { user, attempt }
+}
+
+/** Replaces a hash that was made elsewhere. Under load it stays as it is until the next sign-in. */
+async function renewHash(context: LoginContext, { id, passwordHash }: User, password: string): Promise<void> {
+  if (passwordHash === undefined || !context.passwords.isOutdated(passwordHash)) return
+  try {
+    await context.store.accounts.replaceHash(id, passwordHash, await context.passwords.hash(password))
+  } catch (error) {
+    if (!(error instanceof PasswordQueueFull)) throw error
+  }
 }
 
 function limitedResult(error: unknown): SignInFailure {

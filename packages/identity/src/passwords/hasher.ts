@@ -1,7 +1,9 @@
-import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { availableParallelism } from 'node:os'
-import { promisify } from 'node:util'
 import { Problem } from '@gatehouse/kit'
+import { type Argon2Cost, argon2idPrefix, formatArgon2id, hashWithArgon2 } from './formats/argon2.ts'
+import type { StoredHash } from './formats/format.ts'
+import { parseHash } from './formats/index.ts'
 import { maxPasswordLength } from './rule.ts'
 
 /** The options of passwords. */
@@ -14,14 +16,8 @@ export interface PasswordOptions {
   readonly maxWaiting?: number
 }
 
-interface Cost {
-  readonly memoryKiB: number
-  readonly passes: number
-  readonly parallelism: number
-}
-
 /** OWASP's first choice for argon2id: 19 MiB, two passes, one lane. */
-const passwordCost: Cost = { memoryKiB: 19_456, passes: 2, parallelism: 1 }
+const passwordCost: Argon2Cost = { memoryKiB: 19_456, passes: 2, parallelism: 1 }
 
 /** The default number of concurrent hashes: one processor is left for everything else. */
 export const defaultHashesAtOnce: number = Math.max(1, Math.min(2, availableParallelism() - 1))
@@ -30,8 +26,7 @@ export const defaultHashesWaiting = 64
 
 const saltBytes = 16
 const hashBytes = 32
-const hash = promisify(argon2)
-const phc = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/
+const ownPrefix = argon2idPrefix(passwordCost)
 
 /** The queue of password hashes is full: 503. */
 export class PasswordQueueFull extends Problem {
@@ -42,14 +37,22 @@ export class PasswordQueueFull extends Problem {
   }
 }
 
-/** Hashes and verifies passwords (argon2id, RFC 9106) off the main thread, a few at a time, with a bounded queue. */
+/**
+ * Hashes passwords (argon2id, RFC 9106), and verifies them by a hash of any scheme that `formats/` knows, off the main
+ * thread, a few at a time, with a bounded queue.
+ */
 export class PasswordHasher {
   readonly #maxConcurrent: number
   readonly #maxWaiting: number
   #working = 0
   readonly #waiting: (() => void)[] = []
-  /** A hash without a password. */
-  readonly #dummyHash = formatPhc(randomBytes(saltBytes), randomBytes(hashBytes))
+  /** Costs what one of our own costs, and matches nothing. */
+  readonly #dummyHash: StoredHash = {
+    async matches(password) {
+      await deriveOwn(password, randomBytes(saltBytes))
+      return false
+    },
+  }
 
   constructor(options: PasswordOptions = {}) {
     this.#maxConcurrent = options.maxConcurrent ?? defaultHashesAtOnce
@@ -62,32 +65,37 @@ export class PasswordHasher {
   }
 
   /** Hashes a new password into a PHC string. @throws PasswordQueueFull */
-  async hash(password: string): Promise<string> {
+  hash(password: string): Promise<string> {
     const salt = randomBytes(saltBytes)
-    return formatPhc(salt, await this.#derive(password, salt, passwordCost))
+    return this.#inSlot(async () => formatArgon2id(passwordCost, salt, await deriveOwn(normalize(password), salt)))
   }
 
   /**
-   * Whether the password matches the `stored` hash. Without a stored hash it takes as long and is false, so that an
-   * unknown user looks like a wrong password. A password longer than any that could be set is not compared.
+   * Whether the password matches the `stored` hash. Without a hash that can be compared it takes as long and is false, so
+   * that an unknown user looks like a wrong password. A password longer than any that could be set is not compared.
    * @throws PasswordQueueFull
    */
   async verify(password: string, stored: string | undefined): Promise<boolean> {
     if (password.length > maxPasswordLength) return this.verify('', undefined)
-    const [, memory, passes, parallelism, salt, digest] = phc.exec(stored ?? this.#dummyHash) ?? []
-    if (salt === undefined || digest === undefined) return false
-    const cost = { memoryKiB: Number(memory), passes: Number(passes), parallelism: Number(parallelism) }
-    const expected = Buffer.from(digest, 'base64')
-    const found = await this.#derive(password, Buffer.from(salt, 'base64'), cost, expected.length)
-    return timingSafeEqual(found, expected) && stored !== undefined
+    const parsed = parseHash(stored ?? '')
+    const hash = 'fault' in parsed ? this.#dummyHash : parsed.hash
+    // Our own hashes are of the normalized password; others may be of the bytes as they were typed.
+    const normalized = normalize(password)
+    const typed = Buffer.from(password)
+    return this.#inSlot(
+      async () => (await hash.matches(normalized)) || (!typed.equals(normalized) && (await hash.matches(typed))),
+    )
   }
 
-  async #derive(password: string, nonce: Buffer, cost: Cost, tagLength: number = hashBytes): Promise<Buffer> {
+  /** Whether a hash is to be replaced by one of our own once its password is known: it was made elsewhere, or at another cost. */
+  isOutdated(stored: string): boolean {
+    return !stored.startsWith(ownPrefix)
+  }
+
+  async #inSlot<Result>(work: () => Promise<Result>): Promise<Result> {
     await this.#acquireSlot()
     try {
-      const message = Buffer.from(password.normalize('NFC'))
-      const { memoryKiB: memory, passes, parallelism } = cost
-      return Buffer.from(await hash('argon2id', { message, nonce, memory, passes, parallelism, tagLength }))
+      return await work()
     } finally {
       const next = this.#waiting.shift()
       if (next) next()
@@ -105,11 +113,10 @@ export class PasswordHasher {
   }
 }
 
-function formatPhc(salt: Buffer, digest: Buffer): string {
-  const { memoryKiB, passes, parallelism } = passwordCost
-  return `$argon2id$v=19$m=${memoryKiB},t=${passes},p=${parallelism}$${encodeBase64(salt)}$${encodeBase64(digest)}`
+function deriveOwn(password: Buffer, salt: Buffer): Promise<Buffer> {
+  return hashWithArgon2('argon2id', password, { salt, cost: passwordCost, bytes: hashBytes })
 }
 
-function encodeBase64(bytes: Buffer): string {
-  return bytes.toString('base64').replaceAll('=', '')
+function normalize(password: string): Buffer {
+  return Buffer.from(password.normalize('NFC'))
 }

@@ -82,6 +82,11 @@ export interface Accounts {
    * Sets the password and ends every grant, mailed link and session but `keepSession`. False when nothing was changed.
    */
   setPassword(change: PasswordChange, end: SignOutOptions): Promise<boolean>
+  /**
+   * Stores another hash of the same password, made from it when the user signed in. Nothing ends. Without effect when the
+   * stored hash is no longer `from`: the password was changed, or another sign-in was faster.
+   */
+  replaceHash(userId: string, from: string, to: string): Promise<void>
   /** Consumes a link for `reset`, sets the password and ends everything, in one step. */
   resetPassword(linkHash: string, passwordHash: string, end: SignOutOptions): Promise<boolean>
   /** Consumes a link for `verify` and marks the address as verified, in one step. */

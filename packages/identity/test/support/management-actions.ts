@@ -71,6 +71,12 @@ export const actions: readonly Action[] = [
     recorded: 'users.create',
   },
   {
+    route: `POST ${users}/import`,
+    allowed: [owner, operator],
+    prepare: async ({ name }) => ({ url: `${users}/import`, payload: { users: [{ id: name('new') }] } }),
+    recorded: 'users.import',
+  },
+  {
     route: `PATCH ${users}/:id`,
     allowed: [owner, operator],
     prepare: async (things) => aboutUser(things, '', { plan: 'pro', locked: true }),

@@ -202,6 +202,7 @@ function auditedMembers(user: Omit<NewUser, 'id' | 'passwordHash'> & Pick<User, 
   return { username, plan, email, email_verified: emailVerified, roles, claims, locked: lockedAt !== undefined }
 }
 
+/** @throws Problem 422 */
 function requireKnownRoles(roles: readonly string[]): void {
   const errors = roles.flatMap((role, index) => {
     const detail = checkUserRole(role)

@@ -19,6 +19,14 @@ export class PostgresAccounts implements Accounts {
     return this.#database.transaction((tx) => setPassword(tx, change, end))
   }
 
+  async replaceHash(userId: string, from: string, to: string): Promise<void> {
+    await this.#database.query('UPDATE identity.account SET password_hash = $3 WHERE id = $1 AND password_hash = $2', [
+      userId,
+      from,
+      to,
+    ])
+  }
+
   resetPassword(linkHash: string, passwordHash: string, end: SignOutOptions): Promise<boolean> {
     return this.#database.transaction(async (tx) => {
       const link = await consumeLink(tx, linkHash, 'reset', end.now)

@@ -1,12 +1,18 @@
 import { type Log, StartError } from '@gatehouse/kit'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
-import type { Topic } from '../model/topic.ts'
+import type { PartitionOwnership } from '../model/partition.ts'
+import type { Topic, TopicMessage } from '../model/topic.ts'
 import { within } from './deadline.ts'
-import { TopicReader } from './intake.ts'
+import { layoutOf, type PartitionSettings } from './layout.ts'
+import { topicMessage } from './message.ts'
+import { PartitionReaders } from './partition-readers.ts'
+import { OrderedPublisher } from './publisher.ts'
+import { Reader } from './reader.ts'
 import { Resources } from './resources.ts'
-import { changesStream, type StreamSettings } from './streams.ts'
+import type { StreamSettings } from './streams.ts'
 
+export type { PartitionSettings } from './layout.ts'
 export type { StreamSettings } from './streams.ts'
 
 /** Options of {@link natsTopic}. */
@@ -16,7 +22,9 @@ export interface NatsTopicOptions {
   readonly log: Log
   /** Messages under way at once in this process. Default 500. */
   readonly concurrency?: number
-  /** The stream `NOTIFICATIONS`, which producers publish to. */
+  /** How the topic is divided. By default it is not. */
+  readonly partitions?: PartitionSettings
+  /** The streams that producers publish to: `NOTIFICATIONS`, and those of partitions. */
   readonly intake?: StreamSettings
   /** The stream `NOTIFICATION_EVENTS` of state changes. */
   readonly changes?: StreamSettings
@@ -35,39 +43,54 @@ const readyMs = 2_000
 const closeMs = 5_000
 
 /**
- * The topic `notifications` and the stream `notifications.events` on NATS JetStream. Streams and the durable consumer
- * are created when they are missing, at the start and whenever they disappear while this runs; a stream that exists is
+ * The topic `notifications` and the stream `notifications.events` on NATS JetStream. Streams and durable consumers are
+ * created when they are missing, at the start and whenever they disappear while this runs; a stream that exists is
  * brought to the settings as far as the server changes it.
  * @throws StartError when NATS can't be reached, or does not let us have the streams
  */
 export async function natsTopic(options: NatsTopicOptions): Promise<Topic> {
   const { log, concurrency = defaultConcurrency, checkMs = defaultCheckMs, intake = {}, changes = {} } = options
+  const layout = layoutOf(options.partitions ?? {})
   const connection = await open(options)
   const manager = await prepareJetStream(connection, () => jetstreamManager(connection))
-  const resources = new Resources({ manager, intake, changes, log, maxAckPending: concurrency * 10 })
-  await prepareJetStream(connection, () => resources.prepare())
   const client = jetstream(connection, { timeout: publishMs })
-  const consuming = new Set<TopicReader>()
+  const maxAckPending = concurrency * 10
+  const resources = new Resources({ connection, client, manager, layout, intake, changes, log, maxAckPending })
+  await prepareJetStream(connection, () => resources.prepare())
+  const publisher = new OrderedPublisher(client, layout.changes.subjects[0] ?? '')
+  const consuming = new Set<Reading>()
   watch(connection, log)
   resources.startChecks(checkMs)
+  const read = (handle: Handle, ownership: PartitionOwnership | undefined): Reading[] => {
+    if (ownership && layout.partitions > 1)
+      return [new PartitionReaders({ client, resources, layout, ownership, handle, concurrency, log })]
+    return [layout.intake, ...layout.partitionStreams].map(
+      ({ name }) =>
+        new Reader({
+          what: `the stream ${name}`,
+          openConsumer: () => resources.openShared(name),
+          onLost: (lost) => resources.onSharedLost(name, lost),
+          handle: (message) => handle(topicMessage(message)),
+          concurrency,
+          log,
+        }),
+    )
+  }
   return {
-    async consume(handle) {
-      const reader = new TopicReader({ client, resources, handle, concurrency, log })
-      consuming.add(reader)
+    partitions: layout.partitions,
+    async consume(handle, ownership) {
+      const readers = read(handle, ownership)
+      for (const reader of readers) consuming.add(reader)
       return {
         async stop() {
-          await reader.stop()
-          consuming.delete(reader)
+          await Promise.all(readers.map((reader) => reader.stop()))
+          for (const reader of readers) consuming.delete(reader)
         },
       }
     },
     async publish(list) {
       try {
-        await Promise.all(
-          list.map(({ id, payload }) =>
-            client.publish(changesStream.subject, JSON.stringify(payload), { msgID: id, timeout: publishMs }),
-          ),
-        )
+        await publisher.publish(list)
       } catch (error) {
         resources.checkSoon()
         throw error
@@ -85,6 +108,9 @@ export async function natsTopic(options: NatsTopicOptions): Promise<Topic> {
     },
   }
 }
+
+type Handle = (message: TopicMessage) => Promise<void>
+type Reading = Pick<Reader, 'fault' | 'stop'>
 
 async function open({ url }: NatsTopicOptions): Promise<NatsConnection> {
   const servers = url.split(',').map((each) => new URL(each.trim()))

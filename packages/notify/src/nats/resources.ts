@@ -71,7 +71,8 @@ export class Resources {
 
   /**
    * A new consumer of some subjects of a stream, in place of whatever read them before: whoever used that one is ended by
-   * the server, and what it did not acknowledge comes to this one first, in the order of the stream.
+   * the server, and what it did not acknowledge comes to this one first, in the order of the stream. The state of such a
+   * consumer is kept in memory, which halves what it costs a cluster: without it, it begins with what is not acknowledged.
    */
   async openExclusive(stream: string, { group, filter, maxAckPending }: ExclusiveOptions): Promise<Consumer> {
     await this.prepare()
@@ -81,6 +82,7 @@ export class Resources {
     const name = `${group}-${crypto.randomUUID()}`
     await manager.consumers.add(stream, {
       durable_name: name,
+      mem_storage: true,
       ...(filter === undefined ? {} : { filter_subject: filter }),
       ack_policy: AckPolicy.Explicit,
       ack_wait: nanos(ackWaitMs),

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { silentLog, systemClock } from '@gatehouse/kit'
-import { type NatsOptions, startNats, testWith } from '@gatehouse/testing'
+import { type NatsOptions, startNats, temporaryFolder, testWith } from '@gatehouse/testing'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
 import { createTopicIntake, type TopicIntakeOptions } from '../../src/intake/topic.ts'
@@ -202,6 +202,39 @@ testWith(program, 'events stay in order when accepting some of them fails for a 
     (size) => size === 20 * users.length,
   )
   checkOrder(received, users, 20)
+})
+
+testWith(program, 'events stay in order when the server is restarted among them', async (t) => {
+  const folder = temporaryFolder('nats-kept')
+  let server = await startNats({ program, folder })
+  t.after(() => server.stop())
+  const topic = await openTopic(t, server.url, { count: 4 })
+  const received: Received[] = []
+  const consuming = await topic.consume(async (message) => {
+    await new Promise((resolve) => setImmediate(resolve))
+    received.push(receivedOf(message))
+    message.ack()
+  }, owning(4))
+  t.after(() => consuming.stop())
+  const published = async (from: number, to: number) => {
+    const connection = await connect({ servers: server.url.replace('nats://', '') })
+    const client = jetstream(connection, { timeout: 10_000 })
+    for (let n = from; n < to; n++)
+      await publishInOrder(async (userId) => {
+        const event = { event: 'note', user_id: userId, data: { n } }
+        await client.publish(`notifications.user.${userId}`, JSON.stringify(event))
+      }, n)
+    await connection.close()
+  }
+  await published(0, 20)
+  await server.stop()
+  server = await startNats({ program, folder, port: server.port })
+  await published(20, 40)
+  await eventuallyOnCluster(
+    async () => new Set(received.map(({ key }) => key)).size,
+    (size) => size === 40 * users.length,
+  )
+  checkOrder(received, users, 40)
 })
 
 testWith(program, 'partitions without an owner are shared by all processes', async (t) => {

@@ -37,8 +37,8 @@ export interface Topic {
   /** How many partitions it has. With 1, every process reads all of it. */
   readonly partitions: number
   /**
-   * Hands every message to `handle`, several at once. With an ownership each process reads its partitions alone; without,
-   * or with one partition, all processes share all messages.
+   * Hands every message to `handle`, several at once. With one partition all processes share all messages. With more, each
+   * is read by the process that owns it; without an ownership the processes divide them among themselves.
    */
   consume(
     handle: (message: TopicMessage) => Promise<void>,

@@ -1,14 +1,11 @@
 import { type Log, StartError } from '@gatehouse/kit'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
-import type { PartitionOwnership } from '../model/partition.ts'
-import type { Topic, TopicMessage } from '../model/topic.ts'
+import type { Topic } from '../model/topic.ts'
 import { within } from './deadline.ts'
 import { layoutOf, type PartitionSettings } from './layout.ts'
-import { topicMessage } from './message.ts'
-import { PartitionReaders } from './partition-readers.ts'
 import { OrderedPublisher } from './publisher.ts'
-import { Reader } from './reader.ts'
+import { type Reading, startReading } from './reading.ts'
 import { Resources } from './resources.ts'
 import type { StreamSettings } from './streams.ts'
 
@@ -61,30 +58,15 @@ export async function natsTopic(options: NatsTopicOptions): Promise<Topic> {
   const consuming = new Set<Reading>()
   watch(connection, log)
   resources.startChecks(checkMs)
-  const read = (handle: Handle, ownership: PartitionOwnership | undefined): Reading[] => {
-    if (ownership && layout.partitions > 1)
-      return [new PartitionReaders({ client, resources, layout, ownership, handle, concurrency, log })]
-    return [layout.intake, ...layout.partitionStreams].map(
-      ({ name }) =>
-        new Reader({
-          what: `the stream ${name}`,
-          openConsumer: () => resources.openShared(name),
-          onLost: (lost) => resources.onSharedLost(name, lost),
-          handle: (message) => handle(topicMessage(message)),
-          concurrency,
-          log,
-        }),
-    )
-  }
   return {
     partitions: layout.partitions,
     async consume(handle, ownership) {
-      const readers = read(handle, ownership)
-      for (const reader of readers) consuming.add(reader)
+      const reading = startReading({ connection, client, resources, layout, handle, ownership, concurrency, log })
+      consuming.add(reading)
       return {
         async stop() {
-          await Promise.all(readers.map((reader) => reader.stop()))
-          for (const reader of readers) consuming.delete(reader)
+          await reading.stop()
+          consuming.delete(reading)
         },
       }
     },
@@ -108,9 +90,6 @@ export async function natsTopic(options: NatsTopicOptions): Promise<Topic> {
     },
   }
 }
-
-type Handle = (message: TopicMessage) => Promise<void>
-type Reading = Pick<Reader, 'fault' | 'stop'>
 
 async function open({ url }: NatsTopicOptions): Promise<NatsConnection> {
   const servers = url.split(',').map((each) => new URL(each.trim()))

@@ -82,11 +82,19 @@ testWith(program, 'the server and we divide users alike, whatever their ids look
   )
 })
 
+interface ReaderProcessOptions {
+  readonly partitions: PartitionSettings
+  /** Whether it finds out by itself what to read. */
+  readonly members?: boolean
+}
+
 /** A process that reads partitions, and what it reported, in the order of reports of all. */
-async function startReader(t: TestContext, url: string, options: object, received: Received[]) {
+async function startReader(t: TestContext, url: string, options: ReaderProcessOptions, received: Received[]) {
+  const { members = false, partitions } = options
   const child: ChildProcess = fork(join(import.meta.dirname, '../support/topic-process.ts'), [
     url,
-    JSON.stringify(options),
+    JSON.stringify({ partitions }),
+    members ? 'members' : 'assigned',
   ])
   t.after(() => child.kill('SIGKILL'))
   await once(child, 'message')
@@ -237,23 +245,40 @@ testWith(program, 'events stay in order when the server is restarted among them'
   checkOrder(received, users, 40)
 })
 
-testWith(program, 'partitions without an owner are shared by all processes', async (t) => {
+testWith(program, 'processes divide partitions among themselves, also when one is killed or stops', async (t) => {
   const { url, publish } = await setupServer(t)
-  const got: Received[] = []
-  const consume = async () => {
-    const topic = await openTopic(t, url, { count: 4 })
-    const consuming = await topic.consume(async (message) => {
-      got.push(receivedOf(message))
-      message.ack()
-    })
-    t.after(() => consuming.stop())
-  }
-  await Promise.all([consume(), consume()])
-  for (let n = 0; n < 5; n++) await publishInOrder(publish, n)
+  const [count, partitions] = [60, 8]
+  const received: Received[] = []
+  const options = { partitions: { count: partitions } }
+  const first = await startReader(t, url, { ...options, members: true }, received)
+  const second: Received[] = []
+  const topic = await openTopic(t, url, options.partitions)
+  const consuming = await topic.consume(async (message) => {
+    received.push(receivedOf(message))
+    second.push(receivedOf(message))
+    message.ack()
+  })
+  for (let n = 0; n < count / 3; n++) await publishInOrder(publish, n)
+  const keys = () => new Set(received.map(({ key }) => key)).size
   await eventuallyOnCluster(
-    async () => new Set(got.map(({ key }) => key)).size,
-    (size) => size === 5 * users.length,
+    async () => keys(),
+    (size) => size === (count / 3) * users.length,
   )
+  assert.ok(second.length > 0 && second.length < received.length, 'both read')
+  await first.kill()
+  for (let n = count / 3; n < (count * 2) / 3; n++) await publishInOrder(publish, n)
+  await eventuallyOnCluster(
+    async () => keys(),
+    (size) => size === ((count * 2) / 3) * users.length,
+  )
+  await startReader(t, url, { ...options, members: true }, received)
+  await consuming.stop()
+  for (let n = (count * 2) / 3; n < count; n++) await publishInOrder(publish, n)
+  await eventuallyOnCluster(
+    async () => keys(),
+    (size) => size === count * users.length,
+  )
+  checkOrder(received, users, count)
 })
 
 const mapped = ['mappings = { "notifications.user.*": "notification-partitions.{{partition(8,1)}}" }']

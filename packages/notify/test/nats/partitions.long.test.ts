@@ -5,14 +5,14 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { silentLog, systemClock } from '@gatehouse/kit'
-import { type NatsOptions, startNats, temporaryFolder, testWith } from '@gatehouse/testing'
+import { type NatsOptions, startNats, startNatsCluster, temporaryFolder, testWith } from '@gatehouse/testing'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
 import { createTopicIntake, type TopicIntakeOptions } from '../../src/intake/topic.ts'
 import { type PartitionOwnership, partitionOfUser } from '../../src/model/partition.ts'
 import type { TopicMessage } from '../../src/model/topic.ts'
 import { tokenOfUser } from '../../src/model/user-token.ts'
-import { natsTopic, type PartitionSettings } from '../../src/nats/index.ts'
+import { natsTopic, type PartitionSettings, type StreamSettings } from '../../src/nats/index.ts'
 import { eventuallyOnCluster } from '../support/patience.ts'
 
 const program = 'nats-server-2.15'
@@ -57,13 +57,11 @@ const receivedOf = ({ text, key }: Pick<TopicMessage, 'text' | 'key'>): Received
   return { userId, n: data.n, key }
 }
 
-/** Checks that each user's events arrived, and in their order but for repeats, which have the same key. */
+/** Checks that each user's events arrived, and in their order but for repeats. */
 function checkOrder(received: readonly Received[], users: readonly string[], count: number): void {
   const byUser = Map.groupBy(received, ({ userId }) => userId)
   for (const user of users) {
-    const known = new Set<string>()
-    const firsts = (byUser.get(user) ?? []).filter(({ key }) => !known.has(key) && known.add(key))
-    const order = firsts.map(({ n }) => n)
+    const order = [...new Set((byUser.get(user) ?? []).map(({ n }) => n))]
     assert.deepEqual(order, all(count), `the events of ${user}`)
   }
 }
@@ -84,16 +82,17 @@ testWith(program, 'the server and we divide users alike, whatever their ids look
 
 interface ReaderProcessOptions {
   readonly partitions: PartitionSettings
+  readonly intake?: StreamSettings
   /** Whether it finds out by itself what to read. */
   readonly members?: boolean
 }
 
 /** A process that reads partitions, and what it reported, in the order of reports of all. */
 async function startReader(t: TestContext, url: string, options: ReaderProcessOptions, received: Received[]) {
-  const { members = false, partitions } = options
+  const { members = false, ...topic } = options
   const child: ChildProcess = fork(join(import.meta.dirname, '../support/topic-process.ts'), [
     url,
-    JSON.stringify({ partitions }),
+    JSON.stringify(topic),
     members ? 'members' : 'assigned',
   ])
   t.after(() => child.kill('SIGKILL'))
@@ -274,6 +273,49 @@ testWith(program, 'processes divide partitions among themselves, also when one i
   await startReader(t, url, { ...options, members: true }, received)
   await consuming.stop()
   for (let n = (count * 2) / 3; n < count; n++) await publishInOrder(publish, n)
+  await eventuallyOnCluster(
+    async () => keys(),
+    (size) => size === count * users.length,
+  )
+  checkOrder(received, users, count)
+})
+
+testWith(program, 'events stay in order when the leader of their stream is killed among them', async (t) => {
+  const cluster = await startNatsCluster({ program })
+  t.after(() => cluster.stop())
+  const [count, partitions] = [60, 8]
+  const received: Received[] = []
+  const options = { partitions: { count: partitions }, members: true, intake: { replicas: 3 } }
+  await startReader(t, cluster.url, options, received)
+  await startReader(t, cluster.url, options, received)
+  const connection = await connect({
+    servers: cluster.url.split(',').map((each) => each.replace('nats://', '')),
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: 100,
+  })
+  t.after(() => connection.close())
+  const client = jetstream(connection, { timeout: 2_000 })
+  const publish = async (userId: string, n: number, isInSubject: boolean) => {
+    const subject = isInSubject ? `notifications.user.${userId}` : 'notifications'
+    const event = JSON.stringify({ event: 'note', user_id: userId, data: { n } })
+    const isKept = () => client.publish(subject, event, { msgID: `${userId}-${n}` }).then(Boolean, () => false)
+    await eventuallyOnCluster(isKept, Boolean)
+  }
+  const publishing = (async () => {
+    for (let n = 0; n < count; n++) await publishInOrder(publish, n)
+  })()
+  const keys = () => new Set(received.map(({ userId, n }) => `${userId}-${n}`)).size
+  for (const [part, stream] of ['NOTIFICATION_PARTITIONS_1', 'NOTIFICATIONS'].entries()) {
+    await eventuallyOnCluster(
+      async () => keys(),
+      (size) => size > ((part + 1) * count * users.length) / 4,
+    )
+    const leader = await cluster.leaderOf(stream)
+    await leader.kill()
+    await cluster.leaderOf(stream)
+    await leader.restart()
+  }
+  await publishing
   await eventuallyOnCluster(
     async () => keys(),
     (size) => size === count * users.length,

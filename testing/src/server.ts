@@ -20,6 +20,7 @@ export type ServerName =
   | 'redis-server'
   | 'valkey-server'
   | 'nats-server'
+  | 'nats-server-2.15'
   | 'chromium'
   | 'postfix'
   | 'python3-dkim'
@@ -31,22 +32,21 @@ export type ServerName =
 const debianPostgres = '/usr/lib/postgresql'
 
 /**
- * Where a server's program is: on the PATH, where Debian puts PostgreSQL's, or where `testing/schemathesis/install` puts
- * its own; undefined when it isn't installed.
+ * Where a server's program is: on the PATH, where Debian puts PostgreSQL's, or where the installers of this package put
+ * theirs; undefined when it isn't installed.
  */
 export function findProgram(program: string): string | undefined {
   const folders = [
     ...(process.env.PATH ?? '').split(delimiter),
     '/usr/sbin',
-    schemathesisFolder(),
+    ...installed.map((folder) => join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), folder)),
     ...postgresFolders(),
   ]
   return folders.map((folder) => join(folder, program)).find(isExecutable)
 }
 
-function schemathesisFolder(): string {
-  return join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'gatehouse/schemathesis/bin')
-}
+/** Below the user's cache: where the installers of this package put programs. */
+const installed = ['gatehouse/schemathesis/bin', 'gatehouse/nats/bin']
 
 function postgresFolders(): string[] {
   try {
@@ -72,6 +72,7 @@ const programs: Readonly<Record<ServerName, string>> = {
   'redis-server': 'redis-server',
   'valkey-server': 'valkey-server',
   'nats-server': 'nats-server',
+  'nats-server-2.15': 'nats-server-2.15',
   chromium: 'chromium',
   'libapache2-mod-auth-openidc': 'apache2',
   postfix: 'postfix',
@@ -87,7 +88,10 @@ const needRoot: ReadonlySet<ServerName> = new Set(['postfix', 'buildah'])
 /** Servers that not every system has a package of: without them their tests are skipped whatever is required. */
 const maybeUnpackaged: ReadonlySet<ServerName> = new Set(['valkey-server'])
 
-const installers: Readonly<Partial<Record<ServerName, string>>> = { schemathesis: 'testing/schemathesis/install' }
+const installers: Readonly<Partial<Record<ServerName, string>>> = {
+  schemathesis: 'testing/schemathesis/install',
+  'nats-server-2.15': 'testing/nats/install',
+}
 
 /** The command that installs a server. */
 const howToInstall = (name: ServerName): string => installers[name] ?? `apt-get install ${name}`

@@ -115,9 +115,17 @@ function workerOptions({
   }
 }
 
-/** What the file says of the streams of NATS. */
-export function topicStreams({ topic }: Declared = {}): Pick<NatsTopicOptions, 'intake' | 'changes'> {
-  return { intake: streamSettings(topic?.notifications), changes: streamSettings(topic?.state_changes) }
+/** What the file says of the streams of NATS. A stream whose replicas it leaves out has as many as given. */
+export function topicStreams(
+  { topic }: Declared = {},
+  replicas?: number,
+): Pick<NatsTopicOptions, 'intake' | 'changes' | 'partitions'> {
+  const common = omitUndefined({ replicas })
+  return {
+    intake: { ...common, ...streamSettings(topic?.notifications) },
+    changes: { ...common, ...streamSettings(topic?.state_changes) },
+    partitions: omitUndefined({ count: topic?.partitions, streams: topic?.partition_streams }),
+  }
 }
 
 function streamSettings(declared: NonNullable<Declared['topic']>['state_changes'] = {}): StreamSettings {

@@ -93,7 +93,8 @@ async function reservedDeclarations(
 /** The client of NATS is loaded only where there is one. */
 async function openTopic(url: Secret, { log, config }: Parts): Promise<Topic> {
   const { natsTopic } = await import('@gatehouse/notify/nats')
-  return natsTopic({ url: url.reveal(), log, ...topicStreams(config.file.notify) })
+  const { natsReplicas } = config.settings
+  return natsTopic({ url: url.reveal(), log, ...topicStreams(config.file.notify, natsReplicas) })
 }
 
 /** Processes on one database make and read each other's links; their secret is kept there, sealed. */

@@ -56,6 +56,7 @@ async function withDefaults(environment: Environment, { engines }: File): Promis
     DATABASE_URL: engines?.database_url,
     REDIS_URL: engines?.redis_url,
     NATS_URL: engines?.nats_url,
+    NATS_REPLICAS: engines?.nats_replicas?.toString(),
     DATA_DIR: engines?.data_dir,
     ...set,
     ...(set.PORT === '0' ? { PORT: String(await freePort()) } : {}),

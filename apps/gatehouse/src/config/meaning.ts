@@ -19,6 +19,14 @@ export function checkMeaning(file: File, folder: string, fault: Fault): void {
   checkPlaces(file, fault)
   checkTemplates(file, folder, fault)
   checkProviders(file, fault)
+  checkTopic(file, fault)
+}
+
+/** Each stream has as many partitions as any other. */
+function checkTopic({ notify: { topic = {} } = {} }: File, fault: Fault): void {
+  const { partitions = 1, partition_streams: streams = 1 } = topic
+  if (partitions % streams !== 0)
+    fault(['notify', 'topic', 'partition_streams'], `must divide the number of partitions, ${partitions}`)
 }
 
 /** The other addresses may come from the environment, and are read with it. */

@@ -43,7 +43,10 @@ export interface Settings {
   readonly databaseConnections: number
   readonly databaseTimeouts: DatabaseTimeouts
   readonly redisUrl: Secret | undefined
+  /** One or more URLs, with commas between. */
   readonly natsUrl: Secret | undefined
+  /** Copies of each stream whose own number the file leaves out. */
+  readonly natsReplicas: number | undefined
   readonly smtpUrl: Secret | undefined
   readonly mailFrom: string
   readonly dataDir: string
@@ -86,7 +89,8 @@ export function readSettings(environment: Environment, faults: Faults): Settings
     databaseConnections: read.integer('DATABASE_CONNECTIONS', 10, 2, 1_000),
     databaseTimeouts: readDatabaseTimeouts(read),
     redisUrl: read.redisUrl('REDIS_URL'),
-    natsUrl: read.secretUrl('NATS_URL', ['nats:', 'tls:']),
+    natsUrl: read.secretUrls('NATS_URL', ['nats:', 'tls:']),
+    natsReplicas: read.text('NATS_REPLICAS') === undefined ? undefined : read.integer('NATS_REPLICAS', 1, 1, 5),
     smtpUrl: read.secretUrl('SMTP_URL', ['smtp:', 'smtps:']),
     mailFrom: read.text('MAIL_FROM') ?? 'Gatehouse <no-reply@localhost>',
     dataDir: absolute(read.text('DATA_DIR') ?? './data'),
@@ -215,6 +219,17 @@ class Reader {
     if (text === undefined) return undefined
     if (protocols.includes(URL.parse(text)?.protocol ?? '')) return new Secret(text)
     this.#faults.add(name, `must be a URL with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`)
+    return undefined
+  }
+
+  /** One or more of these with commas between. */
+  secretUrls(name: string, protocols: readonly string[]): Secret | undefined {
+    const text = this.text(name)
+    if (text === undefined) return undefined
+    if (text.split(',').every((each) => protocols.includes(URL.parse(each.trim())?.protocol ?? '')))
+      return new Secret(text)
+    const expected = protocols.map((protocol) => `${protocol}//`).join(' or ')
+    this.#faults.add(name, `must be a URL with ${expected}, or several with commas between`)
     return undefined
   }
 

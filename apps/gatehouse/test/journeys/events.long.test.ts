@@ -3,8 +3,8 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { startNats, temporaryFolder, testWith } from '@gatehouse/testing'
-import { jetstreamManager } from '@nats-io/jetstream'
+import { startNats, startNatsCluster, temporaryFolder, testWith } from '@gatehouse/testing'
+import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect, nanos } from '@nats-io/transport-node'
 import { Producer } from '../../src/demo/producer.ts'
 import { startApart } from '../support/apart.ts'
@@ -86,12 +86,44 @@ testWith('nats-server', 'the file says how the streams of NATS are kept', async 
   await server.stop()
 })
 
+testWith('nats-server', 'replicas of the environment that one server cannot keep end the start', async () => {
+  const server = await startNats()
+  const { ended } = await launch({ env: { NATS_URL: server.url, NATS_REPLICAS: '3' } })
+  const { code, stderr } = await ended
+  assert.equal(code, 1)
+  assert.match(stderr, /NOTIFICATIONS can't be created: it is to have 3 replicas, and NATS is one server/)
+  await server.stop()
+})
+
+testWith('nats-server-2.15', 'events reach the service through partitions, in three servers and copies', async (t) => {
+  const cluster = await startNatsCluster({ program: 'nats-server-2.15' })
+  t.after(() => cluster.stop())
+  const env = { NATS_URL: cluster.url, NATS_REPLICAS: '3', GATEHOUSE_CONFIG: fileWith('  topic: { partitions: 4 }') }
+  const program = await started({ env })
+  const client = await connect({ servers: cluster.url.split(',').map((each) => each.replace('nats://', '')) })
+  const manager = await jetstreamManager(client)
+  for (const name of ['NOTIFICATIONS', 'NOTIFICATION_PARTITIONS_1', 'NOTIFICATION_EVENTS'])
+    assert.equal((await manager.streams.info(name)).config.num_replicas, 3)
+  const data = { order_id: 'A-1', item: 'a red bicycle', tracking_url: 'https://shop.example/A-1' }
+  const event = { event: 'order.shipped', user_id: 'alice', data, channels: ['email'] }
+  const consumer = await jetstream(client).consumers.get('NOTIFICATION_EVENTS')
+  for (const subject of ['notifications', 'notifications.user.alice']) {
+    await jetstream(client).publish(subject, JSON.stringify(event))
+    const change = await consumer.next({ expires: 30_000 })
+    assert.equal(change?.json<{ state: string }>().state, 'sent')
+  }
+  await client.close()
+  assert.equal((await program.stop()).code, 0)
+})
+
 for (const [what, lines] of [
   ['replicas', '  topic: { notifications: { replicas: 6 } }'],
   ['storage', '  topic: { state_changes: { storage: tape } }'],
   ['max_age_seconds', '  topic: { state_changes: { max_age_seconds: 60 } }'],
   ['max_bytes', '  topic: { notifications: { max_bytes: 0 } }'],
   ['attempts', '  topic: { attempts: 0 }'],
+  ['partitions', '  topic: { partitions: 3 }'],
+  ['partition_streams', '  topic: { partitions: 4, partition_streams: 3 }'],
 ] as const)
   test(`a wrong ${what} of the topic ends the start with its name`, async () => {
     const { ended } = await launch({ env: { GATEHOUSE_CONFIG: fileWith(lines) } })

@@ -1,5 +1,6 @@
 import { type Clock, isCleanText, isFaultOfInput, type Log } from '@gatehouse/kit'
 import type { NotifyMetrics } from '../context/metrics.ts'
+import { createKeyedOrder } from '../model/keyed-order.ts'
 import type { NotifyRequest } from '../model/notification.ts'
 import type { TopicMessage } from '../model/topic.ts'
 import { maxEventBytes } from '../request/notify-body.ts'
@@ -27,30 +28,41 @@ const maxRetryMs = 60_000
  * rate. An invalid message is made a dead letter at once. What fails by the fault of the surroundings comes later, as
  * often as it takes; a message that fails by its own fault comes later a number of times, which are counted in the
  * database, and is then a dead letter. One without a dedup_key gets its place in the stream as its key, so that a
- * redelivery is a duplicate.
+ * redelivery is a duplicate. Of ordered messages of one user, each waits until the one before is committed.
  */
 export function createTopicIntake(options: TopicIntakeOptions): (message: TopicMessage) => Promise<void> {
-  const { accept, metrics, log } = options
+  const { metrics, log } = options
   const trouble = createTroubleLog(log)
-  return async (message) => {
+  const inOrder = createKeyedOrder()
+  const take = async (message: TopicMessage, read: Read): Promise<boolean> => {
     try {
-      const read = requestOf(message)
-      if ('reason' in read) return await refuse(message, read, options)
-      const turn = { key: message.key, place: message.place }
-      const occurredAt = Math.min(message.publishedAt ?? Number.POSITIVE_INFINITY, options.clock.now())
-      const result = await accept
-        .one({ request: read, source: 'topic', turn, occurredAt })
-        .catch((error: unknown) => countFailure(message, read, error, options))
-      if (!result) return
-      if (!('refused' in result)) return message.ack()
-      const { user_id: userId, event } = read
-      await refuse(message, { reason: result.refused.message, userId, event, request: read }, options)
+      await ('reason' in read ? refuse(message, read, options) : accept(message, read, options))
+      return true
     } catch (error) {
       metrics.topicFailures.inc({ fault: 'surroundings' })
       trouble(error)
-      message.later(troubleDelayMs)
+      message.again(troubleDelayMs)
+      return false
     }
   }
+  return async (message) => {
+    const read = requestOf(message)
+    const work = () => take(message, read)
+    if (!message.isOrdered || 'reason' in read) await work()
+    else if (!(await inOrder(read.user_id, work))) message.again(troubleDelayMs)
+  }
+}
+
+async function accept(message: TopicMessage, request: NotifyRequest, options: TopicIntakeOptions): Promise<void> {
+  const { key, place, publishedAt = Number.POSITIVE_INFINITY } = message
+  const occurredAt = Math.min(publishedAt, options.clock.now())
+  const result = await options.accept
+    .one({ request, source: 'topic', turn: { key, place }, occurredAt })
+    .catch((error: unknown) => countFailure(message, request, error, options))
+  if (!result) return
+  if (!('refused' in result)) return message.ack()
+  const { user_id: userId, event } = request
+  await refuse(message, { reason: result.refused.message, userId, event, request }, options)
 }
 
 async function refuse(
@@ -105,8 +117,10 @@ function createTroubleLog(log: Log): (error: unknown) => void {
   }
 }
 
+type Read = NotifyRequest | Omit<InvalidMessage, 'text'>
+
 /** The request in a message, its key filled in, or what is wrong with it. */
-function requestOf({ text, key }: TopicMessage): NotifyRequest | Omit<InvalidMessage, 'text'> {
+function requestOf({ text, key }: TopicMessage): Read {
   if (text === undefined) return { reason: 'it is not UTF-8' }
   if (Buffer.byteLength(text) > maxEventBytes)
     return { reason: `it is larger than the ${maxEventBytes} bytes allowed here` }

@@ -1,5 +1,6 @@
-import { hash, randomUUIDv7 } from 'node:crypto'
+import { randomUUIDv7 } from 'node:crypto'
 import { type Channel, channels } from './channel.ts'
+import { hashOfUser } from './user-token.ts'
 
 /**
  * Ids are UUIDv7 whose last five hexadecimal digits say where they belong: one for the channel (0 for a notification
@@ -11,9 +12,11 @@ import { type Channel, channels } from './channel.ts'
 const channelDigitAt = 31
 const slotDigits = 4
 
-/** The slot of a user, of 65,536: a fixed hash. */
+const slots = 16 ** slotDigits
+
+/** The slot of a user, of 65,536: the last bits of a fixed hash. */
 export function slotOfUser(userId: string): number {
-  return Number.parseInt(hash('sha256', userId).slice(0, slotDigits), 16)
+  return hashOfUser(userId) % slots
 }
 
 /** The bucket of a slot in a database of so many. */

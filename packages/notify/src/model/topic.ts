@@ -1,3 +1,5 @@
+import type { PartitionOwnership } from './partition.ts'
+
 /** One message of the topic `notifications`, leased to us until it is answered. */
 export interface TopicMessage {
   /** Undefined when it is not UTF-8. */
@@ -11,10 +13,14 @@ export interface TopicMessage {
   readonly place: number
   /** When it was published, Unix milliseconds; left out where that is not known. */
   readonly publishedAt?: number
+  /** Whether it is of a partition, whose messages of one user are to be accepted in their order. */
+  readonly isOrdered?: boolean
   /** It is committed. */
   ack(): void
-  /** Not now; deliver it again after a while. */
+  /** It failed by its own fault; deliver it again after a while. Others go on. */
   later(delayMs: number): void
+  /** The surroundings failed; deliver it again after a while, and where it is ordered all that follow it. */
+  again(delayMs: number): void
   /** It can never be taken. */
   terminate(reason: string): void
 }
@@ -28,12 +34,20 @@ export interface StreamedEvent {
 
 /** The queue that events come in by and state changes go out by. */
 export interface Topic {
-  /** Hands every message to `handle`, several at once, shared with every other process that consumes. */
-  consume(handle: (message: TopicMessage) => Promise<void>): Promise<{
+  /** How many partitions it has. With 1, every process reads all of it. */
+  readonly partitions: number
+  /**
+   * Hands every message to `handle`, several at once. With one partition all processes share all messages. With more, each
+   * is read by the process that owns it; without an ownership the processes divide them among themselves.
+   */
+  consume(
+    handle: (message: TopicMessage) => Promise<void>,
+    ownership?: PartitionOwnership,
+  ): Promise<{
     /** Takes no further message and resolves when those under way are done. */
     stop(): Promise<void>
   }>
-  /** Resolves once the stream keeps them all. */
+  /** Resolves once the stream keeps them all, in this order. Calls at once are made one after the other. */
   publish(events: readonly StreamedEvent[]): Promise<void>
   ping(): Promise<void>
   close(): Promise<void>

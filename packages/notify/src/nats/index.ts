@@ -3,10 +3,13 @@ import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
 import type { Topic } from '../model/topic.ts'
 import { within } from './deadline.ts'
-import { TopicReader } from './intake.ts'
+import { layoutOf, type PartitionSettings } from './layout.ts'
+import { OrderedPublisher } from './publisher.ts'
+import { type Reading, startReading } from './reading.ts'
 import { Resources } from './resources.ts'
-import { changesStream, type StreamSettings } from './streams.ts'
+import type { StreamSettings } from './streams.ts'
 
+export type { PartitionSettings } from './layout.ts'
 export type { StreamSettings } from './streams.ts'
 
 /** Options of {@link natsTopic}. */
@@ -16,7 +19,9 @@ export interface NatsTopicOptions {
   readonly log: Log
   /** Messages under way at once in this process. Default 500. */
   readonly concurrency?: number
-  /** The stream `NOTIFICATIONS`, which producers publish to. */
+  /** How the topic is divided. By default it is not. */
+  readonly partitions?: PartitionSettings
+  /** The streams that producers publish to: `NOTIFICATIONS`, and those of partitions. */
   readonly intake?: StreamSettings
   /** The stream `NOTIFICATION_EVENTS` of state changes. */
   readonly changes?: StreamSettings
@@ -35,39 +40,39 @@ const readyMs = 2_000
 const closeMs = 5_000
 
 /**
- * The topic `notifications` and the stream `notifications.events` on NATS JetStream. Streams and the durable consumer
- * are created when they are missing, at the start and whenever they disappear while this runs; a stream that exists is
+ * The topic `notifications` and the stream `notifications.events` on NATS JetStream. Streams and durable consumers are
+ * created when they are missing, at the start and whenever they disappear while this runs; a stream that exists is
  * brought to the settings as far as the server changes it.
  * @throws StartError when NATS can't be reached, or does not let us have the streams
  */
 export async function natsTopic(options: NatsTopicOptions): Promise<Topic> {
   const { log, concurrency = defaultConcurrency, checkMs = defaultCheckMs, intake = {}, changes = {} } = options
+  const layout = layoutOf(options.partitions ?? {})
   const connection = await open(options)
   const manager = await prepareJetStream(connection, () => jetstreamManager(connection))
-  const resources = new Resources({ manager, intake, changes, log, maxAckPending: concurrency * 10 })
-  await prepareJetStream(connection, () => resources.prepare())
   const client = jetstream(connection, { timeout: publishMs })
-  const consuming = new Set<TopicReader>()
+  const maxAckPending = concurrency * 10
+  const resources = new Resources({ connection, client, manager, layout, intake, changes, log, maxAckPending })
+  await prepareJetStream(connection, () => resources.prepare())
+  const publisher = new OrderedPublisher(client, layout.changes.subjects[0] ?? '')
+  const consuming = new Set<Reading>()
   watch(connection, log)
   resources.startChecks(checkMs)
   return {
-    async consume(handle) {
-      const reader = new TopicReader({ client, resources, handle, concurrency, log })
-      consuming.add(reader)
+    partitions: layout.partitions,
+    async consume(handle, ownership) {
+      const reading = startReading({ connection, client, resources, layout, handle, ownership, concurrency, log })
+      consuming.add(reading)
       return {
         async stop() {
-          await reader.stop()
-          consuming.delete(reader)
+          await reading.stop()
+          consuming.delete(reading)
         },
       }
     },
     async publish(list) {
       try {
-        await Promise.all(
-          list.map(({ id, payload }) =>
-            client.publish(changesStream.subject, JSON.stringify(payload), { msgID: id, timeout: publishMs }),
-          ),
-        )
+        await publisher.publish(list)
       } catch (error) {
         resources.checkSoon()
         throw error

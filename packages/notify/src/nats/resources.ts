@@ -1,27 +1,32 @@
 import type { Log } from '@gatehouse/kit'
-import { AckPolicy, type JetStreamManager } from '@nats-io/jetstream'
-import { nanos } from '@nats-io/transport-node'
-import { applySettings, changesStream, createMissing, intakeStream, isMissing, type StreamSettings } from './streams.ts'
+import { AckPolicy, type Consumer, type JetStreamClient, type JetStreamManager } from '@nats-io/jetstream'
+import { type NatsConnection, nanos } from '@nats-io/transport-node'
+import type { Layout } from './layout.ts'
+import { checkFormerPartitions, checkMapping } from './partitioning.ts'
+import { applySettings, createMissing, isMissing, type StreamDefinition, type StreamSettings } from './streams.ts'
 
 /** Options of {@link Resources}. */
 export interface ResourcesOptions {
+  readonly connection: NatsConnection
+  readonly client: JetStreamClient
   readonly manager: JetStreamManager
+  readonly layout: Layout
   readonly intake: StreamSettings
   readonly changes: StreamSettings
-  /** Most messages that are delivered and not acknowledged, over all processes. */
+  /** Most messages of a shared consumer that are delivered and not acknowledged, over all processes. */
   readonly maxAckPending: number
   readonly log: Log
 }
 
-/** The durable consumer of the intake, shared by all processes. */
-export const durableName = 'notify'
+/** The durable consumer of a stream that all processes share. */
+const sharedName = 'notify'
 
 const ackWaitMs = 30_000
 
-/** The two streams and the consumer: creates what is missing, at the start and later. */
+/** The streams and the consumers: creates what is missing, at the start and later. */
 export class Resources {
   readonly #options: ResourcesOptions
-  readonly #onLost = new Set<(error: Error) => void>()
+  readonly #shared = new Map<string, Set<(error: Error) => void>>()
   #timer: NodeJS.Timeout | undefined
   #preparing: Promise<void> | undefined
   #isSettled = false
@@ -38,19 +43,53 @@ export class Resources {
     return this.#preparing
   }
 
-  /** @throws when a stream or the consumer is missing, or the server does not answer */
+  /** @throws when a stream or a shared consumer is missing, or the server does not answer */
   async verify(): Promise<void> {
-    const { manager } = this.#options
+    const { manager, layout } = this.#options
     await Promise.all([
-      manager.consumers.info(intakeStream.name, durableName),
-      manager.streams.info(changesStream.name),
+      ...[layout.intake, layout.changes, ...layout.partitionStreams].map(({ name }) => manager.streams.info(name)),
+      ...[...this.#shared.keys()].map((stream) => manager.consumers.info(stream, sharedName)),
     ])
   }
 
-  /** Calls `lost` when the consumer is found missing. Answers how to stop that. */
-  onLost(lost: (error: Error) => void): () => void {
-    this.#onLost.add(lost)
-    return () => this.#onLost.delete(lost)
+  /** The consumer of a stream that all processes share. The streams are created before, where they are missing. */
+  async openShared(stream: string): Promise<Consumer> {
+    await this.prepare()
+    await this.#addShared(stream)
+    return this.#options.client.consumers.get(stream, sharedName)
+  }
+
+  /** Calls `lost` when the shared consumer of a stream is found missing. Answers how to stop that. */
+  onSharedLost(stream: string, lost: (error: Error) => void): () => void {
+    const known = this.#shared.get(stream) ?? new Set()
+    this.#shared.set(stream, known.add(lost))
+    return () => {
+      known.delete(lost)
+      if (known.size === 0) this.#shared.delete(stream)
+    }
+  }
+
+  /**
+   * A new consumer of some subjects of a stream, in place of whatever read them before: whoever used that one is ended by
+   * the server, and what it did not acknowledge comes to this one first, in the order of the stream. The state of such a
+   * consumer is kept in memory, which halves what it costs a cluster: without it, it begins with what is not acknowledged.
+   */
+  async openExclusive(stream: string, { group, filter, maxAckPending }: ExclusiveOptions): Promise<Consumer> {
+    await this.prepare()
+    const { manager, client } = this.#options
+    for await (const { name } of manager.consumers.list(stream))
+      if (name === sharedName || name.startsWith(`${group}-`)) await manager.consumers.delete(stream, name)
+    const name = `${group}-${crypto.randomUUID()}`
+    await manager.consumers.add(stream, {
+      durable_name: name,
+      mem_storage: true,
+      ...(filter === undefined ? {} : { filter_subject: filter }),
+      ack_policy: AckPolicy.Explicit,
+      ack_wait: nanos(ackWaitMs),
+      max_deliver: -1,
+      max_ack_pending: maxAckPending,
+    })
+    return client.consumers.get(stream, name)
   }
 
   startChecks(everyMs: number): void {
@@ -78,26 +117,47 @@ export class Resources {
     if (!isMissing(fault)) throw fault
     this.#options.log.error({ err: fault }, 'a stream or the consumer of NATS is gone; it is created again')
     await this.prepare()
-    for (const lost of this.#onLost) lost(fault)
+    for (const [stream, lost] of this.#shared) {
+      await this.#addShared(stream)
+      for (const each of lost) each(fault)
+    }
   }
 
   async #prepare(): Promise<void> {
-    const { manager, log, maxAckPending } = this.#options
-    for (const [definition, settings] of [
-      [intakeStream, this.#options.intake],
-      [changesStream, this.#options.changes],
-    ] as const) {
-      if (await createMissing(manager, definition, settings))
-        log.info({ stream: definition.name }, 'a stream of NATS was created')
-      else if (!this.#isSettled) await applySettings(manager, definition, settings, log)
-    }
+    const { connection, manager, layout } = this.#options
+    if (!this.#isSettled) await checkFormerPartitions(connection, manager, layout)
+    const { intake, changes } = this.#options
+    await this.#prepareStream(layout.intake, intake)
+    for (const stream of layout.partitionStreams) await this.#prepareStream(stream, intake)
+    await this.#prepareStream(layout.changes, changes)
+    if (!this.#isSettled) await checkMapping(connection, layout)
     this.#isSettled = true
-    await manager.consumers.add(intakeStream.name, {
-      durable_name: durableName,
+  }
+
+  async #prepareStream(definition: StreamDefinition, settings: StreamSettings): Promise<void> {
+    const { manager, log } = this.#options
+    if (await createMissing(manager, definition, settings))
+      log.info({ stream: definition.name }, 'a stream of NATS was created')
+    else if (!this.#isSettled) await applySettings(manager, definition, settings, log)
+  }
+
+  async #addShared(stream: string): Promise<void> {
+    await this.#options.manager.consumers.add(stream, {
+      durable_name: sharedName,
       ack_policy: AckPolicy.Explicit,
       ack_wait: nanos(ackWaitMs),
       max_deliver: -1,
-      max_ack_pending: maxAckPending,
+      max_ack_pending: this.#options.maxAckPending,
     })
   }
+}
+
+/** Options of {@link Resources.openExclusive}. */
+export interface ExclusiveOptions {
+  /** What is read, for the names of its consumers. */
+  readonly group: string
+  /** The subjects; left out for all of the stream. */
+  readonly filter?: string
+  /** Most messages that are delivered and not acknowledged. */
+  readonly maxAckPending: number
 }

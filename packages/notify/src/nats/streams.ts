@@ -4,11 +4,15 @@ import {
   JetStreamApiCodes,
   JetStreamApiError,
   type JetStreamManager,
-  RetentionPolicy,
+  type RetentionPolicy,
   StorageType,
   type StreamConfig,
+  type SubjectTransformConfig,
 } from '@nats-io/jetstream'
 import { nanos } from '@nats-io/transport-node'
+
+/** Below it is the token of the user, which the server can divide the topic by. */
+export const userSubjects = 'notifications.user.*'
 
 /**
  * What an operator may choose of a stream. What is left out gets a default when the stream is created, and stays as it
@@ -32,25 +36,12 @@ export interface StreamSettings {
 /** A stream that the service needs. */
 export interface StreamDefinition {
   readonly name: string
-  readonly subject: string
+  /** What it takes; the first of them a stream that exists must take already, the others it is given. */
+  readonly subjects: readonly string[]
   readonly retention: RetentionPolicy
   readonly defaults: StreamSettings
-}
-
-/** The subject producers publish to. At a limit it refuses: what a producer was acknowledged is never removed unread. */
-export const intakeStream: StreamDefinition = {
-  name: 'NOTIFICATIONS',
-  subject: 'notifications',
-  retention: RetentionPolicy.Workqueue,
-  defaults: { replicas: 1, storage: 'file', discard: 'new' },
-}
-
-/** The subject state changes are published on. */
-export const changesStream: StreamDefinition = {
-  name: 'NOTIFICATION_EVENTS',
-  subject: 'notifications.events',
-  retention: RetentionPolicy.Limits,
-  defaults: { replicas: 1, storage: 'file', discard: 'old', maxAgeMs: 7 * 86_400_000 },
+  /** What the server does with the subjects of messages before it stores them. */
+  readonly transform?: SubjectTransformConfig
 }
 
 /** Whether an error of JetStream says that the stream or the consumer is not there. */
@@ -62,6 +53,8 @@ export function isMissing(error: unknown): boolean {
 }
 
 const nameInUse = 10_058
+const notClustered = 10_074
+const noSuitablePeers = 10_005
 
 /** Creates the stream when it is missing. Answers whether this call did. @throws when the server refuses */
 export async function createMissing(
@@ -69,37 +62,54 @@ export async function createMissing(
   definition: StreamDefinition,
   settings: StreamSettings,
 ): Promise<boolean> {
-  const { name, subject, retention, defaults } = definition
+  const { name, subjects, retention, defaults, transform } = definition
   try {
     await manager.streams.info(name)
     return false
   } catch (error) {
     if (!isMissing(error)) throw error
   }
+  const chosen = { ...defaults, ...settings }
   try {
-    await manager.streams.add({ name, subjects: [subject], retention, ...configOf({ ...defaults, ...settings }) })
+    await manager.streams.add({
+      name,
+      subjects: [...subjects],
+      retention,
+      ...configOf(chosen),
+      ...(transform ? { subject_transform: transform } : {}),
+    })
     return true
   } catch (error) {
     // Another process was faster, and its settings differ.
     if (error instanceof JetStreamApiError && error.code === nameInUse) return false
-    throw new Error(`the stream ${name} can't be created: ${(error as Error).message}`, { cause: error })
+    const reason = reasonOf(error, chosen)
+    throw new Error(`the stream ${name} can't be created: ${reason}`, { cause: error })
   }
+}
+
+/** Why the server refuses a stream, where it is for its replicas in words that name the setting. */
+function reasonOf(error: unknown, { replicas = 1 }: StreamSettings): string {
+  const code = error instanceof JetStreamApiError ? error.code : undefined
+  if (code === notClustered) return `it is to have ${replicas} replicas, and NATS is one server without a cluster`
+  if (code === noSuitablePeers && replicas > 1)
+    return `it is to have ${replicas} replicas, and fewer servers of the NATS cluster can take one (${(error as Error).message})`
+  return (error as Error).message
 }
 
 /**
  * Brings a stream that exists to the settings. Each that the server does not change is logged with both values, and the
  * stream is used as it is.
- * @throws Error when the stream does not take the subject
+ * @throws Error when the stream does not take the subject, or is to have replicas on a server without a cluster
  */
 export async function applySettings(
   manager: JetStreamManager,
-  { name, subject }: StreamDefinition,
+  definition: StreamDefinition,
   settings: StreamSettings,
   log: Log,
 ): Promise<void> {
+  const { name } = definition
   const { config } = await manager.streams.info(name)
-  if (!config.subjects.some((pattern) => matchesSubject(pattern, subject)))
-    throw new Error(`the stream ${name} takes the subjects ${config.subjects.join(', ')}, and not ${subject}`)
+  await applySubjects(manager, definition, config)
   const wanted = configOf(settings)
   const changes = Object.entries(wanted).filter(([member, value]) => config[member as keyof StreamConfig] !== value)
   const refused = (member: string, value: unknown, reason: string) =>
@@ -118,9 +128,27 @@ export async function applySettings(
     // One that is refused must not keep the others from being applied.
     for (const [member, value] of Object.entries(update))
       await manager.streams.update(name, { [member]: value }).catch((error: Error) => {
+        if (error instanceof JetStreamApiError && error.code === notClustered)
+          throw new Error(`the stream ${name} can't be changed: ${reasonOf(error, settings)}`, { cause: error })
         refused(member, value, error.message)
       })
   }
+}
+
+/** Gives a stream that exists the subjects of users, or removes them from it: they are where the topic is divided. */
+async function applySubjects(
+  manager: JetStreamManager,
+  { name, subjects }: StreamDefinition,
+  config: StreamConfig,
+): Promise<void> {
+  const [needed = ''] = subjects
+  const takes = (subject: string) => config.subjects.some((pattern) => matchesSubject(pattern, subject))
+  if (!takes(needed))
+    throw new Error(`the stream ${name} takes the subjects ${config.subjects.join(', ')}, and not ${needed}`)
+  const missing = subjects.filter((subject) => !takes(subject))
+  const kept = config.subjects.filter((subject) => subject !== userSubjects || subjects.includes(userSubjects))
+  if (missing.length > 0 || kept.length < config.subjects.length)
+    await manager.streams.update(name, { subjects: [...kept, ...missing] })
 }
 
 type ChosenConfig = Partial<

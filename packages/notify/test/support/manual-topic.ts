@@ -5,6 +5,7 @@ export function createManualTopic() {
   let handle: ((message: TopicMessage) => Promise<void>) | undefined
   const published: StreamedEvent[] = []
   const topic: Topic = {
+    partitions: 1,
     async consume(handler) {
       handle = handler
       return { stop: async () => {} }
@@ -29,6 +30,7 @@ export function createManualTopic() {
       ...(publishedAt === undefined ? {} : { publishedAt }),
       ack: () => answered.resolve('ack'),
       later: () => answered.resolve('later'),
+      again: () => answered.resolve('later'),
       terminate: () => answered.resolve('terminate'),
     })
     return answered.promise

@@ -74,6 +74,9 @@ const Engines = Type.Object(
       }),
     ),
     nats_url: Type.Optional(Type.String({ description: 'As NATS_URL, which wins over it.' })),
+    nats_replicas: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 5, description: 'As NATS_REPLICAS, which wins over it.' }),
+    ),
     data_dir: Type.Optional(Type.String({ description: 'As DATA_DIR, which wins over it.' })),
   },
   { ...strict, description: 'What Gatehouse stands on. Without any of these it is embedded.' },

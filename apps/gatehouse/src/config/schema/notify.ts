@@ -101,7 +101,11 @@ const stream = (description: string, fallback: { readonly discard: string; reado
   Type.Optional(
     Type.Object(
       {
-        replicas: whole(1, 5, 'Copies in a cluster of NATS; 1 where the stream is created.'),
+        replicas: whole(
+          1,
+          5,
+          'Copies in a cluster of NATS. Left out: NATS_REPLICAS, and without it 1 where the stream is created.',
+        ),
         storage: Type.Optional(
           Type.Enum(['file', 'memory'], {
             description: 'Where messages are kept; file where the stream is created. It can not be changed afterwards.',
@@ -124,6 +128,9 @@ const stream = (description: string, fallback: { readonly discard: string; reado
     ),
   )
 
+/** Powers of two up to what a topic may have. */
+const partitionCounts = Array.from({ length: 11 }, (_, power) => 2 ** power)
+
 const topic = Type.Optional(
   Type.Object(
     {
@@ -133,7 +140,20 @@ const topic = Type.Optional(
         'Failures of a message by its own fault before it becomes a dead letter; those of the database or of NATS are not counted.',
         topicAttempts,
       ),
-      notifications: stream('The stream NOTIFICATIONS, which producers publish to.', {
+      partitions: Type.Optional(
+        Type.Enum([...partitionCounts], {
+          default: 1,
+          description:
+            'Into how many the topic is divided by user, each read by one process at a time, so that the events of a user stay in order. A power of two, and a multiple of NOTIFY_BUCKETS where that is more than 1.',
+        }),
+      ),
+      partition_streams: whole(
+        1,
+        64,
+        'Streams that the partitions are divided among. More than 1 needs a mapping of subjects in nats-server.',
+        1,
+      ),
+      notifications: stream('The streams which producers publish to: NOTIFICATIONS, and those of partitions.', {
         discard: 'new',
         maxAgeSeconds: 0,
       }),

@@ -1,11 +1,14 @@
-/** One of the simulation's two processes: the whole service, taking events from the topic and calling the fake provider. */
+/**
+ * One of the simulation's two processes: the whole service, taking events from the topic and calling the fake provider.
+ * A fourth argument has options of the topic.
+ */
 import { createMetrics, openPostgres, Secret, silentLog, systemClock } from '@gatehouse/kit'
 import { Pool } from 'undici'
 import { type Channel, createNotify, type Provider } from '../../../src/index.ts'
 import { natsTopic } from '../../../src/nats/index.ts'
 import { migrateNotify, postgresNotifyStore } from '../../../src/postgres/index.ts'
 
-const [databaseUrl = '', natsUrl = '', providerUrl = ''] = process.argv.slice(2)
+const [databaseUrl = '', natsUrl = '', providerUrl = '', topicOptions = '{}'] = process.argv.slice(2)
 /** The provider always answers; on a machine with much else to do it takes its time. */
 const providerTimeoutMs = 9_000
 const pool = new Pool(providerUrl, { connections: 64 })
@@ -41,7 +44,7 @@ await migrateNotify(database)
 await createNotify({
   store: postgresNotifyStore(database, { streaming: true }),
   providers: { push: [provider('push')], email: [provider('email')] },
-  topic: await natsTopic({ url: natsUrl, log: silentLog }),
+  topic: await natsTopic({ url: natsUrl, log: silentLog, ...JSON.parse(topicOptions) }),
   declared: {
     eventTypes: [
       { event: 'note', channels: ['push', 'email'] },

@@ -1,0 +1,101 @@
+import type { Log } from '@gatehouse/kit'
+import type { JetStreamClient } from '@nats-io/jetstream'
+import type { PartitionOwnership } from '../model/partition.ts'
+import type { TopicMessage } from '../model/topic.ts'
+import { type Layout, partitionSubject } from './layout.ts'
+import { topicMessage } from './message.ts'
+import { createMover } from './mover.ts'
+import { Reader } from './reader.ts'
+import type { Resources } from './resources.ts'
+
+/** Options of {@link PartitionReaders}. */
+export interface PartitionReadersOptions {
+  readonly client: JetStreamClient
+  readonly resources: Resources
+  readonly layout: Layout
+  readonly ownership: PartitionOwnership
+  readonly handle: (message: TopicMessage) => Promise<void>
+  /** Messages under way at once, in all. */
+  readonly concurrency: number
+  readonly log: Log
+}
+
+const minConcurrency = 20
+
+/** Reads the partitions that this process owns, each alone. The owner of the first also moves messages to partitions. */
+export class PartitionReaders {
+  readonly #options: PartitionReadersOptions
+  readonly #readers = new Map<string, Reader>()
+  readonly #unsubscribe: () => void
+  #isStopping = false
+  #following: Promise<void> = Promise.resolve()
+
+  constructor(options: PartitionReadersOptions) {
+    this.#options = options
+    this.#unsubscribe = options.ownership.onChange(() => this.#followSoon())
+    this.#followSoon()
+  }
+
+  /** Why a partition is not read at the moment. */
+  get fault(): Error | undefined {
+    return [...this.#readers.values()].find(({ fault }) => fault !== undefined)?.fault
+  }
+
+  /** Takes no further message and resolves when those under way are done. */
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    this.#unsubscribe()
+    await this.#following
+    await Promise.all([...this.#readers.values()].map((reader) => reader.stop()))
+  }
+
+  /** One change after the other, so that a partition that comes back is opened after it was left. */
+  #followSoon(): void {
+    this.#following = this.#following.then(() => this.#follow())
+  }
+
+  async #follow(): Promise<void> {
+    if (this.#isStopping) return
+    const wanted = this.#wantedReaders()
+    const left = [...this.#readers].filter(([group]) => !wanted.has(group))
+    for (const [group] of left) this.#readers.delete(group)
+    await Promise.all(left.map(([, reader]) => reader.stop()))
+    for (const [group, open] of wanted) if (!this.#readers.has(group)) this.#readers.set(group, open())
+  }
+
+  #wantedReaders(): Map<string, () => Reader> {
+    const { ownership, layout } = this.#options
+    const owned = ownership.ownedPartitions().filter((partition) => partition < layout.partitions)
+    const readers = owned.map((partition) => [`notify-${partition}`, () => this.#openPartition(partition)] as const)
+    return new Map([...readers, ...(owned.includes(0) ? [['move', () => this.#openMover()] as const] : [])])
+  }
+
+  #openPartition(partition: number): Reader {
+    const { resources, layout, handle, log } = this.#options
+    const concurrency = Math.max(minConcurrency, Math.ceil(this.#options.concurrency / layout.partitions))
+    const options = {
+      group: `notify-${partition}`,
+      filter: partitionSubject(partition),
+      maxAckPending: concurrency * 2,
+    }
+    return new Reader({
+      what: `partition ${partition} of the topic`,
+      openConsumer: () => resources.openExclusive(layout.streamOf(partition), options),
+      handle: (message, interrupt) => handle(topicMessage(message, interrupt)),
+      concurrency,
+      log,
+    })
+  }
+
+  #openMover(): Reader {
+    const { client, resources, layout, concurrency, log } = this.#options
+    return new Reader({
+      what: 'the undivided topic',
+      openConsumer: () =>
+        resources.openExclusive(layout.intake.name, { group: 'move', maxAckPending: concurrency * 2 }),
+      handle: createMover(client, layout),
+      concurrency,
+      log,
+    })
+  }
+}

@@ -1,0 +1,83 @@
+import type { JetStreamManager } from '@nats-io/jetstream'
+import { headers, type NatsConnection, RequestError } from '@nats-io/transport-node'
+import { partitionOfUser } from '../model/partition.ts'
+import { tokenOfUser } from '../model/user-token.ts'
+import { pause } from './deadline.ts'
+import { isPartitionStream, type Layout, mappingOf } from './layout.ts'
+
+/** Since then a stream transforms subjects. */
+const firstVersion = [2, 10] as const
+
+/**
+ * Checks what is there of partitions before streams are created or changed.
+ * @throws Error when the server is too old, or when streams of other partitions than these exist
+ */
+export async function checkFormerPartitions(
+  connection: NatsConnection,
+  manager: JetStreamManager,
+  layout: Layout,
+): Promise<void> {
+  if (layout.partitions > 1 && !isSupported(connection.info?.version))
+    throw new Error(`partitions need nats-server ${firstVersion.join('.')}, and this is ${connection.info?.version}`)
+  for await (const { config, state } of manager.streams.list()) {
+    if (!isPartitionStream(config.name)) continue
+    const wanted = layout.partitionStreams.find(({ name }) => name === config.name)
+    if (wanted && sameSet(wanted.subjects, config.subjects)) continue
+    throw new Error(
+      `the stream ${config.name} is of other partitions than the settings say, and has ${state.messages} messages: ` +
+        'start with the former settings until it is empty, then delete it',
+    )
+  }
+}
+
+function isSupported(version = ''): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  return major > firstVersion[0] || (major === firstVersion[0] && minor >= firstVersion[1])
+}
+
+const sameSet = (some: readonly string[], others: readonly string[]) =>
+  some.length === others.length && some.every((each) => others.includes(each))
+
+const probeAttempts = 20
+const probePauseMs = 250
+/** Tokens that are looked at for each stream: so many that another number of partitions shows. */
+const probesPerStream = 8
+
+/**
+ * Checks that the server divides users among several streams as the settings say: a message that no stream keeps, since
+ * it expects a stream that does not exist, is answered by the stream it came to.
+ * @throws Error with the line for the server's configuration when it does not
+ */
+export async function checkMapping(connection: NatsConnection, layout: Layout): Promise<void> {
+  const { partitions, partitionStreams, streamOf } = layout
+  if (partitionStreams.length < 2) return
+  const users = Array.from({ length: partitionStreams.length * probesPerStream }, (_, n) => `probe-${n}`)
+  for (const user of users) {
+    const stream = await streamOfUser(connection, user)
+    if (stream === streamOf(partitionOfUser(user, partitions))) continue
+    const { src, dest } = mappingOf(partitions)
+    const actual = stream === undefined ? 'no stream' : `the stream ${stream}`
+    throw new Error(
+      `several streams of partitions need a mapping in the configuration of nats-server, which is not there or another ` +
+        `(${user} came to ${actual}): mappings = { "${src}": "${dest}" }`,
+    )
+  }
+}
+
+async function streamOfUser(connection: NatsConnection, userId: string): Promise<string | undefined> {
+  const probe = headers()
+  probe.set('Nats-Expected-Stream', 'NONE')
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const subject = `notifications.user.${tokenOfUser(userId)}`
+      const answer = await connection.request(subject, undefined, { headers: probe, timeout: 2_000 })
+      return answer.json<{ stream?: string }>().stream
+    } catch (error) {
+      if (!(error instanceof RequestError) || attempt === probeAttempts) {
+        if (error instanceof RequestError) return undefined
+        throw error
+      }
+      await pause(probePauseMs, new AbortController().signal)
+    }
+  }
+}

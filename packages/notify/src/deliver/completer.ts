@@ -15,7 +15,7 @@ export interface CompleterOptions {
   readonly options: NotifyOptions
   readonly log: Log
   readonly metrics: NotifyMetrics
-  readonly hints: Pick<Hints, 'onDeferred' | 'onChanged'>
+  readonly hints: Pick<Hints, 'onQueued' | 'onDeferred' | 'onChanged'>
 }
 
 /** Records steps beside whatever else is going on. A step that can't be recorded is left until its lease ends. */
@@ -53,15 +53,24 @@ export function createCompleter(settings: CompleterOptions): Completer {
 }
 
 async function recordSteps(settings: CompleterOptions, steps: readonly AttemptStep[]): Promise<true[]> {
-  const { deliveries, channel, options, hints, log } = settings
+  const { deliveries, channel, options, log } = settings
   for (const [bucket, mine] of Map.groupBy(steps, ({ claimed }) => claimed.bucket)) {
     const late = await persist(() => deliveries.record(bucket, mine), options.leaseMs)
     if (late > 0) log.warn({ late, channel }, 'attempts were recorded too late and left out')
   }
-  if (steps.some(({ next }) => next.kind === 'dead' && next.fallback)) hints.onDeferred()
-  hints.onChanged()
+  hintAfter(settings, steps)
   for (const [entry, { length }] of Map.groupBy(steps, ({ what }) => what)) countSteps(settings, entry, length)
   return steps.map(() => true)
+}
+
+/** Says in which buckets something follows the steps, and when. */
+function hintAfter({ hints, channel }: CompleterOptions, steps: readonly AttemptStep[]): void {
+  const bucketsOf = (some: readonly AttemptStep[]) => [...new Set(some.map(({ claimed }) => claimed.bucket))]
+  hints.onChanged(bucketsOf(steps))
+  const fallbacks = steps.filter(({ next }) => next.kind === 'dead' && next.fallback)
+  if (fallbacks.length > 0) hints.onDeferred(bucketsOf(fallbacks))
+  for (const { claimed, next } of steps)
+    if (next.kind === 'again') hints.onQueued(channel, [claimed.bucket], next.dueAt)
 }
 
 /** A delivery that expired or was deferred is not counted as an attempt. */

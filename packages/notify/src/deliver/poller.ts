@@ -1,4 +1,5 @@
-import type { Clock } from '@gatehouse/kit'
+import { type Clock, isUnavailable, type Log } from '@gatehouse/kit'
+import type { Agenda } from '../agenda/agenda.ts'
 import type { NotifyOptions } from '../config/options.ts'
 import type { Channel } from '../model/channel.ts'
 import type { RetryPolicy } from '../model/retry-policy.ts'
@@ -10,8 +11,9 @@ export interface PollerOptions {
   readonly channel: Channel
   readonly deliveries: Pick<Deliveries, 'claim'>
   readonly options: Pick<NotifyOptions, 'claimSize' | 'leaseMs'>
-  readonly buckets: readonly number[]
+  readonly agenda: Agenda
   readonly clock: Clock
+  readonly log: Log
 }
 
 /** What the poller uses of the worker. */
@@ -57,20 +59,23 @@ export class Poller {
     this.#resources = resources
   }
 
-  /** One pass over the buckets. While no provider is healthy, only what probes one is claimed. */
+  /** One pass over the buckets that have something due. While no provider is healthy, only what probes one is claimed. */
   async *poll(signal: AbortSignal): AsyncGenerator<Claim> {
-    const { buckets, options, clock } = this.#settings
+    const { agenda, options, clock } = this.#settings
     const { pool, waitForCapacity } = this.#resources
     let hasFound = false
-    for (const bucket of buckets) {
+    for (const bucket of agenda.take(clock.now())) {
       await waitForCapacity()
       if (signal.aborted) return
       const capacity = await pool.refresh()
       if (capacity.kind === 'none') return yield* this.#pollOverdue(capacity.since)
       const isProbe = capacity.kind === 'probe'
       const limit = isProbe ? this.#probeSize : options.claimSize
-      const claim = await this.#claim(bucket, 'due', { limit, isProbe, dueBy: clock.now() })
-      if (claim.deliveries.length > 0) {
+      const claim = await this.#claimOrBackOff(bucket, { limit, isProbe, dueBy: clock.now() })
+      if (!claim) continue
+      if (claim.deliveries.length === 0) agenda.visited([bucket])
+      else {
+        agenda.visited([bucket], clock.now())
         hasFound = true
         yield claim
       }
@@ -89,13 +94,13 @@ export class Poller {
 
   /** Claims what waited as long as it may, where no provider has been available since `since` (Unix milliseconds). */
   async *#pollOverdue(since: number): AsyncGenerator<Claim> {
-    const { buckets, options, clock } = this.#settings
+    const { agenda, options, clock } = this.#settings
     const { policy, waitForCapacity } = this.#resources
     const now = clock.now()
     const dueBy = now - policy.patienceMs
     if (dueBy < since || now - this.#overdueCheckedAt < policy.patienceMs * overdueShare) return
     let hasFound = false
-    for (const bucket of buckets) {
+    for (const bucket of agenda.buckets) {
       await waitForCapacity()
       const claim = await this.#claim(bucket, 'overdue', { limit: options.claimSize, isProbe: false, dueBy })
       if (claim.deliveries.length === 0) continue
@@ -103,6 +108,19 @@ export class Poller {
       yield claim
     }
     if (!hasFound) this.#overdueCheckedAt = now
+  }
+
+  /** A bucket whose claim fails backs off, and the others go on. @throws when the database is unavailable */
+  async #claimOrBackOff(bucket: number, range: ClaimRange): Promise<Claim | undefined> {
+    const { agenda, channel, log } = this.#settings
+    try {
+      return await this.#claim(bucket, 'due', range)
+    } catch (error) {
+      if (isUnavailable(error)) throw error
+      agenda.failed(bucket)
+      log.error({ err: error, channel, bucket }, 'deliveries of a bucket could not be claimed; it backs off')
+      return undefined
+    }
   }
 
   async #claim(bucket: number, kind: Claim['kind'], { limit, isProbe, dueBy }: ClaimRange): Promise<Claim> {

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { startWorker, type Worker } from '@gatehouse/kit'
 import type { Provider } from '@gatehouse/providers'
+import type { Agenda } from '../agenda/agenda.ts'
 import type { RetryPolicy } from '../model/retry-policy.ts'
 import type { ClaimedDelivery, Deliveries, ProviderHealth } from '../store/store.ts'
 import type { Call, OpenAttempt } from './attempt.ts'
@@ -20,7 +21,7 @@ export interface ChannelWorkerOptions extends CompleterOptions, DispatcherOption
   /** The preferred provider first. */
   readonly providers: readonly Provider[]
   readonly health: ProviderHealth
-  readonly buckets: readonly number[]
+  readonly agenda: Agenda
 }
 
 /**

@@ -32,7 +32,7 @@ export function instantProvider(): InstantProvider {
 /** Gives every state change that waits its number in the log. */
 export async function numberStateChanges(database: Database): Promise<void> {
   const { stateChanges } = postgresNotifyStore(database)
-  while ((await stateChanges.number(1_000, Date.now())) > 0);
+  while ((await stateChanges.number([0], 1_000, Date.now())) > 0);
 }
 
 /** Reports every delivery as delivered, as the provider would, `batch` at a time, and numbers what changed. */

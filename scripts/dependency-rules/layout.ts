@@ -69,6 +69,7 @@ export const layout: Layout = {
     role: 'service',
     lower: [
       'admission',
+      'agenda',
       'catalog',
       'config',
       'context',

@@ -6,8 +6,8 @@ export interface WorkerOptions {
   readonly log: Log
   /** Runs one pass and resolves with whether more work is likely waiting. After an error the pass runs again. */
   readonly pass: (signal: AbortSignal) => Promise<boolean>
-  /** The pause after a pass that found nothing, in milliseconds. */
-  readonly idleMs: number
+  /** The pause after a pass that found nothing, in milliseconds; a function is called after each such pass. */
+  readonly idleMs: number | (() => number)
 }
 
 /** A loop that runs passes until it is stopped. */
@@ -30,6 +30,7 @@ const maxErrorPauseMs = 30_000
  * await worker.stop()
  */
 export function startWorker(options: WorkerOptions): Worker {
+  const { idleMs } = options
   const stopping = new AbortController()
   let isResumed = false
   let endPause: (() => void) | undefined
@@ -51,7 +52,7 @@ export function startWorker(options: WorkerOptions): Worker {
       try {
         const more = await options.pass(stopping.signal)
         failures = 0
-        if (!more) await pause(options.idleMs)
+        if (!more) await pause(typeof idleMs === 'function' ? idleMs() : idleMs)
       } catch (error) {
         failures++
         options.log.error({ err: error, worker: options.name }, 'a pass failed and will be retried')

@@ -70,3 +70,24 @@ test('a pass that throws is tried again, and stopping waits for the pass under w
   await worker.stop()
   assert.ok(finished)
 })
+
+test('a pause that is computed is computed after each pass that found nothing', async () => {
+  const third = Promise.withResolvers<void>()
+  const pauses: number[] = []
+  let passes = 0
+  const worker = startWorker({
+    name: 'test',
+    log: silentLog,
+    idleMs: () => {
+      pauses.push(passes)
+      return passes < 3 ? 1 : anHour
+    },
+    pass: async () => {
+      if (++passes === 3) third.resolve()
+      return false
+    },
+  })
+  await third.promise
+  await worker.stop()
+  assert.deepEqual(pauses, [1, 2, 3])
+})

@@ -12,6 +12,8 @@ import {
 } from '@gatehouse/kit'
 import { type Branding, brandingFrom, Languages } from '@gatehouse/kit/page'
 import type { Provider } from '@gatehouse/providers'
+import { Agendas } from './agenda/agendas.ts'
+import { sendHints } from './agenda/shared-hints.ts'
 import { applyDeclarations, checkDeclarations, type NotifyDeclarations } from './catalog/apply-declarations.ts'
 import { createCatalogKeeper } from './catalog/catalog.ts'
 import {
@@ -39,6 +41,7 @@ import { createMailLinks, mailVariables } from './links/mail-links.ts'
 import { createReceiptTokens, type ReceiptTokens } from './links/receipt-token.ts'
 import { createShortenLinks } from './links/short-links.ts'
 import { type Channel, channels } from './model/channel.ts'
+import { bucketOfId } from './model/id.ts'
 import type { NotifyRequest } from './model/notification.ts'
 import type { Topic } from './model/topic.ts'
 import { planNotification } from './plan/plan.ts'
@@ -135,22 +138,32 @@ export async function createNotify(settings: CreateNotifyOptions): Promise<Notif
   const { idleMs, changeReaders: rules } = options
   const readers = new ChangeReaders({ stateChanges: store.stateChanges, rules, idleMs, log, metrics })
   const onChanges = () => readers.hint()
-  const workers: Worker[] = []
-  const hints = createHints(workers)
+  const agendas = createAgendas(store, options, clock)
+  const hints = createHints(agendas)
   const plan: AcceptOptions['plan'] = (input) => planNotification(input, options)
   const handover: HandoverTargets = new Map()
   const accept = createAccept({ intake: store.intake, catalog, options, clock, metrics, plan, hints, handover })
   const common = { store, catalog, reserved, accept, options, clock, log, metrics }
-  if (settings.work ?? true)
-    workers.push(
-      ...startWorkers({ ...common, providers, hints, handover, onChanges, completeMessages, ...(topic && { topic }) }),
-    )
+  const working = {
+    ...common,
+    providers,
+    agendas,
+    hints,
+    handover,
+    onChanges,
+    completeMessages,
+    ...(topic && { topic }),
+  }
+  const workers = (settings.work ?? true) ? startWorkers(working) : []
   const { deadLetters } = store
   const attempts = options.topicAttempts
   const consuming = await topic?.consume(createTopicIntake({ accept, deadLetters, attempts, metrics, clock, log }))
-  const answering = createEndpointParts(settings, { ...common, receiptTokens })
+  const bucketOf = (id: string) => bucketOfId(id, agendas.count)
+  const onReported = (ids: readonly string[]) => hints.onChanged([...new Set(ids.map(bucketOf))])
+  const answering = createEndpointParts(settings, { ...common, receiptTokens, onReported })
   const { reports, streams } = answering
-  const onReplayed = hints.onDeferred
+  const onReplayed = () => hints.onDeferred()
+  const onScheduled = (id: string, fireAt: number) => hints.onDue([bucketOf(id)], fireAt)
   return {
     plugin: (http) =>
       registerRoutes(http, {
@@ -163,6 +176,7 @@ export async function createNotify(settings: CreateNotifyOptions): Promise<Notif
         pages,
         publicUrl,
         onReplayed,
+        onScheduled,
       }),
     workers,
     accept: (requests) => Promise.all(requests.map((request) => accept.one({ request, source: 'process' }))),
@@ -189,9 +203,18 @@ export async function createNotify(settings: CreateNotifyOptions): Promise<Notif
   }
 }
 
+/** What is to be done in which bucket; what is another process' to do is sent to it. */
+function createAgendas(store: NotifyStore, { sweepMs, idleMs }: NotifyOptions, clock: Clock): Agendas {
+  const agendas = new Agendas({ count: store.intake.buckets, sweepMs })
+  const horizonMs = store.survey.apart ? sweepMs : idleMs
+  if (store.hints) sendHints({ exchange: store.hints, agendas, horizonMs, clock })
+  return agendas
+}
+
 type Common = Pick<AcceptOptions, 'catalog' | 'options' | 'clock' | 'metrics'> & {
   readonly store: NotifyStore
   readonly receiptTokens: ReceiptTokens | undefined
+  readonly onReported: (deliveryIds: readonly string[]) => void
 }
 
 /** What only the endpoints need. */
@@ -205,7 +228,7 @@ function createEndpointParts(
     log,
     recordChange: record = changesInLog(log),
   }: CreateNotifyOptions,
-  { store, catalog, options, clock, metrics, receiptTokens }: Common,
+  { store, catalog, options, clock, metrics, receiptTokens, onReported }: Common,
 ) {
   const { deliveries, intake, preferences, suppressions, inbox } = store
   const { channelsOff, suppressionDays, inboxStreams: rules } = options
@@ -221,7 +244,7 @@ function createEndpointParts(
     devMailbox,
     providers: Object.values(providers).flat(),
     testSend: createTestSend({ intake, inbox, clock }, { 'in-app': [inboxProvider()], ...providers }),
-    reports: createReports({ deliveries, suppressionDays, clock, metrics }),
+    reports: createReports({ deliveries, suppressionDays, clock, metrics, onReported }),
     streams: new InboxStreams({ inbox, masked, shown, rules, log, metrics }),
     choices: createChoices({ intake, preferences, suppressions, catalog, channelsOff, clock }),
   }

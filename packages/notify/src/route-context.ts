@@ -35,6 +35,7 @@ export interface RouteContext {
   readonly log: Log
   /** Called after a replay of dead letters. */
   readonly onReplayed: () => void
+  readonly onScheduled: (id: string, fireAt: number) => void
   readonly plan: Plan
   readonly testSend: PreviewContext['testSend']
   readonly streams: InboxStreams

@@ -1,18 +1,23 @@
 import type { Clock, Log, Worker } from '@gatehouse/kit'
 import type { Provider } from '@gatehouse/providers'
+import { Agenda } from './agenda/agenda.ts'
+import type { Agendas } from './agenda/agendas.ts'
+import { startOwner } from './agenda/owner.ts'
+import { announceLeases, receiveHints } from './agenda/shared-hints.ts'
+import { type Surveyor, startSurveyor } from './agenda/surveyor.ts'
 import { startResumeWorker } from './aggregate/worker.ts'
 import type { CatalogKeeper } from './catalog/catalog.ts'
 import type { NotifyOptions } from './config/options.ts'
 import type { HandoverTargets } from './context/handover.ts'
 import type { Hints } from './context/hints.ts'
 import type { NotifyMetrics } from './context/metrics.ts'
-import { SweepingAgenda } from './deliver/sweeping-agenda.ts'
 import { startChannelWorker } from './deliver/worker.ts'
 import type { Accept } from './intake/accept.ts'
 import type { CompleteMessages } from './links/complete-messages.ts'
 import { type Channel, channels } from './model/channel.ts'
 import type { Topic } from './model/topic.ts'
-import { startRetentionWorker } from './privacy/retention.ts'
+import { workKinds } from './model/work-kind.ts'
+import { purgeEveryMs, startRetentionWorker } from './privacy/retention.ts'
 import { inboxProvider } from './providers/inbox.ts'
 import { startReleaseWorker } from './schedule/release.ts'
 import { startScheduleWorker } from './schedule/worker.ts'
@@ -31,6 +36,7 @@ export interface WorkersOptions {
   readonly metrics: NotifyMetrics
   readonly topic?: Topic
   readonly completeMessages: Partial<Record<Channel, CompleteMessages>>
+  readonly agendas: Agendas
   readonly hints: Hints
   /** Where the workers of channels say that they take in what is admitted. */
   readonly handover: HandoverTargets
@@ -38,44 +44,104 @@ export interface WorkersOptions {
   readonly onChanges: () => void
 }
 
-/** Starts the workers of the service: one for each channel that someone carries, and those for what waits for its time. */
-export function startWorkers({ store, catalog, accept, hints, topic, onChanges, ...rest }: WorkersOptions): Worker[] {
-  const { intake, waiting, schedule, deliveries, privacy, stateChanges } = store
-  const buckets = Array.from({ length: intake.buckets }, (_, bucket) => bucket)
-  const common = { ...rest, buckets }
-  const publishing = topic && startStreamWorker({ ...rest, stateChanges, topic })
+/**
+ * Starts the workers of the service: one for each channel that someone carries, those for what waits for its time, and
+ * those that know in which buckets there is something to do and which of them are this process' to work in.
+ */
+export function startWorkers(settings: WorkersOptions): Worker[] {
+  const { store, options, topic, agendas, onChanges, metrics, log } = settings
+  const { stateChanges, privacy } = store
+  const publishing = topic && startStreamWorker({ ...settings, stateChanges, topic })
   const onNumbered = () => {
     publishing?.resume()
     onChanges()
   }
-  const { retention } = rest.options
+  const workers = startBucketWorkers(settings, onNumbered)
+  for (const kind of workKinds) {
+    const worker = workers.find(({ name }) => name === kind)
+    if (worker) agendas.attach(kind, worker)
+  }
+  const publishes = topic !== undefined
+  const purges = new Agenda({ sweepMs: purgeEveryMs })
+  const { retention } = options
+  const purging = startRetentionWorker({ ...settings, privacy, stateChanges, publishes, retention, agenda: purges })
+  const onSurveyed = () => {
+    for (const kind of workKinds) metrics.failingBuckets.set({ worker: kind }, agendas.of(kind).failing)
+  }
+  const surveyor = startSurveyor({ ...settings, ...options, survey: store.survey, onSurveyed })
+  const onOwned = (buckets: readonly number[]) => {
+    agendas.own(buckets)
+    purges.own(buckets)
+    surveyor.own(buckets)
+    purging.resume()
+    metrics.ownedBuckets.set(buckets.length)
+    log.info({ buckets: buckets.length }, 'this process works in its share of the buckets')
+  }
+  const sharing = startSharing(settings, surveyor, onOwned)
+  return [...workers, purging, surveyor, ...sharing, ...(publishing ? [publishing] : [])]
+}
+
+/** The workers of what is divided into buckets. Each follows the agenda of its name. */
+function startBucketWorkers(settings: WorkersOptions, onNumbered: () => void): Worker[] {
+  const { store, accept, agendas, hints } = settings
+  const { intake, waiting, schedule, stateChanges, parked } = store
+  const common = { ...settings, apart: store.survey.apart }
   return [
-    ...channelWorkers({ ...rest, store, catalog, accept, hints, onChanges }, deliveries, buckets),
-    startResumeWorker({ ...common, intake, waiting, catalog, hints }),
-    startScheduleWorker({ ...common, schedule, waiting, accept: (event) => accept.one(event) }),
-    startReleaseWorker({ ...common, parked: store.parked, catalog, onReleased: hints.onDue }),
-    startRetentionWorker({ ...common, privacy, stateChanges, publishes: topic !== undefined, retention }),
-    startOutboxWorker({ ...rest, stateChanges, onNumbered }),
-    ...(publishing ? [publishing] : []),
+    ...channelWorkers(settings),
+    startResumeWorker({ ...common, intake, waiting, agenda: agendas.of('resume') }),
+    startScheduleWorker({
+      ...common,
+      schedule,
+      waiting,
+      agenda: agendas.of('schedule'),
+      accept: (event) => accept.one(event),
+    }),
+    startReleaseWorker({
+      ...common,
+      parked,
+      agenda: agendas.of('release'),
+      onReleased: (buckets) => hints.onDue(buckets),
+    }),
+    startOutboxWorker({ ...common, stateChanges, agenda: agendas.of('outbox'), onNumbered }),
   ]
 }
 
-function channelWorkers(
-  { store, providers, options, clock, log, metrics, completeMessages, hints, handover }: WorkersOptions,
-  deliveries: NotifyStore['deliveries'],
-  buckets: readonly number[],
+/** The workers that divide the buckets among processes. Where this is the only one, all of them are its own. */
+function startSharing(
+  { store: { ownership, hints: exchange }, agendas, options, metrics, log }: WorkersOptions,
+  surveyor: Surveyor,
+  onOwned: (buckets: readonly number[]) => void,
 ): Worker[] {
+  const { count } = agendas
+  if (!ownership) {
+    onOwned(Array.from({ length: count }, (_, bucket) => bucket))
+    return []
+  }
+  const announce = () => exchange && announceLeases(exchange)
+  const onProcesses = (processes: number) => metrics.workerProcesses.set(processes)
+  const owner = startOwner({ ownership, count, leaseMs: options.bucketLeaseMs, log, onOwned, onProcesses, announce })
+  if (!exchange) return [owner]
+  const onLeases = () => owner.resume()
+  const onGap = () => {
+    owner.resume()
+    surveyor.resume()
+  }
+  const stop = receiveHints({ exchange, agendas, onLeases, onGap })
+  return [owner, { name: 'hints', resume: onGap, stop }]
+}
+
+function channelWorkers({ store, providers, completeMessages, agendas, ...settings }: WorkersOptions): Worker[] {
+  const { deliveries, providerHealth: health } = store
   const providersOf: WorkersOptions['providers'] = { 'in-app': [inboxProvider()], ...providers }
   return channels.flatMap((channel) => {
     const mine = providersOf[channel] ?? []
     if (mine.length === 0) {
-      log.warn({ channel }, 'no provider carries this channel: it is off')
+      settings.log.warn({ channel }, 'no provider carries this channel: it is off')
       return []
     }
     const complete = completeMessages[channel]
     const completion = complete ? { completeMessages: complete } : {}
-    const common = { ...completion, deliveries, health: store.providerHealth, options, clock, log, metrics }
-    const agenda = new SweepingAgenda(buckets, options.idleMs)
-    return [startChannelWorker({ ...common, agenda, channel, providers: mine, hints, handover })]
+    const agenda = agendas.of(`deliver ${channel}`)
+    return [startChannelWorker({ ...settings, ...completion, deliveries, health, agenda, channel, providers: mine })]
   })
 }

@@ -91,8 +91,11 @@ function workerOptions({
   concurrency,
   backoff,
   breaker,
-}: Declared): Pick<NotifyOptions, 'concurrency' | 'backoff' | 'breaker'> {
+  buckets,
+}: Declared): Pick<NotifyOptions, 'concurrency' | 'backoff' | 'breaker' | 'sweepMs' | 'bucketLeaseMs'> {
   return {
+    sweepMs: milliseconds(buckets?.sweep_seconds) ?? defaultOptions.sweepMs,
+    bucketLeaseMs: milliseconds(buckets?.lease_seconds) ?? defaultOptions.bucketLeaseMs,
     concurrency: { ...defaultOptions.concurrency, ...concurrency },
     backoff: {
       ...defaultOptions.backoff,

@@ -95,8 +95,8 @@ async function serverVersion(pool: pg.Pool): Promise<number> {
   return Math.floor(Number(rows[0]?.version) / 10_000)
 }
 
-/** Connections beside the pool: the one on which the inbox listens. */
-const listeningConnections = 1
+/** Connections beside the pool: those on which the inbox and the workers listen. */
+const listeningConnections = 2
 
 /** Says what a process takes of the server's connections, so that an operator can add up all processes. */
 async function reportConnections(

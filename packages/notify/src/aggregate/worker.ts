@@ -2,6 +2,8 @@ import { bisect, type Clock, isUnavailable, type Log, startWorker, type Worker }
 import { createAdmission } from '../admission/admission.ts'
 import { admitOnFreshProfiles } from '../admission/plan-on-current.ts'
 import type { AdmissionUnit } from '../admission/planned.ts'
+import type { Agenda } from '../agenda/agenda.ts'
+import { type BucketsDone, pauseUntilDue, workOnDue } from '../agenda/pass.ts'
 import type { Catalog, CatalogKeeper } from '../catalog/catalog.ts'
 import type { NotifyOptions } from '../config/options.ts'
 import type { Hints } from '../context/hints.ts'
@@ -15,7 +17,9 @@ export interface ResumeWorkerOptions {
   readonly intake: Intake
   readonly waiting: Waiting
   readonly catalog: CatalogKeeper
-  readonly buckets: readonly number[]
+  readonly agenda: Agenda
+  /** Whether each bucket is worked by itself. */
+  readonly apart: boolean
   readonly options: NotifyOptions
   readonly clock: Clock
   readonly log: Log
@@ -26,35 +30,42 @@ export interface ResumeWorkerOptions {
 
 /** The worker that plans again what waited: deferred deliveries, fallbacks and replays, and pending sets to be flushed. */
 export function startResumeWorker(settings: ResumeWorkerOptions): Worker {
-  const pass = async (): Promise<boolean> => {
-    let found = false
-    for (const bucket of settings.buckets) {
-      if (await resumeDeferred(settings, bucket)) found = true
-      if (await flushWindows(settings, bucket)) found = true
-    }
-    return found
+  const { agenda, apart, clock, log, options } = settings
+  const work = async (buckets: readonly number[]): Promise<BucketsDone> => {
+    const resumed = await resumeDeferred(settings, buckets)
+    const flushed = await flushWindows(settings, buckets)
+    // A claim that reached its limit has left out buckets, and one that found something may find more.
+    if (resumed.length === options.claimSize || flushed.length === options.claimSize)
+      return { done: [], more: [...new Set([...resumed, ...flushed])] }
+    const found = new Set([...resumed, ...flushed])
+    return { done: buckets.filter((bucket) => !found.has(bucket)), more: [...found] }
   }
-  return startWorker({ name: 'resume', log: settings.log, pass, idleMs: settings.options.idleMs })
+  const pass = () => workOnDue({ name: 'resume', agenda, now: clock.now(), log, apart, work })
+  const idleMs = () => pauseUntilDue(agenda, clock.now(), options.idleMs)
+  return startWorker({ name: 'resume', log, pass, idleMs })
 }
 
-async function resumeDeferred(settings: ResumeWorkerOptions, bucket: number): Promise<boolean> {
+/** Answers the bucket of each deferred delivery that was planned again. */
+async function resumeDeferred(settings: ResumeWorkerOptions, buckets: readonly number[]): Promise<readonly number[]> {
   const { waiting, options, clock } = settings
-  const due = await waiting.claimDeferred(bucket, options.claimSize, options.leaseMs, clock.now())
+  const due = await waiting.claimDeferred(buckets, options.claimSize, options.leaseMs, clock.now())
   await admitAll(settings, due, {
     userOf: ({ notification }) => notification.userId,
     plan: (deferred, profile, catalog, now) => planAgain({ deferred, profile, catalog, now }, options),
   })
-  return due.length > 0
+  return due.map(({ bucket }) => bucket)
 }
 
-async function flushWindows(settings: ResumeWorkerOptions, bucket: number): Promise<boolean> {
+/** Answers the bucket of each window that was flushed. */
+async function flushWindows(settings: ResumeWorkerOptions, buckets: readonly number[]): Promise<readonly number[]> {
   const { waiting, options, clock } = settings
-  const windows = await waiting.closeWindows(bucket, options.claimSize, options.leaseMs, clock.now())
+  const windows = await waiting.closeWindows(buckets, options.claimSize, options.leaseMs, clock.now())
   await admitAll(settings, windows, {
     userOf: ({ userId }) => userId,
-    plan: (window, profile, catalog, now) => planFlush({ bucket, window, profile, catalog, now }, options),
+    plan: (window, profile, catalog, now) =>
+      planFlush({ bucket: window.bucket, window, profile, catalog, now }, options),
   })
-  return windows.length > 0
+  return windows.map(({ bucket }) => bucket)
 }
 
 /** How one kind of what waited is planned again. */

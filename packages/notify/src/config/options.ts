@@ -95,8 +95,15 @@ export interface NotifyOptions {
   readonly claimSize: number
   /** Scheduled rows taken per pass. */
   readonly schedulePassSize: number
-  /** The pause of a worker that found nothing, in milliseconds. */
+  /** The pause of a worker that found nothing, and from one survey of all buckets to the next, in milliseconds. */
   readonly idleMs: number
+  /**
+   * Within this time every bucket is looked at for which no hint came, in milliseconds, where a survey can't look at all of
+   * them at once.
+   */
+  readonly sweepMs: number
+  /** For how long a process that says nothing more keeps its buckets, in milliseconds of the database's time. */
+  readonly bucketLeaseMs: number
   readonly retention: Retention
   readonly suppressionDays: SuppressionDays
   readonly inboxStreams: InboxStreamRules
@@ -139,6 +146,8 @@ export const defaultOptions: NotifyOptions = {
   // specification, part B, Limits: up to 1000 due rows per pass
   schedulePassSize: 1_000,
   idleMs: 1_000,
+  sweepMs: 60_000,
+  bucketLeaseMs: 15_000,
   retention: {
     notificationDays: 90,
     logDays: 30,

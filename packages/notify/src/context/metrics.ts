@@ -26,6 +26,14 @@ export function createNotifyMetrics(registry: Registry) {
       'notify_state_changes_unpublished',
       'State changes in the log that the NATS stream has not acknowledged yet; each is kept until it has',
     ),
+    ownedBuckets: gauge('notify_owned_buckets', 'Buckets in which this process works'),
+    workerProcesses: gauge('notify_worker_processes', 'Processes that share the buckets, as this process knows'),
+    failingBuckets: new Gauge({
+      name: 'notify_failing_buckets',
+      help: 'Buckets of this process whose work fails and is repeated at growing intervals',
+      labelNames: ['worker'],
+      registers,
+    }),
     inboxStreams: gauge('notify_inbox_streams', 'Open streams of in-app feeds in this process'),
   }
 }

@@ -22,14 +22,18 @@ export interface ReportsOptions {
   readonly suppressionDays: SuppressionDays
   readonly clock: Clock
   readonly metrics: NotifyMetrics
+  /** Called with the deliveries whose state may have changed. */
+  readonly onReported: (deliveryIds: readonly string[]) => void
 }
 
 type Batch = readonly ProviderReport[]
 
 /** Creates the batches in which reports are stored. */
-export function createReports({ deliveries, suppressionDays, clock, metrics }: ReportsOptions): Reports {
+export function createReports(options: ReportsOptions): Reports {
+  const { deliveries, suppressionDays, clock, metrics, onReported } = options
   const store = async (batches: readonly Batch[]): Promise<ReportOutcome[][]> => {
     const outcomes = [...(await deliveries.report(batches.flat(), clock.now()))]
+    onReported(batches.flat().map(({ deliveryId }) => deliveryId))
     return batches.map((batch) => outcomes.splice(0, batch.length))
   }
   const gatherer = createBatcher<Batch, ReportOutcome[]>(store, { maxBatch: 100, concurrency: 2, maxWaiting: 2_000 })

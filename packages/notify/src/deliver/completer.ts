@@ -15,9 +15,7 @@ export interface CompleterOptions {
   readonly options: NotifyOptions
   readonly log: Log
   readonly metrics: NotifyMetrics
-  readonly hints: Pick<Hints, 'onDeferred' | 'onChanged'>
-  /** Called with when deliveries that went back to the queue are due, Unix milliseconds, by bucket. */
-  readonly onQueued?: (buckets: ReadonlyMap<number, number>) => void
+  readonly hints: Pick<Hints, 'onQueued' | 'onDeferred' | 'onChanged'>
 }
 
 /** Records steps beside whatever else is going on. A step that can't be recorded is left until its lease ends. */
@@ -55,7 +53,7 @@ export function createCompleter(settings: CompleterOptions): Completer {
 }
 
 async function recordSteps(settings: CompleterOptions, steps: readonly AttemptStep[]): Promise<true[]> {
-  const { deliveries, channel, options, hints, log } = settings
+  const { deliveries, channel, options, log } = settings
   let late = 0
   const failed = await persist(steps, options.leaseMs, async (left) => {
     const result = await deliveries.record(left)
@@ -64,26 +62,20 @@ async function recordSteps(settings: CompleterOptions, steps: readonly AttemptSt
   })
   if (late > 0) log.warn({ late, channel }, 'attempts were recorded too late and left out')
   const recorded = steps.filter(({ claimed }) => !failed.has(claimed.bucket))
-  if (recorded.some(({ next }) => next.kind === 'dead' && next.fallback)) hints.onDeferred()
-  hints.onChanged()
+  hintAfter(settings, recorded)
   for (const [entry, { length }] of Map.groupBy(recorded, ({ what }) => what)) countSteps(settings, entry, length)
-  hintQueued(
-    settings,
-    recorded.flatMap(({ claimed, next }) =>
-      next.kind === 'again' ? { bucket: claimed.bucket, dueAt: next.dueAt } : [],
-    ),
-  )
   logFailed(settings, failed)
   return steps.map(() => true)
 }
 
-function hintQueued(
-  { onQueued }: CompleterOptions,
-  queued: ReadonlyArray<{ readonly bucket: number; readonly dueAt: number }>,
-): void {
-  const first = new Map<number, number>()
-  for (const { bucket, dueAt } of queued) first.set(bucket, Math.min(dueAt, first.get(bucket) ?? dueAt))
-  if (first.size > 0) onQueued?.(first)
+/** Says in which buckets something follows the steps, and when. */
+function hintAfter({ hints, channel }: CompleterOptions, steps: readonly AttemptStep[]): void {
+  const bucketsOf = (some: readonly AttemptStep[]) => [...new Set(some.map(({ claimed }) => claimed.bucket))]
+  if (steps.length > 0) hints.onChanged(bucketsOf(steps))
+  const fallbacks = steps.filter(({ next }) => next.kind === 'dead' && next.fallback)
+  if (fallbacks.length > 0) hints.onDeferred(bucketsOf(fallbacks))
+  for (const { claimed, next } of steps)
+    if (next.kind === 'again') hints.onQueued(channel, [claimed.bucket], next.dueAt)
 }
 
 function logFailed({ log, channel }: CompleterOptions, failed: BucketErrors): void {
@@ -99,7 +91,7 @@ function countSteps({ metrics, channel }: CompleterOptions, entry: string, count
 }
 
 async function releaseAll(settings: CompleterOptions, releases: readonly Release[]): Promise<true[]> {
-  const { deliveries, options } = settings
+  const { deliveries, channel, options, hints } = settings
   for (const same of Map.groupBy(releases, ({ dueAt, waitsSince }) => `${dueAt} ${waitsSince}`).values()) {
     const { dueAt = 0, waitsSince } = same[0] ?? {}
     const failed = await persist(same, options.leaseMs, (left) =>
@@ -110,10 +102,7 @@ async function releaseAll(settings: CompleterOptions, releases: readonly Release
       ),
     )
     logFailed(settings, failed)
-    hintQueued(
-      settings,
-      same.map(({ claimed: { bucket } }) => ({ bucket, dueAt })),
-    )
+    hints.onQueued(channel, [...new Set(same.map(({ claimed: { bucket } }) => bucket))], dueAt)
   }
   return releases.map(() => true)
 }

@@ -1,4 +1,5 @@
 import type { Clock, Log } from '@gatehouse/kit'
+import type { Agenda } from '../agenda/agenda.ts'
 import type { NotifyOptions } from '../config/options.ts'
 import type { Channel } from '../model/channel.ts'
 import type { RetryPolicy } from '../model/retry-policy.ts'
@@ -6,23 +7,12 @@ import type { BucketErrors, ClaimedDelivery, ClaimResult, Deliveries } from '../
 import type { HandoverQueue } from './handover-queue.ts'
 import type { ProviderPool } from './provider-pool.ts'
 
-/** Which buckets are to be visited, as the poller uses it. */
-export interface DueBuckets {
-  /** All of this process. */
-  readonly buckets: readonly number[]
-  /** Those to be visited now, Unix milliseconds. */
-  take(now: number): readonly number[]
-  /** They were visited, and the next row of any of them is due at `nextDueAt`, Unix milliseconds. */
-  visited(buckets: readonly number[], nextDueAt?: number): void
-  failed(bucket: number): void
-}
-
 /** What the poller needs. */
 export interface PollerOptions {
   readonly channel: Channel
   readonly deliveries: Pick<Deliveries, 'claim'>
   readonly options: Pick<NotifyOptions, 'claimSize' | 'leaseMs'>
-  readonly agenda: DueBuckets
+  readonly agenda: Agenda
   readonly clock: Clock
   readonly log: Log
 }

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { startWorker, type Worker } from '@gatehouse/kit'
 import type { Provider } from '@gatehouse/providers'
+import type { Agenda } from '../agenda/agenda.ts'
 import type { HandoverTargets } from '../context/handover.ts'
 import type { RetryPolicy } from '../model/retry-policy.ts'
 import type { ClaimedDelivery, Deliveries, ProviderHealth } from '../store/store.ts'
@@ -15,7 +16,6 @@ import { type Claim, Poller } from './poller.ts'
 import { ProviderPool } from './provider-pool.ts'
 import { createQuarantine } from './quarantine.ts'
 import { createRouter, type Router } from './router.ts'
-import type { SweepingAgenda } from './sweeping-agenda.ts'
 
 /** What the worker of a channel needs. */
 export interface ChannelWorkerOptions extends CompleterOptions, DispatcherOptions {
@@ -23,7 +23,7 @@ export interface ChannelWorkerOptions extends CompleterOptions, DispatcherOption
   /** The preferred provider first. */
   readonly providers: readonly Provider[]
   readonly health: ProviderHealth
-  readonly agenda: SweepingAgenda
+  readonly agenda: Agenda
   /** Where the worker says that it takes in what is admitted in this process. */
   readonly handover?: HandoverTargets
 }
@@ -46,10 +46,6 @@ export function startChannelWorker(settings: ChannelWorkerOptions): Worker {
   delivery.onHandover(worker.resume)
   return {
     ...worker,
-    resume() {
-      settings.agenda.hint()
-      worker.resume()
-    },
     async stop() {
       await Promise.all([worker.stop(), delivery.stopCalls()])
       await delivery.drain()
@@ -75,9 +71,7 @@ class ChannelDelivery {
     const { channel, options, clock, log } = settings
     const policy = retryPolicyOf(settings)
     const pool = new ProviderPool(settings.providers, settings.health, options.breaker, clock)
-    const { agenda } = settings
-    const onQueued = (buckets: ReadonlyMap<number, number>) => agenda.hint(Math.min(...buckets.values()))
-    const completer = createCompleter({ ...settings, onQueued })
+    const completer = createCompleter(settings)
     const handover = new HandoverQueue({
       maxDeliveries: options.claimSize * maxHandoverClaims,
       release: (deliveries) => {

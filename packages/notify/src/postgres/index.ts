@@ -3,6 +3,9 @@ import type { AdmissionDecision } from '../admission/admission.ts'
 import { defaultPriorityWeights, type PriorityWeights } from '../model/fair-shares.ts'
 import { bucketOfId } from '../model/id.ts'
 import type { NotifyStore } from '../store/store.ts'
+import { postgresHints } from './agenda/hint-exchange.ts'
+import { postgresOwnership } from './agenda/leases.ts'
+import { postgresSurvey } from './agenda/survey.ts'
 import { postgresDeclarations } from './catalog/declarations.ts'
 import { postgresEventTypes } from './catalog/event-types.ts'
 import { postgresShortLinks } from './catalog/short-links.ts'
@@ -104,8 +107,13 @@ export function postgresNotifyStore(database: Database, options: PostgresNotifyO
     schedule: postgresSchedule(database, buckets),
     parked: postgresParked(database),
     providerHealth: postgresProviderHealth(database),
+    survey: postgresSurvey(database, options.distributed ?? false),
+    ...(database.engine === 'postgres' && {
+      ownership: postgresOwnership(database, buckets),
+      hints: postgresHints(database),
+    }),
     deadLetters: postgresDeadLetters(database, buckets),
-    stateChanges: postgresStateChanges(database, buckets),
+    stateChanges: postgresStateChanges(database),
     privacy: postgresPrivacy(database, buckets, inboxes),
     recipients: postgresRecipients(database, buckets),
     preferences: postgresPreferences(database, buckets),

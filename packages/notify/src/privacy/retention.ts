@@ -1,4 +1,6 @@
 import { type Clock, type Log, startWorker, type Worker } from '@gatehouse/kit'
+import type { Agenda } from '../agenda/agenda.ts'
+import { type BucketsDone, pauseUntilDue, workOnDue } from '../agenda/pass.ts'
 import type { Retention } from '../config/options.ts'
 import type { Privacy, StateChanges } from '../store/store.ts'
 
@@ -8,26 +10,44 @@ export interface RetentionWorkerOptions {
   readonly stateChanges: StateChanges
   /** Whether state changes stay until they are published, however old they are. */
   readonly publishes: boolean
-  readonly buckets: readonly number[]
+  /** Names each bucket once in {@link purgeEveryMs}. */
+  readonly agenda: Agenda
   readonly retention: Retention
   readonly clock: Clock
   readonly log: Log
 }
 
-const idleMs = 600_000
+/** From one purge of a bucket to the next, in milliseconds. */
+export const purgeEveryMs = 600_000
 const dayMs = 86_400_000
 const changesAtOnce = 10_000
 
 /** The worker that removes what has been kept long enough, in small batches. */
 export function startRetentionWorker(options: RetentionWorkerOptions): Worker {
-  const { privacy, stateChanges, publishes, buckets, retention, clock, log } = options
-  const pass = async (): Promise<boolean> => {
-    let removed = 0
-    for (const bucket of buckets) removed += await privacy.purge(bucket, retention, clock.now())
-    const recordedBefore = clock.now() - retention.stateChangeDays * dayMs
-    removed += await stateChanges.purge(recordedBefore, publishes, changesAtOnce)
-    if (removed > 0) log.info({ removed }, 'old records were removed')
-    return removed > 0
+  const { privacy, agenda, retention, clock, log } = options
+  const work = async (buckets: readonly number[]): Promise<BucketsDone> => {
+    const more: number[] = []
+    for (const bucket of buckets) {
+      let removed = await privacy.purge(bucket, retention, clock.now())
+      if (bucket === 0) removed += await purgeStateChanges(options)
+      if (removed === 0) continue
+      log.info({ removed, bucket }, 'old records were removed')
+      more.push(bucket)
+    }
+    return { done: buckets.filter((bucket) => !more.includes(bucket)), more }
   }
-  return startWorker({ name: 'retention', log, pass, idleMs })
+  const name = 'retention'
+  const pass = () => workOnDue({ name, agenda, now: clock.now(), log, apart: true, work })
+  return startWorker({ name, log, pass, idleMs: () => pauseUntilDue(agenda, clock.now(), purgeEveryMs) })
+}
+
+/** The log is not divided into buckets: it belongs to whoever has the first. */
+function purgeStateChanges({
+  stateChanges,
+  publishes,
+  retention,
+  clock,
+}: Pick<RetentionWorkerOptions, 'stateChanges' | 'publishes' | 'retention' | 'clock'>): Promise<number> {
+  const recordedBefore = clock.now() - retention.stateChangeDays * dayMs
+  return stateChanges.purge(recordedBefore, publishes, changesAtOnce)
 }

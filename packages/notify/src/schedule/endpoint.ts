@@ -17,6 +17,8 @@ export interface ScheduleContext {
   readonly audit: Audit
   readonly schedule: Schedule
   readonly catalog: CatalogKeeper
+  /** Called with what was scheduled, and for when (Unix milliseconds). */
+  readonly onScheduled: (id: string, fireAt: number) => void
 }
 
 type ScheduledRequest = FastifyRequest<{ Params: Static<typeof ScheduledParams> }>
@@ -29,6 +31,7 @@ export function createScheduled(context: ScheduleContext) {
     if (problem) throw problem
     const fireAt = instantOf(request.body.fire_at, '/fire_at')
     const id = await context.schedule.add(fireAt, payload)
+    context.onScheduled(id, fireAt)
     return reply
       .code(201)
       .header('location', `/v1/scheduled/${id}`)

@@ -1,4 +1,6 @@
 import { type Clock, type Log, startWorker, type Worker } from '@gatehouse/kit'
+import type { Agenda } from '../agenda/agenda.ts'
+import { type BucketsDone, workOnDue } from '../agenda/pass.ts'
 import type { CatalogKeeper } from '../catalog/catalog.ts'
 import type { NotifyOptions } from '../config/options.ts'
 import type { NotifyMetrics } from '../context/metrics.ts'
@@ -8,13 +10,15 @@ import type { Parked } from '../store/store.ts'
 export interface ReleaseWorkerOptions {
   readonly parked: Parked
   readonly catalog: CatalogKeeper
-  readonly buckets: readonly number[]
+  readonly agenda: Agenda
+  /** Whether each bucket is worked by itself. */
+  readonly apart: boolean
   readonly options: NotifyOptions
   readonly clock: Clock
   readonly log: Log
   readonly metrics: Pick<NotifyMetrics, 'released'>
-  /** Told when something was released, so that it is fired at once. */
-  readonly onReleased: () => void
+  /** Called with the buckets in which something was released, so that it is fired at once. */
+  readonly onReleased: (buckets: readonly number[]) => void
 }
 
 /**
@@ -22,21 +26,23 @@ export interface ReleaseWorkerOptions {
  * A type that has no rate any more, or is gone, lets all of them go.
  */
 export function startReleaseWorker(settings: ReleaseWorkerOptions): Worker {
-  const { parked, catalog, buckets, options, clock, log, metrics, onReleased } = settings
-  const pass = async (): Promise<boolean> => {
+  const { parked, catalog, agenda, apart, options, clock, log, metrics, onReleased } = settings
+  const work = async (buckets: readonly number[]): Promise<BucketsDone> => {
     const heads = []
     for (const bucket of buckets) heads.push(...(await parked.heads(bucket)).map((head) => ({ ...head, bucket })))
-    if (heads.length === 0) return false
+    if (heads.length === 0) return { done: buckets, more: [] }
     const { eventTypes } = await catalog.current()
-    let released = 0
+    const released = new Set<number>()
     for (const { event, bucket } of heads.sort((a, b) => a.place - b.place)) {
       const rate = eventTypes.get(event)?.rate
       const count = await parked.release(bucket, event, rate, options.claimSize, clock.now())
-      if (count > 0) metrics.released.inc({ event }, count)
-      released += count
+      if (count === 0) continue
+      metrics.released.inc({ event }, count)
+      released.add(bucket)
     }
-    if (released > 0) onReleased()
-    return released > 0
+    if (released.size > 0) onReleased([...released])
+    return { done: buckets.filter((bucket) => !released.has(bucket)), more: [...released] }
   }
+  const pass = () => workOnDue({ name: 'release', agenda, now: clock.now(), log, apart, work })
   return startWorker({ name: 'release', log, pass, idleMs: options.idleMs })
 }

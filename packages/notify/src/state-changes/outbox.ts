@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type Clock, type Log, startWorker, type Worker } from '@gatehouse/kit'
+import type { Agenda } from '../agenda/agenda.ts'
+import { type BucketsDone, workOnDue } from '../agenda/pass.ts'
 import type { NotifyOptions } from '../config/options.ts'
 import type { NotifyMetrics } from '../context/metrics.ts'
 import type { Topic } from '../model/topic.ts'
@@ -8,6 +10,9 @@ import type { StateChanges } from '../store/store.ts'
 /** What the worker that numbers state changes needs. */
 export interface OutboxWorkerOptions {
   readonly stateChanges: StateChanges
+  readonly agenda: Agenda
+  /** Whether each bucket is worked by itself. */
+  readonly apart: boolean
   readonly options: NotifyOptions
   readonly clock: Clock
   readonly log: Log
@@ -19,12 +24,14 @@ const maxNumbered = 1_000
 const maxPublished = 500
 
 /** Moves state changes from the outbox to the log, where they have an order. */
-export function startOutboxWorker({ stateChanges, options, clock, log, onNumbered }: OutboxWorkerOptions): Worker {
-  const pass = async (): Promise<boolean> => {
-    const numbered = await stateChanges.number(maxNumbered, clock.now())
+export function startOutboxWorker(settings: OutboxWorkerOptions): Worker {
+  const { stateChanges, agenda, apart, options, clock, log, onNumbered } = settings
+  const work = async (buckets: readonly number[]): Promise<BucketsDone> => {
+    const numbered = await stateChanges.number(buckets, maxNumbered, clock.now())
     if (numbered > 0) onNumbered()
-    return numbered === maxNumbered
+    return numbered === maxNumbered ? { done: [], more: buckets } : { done: buckets, more: [] }
   }
+  const pass = () => workOnDue({ name: 'outbox', agenda, now: clock.now(), log, apart, work })
   return startWorker({ name: 'outbox', log, pass, idleMs: options.idleMs })
 }
 

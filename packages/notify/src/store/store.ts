@@ -3,6 +3,7 @@ import type { DeadLetters } from './dead-letters.ts'
 import type { Deliveries, ProviderHealth } from './delivery.ts'
 import type { Inbox, Mailbox } from './inbox.ts'
 import type { Intake } from './intake.ts'
+import type { HintExchange, Ownership, Survey } from './ownership.ts'
 import type { Notifications, StateChanges } from './timeline.ts'
 import type { Devices, Preferences, Privacy, Recipients, Suppressions } from './users.ts'
 import type { Parked, Schedule, Waiting } from './waiting.ts'
@@ -12,6 +13,7 @@ export type * from './dead-letters.ts'
 export type * from './delivery.ts'
 export type * from './inbox.ts'
 export type * from './intake.ts'
+export type * from './ownership.ts'
 export type * from './timeline.ts'
 export type * from './users.ts'
 export { emptyProfile } from './users.ts'
@@ -25,6 +27,10 @@ export interface NotifyStore {
   readonly schedule: Schedule
   readonly parked: Parked
   readonly providerHealth: ProviderHealth
+  readonly survey: Survey
+  /** Left out where this is the only process. */
+  readonly ownership?: Ownership
+  readonly hints?: HintExchange
   readonly deadLetters: DeadLetters
   readonly stateChanges: StateChanges
   readonly privacy: Privacy

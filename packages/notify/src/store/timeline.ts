@@ -39,8 +39,8 @@ export interface ChangePage extends LogPositions {
  * resumes after a number misses nothing that is committed late.
  */
 export interface StateChanges {
-  /** Numbers up to `limit` of those that wait in the outbox; answers how many. */
-  number(limit: number, now: number): Promise<number>
+  /** Numbers up to `limit` of those that wait in the outbox, in these buckets; answers how many. */
+  number(buckets: readonly number[], limit: number, now: number): Promise<number>
   positions(): Promise<LogPositions>
   /** Up to `limit` that match, with numbers above `after`, in order. Looks at a bounded number of changes. */
   read(after: number, limit: number, filter: ChangeFilter): Promise<ChangePage>

@@ -4,6 +4,7 @@ import type { Data, NotifyRequest } from '../model/notification.ts'
 
 /** Deliveries that wake and are planned again. */
 export interface DueDeferred {
+  readonly bucket: number
   readonly id: string
   readonly reason: 'quiet_hours' | 'fallback' | 'replay'
   readonly channels: readonly Channel[]
@@ -27,6 +28,7 @@ export interface StoredNotification {
 
 /** A pending set that takes no further items: what is in it is to be flushed. Bounded, however much that is. */
 export interface ClosedWindow {
+  readonly bucket: number
   readonly id: string
   readonly userId: string
   readonly event: string
@@ -68,12 +70,30 @@ export interface PendingItem extends ChosenBy {
   readonly expiresAt?: number
 }
 
-/** What waits for its time. What is claimed is leased; admission takes it away. */
+/**
+ * What waits for its time. What is claimed is leased; admission takes it away. Buckets are claimed in the order given: when
+ * the limit is reached, nothing is claimed in those that follow.
+ */
 export interface Waiting {
-  claimScheduled(bucket: number, limit: number, leaseMs: number, now: number): Promise<readonly Scheduled[]>
-  claimDeferred(bucket: number, limit: number, leaseMs: number, now: number): Promise<readonly DueDeferred[]>
+  claimScheduled(
+    buckets: readonly number[],
+    limit: number,
+    leaseMs: number,
+    now: number,
+  ): Promise<readonly DueScheduled[]>
+  claimDeferred(
+    buckets: readonly number[],
+    limit: number,
+    leaseMs: number,
+    now: number,
+  ): Promise<readonly DueDeferred[]>
   /** Closes the windows that are due and answers them with their items; again, when a closed one was left lying. */
-  closeWindows(bucket: number, limit: number, leaseMs: number, now: number): Promise<readonly ClosedWindow[]>
+  closeWindows(
+    buckets: readonly number[],
+    limit: number,
+    leaseMs: number,
+    now: number,
+  ): Promise<readonly ClosedWindow[]>
 }
 
 /** An event for later. */
@@ -85,6 +105,11 @@ export interface Scheduled {
   readonly occurredAt?: number
   /** Where it came from: `schedule`, or `topic` when it was parked. */
   readonly source: string
+}
+
+/** An event whose time has come. */
+export interface DueScheduled extends Scheduled {
+  readonly bucket: number
 }
 
 /** Notifications for later. */

@@ -67,7 +67,7 @@ describe('large pending sets on PostgreSQL', () => {
     async () => {
       const s = await filled(20_000, "'actor ' || n", { work: false })
       try {
-        const [window] = await s.store.waiting.closeWindows(0, 10, 0, s.clock.now())
+        const [window] = await s.store.waiting.closeWindows([0], 10, 0, s.clock.now())
         assert.equal(window?.items.length, 100)
         assert.equal(window?.summary?.actors.length, 100)
         assert.equal(window?.summary?.actorCount, 20_000)

@@ -135,8 +135,8 @@ async function walk(store: NotifyStore): Promise<void> {
   const replays = users.map((userId, n) => ({ notifications: [planned(userId, `a-${now}-${n}`, now, 'send')] }))
   await store.intake.admit(replays, createAdmission(rules, now))
   const [deferred, windows] = [
-    await store.waiting.claimDeferred(0, batch, 60_000, now + 1_000),
-    await store.waiting.closeWindows(0, batch, 60_000, now + 1_000),
+    await store.waiting.claimDeferred([0], batch, 60_000, now + 1_000),
+    await store.waiting.closeWindows([0], batch, 60_000, now + 1_000),
   ]
   assert.ok(deferred.length > 0 && windows.length > 0)
   const settled = [
@@ -155,7 +155,7 @@ async function walk(store: NotifyStore): Promise<void> {
   ]
   await store.intake.admit(settled, createAdmission(rules, now))
   const id = await store.schedule.add(now, { event: 'e', user_id: users[0] as string, data: {} })
-  await store.waiting.claimScheduled(0, batch, 60_000, now + 1_000)
+  await store.waiting.claimScheduled([0], batch, 60_000, now + 1_000)
   await store.intake.admit(
     [{ settles: { kind: 'scheduled', id }, notifications: [planned(users[0] as string, undefined, now, 'send')] }],
     createAdmission(rules, now),
@@ -187,7 +187,7 @@ async function deliver(store: NotifyStore, now: number): Promise<void> {
   await store.suppressions.list({ ids }, batch, undefined, now)
   await store.suppressions.lift({ ids })
   await store.suppressions.lift({ userId: 'user-7' })
-  await store.stateChanges.number(2 * batch, now)
+  await store.stateChanges.number([0], 2 * batch, now)
   await store.stateChanges.read(0, batch, { state: 'bounced' })
   await store.stateChanges.purge(now + 1, false, batch)
 }

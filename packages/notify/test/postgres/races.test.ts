@@ -238,7 +238,7 @@ describe('two processes on one PostgreSQL', () => {
       }
       const flush = async (store: NotifyStore) => {
         for (let n = 0; n < 60; n++) {
-          const windows = await store.waiting.closeWindows(0, 10, 60_000, clock.now())
+          const windows = await store.waiting.closeWindows([0], 10, 60_000, clock.now())
           flushed.push(...windows.flatMap(({ items }) => items.map(({ notificationId }) => notificationId)))
         }
       }

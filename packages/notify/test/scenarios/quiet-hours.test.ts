@@ -43,7 +43,7 @@ for (const [name, zone, now, morning] of [
     assert.equal(body.deliveries[0].outcome, 'deferred')
     assert.equal(await findResumeTime(s), morning)
     s.clock.set(Date.parse(morning) - 1)
-    assert.deepEqual(await s.store.waiting.claimDeferred(0, 10, 60_000, s.clock.now()), [])
+    assert.deepEqual(await s.store.waiting.claimDeferred([0], 10, 60_000, s.clock.now()), [])
     s.clock.set(Date.parse(morning))
     assert.equal(
       await eventually(

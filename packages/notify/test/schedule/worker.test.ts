@@ -10,7 +10,6 @@ const caps = { total: 1_000_000, channels: {}, priorities: {} }
 test('a restarted service fires everything due once, oldest first, at most 1,000 at a time', async (t) => {
   const due = 2_300
   const down = await setup({ work: false })
-  t.after(() => down.close())
   await seedEventType(down)
   const firstAt = down.clock.now() + hour
   await down.database.query(
@@ -36,7 +35,11 @@ test('a restarted service fires everything due once, oldest first, at most 1,000
     },
   }
   const up = await setup({ database: down.database, clock: down.clock, store: watched, options: { caps } })
-  t.after(() => up.notify.stop())
+  // The database last: what is under way is recorded before a worker stops.
+  t.after(async () => {
+    await up.notify.stop()
+    await down.close()
+  })
   await eventually(
     () => down.database.query('SELECT FROM notify.scheduled'),
     ({ rowCount }) => rowCount === 0,

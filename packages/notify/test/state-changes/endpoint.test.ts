@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { createMetrics, silentLog } from '@gatehouse/kit'
+import { Agenda } from '../../src/agenda/agenda.ts'
 import { defaultOptions } from '../../src/config/options.ts'
 import { deliveryIdOf, newId } from '../../src/model/id.ts'
 import { writeChanges } from '../../src/postgres/timeline/outbox.ts'
@@ -106,7 +107,9 @@ test('a cursor older than the retention is answered 410 with a valid one', async
   await writeEvents(s, 'new')
   const { privacy, stateChanges } = s.store
   const retention = { ...defaultOptions.retention, stateChangeDays: 7 }
-  const about = { privacy, stateChanges, publishes: false, buckets: [0], retention, clock: s.clock, log: silentLog }
+  const agenda = new Agenda({ sweepMs: day })
+  agenda.own([0])
+  const about = { privacy, stateChanges, publishes: false, agenda, retention, clock: s.clock, log: silentLog }
   const worker = startRetentionWorker(about)
   t.after(() => worker.stop())
   const gone = await eventually(

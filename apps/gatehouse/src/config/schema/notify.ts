@@ -28,6 +28,8 @@ const {
   receiptDays,
   topicAttempts,
   changeReaders,
+  sweepMs,
+  bucketLeaseMs,
 } = defaultOptions
 
 const seconds = (min: number, max: number, description: string, fallbackMs: number) =>
@@ -86,6 +88,25 @@ const workers = {
         max_open_seconds: seconds(1, 86_400, 'And no longer.', breaker.maxOpenMs),
       },
       { ...strict, description: 'When a provider is left alone for a while, by all processes.' },
+    ),
+  ),
+  buckets: Type.Optional(
+    Type.Object(
+      {
+        sweep_seconds: seconds(
+          1,
+          3_600,
+          'Within this time each bucket of a distributed database is looked at, where no hint says that it has work.',
+          sweepMs,
+        ),
+        lease_seconds: seconds(
+          1,
+          600,
+          'For how long a process that says nothing more keeps its buckets from the others.',
+          bucketLeaseMs,
+        ),
+      },
+      { ...strict, description: 'How processes find and share the work in buckets.' },
     ),
   ),
 } as const

@@ -34,6 +34,23 @@ CREATE TABLE notify.sealed_secret (
 );
 
 -- ---------------------------------------------------------------------------------------------------------------------
+-- Who works in which bucket.
+
+-- The processes that run workers. Each makes its row last longer while it lives; who finds one expired removes it, and with
+-- it the right to its leases.
+CREATE TABLE notify.worker_process (
+  id uuid PRIMARY KEY,
+  expires_at timestamptz NOT NULL
+);
+
+-- The process that works in a bucket. The lease is free where no such process is known. Each change of owner raises `fence`.
+CREATE TABLE notify.bucket_lease (
+  bucket smallint PRIMARY KEY,
+  owner uuid,
+  fence bigint NOT NULL
+);
+
+-- ---------------------------------------------------------------------------------------------------------------------
 -- Catalog: event types and templates. Every process keeps them in memory and reads them again when `settings_version`
 -- changes.
 
@@ -353,21 +370,23 @@ CREATE TABLE notify.state_change_position (
 );
 INSERT INTO notify.state_change_position (name, sequence) VALUES ('last', 0), ('removed', 0), ('published', 0);
 
--- Numbers up to `max_rows` rows of the outbox with ids from `since` on, bucket by bucket from `first` on, and returns how
--- many. A function, so that the lock is held within the server alone: a client that stops delays nobody. The limit is a
+-- Numbers up to `max_rows` rows of the outbox, bucket by bucket, in each those with ids from its part of `sinces` on, and
+-- returns how many. A function, so that the lock is held within the server alone: a client that stops delays nobody. The limit is a
 -- subquery, because a planner without statistics that knows the number reads and sorts all of a large outbox to number its
 -- first rows.
-CREATE FUNCTION notify.number_state_changes(buckets integer, first integer, max_rows integer, at timestamptz, since uuid)
+CREATE FUNCTION notify.number_state_changes(buckets smallint[], sinces uuid[], max_rows integer, at timestamptz)
 RETURNS integer LANGUAGE plpgsql SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
   newest bigint;
   numbered integer := 0;
   batch integer;
-  mine integer;
+  mine smallint;
+  since uuid;
 BEGIN
-  FOR step IN 0 .. buckets - 1 LOOP
+  FOR place IN 1 .. cardinality(buckets) LOOP
     EXIT WHEN numbered >= max_rows;
-    mine := (first + step) % buckets;
+    mine := buckets[place];
+    since := sinces[place];
     CONTINUE WHEN NOT EXISTS (SELECT FROM notify.outbox WHERE bucket = mine AND id >= since);
     IF newest IS NULL THEN
       SELECT sequence INTO newest FROM notify.state_change_position WHERE name = 'last' FOR UPDATE;

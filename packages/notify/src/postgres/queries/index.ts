@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 
 const names = [
+  'agenda/acquire-leases',
+  'agenda/survey-deliveries',
   'delivery/claim',
   'delivery/claim-groups-from-beginning',
   'delivery/claim-groups-from-marks',

@@ -66,6 +66,11 @@ export const notifyTables: readonly TableBound[] = [
     kept: `${defaultOptions.retention.stateChangeDays} days`,
   },
   { table: 'state_change_position', bound: 'three rows' },
+  {
+    table: 'worker_process',
+    bound: 'one for each process that runs workers, and until another notices that it is gone',
+  },
+  { table: 'bucket_lease', bound: 'one for each bucket' },
   { table: 'push_token', bound: 'one for each device' },
   { table: 'recipient', bound: 'one for each user who can be reached; goes with the user' },
   { table: 'preference', bound: 'one for each user and event type of the catalog' },

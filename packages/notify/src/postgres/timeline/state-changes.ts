@@ -44,9 +44,9 @@ UPDATE notify.state_change_position
  WHERE name = 'published'`
 
 /** The log of state changes on PostgreSQL. */
-export function postgresStateChanges(database: Database, buckets: number): StateChanges {
+export function postgresStateChanges(database: Database): StateChanges {
   return {
-    number: createNumbering(database, buckets),
+    number: createNumbering(database),
     positions: () => positions(database),
     async read(after, limit, filter) {
       const scan = isEmpty(filter) ? limit : maxScanned
@@ -67,23 +67,28 @@ export function postgresStateChanges(database: Database, buckets: number): State
 }
 
 /** Numbers what waits in the outbox, beginning with another bucket each time. */
-function createNumbering(database: Database, buckets: number): StateChanges['number'] {
-  let first = 0
+function createNumbering(database: Database): StateChanges['number'] {
+  let calls = 0
   // Ids begin with the time they were made at, as the clock of this machine has it.
-  let lookedAt = 0
-  let lookAtAll = 0
-  return async (limit, now) => {
+  const looks = new Map<number, { readonly at: number; readonly atAllFrom: number }>()
+  const sinceOf = (bucket: number, begun: number) => {
+    const { at, atAllFrom } = looks.get(bucket) ?? { at: 0, atAllFrom: 0 }
+    return firstIdAt(begun >= atAllFrom ? 0 : Math.max(0, at - lateMs))
+  }
+  return async (buckets, limit, now) => {
     const begun = Date.now()
-    const atAll = begun >= lookAtAll
-    first = (first + 1) % buckets
-    const { rows } = await database.query<{ numbered: number }>(
-      'SELECT notify.number_state_changes($1, $2, $3, $4, $5) AS numbered',
-      [buckets, first, limit, timestamp(now), firstIdAt(atAll ? 0 : Math.max(0, lookedAt - lateMs))],
-    )
+    const first = calls++ % Math.max(1, buckets.length)
+    const inTurn = [...buckets.slice(first), ...buckets.slice(0, first)]
+    const { rows } = await database.query<{ numbered: number }>({
+      name: 'notify_number_state_changes',
+      text: 'SELECT notify.number_state_changes($1, $2, $3, $4) AS numbered',
+      values: [inTurn, inTurn.map((bucket) => sinceOf(bucket, begun)), limit, timestamp(now)],
+    })
     const numbered = rows[0]?.numbered ?? 0
-    if (numbered < limit) {
-      lookedAt = begun
-      if (atAll) lookAtAll = begun + lookAtAllEveryMs
+    if (numbered === limit) return numbered
+    for (const bucket of inTurn) {
+      const atAllFrom = looks.get(bucket)?.atAllFrom ?? 0
+      looks.set(bucket, { at: begun, atAllFrom: begun >= atAllFrom ? begun + lookAtAllEveryMs : atAllFrom })
     }
     return numbered
   }

@@ -1,11 +1,11 @@
 import type { Database, Transaction } from '@gatehouse/kit'
 import { bucketOfId, bucketOfUser, newIdOfUser } from '../../model/id.ts'
 import type { NotifyRequest } from '../../model/notification.ts'
-import type { Schedule, Scheduled, Waiting } from '../../store/store.ts'
+import type { DueScheduled, Schedule, Scheduled, Waiting } from '../../store/store.ts'
 import { failedMessage } from '../dead-letters/topic-failures.ts'
 import { queries } from '../queries/index.ts'
 import { storable, timestamp, withoutNulls } from '../sql/columns.ts'
-import { queryWithCustomPlan } from '../sql/plans.ts'
+import { queryByIndex } from '../sql/index-plans.ts'
 
 interface ScheduledRow {
   readonly id: string
@@ -88,14 +88,14 @@ async function recordFailure(
 /** Claims scheduled events that are due. */
 export async function claimScheduled(
   database: Database,
-  ...[bucket, limit, leaseMs, now]: Parameters<Waiting['claimScheduled']>
-): Promise<Scheduled[]> {
-  const { rows } = await queryWithCustomPlan<ScheduledRow>(database, {
+  ...[buckets, limit, leaseMs, now]: Parameters<Waiting['claimScheduled']>
+): Promise<DueScheduled[]> {
+  const { rows } = await queryByIndex<ScheduledRow & { readonly bucket: number }>(database, {
     name: 'notify_claim_scheduled',
     text: queries['waiting/claim-scheduled'],
-    values: [bucket, limit, leaseMs, timestamp(now)],
+    values: [buckets, limit, leaseMs, timestamp(now)],
   })
-  return rows.map(scheduledOf)
+  return rows.map(({ bucket, ...row }) => ({ ...scheduledOf(row), bucket }))
 }
 
 interface Death {

@@ -1,14 +1,15 @@
 import type { Database } from '@gatehouse/kit'
 import type { Channel } from '../../model/channel.ts'
 import type { Data } from '../../model/notification.ts'
-import type { DueDeferred, Waiting } from '../../store/store.ts'
+import type { ClosedWindow, DueDeferred, Waiting } from '../../store/store.ts'
 import { queries } from '../queries/index.ts'
 import { timestamp, withoutNulls } from '../sql/columns.ts'
-import { queryWithCustomPlan } from '../sql/plans.ts'
+import { queryByIndex } from '../sql/index-plans.ts'
 import { claimScheduled } from './schedule.ts'
 import { closeWindows } from './windows.ts'
 
 interface DeferredRow {
+  readonly bucket: number
   readonly id: string
   readonly notification_id: string
   readonly user_id: string
@@ -26,22 +27,30 @@ interface DeferredRow {
 /** Deferred deliveries and windows that are due, on PostgreSQL. */
 export function postgresWaiting(database: Database): Waiting {
   return {
-    claimScheduled: (...args) => claimScheduled(database, ...args),
-    async claimDeferred(bucket, limit, leaseMs, now) {
-      const { rows } = await queryWithCustomPlan<DeferredRow>(database, {
+    claimScheduled: (...claim) => claimScheduled(database, ...claim),
+    async claimDeferred(buckets, limit, leaseMs, now) {
+      const { rows } = await queryByIndex<DeferredRow>(database, {
         name: 'notify_claim_deferred',
         text: queries['waiting/claim-deferred'],
-        values: [bucket, limit, leaseMs, timestamp(now)],
+        values: [buckets, limit, leaseMs, timestamp(now)],
       })
       return rows.map(deferredOf)
     },
-    closeWindows: (...args) => closeWindows(database, ...args),
+    async closeWindows(buckets, limit, leaseMs, now) {
+      const windows: ClosedWindow[] = []
+      for (const bucket of buckets) {
+        if (windows.length === limit) break
+        windows.push(...(await closeWindows(database, bucket, { limit: limit - windows.length, leaseMs, now })))
+      }
+      return windows
+    },
   }
 }
 
 function deferredOf(row: DeferredRow): DueDeferred {
   const { dedup_key: dedupKey, requested, data, expires_at: expiresAt } = row
   return {
+    bucket: row.bucket,
     id: row.id,
     reason: row.reason,
     channels: row.channels,

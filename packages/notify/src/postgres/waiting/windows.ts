@@ -2,7 +2,7 @@ import type { Database, Query } from '@gatehouse/kit'
 import type { SettledWindow } from '../../admission/planned.ts'
 import type { Channel } from '../../model/channel.ts'
 import type { Data } from '../../model/notification.ts'
-import type { ChosenBy, ClosedWindow, PendingItem, Waiting, WindowSummary } from '../../store/store.ts'
+import type { ChosenBy, ClosedWindow, PendingItem, WindowSummary } from '../../store/store.ts'
 import { queries } from '../queries/index.ts'
 import type { Statement } from '../sql/at-once.ts'
 import { type BucketScope, bucketsOfIds, textFor } from '../sql/buckets.ts'
@@ -37,13 +37,21 @@ interface SummaryRow {
   readonly last_data: Data | null
 }
 
+/** How many windows are closed, and how long they are leased. Unix milliseconds. */
+export interface WindowsClaim {
+  readonly limit: number
+  readonly leaseMs: number
+  readonly now: number
+}
+
 /**
  * Closes the windows that are due, and reads them, in one round trip: who adds to one waits for its lock. Whatever a window
  * holds, what is answered of it is bounded: its first items, and a summary of the whole that the database counts.
  */
 export async function closeWindows(
   database: Database,
-  ...[bucket, limit, leaseMs, now]: Parameters<Waiting['closeWindows']>
+  bucket: number,
+  { limit, leaseMs, now }: WindowsClaim,
 ): Promise<ClosedWindow[]> {
   const [, closed, read, counted] = await database.pipeline<object>([
     customPlan,
@@ -60,7 +68,7 @@ export async function closeWindows(
   const summaries = new Map(((counted?.rows ?? []) as SummaryRow[]).map((row) => [row.id, summaryOf(row)]))
   return windows.map(({ id, user_id: userId, event }): ClosedWindow => {
     const summary = summaries.get(id)
-    return { id, userId, event, items: (items.get(id) ?? []).map(itemOf), ...(summary ? { summary } : {}) }
+    return { bucket, id, userId, event, items: (items.get(id) ?? []).map(itemOf), ...(summary ? { summary } : {}) }
   })
 }
 

@@ -64,7 +64,7 @@ const racers: Readonly<Record<string, Racer>> = {
   },
   'a flush': async (store) => {
     await store.intake.admit([unit('email', { kind: 'aggregate' })], createAdmission(rules, now))
-    const [window] = await store.waiting.closeWindows(0, 10, 60_000, now)
+    const [window] = await store.waiting.closeWindows([0], 10, 60_000, now)
     const timelineEntry = { what: 'combined', detail: {} }
     const flushed = unit('email', undefined, {
       kind: 'window',
@@ -75,7 +75,7 @@ const racers: Readonly<Record<string, Racer>> = {
   },
   'a deferral that is due': async (store) => {
     await store.intake.admit([unit('email', { kind: 'defer', resumeAt: now })], createAdmission(rules, now))
-    const [due] = await store.waiting.claimDeferred(0, 10, 60_000, now)
+    const [due] = await store.waiting.claimDeferred([0], 10, 60_000, now)
     assert.ok(due)
     const resumed = unit('email', undefined, { kind: 'deferred', id: due.id })
     const notifications = resumed.notifications.map((each) => ({
@@ -87,7 +87,7 @@ const racers: Readonly<Record<string, Racer>> = {
   },
   'a schedule that is due': async (store) => {
     const id = await store.schedule.add(now, { event: 'order.shipped', user_id: 'alice', data: {} })
-    await store.waiting.claimScheduled(0, 10, 60_000, now)
+    await store.waiting.claimScheduled([0], 10, 60_000, now)
     return ({ intake }) =>
       intake.admit([unit('email', undefined, { kind: 'scheduled', id })], createAdmission(rules, now))
   },

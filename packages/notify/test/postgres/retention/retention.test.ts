@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Log, manualClock, silentLog } from '@gatehouse/kit'
+import { Agenda } from '../../../src/agenda/agenda.ts'
 import { defaultOptions } from '../../../src/config/options.ts'
 import { migrateNotify, postgresNotifyStore } from '../../../src/postgres/index.ts'
 import { startRetentionWorker } from '../../../src/privacy/retention.ts'
@@ -32,20 +33,24 @@ test('the retention worker purges batch by batch, then rests until it is trigger
   } as unknown as Log
   const { privacy, stateChanges } = postgresNotifyStore(database, { buckets: 2 })
   const retention = { ...defaultOptions.retention, logDays: 5 }
+  const agenda = new Agenda({ sweepMs: day })
+  agenda.own([0, 1])
   const worker = startRetentionWorker({
     privacy,
     stateChanges,
     publishes: false,
-    buckets: [0, 1],
+    agenda,
     retention,
     clock,
     log,
   })
   t.after(() => worker.stop())
   clock.advance(6 * day)
+  agenda.hint([0, 1])
   worker.resume()
   assert.equal(await eventually(left, (rows) => rows <= kept), kept)
   clock.advance(10 * day)
+  agenda.hint([0, 1])
   worker.resume()
   assert.equal(await eventually(left, (rows) => rows === 0), 0)
   assert.ok(

@@ -89,7 +89,7 @@ describe('the log of state changes', () => {
   onBoth('a change is read once it is numbered, in order, and not again behind the cursor', async (w) => {
     await w.database.transaction((tx) => write(tx, 'a', 'b', 'c'))
     assert.equal((await w.changes.read(0, 10, {})).changes.length, 0)
-    assert.equal(await w.changes.number(100, at), 3)
+    assert.equal(await w.changes.number([0], 100, at), 3)
     const first = await w.changes.read(0, 2, {})
     assert.deepEqual(usersOf(first.changes), ['a', 'b'])
     assert.deepEqual([first.through, first.last], [2, 3])
@@ -102,7 +102,7 @@ describe('the log of state changes', () => {
     await w.database.transaction((tx) =>
       writeAll(tx, [change('a'), change('b', 'delivered'), change('c'), change('d', 'delivered'), change('e')]),
     )
-    await w.changes.number(100, at)
+    await w.changes.number([0], 100, at)
     const first = await w.changes.read(0, 1, { state: 'delivered' })
     assert.deepEqual([usersOf(first.changes), first.through], [['b'], 2])
     const second = await w.changes.read(first.through, 1, { state: 'delivered' })
@@ -115,12 +115,12 @@ describe('the log of state changes', () => {
   })
 
   onBoth('a change whose id was made long before it was committed is numbered too', async (w) => {
-    await w.changes.number(100, at)
+    await w.changes.number([0], 100, at)
     await w.database.query(`INSERT INTO notify.outbox (bucket, id, payload) VALUES (0, $1, '{"user_id": "late"}')`, [
       firstIdAt(Date.now() - day),
     ])
     await eventually(
-      () => w.changes.number(100, at),
+      () => w.changes.number([0], 100, at),
       (numbered) => numbered === 1,
     )
     assert.deepEqual((await walk(w.changes, 0, 10)).users, ['late'])
@@ -128,9 +128,9 @@ describe('the log of state changes', () => {
 
   onBoth('a purge removes what is old and says so, and an emptied log keeps its numbers', async (w) => {
     await w.database.transaction((tx) => write(tx, 'a', 'b'))
-    await w.changes.number(100, at)
+    await w.changes.number([0], 100, at)
     await w.database.transaction((tx) => write(tx, 'c'))
-    await w.changes.number(100, at + day)
+    await w.changes.number([0], 100, at + day)
     assert.equal(await w.changes.purge(at + 1, false, 1), 1)
     assert.equal(await w.changes.purge(at + 1, false, 100), 1)
     assert.equal(await w.changes.purge(at + 1, false, 100), 0)
@@ -138,7 +138,7 @@ describe('the log of state changes', () => {
     assert.deepEqual([removed, last, usersOf(changes)], [2, 3, ['c']])
     assert.equal(await w.changes.purge(at + 2 * day, false, 100), 1)
     await w.database.transaction((tx) => write(tx, 'd'))
-    await w.changes.number(100, at + 2 * day)
+    await w.changes.number([0], 100, at + 2 * day)
     assert.deepEqual(
       (await w.changes.read(3, 10, {})).changes.map(({ sequence }) => sequence),
       [4],
@@ -147,7 +147,7 @@ describe('the log of state changes', () => {
 
   onBoth('what is not published yet stays, however old it is, where it is to be published', async (w) => {
     await w.database.transaction((tx) => write(tx, 'a', 'b', 'c'))
-    await w.changes.number(100, at)
+    await w.changes.number([0], 100, at)
     assert.equal(await w.changes.purge(at + 30 * day, true, 100), 0)
     const holder = '00000000-0000-7000-8000-000000000001'
     await w.changes.acquire(holder, 1_000)
@@ -178,12 +178,12 @@ describe('the log of state changes', () => {
     })
     await written.promise
     await w.database.transaction((tx) => write(tx, 'early'))
-    await w.changes.number(100, at)
+    await w.changes.number([0], 100, at)
     const first = await walk(w.changes, 0, 10)
     assert.deepEqual(first.users, ['early'])
     committing.resolve()
     await late
-    await w.changes.number(100, at)
+    await w.changes.number([0], 100, at)
     assert.deepEqual((await walk(w.changes, first.cursor, 10)).users, ['late'])
     await w.database.close()
   })
@@ -221,7 +221,7 @@ describe('the log of state changes', () => {
       }
       let isWriting = true
       const numberAll = async () => {
-        while (isWriting) await w.changes.number(3, at)
+        while (isWriting) await w.changes.number([0], 3, at)
       }
       const readAll = async () => {
         const users: unknown[] = []

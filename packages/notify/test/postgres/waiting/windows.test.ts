@@ -67,7 +67,7 @@ describe('pending sets on PostgreSQL', () => {
     for (let round = 0; round < 10; round++) {
       await like('Ann', 'Bob')
       clock.advance(5 * minute)
-      const close = (store: NotifyStore) => store.waiting.closeWindows(0, 10, minute, clock.now())
+      const close = (store: NotifyStore) => store.waiting.closeWindows([0], 10, minute, clock.now())
       const closed = await Promise.all([close(stores[0]), close(stores[1]), close(stores[0]), close(stores[1])])
       const windows = closed.flat()
       assert.equal(windows.length, 1)
@@ -94,13 +94,13 @@ describe('pending sets on PostgreSQL', () => {
       while ((await waiting()).rowCount === 0) await new Promise((resolve) => setImmediate(resolve))
       go.resolve()
       await Promise.all([closing, late])
-      const first = await stores[0].waiting.closeWindows(0, 10, minute, clock.now())
+      const first = await stores[0].waiting.closeWindows([0], 10, minute, clock.now())
       assert.deepEqual(
         first.map(({ items }) => items.map(({ actor }) => actor)),
         [['Ann']],
       )
       clock.advance(5 * minute)
-      const second = await stores[0].waiting.closeWindows(0, 10, minute, clock.now())
+      const second = await stores[0].waiting.closeWindows([0], 10, minute, clock.now())
       assert.deepEqual(
         second.map(({ items }) => items.map(({ actor }) => actor)),
         [['Bob']],
@@ -113,11 +113,11 @@ describe('pending sets on PostgreSQL', () => {
     async ({ database, stores, clock, like }) => {
       await like('Ann', 'Bob', 'Chidi')
       clock.advance(5 * minute)
-      const dying = await stores[0].waiting.closeWindows(0, 10, 0, clock.now())
+      const dying = await stores[0].waiting.closeWindows([0], 10, 0, clock.now())
       await like('Dana')
-      const [reclaimed] = await stores[1].waiting.closeWindows(0, 10, minute, clock.now())
+      const [reclaimed] = await stores[1].waiting.closeWindows([0], 10, minute, clock.now())
       assert.deepEqual(reclaimed, dying[0], 'the same window with the same items')
-      assert.deepEqual(await stores[0].waiting.closeWindows(0, 10, minute, clock.now()), [], 'it is leased')
+      assert.deepEqual(await stores[0].waiting.closeWindows([0], 10, minute, clock.now()), [], 'it is leased')
       const admitted = await Promise.all(
         [...dying, ...(reclaimed ? [reclaimed] : [])].map((window, index) =>
           stores[index === 0 ? 0 : 1].intake.admit([flushed(window)], createAdmission(rules, clock.now())),
@@ -134,12 +134,12 @@ describe('pending sets on PostgreSQL', () => {
     async ({ database, stores, clock, like }) => {
       await like('Ann')
       clock.advance(5 * minute)
-      const [window] = await stores[0].waiting.closeWindows(0, 10, 0, clock.now())
+      const [window] = await stores[0].waiting.closeWindows([0], 10, 0, clock.now())
       const broken = flushed(window ?? assert.fail('no window'))
       const twice = { ...broken, notifications: [...broken.notifications, ...broken.notifications] }
       await assert.rejects(stores[0].intake.admit([twice], createAdmission(rules, clock.now())))
       assert.equal((await database.query('SELECT FROM notify.delivery_queue')).rowCount, 0)
-      const again = await stores[1].waiting.closeWindows(0, 10, minute, clock.now())
+      const again = await stores[1].waiting.closeWindows([0], 10, minute, clock.now())
       assert.deepEqual(again, [window])
       assert.equal(
         (await stores[1].intake.admit(again.map(flushed), createAdmission(rules, clock.now()))).flat().length,

@@ -1,0 +1,72 @@
+import type { Database } from '@gatehouse/kit'
+import type { BucketLease, Ownership } from '../../store/ownership.ts'
+import { queries } from '../queries/index.ts'
+
+/** The row of a process stands for its life: once that is gone, its leases are free, and it can't be renewed. */
+const removeExpired = `
+DELETE FROM notify.worker_process WHERE id IN (
+  SELECT id FROM notify.worker_process WHERE expires_at <= now() FOR UPDATE SKIP LOCKED)`
+
+const joinSql = `
+INSERT INTO notify.worker_process (id, expires_at) VALUES ($1, now() + $2::integer * interval '1 millisecond')`
+
+const addBucketsSql = `
+INSERT INTO notify.bucket_lease (bucket, fence) SELECT b, 0 FROM generate_series(0, $1::integer - 1) AS b
+ON CONFLICT (bucket) DO NOTHING`
+
+const renewSql = `
+UPDATE notify.worker_process SET expires_at = now() + $2::integer * interval '1 millisecond'
+ WHERE id = $1 AND expires_at > now() RETURNING id`
+
+const leasesSql = 'SELECT bucket, owner, fence FROM notify.bucket_lease ORDER BY bucket'
+
+const releaseSql = `
+UPDATE notify.bucket_lease SET owner = NULL, fence = fence + 1 WHERE owner = $1 AND bucket = ANY ($2::smallint[])`
+
+interface LeaseRow {
+  readonly bucket: number
+  readonly owner: string | null
+  readonly fence: number
+}
+
+/** The leases of the buckets on PostgreSQL. Times are the database's. */
+export function postgresOwnership(database: Database, count: number): Ownership {
+  return {
+    async join(process, leaseMs) {
+      await database.pipeline([
+        removeExpired,
+        { text: joinSql, values: [process, leaseMs] },
+        { text: addBucketsSql, values: [count] },
+      ])
+    },
+    async renew(process, leaseMs) {
+      const [, renewed, processes, leases] = await database.pipeline<object>([
+        removeExpired,
+        { name: 'notify_renew_process', text: renewSql, values: [process, leaseMs] },
+        'SELECT id FROM notify.worker_process',
+        { name: 'notify_bucket_leases', text: leasesSql },
+      ])
+      if (renewed?.rowCount !== 1) return undefined
+      return {
+        processes: ((processes?.rows ?? []) as Array<{ readonly id: string }>).map(({ id }) => id),
+        leases: ((leases?.rows ?? []) as LeaseRow[]).map(leaseOf),
+      }
+    },
+    async acquire(process, leases) {
+      const buckets = leases.map(({ bucket }) => bucket)
+      const fences = leases.map(({ fence }) => fence)
+      const { rows } = await database.query<LeaseRow>(queries['agenda/acquire-leases'], [process, buckets, fences])
+      return rows.map(leaseOf)
+    },
+    async release(process, buckets) {
+      await database.query(releaseSql, [process, buckets])
+    },
+    async leave(process) {
+      await database.query('DELETE FROM notify.worker_process WHERE id = $1', [process])
+    },
+  }
+}
+
+function leaseOf({ owner, ...row }: LeaseRow): BucketLease {
+  return { ...row, owner: owner ?? undefined }
+}

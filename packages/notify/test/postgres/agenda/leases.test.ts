@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict'
+import { after, before, describe } from 'node:test'
+import { type Database, silentLog, type Worker } from '@gatehouse/kit'
+import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
+import { startOwner } from '../../../src/agenda/owner.ts'
+import { announceLeases } from '../../../src/agenda/shared-hints.ts'
+import { newId } from '../../../src/model/id.ts'
+import { migrateNotify, postgresNotifyStore } from '../../../src/postgres/index.ts'
+import type { HintExchange, Ownership } from '../../../src/store/ownership.ts'
+import { eventually } from '../../support/setup.ts'
+
+const count = 16
+const all = Array.from({ length: count }, (_, bucket) => bucket)
+const anHour = 3_600_000
+
+interface Scene {
+  readonly database: Database
+  readonly ownership: Ownership
+  readonly exchange: HintExchange
+}
+
+/** A process that keeps its share, and what that is. */
+interface Sharing {
+  readonly worker: Worker
+  readonly owned: () => readonly number[]
+  /** How often its share changed. */
+  readonly changes: () => number
+  stop(): Promise<void>
+}
+
+function share({ ownership, exchange }: Scene, leaseMs: number = anHour): Sharing {
+  let owned: readonly number[] = []
+  let changes = 0
+  const worker = startOwner({
+    ownership,
+    count,
+    leaseMs,
+    log: silentLog,
+    onOwned(buckets) {
+      owned = buckets
+      changes++
+    },
+    onProcesses() {},
+    announce: () => announceLeases(exchange),
+  })
+  const stopListening = exchange.listen({ onHints: () => worker.resume(), onGap: () => worker.resume() })
+  return {
+    worker,
+    owned: () => owned,
+    changes: () => changes,
+    async stop() {
+      await Promise.all([stopListening(), worker.stop()])
+    },
+  }
+}
+
+/** Waits until each bucket belongs to one of these, and they have equal shares, or one more. */
+async function divided(...processes: readonly Sharing[]): Promise<void> {
+  const sizes = () => processes.map(({ owned }) => owned().length)
+  await eventually(
+    async () => processes.map(({ owned }) => owned()),
+    (lists) =>
+      JSON.stringify(lists.flat().toSorted((a, b) => a - b)) === JSON.stringify(all) &&
+      Math.max(...sizes()) - Math.min(...sizes()) <= 1,
+  )
+}
+
+describe('leases of buckets on PostgreSQL', () => {
+  let server: Server | undefined
+  before(async () => {
+    server = await startPostgres().catch(() => undefined)
+  })
+  after(() => server?.stop())
+
+  const scene = (title: string, body: (scene: Scene) => Promise<void>) =>
+    testWith('postgresql', title, async () => {
+      const database = await postgresDatabase(server ?? assert.fail('PostgreSQL did not start'))
+      await migrateNotify(database, { buckets: count })
+      const { ownership, hints } = postgresNotifyStore(database, { buckets: count })
+      try {
+        await body({
+          database,
+          ownership: ownership ?? assert.fail('no leases'),
+          exchange: hints ?? assert.fail('no hints'),
+        })
+      } finally {
+        await database.close()
+      }
+    })
+
+  scene('two processes that acquire the same leases at once get each of them once', async ({ ownership }) => {
+    const [a, b] = [newId(0), newId(0)]
+    await Promise.all([ownership.join(a, anHour), ownership.join(b, anHour)])
+    for (let round = 0; round < 10; round++) {
+      const { leases } = (await ownership.renew(a, anHour)) ?? assert.fail('a is not known')
+      const got = await Promise.all([ownership.acquire(a, leases), ownership.acquire(b, leases.toReversed())])
+      const buckets = got.flat().map(({ bucket }) => bucket)
+      assert.deepEqual(
+        buckets.toSorted((x, y) => x - y),
+        all,
+      )
+      for (const { bucket, fence } of got.flat())
+        assert.ok(fence > (leases.find((lease) => lease.bucket === bucket)?.fence ?? fence), 'its fence has grown')
+      await Promise.all([ownership.release(a, all), ownership.release(b, all)])
+    }
+  })
+
+  scene('a lease that has changed its owner since it was read is not acquired', async ({ ownership }) => {
+    const [a, b] = [newId(0), newId(0)]
+    await ownership.join(a, anHour)
+    await ownership.join(b, anHour)
+    const { leases: read } = (await ownership.renew(b, anHour)) ?? assert.fail('b is not known')
+    await ownership.acquire(a, read)
+    await ownership.release(a, [3])
+    assert.deepEqual(await ownership.acquire(b, read), [])
+  })
+
+  scene('a process that was frozen past its lease has lost it for good', async ({ ownership, database }) => {
+    const [frozen, other] = [newId(0), newId(0)]
+    await ownership.join(frozen, anHour)
+    const { leases = [] } = (await ownership.renew(frozen, anHour)) ?? {}
+    await ownership.acquire(frozen, leases)
+    await database.query("UPDATE notify.worker_process SET expires_at = now() - interval '1 second'")
+    await ownership.join(other, anHour)
+    const after = (await ownership.renew(other, anHour)) ?? assert.fail('the other is not known')
+    assert.deepEqual(after.processes, [other])
+    assert.equal((await ownership.acquire(other, after.leases)).length, count)
+    assert.equal(await ownership.renew(frozen, anHour), undefined)
+    assert.deepEqual(await ownership.acquire(frozen, (await ownership.renew(other, anHour))?.leases ?? []), [])
+    await ownership.release(frozen, all)
+    const { leases: left = [] } = (await ownership.renew(other, anHour)) ?? {}
+    assert.ok(left.every(({ owner }) => owner === other))
+  })
+
+  scene('processes that start at once, stop and die share all buckets fairly', async (world) => {
+    const [a, b, c] = [share(world), share(world), share(world)]
+    await divided(a, b, c)
+    await b.stop()
+    assert.deepEqual(b.owned(), [])
+    await divided(a, c)
+    const changes = [a.changes(), c.changes()]
+    a.worker.resume()
+    c.worker.resume()
+    const d = share(world)
+    await divided(a, c, d)
+    assert.ok(a.changes() - (changes[0] ?? 0) <= 2 && c.changes() - (changes[1] ?? 0) <= 2, 'nothing goes to and fro')
+    const killed = newId(0)
+    await world.ownership.join(killed, anHour)
+    announceLeases(world.exchange)
+    await eventually(
+      async () => [a, c, d].reduce((sum, { owned }) => sum + owned().length, 0),
+      (sum) => sum === 12,
+    )
+    await world.database.query('UPDATE notify.worker_process SET expires_at = now() WHERE id = $1', [killed])
+    announceLeases(world.exchange)
+    await divided(a, c, d)
+    await Promise.all([a.stop(), c.stop(), d.stop()])
+    assert.equal((await world.database.query('SELECT FROM notify.worker_process')).rowCount, 0)
+  })
+
+  scene('a process that can not renew its leases works in no bucket any more, and comes back', async (world) => {
+    const { ownership } = world
+    let isAway = false
+    const failing: Ownership = {
+      ...ownership,
+      renew: (...args) => (isAway ? Promise.reject(new Error('the database is away')) : ownership.renew(...args)),
+    }
+    const process = share({ ...world, ownership: failing }, 300)
+    await divided(process)
+    isAway = true
+    await eventually(
+      async () => process.owned(),
+      (owned) => owned.length === 0,
+    )
+    isAway = false
+    await divided(process)
+    await process.stop()
+  })
+})

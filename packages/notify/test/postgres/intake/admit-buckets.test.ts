@@ -10,7 +10,7 @@ import { composeDedupKey } from '../../../src/model/dedup-key.ts'
 import { bucketOfUser, newIdOfUser, slotOfUser } from '../../../src/model/id.ts'
 import { migrateNotify, postgresNotifyStore } from '../../../src/postgres/index.ts'
 import type { NotifyStore } from '../../../src/store/store.ts'
-import { notifyDatabase } from '../../support/database.ts'
+import { embeddedDatabase } from '../../support/embedded.ts'
 
 const now = Date.parse('2026-06-01T12:00:00Z')
 const rules = { caps: { total: 3, channels: { push: 2 }, priorities: {} }, windowMs: 86_400_000 }
@@ -122,7 +122,7 @@ async function assertBuckets({ database, buckets }: Process): Promise<void> {
 }
 
 test('a batch over many buckets admits and stores exactly what it does in one bucket', async (t) => {
-  const databases = await Promise.all([1, 16, 256, 256].map(() => notifyDatabase()))
+  const databases = await Promise.all([1, 16, 256, 256].map(() => embeddedDatabase()))
   t.after(() => Promise.all(databases.map((database) => database.close())))
   const [one, ...others] = await Promise.all(
     databases.map((database, index) => processOn(database, [1, 16, 256, 256][index] ?? 1, index === 3)),
@@ -152,7 +152,7 @@ test('a batch over many buckets admits and stores exactly what it does in one bu
 })
 
 test('users of several buckets are no one batch where buckets are distributed', async (t) => {
-  const database = await notifyDatabase()
+  const database = await embeddedDatabase()
   t.after(() => database.close())
   const { store } = await processOn(database, 256, true)
   const units = ['user-1', 'user-2'].map((user) => ({ notifications: [planned({ user, key: 'a', kind: 'send' })] }))

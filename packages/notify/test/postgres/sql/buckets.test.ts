@@ -9,7 +9,7 @@ import {
   scopeOf,
   textFor,
 } from '../../../src/postgres/sql/buckets.ts'
-import { notifyDatabase } from '../../support/database.ts'
+import { embeddedDatabase } from '../../support/embedded.ts'
 
 const users = Array.from({ length: 40 }, (_, n) => `user-${n}`)
 const one = { count: 8, bucket: 3 }
@@ -81,7 +81,7 @@ test('a statement is written once, and its text for one bucket follows from it',
 })
 
 test('both texts of a statement insert the same rows where nothing is distributed', async (t) => {
-  const database = await notifyDatabase()
+  const database = await embeddedDatabase()
   t.after(() => database.close())
   assert.equal(await readDistributed(database), false)
   await database.query('INSERT INTO notify.bucket_anchor SELECT generate_series(0, 7)')

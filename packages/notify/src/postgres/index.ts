@@ -28,6 +28,7 @@ import { postgresParked } from './waiting/parked.ts'
 import { postgresSchedule } from './waiting/schedule.ts'
 import { postgresWaiting } from './waiting/waiting.ts'
 
+export { type DistributionReport, distributeNotify } from './distribution/distribute.ts'
 export { notifyTables } from './retention/retention.ts'
 export { linkSecret, notifySealed } from './retention/secrets.ts'
 

@@ -6,22 +6,25 @@ export interface ServiceOptions {
   readonly url: string
   /** How many users `user-0` … can be reached by email. */
   readonly users: number
+  /** Default 1. */
+  readonly buckets?: number
   readonly providers: Partial<Record<Channel, readonly Provider[]>>
   readonly work: boolean
 }
 
 /** The notification service on PostgreSQL with one event type, its template, and users. */
-export async function service({ url, users, providers, work }: ServiceOptions): Promise<Notify> {
+export async function service({ url, users, buckets = 1, providers, work }: ServiceOptions): Promise<Notify> {
   const database = await openPostgres({ url: new Secret(url), log: silentLog, connections: 10 })
-  await migrateNotify(database)
-  await database.query(
-    `INSERT INTO notify.recipient (bucket, user_id, email, locale, updated_at)
-     SELECT 0, 'user-' || n, 'user-' || n || '@example.com', 'en', now() FROM generate_series(0, $1::int - 1) AS n
-     ON CONFLICT DO NOTHING`,
-    [users],
-  )
+  await migrateNotify(database, { buckets })
+  const store = postgresNotifyStore(database, { buckets })
+  const recipients = Array.from({ length: users }, (_, n) => ({
+    userId: `user-${n}`,
+    email: `user-${n}@example.com`,
+    locale: 'en',
+  }))
+  await store.recipients.put(recipients, systemClock.now())
   const notify = await createNotify({
-    store: postgresNotifyStore(database),
+    store,
     providers,
     work,
     declared: {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { createMetrics, manualClock } from '@gatehouse/kit'
-import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
+import { testWith } from '@gatehouse/testing'
 import { deliveryIdOf, newId } from '../../src/model/id.ts'
+import { type DatabaseServer, postgresDatabase, startDatabaseServer } from '../support/engine.ts'
 import { type Answer, eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
 
 const minute = 60_000
@@ -34,9 +35,9 @@ const findWhen = (s: Setup, id: string, wanted: (answer: Answer) => boolean) =>
   eventually(() => s.call('GET', `/v1/notifications/${id}`), wanted)
 
 describe('large pending sets on PostgreSQL', () => {
-  let server: Server | undefined
+  let server: DatabaseServer | undefined
   before(async () => {
-    server = await startPostgres().catch(() => undefined)
+    server = await startDatabaseServer().catch(() => undefined)
   })
   after(() => server?.stop())
 

@@ -2,11 +2,17 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { startApns, startWebPush } from '@gatehouse/fakes'
 import { type Database, type Log, type ManagementChange, silentLog } from '@gatehouse/kit'
-import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
+import { testWith } from '@gatehouse/testing'
 import { defaultOptions, type Provider } from '../../src/index.ts'
-import { migrateNotify, postgresNotifyStore } from '../../src/postgres/index.ts'
 import type { NotifyStore } from '../../src/store/store.ts'
 import { notifyDatabase } from '../support/database.ts'
+import {
+  type DatabaseServer,
+  migrateNotify,
+  postgresDatabase,
+  postgresNotifyStore,
+  startDatabaseServer,
+} from '../support/engine.ts'
 import { buildProvider } from '../support/providers.ts'
 import { type Setup, setup } from '../support/setup.ts'
 
@@ -190,9 +196,9 @@ test('declared devices are validated like registered ones', async (t) => {
 })
 
 describe('devices on one PostgreSQL', () => {
-  let server: Server | undefined
+  let server: DatabaseServer | undefined
   before(async () => {
-    server = await startPostgres().catch(() => undefined)
+    server = await startDatabaseServer().catch(() => undefined)
   })
   after(() => server?.stop())
 

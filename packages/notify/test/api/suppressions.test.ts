@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { manualClock } from '@gatehouse/kit'
-import { postgresDatabase, startPostgres, testWith } from '@gatehouse/testing'
+import { testWith } from '@gatehouse/testing'
 import { defaultOptions } from '../../src/config/options.ts'
 import type { OutgoingMessage, Provider, SendResult } from '../../src/index.ts'
 import { type Suppression, suppresses } from '../../src/model/suppression.ts'
-import { migrateNotify, postgresNotifyStore } from '../../src/postgres/index.ts'
+import { migrateNotify, postgresDatabase, postgresNotifyStore, startDatabaseServer } from '../support/engine.ts'
 import { eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
 
 const shipped = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' }, channels: ['email'] }
@@ -160,7 +160,7 @@ test('an address that a provider reports as gone is suppressed for the declared 
 })
 
 testWith('postgresql', '20 concurrent requests that add the same suppressions get the stored ones', async () => {
-  const server = await startPostgres()
+  const server = await startDatabaseServer()
   try {
     const database = await postgresDatabase(server)
     await migrateNotify(database, { buckets: 4 })

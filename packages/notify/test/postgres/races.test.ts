@@ -1,13 +1,19 @@
 import assert from 'node:assert/strict'
 import { after, before, describe } from 'node:test'
 import { createMetrics, type Database, manualClock, silentLog } from '@gatehouse/kit'
-import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
+import { testWith } from '@gatehouse/testing'
 import { createAdmission } from '../../src/admission/admission.ts'
 import { createNotify, type Notify } from '../../src/index.ts'
 import { newId } from '../../src/model/id.ts'
-import { migrateNotify, postgresNotifyStore } from '../../src/postgres/index.ts'
 import type { NotifyStore, ProviderReport } from '../../src/store/store.ts'
 import { createBarrier, withBarrier } from '../support/barriers.ts'
+import {
+  type DatabaseServer,
+  migrateNotify,
+  postgresDatabase,
+  postgresNotifyStore,
+  startDatabaseServer,
+} from '../support/engine.ts'
 
 const shipped = {
   event: 'order.shipped',
@@ -24,9 +30,9 @@ interface Pair {
 }
 
 describe('two processes on one PostgreSQL', () => {
-  let server: Server | undefined
+  let server: DatabaseServer | undefined
   before(async () => {
-    server = await startPostgres().catch(() => undefined)
+    server = await startDatabaseServer().catch(() => undefined)
   })
   after(() => server?.stop())
 

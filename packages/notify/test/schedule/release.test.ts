@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { createMetrics, type Database, silentLog } from '@gatehouse/kit'
-import { postgresDatabase, type Server, startNats, startPostgres, testWith } from '@gatehouse/testing'
+import { type Server, startNats, testWith } from '@gatehouse/testing'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
 import { natsTopic } from '../../src/nats/index.ts'
+import { type DatabaseServer, postgresDatabase, startDatabaseServer } from '../support/engine.ts'
 import { createManualTopic } from '../support/manual-topic.ts'
 import { eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
 
@@ -137,10 +138,10 @@ test('parked events of a user are exported, and erased with the user', async (t)
 })
 
 describe('a flood of the topic', () => {
-  let postgres: Server | undefined
+  let postgres: DatabaseServer | undefined
   let nats: Server | undefined
   before(async () => {
-    ;[postgres, nats] = await Promise.all([startPostgres(), startNats()]).catch(() => [undefined, undefined])
+    ;[postgres, nats] = await Promise.all([startDatabaseServer(), startNats()]).catch(() => [undefined, undefined])
   })
   after(() => Promise.all([postgres?.stop(), nats?.stop()]))
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { NotifyStore } from '../../src/index.ts'
-import { postgresNotifyStore } from '../../src/postgres/index.ts'
+import { postgresNotifyStore } from '../support/engine.ts'
 import { eventually, seedEventType, setup } from '../support/setup.ts'
 
 const hour = 3_600_000

@@ -2,12 +2,13 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { createMetrics } from '@gatehouse/kit'
-import { postgresDatabase, startPostgres, testWith } from '@gatehouse/testing'
+import { testWith } from '@gatehouse/testing'
 import fc from 'fast-check'
 import type { Provider, Report } from '../../src/index.ts'
 import { type DeliveryReport, type DeliveryState, deliveryReports, nextState } from '../../src/model/delivery-state.ts'
 import { deliveryIdOf, newId } from '../../src/model/id.ts'
 import { suppressingOf } from '../../src/model/suppression.ts'
+import { postgresDatabase, startDatabaseServer } from '../support/engine.ts'
 import { eventually, seedEventType, setup } from '../support/setup.ts'
 import { post, provider, send, setupWebhooks, shipped, stateOf } from '../support/webhook-provider.ts'
 
@@ -175,7 +176,7 @@ test('reports in any order, batch and number end in the same states and suppress
 })
 
 testWith('postgresql', '20 concurrent requests with the same event ids count each id once', async () => {
-  const server = await startPostgres()
+  const server = await startDatabaseServer()
   try {
     const s = await setup({ providers: { email: [provider] }, database: await postgresDatabase(server) })
     await seedEventType(s)

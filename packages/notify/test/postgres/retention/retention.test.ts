@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Log, manualClock, silentLog } from '@gatehouse/kit'
 import { defaultOptions } from '../../../src/config/options.ts'
-import { migrateNotify, postgresNotifyStore } from '../../../src/postgres/index.ts'
 import { startRetentionWorker } from '../../../src/privacy/retention.ts'
 import { notifyDatabase } from '../../support/database.ts'
+import { migrateNotify, postgresNotifyStore } from '../../support/engine.ts'
 import { eventually } from '../../support/setup.ts'
 
 const day = 86_400_000

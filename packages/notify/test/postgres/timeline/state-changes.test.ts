@@ -1,12 +1,18 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Database } from '@gatehouse/kit'
-import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
+import { testWith } from '@gatehouse/testing'
 import { deliveryIdOf, firstIdAt, newId } from '../../../src/model/id.ts'
-import { migrateNotify, postgresNotifyStore } from '../../../src/postgres/index.ts'
 import { writeChanges } from '../../../src/postgres/timeline/outbox.ts'
 import type { StateChanges } from '../../../src/store/store.ts'
 import { notifyDatabase } from '../../support/database.ts'
+import {
+  type DatabaseServer,
+  migrateNotify,
+  postgresDatabase,
+  postgresNotifyStore,
+  startDatabaseServer,
+} from '../../support/engine.ts'
 import { eventually } from '../../support/setup.ts'
 
 const at = Date.UTC(2026, 5, 1)
@@ -78,11 +84,11 @@ function onBoth(title: string, body: (world: World) => Promise<void>): void {
   )
 }
 
-let server: Server | undefined
+let server: DatabaseServer | undefined
 
 describe('the log of state changes', () => {
   before(async () => {
-    server = await startPostgres().catch(() => undefined)
+    server = await startDatabaseServer().catch(() => undefined)
   })
   after(() => server?.stop())
 

@@ -1,13 +1,19 @@
 import assert from 'node:assert/strict'
 import { after, before, describe } from 'node:test'
 import { createMetrics, type Database, type ManualClock, manualClock, silentLog } from '@gatehouse/kit'
-import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
+import { testWith } from '@gatehouse/testing'
 import { createAdmission } from '../../../src/admission/admission.ts'
 import type { AdmissionUnit, PlannedNotification } from '../../../src/admission/planned.ts'
 import { createNotify, type Notify } from '../../../src/index.ts'
 import { newId } from '../../../src/model/id.ts'
-import { migrateNotify, postgresNotifyStore } from '../../../src/postgres/index.ts'
 import type { ClosedWindow, NotifyStore } from '../../../src/store/store.ts'
+import {
+  type DatabaseServer,
+  migrateNotify,
+  postgresDatabase,
+  postgresNotifyStore,
+  startDatabaseServer,
+} from '../../support/engine.ts'
 
 const minute = 60_000
 const rules = { caps: { total: 1_000, channels: {}, priorities: {} }, windowMs: 86_400_000 }
@@ -22,9 +28,9 @@ interface Scene {
 }
 
 describe('pending sets on PostgreSQL', () => {
-  let server: Server | undefined
+  let server: DatabaseServer | undefined
   before(async () => {
-    server = await startPostgres().catch(() => undefined)
+    server = await startDatabaseServer().catch(() => undefined)
   })
   after(() => server?.stop())
 

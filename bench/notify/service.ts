@@ -15,8 +15,7 @@ export interface ServiceOptions {
 /** The notification service on PostgreSQL with one event type, its template, and users. */
 export async function service({ url, users, buckets = 1, providers, work }: ServiceOptions): Promise<Notify> {
   const database = await openPostgres({ url: new Secret(url), log: silentLog, connections: 10 })
-  await migrateNotify(database, { buckets })
-  const store = postgresNotifyStore(database, { buckets })
+  const store = postgresNotifyStore(database, await migrateNotify(database, { buckets }))
   const recipients = Array.from({ length: users }, (_, n) => ({
     userId: `user-${n}`,
     email: `user-${n}@example.com`,

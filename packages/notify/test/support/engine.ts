@@ -3,15 +3,18 @@
  * `NOTIFY_TEST_CITUS` has the addresses of the nodes of a Citus cluster and that of a database to copy, a distributed
  * one with 32 buckets. postgres/citus.long.test.ts runs them so.
  */
-import type { Database } from '@gatehouse/kit'
+import { type Database, migrate, openPostgres, Secret, silentLog } from '@gatehouse/kit'
 import {
   copyCitusDatabase,
+  createCitusDatabase,
   openCitusDatabase,
   type PostgresOptions,
   postgresDatabase as plainDatabase,
   type Server,
   startPostgres,
 } from '@gatehouse/testing'
+import { distributeTables } from '../../src/postgres/distribution/distribute.ts'
+import { migrations } from '../../src/postgres/distribution/migrate.ts'
 import * as postgres from '../../src/postgres/index.ts'
 
 const [template = '', ...nodes] = (process.env.NOTIFY_TEST_CITUS ?? '').split(' ').filter(Boolean)
@@ -23,13 +26,13 @@ export const isDistributed = nodes.length > 0
 export const testBuckets = isDistributed ? 32 : 1
 
 /** Brings the tables up to date, in as many buckets as the tests have. */
-export function migrateNotify(database: Database, options: postgres.PostgresNotifyOptions = {}): Promise<void> {
-  return postgres.migrateNotify(database, { buckets: testBuckets, ...options })
+export function migrateNotify(database: Database, options: postgres.PostgresNotifyOptions = {}) {
+  return postgres.migrateNotify(database, { buckets: options.buckets ?? testBuckets })
 }
 
 /** A store in as many buckets as the tests have. */
 export function postgresNotifyStore(database: Database, options: postgres.PostgresNotifyOptions = {}) {
-  return postgres.postgresNotifyStore(database, { buckets: testBuckets, ...options })
+  return postgres.postgresNotifyStore(database, { buckets: testBuckets, distributed: isDistributed, ...options })
 }
 
 /** A server for {@link postgresDatabase}. */
@@ -48,4 +51,14 @@ export function postgresDatabase(server: DatabaseServer, connections?: number): 
 /** A distributed database with the tables, and no number of buckets yet. */
 export async function distributedDatabase(connections?: number): Promise<Database> {
   return openCitusDatabase(nodes, await copyCitusDatabase(nodes, template), connections)
+}
+
+/** A database to be copied by {@link distributedDatabase}. */
+export async function createDistributedTemplate(ofNodes: readonly string[]): Promise<string> {
+  const url = await createCitusDatabase(ofNodes)
+  const database = await openPostgres({ url: new Secret(url), log: silentLog, connections: 1 })
+  await migrate(database, 'notify', migrations)
+  await database.session(distributeTables)
+  await database.close()
+  return url
 }

@@ -59,9 +59,9 @@ const everyScope = 'write:notifications read:notifications admin:notifications a
 /** The service on a fresh database, embedded unless the tests run on another engine, with a clock of its own and the mailbox for every channel. */
 export async function setup(settings: SetupOptions = {}): Promise<Setup> {
   const { database = await notifyDatabase(), tables = {}, ...options } = settings
-  await migrateNotify(database, tables)
+  const division = await migrateNotify(database, tables)
   const clock = (options.clock as ManualClock | undefined) ?? manualClock()
-  const store = postgresNotifyStore(database, tables)
+  const store = postgresNotifyStore(database, { ...tables, ...division })
   const notify = await createNotify({
     store,
     providers: mailboxes(store, clock),

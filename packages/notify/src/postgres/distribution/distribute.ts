@@ -1,5 +1,6 @@
 import { type Database, migrate, type Queryable, StartError, tryLockMigrations } from '@gatehouse/kit'
 import { changeBuckets } from './change-buckets.ts'
+import { migrations } from './migrate.ts'
 import { anchorTable, workerTables } from './tables.ts'
 
 /** What is distributed, and how. */
@@ -32,7 +33,7 @@ const copyTimeoutMs = 24 * 60 * 60_000
  */
 export async function distributeNotify(database: Database, options: DistributeOptions): Promise<DistributionReport> {
   const workers = await refuseWithoutWorkers(database)
-  await migrate(database, 'notify', new URL('../migrations/', import.meta.url))
+  await migrate(database, 'notify', migrations)
   return database.session(async (session) => {
     await session.query('SET statement_timeout = 0')
     await session.query('SET lock_timeout = 0')

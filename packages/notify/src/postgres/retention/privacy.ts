@@ -128,7 +128,7 @@ async function eraseOnce(tx: Transaction, values: readonly unknown[], notificati
 const elsewhere: ReadonlySet<string> = new Set(['push_token', 'state_change', 'mailbox'])
 
 const isLeft = (parts: ReadonlyArray<readonly [string, string]>) =>
-  `SELECT ${parts.map(([table, where]) => `EXISTS (SELECT FROM notify.${table} WHERE ${where})`).join('\n    OR ')} AS left`
+  `SELECT ${parts.map(([table, where]) => `EXISTS (SELECT 1 FROM notify.${table} WHERE ${where})`).join('\n    OR ')} AS left`
 
 /**
  * The tables of the bucket on one snapshot: a row that has moved from one of them to another is not missed in both. The

@@ -59,22 +59,22 @@ WITH RECURSIVE rules AS MATERIALIZED (
          lease_until = now() + $4::integer * interval '1 millisecond'
    WHERE w.bucket = $1 AND w.delivery_id = ANY (ARRAY(SELECT delivery_id FROM picked))
   RETURNING w.priority, w.event, w.delivery_id, w.user_id, w.due_at, w.attempt, w.failures, w.crashes,
-            w.sensitive, w.message, w.expires_at,
-            -- the quiet hours of a delivery as its user has set them by now; critical ones have none
-            CASE WHEN w.priority > 0 THEN (
-              SELECT json_build_object(
-                       'start', p.quiet_start, 'end', p.quiet_end,
-                       'zone', (SELECT r.zoneinfo FROM notify.recipient r WHERE r.bucket = $1 AND r.user_id = w.user_id))
-                FROM notify.preference p
-               WHERE p.bucket = $1 AND p.user_id = w.user_id AND p.event_type IN (w.event, '*')
-                 AND p.quiet_start IS NOT NULL AND p.quiet_end IS NOT NULL
-               ORDER BY p.event_type = w.event DESC LIMIT 1) END AS quiet_hours,
-            (SELECT json_agg(json_build_object('channel', s.channel, 'address', s.address, 'scope', s.scope,
-                                               'reason', s.reason,
-                                               'expires_at', round(extract(epoch FROM s.expires_at) * 1000)))
-               FROM notify.suppression s
-              WHERE s.bucket = $1 AND s.user_id = w.user_id AND s.channel = $2) AS suppressions
+            w.sensitive, w.message, w.expires_at
 )
 SELECT p.priority, p.event, p.due_at AS front, c.delivery_id, c.user_id, c.due_at, c.attempt, c.failures, c.crashes,
-       c.sensitive, c.message, c.expires_at, c.quiet_hours, c.suppressions
+       c.sensitive, c.message, c.expires_at,
+       -- the quiet hours of a delivery as its user has set them by now; critical ones have none
+       CASE WHEN c.priority > 0 THEN (
+         SELECT json_build_object(
+                  'start', p.quiet_start, 'end', p.quiet_end,
+                  'zone', (SELECT r.zoneinfo FROM notify.recipient r WHERE r.bucket = $1 AND r.user_id = c.user_id))
+           FROM notify.preference p
+          WHERE p.bucket = $1 AND p.user_id = c.user_id AND p.event_type IN (c.event, '*')
+            AND p.quiet_start IS NOT NULL AND p.quiet_end IS NOT NULL
+          ORDER BY p.event_type = c.event DESC LIMIT 1) END AS quiet_hours,
+       (SELECT json_agg(json_build_object('channel', s.channel, 'address', s.address, 'scope', s.scope,
+                                          'reason', s.reason,
+                                          'expires_at', round(extract(epoch FROM s.expires_at) * 1000)))
+          FROM notify.suppression s
+         WHERE s.bucket = $1 AND s.user_id = c.user_id AND s.channel = $2) AS suppressions
   FROM present p LEFT JOIN claimed c ON c.priority = p.priority AND c.event = p.event

@@ -78,9 +78,9 @@ describe('large pending sets on PostgreSQL', () => {
           (all) => all.length === 1,
         )
         assert.equal(message?.body, 'actor 1, actor 2 and 19,998 others (20000, 100)')
-        const combined = await s.database.query("SELECT FROM notify.timeline_entry WHERE entry_type = 'combined'")
+        const combined = await s.database.query("SELECT 1 FROM notify.timeline_entry WHERE entry_type = 'combined'")
         assert.equal(combined.rowCount, 20_000)
-        assert.equal((await s.database.query('SELECT FROM notify.pending_item')).rowCount, 0)
+        assert.equal((await s.database.query('SELECT 1 FROM notify.pending_item')).rowCount, 0)
         await working.http.close()
         await working.notify.stop()
       } finally {
@@ -97,7 +97,7 @@ describe('large pending sets on PostgreSQL', () => {
       const second = await setup({ database: s.database, clock: s.clock, options: noCap })
       try {
         await eventually(
-          () => s.database.query('SELECT FROM notify.pending_window'),
+          () => s.database.query('SELECT 1 FROM notify.pending_window'),
           ({ rowCount }) => rowCount === 0,
         )
         const { rows } = await s.database.query<{ each: number; all: number }>(
@@ -128,7 +128,7 @@ test('a pending set that cannot be flushed does not block the others of its batc
     () => readMessages(s),
     (all) => all.length === 1,
   )
-  assert.equal((await s.database.query('SELECT FROM notify.pending_window')).rowCount, 1)
+  assert.equal((await s.database.query('SELECT 1 FROM notify.pending_window')).rowCount, 1)
 })
 
 test('a replay of an aggregated event that was sent alone returns its delivery', async (t) => {

@@ -160,7 +160,7 @@ test('a mail that waits for a slot as quiet hours begin is not sent when it gets
   const concurrency = { push: 1, email: 1, sms: 1, 'in-app': 1 }
   await start({ providers: { email: [slow] }, options: { concurrency } })
   await eventually(
-    async () => (await s.database.query('SELECT FROM notify.delivery_queue WHERE lease_until IS NOT NULL')).rowCount,
+    async () => (await s.database.query('SELECT 1 FROM notify.delivery_queue WHERE lease_until IS NOT NULL')).rowCount,
     (leased) => leased === 2 && orders.length === 1,
   )
   clock.set(tenAtNight)

@@ -27,7 +27,7 @@ async function fresh(database: Database): Promise<NotifyStore> {
 }
 
 const rowsOf = async (database: Database, table: string) =>
-  (await database.query(`SELECT FROM notify.${table}`)).rowCount
+  (await database.query(`SELECT 1 FROM notify.${table}`)).rowCount
 
 const unit = (userId: string, key: string, now: number): AdmissionUnit => {
   const notification: PlannedNotification = {

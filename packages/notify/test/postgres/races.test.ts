@@ -85,7 +85,7 @@ describe('two processes on one PostgreSQL', () => {
       Array.from({ length: 40 }, () => ({ ...shipped, dedup_key: 'k' })),
     )
     assert.deepEqual([count(seen, 'queued'), count(seen, 'duplicate')], [1, 39])
-    assert.equal((await pair.database.query('SELECT FROM notify.delivery_queue')).rowCount, 1)
+    assert.equal((await pair.database.query('SELECT 1 FROM notify.delivery_queue')).rowCount, 1)
   })
 
   withPair('of 60 simultaneous notifications of one user exactly the cap is queued', async (pair) => {
@@ -126,12 +126,12 @@ describe('two processes on one PostgreSQL', () => {
         const accepting = slow.accept([shipped])
         await Promise.race([barrier.reached, accepting])
         await stores[1].privacy.eraseUser('alice')
-        const { rows: before } = await database.query('SELECT FROM notify.delivery_queue')
+        const { rows: before } = await database.query('SELECT 1 FROM notify.delivery_queue')
         assert.deepEqual(before, [])
         barrier.lift()
         const [result] = await accepting
         assert.ok(result && 'accepted' in result)
-        const { rows } = await database.query('SELECT FROM notify.delivery_queue')
+        const { rows } = await database.query('SELECT 1 FROM notify.delivery_queue')
         assert.deepEqual(rows, [], `the erasure came before statement ${place}, first admission: ${isFirst}`)
         await slow.stop()
         await stores[1].privacy.eraseUser('alice')
@@ -211,7 +211,7 @@ describe('two processes on one PostgreSQL', () => {
       const { stores, clock, database } = pair
       for (let round = 0; round < 5; round++) {
         const id = await stores[0].schedule.add(clock.now(), shipped)
-        const before = (await database.query('SELECT FROM notify.notification')).rowCount
+        const before = (await database.query('SELECT 1 FROM notify.notification')).rowCount
         const settle = (store: NotifyStore, notificationId: string) =>
           store.intake.admit(
             0,
@@ -225,7 +225,7 @@ describe('two processes on one PostgreSQL', () => {
         ])
         const fired = [a[0], b[0]].filter((decided) => decided !== undefined).length
         assert.equal(fired + (cancelled ? 1 : 0), 1)
-        assert.equal((await database.query('SELECT FROM notify.notification')).rowCount, before + fired)
+        assert.equal((await database.query('SELECT 1 FROM notify.notification')).rowCount, before + fired)
         await database.query(
           'DELETE FROM notify.notification; DELETE FROM notify.delivery; DELETE FROM notify.delivery_queue',
         )
@@ -255,7 +255,7 @@ describe('two processes on one PostgreSQL', () => {
       await flush(stores[0])
       assert.equal(flushed.length, 90)
       assert.equal(new Set(flushed).size, 90)
-      const open = await pair.database.query("SELECT FROM notify.pending_window WHERE state = 'open'")
+      const open = await pair.database.query("SELECT 1 FROM notify.pending_window WHERE state = 'open'")
       assert.equal(open.rowCount, 0)
     },
     { aggregation: { threshold: 3, actor: 'actor' } },
@@ -299,7 +299,7 @@ describe('two processes on one PostgreSQL', () => {
         replayed.reduce((sum, each) => sum + each.replayed, 0),
         5,
       )
-      assert.equal((await database.query('SELECT FROM notify.delivery_queue')).rowCount, 5)
+      assert.equal((await database.query('SELECT 1 FROM notify.delivery_queue')).rowCount, 5)
     },
   )
 

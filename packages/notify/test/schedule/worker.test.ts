@@ -38,7 +38,7 @@ test('a restarted service fires everything due once, oldest first, at most 1,000
   const up = await setup({ database: down.database, clock: down.clock, store: watched, options: { caps } })
   t.after(() => up.notify.stop())
   await eventually(
-    () => down.database.query('SELECT FROM notify.scheduled'),
+    () => down.database.query('SELECT 1 FROM notify.scheduled'),
     ({ rowCount }) => rowCount === 0,
   )
   assert.deepEqual(

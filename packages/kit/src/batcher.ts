@@ -11,6 +11,8 @@ export interface BatchOptions {
   readonly concurrency: number
   /** How long a batch waits for further items while the load is high, in milliseconds. Default 2. */
   readonly gatherMs?: number
+  /** With so many items a batch waits no longer. Default: `maxBatch`. */
+  readonly gatherUntil?: number
   /** The maximum number of waiting items; beyond it `add` rejects with a {@link Problem} 503. */
   readonly maxWaiting: number
 }
@@ -52,14 +54,16 @@ export function createBatcher<Item, Result>(
   work: (items: readonly Item[]) => Promise<readonly Result[]>,
   options: BatchOptions,
 ): Batcher<Item, Result> {
-  const { gatherMs = defaultGatherMs } = options
+  const { gatherMs = defaultGatherMs, gatherUntil = options.maxBatch } = options
   const waiting: Array<Waiting<Item, Result>> = []
   const running = new Set<Promise<void>>()
   let scheduled = false
+  let gathering: NodeJS.Timeout | undefined
   let busy = false
 
   const start = () => {
     scheduled = false
+    gathering = undefined
     while (waiting.length > 0 && running.size < options.concurrency) {
       const batch = waiting.splice(0, options.maxBatch)
       busy = batch.length >= busyBatch
@@ -71,9 +75,13 @@ export function createBatcher<Item, Result>(
     }
   }
   const schedule = () => {
-    if (scheduled) return
+    const isFull = waiting.length >= gatherUntil
+    if (isFull && gathering) {
+      clearTimeout(gathering)
+      gathering = undefined
+    } else if (scheduled) return
     scheduled = true
-    if (busy && waiting.length < options.maxBatch) setTimeout(start, gatherMs)
+    if (busy && !isFull) gathering = setTimeout(start, gatherMs)
     else setImmediate(start)
   }
 

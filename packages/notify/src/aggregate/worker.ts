@@ -40,7 +40,7 @@ export function startResumeWorker(settings: ResumeWorkerOptions): Worker {
 async function resumeDeferred(settings: ResumeWorkerOptions, bucket: number): Promise<boolean> {
   const { waiting, options, clock } = settings
   const due = await waiting.claimDeferred(bucket, options.claimSize, options.leaseMs, clock.now())
-  await admitAll(settings, bucket, due, {
+  await admitAll(settings, due, {
     userOf: ({ notification }) => notification.userId,
     plan: (deferred, profile, catalog, now) => planAgain({ deferred, profile, catalog, now }, options),
   })
@@ -50,7 +50,7 @@ async function resumeDeferred(settings: ResumeWorkerOptions, bucket: number): Pr
 async function flushWindows(settings: ResumeWorkerOptions, bucket: number): Promise<boolean> {
   const { waiting, options, clock } = settings
   const windows = await waiting.closeWindows(bucket, options.claimSize, options.leaseMs, clock.now())
-  await admitAll(settings, bucket, windows, {
+  await admitAll(settings, windows, {
     userOf: ({ userId }) => userId,
     plan: (window, profile, catalog, now) => planFlush({ bucket, window, profile, catalog, now }, options),
   })
@@ -66,12 +66,11 @@ interface Planning<Waited> {
 /** Admits what waited together. What can't be planned stands alone at last, and is left until its lease ends. */
 async function admitAll<Waited extends { readonly id: string }>(
   settings: ResumeWorkerOptions,
-  bucket: number,
   waited: readonly Waited[],
   planning: Planning<Waited>,
 ): Promise<void> {
   if (waited.length === 0) return
-  await bisect(waited, (part) => admitBatch(settings, bucket, part, planning), {
+  await bisect(waited, (part) => admitBatch(settings, part, planning), {
     isFaultOfItem: (error) => !isUnavailable(error),
     onFailure(error, [first]) {
       if (isUnavailable(error)) throw error
@@ -83,17 +82,16 @@ async function admitAll<Waited extends { readonly id: string }>(
 /** Plans on the users' profiles of now and admits it; what another has taken meanwhile is left to it. */
 async function admitBatch<Waited>(
   { intake, catalog: keeper, options, clock, metrics, hints }: ResumeWorkerOptions,
-  bucket: number,
   waited: readonly Waited[],
   { userOf, plan }: Planning<Waited>,
 ): Promise<void> {
-  const read = () => intake.readProfiles(bucket, [...new Set(waited.map(userOf))].sort())
+  const read = () => intake.readProfiles([...new Set(waited.map(userOf))].sort())
   const now = clock.now()
   const admitted = await admitOnFreshProfiles(read, await read(), async ({ settingsVersion, users }) => {
     const catalog = await keeper.at(settingsVersion)
     const units = waited.map((each) => plan(each, users.get(userOf(each)) ?? emptyProfile, catalog, now))
     const rules = { caps: options.caps, windowMs: options.capWindowMs, profiles: users }
-    return intake.admit(bucket, units, createAdmission(rules, now))
+    return intake.admit(units, createAdmission(rules, now))
   })
   const decided = admitted.flatMap((each) => each ?? [])
   hints.onAdmitted(decided)

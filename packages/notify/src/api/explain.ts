@@ -5,7 +5,7 @@ import type { PlannedNotification } from '../admission/planned.ts'
 import { type Catalog, type CatalogKeeper, unfilledText } from '../catalog/catalog.ts'
 import type { NotifyOptions } from '../config/options.ts'
 import type { Channel } from '../model/channel.ts'
-import { bucketOfUser, newIdOfUser, notificationIdOf } from '../model/id.ts'
+import { newIdOfUser, notificationIdOf } from '../model/id.ts'
 import { maskReason, maskTimeline } from '../model/masking.ts'
 import type { NotifyRequest } from '../model/notification.ts'
 import type { Plan } from '../plan/plan-input.ts'
@@ -36,8 +36,7 @@ async function explain(
   { intake, catalog: keeper, options, clock, plan }: ExplainContext,
   unmasked: boolean,
 ) {
-  const bucket = bucketOfUser(request.user_id, intake.buckets)
-  const profiles = await intake.readProfiles(bucket, [request.user_id])
+  const profiles = await intake.readProfiles([request.user_id])
   const catalog = await keeper.at(profiles.settingsVersion)
   const problem = problemOf(request, catalog)
   const eventType = catalog.eventTypes.get(request.event)
@@ -46,7 +45,7 @@ async function explain(
   const now = clock.now()
   const id = newIdOfUser(request.user_id)
   const planned = plan({ id, request, eventType, profile, catalog, now, source: 'explain' })
-  const state = await intake.readAdmissionState(bucket, planned)
+  const state = await intake.readAdmissionState(planned)
   const used = state.counters.get(request.user_id) ?? {}
   const decided = decide([planned], state, { caps: options.caps, windowMs: options.capWindowMs }, now)
   const shown = (channel: Explained) => (unmasked ? channel : maskExplained(channel, eventType.templateId, catalog))

@@ -1,7 +1,7 @@
 import type { Clock } from '@gatehouse/kit'
 import type { Provider } from '@gatehouse/providers'
 import type { Channel } from '../model/channel.ts'
-import { bucketOfUser, deliveryIdOf, newIdOfUser } from '../model/id.ts'
+import { deliveryIdOf, newIdOfUser } from '../model/id.ts'
 import type { Content } from '../model/notification.ts'
 import { targetsOf } from '../plan/message.ts'
 import { emptyProfile, type Inbox, type Intake } from '../store/store.ts'
@@ -16,8 +16,7 @@ export function createTestSend(
   providers: Partial<Record<Channel, readonly Provider[]>>,
 ) {
   return async (channel: Channel, userId: string, content: Content): Promise<object[]> => {
-    const bucket = bucketOfUser(userId, intake.buckets)
-    const { users } = await intake.readProfiles(bucket, [userId])
+    const { users } = await intake.readProfiles([userId])
     const targets = targetsOf(channel, userId, users.get(userId) ?? emptyProfile)
     const notificationId = newIdOfUser(userId)
     const deliveryId = deliveryIdOf(notificationId, channel)

@@ -1,4 +1,4 @@
-import { type Batcher, type Clock, createBatcher, Problem } from '@gatehouse/kit'
+import { type Batcher, type BatchOptions, type Clock, createBatcher, Problem } from '@gatehouse/kit'
 import { answerOf, createAdmission } from '../admission/admission.ts'
 import { admitOnFreshProfiles } from '../admission/plan-on-current.ts'
 import type { AdmissionUnit, Settled } from '../admission/planned.ts'
@@ -62,21 +62,19 @@ export interface Accept {
   idle(): Promise<void>
 }
 
-/** Creates the batches in which events are accepted, by bucket. */
+/**
+ * Creates the batches in which events are accepted. A user's events are always in the same queue, of which one batch is
+ * under way at a time, so that batches never wait for one another.
+ */
 export function createAccept(options: AcceptOptions): Accept {
-  const { buckets } = options.intake
+  const { buckets, distributed } = options.intake
   const batchers = new Map<number, Batcher<IncomingEvent, AcceptResult>>()
+  const queueOf = distributed ? (userId: string) => bucketOfUser(userId, buckets) : sharedQueueOf
+  const batching = distributed ? distributedBatches : sharedBatches
   const batcherOf = (userId: string) => {
-    const bucket = bucketOfUser(userId, buckets)
-    const slot = bucket * slotsPerBucket + slotOf(userId)
-    const known =
-      batchers.get(slot) ??
-      createBatcher((events) => acceptBatch(options, bucket, events), {
-        maxBatch: 250,
-        concurrency: 1,
-        maxWaiting: 10_000,
-      })
-    batchers.set(slot, known)
+    const queue = queueOf(userId)
+    const known = batchers.get(queue) ?? createBatcher((events) => acceptBatch(options, events), batching)
+    batchers.set(queue, known)
     return known
   }
   return {
@@ -87,34 +85,43 @@ export function createAccept(options: AcceptOptions): Accept {
   }
 }
 
-/** Batches of a bucket under way at once. A user is always in the same lane, so that lanes never wait for one another. */
-const slotsPerBucket = 2
+/** Of all buckets together: one batch is planned while the database writes the other. */
+const sharedQueues = 2
+const sharedBatches: BatchOptions = { maxBatch: 250, concurrency: 1, maxWaiting: 10_000 }
 
-function slotOf(userId: string): number {
-  let sum = 0
-  for (let index = 0; index < userId.length; index++) sum = (sum * 31 + userId.charCodeAt(index)) | 0
-  return Math.abs(sum) % slotsPerBucket
+/**
+ * Of each distributed bucket. A batch costs a distributed engine some 10 ms of processor time however small it is, which
+ * 80 events share; so while there is load a batch waits for as many, and an event up to 50 ms longer for its answer.
+ */
+const distributedBatches: BatchOptions = {
+  maxBatch: 250,
+  concurrency: 1,
+  maxWaiting: 2_000,
+  gatherMs: 50,
+  gatherUntil: 80,
 }
 
-async function acceptBatch(
-  options: AcceptOptions,
-  bucket: number,
-  events: readonly IncomingEvent[],
-): Promise<AcceptResult[]> {
+function sharedQueueOf(userId: string): number {
+  let sum = 0
+  for (let index = 0; index < userId.length; index++) sum = (sum * 31 + userId.charCodeAt(index)) | 0
+  return Math.abs(sum) % sharedQueues
+}
+
+async function acceptBatch(options: AcceptOptions, events: readonly IncomingEvent[]): Promise<AcceptResult[]> {
   const { intake, catalog: keeper, clock, metrics, hints } = options
   const userIds = [...new Set(events.map(({ request }) => request.user_id))].sort()
-  const profiles = await intake.readProfiles(bucket, userIds)
+  const profiles = await intake.readProfiles(userIds)
   const catalog = await keeper.at(profiles.settingsVersion)
   const now = clock.now()
-  const stopped = await checkRates(events, { catalog, intake, bucket, now })
+  const stopped = await checkRates(events, { catalog, intake, now })
   const parked = events.filter((_, index) => stopped[index] && 'parked' in stopped[index])
   for (const [event, { length }] of Map.groupBy(parked, ({ request }) => request.event))
     metrics.parked.inc({ event }, length)
   const remaining = events.filter((_, index) => !stopped[index])
   const admitted = await admitOnFreshProfiles(
-    () => intake.readProfiles(bucket, userIds),
+    () => intake.readProfiles(userIds),
     profiles,
-    ({ users }) => admitPlanned(options, { bucket, going: remaining, users, catalog, now }),
+    ({ users }) => admitPlanned(options, { going: remaining, users, catalog, now }),
   )
   const all = admitted.flatMap((each) => each ?? [])
   hints.onAdmitted(all)
@@ -129,7 +136,6 @@ async function acceptBatch(
 }
 
 interface AdmissionBatch {
-  readonly bucket: number
   readonly going: readonly IncomingEvent[]
   readonly users: Profiles['users']
   readonly catalog: Catalog
@@ -138,7 +144,7 @@ interface AdmissionBatch {
 
 async function admitPlanned(
   { intake, options, plan }: AcceptOptions,
-  { bucket, going, users, catalog, now }: AdmissionBatch,
+  { going, users, catalog, now }: AdmissionBatch,
 ): ReturnType<Intake['admit']> {
   const units = going.flatMap((event): AdmissionUnit[] => {
     const eventType = catalog.eventTypes.get(event.request.event)
@@ -151,20 +157,19 @@ async function admitPlanned(
     return [{ notifications: [planned], ...(event.settles ? { settles: event.settles } : {}) }]
   })
   const rules = { caps: options.caps, windowMs: options.capWindowMs, profiles: users }
-  return units.length > 0 ? intake.admit(bucket, units, createAdmission(rules, now)) : []
+  return units.length > 0 ? intake.admit(units, createAdmission(rules, now)) : []
 }
 
 interface RateContext {
   readonly catalog: Catalog
   readonly intake: Intake
-  readonly bucket: number
   readonly now: number
 }
 
 /** The result of each event that goes no further now: it is invalid, or its type exceeds its rate. */
 async function checkRates(
   events: readonly IncomingEvent[],
-  { catalog, intake, bucket, now }: RateContext,
+  { catalog, intake, now }: RateContext,
 ): Promise<Array<AcceptResult | undefined>> {
   const problems = events.map(({ request, mail }) => (mail ? undefined : problemOf(request, catalog)))
   const rated = events.filter(({ settles }, index) => !settles && !problems[index])
@@ -175,7 +180,7 @@ async function checkRates(
     )
     return rate ? [{ event, count: mine.length - parkable.length, parkable, rate }] : []
   })
-  const granted = requests.length > 0 ? await intake.acquireRates(bucket, requests, now) : new Map<string, RateGrant>()
+  const granted = requests.length > 0 ? await intake.acquireRates(requests, now) : new Map<string, RateGrant>()
   const left = new Map([...granted].map(([event, grant]) => [event, { ...grant }]))
   return events.map(({ request, settles, turn }, index) => {
     if (problems[index]) return { refused: problems[index] }

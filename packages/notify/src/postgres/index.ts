@@ -1,6 +1,7 @@
 import { createNotifier, type Database } from '@gatehouse/kit'
 import type { AdmissionDecision } from '../admission/admission.ts'
 import { defaultPriorityWeights, type PriorityWeights } from '../model/fair-shares.ts'
+import { bucketOfId } from '../model/id.ts'
 import type { NotifyStore } from '../store/store.ts'
 import { postgresDeclarations } from './catalog/declarations.ts'
 import { postgresEventTypes } from './catalog/event-types.ts'
@@ -17,6 +18,7 @@ import { postgresMailbox } from './inbox/mailbox.ts'
 import { admit, readAdmissionState } from './intake/admit.ts'
 import { acquireRates } from './intake/rates.ts'
 import { postgresPrivacy } from './retention/privacy.ts'
+import type { Buckets } from './sql/buckets.ts'
 import { postgresNotifications } from './timeline/notifications.ts'
 import { postgresStateChanges } from './timeline/state-changes.ts'
 import { postgresDevices } from './users/devices.ts'
@@ -53,21 +55,23 @@ export interface PostgresNotifyOptions {
 
 /** The notification service's store on PostgreSQL 15 or newer, or on the embedded engine. */
 export function postgresNotifyStore(database: Database, options: PostgresNotifyOptions = {}): NotifyStore {
-  const buckets = options.buckets ?? 1
+  const { buckets = 1, distributed = false } = options
+  const layout: Buckets = { count: buckets, distributed }
   const streaming = options.streaming ?? true
   const inboxes = createNotifier(database, inboxChannel)
   const claimer = createClaimer(database, options.priorityWeights ?? defaultPriorityWeights)
   return {
     intake: {
       buckets,
-      readProfiles: (bucket, userIds) => readProfiles(database, bucket, userIds),
-      async admit(bucket, units, admission) {
-        const admitted = await admit(database, bucket, { units, admission, streaming })
-        lowerMarks(claimer, bucket, admitted, admission.now)
+      distributed,
+      readProfiles: (userIds) => readProfiles(database, layout, userIds),
+      async admit(units, admission) {
+        const admitted = await admit(database, layout, { units, admission, streaming })
+        lowerMarks(claimer, buckets, admitted, admission.now)
         return admitted
       },
-      readAdmissionState: (bucket, notification) => readAdmissionState(database, bucket, notification),
-      acquireRates: (bucket, requests, now) => acquireRates(database, bucket, requests, now),
+      readAdmissionState: (notification) => readAdmissionState(database, layout, notification),
+      acquireRates: (requests, now) => acquireRates(database, buckets, requests, now),
     },
     deliveries: postgresDeliveries(database, { buckets, claimer, streaming, inboxes }),
     waiting: postgresWaiting(database),
@@ -95,12 +99,13 @@ export function postgresNotifyStore(database: Database, options: PostgresNotifyO
 /** What this process has queued itself, its own claims need not come upon later. */
 function lowerMarks(
   claimer: Claimer,
-  bucket: number,
+  buckets: number,
   admitted: ReadonlyArray<readonly AdmissionDecision[] | undefined>,
   now: number,
 ): void {
   for (const decided of admitted)
     for (const { notification, deliveries } of decided ?? [])
       for (const { channel, outcome } of deliveries)
-        if (outcome === 'queued') claimer.lower(bucket, channel, notification.event, placeAt(now))
+        if (outcome === 'queued')
+          claimer.lower(bucketOfId(notification.id, buckets), channel, notification.event, placeAt(now))
 }

@@ -1,7 +1,6 @@
 import type { Catalog, CatalogKeeper } from '../catalog/catalog.ts'
 import { channels as allChannels, type Channel } from '../model/channel.ts'
 import type { EventType } from '../model/event-type.ts'
-import { bucketOfUser } from '../model/id.ts'
 import type { QuietHours } from '../model/quiet-hours.ts'
 import { all } from '../model/suppression.ts'
 import { emptyProfile, type Intake, type Preferences, type Profile, type Suppressions } from '../store/store.ts'
@@ -49,7 +48,7 @@ export interface Choices {
 
 /** What reading and changing choices needs. */
 export interface ChoicesOptions {
-  readonly intake: Pick<Intake, 'readProfiles' | 'buckets'>
+  readonly intake: Pick<Intake, 'readProfiles'>
   readonly preferences: Preferences
   readonly suppressions: Suppressions
   readonly catalog: CatalogKeeper
@@ -64,8 +63,7 @@ const outward: readonly Channel[] = ['email', 'push', 'sms']
 /** Creates the reader and writer of users' choices. */
 export function createChoices(options: ChoicesOptions): Choices {
   const { intake, preferences, suppressions, catalog, channelsOff, clock } = options
-  const profileOf = async (userId: string) =>
-    (await intake.readProfiles(bucketOfUser(userId, intake.buckets), [userId])).users.get(userId) ?? emptyProfile
+  const profileOf = async (userId: string) => (await intake.readProfiles([userId])).users.get(userId) ?? emptyProfile
   const offered = (known: Catalog, eventType: EventType) => channelsOf(known, eventType, channelsOff)
   const turn = async (userId: string, event: string, to: (channel: Channel) => boolean | undefined) => {
     const known = await catalog.current()

@@ -40,25 +40,27 @@ export interface RateGrant {
   readonly nextAt: number
 }
 
-/** The way in. Every call stays within one bucket, and is one transaction. */
+/** The way in, for users of any buckets: one transaction, or one for each bucket where those are on different nodes. */
 export interface Intake {
   readonly buckets: number
-  readProfiles(bucket: number, userIds: readonly string[]): Promise<Profiles>
+  /** Buckets are on different nodes: a batch costs by the number of its buckets, and each of them fails by itself. */
+  readonly distributed: boolean
+  readProfiles(userIds: readonly string[]): Promise<Profiles>
   /**
    * Admits a batch by the rule it is given. A unit whose settled item is gone results in undefined and changes nothing.
+   * Where buckets are distributed, a batch is of one bucket, for what failed could not be told from what was admitted.
    *
    * @throws UserErased when a user was erased since the profiles were read; nothing is admitted then
    */
   admit(
-    bucket: number,
     units: readonly AdmissionUnit[],
     admission: Admission<Profiles['users']>,
   ): Promise<ReadonlyArray<readonly AdmissionDecision[] | undefined>>
   /** What `decide` needs to know for a notification, as it stands, without a promise that it still does in a moment. */
-  readAdmissionState(bucket: number, notification: PlannedNotification): Promise<AdmissionState>
+  readAdmissionState(notification: PlannedNotification): Promise<AdmissionState>
   /**
    * Takes from each event type's rate for those whose producers wait, then for the parkable, unless others of their type
-   * are parked already; parks the rest. Says how many may go on and when the next may come.
+   * are parked already in a bucket of theirs; parks the rest. Says how many may go on and when the next may come.
    */
-  acquireRates(bucket: number, requests: readonly RateRequest[], now: number): Promise<ReadonlyMap<string, RateGrant>>
+  acquireRates(requests: readonly RateRequest[], now: number): Promise<ReadonlyMap<string, RateGrant>>
 }

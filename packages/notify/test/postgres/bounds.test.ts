@@ -68,7 +68,7 @@ test('the cap counters of a user go with the last notification and log entry, an
   t.after(() => database.close())
   const store = await fresh(database)
   const now = Date.now()
-  await store.intake.admit(0, [unit('alice', 'k', now)], createAdmission(rules, now))
+  await store.intake.admit([unit('alice', 'k', now)], createAdmission(rules, now))
   await store.privacy.purge(0, retention, now + 31 * dayMs)
   assert.equal(await rowsOf(database, 'dedup_log'), 0)
   assert.equal(await rowsOf(database, 'cap'), 1, 'the notification is there')
@@ -105,7 +105,6 @@ describe('on PostgreSQL', () => {
     const users = Array.from({ length: 20 }, (_, n) => `user-${n}`)
     for (let round = 0; round < 20; round++) {
       await store.intake.admit(
-        0,
         users.map((user) => unit(user, `old-${round}`, old)),
         createAdmission(rules, old),
       )
@@ -116,7 +115,6 @@ describe('on PostgreSQL', () => {
         store.privacy.purge(0, retention, old),
         ...Array.from({ length: 4 }, (_, n) =>
           store.intake.admit(
-            0,
             users.map((user) => unit(user, `${round}-${n}`, old)),
             createAdmission(rules, old),
           ),

@@ -25,14 +25,13 @@ const cases: readonly Case[] = [
     title: 'holds up no other admission of its users, at whatever byte it was cut off',
     work: async ({ intake }, key) => {
       const units = batch(key)
-      assert.equal((await intake.admit(0, units, createAdmission(rules, now))).flat().length, units.length)
+      assert.equal((await intake.admit(units, createAdmission(rules, now))).flat().length, units.length)
     },
   },
   {
     title: 'holds up no other event of a type that has a rate, at whatever byte it was cut off',
     work: async ({ intake }, key) => {
       const granted = await intake.acquireRates(
-        0,
         [rateRequest('order.shipped', key), rateRequest('order.paid', key)],
         now,
       )
@@ -42,7 +41,7 @@ const cases: readonly Case[] = [
   {
     title: 'holds up no release of what is parked, at whatever byte it was cut off',
     work: async ({ intake, parked }, key) => {
-      await intake.acquireRates(0, [{ ...rateRequest('order.shipped', key), rate: { limit: 0, perSeconds: 60 } }], now)
+      await intake.acquireRates([{ ...rateRequest('order.shipped', key), rate: { limit: 0, perSeconds: 60 } }], now)
       await parked.release(0, 'order.shipped', rate, 50, now)
     },
   },

@@ -125,14 +125,14 @@ async function walk(store: NotifyStore): Promise<void> {
   const now = Date.now()
   const rules = { caps: { total: 1_000, channels: {}, priorities: {} }, windowMs: 86_400_000 }
   const users = Array.from({ length: batch / 2 }, (_, n) => `user-${n * 7}`).sort()
-  await store.intake.readProfiles(0, users)
+  await store.intake.readProfiles(users)
   const units = users.flatMap((userId, n): AdmissionUnit[] => [
     { notifications: [planned(userId, `a-${now}-${n}`, now, 'send')] },
     { notifications: [planned(userId, `b-${now}-${n}`, now, n % 2 ? 'defer' : 'aggregate')] },
   ])
-  await store.intake.admit(0, units, createAdmission(rules, now))
+  await store.intake.admit(units, createAdmission(rules, now))
   const replays = users.map((userId, n) => ({ notifications: [planned(userId, `a-${now}-${n}`, now, 'send')] }))
-  await store.intake.admit(0, replays, createAdmission(rules, now))
+  await store.intake.admit(replays, createAdmission(rules, now))
   const [deferred, windows] = [
     await store.waiting.claimDeferred(0, batch, 60_000, now + 1_000),
     await store.waiting.closeWindows(0, batch, 60_000, now + 1_000),
@@ -152,11 +152,10 @@ async function walk(store: NotifyStore): Promise<void> {
       }),
     ),
   ]
-  await store.intake.admit(0, settled, createAdmission(rules, now))
+  await store.intake.admit(settled, createAdmission(rules, now))
   const id = await store.schedule.add(now, { event: 'e', user_id: users[0] as string, data: {} })
   await store.waiting.claimScheduled(0, batch, 60_000, now + 1_000)
   await store.intake.admit(
-    0,
     [{ settles: { kind: 'scheduled', id }, notifications: [planned(users[0] as string, undefined, now, 'send')] }],
     createAdmission(rules, now),
   )

@@ -103,7 +103,6 @@ describe('two processes on one PostgreSQL', () => {
       for (let n = 0; n < 20; n++) {
         const notification = planned(newId(0), clock.now())
         const [decided] = await store.intake.admit(
-          0,
           [{ notifications: [notification] }],
           createAdmission(hot, clock.now()),
         )
@@ -142,7 +141,6 @@ describe('two processes on one PostgreSQL', () => {
     const admitted = planned(newId(0), clock.now())
     const [delivery] = admitted.deliveries
     await stores[0].intake.admit(
-      0,
       [{ notifications: [{ ...admitted, deliveries: [{ ...delivery, channel: 'in-app' }] }] }],
       createAdmission(rules, clock.now()),
     )
@@ -214,7 +212,6 @@ describe('two processes on one PostgreSQL', () => {
         const before = (await database.query('SELECT 1 FROM notify.notification')).rowCount
         const settle = (store: NotifyStore, notificationId: string) =>
           store.intake.admit(
-            0,
             [{ settles: { kind: 'scheduled', id }, notifications: [planned(notificationId, clock.now())] }],
             createAdmission(rules, clock.now()),
           )

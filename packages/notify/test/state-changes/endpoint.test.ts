@@ -35,7 +35,7 @@ async function writeEvents(s: Setup, ...users: string[]): Promise<void> {
     state: 'sent' as const,
     at: s.clock.now(),
   }))
-  await s.database.transaction((tx) => Promise.all(writeChanges(0, changes).map((query) => tx.query(query))))
+  await s.database.transaction((tx) => Promise.all(writeChanges({ count: 1 }, changes).map((query) => tx.query(query))))
   await eventually(
     () => s.store.stateChanges.positions(),
     (positions) => positions.last === last + users.length,

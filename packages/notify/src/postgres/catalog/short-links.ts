@@ -3,6 +3,7 @@ import type { AdmissionDecision } from '../../admission/admission.ts'
 import { bucketOfLink } from '../../links/short-links.ts'
 import type { ShortLinks } from '../../store/store.ts'
 import type { Statement } from '../sql/at-once.ts'
+import { type BucketScope, bucketsOfIds, textFor } from '../sql/buckets.ts'
 import { columns, timestamp } from '../sql/columns.ts'
 
 /** Short links on PostgreSQL. */
@@ -22,7 +23,7 @@ export function postgresShortLinks(database: Database, buckets: number): ShortLi
 }
 
 /** Writes the links of what is queued, so that they are there before any message goes out; nothing where there are none. */
-export function writeShortLinks(bucket: number, decided: readonly AdmissionDecision[]): Statement[] {
+export function writeShortLinks(scope: BucketScope, decided: readonly AdmissionDecision[]): Statement[] {
   const links = decided.flatMap(({ notification: { userId }, deliveries }) =>
     deliveries.flatMap(({ id, outcome, plan }) => {
       if (outcome !== 'queued' || plan.kind !== 'send' || id === undefined) return []
@@ -32,12 +33,15 @@ export function writeShortLinks(bucket: number, decided: readonly AdmissionDecis
   if (links.length === 0) return []
   return [
     {
-      text: `INSERT INTO notify.short_link (bucket, id, delivery_id, user_id, target, expires_at)
-           SELECT $1::smallint, l.id, l.delivery_id, l.user_id, l.target, l.expires_at
-             FROM unnest($2::text[], $3::uuid[], $4::text[], $5::text[], $6::timestamptz[])
-                  AS l (id, delivery_id, user_id, target, expires_at)`,
+      text: textFor(
+        scope,
+        `INSERT INTO notify.short_link (bucket, id, delivery_id, user_id, target, expires_at)
+         SELECT l.bucket, l.id, l.delivery_id, l.user_id, l.target, l.expires_at
+           FROM unnest($1::smallint[], $2::text[], $3::uuid[], $4::text[], $5::text[], $6::timestamptz[])
+                AS l (bucket, id, delivery_id, user_id, target, expires_at)`,
+      ),
       values: [
-        bucket,
+        bucketsOfIds(scope, links, ({ deliveryId }) => deliveryId),
         ...columns(
           links,
           (l) => l.id,

@@ -1,5 +1,5 @@
 import type { Database, Transaction } from '@gatehouse/kit'
-import { bucketOfId, bucketOfUser, newId, newIdOfUser } from '../../model/id.ts'
+import { bucketOfId, bucketOfUser, newId, newIdOfUser, notificationIdOf } from '../../model/id.ts'
 import type { DeadLetter, DeadLetterFilter, DeadLetters, InvalidMessage, Replayed } from '../../store/store.ts'
 import { eraseSensitive } from '../retention/erase-sensitive.ts'
 import { optionalTimestamp, storable, timestamp, withoutNulls } from '../sql/columns.ts'
@@ -199,7 +199,7 @@ async function replay(
   await replanDeliveries(tx, bucket, unwritten, at)
   await rescheduleRequests(tx, bucket, scheduled, at)
   for (const query of appendTimeline(
-    bucket,
+    { count: 1, bucket },
     deliveries.map((letter) => replayedEntry(letter, at)),
   ))
     await tx.query(query)
@@ -230,9 +230,9 @@ export async function purgeDeadLetters(
   return rows.length
 }
 
-function replayedEntry({ id, notification_id, channel }: RemovedLetter, at: number): NewTimelineEntry {
+function replayedEntry({ id, channel }: RemovedLetter, at: number): NewTimelineEntry {
   const detail = { at: timestamp(at) }
-  return { notificationId: notification_id, deliveryId: id, channel, at, entryType: 'replayed', detail }
+  return { notificationId: notificationIdOf(id), deliveryId: id, channel, at, entryType: 'replayed', detail }
 }
 
 /** The notifications of letters that have not been purged. */

@@ -51,7 +51,7 @@ export async function record(
     // The inboxes come last: their locks last only as long as the server takes.
     await tx.finish([
       ...appendTimeline(
-        bucket,
+        { count: 1, bucket },
         [...current, ...overtaken].map((each) => entryOf(each, sent)),
       ),
       ...(streaming ? stream(bucket, current, sent, expired) : []),
@@ -176,5 +176,5 @@ function stream(
     if (sent.has(claimed.deliveryId)) return [{ ...claimed, state: 'sent', at }]
     return expired.has(claimed.deliveryId) ? [{ ...claimed, state: 'queued', ended: 'expired', at }] : []
   })
-  return writeChanges(bucket, changes)
+  return writeChanges({ count: 1, bucket }, changes)
 }

@@ -80,7 +80,7 @@ async function applyInBucket(
   const changed = fresh.filter(({ state }) => state !== undefined)
   if (fresh.length > 0)
     await Promise.all([
-      ...appendTimeline(bucket, fresh.map(entryOf)).map((query) => tx.query(query)),
+      ...appendTimeline({ count: 1, bucket }, fresh.map(entryOf)).map((query) => tx.query(query)),
       raiseStates(tx, bucket, changed),
       removeFromQueue(tx, bucket, changed),
       removeDeadLetters(tx, bucket, letters.intersection(new Set(changed.map(({ delivery }) => delivery.id)))),
@@ -257,7 +257,7 @@ async function stream(tx: Transaction, bucket: number, changed: readonly FreshRe
     const about = { deliveryId: delivery.id, userId: delivery.user_id, channel, ...(event ? { event } : {}) }
     return { ...about, state, at: report.at }
   })
-  for (const query of writeChanges(bucket, changes)) await tx.query(query)
+  for (const query of writeChanges({ count: 1, bucket }, changes)) await tx.query(query)
 }
 
 /** The event types of the notifications that the reports are about, but of those that were purged. */

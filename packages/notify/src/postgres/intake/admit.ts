@@ -3,13 +3,14 @@ import { type Database, Problem, sqlState } from '@gatehouse/kit'
 import { type Admission, type AdmissionDecision, type AdmissionState, UserErased } from '../../admission/admission.ts'
 import type { Counters } from '../../admission/caps.ts'
 import type { AdmissionUnit, PlannedNotification } from '../../admission/planned.ts'
-import { newId } from '../../model/id.ts'
+import { bucketOfId, newId } from '../../model/id.ts'
 import type { Profile, Profiles } from '../../store/store.ts'
 import { queries } from '../queries/index.ts'
 import { runAtOnce, type Statement } from '../sql/at-once.ts'
+import { type BucketScope, type Buckets, bucketsOfIds, groupByBucket, scopeOf, textFor } from '../sql/buckets.ts'
 import { columns } from '../sql/columns.ts'
 import type { StreamOptions } from '../timeline/outbox.ts'
-import { readState, type UserState } from './read-state.ts'
+import { type BatchUser, readState, type UserState, usersOf } from './read-state.ts'
 import { settle } from './settle.ts'
 import { writeAdmitted } from './write-admitted.ts'
 
@@ -34,19 +35,34 @@ interface Batch extends StreamOptions {
  */
 export async function admit(
   database: Database,
-  bucket: number,
+  buckets: Buckets,
+  { units, admission, streaming }: Batch,
+): Promise<Array<readonly AdmissionDecision[] | undefined>> {
+  const [group, ...others] = groupByBucket(buckets, units, bucketOfUnit)
+  if (others.length > 0) throw new Error('a batch to be admitted is of several buckets, which are distributed')
+  return group ? admitTogether(database, group.scope, { units, admission, streaming }) : []
+}
+
+function bucketOfUnit({ notifications: [first], settles }: AdmissionUnit, count: number): number {
+  const id = first?.id ?? settles?.id
+  return id === undefined ? 0 : bucketOfId(id, count)
+}
+
+async function admitTogether(
+  database: Database,
+  scope: BucketScope,
   { units, admission, streaming }: Batch,
 ): Promise<Array<readonly AdmissionDecision[] | undefined>> {
   for (let attempt = 1; attempt <= maxAttempts; attempt++) {
     if (attempt > attemptsWithoutPause) await pause(Math.random() * pauseMs * attempt)
-    const standing = await readState(database, bucket, units)
+    const standing = await readState(database, scope, units)
     const going = units.filter((_, index) => standing.pending[index])
     refuseErased(going, standing, admission.profiles)
     const decided = admission.decide(
       going.flatMap(({ notifications }) => notifications),
       standing,
     )
-    if (going.length === 0 || (await write(database, bucket, { going, decided, standing, admission, streaming })))
+    if (going.length === 0 || (await write(database, scope, { going, decided, standing, admission, streaming })))
       return answersOf(units, standing.pending, decided)
   }
   throw new Problem(503, 'Too much is accepted for the same users at once; try again in a second.', {
@@ -66,15 +82,16 @@ interface PendingWrite {
 /** Writes a decision; false when it does not stand any more. */
 async function write(
   database: Database,
-  bucket: number,
+  scope: BucketScope,
   { going, decided, standing, admission: { profiles, now }, streaming }: PendingWrite,
 ): Promise<boolean> {
-  const stillKnown = stillKnownCheck(bucket, going, profiles)
+  const users = usersOfUnits(going)
+  const stillKnown = stillKnownCheck(scope, users, profiles)
   const statements = [
-    ...claimUsers(bucket, usersOf(going), standing),
+    ...claimUsers(scope, users, standing),
     ...stillKnown,
-    ...settle(bucket, going, now),
-    ...writeAdmitted(bucket, decided, now, { streaming }),
+    ...settle(scope, going, now),
+    ...writeAdmitted(scope, decided, now, { streaming }),
   ]
   try {
     const refusing = await runAtOnce(database, statements)
@@ -103,10 +120,7 @@ function answersOf(
   })
 }
 
-function usersOf(units: readonly AdmissionUnit[]): string[] {
-  const users = units.flatMap((unit) => unit.notifications.map(({ userId }) => userId))
-  return [...new Set(users)].sort()
-}
+const usersOfUnits = (units: readonly AdmissionUnit[]) => usersOf(units.flatMap(({ notifications }) => notifications))
 
 /** A user whose row was there when the profile was read, and is gone or another's now, was erased in between. */
 function refuseErased(
@@ -114,79 +128,100 @@ function refuseErased(
   { users }: UserState,
   profiles: ReadonlyMap<string, Profile> | undefined,
 ): void {
-  for (const user of usersOf(units)) {
-    const generation = profiles?.get(user)?.generation
-    if (generation !== undefined && users.get(user)?.generation !== generation) throw new UserErased()
+  for (const { userId } of units.flatMap(({ notifications }) => notifications)) {
+    const generation = profiles?.get(userId)?.generation
+    if (generation !== undefined && users.get(userId)?.generation !== generation) throw new UserErased()
   }
 }
 
 /** Of the users planned on what is known of them, before they had a row that erasure could take: it is known still. */
 function stillKnownCheck(
-  bucket: number,
-  units: readonly AdmissionUnit[],
+  scope: BucketScope,
+  batchUsers: readonly BatchUser[],
   profiles: ReadonlyMap<string, Profile> | undefined,
 ): Statement[] {
-  const users = usersOf(units).filter((user) => {
-    const profile = profiles?.get(user)
+  const users = batchUsers.filter(({ userId }) => {
+    const profile = profiles?.get(userId)
     return profile?.generation === undefined && (profile?.recipient || (profile?.devices.length ?? 0) > 0)
   })
   if (users.length === 0) return []
-  const ofUser = 'WHERE k.bucket = $1::smallint AND k.user_id = u.user_id LIMIT 1'
-  const text = `SELECT count(*) = $3::integer FROM unnest($2::text[]) AS u (user_id)
+  const ofUser = 'WHERE k.bucket = u.bucket AND k.user_id = u.user_id LIMIT 1'
+  const text = `SELECT count(*) = $3::integer FROM unnest($1::smallint[], $2::text[]) AS u (bucket, user_id)
                  CROSS JOIN LATERAL (
                    (SELECT FROM notify.recipient k ${ofUser}) UNION ALL (SELECT FROM notify.device k ${ofUser}) LIMIT 1) AS found`
-  return [{ precondition: true, text, values: [bucket, users, users.length] }]
+  const ids = users.map(({ userId }) => userId)
+  const values = [bucketsOfIds(scope, users, ({ id }) => id), ids, users.length]
+  return [{ precondition: true, text: textFor(scope, text), values }]
 }
 
 /**
  * Locks the users in their order, the new ones first, and marks that their log is being written: the guards hold if
  * nobody wrote it since it was read.
  */
-function claimUsers(bucket: number, users: readonly string[], { users: known, counters }: UserState): Statement[] {
+function claimUsers(
+  scope: BucketScope,
+  users: readonly BatchUser[],
+  { users: known, counters }: UserState,
+): Statement[] {
   const version = newId(0)
-  const { true: old = [], false: fresh = [] } = Object.groupBy(users, (user) => `${known.has(user)}`)
-  const written = (user: string) => JSON.stringify(counters.get(user) ?? ({} satisfies Counters))
+  const { true: old = [], false: fresh = [] } = Object.groupBy(users, ({ userId }) => `${known.has(userId)}`)
+  const written = ({ userId }: BatchUser) => JSON.stringify(counters.get(userId) ?? ({} satisfies Counters))
   return [
-    ...(fresh.length > 0 ? [addUsers(bucket, fresh, written, version)] : []),
-    ...(old.length > 0 ? [updateUsers(bucket, old, { known, written, version })] : []),
+    ...(fresh.length > 0 ? [addUsers(scope, fresh, written, version)] : []),
+    ...(old.length > 0 ? [updateUsers(scope, old, { known, written, version })] : []),
   ]
 }
 
+type WrittenCounters = (user: BatchUser) => string
+
 function addUsers(
-  bucket: number,
-  users: readonly string[],
-  written: (user: string) => string,
+  scope: BucketScope,
+  users: readonly BatchUser[],
+  written: WrittenCounters,
   version: string,
 ): Statement {
   return {
     precondition: true,
-    text: `WITH added AS (
-             INSERT INTO notify.cap (bucket, user_id, counters, generation, version)
-             SELECT $1::smallint, u.user_id, u.counters::jsonb, $4::uuid, $4::uuid
-               FROM unnest($2::text[], $3::text[]) WITH ORDINALITY AS u (user_id, counters, place) ORDER BY u.place
-             ON CONFLICT (bucket, user_id) DO NOTHING RETURNING 1
-           ) SELECT count(*) = $5::integer FROM added`,
-    values: [bucket, ...columns(users, (user) => user, written), version, users.length],
+    text: textFor(
+      scope,
+      `WITH added AS (
+         INSERT INTO notify.cap (bucket, user_id, counters, generation, version)
+         SELECT u.bucket, u.user_id, u.counters::jsonb, $4::uuid, $4::uuid
+           FROM unnest($1::smallint[], $2::text[], $3::text[]) WITH ORDINALITY
+                AS u (bucket, user_id, counters, place) ORDER BY u.place
+         ON CONFLICT (bucket, user_id) DO NOTHING RETURNING 1
+       ) SELECT count(*) = $5::integer FROM added`,
+    ),
+    values: [
+      bucketsOfIds(scope, users, ({ id }) => id),
+      ...columns(users, ({ userId }) => userId, written),
+      version,
+      users.length,
+    ],
   }
 }
 
 interface UserUpdate {
   readonly known: UserState['users']
-  readonly written: (user: string) => string
+  readonly written: WrittenCounters
   readonly version: string
 }
 
-function updateUsers(bucket: number, users: readonly string[], { known, written, version }: UserUpdate): Statement {
+function updateUsers(
+  scope: BucketScope,
+  users: readonly BatchUser[],
+  { known, written, version }: UserUpdate,
+): Statement {
   return {
     precondition: true,
-    text: queries['intake/update-users'],
+    text: textFor(scope, queries['intake/update-users']),
     values: [
-      bucket,
+      bucketsOfIds(scope, users, ({ id }) => id),
       ...columns(
         users,
-        (user) => user,
+        ({ userId }) => userId,
         written,
-        (user) => known.get(user)?.version,
+        ({ userId }) => known.get(userId)?.version,
       ),
       version,
       users.length,
@@ -197,8 +232,9 @@ function updateUsers(bucket: number, users: readonly string[], { known, written,
 /** What `decide` needs to know for one notification, as it stands. */
 export function readAdmissionState(
   database: Database,
-  bucket: number,
+  buckets: Buckets,
   notification: PlannedNotification,
 ): Promise<AdmissionState> {
-  return readState(database, bucket, [{ notifications: [notification] }])
+  const scope = scopeOf(buckets, bucketOfId(notification.id, buckets.count))
+  return readState(database, scope, [{ notifications: [notification] }])
 }

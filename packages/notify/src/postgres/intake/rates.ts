@@ -1,5 +1,5 @@
 import type { Database } from '@gatehouse/kit'
-import { newIdOfUser } from '../../model/id.ts'
+import { bucketOfId, newIdOfUser } from '../../model/id.ts'
 import type { RateGrant, RateRequest } from '../../store/store.ts'
 import { documents, timestamp } from '../sql/columns.ts'
 
@@ -10,7 +10,7 @@ import { documents, timestamp } from '../sql/columns.ts'
  */
 export async function acquireRates(
   database: Database,
-  bucket: number,
+  buckets: number,
   requests: readonly RateRequest[],
   now: number,
 ): Promise<Map<string, RateGrant>> {
@@ -18,9 +18,8 @@ export async function acquireRates(
   const waiting = sorted.flatMap(({ event, parkable }) => parkable.map((each, turn) => ({ ...each, event, turn })))
   const { rows } = await database.query<{ results: ReadonlyArray<RateGrant & { readonly event: string }> | null }>({
     name: 'notify_acquire_rates',
-    text: 'CALL notify.acquire_rates($1, $2, $3, $4, NULL)',
+    text: 'CALL notify.acquire_rates($1, $2, $3, NULL)',
     values: [
-      bucket,
       documents(sorted, ({ event, count, parkable, rate }) => ({
         event,
         count,
@@ -28,16 +27,20 @@ export async function acquireRates(
         maximum: rate.limit,
         span_ms: rate.perSeconds * 1000,
       })),
-      documents(waiting, ({ event, key, place, turn, request, occurredAt }) => ({
-        event,
-        key,
-        id: newIdOfUser(request.user_id),
-        place,
-        turn,
-        user_id: request.user_id,
-        payload: request,
-        occurred_at: timestamp(occurredAt),
-      })),
+      documents(waiting, ({ event, key, place, turn, request, occurredAt }) => {
+        const id = newIdOfUser(request.user_id)
+        return {
+          bucket: bucketOfId(id, buckets),
+          event,
+          key,
+          id,
+          place,
+          turn,
+          user_id: request.user_id,
+          payload: request,
+          occurred_at: timestamp(occurredAt),
+        }
+      }),
       timestamp(now),
     ],
   })

@@ -4,8 +4,9 @@ import type { Counters } from '../../admission/caps.ts'
 import type { AdmissionUnit, PlannedNotification } from '../../admission/planned.ts'
 import type { Channel } from '../../model/channel.ts'
 import { deliveryIdOf } from '../../model/id.ts'
+import { type BucketScope, bucketsOfIds, textFor } from '../sql/buckets.ts'
 import { columns } from '../sql/columns.ts'
-import { among, customPlan } from '../sql/plans.ts'
+import { readTogether } from '../sql/plans.ts'
 import { settledOf, settledQueries } from './settle.ts'
 
 /** A user's row as it was read. */
@@ -22,6 +23,18 @@ export interface UserState extends AdmissionState {
   readonly users: ReadonlyMap<string, UserVersion>
   /** For each unit whether what it settles is still there. */
   readonly pending: readonly boolean[]
+}
+
+/** A user of a batch, and an id of theirs, which leads to their bucket. */
+export interface BatchUser {
+  readonly userId: string
+  readonly id: string
+}
+
+/** The users of notifications, in the order in which they are locked. */
+export function usersOf(notifications: readonly PlannedNotification[]): BatchUser[] {
+  const ids = new Map(notifications.map(({ userId, id }) => [userId, id]))
+  return [...ids].map(([userId, id]) => ({ userId, id })).sort((a, b) => (a.userId < b.userId ? -1 : 1))
 }
 
 interface UserRow extends UserVersion {
@@ -43,53 +56,60 @@ interface LogRow {
  */
 export async function readState(
   database: Database,
-  bucket: number,
+  scope: BucketScope,
   units: readonly AdmissionUnit[],
 ): Promise<UserState> {
   const notifications = units.flatMap((unit) => unit.notifications)
-  const log = logQuery(bucket, notifications)
-  const answers = await database.pipeline<object>([
-    customPlan,
-    usersQuery(bucket, [...new Set(notifications.map(({ userId }) => userId))]),
+  const log = logQuery(scope, notifications)
+  const [read, ...answers] = await readTogether(database, scope, [
+    usersQuery(scope, usersOf(notifications)),
     ...log,
-    ...settledQueries(bucket, units),
+    ...settledQueries(scope, units),
   ])
-  const { rows: users } = answers[1] as Rows<UserRow>
-  const rows = log.length === 0 ? [] : (answers[2] as Rows<LogRow>).rows
+  const { rows: users } = read as Rows<UserRow>
+  const rows = log.length === 0 ? [] : (answers[0] as Rows<LogRow>).rows
   return {
     users: new Map(users.map((row) => [row.user_id, row])),
     counters: new Map(users.map((row) => [row.user_id, row.counters])),
-    logged: await loggedOf(database, bucket, rows),
-    pending: settledOf(units, answers.slice(2 + log.length)),
+    logged: await loggedOf(database, scope, rows),
+    pending: settledOf(units, answers.slice(log.length)),
   }
 }
 
-function usersQuery(bucket: number, users: readonly string[]): Query {
+function usersQuery(scope: BucketScope, users: readonly BatchUser[]): Query {
   return {
     name: 'notify_read_users',
-    text: `SELECT u.user_id, found.generation, found.version, found.counters FROM unnest($2::text[]) AS u (user_id)
-            CROSS JOIN LATERAL (
-              SELECT c.generation, c.version, c.counters FROM notify.cap c WHERE c.bucket = $1 AND c.user_id = u.user_id LIMIT 1) AS found`,
-    values: [bucket, users],
+    text: textFor(
+      scope,
+      `SELECT u.user_id, found.generation, found.version, found.counters
+         FROM unnest($1::smallint[], $2::text[]) AS u (bucket, user_id)
+        CROSS JOIN LATERAL (
+          SELECT c.generation, c.version, c.counters FROM notify.cap c
+           WHERE c.bucket = u.bucket AND c.user_id = u.user_id LIMIT 1) AS found`,
+    ),
+    values: [bucketsOfIds(scope, users, ({ id }) => id), users.map(({ userId }) => userId)],
   }
 }
 
-function logQuery(bucket: number, notifications: readonly PlannedNotification[]): Query[] {
-  const keys = notifications.flatMap(({ userId, deliveries }) =>
-    deliveries.flatMap(({ channel, logKey }) => (logKey === undefined ? [] : [{ userId, logKey, channel }])),
+function logQuery(scope: BucketScope, notifications: readonly PlannedNotification[]): Query[] {
+  const keys = notifications.flatMap(({ id, userId, deliveries }) =>
+    deliveries.flatMap(({ channel, logKey }) => (logKey === undefined ? [] : [{ id, userId, logKey, channel }])),
   )
   if (keys.length === 0) return []
   return [
     {
       name: 'notify_read_log',
-      text: `SELECT a.user_id, a.dedup_key, a.channel, found.notification_id, found.has_delivery
-               FROM unnest($2::text[], $3::text[], $4::text[]) AS a (user_id, dedup_key, channel)
-              CROSS JOIN LATERAL (
-                SELECT l.notification_id, l.has_delivery FROM notify.dedup_log l
-                 WHERE l.bucket = $1 AND l.user_id = a.user_id AND l.dedup_key = a.dedup_key AND l.channel = a.channel
-                 LIMIT 1) AS found`,
+      text: textFor(
+        scope,
+        `SELECT a.user_id, a.dedup_key, a.channel, found.notification_id, found.has_delivery
+           FROM unnest($1::smallint[], $2::text[], $3::text[], $4::text[]) AS a (bucket, user_id, dedup_key, channel)
+          CROSS JOIN LATERAL (
+            SELECT l.notification_id, l.has_delivery FROM notify.dedup_log l
+             WHERE l.bucket = a.bucket AND l.user_id = a.user_id AND l.dedup_key = a.dedup_key AND l.channel = a.channel
+             LIMIT 1) AS found`,
+      ),
       values: [
-        bucket,
+        bucketsOfIds(scope, keys, ({ id }) => id),
         ...columns(
           keys,
           (a) => a.userId,
@@ -101,8 +121,12 @@ function logQuery(bucket: number, notifications: readonly PlannedNotification[])
   ]
 }
 
-async function loggedOf(database: Database, bucket: number, rows: readonly LogRow[]): Promise<Map<string, DedupEntry>> {
-  const flushed = await flushedSince(database, bucket, rows)
+async function loggedOf(
+  database: Database,
+  scope: BucketScope,
+  rows: readonly LogRow[],
+): Promise<Map<string, DedupEntry>> {
+  const flushed = await flushedSince(database, scope, rows)
   return new Map(
     rows.map((row) => [
       logId(row.user_id, { channel: row.channel, logKey: row.dedup_key }),
@@ -114,16 +138,20 @@ async function loggedOf(database: Database, bucket: number, rows: readonly LogRo
 const originalOf = (row: LogRow) => deliveryIdOf(row.notification_id, row.channel)
 
 /** Of those that were aggregated when they burnt their key, the deliveries they have got since. */
-async function flushedSince(database: Database, bucket: number, rows: readonly LogRow[]): Promise<Set<string>> {
+async function flushedSince(database: Database, scope: BucketScope, rows: readonly LogRow[]): Promise<Set<string>> {
   const ids = rows.filter((row) => !row.has_delivery).map(originalOf)
   if (ids.length === 0) return new Set()
-  const [, found] = await database.pipeline<{ id: string }>([
-    customPlan,
+  const [found] = await readTogether(database, scope, [
     {
       name: 'notify_flushed_since',
-      text: `SELECT id FROM notify.delivery WHERE bucket = $1 AND ${among('id', '$2')}`,
-      values: [bucket, ids],
+      text: textFor(
+        scope,
+        `SELECT found.id FROM unnest($1::smallint[], $2::uuid[]) AS a (bucket, id)
+          CROSS JOIN LATERAL (
+            SELECT d.id FROM notify.delivery d WHERE d.bucket = a.bucket AND d.id = a.id LIMIT 1) AS found`,
+      ),
+      values: [bucketsOfIds(scope, ids, (id) => id), ids],
     },
   ])
-  return new Set(found?.rows.map(({ id }) => id))
+  return new Set((found as Rows<{ id: string }>).rows.map(({ id }) => id))
 }

@@ -2,7 +2,7 @@ import type { Query, Rows } from '@gatehouse/kit'
 import type { AdmissionUnit } from '../../admission/planned.ts'
 import { newIdBeside } from '../../model/id.ts'
 import type { Statement } from '../sql/at-once.ts'
-import { among } from '../sql/plans.ts'
+import { type BucketScope, bucketsOfIds, textFor } from '../sql/buckets.ts'
 import { countItemsQuery, findCompleteWindows, removeItems, removeWindows } from '../waiting/windows.ts'
 
 const tables = { scheduled: 'notify.scheduled', deferred: 'notify.deferred' } as const
@@ -15,14 +15,17 @@ const windowsOf = (units: readonly AdmissionUnit[]) =>
   thingsOf(units).flatMap((each) => (each.kind === 'window' ? [each] : []))
 
 /** What tells which of the things that units settle are still there; nothing where none settles any. */
-export function settledQueries(bucket: number, units: readonly AdmissionUnit[]): Query[] {
+export function settledQueries(scope: BucketScope, units: readonly AdmissionUnit[]): Query[] {
   const windows = windowsOf(units)
   const found = (Object.keys(tables) as Array<keyof typeof tables>).flatMap((kind): Query[] => {
     const ids = idsOf(units, kind)
-    const text = `SELECT id FROM ${tables[kind]} WHERE bucket = $1 AND ${among('id', '$2')}`
-    return ids.length === 0 ? [] : [{ name: `notify_find_${kind}`, text, values: [bucket, ids] }]
+    const text = `SELECT found.id FROM unnest($1::smallint[], $2::uuid[]) AS k (bucket, id)
+                   CROSS JOIN LATERAL (
+                     SELECT t.id FROM ${tables[kind]} t WHERE t.bucket = k.bucket AND t.id = k.id LIMIT 1) AS found`
+    const values = [bucketsOfIds(scope, ids, (id) => id), ids]
+    return ids.length === 0 ? [] : [{ name: `notify_find_${kind}`, text: textFor(scope, text), values }]
   })
-  return [...found, ...(windows.length === 0 ? [] : [countItemsQuery(bucket, windows)])]
+  return [...found, ...(windows.length === 0 ? [] : [countItemsQuery(scope, windows)])]
 }
 
 /** The answers to {@link settledQueries}: for each unit whether it may go on. False when another took its thing first. */
@@ -36,22 +39,24 @@ export function settledOf(units: readonly AdmissionUnit[], answers: ReadonlyArra
 }
 
 /** Takes away what the units settle; holds if all of it is still there. */
-export function settle(bucket: number, units: readonly AdmissionUnit[], now: number): Statement[] {
+export function settle(scope: BucketScope, units: readonly AdmissionUnit[], now: number): Statement[] {
   const windows = windowsOf(units)
   const whole = windows.flatMap((each) => (each.items ? [] : [{ ...each, entryId: newIdBeside(each.id) }]))
   const parts = windows.flatMap(({ id, items, keepsTogether = false }) => (items ? [{ id, items, keepsTogether }] : []))
   return [
-    ...removeByIds(bucket, 'scheduled', idsOf(units, 'scheduled')),
-    ...removeByIds(bucket, 'deferred', idsOf(units, 'deferred')),
-    ...(whole.length > 0 ? [removeWindows(bucket, whole, now)] : []),
-    ...(parts.length > 0 ? removeItems(bucket, parts) : []),
+    ...removeByIds(scope, 'scheduled', idsOf(units, 'scheduled')),
+    ...removeByIds(scope, 'deferred', idsOf(units, 'deferred')),
+    ...(whole.length > 0 ? [removeWindows(scope, whole, now)] : []),
+    ...(parts.length > 0 ? removeItems(scope, parts) : []),
   ]
 }
 
-function removeByIds(bucket: number, kind: keyof typeof tables, ids: readonly string[]): Statement[] {
+function removeByIds(scope: BucketScope, kind: keyof typeof tables, ids: readonly string[]): Statement[] {
   if (ids.length === 0) return []
   const text = `WITH removed AS (
-                  DELETE FROM ${tables[kind]} WHERE bucket = $1::smallint AND ${among('id', '$2')} RETURNING 1
+                  DELETE FROM ${tables[kind]} t USING unnest($1::smallint[], $2::uuid[]) AS k (bucket, id)
+                   WHERE t.bucket = k.bucket AND t.id = k.id RETURNING 1
                 ) SELECT count(*) = $3::integer FROM removed`
-  return [{ precondition: true, text, values: [bucket, ids, ids.length] }]
+  const values = [bucketsOfIds(scope, ids, (id) => id), ids, ids.length]
+  return [{ precondition: true, text: textFor(scope, text), values }]
 }

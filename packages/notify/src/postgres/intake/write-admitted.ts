@@ -1,9 +1,10 @@
 import type { AdmissionDecision, DeliveryDecision } from '../../admission/admission.ts'
 import type { PlannedNotification } from '../../admission/planned.ts'
-import { newIdBeside } from '../../model/id.ts'
+import { bucketOfId, newIdBeside } from '../../model/id.ts'
 import { writeShortLinks } from '../catalog/short-links.ts'
 import { erasedWhenSpent } from '../retention/erase-sensitive.ts'
 import type { Statement } from '../sql/at-once.ts'
+import { type BucketScope, bucketsOfIds, textFor } from '../sql/buckets.ts'
 import { columns, documents, optionalTimestamp, timestamp } from '../sql/columns.ts'
 import { storedDecisions } from '../timeline/decisions.ts'
 import { appendDuplicates } from '../timeline/duplicates.ts'
@@ -16,11 +17,13 @@ interface AdmittedDelivery extends DeliveryDecision {
   readonly of: PlannedNotification
 }
 
+const notificationOf = ({ of }: AdmittedDelivery) => of.id
+
 const priorityNumbers = { critical: 0, normal: 1, low: 2 } as const
 
 /** What was decided, as the statements that write it: one a table, each left out when it has nothing to write. */
 export function writeAdmitted(
-  bucket: number,
+  scope: BucketScope,
   decided: readonly AdmissionDecision[],
   now: number,
   options: StreamOptions,
@@ -28,26 +31,25 @@ export function writeAdmitted(
   const deliveries = decided.flatMap(({ notification, deliveries: own }) =>
     own.map((delivery): AdmittedDelivery => ({ ...delivery, of: notification })),
   )
-  const spent = decided.filter((each) => each.notification.stored !== 'no' && isSpent(each))
+  const spent = decided
+    .flatMap((each) => (each.notification.stored !== 'no' && isSpent(each) ? [each.notification.id] : []))
+    .sort()
   return [
-    ...writeNotifications(bucket, decided),
-    ...writeLog(bucket, deliveries, now),
-    ...writeDeliveries(bucket, deliveries),
-    ...writeWork(bucket, deliveries, now),
-    ...writeShortLinks(bucket, decided),
-    ...writeDeferred(bucket, decided),
-    ...joinWindows(bucket, decided, now),
-    ...writeDeadLetters(bucket, deliveries, now),
-    ...writeResumed(bucket, decided, now, options),
-    ...appendDuplicates(bucket, decided, now),
-    ...erasedWhenSpent(
-      bucket,
-      spent.map(({ notification }) => notification.id),
-    ),
+    ...writeNotifications(scope, decided),
+    ...writeLog(scope, deliveries, now),
+    ...writeDeliveries(scope, deliveries),
+    ...writeWork(scope, deliveries, now),
+    ...writeShortLinks(scope, decided),
+    ...writeDeferred(scope, decided),
+    ...joinWindows(scope, decided, now),
+    ...writeDeadLetters(scope, deliveries, now),
+    ...writeResumed(scope, decided, now, options),
+    ...appendDuplicates(scope, decided, now),
+    ...spent.flatMap((id) => erasedWhenSpent(bucketOfId(id, scope.count), [id])),
   ]
 }
 
-function writeNotifications(bucket: number, decided: readonly AdmissionDecision[]): Statement[] {
+function writeNotifications(scope: BucketScope, decided: readonly AdmissionDecision[]): Statement[] {
   const fresh = decided.filter(
     ({ notification, answerId }) => notification.stored === 'no' && answerId === notification.id,
   )
@@ -56,16 +58,19 @@ function writeNotifications(bucket: number, decided: readonly AdmissionDecision[
     fresh.map((each) => pick(each.notification))
   return [
     {
-      text: `INSERT INTO notify.notification (bucket, id, user_id, event, priority, dedup_key, requested, sensitive, data, decisions, accepted_at, expires_at)
-           SELECT $1::smallint, n.id, n.user_id, n.event, n.priority, n.dedup_key, string_to_array(n.requested, ','), n.sensitive,
-                  CASE WHEN json_typeof(n.data) = 'object' THEN n.data END, n.decisions, n.accepted_at, n.expires_at
-             FROM ROWS FROM (
-                    unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::boolean[], $11::timestamptz[],
-                           $12::timestamptz[]),
-                    json_array_elements($9::json), json_array_elements($10::json))
-                  AS n (id, user_id, event, priority, dedup_key, requested, sensitive, accepted_at, expires_at, data, decisions)`,
+      text: textFor(
+        scope,
+        `INSERT INTO notify.notification (bucket, id, user_id, event, priority, dedup_key, requested, sensitive, data, decisions, accepted_at, expires_at)
+         SELECT n.bucket, n.id, n.user_id, n.event, n.priority, n.dedup_key, string_to_array(n.requested, ','), n.sensitive,
+                CASE WHEN json_typeof(n.data) = 'object' THEN n.data END, n.decisions, n.accepted_at, n.expires_at
+           FROM ROWS FROM (
+                  unnest($1::smallint[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::boolean[],
+                         $11::timestamptz[], $12::timestamptz[]),
+                  json_array_elements($9::json), json_array_elements($10::json))
+                AS n (bucket, id, user_id, event, priority, dedup_key, requested, sensitive, accepted_at, expires_at, data, decisions)`,
+      ),
       values: [
-        bucket,
+        bucketsOfIds(scope, fresh, ({ notification }) => notification.id),
         of(({ id }) => id),
         of(({ userId }) => userId),
         of(({ event }) => event),
@@ -89,17 +94,20 @@ function isSpent({ notification, deliveries }: AdmissionDecision): boolean {
   return notification.sensitive && !deliveries.some(({ outcome }) => waiting.has(outcome))
 }
 
-function writeLog(bucket: number, deliveries: readonly AdmittedDelivery[], now: number): Statement[] {
+function writeLog(scope: BucketScope, deliveries: readonly AdmittedDelivery[], now: number): Statement[] {
   const recorded = deliveries.filter(({ logKey, outcome }) => logKey !== undefined && waiting.has(outcome))
   if (recorded.length === 0) return []
   return [
     {
-      text: `INSERT INTO notify.dedup_log (bucket, user_id, dedup_key, channel, notification_id, has_delivery, recorded_at)
-           SELECT $1::smallint, l.user_id, l.dedup_key, l.channel, l.notification_id, l.has_delivery, $7::timestamptz
-             FROM unnest($2::text[], $3::text[], $4::text[], $5::uuid[], $6::boolean[])
-                  AS l (user_id, dedup_key, channel, notification_id, has_delivery)`,
+      text: textFor(
+        scope,
+        `INSERT INTO notify.dedup_log (bucket, user_id, dedup_key, channel, notification_id, has_delivery, recorded_at)
+         SELECT l.bucket, l.user_id, l.dedup_key, l.channel, l.notification_id, l.has_delivery, $7::timestamptz
+           FROM unnest($1::smallint[], $2::text[], $3::text[], $4::text[], $5::uuid[], $6::boolean[])
+                AS l (bucket, user_id, dedup_key, channel, notification_id, has_delivery)`,
+      ),
       values: [
-        bucket,
+        bucketsOfIds(scope, recorded, notificationOf),
         ...columns(
           recorded,
           (d) => d.of.userId,
@@ -116,16 +124,20 @@ function writeLog(bucket: number, deliveries: readonly AdmittedDelivery[], now: 
 
 const withDelivery: ReadonlySet<string> = new Set(['queued', 'deferred', 'failed'])
 
-function writeDeliveries(bucket: number, deliveries: readonly AdmittedDelivery[]): Statement[] {
+function writeDeliveries(scope: BucketScope, deliveries: readonly AdmittedDelivery[]): Statement[] {
   const fresh = deliveries.filter(({ of, outcome }) => of.stored !== 'deliveries' && withDelivery.has(outcome))
   if (fresh.length === 0) return []
   return [
     {
-      text: `INSERT INTO notify.delivery (bucket, id, user_id, channel, state, address, ended)
-             SELECT $1::smallint, d.id, d.user_id, d.channel, 'queued', d.address, d.ended
-               FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[]) AS d (id, user_id, channel, address, ended)`,
+      text: textFor(
+        scope,
+        `INSERT INTO notify.delivery (bucket, id, user_id, channel, state, address, ended)
+         SELECT d.bucket, d.id, d.user_id, d.channel, 'queued', d.address, d.ended
+           FROM unnest($1::smallint[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[])
+                AS d (bucket, id, user_id, channel, address, ended)`,
+      ),
       values: [
-        bucket,
+        bucketsOfIds(scope, fresh, notificationOf),
         ...columns(
           fresh,
           (d) => d.id,
@@ -143,19 +155,23 @@ function addressOf({ channel, plan }: AdmittedDelivery): string | null {
   return plan.kind === 'send' && channel !== 'push' ? (plan.message.targets[0]?.address ?? null) : null
 }
 
-function writeWork(bucket: number, deliveries: readonly AdmittedDelivery[], now: number): Statement[] {
+function writeWork(scope: BucketScope, deliveries: readonly AdmittedDelivery[], now: number): Statement[] {
   const queued = deliveries.filter(({ outcome }) => outcome === 'queued')
   if (queued.length === 0) return []
   return [
     {
-      text: `INSERT INTO notify.delivery_queue (bucket, delivery_id, user_id, channel, event, priority, due_at, sensitive, expires_at, message)
-           SELECT $1::smallint, w.delivery_id, w.user_id, w.channel, w.event, w.priority, $8::timestamptz, w.sensitive, w.expires_at, w.message
-             FROM ROWS FROM (
-                    unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::smallint[], $7::boolean[], $10::timestamptz[]),
-                    json_array_elements($9::json))
-                  AS w (delivery_id, user_id, channel, event, priority, sensitive, expires_at, message)`,
+      text: textFor(
+        scope,
+        `INSERT INTO notify.delivery_queue (bucket, delivery_id, user_id, channel, event, priority, due_at, sensitive, expires_at, message)
+         SELECT w.bucket, w.delivery_id, w.user_id, w.channel, w.event, w.priority, $8::timestamptz, w.sensitive, w.expires_at, w.message
+           FROM ROWS FROM (
+                  unnest($1::smallint[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::smallint[], $7::boolean[],
+                         $10::timestamptz[]),
+                  json_array_elements($9::json))
+                AS w (bucket, delivery_id, user_id, channel, event, priority, sensitive, expires_at, message)`,
+      ),
       values: [
-        bucket,
+        bucketsOfIds(scope, queued, notificationOf),
         ...columns(
           queued,
           (d) => d.id,
@@ -173,7 +189,7 @@ function writeWork(bucket: number, deliveries: readonly AdmittedDelivery[], now:
   ]
 }
 
-function writeDeferred(bucket: number, decided: readonly AdmissionDecision[]): Statement[] {
+function writeDeferred(scope: BucketScope, decided: readonly AdmissionDecision[]): Statement[] {
   const deferred = decided.flatMap(({ notification, deliveries }) => {
     const waiting = deliveries.filter(({ outcome }) => outcome === 'deferred')
     const [first] = waiting
@@ -184,12 +200,15 @@ function writeDeferred(bucket: number, decided: readonly AdmissionDecision[]): S
   if (deferred.length === 0) return []
   return [
     {
-      text: `INSERT INTO notify.deferred (bucket, id, notification_id, user_id, channels, reason, resume_at)
-           SELECT $1::smallint, d.id, d.notification_id, d.user_id, string_to_array(d.channels, ','), d.reason, d.resume_at
-             FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::timestamptz[])
-                  AS d (id, notification_id, user_id, channels, reason, resume_at)`,
+      text: textFor(
+        scope,
+        `INSERT INTO notify.deferred (bucket, id, notification_id, user_id, channels, reason, resume_at)
+         SELECT d.bucket, d.id, d.notification_id, d.user_id, string_to_array(d.channels, ','), d.reason, d.resume_at
+           FROM unnest($1::smallint[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::timestamptz[])
+                AS d (bucket, id, notification_id, user_id, channels, reason, resume_at)`,
+      ),
       values: [
-        bucket,
+        bucketsOfIds(scope, deferred, ({ notification }) => notification.id),
         ...columns(
           deferred,
           (d) => newIdBeside(d.notification.id),
@@ -204,20 +223,24 @@ function writeDeferred(bucket: number, decided: readonly AdmissionDecision[]): S
   ]
 }
 
-function writeDeadLetters(bucket: number, deliveries: readonly AdmittedDelivery[], now: number): Statement[] {
+function writeDeadLetters(scope: BucketScope, deliveries: readonly AdmittedDelivery[], now: number): Statement[] {
   const failed = deliveries.flatMap((d) =>
     d.plan.kind === 'fail' && d.outcome === 'failed' ? [{ ...d, why: d.plan }] : [],
   )
   if (failed.length === 0) return []
   return [
     {
-      text: `INSERT INTO notify.dead_letter (bucket, id, notification_id, user_id, channel, event, cause, detail, died_at, expires_at)
-           SELECT $1::smallint, d.id, d.notification_id, d.user_id, d.channel, d.event, d.cause, d.detail, $9::timestamptz, d.expires_at
-             FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $10::timestamptz[])
-                  AS d (id, notification_id, user_id, channel, event, cause, detail, expires_at)
-           ON CONFLICT (bucket, id) DO NOTHING`,
+      text: textFor(
+        scope,
+        `INSERT INTO notify.dead_letter (bucket, id, notification_id, user_id, channel, event, cause, detail, died_at, expires_at)
+         SELECT d.bucket, d.id, d.notification_id, d.user_id, d.channel, d.event, d.cause, d.detail, $9::timestamptz, d.expires_at
+           FROM unnest($1::smallint[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
+                       $10::timestamptz[])
+                AS d (bucket, id, notification_id, user_id, channel, event, cause, detail, expires_at)
+         ON CONFLICT (bucket, id) DO NOTHING`,
+      ),
       values: [
-        bucket,
+        bucketsOfIds(scope, failed, notificationOf),
         ...columns(
           failed,
           (d) => d.id,

@@ -2,6 +2,7 @@ import { type AdmissionDecision, reasonOf } from '../../admission/admission.ts'
 import { deliveryIdOf, newIdBeside } from '../../model/id.ts'
 import { queries } from '../queries/index.ts'
 import type { Statement } from '../sql/at-once.ts'
+import { type BucketScope, bucketsOfIds, textFor } from '../sql/buckets.ts'
 import { columns } from '../sql/columns.ts'
 import { changeRecord, type StreamOptions } from '../timeline/outbox.ts'
 import { appendTimeline, type NewTimelineEntry } from '../timeline/timeline.ts'
@@ -11,7 +12,7 @@ import { appendTimeline, type NewTimelineEntry } from '../timeline/timeline.ts'
  * was decided and the outcome of each channel, and an end for the deliveries that will not be sent after all.
  */
 export function writeResumed(
-  bucket: number,
+  scope: BucketScope,
   decided: readonly AdmissionDecision[],
   now: number,
   { streaming }: StreamOptions,
@@ -19,7 +20,7 @@ export function writeResumed(
   const resumed = decided.filter(({ notification }) => notification.stored !== 'no')
   const entries = resumed.flatMap((each) => entriesOf(each, now))
   if (entries.length === 0) return []
-  return [...appendTimeline(bucket, entries), ...endDeliveries(bucket, resumed, streaming ? now : undefined)]
+  return [...appendTimeline(scope, entries), ...endDeliveries(scope, resumed, streaming ? now : undefined)]
 }
 
 /** Its deliveries are its own, also where one turned out to be the duplicate of another's. */
@@ -43,7 +44,7 @@ const goesOn: ReadonlySet<string> = new Set(['queued', 'deferred'])
 
 /** Ends deliveries; tells the stream, as of `streamedAt` where there is one, of those that had expired when they woke. */
 function endDeliveries(
-  bucket: number,
+  scope: BucketScope,
   resumed: readonly AdmissionDecision[],
   streamedAt: number | undefined,
 ): Statement[] {
@@ -65,9 +66,9 @@ function endDeliveries(
   if (ended.length === 0) return []
   return [
     {
-      text: queries['intake/end-deliveries'],
+      text: textFor(scope, queries['intake/end-deliveries']),
       values: [
-        bucket,
+        bucketsOfIds(scope, ended, ({ id }) => id),
         ...columns(
           ended,
           ({ id }) => id,

@@ -209,6 +209,9 @@ CREATE INDEX notification_user ON notify.notification (bucket, user_id);
 -- Runs statements in one transaction and commits it, all on one message of the client: no lock that they acquire waits for
 -- another byte from it. Each statement has its own snapshot, and its own part of `parameters` as `$1`. A precondition
 -- returns a boolean: unless it is true nothing is written, and `failed` is its position; otherwise `failed` is 0.
+--
+-- They find rows by their keys: for a few hundred keys the planner takes reading a whole table for cheaper, and where
+-- statistics are missing it takes any table for small.
 CREATE PROCEDURE notify.run_at_once(
   statements text[], parameter_counts integer[], preconditions boolean[], parameters text[], INOUT failed integer)
 LANGUAGE plpgsql AS $$
@@ -216,6 +219,7 @@ DECLARE
   first integer := 1;
   passes boolean;
 BEGIN
+  PERFORM set_config(setting, 'off', true) FROM unnest(ARRAY['enable_seqscan', 'enable_hashjoin', 'enable_mergejoin']) AS setting;
   FOR place IN 1 .. cardinality(statements) LOOP
     IF preconditions[place] THEN
       EXECUTE statements[place] INTO passes USING parameters[first : first + parameter_counts[place] - 1];
@@ -501,18 +505,27 @@ LANGUAGE sql AS $$
 $$;
 
 -- `requests` names each event type once, with how many of its events must be answered now (`count`); `parkable` are those
--- that may wait, in their order. Those that exceed the rate, or find others of their type waiting, are parked.
-CREATE FUNCTION notify.acquire_rates_locked(of_bucket smallint, requests json, parkable json, at timestamptz) RETURNS json
+-- that may wait, in their order. Those that exceed the rate, or find others of their type waiting in a bucket of theirs, are
+-- parked.
+CREATE FUNCTION notify.acquire_rates_locked(requests json, parkable json, at timestamptz) RETURNS json
 LANGUAGE plpgsql SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
   results json;
+  ahead record;
+  blocked text[] := '{}';
 BEGIN
   PERFORM notify.lock_rates(
     ARRAY(SELECT a.value->>'event' FROM json_array_elements(requests) WITH ORDINALITY AS a ORDER BY ordinality), at);
+  -- One at a time, so that each stays within one bucket.
+  FOR ahead IN SELECT DISTINCT event, bucket FROM json_to_recordset(parkable) AS r (event text, bucket smallint) LOOP
+    CONTINUE WHEN ahead.event = ANY (blocked);
+    IF EXISTS (SELECT FROM notify.parked p WHERE p.bucket = ahead.bucket AND p.event = ahead.event) THEN
+      blocked := blocked || ahead.event;
+    END IF;
+  END LOOP;
   WITH each AS MATERIALIZED (
-    SELECT a.event, a.count, a.maximum, a.span_ms, CASE
-             WHEN EXISTS (SELECT FROM notify.parked p WHERE p.bucket = of_bucket AND p.event = a.event) THEN 0
-             ELSE a.parkable END AS passing
+    SELECT a.event, a.count, a.maximum, a.span_ms,
+           CASE WHEN a.event = ANY (blocked) THEN 0 ELSE a.parkable END AS passing
       FROM json_to_recordset(requests) AS a (event text, count integer, parkable integer, maximum integer, span_ms bigint)
   ), used AS (
     SELECT u.* FROM (SELECT array_agg(event) AS events, array_agg(count + passing) AS wanted,
@@ -525,22 +538,21 @@ BEGIN
     INTO results FROM used JOIN each USING (event);
   -- A key that is there already is the same message, delivered again.
   INSERT INTO notify.parked (bucket, key, id, user_id, event, place, payload, occurred_at)
-  SELECT of_bucket, g.key, g.id, g.user_id, g.event, g.place, g.payload, g.occurred_at
+  SELECT g.bucket, g.key, g.id, g.user_id, g.event, g.place, g.payload, g.occurred_at
     FROM (SELECT *, row_number() OVER (PARTITION BY r.event ORDER BY r.turn) AS rank
             FROM json_to_recordset(parkable)
-                 AS r (key text, id uuid, user_id text, event text, place bigint, turn integer, payload jsonb,
-                       occurred_at timestamptz)) AS g
+                 AS r (bucket smallint, key text, id uuid, user_id text, event text, place bigint, turn integer,
+                       payload jsonb, occurred_at timestamptz)) AS g
     JOIN json_to_recordset(results) AS t (event text, passed integer) ON t.event = g.event AND g.rank > t.passed
    ORDER BY g.place
   ON CONFLICT (bucket, key) DO NOTHING;
   RETURN results;
 END $$;
 
-CREATE PROCEDURE notify.acquire_rates(
-  of_bucket smallint, requests json, parkable json, at timestamptz, INOUT results json)
+CREATE PROCEDURE notify.acquire_rates(requests json, parkable json, at timestamptz, INOUT results json)
 LANGUAGE plpgsql AS $$
 BEGIN
-  results := notify.acquire_rates_locked(of_bucket, requests, parkable, at);
+  results := notify.acquire_rates_locked(requests, parkable, at);
   COMMIT;
 END $$;
 

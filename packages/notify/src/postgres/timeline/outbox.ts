@@ -3,6 +3,8 @@ import type { Channel } from '../../model/channel.ts'
 import type { DeliveryState } from '../../model/delivery-state.ts'
 import { newIdBeside, notificationIdOf } from '../../model/id.ts'
 
+import { type BucketScope, bucketsOfIds, textFor } from '../sql/buckets.ts'
+
 /** Whether state changes are streamed. */
 export interface StreamOptions {
   /** Whether state changes go to the outbox of the event stream. */
@@ -22,15 +24,19 @@ export interface StateChange {
 }
 
 /** The statement that keeps state changes for the event stream. */
-export function writeChanges(bucket: number, changes: readonly StateChange[]): Query[] {
+export function writeChanges(scope: BucketScope, changes: readonly StateChange[]): Query[] {
   if (changes.length === 0) return []
   return [
     {
       name: 'notify_stream',
-      text: `INSERT INTO notify.outbox (bucket, id, payload)
-           SELECT $1, o.id, o.payload::jsonb FROM unnest($2::uuid[], $3::text[]) AS o (id, payload)`,
+      text: textFor(
+        scope,
+        `INSERT INTO notify.outbox (bucket, id, payload)
+         SELECT o.bucket, o.id, o.payload::jsonb
+           FROM unnest($1::smallint[], $2::uuid[], $3::text[]) AS o (bucket, id, payload)`,
+      ),
       values: [
-        bucket,
+        bucketsOfIds(scope, changes, ({ deliveryId }) => deliveryId),
         changes.map(({ deliveryId }) => newIdBeside(deliveryId)),
         changes.map((change) => JSON.stringify(changeRecord(change))),
       ],

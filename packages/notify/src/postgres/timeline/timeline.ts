@@ -1,13 +1,14 @@
 import type { Query } from '@gatehouse/kit'
 import type { Channel } from '../../model/channel.ts'
 import type { DeliveryState } from '../../model/delivery-state.ts'
-import { newId, newIdBeside } from '../../model/id.ts'
+import { newIdBeside } from '../../model/id.ts'
 import type { Statement } from '../sql/at-once.ts'
+import { type BucketScope, bucketsOfIds, textFor } from '../sql/buckets.ts'
 import { columns, documents, timestamp } from '../sql/columns.ts'
 
 /** An entry of a notification's timeline, before it is appended. */
 export interface NewTimelineEntry {
-  readonly notificationId: string | null
+  readonly notificationId: string
   readonly deliveryId?: string | undefined
   readonly channel?: Channel | null | undefined
   /** Unix milliseconds. */
@@ -23,24 +24,27 @@ export interface NewTimelineEntry {
  * entries. Two statements append within themselves, for the database finds what they are about: those that remove whole
  * windows, and those that record duplicates.
  */
-export function appendTimeline(bucket: number, entries: readonly NewTimelineEntry[]): Array<Query & Statement> {
+export function appendTimeline(scope: BucketScope, entries: readonly NewTimelineEntry[]): Array<Query & Statement> {
   if (entries.length === 0) return []
   return [
     {
       name: 'notify_append_timeline',
-      text: `INSERT INTO notify.timeline_entry (bucket, notification_id, id, delivery_id, channel, at, entry_type, state, detail)
-             SELECT $1::smallint, e.notification_id, e.id, e.delivery_id, e.channel, e.at, e.entry_type, e.state,
-                    CASE WHEN json_typeof(e.detail) = 'object' THEN e.detail END
-               FROM ROWS FROM (
-                      unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::timestamptz[], $7::text[], $8::text[]),
-                      json_array_elements($9::json))
-                    AS e (notification_id, id, delivery_id, channel, at, entry_type, state, detail)`,
+      text: textFor(
+        scope,
+        `INSERT INTO notify.timeline_entry (bucket, notification_id, id, delivery_id, channel, at, entry_type, state, detail)
+         SELECT e.bucket, e.notification_id, e.id, e.delivery_id, e.channel, e.at, e.entry_type, e.state,
+                CASE WHEN json_typeof(e.detail) = 'object' THEN e.detail END
+           FROM ROWS FROM (
+                  unnest($1::smallint[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::timestamptz[], $7::text[], $8::text[]),
+                  json_array_elements($9::json))
+                AS e (bucket, notification_id, id, delivery_id, channel, at, entry_type, state, detail)`,
+      ),
       values: [
-        bucket,
+        bucketsOfIds(scope, entries, (e) => e.notificationId),
         ...columns(
           entries,
           (e) => e.notificationId,
-          (e) => (e.notificationId === null ? newId(0) : newIdBeside(e.notificationId)),
+          (e) => newIdBeside(e.notificationId),
           (e) => e.deliveryId,
           (e) => e.channel,
           (e) => timestamp(e.at),

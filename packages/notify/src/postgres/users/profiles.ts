@@ -1,10 +1,12 @@
-import type { Database } from '@gatehouse/kit'
+import type { Database, Rows } from '@gatehouse/kit'
 import type { Channel } from '../../model/channel.ts'
+import { bucketOfUser } from '../../model/id.ts'
 import type { Suppression } from '../../model/suppression.ts'
 import type { Device, Preference, Profile, Profiles, Recipient } from '../../store/store.ts'
 import { queries } from '../queries/index.ts'
+import { type Buckets, bucketsOfUsers, groupByBucket, textFor } from '../sql/buckets.ts'
 import { withoutNulls } from '../sql/columns.ts'
-import { queryWithCustomPlan } from '../sql/plans.ts'
+import { readTogether } from '../sql/plans.ts'
 
 interface ProfileRow extends RecipientRow {
   readonly settings_version: number
@@ -47,15 +49,27 @@ export interface SuppressionRow extends Omit<Suppression, 'expiresAt'> {
   readonly expires_at: number | null
 }
 
-/** Reads everything planning needs to know about users, in one statement. */
-export async function readProfiles(database: Database, bucket: number, userIds: readonly string[]): Promise<Profiles> {
-  const { rows } = await queryWithCustomPlan<ProfileRow>(database, {
-    name: 'notify_profiles',
-    text: queries['users/read-profiles'],
-    values: [bucket, userIds],
-  })
+/** Reads everything planning needs to know about users, in one statement; of distributed buckets, in one for each. */
+export async function readProfiles(
+  database: Database,
+  buckets: Buckets,
+  userIds: readonly string[],
+): Promise<Profiles> {
+  const read = await Promise.all(
+    groupByBucket(buckets, userIds, bucketOfUser).map(({ scope, items }) =>
+      readTogether(database, scope, [
+        {
+          name: 'notify_profiles',
+          text: textFor(scope, queries['users/read-profiles']),
+          values: [bucketsOfUsers(scope, items), items],
+        },
+      ]),
+    ),
+  )
+  const answers = read.flat() as Array<Rows<ProfileRow>>
+  const rows = answers.flatMap((each) => each.rows)
   return {
-    settingsVersion: rows[0]?.settings_version ?? 0,
+    settingsVersion: Math.max(0, ...answers.map(({ rows: [first] }) => first?.settings_version ?? 0)),
     users: new Map(rows.map((row) => [row.user_id, profileOf(row)])),
   }
 }

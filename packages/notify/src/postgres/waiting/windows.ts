@@ -5,6 +5,7 @@ import type { Data } from '../../model/notification.ts'
 import type { ChosenBy, ClosedWindow, PendingItem, Waiting, WindowSummary } from '../../store/store.ts'
 import { queries } from '../queries/index.ts'
 import type { Statement } from '../sql/at-once.ts'
+import { type BucketScope, bucketsOfIds, textFor } from '../sql/buckets.ts'
 import { columns, timestamp, withoutNulls } from '../sql/columns.ts'
 import { among, customPlan } from '../sql/plans.ts'
 
@@ -90,15 +91,15 @@ function summaryOf(row: SummaryRow): WindowSummary {
  * the items, however many they are. `entryId` is the id of that entry, one for each window. Holds if all were there.
  */
 export function removeWindows(
-  bucket: number,
+  scope: BucketScope,
   windows: ReadonlyArray<Omit<SettledWindow, 'items'> & { readonly entryId: string }>,
   now: number,
 ): Statement {
   return {
     precondition: true,
-    text: queries['waiting/remove-windows'],
+    text: textFor(scope, queries['waiting/remove-windows']),
     values: [
-      bucket,
+      bucketsOfIds(scope, windows, ({ id }) => id),
       ...columns(
         windows,
         ({ id }) => id,
@@ -118,41 +119,54 @@ export function removeWindows(
  * Holds if all of the items were there.
  */
 export function removeItems(
-  bucket: number,
+  scope: BucketScope,
   parts: ReadonlyArray<{ readonly id: string; readonly items: readonly string[]; readonly keepsTogether?: boolean }>,
 ): Statement[] {
   const ids = parts.map(({ id }) => id)
-  const items = parts.flatMap((part) => part.items)
+  const buckets = bucketsOfIds(scope, ids, (id) => id)
+  const items = parts.flatMap((part) => part.items.map((item) => ({ window: part.id, item })))
+  const keeping = parts.map(({ keepsTogether = false }) => keepsTogether)
   return [
+    { precondition: true, text: textFor(scope, lockWindows), values: [buckets, ids, ids.length] },
     {
       precondition: true,
-      text: `WITH locked AS MATERIALIZED (
-               SELECT id FROM notify.pending_window
-                WHERE bucket = $1::smallint AND ${among('id', '$2')} AND state = 'closed' ORDER BY id FOR UPDATE
-             ) SELECT count(*) = $3::integer FROM locked`,
-      values: [bucket, ids, ids.length],
+      text: textFor(scope, deleteItems),
+      values: [
+        bucketsOfIds(scope, items, ({ window }) => window),
+        ...columns(
+          items,
+          ({ window }) => window,
+          ({ item }) => item,
+        ),
+        items.length,
+      ],
     },
-    {
-      precondition: true,
-      text: `WITH gone AS (
-               DELETE FROM notify.pending_item
-                WHERE bucket = $1::smallint AND ${among('window_id', '$2')} AND ${among('notification_id', '$3')}
-               RETURNING 1
-             ) SELECT count(*) = $4::integer FROM gone`,
-      values: [bucket, ids, items, items.length],
-    },
-    {
-      text: `DELETE FROM notify.pending_window w WHERE w.bucket = $1::smallint AND ${among('w.id', '$2')}
-                AND NOT EXISTS (SELECT FROM notify.pending_item i WHERE i.bucket = $1::smallint AND i.window_id = w.id)`,
-      values: [bucket, ids],
-    },
-    {
-      text: `UPDATE notify.pending_window SET individual = individual OR id <> ALL ($3::uuid[]), lease_until = NULL
-              WHERE bucket = $1::smallint AND ${among('id', '$2')}`,
-      values: [bucket, ids, parts.flatMap(({ id, keepsTogether }) => (keepsTogether ? [id] : []))],
-    },
+    { text: textFor(scope, deleteEmptyWindows), values: [buckets, ids] },
+    { text: textFor(scope, releaseWindows), values: [buckets, ids, keeping] },
   ]
 }
+
+/** In the order of their ids. */
+const lockWindows = `WITH locked AS MATERIALIZED (
+  SELECT w.id FROM unnest($1::smallint[], $2::uuid[]) AS k (bucket, id)
+   CROSS JOIN LATERAL (
+     SELECT p.id FROM notify.pending_window p
+      WHERE p.bucket = k.bucket AND p.id = k.id AND p.state = 'closed' LIMIT 1 FOR UPDATE) AS w
+) SELECT count(*) = $3::integer FROM locked`
+
+const deleteItems = `WITH gone AS (
+  DELETE FROM notify.pending_item i
+   USING unnest($1::smallint[], $2::uuid[], $3::uuid[]) AS k (bucket, window_id, id)
+   WHERE i.bucket = k.bucket AND i.window_id = k.window_id AND i.notification_id = k.id RETURNING 1
+) SELECT count(*) = $4::integer FROM gone`
+
+const deleteEmptyWindows = `DELETE FROM notify.pending_window w USING unnest($1::smallint[], $2::uuid[]) AS k (bucket, id)
+  WHERE w.bucket = k.bucket AND w.id = k.id
+    AND NOT EXISTS (SELECT FROM notify.pending_item i WHERE i.bucket = w.bucket AND i.window_id = w.id)`
+
+const releaseWindows = `UPDATE notify.pending_window w SET individual = w.individual OR NOT k.keeps_together, lease_until = NULL
+   FROM unnest($1::smallint[], $2::uuid[], $3::boolean[]) AS k (bucket, id, keeps_together)
+  WHERE w.bucket = k.bucket AND w.id = k.id`
 
 interface ItemCountRow {
   readonly id: string
@@ -161,15 +175,25 @@ interface ItemCountRow {
 
 /** How many items each of those windows holds that are closed, of the items given. */
 export function countItemsQuery(
-  bucket: number,
+  scope: BucketScope,
   parts: ReadonlyArray<{ readonly id: string; readonly items?: readonly string[] }>,
 ): Query {
   return {
     name: 'notify_count_items',
-    text: `SELECT w.id, (SELECT count(*) FROM notify.pending_item i
-                          WHERE i.bucket = $1 AND i.window_id = w.id AND ${among('i.notification_id', '$3')}) AS items
-             FROM notify.pending_window w WHERE w.bucket = $1 AND ${among('w.id', '$2')} AND w.state = 'closed'`,
-    values: [bucket, parts.map(({ id }) => id), parts.flatMap(({ items = [] }) => items)],
+    text: textFor(
+      scope,
+      `SELECT w.id, (SELECT count(*) FROM notify.pending_item i
+                      WHERE i.bucket = k.bucket AND i.window_id = w.id AND ${among('i.notification_id', '$3')}) AS items
+         FROM unnest($1::smallint[], $2::uuid[]) AS k (bucket, id)
+        CROSS JOIN LATERAL (
+          SELECT p.id FROM notify.pending_window p
+           WHERE p.bucket = k.bucket AND p.id = k.id AND p.state = 'closed' LIMIT 1) AS w`,
+    ),
+    values: [
+      bucketsOfIds(scope, parts, ({ id }) => id),
+      parts.map(({ id }) => id),
+      parts.flatMap(({ items = [] }) => items),
+    ],
   }
 }
 

@@ -62,14 +62,13 @@ const racers: Readonly<Record<string, Racer>> = {
   },
   'a replay of what was never written': async (store) => {
     await store.intake.admit(
-      0,
       [unit('email', { kind: 'fail', cause: 'render', detail: 'no' })],
       createAdmission(rules, now),
     )
     return ({ deadLetters }) => deadLetters.replay({}, 10, now)
   },
   'a flush': async (store) => {
-    await store.intake.admit(0, [unit('email', { kind: 'aggregate' })], createAdmission(rules, now))
+    await store.intake.admit([unit('email', { kind: 'aggregate' })], createAdmission(rules, now))
     const [window] = await store.waiting.closeWindows(0, 10, 60_000, now)
     const timelineEntry = { what: 'combined', detail: {} }
     const flushed = unit('email', undefined, {
@@ -77,10 +76,10 @@ const racers: Readonly<Record<string, Racer>> = {
       id: window?.id ?? assert.fail('no window'),
       timelineEntry,
     })
-    return ({ intake }) => intake.admit(0, [flushed], createAdmission(rules, now))
+    return ({ intake }) => intake.admit([flushed], createAdmission(rules, now))
   },
   'a deferral that is due': async (store) => {
-    await store.intake.admit(0, [unit('email', { kind: 'defer', resumeAt: now })], createAdmission(rules, now))
+    await store.intake.admit([unit('email', { kind: 'defer', resumeAt: now })], createAdmission(rules, now))
     const [due] = await store.waiting.claimDeferred(0, 10, 60_000, now)
     assert.ok(due)
     const resumed = unit('email', undefined, { kind: 'deferred', id: due.id })
@@ -89,19 +88,18 @@ const racers: Readonly<Record<string, Racer>> = {
       id: due.notification.id,
       stored: 'deliveries' as const,
     }))
-    return ({ intake }) => intake.admit(0, [{ ...resumed, notifications }], createAdmission(rules, now))
+    return ({ intake }) => intake.admit([{ ...resumed, notifications }], createAdmission(rules, now))
   },
   'a schedule that is due': async (store) => {
     const id = await store.schedule.add(now, { event: 'order.shipped', user_id: 'alice', data: {} })
     await store.waiting.claimScheduled(0, 10, 60_000, now)
     return ({ intake }) =>
-      intake.admit(0, [unit('email', undefined, { kind: 'scheduled', id })], createAdmission(rules, now))
+      intake.admit([unit('email', undefined, { kind: 'scheduled', id })], createAdmission(rules, now))
   },
   'parked events that follow': async (store) => {
     const request = { event: 'order.shipped', user_id: 'alice', data: {} }
     const parkable = [{ key: 's:1', place: 1, request, occurredAt: now }]
     await store.intake.acquireRates(
-      0,
       [{ event: request.event, count: 0, parkable, rate: { limit: 0, perSeconds: 1 } }],
       now,
     )
@@ -185,7 +183,7 @@ async function known({ recipients, devices, preferences }: NotifyStore): Promise
 }
 
 async function admitted({ intake }: NotifyStore, channel: Channel): Promise<void> {
-  await intake.admit(0, [unit(channel)], createAdmission(rules, now))
+  await intake.admit([unit(channel)], createAdmission(rules, now))
 }
 
 async function claimedOf(store: NotifyStore, channel: Channel): Promise<[ClaimedDelivery]> {

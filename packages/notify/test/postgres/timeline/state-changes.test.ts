@@ -31,7 +31,7 @@ const change = (userId: string, state: 'sent' | 'delivered' = 'sent') => ({
 })
 
 const writeAll = (tx: Writing, changes: ReadonlyArray<ReturnType<typeof change>>) =>
-  Promise.all(writeChanges(0, changes).map((query) => tx.query(query)))
+  Promise.all(writeChanges({ count: 1 }, changes).map((query) => tx.query(query)))
 
 const write = (tx: Writing, ...users: string[]) =>
   writeAll(

@@ -78,7 +78,7 @@ describe('pending sets on PostgreSQL', () => {
       const windows = closed.flat()
       assert.equal(windows.length, 1)
       assert.deepEqual(windows[0]?.items.map(({ actor }) => actor).sort(), ['Ann', 'Bob'])
-      await stores[0].intake.admit(0, windows.map(flushed), createAdmission(rules, clock.now()))
+      await stores[0].intake.admit(windows.map(flushed), createAdmission(rules, clock.now()))
     }
   })
 
@@ -126,7 +126,7 @@ describe('pending sets on PostgreSQL', () => {
       assert.deepEqual(await stores[0].waiting.closeWindows(0, 10, minute, clock.now()), [], 'it is leased')
       const admitted = await Promise.all(
         [...dying, ...(reclaimed ? [reclaimed] : [])].map((window, index) =>
-          stores[index === 0 ? 0 : 1].intake.admit(0, [flushed(window)], createAdmission(rules, clock.now())),
+          stores[index === 0 ? 0 : 1].intake.admit([flushed(window)], createAdmission(rules, clock.now())),
         ),
       )
       assert.equal(admitted.flat().filter((decided) => decided !== undefined).length, 1)
@@ -143,12 +143,12 @@ describe('pending sets on PostgreSQL', () => {
       const [window] = await stores[0].waiting.closeWindows(0, 10, 0, clock.now())
       const broken = flushed(window ?? assert.fail('no window'))
       const twice = { ...broken, notifications: [...broken.notifications, ...broken.notifications] }
-      await assert.rejects(stores[0].intake.admit(0, [twice], createAdmission(rules, clock.now())))
+      await assert.rejects(stores[0].intake.admit([twice], createAdmission(rules, clock.now())))
       assert.equal((await database.query('SELECT 1 FROM notify.delivery_queue')).rowCount, 0)
       const again = await stores[1].waiting.closeWindows(0, 10, minute, clock.now())
       assert.deepEqual(again, [window])
       assert.equal(
-        (await stores[1].intake.admit(0, again.map(flushed), createAdmission(rules, clock.now()))).flat().length,
+        (await stores[1].intake.admit(again.map(flushed), createAdmission(rules, clock.now()))).flat().length,
         1,
       )
       assert.equal((await database.query('SELECT 1 FROM notify.pending_window')).rowCount, 0)

@@ -1,6 +1,6 @@
 -- Removes whole closed windows, and appends to the timeline of each of their items what became of it, however many items there
 -- are. True if all windows were there.
--- $1 bucket smallint
+-- $1 buckets smallint[]
 -- $2 window_ids uuid[]
 -- $3 entry_ids uuid[]: the id of the timeline entries, one for each window
 -- $4 entry_types text[]: null for no entry
@@ -11,18 +11,18 @@
 
 WITH removed AS (
   DELETE FROM notify.pending_window w
-   USING unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::boolean[]) AS s (id, entry_id, entry_type, detail, erases)
-   WHERE w.bucket = $1::smallint AND w.id = ANY (ARRAY(SELECT unnest($2::uuid[]))) AND w.id = s.id AND w.state = 'closed'
-  RETURNING w.id, s.entry_id, s.entry_type, s.detail, s.erases
+   USING unnest($1::smallint[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::boolean[])
+         AS s (bucket, id, entry_id, entry_type, detail, erases)
+   WHERE w.bucket = s.bucket AND w.id = s.id AND w.state = 'closed'
+  RETURNING w.bucket, w.id, s.entry_id, s.entry_type, s.detail, s.erases
 ), items AS (
-  DELETE FROM notify.pending_item i USING removed t
-   WHERE i.bucket = $1::smallint AND i.window_id = ANY (ARRAY(SELECT id FROM removed)) AND i.window_id = t.id
-  RETURNING i.notification_id, t.entry_id, t.entry_type, t.detail, t.erases
+  DELETE FROM notify.pending_item i USING removed t WHERE i.bucket = t.bucket AND i.window_id = t.id
+  RETURNING i.bucket, i.notification_id, t.entry_id, t.entry_type, t.detail, t.erases
 ), entries AS (
   INSERT INTO notify.timeline_entry (bucket, notification_id, id, at, entry_type, detail)
-  SELECT $1::smallint, notification_id, entry_id, $7::timestamptz, entry_type, detail::json
+  SELECT bucket, notification_id, entry_id, $7::timestamptz, entry_type, detail::json
     FROM items WHERE entry_type IS NOT NULL
 ), erased AS (
-  UPDATE notify.notification SET data = NULL
-   WHERE bucket = $1::smallint AND id = ANY (ARRAY(SELECT notification_id FROM items WHERE erases)) AND sensitive
+  UPDATE notify.notification n SET data = NULL FROM items i
+   WHERE n.bucket = i.bucket AND n.id = i.notification_id AND i.erases AND n.sensitive
 ) SELECT count(*) = $8::integer FROM removed

@@ -40,9 +40,9 @@ export function traffic(database: Database, deliveries: NotifyStore['deliveries'
     waiting += count
   }
   const deliverSome = async (limit: number) => {
-    const claimed = await deliveries.claim(0, 'email', limit, leaseMs, Date.now())
+    const request = { buckets: [0], channel: 'email', limit, leaseMs, now: Date.now() } as const
+    const { deliveries: claimed } = await deliveries.claim(request)
     await deliveries.record(
-      0,
       claimed.map((each) => ({
         claimed: each,
         at: Date.now(),

@@ -23,6 +23,7 @@ import {
 } from './catalog/reserved.ts'
 import { defaultOptions, type NotifyOptions } from './config/options.ts'
 import { createAudit } from './context/audit.ts'
+import type { HandoverTargets } from './context/handover.ts'
 import { createHints } from './context/hints.ts'
 import { createNotifyMetrics } from './context/metrics.ts'
 import { createReports } from './context/reports.ts'
@@ -137,10 +138,13 @@ export async function createNotify(settings: CreateNotifyOptions): Promise<Notif
   const workers: Worker[] = []
   const hints = createHints(workers)
   const plan: AcceptOptions['plan'] = (input) => planNotification(input, options)
-  const accept = createAccept({ intake: store.intake, catalog, options, clock, metrics, plan, hints })
+  const handover: HandoverTargets = new Map()
+  const accept = createAccept({ intake: store.intake, catalog, options, clock, metrics, plan, hints, handover })
   const common = { store, catalog, reserved, accept, options, clock, log, metrics }
   if (settings.work ?? true)
-    workers.push(...startWorkers({ ...common, providers, hints, onChanges, completeMessages, ...(topic && { topic }) }))
+    workers.push(
+      ...startWorkers({ ...common, providers, hints, handover, onChanges, completeMessages, ...(topic && { topic }) }),
+    )
   const { deadLetters } = store
   const attempts = options.topicAttempts
   const consuming = await topic?.consume(createTopicIntake({ accept, deadLetters, attempts, metrics, clock, log }))

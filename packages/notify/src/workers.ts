@@ -3,8 +3,10 @@ import type { Provider } from '@gatehouse/providers'
 import { startResumeWorker } from './aggregate/worker.ts'
 import type { CatalogKeeper } from './catalog/catalog.ts'
 import type { NotifyOptions } from './config/options.ts'
+import type { HandoverTargets } from './context/handover.ts'
 import type { Hints } from './context/hints.ts'
 import type { NotifyMetrics } from './context/metrics.ts'
+import { SweepingAgenda } from './deliver/sweeping-agenda.ts'
 import { startChannelWorker } from './deliver/worker.ts'
 import type { Accept } from './intake/accept.ts'
 import type { CompleteMessages } from './links/complete-messages.ts'
@@ -30,6 +32,8 @@ export interface WorkersOptions {
   readonly topic?: Topic
   readonly completeMessages: Partial<Record<Channel, CompleteMessages>>
   readonly hints: Hints
+  /** Where the workers of channels say that they take in what is admitted. */
+  readonly handover: HandoverTargets
   /** Called when there are more state changes to read. */
   readonly onChanges: () => void
 }
@@ -57,7 +61,7 @@ export function startWorkers({ store, catalog, accept, hints, topic, onChanges, 
 }
 
 function channelWorkers(
-  { store, providers, options, clock, log, metrics, completeMessages, hints }: WorkersOptions,
+  { store, providers, options, clock, log, metrics, completeMessages, hints, handover }: WorkersOptions,
   deliveries: NotifyStore['deliveries'],
   buckets: readonly number[],
 ): Worker[] {
@@ -70,7 +74,8 @@ function channelWorkers(
     }
     const complete = completeMessages[channel]
     const completion = complete ? { completeMessages: complete } : {}
-    const common = { ...completion, deliveries, health: store.providerHealth, buckets, options, clock, log, metrics }
-    return [startChannelWorker({ ...common, channel, providers: mine, hints })]
+    const common = { ...completion, deliveries, health: store.providerHealth, options, clock, log, metrics }
+    const agenda = new SweepingAgenda(buckets, options.idleMs)
+    return [startChannelWorker({ ...common, agenda, channel, providers: mine, hints, handover })]
   })
 }

@@ -44,6 +44,15 @@ export class UserErased extends Error {
   }
 }
 
+/** Which deliveries an admission writes already leased to this process, so that no claim has to find them. */
+export interface Leases {
+  readonly leaseMs: number
+  /** Chooses among what is about to be written: the ids of the deliveries that are leased. */
+  reserve(decided: readonly AdmissionDecision[]): ReadonlySet<string>
+  /** They were not written. */
+  cancel(deliveryIds: ReadonlySet<string>): void
+}
+
 /** How a batch is admitted: the store is given the rule, and the profiles that the batch was planned on. */
 export interface Admission<Profiles = unknown> {
   /**
@@ -52,18 +61,21 @@ export interface Admission<Profiles = unknown> {
    */
   readonly decide: (notifications: readonly PlannedNotification[], state: AdmissionState) => AdmissionDecision[]
   readonly profiles?: Profiles
+  /** Chooses what is written already leased to this process; without it nothing is. */
+  readonly leases?: Leases
   /** Unix milliseconds. */
   readonly now: number
 }
 
 /** Admission by deduplication and caps, at a time (Unix milliseconds). */
 export function createAdmission<Profiles>(
-  { profiles, ...rules }: CapRules & { readonly profiles?: Profiles },
+  { profiles, leases, ...rules }: CapRules & Pick<Admission<Profiles>, 'profiles' | 'leases'>,
   now: number,
 ): Admission<Profiles> {
   return {
     decide: (notifications, state) => decide(notifications, state, rules, now),
     ...(profiles ? { profiles } : {}),
+    ...(leases ? { leases } : {}),
     now,
   }
 }

@@ -4,7 +4,7 @@ import type { NotifyOptions } from '../config/options.ts'
 import type { Hints } from '../context/hints.ts'
 import type { NotifyMetrics } from '../context/metrics.ts'
 import type { Channel } from '../model/channel.ts'
-import type { Deliveries } from '../store/store.ts'
+import type { BucketErrors, Deliveries } from '../store/store.ts'
 import type { AttemptStep, Release, Step } from './attempt.ts'
 import { createBacklog } from './backlog.ts'
 
@@ -16,6 +16,8 @@ export interface CompleterOptions {
   readonly log: Log
   readonly metrics: NotifyMetrics
   readonly hints: Pick<Hints, 'onDeferred' | 'onChanged'>
+  /** Called with when deliveries that went back to the queue are due, Unix milliseconds, by bucket. */
+  readonly onQueued?: (buckets: ReadonlyMap<number, number>) => void
 }
 
 /** Records steps beside whatever else is going on. A step that can't be recorded is left until its lease ends. */
@@ -54,14 +56,39 @@ export function createCompleter(settings: CompleterOptions): Completer {
 
 async function recordSteps(settings: CompleterOptions, steps: readonly AttemptStep[]): Promise<true[]> {
   const { deliveries, channel, options, hints, log } = settings
-  for (const [bucket, mine] of Map.groupBy(steps, ({ claimed }) => claimed.bucket)) {
-    const late = await persist(() => deliveries.record(bucket, mine), options.leaseMs)
-    if (late > 0) log.warn({ late, channel }, 'attempts were recorded too late and left out')
-  }
-  if (steps.some(({ next }) => next.kind === 'dead' && next.fallback)) hints.onDeferred()
+  let late = 0
+  const failed = await persist(steps, options.leaseMs, async (left) => {
+    const result = await deliveries.record(left)
+    late += result.late
+    return result.failed
+  })
+  if (late > 0) log.warn({ late, channel }, 'attempts were recorded too late and left out')
+  const recorded = steps.filter(({ claimed }) => !failed.has(claimed.bucket))
+  if (recorded.some(({ next }) => next.kind === 'dead' && next.fallback)) hints.onDeferred()
   hints.onChanged()
-  for (const [entry, { length }] of Map.groupBy(steps, ({ what }) => what)) countSteps(settings, entry, length)
+  for (const [entry, { length }] of Map.groupBy(recorded, ({ what }) => what)) countSteps(settings, entry, length)
+  hintQueued(
+    settings,
+    recorded.flatMap(({ claimed, next }) =>
+      next.kind === 'again' ? { bucket: claimed.bucket, dueAt: next.dueAt } : [],
+    ),
+  )
+  logFailed(settings, failed)
   return steps.map(() => true)
+}
+
+function hintQueued(
+  { onQueued }: CompleterOptions,
+  queued: ReadonlyArray<{ readonly bucket: number; readonly dueAt: number }>,
+): void {
+  const first = new Map<number, number>()
+  for (const { bucket, dueAt } of queued) first.set(bucket, Math.min(dueAt, first.get(bucket) ?? dueAt))
+  if (first.size > 0) onQueued?.(first)
+}
+
+function logFailed({ log, channel }: CompleterOptions, failed: BucketErrors): void {
+  for (const [bucket, err] of failed)
+    log.error({ err, channel, bucket }, 'steps could not be recorded; the leases of their deliveries will end')
 }
 
 /** A delivery that expired or was deferred is not counted as an attempt. */
@@ -71,25 +98,47 @@ function countSteps({ metrics, channel }: CompleterOptions, entry: string, count
   else metrics.attempts.inc({ channel, result: entry }, count)
 }
 
-async function releaseAll({ deliveries, options }: CompleterOptions, releases: readonly Release[]): Promise<true[]> {
-  for (const [bucket, mine] of Map.groupBy(releases, ({ claimed }) => claimed.bucket))
-    for (const same of Map.groupBy(mine, ({ dueAt, waitsSince }) => `${dueAt} ${waitsSince}`).values()) {
-      const claimed = same.map((each) => each.claimed)
-      const { dueAt = 0, waitsSince } = same[0] ?? {}
-      await persist(() => deliveries.release(bucket, claimed, dueAt, waitsSince), options.leaseMs)
-    }
+async function releaseAll(settings: CompleterOptions, releases: readonly Release[]): Promise<true[]> {
+  const { deliveries, options } = settings
+  for (const same of Map.groupBy(releases, ({ dueAt, waitsSince }) => `${dueAt} ${waitsSince}`).values()) {
+    const { dueAt = 0, waitsSince } = same[0] ?? {}
+    const failed = await persist(same, options.leaseMs, (left) =>
+      deliveries.release(
+        left.map(({ claimed }) => claimed),
+        dueAt,
+        waitsSince,
+      ),
+    )
+    logFailed(settings, failed)
+    hintQueued(
+      settings,
+      same.map(({ claimed: { bucket } }) => ({ bucket, dueAt })),
+    )
+  }
   return releases.map(() => true)
 }
 
-/** Repeats work while the lease lasts, whatever the error, unless the values are rejected: what is not recorded is sent again. */
-async function persist<T>(work: () => Promise<T>, leaseMs: number): Promise<T> {
+/**
+ * Does work on items, and repeats it for those of the buckets that failed, while the lease lasts, whatever the error,
+ * unless the values are rejected: what is not recorded is sent again. Answers the buckets that failed to the end.
+ */
+async function persist<Item extends { readonly claimed: { readonly bucket: number } }>(
+  items: readonly Item[],
+  leaseMs: number,
+  work: (items: readonly Item[]) => Promise<BucketErrors>,
+): Promise<BucketErrors> {
   const deadline = performance.now() + leaseMs
-  for (;;) {
+  const rejected = new Map<number, unknown>()
+  for (let left = items; ; ) {
     try {
-      return await work()
+      const failed = await work(left)
+      for (const [bucket, error] of failed) if (isRefusedValue(error)) rejected.set(bucket, error)
+      left = left.filter(({ claimed: { bucket } }) => failed.has(bucket) && !rejected.has(bucket))
+      if (left.length === 0) return rejected
+      if (performance.now() > deadline) return new Map([...rejected, ...failed])
     } catch (error) {
       if (performance.now() > deadline || isRefusedValue(error)) throw error
-      await setTimeout(persistPauseMs)
     }
+    await setTimeout(persistPauseMs)
   }
 }

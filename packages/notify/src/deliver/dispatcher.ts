@@ -6,6 +6,7 @@ import { callProvider, createOutgoing } from './calls/call-provider.ts'
 import { Preflight, type PreflightOptions } from './calls/preflight.ts'
 import { linksUnavailable } from './calls/skipped-targets.ts'
 import type { Concurrency } from './concurrency.ts'
+import type { Claim } from './poller.ts'
 import type { ProviderPool } from './provider-pool.ts'
 
 /** What the dispatcher needs. */
@@ -39,12 +40,11 @@ export class Dispatcher {
   }
 
   /**
-   * Groups calls by provider and begins them as slots are free. Each call adds its result to its attempt; one that finds
-   * no slot in time is skipped. The lease of the deliveries ends at `leaseEndsAt`, by `performance.now()`.
+   * Groups the calls for a claim by provider and begins them as slots are free. Each call adds its result to its attempt;
+   * one that finds no slot in time is skipped.
    */
-  dispatch(calls: readonly Call[], leaseEndsAt: number): void {
+  dispatch(calls: readonly Call[], { claimedAt, leaseEndsAt }: Pick<Claim, 'claimedAt' | 'leaseEndsAt'>): void {
     const { leaseMs } = this.#settings.options
-    const claimedAt = leaseEndsAt - leaseMs
     for (const [provider, mine] of Map.groupBy(calls, (call) => call.provider)) {
       const startBy = leaseEndsAt - provider.timeoutMs - leaseMs * recordingShare
       for (const batch of splitBatches(mine, provider.batchSize ?? 1)) {

@@ -1,21 +1,35 @@
-import type { Clock } from '@gatehouse/kit'
+import type { Clock, Log } from '@gatehouse/kit'
 import type { NotifyOptions } from '../config/options.ts'
 import type { Channel } from '../model/channel.ts'
 import type { RetryPolicy } from '../model/retry-policy.ts'
-import type { ClaimedDelivery, Deliveries } from '../store/store.ts'
+import type { BucketErrors, ClaimedDelivery, ClaimResult, Deliveries } from '../store/store.ts'
+import type { HandoverQueue } from './handover-queue.ts'
 import type { ProviderPool } from './provider-pool.ts'
+
+/** Which buckets are to be visited, as the poller uses it. */
+export interface DueBuckets {
+  /** All of this process. */
+  readonly buckets: readonly number[]
+  /** Those to be visited now, Unix milliseconds. */
+  take(now: number): readonly number[]
+  /** They were visited, and the next row of any of them is due at `nextDueAt`, Unix milliseconds. */
+  visited(buckets: readonly number[], nextDueAt?: number): void
+  failed(bucket: number): void
+}
 
 /** What the poller needs. */
 export interface PollerOptions {
   readonly channel: Channel
   readonly deliveries: Pick<Deliveries, 'claim'>
   readonly options: Pick<NotifyOptions, 'claimSize' | 'leaseMs'>
-  readonly buckets: readonly number[]
+  readonly agenda: DueBuckets
   readonly clock: Clock
+  readonly log: Log
 }
 
 /** What the poller uses of the worker. */
 export interface PollerResources {
+  readonly handover: Pick<HandoverQueue, 'open' | 'close' | 'take' | 'releaseAll'>
   readonly pool: Pick<ProviderPool, 'refresh'>
   readonly policy: Pick<RetryPolicy, 'patienceMs'>
   /** Resolves when more deliveries can be handled. */
@@ -27,6 +41,8 @@ export interface Claim {
   /** `overdue`: they waited for a provider as long as they may, and none is available. */
   readonly kind: 'due' | 'overdue'
   readonly deliveries: readonly ClaimedDelivery[]
+  /** From before the claim was made; by `performance.now()`. */
+  readonly claimedAt: number
   /** By `performance.now()`. */
   readonly leaseEndsAt: number
   /** How many were requested at most. */
@@ -57,25 +73,37 @@ export class Poller {
     this.#resources = resources
   }
 
-  /** One pass over the buckets. While no provider is healthy, only what probes one is claimed. */
+  /**
+   * One pass: what was handed over, then what is due in the buckets that are to be visited. While no provider is healthy,
+   * only what probes one is claimed, and nothing is handed over.
+   */
   async *poll(signal: AbortSignal): AsyncGenerator<Claim> {
-    const { buckets, options, clock } = this.#settings
-    const { pool, waitForCapacity } = this.#resources
-    let hasFound = false
-    for (const bucket of buckets) {
+    const { agenda, options, clock } = this.#settings
+    const { pool, handover, waitForCapacity } = this.#resources
+    await waitForCapacity()
+    if (signal.aborted) return
+    const capacity = await pool.refresh()
+    if (capacity.kind !== 'all') {
+      handover.close()
+      handover.releaseAll()
+    }
+    if (capacity.kind === 'none') return yield* this.#pollOverdue(capacity.since)
+    const isProbe = capacity.kind === 'probe'
+    const handed = handover.take(options.claimSize)
+    if (handed) {
+      yield { ...handed, kind: 'due', limit: options.claimSize, isProbe: false }
       await waitForCapacity()
       if (signal.aborted) return
-      const capacity = await pool.refresh()
-      if (capacity.kind === 'none') return yield* this.#pollOverdue(capacity.since)
-      const isProbe = capacity.kind === 'probe'
-      const limit = isProbe ? this.#probeSize : options.claimSize
-      const claim = await this.#claim(bucket, 'due', { limit, isProbe, dueBy: clock.now() })
-      if (claim.deliveries.length > 0) {
-        hasFound = true
-        yield claim
-      }
-      if (isProbe && hasFound) return
     }
+    const now = clock.now()
+    const buckets = agenda.take(now)
+    if (buckets.length === 0) return
+    const limit = isProbe ? this.#probeSize : options.claimSize
+    const { claim, isMore } = await this.#claim(buckets, 'due', { limit, isProbe, dueBy: now })
+    // What is due by now and was not claimed is older than whatever would be handed over.
+    if (isProbe || isMore) handover.close()
+    else handover.open()
+    if (claim.deliveries.length > 0) yield claim
   }
 
   /**
@@ -89,26 +117,46 @@ export class Poller {
 
   /** Claims what waited as long as it may, where no provider has been available since `since` (Unix milliseconds). */
   async *#pollOverdue(since: number): AsyncGenerator<Claim> {
-    const { buckets, options, clock } = this.#settings
+    const { agenda, options, clock } = this.#settings
     const { policy, waitForCapacity } = this.#resources
     const now = clock.now()
     const dueBy = now - policy.patienceMs
     if (dueBy < since || now - this.#overdueCheckedAt < policy.patienceMs * overdueShare) return
-    let hasFound = false
-    for (const bucket of buckets) {
-      await waitForCapacity()
-      const claim = await this.#claim(bucket, 'overdue', { limit: options.claimSize, isProbe: false, dueBy })
-      if (claim.deliveries.length === 0) continue
-      hasFound = true
-      yield claim
-    }
-    if (!hasFound) this.#overdueCheckedAt = now
+    await waitForCapacity()
+    const { claim } = await this.#claim(agenda.buckets, 'overdue', { limit: options.claimSize, isProbe: false, dueBy })
+    if (claim.deliveries.length > 0) yield claim
+    else this.#overdueCheckedAt = now
   }
 
-  async #claim(bucket: number, kind: Claim['kind'], { limit, isProbe, dueBy }: ClaimRange): Promise<Claim> {
+  /** Claims from buckets, and says whether more may be due in them. Those that fail are visited again later. */
+  async #claim(
+    buckets: readonly number[],
+    kind: Claim['kind'],
+    { limit, isProbe, dueBy }: ClaimRange,
+  ): Promise<{ readonly claim: Claim; readonly isMore: boolean }> {
     const { channel, deliveries, options } = this.#settings
-    const leaseEndsAt = performance.now() + options.leaseMs
-    const claimed = await deliveries.claim(bucket, channel, limit, options.leaseMs, dueBy)
-    return { kind, deliveries: claimed, leaseEndsAt, limit, isProbe }
+    const claimedAt = performance.now()
+    const result = await deliveries.claim({ buckets, channel, limit, leaseMs: options.leaseMs, now: dueBy })
+    if (kind === 'due') this.#noteVisited(buckets, result)
+    this.#reportFailed(result.failed)
+    const isMore = [...result.nextDueAt.values()].some((dueAt) => dueAt <= dueBy)
+    const leaseEndsAt = claimedAt + options.leaseMs
+    return { claim: { kind, deliveries: result.deliveries, claimedAt, leaseEndsAt, limit, isProbe }, isMore }
+  }
+
+  /** Those that failed are left to {@link reportFailed}, the others are visited again as their next delivery is due. */
+  #noteVisited(buckets: readonly number[], { failed, nextDueAt }: ClaimResult): void {
+    const visited = buckets.filter((bucket) => !failed.has(bucket))
+    for (const [dueAt, mine] of Map.groupBy(visited, (bucket) => nextDueAt.get(bucket)))
+      this.#settings.agenda.visited(mine, dueAt)
+  }
+
+  #reportFailed(failed: BucketErrors): void {
+    const { agenda, channel, log } = this.#settings
+    for (const bucket of failed.keys()) agenda.failed(bucket)
+    const [first] = failed
+    if (!first) return
+    const [bucket, err] = first
+    log.warn({ err, channel, bucket, buckets: failed.size }, 'deliveries of some buckets could not be claimed')
   }
 }

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { startWorker, type Worker } from '@gatehouse/kit'
 import type { Provider } from '@gatehouse/providers'
+import type { HandoverTargets } from '../context/handover.ts'
 import type { RetryPolicy } from '../model/retry-policy.ts'
 import type { ClaimedDelivery, Deliveries, ProviderHealth } from '../store/store.ts'
 import type { Call, OpenAttempt } from './attempt.ts'
@@ -8,11 +9,13 @@ import { deferOrExpire } from './calls/send-conditions.ts'
 import { type Completer, type CompleterOptions, createCompleter } from './completer.ts'
 import { Concurrency } from './concurrency.ts'
 import { Dispatcher, type DispatcherOptions } from './dispatcher.ts'
+import { HandoverQueue } from './handover-queue.ts'
 import { nextStep, type StepContext, stepAfterCrashes, stepAfterWaiting } from './next-step.ts'
 import { type Claim, Poller } from './poller.ts'
 import { ProviderPool } from './provider-pool.ts'
 import { createQuarantine } from './quarantine.ts'
 import { createRouter, type Router } from './router.ts'
+import type { SweepingAgenda } from './sweeping-agenda.ts'
 
 /** What the worker of a channel needs. */
 export interface ChannelWorkerOptions extends CompleterOptions, DispatcherOptions {
@@ -20,8 +23,13 @@ export interface ChannelWorkerOptions extends CompleterOptions, DispatcherOption
   /** The preferred provider first. */
   readonly providers: readonly Provider[]
   readonly health: ProviderHealth
-  readonly buckets: readonly number[]
+  readonly agenda: SweepingAgenda
+  /** Where the worker says that it takes in what is admitted in this process. */
+  readonly handover?: HandoverTargets
 }
+
+/** How many claims' worth of deliveries may be handed over before the worker takes them. */
+const maxHandoverClaims = 5
 
 /**
  * Starts the worker of one channel: it claims due deliveries, calls a provider for each target and records the step that
@@ -35,8 +43,13 @@ export function startChannelWorker(settings: ChannelWorkerOptions): Worker {
   const delivery = new ChannelDelivery(settings)
   const pass = (signal: AbortSignal) => delivery.pass(signal)
   const worker = startWorker({ name: `deliver ${channel}`, log, pass, idleMs: options.idleMs })
+  delivery.onHandover(worker.resume)
   return {
     ...worker,
+    resume() {
+      settings.agenda.hint()
+      worker.resume()
+    },
     async stop() {
       await Promise.all([worker.stop(), delivery.stopCalls()])
       await delivery.drain()
@@ -55,12 +68,24 @@ class ChannelDelivery {
   readonly #concurrency: Concurrency
   readonly #dispatcher: Dispatcher
   readonly #completer: Completer
+  readonly #handover: HandoverQueue
+  #resume: () => void = () => {}
 
   constructor(settings: ChannelWorkerOptions) {
     const { channel, options, clock, log } = settings
     const policy = retryPolicyOf(settings)
     const pool = new ProviderPool(settings.providers, settings.health, options.breaker, clock)
-    const completer = createCompleter(settings)
+    const { agenda } = settings
+    const onQueued = (buckets: ReadonlyMap<number, number>) => agenda.hint(Math.min(...buckets.values()))
+    const completer = createCompleter({ ...settings, onQueued })
+    const handover = new HandoverQueue({
+      maxDeliveries: options.claimSize * maxHandoverClaims,
+      release: (deliveries) => {
+        for (const claimed of deliveries) completer.complete({ claimed })
+      },
+      onAdded: () => this.#resume(),
+    })
+    settings.handover?.set(channel, handover)
     const concurrency = new Concurrency(options.concurrency[channel], (error) =>
       log.error({ err: error, channel }, 'a call could not be made; the leases of its deliveries will end'),
     )
@@ -74,9 +99,15 @@ class ChannelDelivery {
     this.#availability = (target, history) => pool.availability(target, history)
     this.#completer = completer
     this.#concurrency = concurrency
-    this.#poller = new Poller(settings, { pool, policy, waitForCapacity })
+    this.#handover = handover
+    this.#poller = new Poller(settings, { handover, pool, policy, waitForCapacity })
     this.#router = createRouter(pool, policy, clock)
     this.#dispatcher = new Dispatcher(settings, { pool, concurrency, waitForRoom })
+  }
+
+  /** What is called when something was handed over. */
+  onHandover(resume: () => void): void {
+    this.#resume = resume
   }
 
   /** Claims what is due and begins its calls; true when something was claimed. */
@@ -85,7 +116,7 @@ class ChannelDelivery {
     for await (const claim of this.#poller.poll(signal)) {
       hasFound = true
       const calls = await this.#route(this.#selectSendable(claim))
-      this.#dispatcher.dispatch(calls, claim.leaseEndsAt)
+      this.#dispatcher.dispatch(calls, claim)
       this.#poller.adjustProbe(claim, calls.length)
     }
     return hasFound
@@ -93,6 +124,7 @@ class ChannelDelivery {
 
   /** Skips the calls that wait for a slot; resolves when those under way have ended. */
   stopCalls(): Promise<void> {
+    this.#handover.stop()
     return this.#concurrency.close()
   }
 

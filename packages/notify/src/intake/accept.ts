@@ -5,6 +5,7 @@ import type { AdmissionUnit, Settled } from '../admission/planned.ts'
 import type { Catalog, CatalogKeeper } from '../catalog/catalog.ts'
 import { profileFor, type ReservedMail } from '../catalog/reserved.ts'
 import type { NotifyOptions } from '../config/options.ts'
+import type { HandoverTargets } from '../context/handover.ts'
 import type { Hints } from '../context/hints.ts'
 import { countDecided, type NotifyMetrics } from '../context/metrics.ts'
 import { bucketOfUser, newIdOfUser } from '../model/id.ts'
@@ -19,6 +20,7 @@ import {
   type RateGrant,
   type RateRequest,
 } from '../store/store.ts'
+import { Handover } from './handover.ts'
 
 /** An event on its way in, and where it came from. */
 interface IncomingEvent {
@@ -54,6 +56,8 @@ export interface AcceptOptions {
   readonly metrics: NotifyMetrics
   /** Told after each commit, so that workers need not wait. */
   readonly hints: Pick<Hints, 'onAdmitted'>
+  /** The workers of this process, to which is handed what they would send at once. */
+  readonly handover: HandoverTargets
 }
 
 /** Where both entrances meet: events are taken, planned and admitted together, and answered apart. */
@@ -108,9 +112,10 @@ function sharedQueueOf(userId: string): number {
 }
 
 async function acceptBatch(options: AcceptOptions, events: readonly IncomingEvent[]): Promise<AcceptResult[]> {
-  const { intake, catalog: keeper, clock, metrics, hints } = options
+  const { intake, catalog: keeper, clock, metrics } = options
   const userIds = [...new Set(events.map(({ request }) => request.user_id))].sort()
-  const profiles = await intake.readProfiles(userIds)
+  const read = () => readProfiles(intake, userIds)
+  const profiles = await read()
   const catalog = await keeper.at(profiles.settingsVersion)
   const now = clock.now()
   const stopped = await checkRates(events, { catalog, intake, now })
@@ -118,14 +123,13 @@ async function acceptBatch(options: AcceptOptions, events: readonly IncomingEven
   for (const [event, { length }] of Map.groupBy(parked, ({ request }) => request.event))
     metrics.parked.inc({ event }, length)
   const remaining = events.filter((_, index) => !stopped[index])
-  const admitted = await admitOnFreshProfiles(
-    () => intake.readProfiles(userIds),
-    profiles,
-    ({ users }) => admitPlanned(options, { going: remaining, users, catalog, now }),
+  const admitted = await admitOnFreshProfiles(read, profiles, (on) =>
+    admitPlanned(options, { going: remaining, profiles: on, catalog, now }),
   )
-  const all = admitted.flatMap((each) => each ?? [])
-  hints.onAdmitted(all)
-  countDecided(metrics, all)
+  countDecided(
+    metrics,
+    admitted.flatMap((each) => each ?? []),
+  )
   let next = 0
   return stopped.map((stop): AcceptResult => {
     if (stop) return stop
@@ -135,16 +139,26 @@ async function acceptBatch(options: AcceptOptions, events: readonly IncomingEven
   })
 }
 
+interface ReadProfiles extends Profiles {
+  /** From before they were read, by `performance.now()`. */
+  readonly readAt: number
+}
+
+async function readProfiles(intake: Intake, userIds: readonly string[]): Promise<ReadProfiles> {
+  const readAt = performance.now()
+  return { ...(await intake.readProfiles(userIds)), readAt }
+}
+
 interface AdmissionBatch {
   readonly going: readonly IncomingEvent[]
-  readonly users: Profiles['users']
+  readonly profiles: ReadProfiles
   readonly catalog: Catalog
   readonly now: number
 }
 
 async function admitPlanned(
-  { intake, options, plan }: AcceptOptions,
-  { going, users, catalog, now }: AdmissionBatch,
+  { intake, options, plan, hints, handover: targets }: AcceptOptions,
+  { going, profiles: { users, readAt }, catalog, now }: AdmissionBatch,
 ): ReturnType<Intake['admit']> {
   const units = going.flatMap((event): AdmissionUnit[] => {
     const eventType = catalog.eventTypes.get(event.request.event)
@@ -156,8 +170,17 @@ async function admitPlanned(
     const planned = plan({ id, request, eventType, profile, catalog, now, occurredAt, source })
     return [{ notifications: [planned], ...(event.settles ? { settles: event.settles } : {}) }]
   })
-  const rules = { caps: options.caps, windowMs: options.capWindowMs, profiles: users }
-  return units.length > 0 ? intake.admit(units, createAdmission(rules, now)) : []
+  if (units.length === 0) return []
+  const { leaseMs } = options
+  const leases = new Handover({ targets, buckets: intake.buckets, leaseMs, users, profilesReadAt: readAt })
+  const rules = { caps: options.caps, windowMs: options.capWindowMs, profiles: users, leases }
+  try {
+    const admitted = await intake.admit(units, createAdmission(rules, now))
+    hints.onAdmitted(leases.complete(admitted.flatMap((each) => each ?? [])))
+    return admitted
+  } finally {
+    leases.cancelAll()
+  }
 }
 
 interface RateContext {

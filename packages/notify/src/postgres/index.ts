@@ -59,7 +59,7 @@ export function postgresNotifyStore(database: Database, options: PostgresNotifyO
   const layout: Buckets = { count: buckets, distributed }
   const streaming = options.streaming ?? true
   const inboxes = createNotifier(database, inboxChannel)
-  const claimer = createClaimer(database, options.priorityWeights ?? defaultPriorityWeights)
+  const claimer = createClaimer(database, layout, options.priorityWeights ?? defaultPriorityWeights)
   return {
     intake: {
       buckets,
@@ -73,7 +73,7 @@ export function postgresNotifyStore(database: Database, options: PostgresNotifyO
       readAdmissionState: (notification) => readAdmissionState(database, layout, notification),
       acquireRates: (requests, now) => acquireRates(database, buckets, requests, now),
     },
-    deliveries: postgresDeliveries(database, { buckets, claimer, streaming, inboxes }),
+    deliveries: postgresDeliveries(database, { buckets: layout, claimer, streaming, inboxes }),
     waiting: postgresWaiting(database),
     schedule: postgresSchedule(database, buckets),
     parked: postgresParked(database),

@@ -79,42 +79,74 @@ export interface AttemptRecord {
 
 /** A call that may be carried out without its answer being recorded. */
 export interface MarkedCall {
-  readonly claimed: Pick<ClaimedDelivery, 'bucket' | 'deliveryId' | 'attempt'>
+  readonly claimed: ClaimKey
   /** The target's id. */
   readonly target: string
   readonly provider: string
 }
 
-/** Deliveries on their way. */
+/** Which deliveries are claimed. */
+export interface ClaimRequest {
+  readonly buckets: readonly number[]
+  readonly channel: Channel
+  readonly limit: number
+  readonly leaseMs: number
+  /** What is due by this time, Unix milliseconds. */
+  readonly now: number
+}
+
+/** What was claimed. */
+export interface ClaimResult {
+  readonly deliveries: readonly ClaimedDelivery[]
+  /**
+   * Of each bucket when its next delivery is due that nobody holds, Unix milliseconds: not after the time of the claim where
+   * more may be due than was claimed. Buckets where none waits are left out; the end of others' leases is not in it.
+   */
+  readonly nextDueAt: ReadonlyMap<number, number>
+  /** The buckets that could not be read, and why; the others were. */
+  readonly failed: BucketErrors
+}
+
+/** The buckets whose part of the work failed, and why. Only an engine that keeps buckets on several nodes has any. */
+export type BucketErrors = ReadonlyMap<number, unknown>
+
+/** What became of records. */
+export interface RecordResult {
+  /** How many came too late, and were left out. */
+  readonly late: number
+  /** The buckets of which nothing was recorded. */
+  readonly failed: BucketErrors
+}
+
+/** What names a claim of a delivery. */
+export type ClaimKey = Pick<ClaimedDelivery, 'bucket' | 'deliveryId' | 'attempt'>
+
+/** Deliveries on their way, of any buckets. */
 export interface Deliveries {
   /**
    * Up to `limit` due deliveries of a channel, leased to the caller: those of each priority as often as its weight says
-   * where there are more, fair between event types; in the answer what is critical comes first.
+   * where there are more, fair between event types and between buckets; in the answer what is critical comes first.
    */
-  claim(
-    bucket: number,
-    channel: Channel,
-    limit: number,
-    leaseMs: number,
-    now: number,
-  ): Promise<readonly ClaimedDelivery[]>
-  /** Stores what became of claimed deliveries; answers how many records came too late. */
-  record(bucket: number, records: readonly AttemptRecord[]): Promise<number>
+  claim(request: ClaimRequest): Promise<ClaimResult>
+  /** Stores what became of claimed deliveries. */
+  record(records: readonly AttemptRecord[]): Promise<RecordResult>
   /**
    * Gives claimed deliveries back untried, due no sooner than `dueAt` (Unix milliseconds) or than they were. No failure is
-   * counted and no timeline tells of it. `waitsSince` is kept of those that do not wait for a provider already.
+   * counted and no timeline tells of it. `waitsSince` is kept of those that do not wait for a provider already. Answers
+   * the buckets of which nothing was released.
    */
-  release(bucket: number, claimed: readonly ClaimedDelivery[], dueAt: number, waitsSince?: number): Promise<void>
-  /** The ids of those that are still their claimer's: neither erased, nor ended by a report, nor claimed again. */
-  findStillClaimed(
-    bucket: number,
-    claimed: ReadonlyArray<Pick<ClaimedDelivery, 'deliveryId' | 'attempt'>>,
-  ): Promise<ReadonlySet<string>>
+  release(claimed: readonly ClaimedDelivery[], dueAt: number, waitsSince?: number): Promise<BucketErrors>
+  /**
+   * The ids of those that are still their claimer's: neither erased, nor ended by a report, nor claimed again. Those that
+   * can't be looked up are left out.
+   */
+  findStillClaimed(claimed: readonly ClaimKey[]): Promise<ReadonlySet<string>>
   /**
    * Remembers of claimed deliveries which provider is about to be called for a target, so that no other one is called
-   * should this process die before it knows the answer. Answers the ids of those that are still their claimer's.
+   * should this process die before it knows the answer. Answers the ids of those that are still their claimer's, and are
+   * marked.
    */
-  markCalled(bucket: number, calls: readonly MarkedCall[]): Promise<ReadonlySet<string>>
+  markCalled(calls: readonly MarkedCall[]): Promise<ReadonlySet<string>>
   /** Applies later reports, in the order given; each event id counts once. Answers for each. */
   report(reports: readonly ProviderReport[], now: number): Promise<readonly ReportOutcome[]>
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Caps } from '../../src/config/options.ts'
+import { claimDue } from '../support/claims.ts'
 import { type Answer, type Setup, seedEventType, setup } from '../support/setup.ts'
 
 const day = 86_400_000
@@ -84,7 +85,7 @@ test('critical deliveries are sent first, and low priority ones last', async (t)
     })
   const order: string[] = []
   for (let pass = 0; pass < 3; pass++) {
-    const claimed = await s.store.deliveries.claim(0, 'sms', 2, 60_000, s.clock.now())
+    const claimed = await claimDue(s.store.deliveries, { channel: 'sms', limit: 2, now: s.clock.now() })
     order.push(...claimed.map(({ event }) => event))
   }
   assert.deepEqual(order, ['news.critical', 'news.critical', 'news.normal', 'news.normal', 'news.low', 'news.low'])

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Provider, SendResult } from '../../src/index.ts'
+import { claimDue } from '../support/claims.ts'
 import { eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
 
 const hour = 3_600_000
@@ -48,7 +49,7 @@ test('dead letters that are replayed at a time are sent at that time, each once'
   assert.deepEqual((await s.call('POST', '/v1/dead-letters/replay', { cause: 'permanent', at })).body, { replayed: 2 })
   assert.deepEqual((await s.call('POST', '/v1/dead-letters/replay', { at })).body, { replayed: 0 })
   s.clock.advance(hour - 1)
-  assert.deepEqual(await s.store.deliveries.claim(0, 'email', 10, 60_000, s.clock.now()), [])
+  assert.deepEqual(await claimDue(s.store.deliveries, { channel: 'email', now: s.clock.now() }), [])
   assert.deepEqual(acceptedBodies, [])
   s.clock.advance(1)
   await eventually(

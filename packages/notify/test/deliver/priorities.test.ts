@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { claimDue } from '../support/claims.ts'
 import { type Setup, seedEventType, setup } from '../support/setup.ts'
 
 const caps = { total: 1_000_000, channels: {}, priorities: {} }
@@ -11,7 +12,7 @@ async function submit(s: Setup, event: string, count: number): Promise<void> {
 }
 
 async function claimed(s: Setup, limit: number): Promise<Record<string, number>> {
-  const found = await s.store.deliveries.claim(0, 'sms', limit, 60_000, s.clock.now())
+  const found = await claimDue(s.store.deliveries, { channel: 'sms', limit, now: s.clock.now() })
   return Object.fromEntries([...Map.groupBy(found, ({ event }) => event)].map(([event, mine]) => [event, mine.length]))
 }
 

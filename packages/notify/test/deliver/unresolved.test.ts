@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { SendResult } from '@gatehouse/providers'
 import fc from 'fast-check'
+import type { RecordResult } from '../../src/store/store.ts'
+import { claimDue } from '../support/claims.ts'
 import { anyPlay, anyResult, type Call, fresh, limited, play, playBegins } from '../support/play.ts'
 import { eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
 import { createSmsProviders } from '../support/sms-providers.ts'
@@ -168,11 +170,11 @@ test('a critical SMS whose process died during the call does not go to another p
   const before = await setup({ providers: { sms: crashing.providers }, options: { leaseMs: 5_000 } })
   const { store, database, clock } = before
   await before.notify.stop()
-  const { promise, resolve } = Promise.withResolvers<number>()
+  const { promise, resolve } = Promise.withResolvers<RecordResult>()
   const dead = { ...store, deliveries: { ...store.deliveries, record: () => promise } }
   const dying = await setup({ providers: { sms: crashing.providers }, store: dead, database, clock })
   t.after(async () => {
-    resolve(0)
+    resolve({ late: 0, failed: new Map() })
     await dying.notify.stop()
     await before.close()
   })
@@ -183,7 +185,12 @@ test('a critical SMS whose process died during the call does not go to another p
     () => crashing.order.length === 1,
   )
   await database.query("UPDATE notify.delivery_queue SET lease_until = now() - interval '1 second'")
-  const [claimed] = await store.deliveries.claim(await bucketOf(database), 'sms', 10, 5_000, clock.now())
+  const [claimed] = await claimDue(store.deliveries, {
+    buckets: [await bucketOf(database)],
+    channel: 'sms',
+    leaseMs: 5_000,
+    now: clock.now(),
+  })
   assert.deepEqual(claimed?.message.unresolved, { sms: 'first' })
 })
 

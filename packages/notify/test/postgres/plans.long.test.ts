@@ -8,6 +8,7 @@ import type { AdmissionUnit, PlannedNotification } from '../../src/admission/pla
 import { newId } from '../../src/model/id.ts'
 import { migrateNotify, postgresNotifyStore } from '../../src/postgres/index.ts'
 import type { AttemptRecord, ClaimedDelivery, NotifyStore } from '../../src/store/store.ts'
+import { claimDue } from '../support/claims.ts'
 
 /**
  * What the planner makes of the hot statements when it knows nothing: every table grew from nothing to 200,000 rows and
@@ -163,12 +164,12 @@ async function walk(store: NotifyStore): Promise<void> {
 }
 
 async function deliver(store: NotifyStore, now: number): Promise<void> {
-  const claimed = await store.deliveries.claim(0, 'push', batch, 60_000, now + 1_000)
+  const claimed = await claimDue(store.deliveries, { channel: 'push', limit: batch, now: now + 1_000 })
   assert.ok(claimed.length >= batch / 2)
   const thirds = Map.groupBy(claimed, (each) => claimed.indexOf(each) % 4)
-  await store.deliveries.release(0, thirds.get(3) ?? [], now)
+  await store.deliveries.release(thirds.get(3) ?? [], now)
   const records = [0, 1, 2].flatMap((kind) => (thirds.get(kind) ?? []).map((each) => tried(each, kind, now)))
-  assert.equal(await store.deliveries.record(0, records), 0)
+  assert.equal((await store.deliveries.record(records)).late, 0)
   const reported = [0, 2].flatMap((kind) => thirds.get(kind) ?? [])
   const outcomes = await store.deliveries.report(
     reported.map(({ deliveryId }, n) => ({

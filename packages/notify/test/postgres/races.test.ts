@@ -7,6 +7,7 @@ import { createNotify, type Notify } from '../../src/index.ts'
 import { newId } from '../../src/model/id.ts'
 import type { NotifyStore, ProviderReport } from '../../src/store/store.ts'
 import { createBarrier, withBarrier } from '../support/barriers.ts'
+import { claimDue } from '../support/claims.ts'
 import {
   type DatabaseServer,
   migrateNotify,
@@ -144,9 +145,9 @@ describe('two processes on one PostgreSQL', () => {
       [{ notifications: [{ ...admitted, deliveries: [{ ...delivery, channel: 'in-app' }] }] }],
       createAdmission(rules, clock.now()),
     )
-    const [lost] = await stores[0].deliveries.claim(0, 'in-app', 1, 60_000, clock.now())
+    const [lost] = await claimDue(stores[0].deliveries, { channel: 'in-app', limit: 1, now: clock.now() })
     await database.query("UPDATE notify.delivery_queue SET lease_until = now() - interval '1 second'")
-    const [current] = await stores[1].deliveries.claim(0, 'in-app', 1, 60_000, clock.now())
+    const [current] = await claimDue(stores[1].deliveries, { channel: 'in-app', limit: 1, now: clock.now() })
     assert.ok(lost && current)
     const acknowledged = { provider: 'inbox', inInbox: true } as const
     const done = {
@@ -158,9 +159,9 @@ describe('two processes on one PostgreSQL', () => {
       deadTokens: [],
     } as const
     const items = async () => (await stores[0].inbox.page('alice', { limit: 10 })).items.length
-    assert.equal(await stores[0].deliveries.record(0, [{ ...done, claimed: lost }]), 1)
+    assert.equal((await stores[0].deliveries.record([{ ...done, claimed: lost }])).late, 1)
     assert.equal(await items(), 0)
-    assert.equal(await stores[1].deliveries.record(0, [{ ...done, claimed: current }]), 0)
+    assert.equal((await stores[1].deliveries.record([{ ...done, claimed: current }])).late, 0)
     assert.equal(await items(), 1)
   })
 
@@ -183,7 +184,7 @@ describe('two processes on one PostgreSQL', () => {
     const { stores, clock } = pair
     const claims = await Promise.all(
       Array.from({ length: 8 }, (_, index) =>
-        stores[index % 2 === 0 ? 0 : 1].deliveries.claim(0, 'email', 3, 60_000, clock.now()),
+        claimDue(stores[index % 2 === 0 ? 0 : 1].deliveries, { channel: 'email', limit: 3, now: clock.now() }),
       ),
     )
     const ids = claims.flat().map(({ deliveryId }) => deliveryId)
@@ -195,12 +196,12 @@ describe('two processes on one PostgreSQL', () => {
       "UPDATE notify.delivery_queue SET lease_until = now() - interval '1 second' WHERE delivery_id = $1",
       [claimed.deliveryId],
     )
-    const [again] = await stores[1].deliveries.claim(0, 'email', 3, 60_000, clock.now())
+    const [again] = await claimDue(stores[1].deliveries, { channel: 'email', limit: 3, now: clock.now() })
     assert.equal(again?.deliveryId, claimed.deliveryId)
     assert.equal(again?.crashes, 1)
     const late = { claimed, at: clock.now(), next: { kind: 'done' }, what: 'sent', detail: {}, deadTokens: [] } as const
-    assert.equal(await stores[0].deliveries.record(0, [late]), 1)
-    assert.equal(await stores[1].deliveries.record(0, [{ ...late, claimed: again ?? claimed }]), 0)
+    assert.equal((await stores[0].deliveries.record([late])).late, 1)
+    assert.equal((await stores[1].deliveries.record([{ ...late, claimed: again ?? claimed }])).late, 0)
   })
 
   withPair(
@@ -276,10 +277,9 @@ describe('two processes on one PostgreSQL', () => {
         pair,
         Array.from({ length: 5 }, () => shipped),
       )
-      const claimed = await stores[0].deliveries.claim(0, 'email', 10, 60_000, clock.now())
+      const claimed = await claimDue(stores[0].deliveries, { channel: 'email', now: clock.now() })
       const dead = { kind: 'dead', cause: 'permanent', detail: 'no', fallback: false } as const
       await stores[0].deliveries.record(
-        0,
         claimed.map((each) => ({
           claimed: each,
           at: clock.now(),
@@ -305,7 +305,7 @@ describe('two processes on one PostgreSQL', () => {
     async (pair) => {
       const { stores, clock, database } = pair
       await outcomes(pair, [shipped])
-      const [claimed] = await stores[0].deliveries.claim(0, 'email', 1, 60_000, clock.now())
+      const [claimed] = await claimDue(stores[0].deliveries, { channel: 'email', limit: 1, now: clock.now() })
       assert.ok(claimed)
       const report: ProviderReport = {
         provider: 'p',
@@ -326,7 +326,7 @@ describe('two processes on one PostgreSQL', () => {
       const answers = await Promise.all([
         stores[0].deliveries.report([report], clock.now()),
         stores[1].deliveries.report([report], clock.now()),
-        stores[0].deliveries.record(0, [done]),
+        stores[0].deliveries.record([done]),
       ])
       assert.deepEqual(answers.slice(0, 2).flat().toSorted(), ['changed', 'duplicate'])
       const { rows } = await database.query('SELECT state FROM notify.delivery')

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { defaultOptions } from '../../src/config/options.ts'
 import type { OutgoingMessage, Provider } from '../../src/index.ts'
+import { claimDue } from '../support/claims.ts'
 import { eventually, seedEventType, setup } from '../support/setup.ts'
 
 const shipped = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' }, channels: ['email'] }
@@ -87,7 +88,10 @@ test('deliveries that only waited in workers that died are sent and not quaranti
   for (const order of ['1', '2', '3'])
     await dying.call('POST', '/v1/notify', { ...shipped, data: { order_id: order }, channels: ['email'] })
   for (let death = 1; death <= 3; death++)
-    assert.equal((await dying.store.deliveries.claim(0, 'email', 10, 0, dying.clock.now())).length, 3)
+    assert.equal(
+      (await claimDue(dying.store.deliveries, { channel: 'email', leaseMs: 0, now: dying.clock.now() })).length,
+      3,
+    )
   const s = await setup({ database: dying.database, clock: dying.clock, providers: { email: [provider] } })
   t.after(async () => {
     await s.http.close()
@@ -111,7 +115,7 @@ test('a delivery whose workers died five times is quarantined and can be replaye
   await seedEventType(dying)
   const { body } = await dying.call('POST', '/v1/notify', shipped)
   for (let death = 1; death <= 5; death++) {
-    const [claimed] = await dying.store.deliveries.claim(0, 'email', 10, 0, dying.clock.now())
+    const [claimed] = await claimDue(dying.store.deliveries, { channel: 'email', leaseMs: 0, now: dying.clock.now() })
     assert.equal(claimed?.crashes, death - 1)
   }
   const s = await setup({ database: dying.database, clock: dying.clock, providers: { email: [provider] } })

@@ -17,9 +17,7 @@ const maxBatchSize = 500
 export function createCallMarks(deliveries: Pick<Deliveries, 'markCalled'>): CallMarks {
   const marks = createBatcher<MarkedCall, boolean>(
     async (calls) => {
-      const marked = new Set<string>()
-      for (const [bucket, mine] of Map.groupBy(calls, ({ claimed }) => claimed.bucket))
-        for (const id of await deliveries.markCalled(bucket, mine)) marked.add(id)
+      const marked = await deliveries.markCalled(calls)
       return calls.map(({ claimed }) => marked.has(claimed.deliveryId))
     },
     { maxBatch: maxBatchSize, concurrency: 1, maxWaiting: Number.POSITIVE_INFINITY },

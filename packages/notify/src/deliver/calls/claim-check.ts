@@ -17,9 +17,7 @@ const maxBatchSize = 500
 export function createClaimCheck(deliveries: Pick<Deliveries, 'findStillClaimed'>): ClaimCheck {
   const lookups = createBatcher<ClaimedDelivery, boolean>(
     async (claimed) => {
-      const current = new Set<string>()
-      for (const [bucket, mine] of Map.groupBy(claimed, (each) => each.bucket))
-        for (const id of await deliveries.findStillClaimed(bucket, mine)) current.add(id)
+      const current = await deliveries.findStillClaimed(claimed)
       return claimed.map(({ deliveryId }) => current.has(deliveryId))
     },
     { maxBatch: maxBatchSize, concurrency: 1, maxWaiting: Number.POSITIVE_INFINITY },

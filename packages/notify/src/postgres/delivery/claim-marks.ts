@@ -21,8 +21,8 @@ export interface ClaimSeen {
   /** The groups with a row, or a mark, and when the first row from there on is due. */
   readonly groups: ReadonlyArray<GroupKey & { readonly front: number | null }>
   readonly claimed: ReadonlyArray<GroupKey & Place>
-  /** Index entries that were read; only claims that read all of the index count them. */
-  readonly entriesRead?: number
+  /** Whether the claim read much for what it got; only those that read all of the index know. */
+  readonly isCrowded?: boolean
 }
 
 /** From where a claim reads the index: from its beginning, or each group from its mark. */
@@ -63,9 +63,15 @@ const looksBack = [
   { everyMs: 300_000, reachMs: Number.POSITIVE_INFINITY },
 ] as const
 
-/** A claim that reads more entries than these, and than so many for each row it gets, goes through what is dead. */
-const usualEntries = 512
+/** A claim that reads more entries than these, for each bucket and for each row it gets, goes through what is dead. */
+const usualEntries = 504
+const usualEntriesPerBucket = 8
 const usualEntriesPerRow = 4
+
+/** Whether a claim that read all of the index read so many entries that most of them must have been dead. */
+export function readsMuch(entriesRead: number, buckets: number, rows: number): boolean {
+  return entriesRead > usualEntries + buckets * usualEntriesPerBucket + rows * usualEntriesPerRow
+}
 
 /**
  * An open snapshot (a backup, an analyst) keeps the index entries of all rows that are done with, and each claim that
@@ -130,8 +136,7 @@ class Marks implements ClaimMarks {
 
   #update(range: ClaimRange, now: number, seen: ClaimSeen): void {
     if (range === 'all') {
-      const rows = seen.claimed.length
-      this.#isCrowded = (seen.entriesRead ?? 0) > usualEntries + rows * usualEntriesPerRow
+      this.#isCrowded = seen.isCrowded ?? false
       if (!this.#isCrowded) this.#marks = new Map()
     }
     for (const mark of marksAfter(seen, now)) this.#marks.set(keyOf(mark), mark)

@@ -1,8 +1,9 @@
 import type { Database } from '@gatehouse/kit'
 import type { Channel } from '../../model/channel.ts'
-import type { ClaimedDelivery, Deliveries, MarkedCall } from '../../store/store.ts'
+import type { BucketErrors, ClaimedDelivery, ClaimKey, Deliveries, MarkedCall } from '../../store/store.ts'
+import { type BucketScope, type Buckets, bucketsOfIds, groupByBucket, textFor } from '../sql/buckets.ts'
 import { columns, timestamp } from '../sql/columns.ts'
-import { among, queryWithCustomPlan } from '../sql/plans.ts'
+import { queryByIndexes } from '../sql/plans.ts'
 import type { Claimer } from './claim.ts'
 import { placeAt } from './claim-marks.ts'
 import { type RecordOptions, record } from './record.ts'
@@ -10,7 +11,7 @@ import { applyReports } from './reports.ts'
 
 /** Options of {@link postgresDeliveries}. */
 export interface DeliveriesOptions extends RecordOptions {
-  readonly buckets: number
+  readonly buckets: Buckets
   readonly claimer: Claimer
 }
 
@@ -21,101 +22,135 @@ export function postgresDeliveries(
 ): Deliveries {
   return {
     claim: claimer.claim,
-    async record(bucket, records) {
-      const late = await record(database, bucket, records, options)
+    async record(records) {
+      const groups = groupByBucket(buckets, records, ({ claimed }) => claimed.bucket)
+      const { results, failed } = await inGroups(groups, ({ scope, items }) => record(database, scope, items, options))
       for (const { claimed, next } of records)
-        if (next.kind === 'again') claimer.lower(bucket, claimed.channel, claimed.event, placeAt(next.dueAt))
-      return late
+        if (next.kind === 'again') claimer.lower(claimed.bucket, claimed.channel, claimed.event, placeAt(next.dueAt))
+      return { late: results.reduce((sum, late) => sum + late, 0), failed }
     },
-    async release(bucket, claimed, dueAt, waitsSince) {
-      for (const row of await release(database, bucket, claimed, { dueAt, waitsSince }))
-        claimer.lower(bucket, row.channel, row.event, { dueAt: row.due_at, id: row.delivery_id })
+    async release(claimed, dueAt, waitsSince) {
+      const groups = groupByBucket(buckets, claimed, ({ bucket }) => bucket)
+      const { results, failed } = await inGroups(groups, ({ scope, items }) =>
+        release(database, scope, items, { dueAt, waitsSince }),
+      )
+      for (const row of results.flat())
+        claimer.lower(row.bucket, row.channel, row.event, { dueAt: row.due_at, id: row.delivery_id })
+      return failed
     },
-    findStillClaimed: (bucket, claimed) => findStillClaimed(database, bucket, claimed),
-    markCalled: (bucket, calls) => markCalled(database, bucket, calls),
-    report: (reports, now) => applyReports(database, reports, { buckets, now, streaming: options.streaming }),
+    async findStillClaimed(claimed) {
+      const groups = groupByBucket(buckets, claimed, ({ bucket }) => bucket)
+      const { results } = await inGroups(groups, ({ scope, items }) => findStillClaimed(database, scope, items))
+      return new Set(results.flat())
+    },
+    async markCalled(calls) {
+      const groups = groupByBucket(buckets, calls, ({ claimed }) => claimed.bucket)
+      const { results } = await inGroups(groups, ({ scope, items }) => markCalled(database, scope, items))
+      return new Set(results.flat())
+    },
+    report: (reports, now) =>
+      applyReports(database, reports, { buckets: buckets.count, now, streaming: options.streaming }),
   }
 }
 
+/** How many buckets are written at once where each needs a transaction of its own. */
+const concurrentBuckets = 4
+
+/**
+ * Runs work for groups of items. Where each is of one bucket, a group that fails stops no other; where all buckets are in
+ * one group its error is the caller's.
+ */
+async function inGroups<Group extends { readonly scope: BucketScope }, Result>(
+  groups: readonly Group[],
+  work: (group: Group) => Promise<Result>,
+): Promise<{ readonly results: Result[]; readonly failed: BucketErrors }> {
+  const results: Result[] = []
+  const failed = new Map<number, unknown>()
+  for (let first = 0; first < groups.length; first += concurrentBuckets) {
+    const some = groups.slice(first, first + concurrentBuckets)
+    for (const [index, settled] of (await Promise.allSettled(some.map(work))).entries()) {
+      const bucket = some[index]?.scope.bucket
+      if (settled.status === 'fulfilled') results.push(settled.value)
+      else if (bucket === undefined) throw settled.reason
+      else failed.set(bucket, settled.reason)
+    }
+  }
+  return { results, failed }
+}
+
 interface ReleasedRow {
+  readonly bucket: number
   readonly delivery_id: string
   readonly channel: Channel
   readonly event: string
   readonly due_at: number
 }
 
+const idOf = ({ deliveryId }: ClaimKey) => deliveryId
+const attemptOf = ({ attempt }: ClaimKey) => attempt
+
 async function findStillClaimed(
   database: Database,
-  bucket: number,
-  claimed: ReadonlyArray<Pick<ClaimedDelivery, 'deliveryId' | 'attempt'>>,
-): Promise<Set<string>> {
-  const { rows } = await queryWithCustomPlan<{ delivery_id: string }>(database, {
+  scope: BucketScope,
+  claimed: readonly ClaimKey[],
+): Promise<string[]> {
+  const { rows } = await queryByIndexes<{ delivery_id: string }>(database, scope, {
     name: 'notify_find_still_claimed',
-    text: `SELECT c.delivery_id FROM unnest($2::uuid[], $3::integer[]) AS c (delivery_id, attempt)
-            CROSS JOIN LATERAL (
-              SELECT w.attempt FROM notify.delivery_queue w WHERE w.bucket = $1 AND w.delivery_id = c.delivery_id LIMIT 1) AS found
-            WHERE found.attempt = c.attempt`,
-    values: [
-      bucket,
-      ...columns(
-        claimed,
-        (c) => c.deliveryId,
-        (c) => c.attempt,
-      ),
-    ],
+    text: textFor(
+      scope,
+      `SELECT c.delivery_id FROM unnest($1::smallint[], $2::uuid[], $3::integer[]) AS c (bucket, delivery_id, attempt)
+        CROSS JOIN LATERAL (
+          SELECT w.attempt FROM notify.delivery_queue w WHERE w.bucket = c.bucket AND w.delivery_id = c.delivery_id LIMIT 1) AS found
+        WHERE found.attempt = c.attempt`,
+    ),
+    values: [bucketsOfIds(scope, claimed, idOf), ...columns(claimed, idOf, attemptOf)],
   })
-  return new Set(rows.map((row) => row.delivery_id))
+  return rows.map((row) => row.delivery_id)
 }
 
-async function markCalled(database: Database, bucket: number, calls: readonly MarkedCall[]): Promise<Set<string>> {
-  const { rows } = await queryWithCustomPlan<{ delivery_id: string }>(database, {
-    name: 'notify_mark_called',
-    text: `UPDATE notify.delivery_queue w
-              SET message = (w.message::jsonb || jsonb_build_object('unresolved',
-                              coalesce(w.message::jsonb->'unresolved', '{}') || c.unresolved))::json
-             FROM (SELECT delivery_id, attempt, jsonb_object_agg(target, provider) AS unresolved
-                     FROM unnest($2::uuid[], $3::integer[], $4::text[], $5::text[]) AS c (delivery_id, attempt, target, provider)
-                    GROUP BY delivery_id, attempt) AS c
-            WHERE w.bucket = $1 AND ${among('w.delivery_id', '$2')} AND w.delivery_id = c.delivery_id
-              AND w.attempt = c.attempt
-        RETURNING w.delivery_id`,
-    values: [
-      bucket,
-      ...columns(
-        calls,
-        (c) => c.claimed.deliveryId,
-        (c) => c.claimed.attempt,
-        (c) => c.target,
-        (c) => c.provider,
-      ),
-    ],
+async function markCalled(database: Database, scope: BucketScope, calls: readonly MarkedCall[]): Promise<string[]> {
+  const byClaim = Map.groupBy(calls, ({ claimed }) => `${claimed.deliveryId} ${claimed.attempt}`)
+  const marks = [...byClaim.values()].flatMap((own) => {
+    const unresolved = Object.fromEntries(own.map(({ target, provider }) => [target, provider]))
+    return own[0] ? [{ ...own[0].claimed, unresolved: JSON.stringify(unresolved) }] : []
   })
-  return new Set(rows.map((row) => row.delivery_id))
+  const { rows } = await queryByIndexes<{ delivery_id: string }>(database, scope, {
+    name: 'notify_mark_called',
+    text: textFor(
+      scope,
+      `UPDATE notify.delivery_queue w
+          SET message = (w.message::jsonb || jsonb_build_object('unresolved',
+                          coalesce(w.message::jsonb->'unresolved', '{}') || c.unresolved::jsonb))::json
+         FROM unnest($1::smallint[], $2::uuid[], $3::integer[], $4::text[]) AS c (bucket, delivery_id, attempt, unresolved)
+        WHERE w.bucket = c.bucket AND w.delivery_id = c.delivery_id AND w.attempt = c.attempt
+    RETURNING w.delivery_id`,
+    ),
+    values: [bucketsOfIds(scope, marks, idOf), ...columns(marks, idOf, attemptOf, ({ unresolved }) => unresolved)],
+  })
+  return rows.map((row) => row.delivery_id)
 }
 
 async function release(
   database: Database,
-  bucket: number,
+  scope: BucketScope,
   claimed: readonly ClaimedDelivery[],
   { dueAt, waitsSince }: { readonly dueAt: number; readonly waitsSince: number | undefined },
 ): Promise<ReleasedRow[]> {
-  const { rows } = await database.query<ReleasedRow>({
+  const { rows } = await queryByIndexes<ReleasedRow>(database, scope, {
     name: 'notify_release',
-    text: `UPDATE notify.delivery_queue w
-              SET lease_until = NULL, due_at = greatest(w.due_at, $4::timestamptz),
-                  message = CASE WHEN $5::bigint IS NULL OR w.message->'waitsSince' IS NOT NULL THEN w.message
-                                 ELSE (w.message::jsonb || jsonb_build_object('waitsSince', $5::bigint))::json END
-             FROM unnest($2::uuid[], $3::integer[]) AS r (delivery_id, attempt)
-            WHERE w.bucket = $1 AND ${among('w.delivery_id', '$2')} AND w.delivery_id = r.delivery_id
-              AND w.attempt = r.attempt
-        RETURNING w.delivery_id, w.channel, w.event, w.due_at`,
+    text: textFor(
+      scope,
+      `UPDATE notify.delivery_queue w
+          SET lease_until = NULL, due_at = greatest(w.due_at, $4::timestamptz),
+              message = CASE WHEN $5::bigint IS NULL OR w.message->'waitsSince' IS NOT NULL THEN w.message
+                             ELSE (w.message::jsonb || jsonb_build_object('waitsSince', $5::bigint))::json END
+         FROM unnest($1::smallint[], $2::uuid[], $3::integer[]) AS r (bucket, delivery_id, attempt)
+        WHERE w.bucket = r.bucket AND w.delivery_id = r.delivery_id AND w.attempt = r.attempt
+    RETURNING w.bucket, w.delivery_id, w.channel, w.event, w.due_at`,
+    ),
     values: [
-      bucket,
-      ...columns(
-        claimed,
-        (c) => c.deliveryId,
-        (c) => c.attempt,
-      ),
+      bucketsOfIds(scope, claimed, idOf),
+      ...columns(claimed, idOf, attemptOf),
       timestamp(dueAt),
       waitsSince ?? null,
     ],

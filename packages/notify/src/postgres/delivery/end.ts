@@ -2,48 +2,44 @@ import type { Transaction } from '@gatehouse/kit'
 import { deliveryIdOf, newIdBeside, notificationIdOf } from '../../model/id.ts'
 import type { Message } from '../../model/notification.ts'
 import type { AttemptRecord, ClaimedDelivery } from '../../store/store.ts'
+import { type BucketScope, bucketsOfIds, textFor } from '../sql/buckets.ts'
 import { columns, optionalTimestamp, timestamp } from '../sql/columns.ts'
-import { among } from '../sql/plans.ts'
 
 const deliveryId = ({ claimed }: AttemptRecord) => claimed.deliveryId
 
 /** Ends deliveries that expired before a provider accepted them; returns their ids. */
 export async function endExpired(
   tx: Transaction,
-  bucket: number,
+  scope: BucketScope,
   current: readonly AttemptRecord[],
 ): Promise<Set<string>> {
-  const expired = current.filter(({ next }) => next.kind === 'expired').map(deliveryId)
-  if (expired.length === 0) return new Set()
-  const { rows } = await tx.query<{ id: string }>({
-    name: 'notify_end_expired',
-    text: `UPDATE notify.delivery SET ended = 'expired' WHERE bucket = $1 AND ${among('id', '$2')} AND state = 'queued'
-           RETURNING id`,
-    values: [bucket, expired],
-  })
-  return new Set(rows.map(({ id }) => id))
+  const expired = current.filter(({ next }) => next.kind === 'expired')
+  return expired.length === 0 ? new Set() : end(tx, scope, expired, 'expired')
 }
 
 /** Adds dead letters for deliveries that failed for good, ends them, and defers the emails of failed pushes. */
 export async function addDeadLetters(
   tx: Transaction,
-  bucket: number,
+  scope: BucketScope,
   current: readonly AttemptRecord[],
 ): Promise<void> {
   const dead = current.flatMap((r) => (r.next.kind === 'dead' ? [{ ...r, next: r.next }] : []))
   if (dead.length === 0) return
   await tx.query({
     name: 'notify_add_dead_letters',
-    text: `INSERT INTO notify.dead_letter (bucket, id, notification_id, user_id, channel, event, cause, detail, died_at, message,
+    text: textFor(
+      scope,
+      `INSERT INTO notify.dead_letter (bucket, id, notification_id, user_id, channel, event, cause, detail, died_at, message,
                                        expires_at)
-           SELECT $1, d.id, d.notification_id, d.user_id, d.channel, d.event, d.cause, d.detail, d.died_at, d.message::jsonb,
-                  d.expires_at
-             FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::timestamptz[], $10::text[],
-                         $11::timestamptz[])
-                  AS d (id, notification_id, user_id, channel, event, cause, detail, died_at, message, expires_at)
-           ON CONFLICT (bucket, id) DO NOTHING`,
+       SELECT d.bucket, d.id, d.notification_id, d.user_id, d.channel, d.event, d.cause, d.detail, d.died_at, d.message::jsonb,
+              d.expires_at
+         FROM unnest($1::smallint[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
+                     $9::timestamptz[], $10::text[], $11::timestamptz[])
+              AS d (bucket, id, notification_id, user_id, channel, event, cause, detail, died_at, message, expires_at)
+       ON CONFLICT (bucket, id) DO NOTHING`,
+    ),
     values: [
-      bucket,
+      bucketsOfIds(scope, dead, deliveryId),
       ...columns(
         dead,
         deliveryId,
@@ -59,20 +55,31 @@ export async function addDeadLetters(
       ),
     ],
   })
-  await endDead(tx, bucket, dead.map(deliveryId))
+  await end(tx, scope, dead, 'dead_letter')
   await fallBack(
     tx,
-    bucket,
+    scope,
     dead.filter(({ next }) => next.fallback),
   )
 }
 
-function endDead(tx: Transaction, bucket: number, deliveryIds: readonly string[]): Promise<unknown> {
-  return tx.query({
-    name: 'notify_end_dead',
-    text: `UPDATE notify.delivery SET ended = 'dead_letter' WHERE bucket = $1 AND ${among('id', '$2')} AND state = 'queued'`,
-    values: [bucket, deliveryIds],
+/** Ends deliveries that no provider accepted; returns the ids of those that it ended. */
+async function end(
+  tx: Transaction,
+  scope: BucketScope,
+  records: readonly AttemptRecord[],
+  ended: 'expired' | 'dead_letter',
+): Promise<Set<string>> {
+  const { rows } = await tx.query<{ id: string }>({
+    name: 'notify_end_queued',
+    text: textFor(
+      scope,
+      `UPDATE notify.delivery d SET ended = $3 FROM unnest($1::smallint[], $2::uuid[]) AS e (bucket, id)
+        WHERE d.bucket = e.bucket AND d.id = e.id AND d.state = 'queued' RETURNING d.id`,
+    ),
+    values: [bucketsOfIds(scope, records, deliveryId), ...columns(records, deliveryId), ended],
   })
+  return new Set(rows.map(({ id }) => id))
 }
 
 /**
@@ -91,7 +98,7 @@ function replayable({ message, attempt }: ClaimedDelivery, left: Partial<Message
 }
 
 /** Falls back to email for a failed push, once: not when the notification has an email delivery already. */
-async function fallBack(tx: Transaction, bucket: number, dead: readonly AttemptRecord[]): Promise<void> {
+async function fallBack(tx: Transaction, scope: BucketScope, dead: readonly AttemptRecord[]): Promise<void> {
   if (dead.length === 0) return
   const emails = dead.map((r) => ({
     id: deliveryIdOf(notificationIdOf(r.claimed.deliveryId), 'email'),
@@ -101,11 +108,15 @@ async function fallBack(tx: Transaction, bucket: number, dead: readonly AttemptR
   }))
   const { rows } = await tx.query<{ id: string }>({
     name: 'notify_fall_back',
-    text: `INSERT INTO notify.delivery (bucket, id, user_id, channel, state)
-           SELECT $1, e.id, e.user_id, 'email', 'queued' FROM unnest($2::uuid[], $3::text[]) AS e (id, user_id)
-           ON CONFLICT (bucket, id) DO NOTHING RETURNING id`,
+    text: textFor(
+      scope,
+      `INSERT INTO notify.delivery (bucket, id, user_id, channel, state)
+       SELECT e.bucket, e.id, e.user_id, 'email', 'queued'
+         FROM unnest($1::smallint[], $2::uuid[], $3::text[]) AS e (bucket, id, user_id)
+       ON CONFLICT (bucket, id) DO NOTHING RETURNING id`,
+    ),
     values: [
-      bucket,
+      bucketsOfIds(scope, emails, ({ id }) => id),
       ...columns(
         emails,
         (e) => e.id,
@@ -116,7 +127,7 @@ async function fallBack(tx: Transaction, bucket: number, dead: readonly AttemptR
   const created = new Set(rows.map(({ id }) => id))
   await deferEmails(
     tx,
-    bucket,
+    scope,
     emails.filter(({ id }) => created.has(id)),
   )
 }
@@ -127,15 +138,19 @@ interface FallbackEmail {
   readonly at: string
 }
 
-async function deferEmails(tx: Transaction, bucket: number, emails: readonly FallbackEmail[]): Promise<void> {
+async function deferEmails(tx: Transaction, scope: BucketScope, emails: readonly FallbackEmail[]): Promise<void> {
   if (emails.length === 0) return
   await tx.query({
     name: 'notify_defer_fallback',
-    text: `INSERT INTO notify.deferred (bucket, id, notification_id, user_id, channels, reason, resume_at)
-           SELECT $1, d.id, d.notification_id, d.user_id, ARRAY['email'], 'fallback', d.resume_at
-             FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::timestamptz[]) AS d (id, notification_id, user_id, resume_at)`,
+    text: textFor(
+      scope,
+      `INSERT INTO notify.deferred (bucket, id, notification_id, user_id, channels, reason, resume_at)
+       SELECT d.bucket, d.id, d.notification_id, d.user_id, ARRAY['email'], 'fallback', d.resume_at
+         FROM unnest($1::smallint[], $2::uuid[], $3::uuid[], $4::text[], $5::timestamptz[])
+              AS d (bucket, id, notification_id, user_id, resume_at)`,
+    ),
     values: [
-      bucket,
+      bucketsOfIds(scope, emails, (e) => e.notificationId),
       ...columns(
         emails,
         (e) => newIdBeside(e.notificationId),

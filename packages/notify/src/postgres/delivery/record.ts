@@ -3,12 +3,13 @@ import { notificationIdOf } from '../../model/id.ts'
 import type { AttemptRecord } from '../../store/store.ts'
 import { putItems } from '../inbox/inbox.ts'
 import { eraseSensitive } from '../retention/erase-sensitive.ts'
+import { type BucketScope, bucketsOfIds, textFor } from '../sql/buckets.ts'
 import { columns, documents, timestamp } from '../sql/columns.ts'
-import { among, useCustomPlans } from '../sql/plans.ts'
+import { byIndexes } from '../sql/plans.ts'
 import { type StateChange, type StreamOptions, writeChanges } from '../timeline/outbox.ts'
 import { appendTimeline, type NewTimelineEntry } from '../timeline/timeline.ts'
 import { suppressAddresses } from '../users/suppressions.ts'
-import { acknowledge, acknowledgeLate } from './acknowledge.ts'
+import { acknowledge, acknowledgeLate, isWholeSending } from './acknowledge.ts'
 import { addDeadLetters, endExpired } from './end.ts'
 
 /** Options of {@link record}. */
@@ -23,7 +24,7 @@ export interface RecordOptions extends StreamOptions {
  */
 export async function record(
   database: Database,
-  bucket: number,
+  scope: BucketScope,
   records: readonly AttemptRecord[],
   { streaming, inboxes }: RecordOptions,
 ): Promise<number> {
@@ -31,31 +32,35 @@ export async function record(
   const { late, items } = await database.transaction(async (tx) => {
     const { true: again = [], false: ending = [] } = Object.groupBy(sorted, ({ next }) => `${next.kind === 'again'}`)
     const [, ...kept] = await Promise.all([
-      useCustomPlans(tx),
-      removeFromQueue(tx, bucket, ending),
-      returnToQueue(tx, bucket, again),
+      scope.bucket === undefined ? tx.query(byIndexes) : undefined,
+      removeFromQueue(tx, scope, ending),
+      returnToQueue(tx, scope, again),
     ])
     const { true: current = [], false: stale = [] } = Object.groupBy(
       sorted,
       ({ claimed }) => `${kept.some((ids) => ids.has(claimed.deliveryId))}`,
     )
-    const [sent, expired] = await Promise.all([acknowledge(tx, bucket, current), endExpired(tx, bucket, current)])
+    const [sent, expired] = await Promise.all([acknowledge(tx, scope, current), endExpired(tx, scope, current)])
     await Promise.all([
-      addDeadLetters(tx, bucket, current),
-      markTokensDead(tx, bucket, current),
-      suppressAddresses(tx, bucket, current),
+      addDeadLetters(tx, scope, current),
+      markTokensDead(tx, scope, current),
+      ...byBucketOf(current, ({ suppressed }) => suppressed !== undefined).map(([bucket, mine]) =>
+        suppressAddresses(tx, bucket, mine),
+      ),
     ])
-    await eraseSensitive(tx, bucket, finishedSensitive(current))
-    const overtaken = await acknowledgeLate(tx, bucket, stale)
+    for (const [bucket, mine] of byBucketOf(current, isFinishedSensitive))
+      await eraseSensitive(tx, bucket, mine.map(deliveryId))
+    const overtaken = await acknowledgeLate(tx, scope, stale)
     const items = current.flatMap(itemOf)
+    const entries = [...current, ...overtaken].filter((each) => !(sent.has(deliveryId(each)) && isWholeSending(each)))
     // The inboxes come last: their locks last only as long as the server takes.
     await tx.finish([
       ...appendTimeline(
-        { count: 1, bucket },
-        [...current, ...overtaken].map((each) => entryOf(each, sent)),
+        scope,
+        entries.map((each) => entryOf(each, sent)),
       ),
-      ...(streaming ? stream(bucket, current, sent, expired) : []),
-      ...putItems(bucket, items),
+      ...(streaming ? stream(scope, current, sent, expired) : []),
+      ...[...Map.groupBy(items, ({ bucket }) => bucket)].flatMap(([bucket, mine]) => putItems(bucket, mine)),
     ])
     return { late: records.length - current.length - overtaken.length, items }
   })
@@ -67,23 +72,27 @@ export async function record(
 function itemOf({ claimed, acknowledged, at }: AttemptRecord) {
   if (!acknowledged?.inInbox) return []
   const { subject, body } = claimed.message
-  const item = { id: claimed.deliveryId, userId: claimed.userId, event: claimed.event, createdAt: at, body }
+  const { bucket } = claimed
+  const item = { bucket, id: claimed.deliveryId, userId: claimed.userId, event: claimed.event, createdAt: at, body }
   return [{ ...item, ...(subject === undefined ? {} : { subject }) }]
 }
 
 async function removeFromQueue(
   tx: Transaction,
-  bucket: number,
+  scope: BucketScope,
   records: readonly AttemptRecord[],
 ): Promise<Set<string>> {
   if (records.length === 0) return new Set()
   const { rows } = await tx.query<{ delivery_id: string }>({
     name: 'notify_remove_from_queue',
-    text: `DELETE FROM notify.delivery_queue w USING unnest($2::uuid[], $3::integer[]) AS d (delivery_id, attempt)
-            WHERE w.bucket = $1 AND ${among('w.delivery_id', '$2')} AND w.delivery_id = d.delivery_id
-              AND w.attempt = d.attempt
-        RETURNING w.delivery_id`,
-    values: [bucket, ...columns(records, deliveryId, attempt)],
+    text: textFor(
+      scope,
+      `DELETE FROM notify.delivery_queue w
+        USING unnest($1::smallint[], $2::uuid[], $3::integer[]) AS d (bucket, delivery_id, attempt)
+        WHERE w.bucket = d.bucket AND w.delivery_id = d.delivery_id AND w.attempt = d.attempt
+    RETURNING w.delivery_id`,
+    ),
+    values: [bucketsOfIds(scope, records, deliveryId), ...columns(records, deliveryId, attempt)],
   })
   return new Set(rows.map((row) => row.delivery_id))
 }
@@ -91,23 +100,29 @@ async function removeFromQueue(
 const deliveryId = ({ claimed }: AttemptRecord) => claimed.deliveryId
 const attempt = ({ claimed }: AttemptRecord) => claimed.attempt
 
-async function returnToQueue(tx: Transaction, bucket: number, records: readonly AttemptRecord[]): Promise<Set<string>> {
+async function returnToQueue(
+  tx: Transaction,
+  scope: BucketScope,
+  records: readonly AttemptRecord[],
+): Promise<Set<string>> {
   const waiting = records.flatMap((r) => (r.next.kind === 'again' ? [{ ...r, next: r.next }] : []))
   if (waiting.length === 0) return new Set()
   const { rows } = await tx.query<{ delivery_id: string }>({
     name: 'notify_return_to_queue',
-    text: `UPDATE notify.delivery_queue w
-              SET due_at = r.due_at, lease_until = NULL, failures = r.failures, crashes = r.crashes,
-                  message = r.message
-             FROM ROWS FROM (
-                    unnest($2::uuid[], $3::integer[], $4::timestamptz[], $5::integer[], $7::integer[]),
-                    json_array_elements($6::json))
-                  AS r (delivery_id, attempt, due_at, failures, crashes, message)
-            WHERE w.bucket = $1 AND ${among('w.delivery_id', '$2')} AND w.delivery_id = r.delivery_id
-              AND w.attempt = r.attempt
-        RETURNING w.delivery_id`,
+    text: textFor(
+      scope,
+      `UPDATE notify.delivery_queue w
+          SET due_at = r.due_at, lease_until = NULL, failures = r.failures, crashes = r.crashes,
+              message = r.message
+         FROM ROWS FROM (
+                unnest($1::smallint[], $2::uuid[], $3::integer[], $4::timestamptz[], $5::integer[], $7::integer[]),
+                json_array_elements($6::json))
+              AS r (bucket, delivery_id, attempt, due_at, failures, crashes, message)
+        WHERE w.bucket = r.bucket AND w.delivery_id = r.delivery_id AND w.attempt = r.attempt
+    RETURNING w.delivery_id`,
+    ),
     values: [
-      bucket,
+      bucketsOfIds(scope, waiting, deliveryId),
       ...columns(
         waiting,
         deliveryId,
@@ -135,19 +150,22 @@ function entryOf({ claimed, at, what, detail }: AttemptRecord, sent: ReadonlySet
   }
 }
 
-async function markTokensDead(tx: Transaction, bucket: number, current: readonly AttemptRecord[]): Promise<void> {
+async function markTokensDead(tx: Transaction, scope: BucketScope, current: readonly AttemptRecord[]): Promise<void> {
   const tokens = current.flatMap(({ claimed, deadTokens }) =>
-    deadTokens.map((dead) => ({ ...dead, userId: claimed.userId })),
+    deadTokens.map((dead) => ({ ...dead, userId: claimed.userId, deliveryId: claimed.deliveryId })),
   )
   if (tokens.length === 0) return
   await tx.query({
     name: 'notify_mark_tokens_dead',
-    text: `UPDATE notify.device d SET dead_at = t.at, dead_reason = t.reason
-             FROM unnest($2::text[], $3::text[], $4::timestamptz[], $5::text[]) AS t (user_id, token, at, reason)
-            WHERE d.bucket = $1 AND ${among('d.user_id', '$2', 'text')} AND d.user_id = t.user_id AND d.token = t.token AND d.dead_at IS NULL
-              AND d.registered_at <= t.at`,
+    text: textFor(
+      scope,
+      `UPDATE notify.device d SET dead_at = t.at, dead_reason = t.reason
+         FROM unnest($1::smallint[], $2::text[], $3::text[], $4::timestamptz[], $5::text[]) AS t (bucket, user_id, token, at, reason)
+        WHERE d.bucket = t.bucket AND d.user_id = t.user_id AND d.token = t.token AND d.dead_at IS NULL
+          AND d.registered_at <= t.at`,
+    ),
     values: [
-      bucket,
+      bucketsOfIds(scope, tokens, (t) => t.deliveryId),
       ...columns(
         tokens,
         (t) => t.userId,
@@ -162,12 +180,20 @@ async function markTokensDead(tx: Transaction, bucket: number, current: readonly
 /** Steps after which nothing is sent and nothing can be replayed. */
 const ends: ReadonlySet<AttemptRecord['next']['kind']> = new Set(['done', 'expired'])
 
-function finishedSensitive(current: readonly AttemptRecord[]): string[] {
-  return current.filter(({ claimed, next }) => claimed.sensitive && ends.has(next.kind)).map(deliveryId)
+function isFinishedSensitive({ claimed, next }: AttemptRecord): boolean {
+  return claimed.sensitive && ends.has(next.kind)
+}
+
+/** Those of the records that are as wanted, by bucket: of what is rare, each bucket has a statement of its own. */
+function byBucketOf(
+  records: readonly AttemptRecord[],
+  isWanted: (record: AttemptRecord) => boolean,
+): Array<[bucket: number, records: AttemptRecord[]]> {
+  return [...Map.groupBy(records.filter(isWanted), ({ claimed }) => claimed.bucket)]
 }
 
 function stream(
-  bucket: number,
+  scope: BucketScope,
   current: readonly AttemptRecord[],
   sent: ReadonlySet<string>,
   expired: ReadonlySet<string>,
@@ -176,5 +202,5 @@ function stream(
     if (sent.has(claimed.deliveryId)) return [{ ...claimed, state: 'sent', at }]
     return expired.has(claimed.deliveryId) ? [{ ...claimed, state: 'queued', ended: 'expired', at }] : []
   })
-  return writeChanges({ count: 1, bucket }, changes)
+  return writeChanges(scope, changes)
 }

@@ -83,21 +83,24 @@ interface PendingWrite {
 async function write(
   database: Database,
   scope: BucketScope,
-  { going, decided, standing, admission: { profiles, now }, streaming }: PendingWrite,
+  { going, decided, standing, admission: { profiles, now, leases }, streaming }: PendingWrite,
 ): Promise<boolean> {
+  const leased = leases?.reserve(decided)
   const users = usersOfUnits(going)
   const stillKnown = stillKnownCheck(scope, users, profiles)
   const statements = [
     ...claimUsers(scope, users, standing),
     ...stillKnown,
     ...settle(scope, going, now),
-    ...writeAdmitted(scope, decided, now, { streaming }),
+    ...writeAdmitted(scope, decided, now, { streaming, leased, leaseMs: leases?.leaseMs }),
   ]
   try {
     const refusing = await runAtOnce(database, statements)
     if (refusing && stillKnown.includes(refusing)) throw new UserErased()
+    if (refusing && leased) leases?.cancel(leased)
     return refusing === undefined
   } catch (error) {
+    if (leased) leases?.cancel(leased)
     if (conflicts.has(sqlState(error) ?? '')) return false
     throw error
   }

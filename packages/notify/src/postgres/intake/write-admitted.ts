@@ -17,6 +17,13 @@ interface AdmittedDelivery extends DeliveryDecision {
   readonly of: PlannedNotification
 }
 
+/** What the admitted are written with. */
+export interface WriteOptions extends StreamOptions {
+  /** The deliveries that this process holds from the start, and for how long, in milliseconds. */
+  readonly leased?: ReadonlySet<string> | undefined
+  readonly leaseMs?: number | undefined
+}
+
 const notificationOf = ({ of }: AdmittedDelivery) => of.id
 
 const priorityNumbers = { critical: 0, normal: 1, low: 2 } as const
@@ -26,7 +33,7 @@ export function writeAdmitted(
   scope: BucketScope,
   decided: readonly AdmissionDecision[],
   now: number,
-  options: StreamOptions,
+  options: WriteOptions,
 ): Statement[] {
   const deliveries = decided.flatMap(({ notification, deliveries: own }) =>
     own.map((delivery): AdmittedDelivery => ({ ...delivery, of: notification })),
@@ -38,7 +45,7 @@ export function writeAdmitted(
     ...writeNotifications(scope, decided),
     ...writeLog(scope, deliveries, now),
     ...writeDeliveries(scope, deliveries),
-    ...writeWork(scope, deliveries, now),
+    ...writeWork(scope, deliveries, now, options),
     ...writeShortLinks(scope, decided),
     ...writeDeferred(scope, decided),
     ...joinWindows(scope, decided, now),
@@ -155,20 +162,27 @@ function addressOf({ channel, plan }: AdmittedDelivery): string | null {
   return plan.kind === 'send' && channel !== 'push' ? (plan.message.targets[0]?.address ?? null) : null
 }
 
-function writeWork(scope: BucketScope, deliveries: readonly AdmittedDelivery[], now: number): Statement[] {
+function writeWork(
+  scope: BucketScope,
+  deliveries: readonly AdmittedDelivery[],
+  now: number,
+  { leased, leaseMs = 0 }: WriteOptions,
+): Statement[] {
   const queued = deliveries.filter(({ outcome }) => outcome === 'queued')
   if (queued.length === 0) return []
   return [
     {
       text: textFor(
         scope,
-        `INSERT INTO notify.delivery_queue (bucket, delivery_id, user_id, channel, event, priority, due_at, sensitive, expires_at, message)
-         SELECT w.bucket, w.delivery_id, w.user_id, w.channel, w.event, w.priority, $8::timestamptz, w.sensitive, w.expires_at, w.message
+        `INSERT INTO notify.delivery_queue (bucket, delivery_id, user_id, channel, event, priority, due_at, sensitive, expires_at,
+                                       attempt, lease_until, message)
+         SELECT w.bucket, w.delivery_id, w.user_id, w.channel, w.event, w.priority, $8::timestamptz, w.sensitive, w.expires_at,
+                w.leased::integer, CASE WHEN w.leased THEN now() + $12::integer * interval '1 millisecond' END, w.message
            FROM ROWS FROM (
                   unnest($1::smallint[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::smallint[], $7::boolean[],
-                         $10::timestamptz[]),
+                         $10::timestamptz[], $11::boolean[]),
                   json_array_elements($9::json))
-                AS w (bucket, delivery_id, user_id, channel, event, priority, sensitive, expires_at, message)`,
+                AS w (bucket, delivery_id, user_id, channel, event, priority, sensitive, expires_at, leased, message)`,
       ),
       values: [
         bucketsOfIds(scope, queued, notificationOf),
@@ -183,7 +197,12 @@ function writeWork(scope: BucketScope, deliveries: readonly AdmittedDelivery[], 
         ),
         timestamp(now),
         documents(queued, ({ plan }) => (plan.kind === 'send' ? plan.message : {})),
-        ...columns(queued, (d) => optionalTimestamp(d.of.expiresAt)),
+        ...columns(
+          queued,
+          (d) => optionalTimestamp(d.of.expiresAt),
+          (d) => d.id !== undefined && leased?.has(d.id) === true,
+        ),
+        leaseMs,
       ],
     },
   ]

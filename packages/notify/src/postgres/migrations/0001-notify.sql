@@ -252,6 +252,12 @@ CREATE TABLE notify.delivery (
   provider_message_id text,
   -- why nothing more is sent, where the state does not say so
   ended text,
+  -- The entry of the timeline that says that it was sent: the row is written then anyway, and an entry of its own would
+  -- cost as much again. `sent_entry` is the entry's id, `sent_results` what is more than that the provider accepted it.
+  sent_at timestamptz,
+  sent_entry uuid,
+  sent_attempt integer,
+  sent_detail json,
   PRIMARY KEY (bucket, id)
   -- Every row is rewritten once or more: with room on its page, no index is touched.
 ) WITH (fillfactor = 55);

@@ -41,3 +41,27 @@ export async function queryWithCustomPlan<Row extends object>(database: Database
   const [, found] = await database.pipeline<Row>([customPlan, query])
   return found as Rows<Row>
 }
+
+/**
+ * Has the statements of a transaction that follow join the rows of their parameters to tables row by row, by the tables'
+ * indexes: those rows are few, whatever a planner without statistics takes their tables for.
+ */
+export const byIndexes: Query = {
+  name: 'notify_by_indexes',
+  text: `SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('enable_hashjoin', 'off', true),
+                set_config('enable_mergejoin', 'off', true), set_config('enable_seqscan', 'off', true)`,
+}
+
+/**
+ * One statement in a transaction of its own and one round trip, planned {@link byIndexes}. Where it is for one bucket on some
+ * node, its plan is kept.
+ */
+export async function queryByIndexes<Row extends object>(
+  database: Database,
+  scope: BucketScope,
+  query: Query,
+): Promise<Rows<Row>> {
+  if (scope.bucket !== undefined) return database.query<Row>(query)
+  const [, found] = await database.pipeline<Row>([byIndexes, query])
+  return found as Rows<Row>
+}

@@ -24,9 +24,14 @@ interface DeliveryRow {
   readonly state: DeliveryState
   readonly provider: string | null
   readonly ended: string | null
+  readonly sent_at: number | null
+  readonly sent_entry: string
+  readonly sent_attempt: number
+  readonly sent_detail: Record<string, unknown> | null
 }
 
 interface EventRow {
+  readonly id: string
   readonly channel: Channel | null
   readonly at: number
   readonly entry_type: string
@@ -52,11 +57,12 @@ async function find(database: Database, bucket: number, id: string): Promise<Not
   const [row] = rows
   if (!row) return undefined
   const deliveries = await database.query<DeliveryRow>(
-    'SELECT id, state, provider, ended FROM notify.delivery WHERE bucket = $1 AND id = ANY($2::uuid[]) ORDER BY id',
+    `SELECT id, state, provider, ended, sent_at, sent_entry, sent_attempt, sent_detail
+       FROM notify.delivery WHERE bucket = $1 AND id = ANY($2::uuid[]) ORDER BY id`,
     [bucket, channels.map((channel) => deliveryIdOf(id, channel))],
   )
   const events = await database.query<EventRow>(
-    `SELECT channel, at, entry_type, state, detail FROM notify.timeline_entry
+    `SELECT id, channel, at, entry_type, state, detail FROM notify.timeline_entry
       WHERE bucket = $1 AND notification_id = $2 ORDER BY id`,
     [bucket, id],
   )
@@ -69,7 +75,8 @@ async function find(database: Database, bucket: number, id: string): Promise<Not
     ...withoutNulls({ expiresAt: row.expires_at }),
     ...(row.dedup_key === null ? {} : { dedupKey: row.dedup_key }),
   }
-  const timeline = [...readDecisions(own, row.decisions), ...events.rows.map(entryOf)]
+  const happened = [...events.rows, ...deliveries.rows.flatMap(sendingOf)].sort((a, b) => (a.id < b.id ? -1 : 1))
+  const timeline = [...readDecisions(own, row.decisions), ...happened.map(entryOf)]
   return {
     ...own,
     deliveries: deliveriesOf(timeline, deliveries.rows),
@@ -91,6 +98,15 @@ function deliveriesOf(timeline: readonly TimelineEntry[], rows: readonly Deliver
 
 function stateOf({ id, state, provider, ended }: DeliveryRow): Partial<DeliveryRecord> {
   return { id, state, ...withoutNulls({ provider, ended }) }
+}
+
+/** The entry of the timeline that stands in the delivery itself. */
+function sendingOf(row: DeliveryRow): EventRow[] {
+  const { provider, sent_at: at, sent_attempt: attempt, sent_detail: stored } = row
+  if (at === null) return []
+  const channel = channelOf(row.id) ?? null
+  const detail = { attempt, ...(stored ?? { results: [{ target: channel, provider, result: 'accepted' }] }) }
+  return [{ id: row.sent_entry, channel, at, entry_type: 'sent', state: 'sent', detail }]
 }
 
 function entryOf({ at, entry_type: what, state, channel, detail }: EventRow): TimelineEntry {

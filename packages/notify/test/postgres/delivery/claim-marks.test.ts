@@ -5,6 +5,7 @@ import {
   type ClaimRange,
   createClaimMarks,
   placeAt,
+  readsMuch,
 } from '../../../src/postgres/delivery/claim-marks.ts'
 
 const begin = 1_000_000
@@ -20,7 +21,8 @@ function claim(
 ): ClaimRange {
   const { range, end } = marks.begin(now)
   const claimed = dueAt.map((due, n) => ({ ...shipped, dueAt: due, id: id(n) }))
-  end({ groups: [{ ...shipped, front: dueAt[0] ?? null }], claimed, entriesRead })
+  const isCrowded = readsMuch(entriesRead, 1, dueAt.length)
+  end({ groups: [{ ...shipped, front: dueAt[0] ?? null }], claimed, isCrowded })
   return range
 }
 

@@ -12,8 +12,8 @@ import {
 import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
 import { migrateNotify, postgresNotifyStore } from '../../../src/postgres/index.ts'
 import type { ClaimedDelivery, Deliveries } from '../../../src/store/store.ts'
+import { claimDue } from '../../support/claims.ts'
 
-const leaseMs = 60_000
 const limit = 100
 
 describe('a claim under an old snapshot', () => {
@@ -60,7 +60,7 @@ describe('a claim under an old snapshot', () => {
       const [released, retried, done] = (await queue.claim()) as [ClaimedDelivery, ClaimedDelivery, ClaimedDelivery]
       await queue.write(1)
       await queue.end([done, ...(await queue.claim())])
-      await queue.deliveries.release(0, [released], 0)
+      await queue.deliveries.release([released], 0)
       await queue.tryAgain(retried, queue.clock.now() - 5)
       const found = await queue.claim()
       assert.deepEqual(
@@ -120,7 +120,7 @@ describe('a claim under an old snapshot', () => {
         await database.query('DELETE FROM notify.delivery_queue')
         await queue.write(1)
         const { deliveries } = postgresNotifyStore(started)
-        assert.equal((await deliveries.claim(0, 'email', limit, leaseMs, queue.clock.now())).length, 1)
+        assert.equal((await claimDue(deliveries, { channel: 'email', limit, now: queue.clock.now() })).length, 1)
       })
     } finally {
       await started.close()
@@ -164,7 +164,7 @@ function queueOn(database: Database): Queue {
       )
       written += count
     },
-    claim: () => deliveries.claim(0, 'email', limit, leaseMs, clock.now()),
+    claim: () => claimDue(deliveries, { channel: 'email', limit, now: clock.now() }),
     async endLeases() {
       await database.query(
         "UPDATE notify.delivery_queue SET lease_until = now() - interval '1 second' WHERE lease_until IS NOT NULL",
@@ -172,10 +172,7 @@ function queueOn(database: Database): Queue {
     },
     async end(claimed) {
       const sent = { at: clock.now(), what: 'sent', detail: {}, deadTokens: [], next: { kind: 'done' } } as const
-      await deliveries.record(
-        0,
-        claimed.map((each) => ({ ...sent, claimed: each, acknowledged: { provider: 'test' } })),
-      )
+      await deliveries.record(claimed.map((each) => ({ ...sent, claimed: each, acknowledged: { provider: 'test' } })))
     },
     async tryAgain(claimed, dueAt) {
       const next = {
@@ -184,9 +181,7 @@ function queueOn(database: Database): Queue {
         failures: 1,
         left: { targets: claimed.message.targets, partlyAccepted: false },
       } as const
-      await deliveries.record(0, [
-        { claimed, at: clock.now(), what: 'attempt_failed', detail: {}, deadTokens: [], next },
-      ])
+      await deliveries.record([{ claimed, at: clock.now(), what: 'attempt_failed', detail: {}, deadTokens: [], next }])
     },
     async deliver(count) {
       for (let delivered = 0; delivered < count; ) {
@@ -201,7 +196,7 @@ function queueOn(database: Database): Queue {
     },
     async buffersOfClaim() {
       explained.length = 0
-      await queue.claim().then((claimed) => deliveries.release(0, claimed, 0))
+      await queue.claim().then((claimed) => deliveries.release(claimed, 0))
       return explained[0] ?? assert.fail('no claim was explained')
     },
     underSnapshot: (work) => withSnapshot(database, work),

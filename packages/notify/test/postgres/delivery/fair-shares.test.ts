@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import type { Database } from '@gatehouse/kit'
 import fc from 'fast-check'
 import type { Deliveries } from '../../../src/store/store.ts'
+import { claimDue } from '../../support/claims.ts'
 import { notifyDatabase } from '../../support/database.ts'
 import { migrateNotify, postgresNotifyStore } from '../../support/engine.ts'
 
@@ -126,7 +127,7 @@ const claimsInRun = 10
 
 /** The event types of what is claimed. */
 async function claim(deliveries: Deliveries, limit: number): Promise<string[]> {
-  return (await deliveries.claim(0, 'email', limit, 60_000, now)).map(({ event }) => event)
+  return (await claimDue(deliveries, { channel: 'email', limit, now })).map(({ event }) => event)
 }
 
 /** A store whose every event type has more due than a run claims. */

@@ -9,6 +9,7 @@ import type { Channel } from '../../../src/model/channel.ts'
 import { newId } from '../../../src/model/id.ts'
 import type { AttemptRecord, ClaimedDelivery, NotifyStore } from '../../../src/store/store.ts'
 import { createBarrier, withBarrier } from '../../support/barriers.ts'
+import { claimDue } from '../../support/claims.ts'
 import {
   type DatabaseServer,
   migrateNotify,
@@ -27,7 +28,7 @@ type Racer = (store: NotifyStore) => Promise<(racing: NotifyStore) => Promise<un
 const racers: Readonly<Record<string, Racer>> = {
   claim: async (store) => {
     await admitted(store, 'email')
-    return ({ deliveries }) => deliveries.claim(0, 'email', 10, 60_000, now)
+    return ({ deliveries }) => claimDue(deliveries, { channel: 'email', now })
   },
   'a recorded success': (store) => recording(store, 'email', () => ({ next: { kind: 'done' } })),
   'a recorded success in the inbox': (store) =>
@@ -44,11 +45,11 @@ const racers: Readonly<Record<string, Racer>> = {
   'a late acknowledgement': async (store) => {
     const [claimed] = await claimedOf(store, 'email')
     await store.deliveries.report([report(claimed, 'delivered')], now)
-    return ({ deliveries }) => deliveries.record(0, [tried(claimed, { next: { kind: 'done' } })])
+    return ({ deliveries }) => deliveries.record([tried(claimed, { next: { kind: 'done' } })])
   },
   'a webhook report': async (store) => {
     const [claimed] = await claimedOf(store, 'email')
-    await store.deliveries.record(0, [tried(claimed, { next: { kind: 'done' } })])
+    await store.deliveries.record([tried(claimed, { next: { kind: 'done' } })])
     return ({ deliveries }) => deliveries.report([report(claimed, 'bounced')], now)
   },
   'a webhook report before the record': async (store) => {
@@ -57,7 +58,7 @@ const racers: Readonly<Record<string, Racer>> = {
   },
   'a replay': async (store) => {
     const [claimed] = await claimedOf(store, 'email')
-    await store.deliveries.record(0, [tried(claimed, { next: dead(false) })])
+    await store.deliveries.record([tried(claimed, { next: dead(false) })])
     return ({ deadLetters }) => deadLetters.replay({}, 10, now)
   },
   'a replay of what was never written': async (store) => {
@@ -188,7 +189,7 @@ async function admitted({ intake }: NotifyStore, channel: Channel): Promise<void
 
 async function claimedOf(store: NotifyStore, channel: Channel): Promise<[ClaimedDelivery]> {
   await admitted(store, channel)
-  const [claimed] = await store.deliveries.claim(0, channel, 10, 60_000, now)
+  const [claimed] = await claimDue(store.deliveries, { channel, now })
   return [claimed ?? assert.fail('nothing was claimed')]
 }
 
@@ -198,7 +199,7 @@ async function recording(
   came: (claimed: ClaimedDelivery) => Pick<AttemptRecord, 'next'> & Partial<AttemptRecord>,
 ) {
   const [claimed] = await claimedOf(store, channel)
-  return ({ deliveries }: NotifyStore) => deliveries.record(0, [tried(claimed, came(claimed))])
+  return ({ deliveries }: NotifyStore) => deliveries.record([tried(claimed, came(claimed))])
 }
 
 function tried(claimed: ClaimedDelivery, came: Pick<AttemptRecord, 'next'> & Partial<AttemptRecord>): AttemptRecord {

@@ -1,10 +1,12 @@
--- The one claim. A group is the rows of one priority and event type. Each group that has some due gives them in order, up to
--- an even share of its priority's types. Where several priorities have some due, their rows are counted first and taken
--- turn by turn, each as often as its weight says; a group's part of that is then locked. The result lists every group, each
--- with its claimed rows or none.
--- `{groups}` is claim-groups-from-beginning.sql or claim-groups-from-marks.sql, which define `present`: the groups with
+-- The one claim. A group is the rows of one priority and event type; its parts are those of each bucket. Each group that has
+-- some due gives them in order, up to an even share of its priority's types, and each of its parts as evenly. Where several
+-- priorities or buckets have some due, their rows are counted first and taken turn by turn, each priority as often as its
+-- weight says; what a part gives of that is then locked. A part may be counted for more than its even share, since others
+-- may have less. The result lists every part, with when its first row is due (`front`) and, where that is now, when the
+-- first is that is due later (`later`); then the claimed rows.
+-- `{groups}` is claim-groups-from-beginning.sql or claim-groups-from-marks.sql, which define `present`: the parts with
 -- their first row.
--- $1 bucket int
+-- $1 buckets smallint[], or one smallint
 -- $2 channel text
 -- $3 limit int
 -- $4 lease_ms int
@@ -14,67 +16,91 @@
 -- $8 credits float8[]: of the priorities
 -- $9 turns bigint[]: of the priorities
 
-WITH RECURSIVE rules AS MATERIALIZED (
+WITH RECURSIVE visited AS MATERIALIZED (
+  SELECT b.bucket FROM unnest($1::smallint[]) AS b (bucket)
+), rules AS MATERIALIZED (
   SELECT * FROM unnest($6::smallint[], $7::float8[], $8::float8[], $9::bigint[]) AS r (priority, weight, credit, turn)
-), {groups}, due AS MATERIALIZED (
-  SELECT p.*, r.weight, r.credit, ceil($3::numeric / count(*) OVER by_priority)::integer AS share,
-         (r.turn + row_number() OVER (PARTITION BY p.priority ORDER BY p.event)) % count(*) OVER by_priority AS seat,
-         min(p.priority) OVER () < max(p.priority) OVER () AS contends
-    FROM present p JOIN rules r ON r.priority = p.priority
+), {groups}, types AS MATERIALIZED (
+  SELECT t.priority, t.event, t.parts, r.turn, r.weight, r.credit,
+         ceil($3::numeric / count(*) OVER by_priority)::integer AS share,
+         (r.turn + row_number() OVER (PARTITION BY t.priority ORDER BY t.event)) % count(*) OVER by_priority AS seat,
+         min(t.priority) OVER () < max(t.priority) OVER () OR max(t.parts) OVER () > 1 AS contends
+    FROM (SELECT priority, event, count(*) AS parts FROM present WHERE due_at <= $5 GROUP BY priority, event) AS t
+    JOIN rules r ON r.priority = t.priority
+  WINDOW by_priority AS (PARTITION BY t.priority)
+), due AS MATERIALIZED (
+  SELECT p.*, t.weight, t.credit, t.seat, t.contends, least(t.share, ceil(4.0 * t.share / t.parts))::integer AS share,
+         (t.turn + row_number() OVER (PARTITION BY p.priority, p.event ORDER BY p.bucket)) % t.parts AS place
+    FROM present p JOIN types t ON t.priority = p.priority AND t.event = p.event
    WHERE p.due_at <= $5
-  WINDOW by_priority AS (PARTITION BY p.priority)
-), positions AS (
-  SELECT d.priority, d.event, d.weight, d.credit,
-         row_number() OVER (PARTITION BY d.priority ORDER BY counted.rank, d.seat) AS position
+), counted AS (
+  SELECT d.bucket, d.priority, d.event, d.due_at, d.delivery_id, d.weight, d.credit, d.seat,
+         row_number() OVER (PARTITION BY d.priority, d.event ORDER BY part.rank, d.place) AS rank
     FROM due d CROSS JOIN LATERAL (
       SELECT row_number() OVER () AS rank FROM (
         SELECT FROM notify.delivery_queue w
-         WHERE w.bucket = $1 AND w.channel = $2 AND w.priority = d.priority AND w.event = d.event
+         WHERE w.bucket = d.bucket AND w.channel = $2 AND w.priority = d.priority AND w.event = d.event
            AND (w.due_at, w.delivery_id) >= (d.due_at, d.delivery_id) AND w.due_at <= $5
            AND (w.lease_until IS NULL OR w.lease_until < now())
-         ORDER BY w.due_at, w.delivery_id LIMIT d.share) AS rows) AS counted
+         ORDER BY w.due_at, w.delivery_id LIMIT d.share) AS rows) AS part
    WHERE d.contends
+), positions AS (
+  SELECT *, row_number() OVER (PARTITION BY priority ORDER BY rank, seat) AS position FROM counted
 ), chosen AS (
-  SELECT priority, event FROM positions
+  SELECT bucket, priority, event, due_at, delivery_id, seat FROM positions
    ORDER BY (position - credit) / weight, priority, position LIMIT $3::integer
 ), parts AS MATERIALIZED (
-  SELECT d.*, d.share::bigint AS part FROM due d WHERE NOT d.contends
+  SELECT bucket, priority, event, due_at, delivery_id, seat, share::bigint AS part FROM due WHERE NOT contends
   UNION ALL
-  SELECT d.*, c.part
-    FROM due d JOIN (SELECT priority, event, count(*) AS part FROM chosen GROUP BY priority, event) AS c USING (priority, event)
+  SELECT *, count(*) AS part FROM chosen GROUP BY bucket, priority, event, due_at, delivery_id, seat
 ), picked AS MATERIALIZED (
-  SELECT locked.delivery_id FROM parts p CROSS JOIN LATERAL (
+  SELECT d.bucket, locked.delivery_id FROM parts d CROSS JOIN LATERAL (
     SELECT rows.delivery_id, row_number() OVER (ORDER BY rows.due_at, rows.delivery_id) AS rank
       FROM (
         SELECT w.delivery_id, w.due_at FROM notify.delivery_queue w
-         WHERE w.bucket = $1 AND w.channel = $2 AND w.priority = p.priority AND w.event = p.event
-           AND (w.due_at, w.delivery_id) >= (p.due_at, p.delivery_id) AND w.due_at <= $5
+         WHERE w.bucket = d.bucket AND w.channel = $2 AND w.priority = d.priority AND w.event = d.event
+           AND (w.due_at, w.delivery_id) >= (d.due_at, d.delivery_id) AND w.due_at <= $5
            AND (w.lease_until IS NULL OR w.lease_until < now())
-         ORDER BY w.due_at, w.delivery_id LIMIT p.part FOR UPDATE SKIP LOCKED) AS rows) AS locked
-   ORDER BY locked.rank, p.seat LIMIT $3::integer
+         ORDER BY w.due_at, w.delivery_id LIMIT d.part FOR UPDATE SKIP LOCKED) AS rows) AS locked
+   ORDER BY locked.rank, d.seat LIMIT $3::integer
 ), claimed AS (
   UPDATE notify.delivery_queue w
      SET attempt = w.attempt + 1,
          crashes = w.crashes + (w.lease_until IS NOT NULL)::integer,
          lease_until = now() + $4::integer * interval '1 millisecond'
-   WHERE w.bucket = $1 AND w.delivery_id = ANY (ARRAY(SELECT delivery_id FROM picked))
-  RETURNING w.priority, w.event, w.delivery_id, w.user_id, w.due_at, w.attempt, w.failures, w.crashes,
+    FROM picked k
+   WHERE w.bucket = k.bucket AND w.delivery_id = k.delivery_id
+  RETURNING w.bucket, w.priority, w.event, w.delivery_id, w.user_id, w.due_at, w.attempt, w.failures, w.crashes,
             w.sensitive, w.message, w.expires_at
 )
-SELECT p.priority, p.event, p.due_at AS front, c.delivery_id, c.user_id, c.due_at, c.attempt, c.failures, c.crashes,
-       c.sensitive, c.message, c.expires_at,
+SELECT bucket, priority, event, due_at AS front, NULL::timestamptz AS later, NULL::integer AS share,
+       NULL::uuid AS delivery_id, NULL::text AS user_id, NULL::timestamptz AS due_at, NULL::integer AS attempt,
+       NULL::integer AS failures, NULL::integer AS crashes, NULL::boolean AS sensitive, NULL::json AS message,
+       NULL::timestamptz AS expires_at, NULL::json AS quiet_hours, NULL::json AS suppressions
+  FROM present WHERE due_at > $5 OR due_at IS NULL
+UNION ALL
+SELECT d.bucket, d.priority, d.event, d.due_at, (
+         SELECT w.due_at FROM notify.delivery_queue w
+          WHERE w.bucket = d.bucket AND w.channel = $2 AND w.priority = d.priority AND w.event = d.event
+            AND w.due_at > $5
+          ORDER BY w.due_at, w.delivery_id LIMIT 1), d.share,
+       NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+  FROM due d
+UNION ALL
+SELECT c.bucket, c.priority, c.event, NULL, NULL, NULL, c.delivery_id, c.user_id, c.due_at, c.attempt,
+       c.failures, c.crashes, c.sensitive, c.message, c.expires_at,
        -- the quiet hours of a delivery as its user has set them by now; critical ones have none
        CASE WHEN c.priority > 0 THEN (
          SELECT json_build_object(
                   'start', p.quiet_start, 'end', p.quiet_end,
-                  'zone', (SELECT r.zoneinfo FROM notify.recipient r WHERE r.bucket = $1 AND r.user_id = c.user_id))
+                  'zone', (SELECT r.zoneinfo FROM notify.recipient r WHERE r.bucket = c.bucket AND r.user_id = c.user_id))
            FROM notify.preference p
-          WHERE p.bucket = $1 AND p.user_id = c.user_id AND p.event_type IN (c.event, '*')
+          WHERE p.bucket = c.bucket AND p.user_id = c.user_id AND p.event_type IN (c.event, '*')
             AND p.quiet_start IS NOT NULL AND p.quiet_end IS NOT NULL
           ORDER BY p.event_type = c.event DESC LIMIT 1) END AS quiet_hours,
        (SELECT json_agg(json_build_object('channel', s.channel, 'address', s.address, 'scope', s.scope,
                                           'reason', s.reason,
                                           'expires_at', round(extract(epoch FROM s.expires_at) * 1000)))
           FROM notify.suppression s
-         WHERE s.bucket = $1 AND s.user_id = c.user_id AND s.channel = $2) AS suppressions
-  FROM present p LEFT JOIN claimed c ON c.priority = p.priority AND c.event = p.event
+         WHERE s.bucket = c.bucket AND s.user_id = c.user_id AND s.channel = $2) AS suppressions
+  FROM claimed c

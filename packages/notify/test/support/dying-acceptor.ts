@@ -1,0 +1,44 @@
+/** A process that dies between the commit of an event and its handover: `node dying-acceptor.ts URL`. */
+import { createMetrics, openPostgres, Secret, silentLog, systemClock } from '@gatehouse/kit'
+import { createNotify, type Provider } from '../../src/index.ts'
+import { migrateNotify, postgresNotifyStore } from '../../src/postgres/index.ts'
+import { provider as base, shipped } from './webhook-provider.ts'
+
+const [url = ''] = process.argv.slice(2)
+const database = await openPostgres({ url: new Secret(url), log: silentLog, connections: 4 })
+await migrateNotify(database)
+const store = postgresNotifyStore(database)
+const { promise: isIdle, resolve: becomeIdle } = Promise.withResolvers<void>()
+let claims = 0
+const provider: Provider = { ...base, send: () => Promise.reject(new Error('it was called')) }
+const notify = await createNotify({
+  store: {
+    ...store,
+    deliveries: {
+      ...store.deliveries,
+      async claim(request) {
+        const result = await store.deliveries.claim(request)
+        if (request.channel === 'email' && ++claims > 1) becomeIdle()
+        return result
+      },
+    },
+    intake: {
+      ...store.intake,
+      async admit(...batch) {
+        await store.intake.admit(...batch)
+        process.kill(process.pid, 'SIGKILL')
+        return []
+      },
+    },
+  },
+  providers: { email: [provider] },
+  authenticate: () => {
+    throw new Error('nobody asks')
+  },
+  options: { idleMs: 50 },
+  clock: systemClock,
+  log: silentLog,
+  metrics: createMetrics(),
+})
+await isIdle
+await notify.accept([{ ...shipped, channels: ['email'] }])

@@ -16,7 +16,7 @@ import { eventOf } from '../notify/event.ts'
 import { instantProvider } from '../notify/instant.ts'
 import { service } from '../notify/service.ts'
 
-const [warm, events, underWay, users] = [5_000, 20_000, 500, 10_000]
+const [warm, events, underWay, users] = [3_000, 10_000, 500, 10_000]
 const settings = ['fsync=on', 'synchronous_commit=on', 'shared_buffers=256MB', 'max_wal_size=4GB']
 
 /** Processor time of an event, in microseconds. */

@@ -4,7 +4,7 @@ import { createMetrics, type Database, manualClock, silentLog } from '@gatehouse
 import { testWith } from '@gatehouse/testing'
 import { createAdmission } from '../../src/admission/admission.ts'
 import { createNotify, type Notify } from '../../src/index.ts'
-import { newId } from '../../src/model/id.ts'
+import { bucketOfUser, newIdOfUser } from '../../src/model/id.ts'
 import type { NotifyStore, ProviderReport } from '../../src/store/store.ts'
 import { createBarrier, withBarrier } from '../support/barriers.ts'
 import { claimDue } from '../support/claims.ts'
@@ -14,6 +14,7 @@ import {
   postgresDatabase,
   postgresNotifyStore,
   startDatabaseServer,
+  testBuckets,
 } from '../support/engine.ts'
 
 const shipped = {
@@ -102,7 +103,7 @@ describe('two processes on one PostgreSQL', () => {
     const work = async (store: NotifyStore) => {
       const seen: string[] = []
       for (let n = 0; n < 20; n++) {
-        const notification = planned(newId(0), clock.now())
+        const notification = planned(newIdOfUser('alice'), clock.now())
         const [decided] = await store.intake.admit(
           [{ notifications: [notification] }],
           createAdmission(hot, clock.now()),
@@ -139,7 +140,7 @@ describe('two processes on one PostgreSQL', () => {
   })
 
   withPair('a worker that has lost its lease writes no item of the inbox', async ({ stores, database, clock }) => {
-    const admitted = planned(newId(0), clock.now())
+    const admitted = planned(newIdOfUser('alice'), clock.now())
     const [delivery] = admitted.deliveries
     await stores[0].intake.admit(
       [{ notifications: [{ ...admitted, deliveries: [{ ...delivery, channel: 'in-app' }] }] }],
@@ -244,7 +245,7 @@ describe('two processes on one PostgreSQL', () => {
       }
       const flush = async (store: NotifyStore) => {
         for (let n = 0; n < 60; n++) {
-          const windows = await store.waiting.closeWindows(0, 10, 60_000, clock.now())
+          const windows = await store.waiting.closeWindows(bucketOfUser('alice', testBuckets), 10, 60_000, clock.now())
           flushed.push(...windows.flatMap(({ items }) => items.map(({ notificationId }) => notificationId)))
         }
       }

@@ -1,9 +1,10 @@
+import { bucketOfUser } from '../../src/model/id.ts'
 import type { ClaimedDelivery, ClaimRequest, Deliveries } from '../../src/store/store.ts'
 import { testBuckets } from './engine.ts'
 
-const buckets = Array.from({ length: testBuckets }, (_, bucket) => bucket)
+const buckets = [bucketOfUser('alice', testBuckets)]
 
-/** Claims what is due of a channel: up to ten deliveries of any bucket, for a minute, unless the request says otherwise. */
+/** Claims what is due of a channel: up to ten deliveries of the bucket of alice, for a minute, unless the request says otherwise. */
 export async function claimDue(
   deliveries: Pick<Deliveries, 'claim'>,
   request: Pick<ClaimRequest, 'channel' | 'now'> & Partial<ClaimRequest>,

@@ -95,7 +95,8 @@ describe('tables are distributed over the workers of Citus', () => {
   testWith('citus', 'the rows of one bucket are moved into 32 and keep their ids', async () => {
     const url = await createCitusDatabase(nodes())
     const users = Array.from({ length: 12 }, (_, n) => `user-${n}`)
-    const event = (user_id: string) => ({ event: 'order.shipped', user_id, data: { order_id: 1 }, dedup_key: 'k' })
+    const about = { event: 'order.shipped', data: { order_id: 1 }, channels: ['email', 'push'], dedup_key: 'k' }
+    const event = (user_id: string) => ({ ...about, user_id })
     const before = await setup({ database: await open(url, 5), tables: { buckets: 1 } })
     const ids = new Map<string, string>()
     await seedEventType(before)

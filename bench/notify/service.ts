@@ -6,22 +6,21 @@ export interface ServiceOptions {
   readonly url: string
   /** How many users `user-0` … can be reached by email. */
   readonly users: number
-  /** Default 1. */
-  readonly buckets?: number
   readonly providers: Partial<Record<Channel, readonly Provider[]>>
   readonly work: boolean
+  /** Into how many buckets they are divided. Default 1. */
+  readonly buckets?: number
 }
 
 /** The notification service on PostgreSQL with one event type, its template, and users. */
-export async function service({ url, users, buckets = 1, providers, work }: ServiceOptions): Promise<Notify> {
+export async function service({ url, users, providers, work, buckets = 1 }: ServiceOptions): Promise<Notify> {
   const database = await openPostgres({ url: new Secret(url), log: silentLog, connections: 10 })
   const store = postgresNotifyStore(database, await migrateNotify(database, { buckets }))
-  const recipients = Array.from({ length: users }, (_, n) => ({
-    userId: `user-${n}`,
-    email: `user-${n}@example.com`,
-    locale: 'en',
-  }))
-  await store.recipients.put(recipients, systemClock.now())
+  const { rows } = await database.query<{ count: number }>('SELECT count(*) AS count FROM notify.recipient')
+  for (let n = rows[0]?.count ?? 0; n < users; n += chunk) {
+    const recipients = Array.from({ length: Math.min(chunk, users - n) }, (_, index) => recipientOf(n + index))
+    await store.recipients.put(recipients, Date.now())
+  }
   const notify = await createNotify({
     store,
     providers,
@@ -53,3 +52,8 @@ export async function service({ url, users, buckets = 1, providers, work }: Serv
     },
   }
 }
+
+/** How many recipients are put at once. */
+const chunk = 10_000
+
+const recipientOf = (n: number) => ({ userId: `user-${n}`, email: `user-${n}@example.com`, locale: 'en' })

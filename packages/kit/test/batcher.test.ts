@@ -55,3 +55,19 @@ test('an item beyond the waiting limit is rejected with 503', async () => {
   await assert.rejects(gatherer.add(3), (error: unknown) => error instanceof Problem && error.status === 503)
   assert.deepEqual(await Promise.all(kept), [1, 2])
 })
+
+test('a batch that waits for further items runs as soon as there are enough', async () => {
+  const batches: number[] = []
+  const gatherer = createBatcher<number, number>(
+    async (items) => {
+      batches.push(items.length)
+      return [...items]
+    },
+    { ...options, gatherMs: 2 ** 31 - 1, gatherUntil: 20 },
+  )
+  const add = (count: number) => Promise.all(Array.from({ length: count }, (_, item) => gatherer.add(item)))
+  await add(10)
+  const first = add(15)
+  await Promise.all([first, add(5)])
+  assert.deepEqual(batches, [10, 20])
+})

@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto'
 import type { Channel } from './channel.ts'
 
-/** What an index of the log has room for beside the user and the channel, in bytes. */
+/** What a timeline shows of a key, in bytes. */
 const maxBytes = 1_200
 
 /**
  * The key under which the log knows a notification on one channel: `<event_type>:<dedup_key>:<user_id>:<channel>`. A
  * producer's key that already ends in `:<user_id>:<this channel>` is taken as composed and kept. One that is too long for
- * the log's index stands there as `sha256:` and its hash.
+ * a timeline is `sha256:` and its hash.
  */
 export function composeDedupKey(event: string, dedupKey: string, userId: string, channel: Channel): string {
   const key = dedupKey.endsWith(`:${userId}:${channel}`) ? dedupKey : `${event}:${dedupKey}:${userId}:${channel}`

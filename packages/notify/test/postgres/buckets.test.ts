@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Provider, SendResult } from '../../src/index.ts'
 import { bucketOfUser } from '../../src/model/id.ts'
+import type { PostgresNotifyOptions } from '../../src/postgres/index.ts'
 import { eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
 
 const buckets = 4
@@ -15,7 +16,7 @@ interface Spread {
 }
 
 /** Users of every bucket, who can be reached by email. */
-async function spread(): Promise<Spread> {
+async function spread(tables: PostgresNotifyOptions = { buckets }): Promise<Spread> {
   assert.equal(new Set(users.map((user) => bucketOfUser(user, buckets))).size, buckets, 'every bucket has users')
   const sent: Spread['sent'] = []
   let result: SendResult = { kind: 'accepted' }
@@ -29,7 +30,7 @@ async function spread(): Promise<Spread> {
         return result
       }),
   }
-  const s = await setup({ tables: { buckets }, providers: { email: [provider] } })
+  const s = await setup({ tables, providers: { email: [provider] } })
   await seedEventType(s)
   const recipients = users.map((user_id) => ({ user_id, email: `${user_id}@example.com` }))
   assert.ok((await s.call('PUT', '/v1/recipients', { recipients })).status < 300)
@@ -50,39 +51,40 @@ const eventOf = (user_id: string) => ({
   dedup_key: 'k',
 })
 
-test('users of many buckets are admitted, each in their own, and a replay is a duplicate', async (t) => {
-  const { s, sent } = await spread()
-  t.after(s.close)
-  const bulk = () =>
-    s.http.inject({
-      method: 'POST',
-      url: '/v1/notify/bulk',
-      headers: { authorization: 'Bearer write:notifications' },
-      payload: users.map(eventOf),
-    })
-  const lines = async () =>
-    (await bulk()).body
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line))
-  const first = await lines()
-  await eventually(
-    async () => sent.length,
-    (count) => count === users.length,
-  )
-  assert.deepEqual(new Set(sent.map(({ userId }) => userId)), new Set(users))
-  const again = await lines()
-  assert.deepEqual(
-    again.map(({ id }) => id),
-    first.map(({ id }) => id),
-  )
-  assert.ok(again.every(({ deliveries }) => deliveries[0].outcome === 'duplicate'))
-  const { rows } = await s.database.query<{ bucket: number; user_id: string }>(
-    'SELECT bucket, user_id FROM notify.delivery',
-  )
-  assert.ok(rows.every(({ bucket, user_id }) => bucket === bucketOfUser(user_id, buckets)))
-  assert.equal(sent.length, users.length)
-})
+for (const distributed of [false, true])
+  test(`users of many buckets are admitted in them (${distributed ? 'one at a time' : 'at once'})`, async (t) => {
+    const { s, sent } = await spread({ buckets, distributed })
+    t.after(s.close)
+    const bulk = () =>
+      s.http.inject({
+        method: 'POST',
+        url: '/v1/notify/bulk',
+        headers: { authorization: 'Bearer write:notifications' },
+        payload: users.map(eventOf),
+      })
+    const lines = async () =>
+      (await bulk()).body
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line))
+    const first = await lines()
+    await eventually(
+      async () => sent.length,
+      (count) => count === users.length,
+    )
+    assert.deepEqual(new Set(sent.map(({ userId }) => userId)), new Set(users))
+    const again = await lines()
+    assert.deepEqual(
+      again.map(({ id }) => id),
+      first.map(({ id }) => id),
+    )
+    assert.ok(again.every(({ deliveries }) => deliveries[0].outcome === 'duplicate'))
+    const { rows } = await s.database.query<{ bucket: number; user_id: string }>(
+      'SELECT bucket, user_id FROM notify.delivery',
+    )
+    assert.ok(rows.every(({ bucket, user_id }) => bucket === bucketOfUser(user_id, buckets)))
+    assert.equal(sent.length, users.length)
+  })
 
 test('what is scheduled fires, and can be read and cancelled, in whatever bucket its user is', async (t) => {
   const { s, sent } = await spread()

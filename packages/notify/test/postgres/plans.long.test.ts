@@ -244,7 +244,7 @@ async function fill(database: Database): Promise<void> {
     suppression: `(bucket, user_id, channel, address, reason, since, id) SELECT 0, 'user-' || n, 'email', 'a', 'b', now(), ${id}`,
     cap: `(bucket, user_id) SELECT 0, 'user-' || n`,
     notification: `(bucket, id, user_id, event, priority, sensitive, data, decisions, accepted_at) SELECT 0, ${id}, 'user-' || n, 'e', 'normal', false, '{}', '[]', now()`,
-    dedup_log: `(bucket, user_id, dedup_key, channel, notification_id, has_delivery, recorded_at) SELECT 0, 'user-' || n, 'k', 'push', ${id}, true, now()`,
+    dedup_log: `(bucket, user_id, key_hash, notification_id, has_delivery, recorded_at) SELECT 0, 'user-' || n, md5('k')::uuid, ${id}, true, now()`,
     delivery: `(bucket, id, user_id, channel, state) SELECT 0, ${delivery}, 'user-' || n, 'push', 'queued'`,
     timeline_entry: `(bucket, notification_id, id, at, entry_type) SELECT 0, ${id}, ${id}, now(), 'queued'`,
     delivery_queue: `(bucket, delivery_id, user_id, channel, event, priority, due_at, sensitive, message) SELECT 0, ${delivery}, 'user-' || n, 'push', 'e', 1, now(), false, '{"body": "b", "locale": "en", "targets": []}'`,

@@ -7,6 +7,7 @@ import { deliveryIdOf } from '../../model/id.ts'
 import { type BucketScope, bucketsOfIds, textFor } from '../sql/buckets.ts'
 import { columns } from '../sql/columns.ts'
 import { readTogether } from '../sql/plans.ts'
+import { dedupHash } from './dedup-hash.ts'
 import { settledOf, settledQueries } from './settle.ts'
 
 /** A user's row as it was read. */
@@ -42,10 +43,18 @@ interface UserRow extends UserVersion {
   readonly counters: Counters
 }
 
-interface LogRow {
-  readonly user_id: string
-  readonly dedup_key: string
+/** A key to be looked up in the log. */
+interface LogKey {
+  /** Of a notification of its user. */
+  readonly id: string
+  readonly userId: string
   readonly channel: Channel
+  readonly logKey: string
+}
+
+interface LogRow {
+  /** The key's place among those that were looked up, from 1. */
+  readonly place: number
   readonly notification_id: string
   readonly has_delivery: boolean
 }
@@ -60,7 +69,8 @@ export async function readState(
   units: readonly AdmissionUnit[],
 ): Promise<UserState> {
   const notifications = units.flatMap((unit) => unit.notifications)
-  const log = logQuery(scope, notifications)
+  const keys = logKeysOf(notifications)
+  const log = keys.length === 0 ? [] : [logQuery(scope, keys)]
   const [read, ...answers] = await readTogether(database, scope, [
     usersQuery(scope, usersOf(notifications)),
     ...log,
@@ -71,7 +81,7 @@ export async function readState(
   return {
     users: new Map(users.map((row) => [row.user_id, row])),
     counters: new Map(users.map((row) => [row.user_id, row.counters])),
-    logged: await loggedOf(database, scope, rows),
+    logged: await loggedOf(database, scope, originalsOf(keys, rows)),
     pending: settledOf(units, answers.slice(log.length)),
   }
 }
@@ -91,55 +101,70 @@ function usersQuery(scope: BucketScope, users: readonly BatchUser[]): Query {
   }
 }
 
-function logQuery(scope: BucketScope, notifications: readonly PlannedNotification[]): Query[] {
-  const keys = notifications.flatMap(({ id, userId, deliveries }) =>
-    deliveries.flatMap(({ channel, logKey }) => (logKey === undefined ? [] : [{ id, userId, logKey, channel }])),
+function logKeysOf(notifications: readonly PlannedNotification[]): LogKey[] {
+  return notifications.flatMap(({ id, userId, deliveries }) =>
+    deliveries.flatMap(({ channel, logKey }) => (logKey === undefined ? [] : [{ id, userId, channel, logKey }])),
   )
-  if (keys.length === 0) return []
-  return [
-    {
-      name: 'notify_read_log',
-      text: textFor(
-        scope,
-        `SELECT a.user_id, a.dedup_key, a.channel, found.notification_id, found.has_delivery
-           FROM unnest($1::smallint[], $2::text[], $3::text[], $4::text[]) AS a (bucket, user_id, dedup_key, channel)
-          CROSS JOIN LATERAL (
-            SELECT l.notification_id, l.has_delivery FROM notify.dedup_log l
-             WHERE l.bucket = a.bucket AND l.user_id = a.user_id AND l.dedup_key = a.dedup_key AND l.channel = a.channel
-             LIMIT 1) AS found`,
+}
+
+function logQuery(scope: BucketScope, keys: readonly LogKey[]): Query {
+  return {
+    name: 'notify_read_log',
+    text: textFor(
+      scope,
+      `SELECT a.place, found.notification_id, found.has_delivery
+         FROM unnest($1::smallint[], $2::text[], $3::uuid[]) WITH ORDINALITY AS a (bucket, user_id, key_hash, place)
+        CROSS JOIN LATERAL (
+          SELECT l.notification_id, l.has_delivery FROM notify.dedup_log l
+           WHERE l.bucket = a.bucket AND l.user_id = a.user_id AND l.key_hash = a.key_hash LIMIT 1) AS found`,
+    ),
+    values: [
+      bucketsOfIds(scope, keys, ({ id }) => id),
+      ...columns(
+        keys,
+        ({ userId }) => userId,
+        ({ channel, logKey }) => dedupHash(channel, logKey),
       ),
-      values: [
-        bucketsOfIds(scope, keys, ({ id }) => id),
-        ...columns(
-          keys,
-          (a) => a.userId,
-          (a) => a.logKey,
-          (a) => a.channel,
-        ),
-      ],
-    },
-  ]
+    ],
+  }
+}
+
+/** A key that was used, and the notification that used it. */
+interface Original {
+  readonly key: LogKey
+  readonly notificationId: string
+  readonly deliveryId: string
+  readonly hasDelivery: boolean
+}
+
+function originalsOf(keys: readonly LogKey[], rows: readonly LogRow[]): Original[] {
+  return rows.flatMap(({ place, notification_id: notificationId, has_delivery: hasDelivery }) => {
+    const key = keys[place - 1]
+    return key ? [{ key, notificationId, deliveryId: deliveryIdOf(notificationId, key.channel), hasDelivery }] : []
+  })
 }
 
 async function loggedOf(
   database: Database,
   scope: BucketScope,
-  rows: readonly LogRow[],
+  originals: readonly Original[],
 ): Promise<Map<string, DedupEntry>> {
-  const flushed = await flushedSince(database, scope, rows)
+  const flushed = await flushedSince(database, scope, originals)
   return new Map(
-    rows.map((row) => [
-      logId(row.user_id, { channel: row.channel, logKey: row.dedup_key }),
-      { notificationId: row.notification_id, hasDelivery: row.has_delivery || flushed.has(originalOf(row)) },
+    originals.map(({ key, notificationId, deliveryId, hasDelivery }) => [
+      logId(key.userId, key),
+      { notificationId, hasDelivery: hasDelivery || flushed.has(deliveryId) },
     ]),
   )
 }
 
-const originalOf = (row: LogRow) => deliveryIdOf(row.notification_id, row.channel)
-
 /** Of those that were aggregated when they burnt their key, the deliveries they have got since. */
-async function flushedSince(database: Database, scope: BucketScope, rows: readonly LogRow[]): Promise<Set<string>> {
-  const ids = rows.filter((row) => !row.has_delivery).map(originalOf)
+async function flushedSince(
+  database: Database,
+  scope: BucketScope,
+  originals: readonly Original[],
+): Promise<Set<string>> {
+  const ids = originals.flatMap(({ deliveryId, hasDelivery }) => (hasDelivery ? [] : [deliveryId]))
   if (ids.length === 0) return new Set()
   const [found] = await readTogether(database, scope, [
     {

@@ -10,6 +10,7 @@ import { storedDecisions } from '../timeline/decisions.ts'
 import { appendDuplicates } from '../timeline/duplicates.ts'
 import type { StreamOptions } from '../timeline/outbox.ts'
 import { joinWindows } from '../waiting/join-windows.ts'
+import { dedupHash } from './dedup-hash.ts'
 import { writeResumed } from './write-resumed.ts'
 
 /** One channel of an admitted notification, beside the notification. */
@@ -108,18 +109,17 @@ function writeLog(scope: BucketScope, deliveries: readonly AdmittedDelivery[], n
     {
       text: textFor(
         scope,
-        `INSERT INTO notify.dedup_log (bucket, user_id, dedup_key, channel, notification_id, has_delivery, recorded_at)
-         SELECT l.bucket, l.user_id, l.dedup_key, l.channel, l.notification_id, l.has_delivery, $7::timestamptz
-           FROM unnest($1::smallint[], $2::text[], $3::text[], $4::text[], $5::uuid[], $6::boolean[])
-                AS l (bucket, user_id, dedup_key, channel, notification_id, has_delivery)`,
+        `INSERT INTO notify.dedup_log (bucket, user_id, key_hash, notification_id, has_delivery, recorded_at)
+         SELECT l.bucket, l.user_id, l.key_hash, l.notification_id, l.has_delivery, $6::timestamptz
+           FROM unnest($1::smallint[], $2::text[], $3::uuid[], $4::uuid[], $5::boolean[])
+                AS l (bucket, user_id, key_hash, notification_id, has_delivery)`,
       ),
       values: [
         bucketsOfIds(scope, recorded, notificationOf),
         ...columns(
           recorded,
           (d) => d.of.userId,
-          (d) => d.logKey,
-          (d) => d.channel,
+          (d) => (d.logKey === undefined ? null : dedupHash(d.channel, d.logKey)),
           (d) => d.of.id,
           (d) => d.outcome !== 'aggregated',
         ),

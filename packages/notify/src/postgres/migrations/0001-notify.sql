@@ -174,13 +174,13 @@ CREATE TABLE notify.cap (
 CREATE TABLE notify.dedup_log (
   bucket smallint NOT NULL,
   user_id text,
-  dedup_key text,
-  channel text,
+  -- of the channel and the key, which the notification has as a text
+  key_hash uuid,
   notification_id uuid NOT NULL,
   -- false while the notification is aggregated
   has_delivery boolean NOT NULL,
   recorded_at timestamptz NOT NULL,
-  PRIMARY KEY (bucket, user_id, dedup_key, channel)
+  PRIMARY KEY (bucket, user_id, key_hash)
 );
 -- For retention, which reads the head of a b-tree. A BRIN would tell block ranges apart only until the space of removed
 -- rows is used again; from then on every range holds old and new rows.

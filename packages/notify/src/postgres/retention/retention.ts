@@ -39,7 +39,7 @@ export const agingTables: readonly AgingTable[] = [
   aging('timeline_entry', 'notification_id', 'notificationDays', { key: ['notification_id', 'id'] }),
   aging('delivery', 'id', 'notificationDays', { key: ['id'] }),
   aging('notification', 'id', 'notificationDays', { key: ['id'], unless: awaited, user: 'user_id' }),
-  aging('dedup_log', 'recorded_at', 'logDays', { key: ['user_id', 'dedup_key', 'channel'], user: 'user_id' }),
+  aging('dedup_log', 'recorded_at', 'logDays', { key: ['user_id', 'key_hash'], user: 'user_id' }),
   aging('provider_event', 'at', { days: providerEventDays }, { key: ['provider', 'event_id'] }),
   aging('topic_failure', 'at', { days: topicFailureDays }, { key: ['key'] }),
   aging('suppression', 'expires_at', 'expires', {

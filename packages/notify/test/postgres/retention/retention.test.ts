@@ -20,8 +20,8 @@ test('the retention worker purges batch by batch, then rests until it is trigger
     [1, '2026-06-11'],
   ])
     await database.query(
-      `INSERT INTO notify.dedup_log (bucket, user_id, dedup_key, channel, notification_id, has_delivery, recorded_at)
-       SELECT $1, 'user-' || n, 'k', 'email', '01000000-0000-7000-8000-000000000000', true, $2::timestamptz FROM generate_series(1, $3::int) AS n`,
+      `INSERT INTO notify.dedup_log (bucket, user_id, key_hash, notification_id, has_delivery, recorded_at)
+       SELECT $1, 'user-' || n, md5('k')::uuid, '01000000-0000-7000-8000-000000000000', true, $2::timestamptz FROM generate_series(1, $3::int) AS n`,
       [bucket, at, kept],
     )
   const left = async () => (await database.query('SELECT 1 FROM notify.dedup_log')).rowCount

@@ -2,8 +2,8 @@ import type { Database, Notifier, Transaction } from '@gatehouse/kit'
 import type { Retention } from '../../config/options.ts'
 import { purgeDeadLetters } from '../dead-letters/dead-letters.ts'
 import { purgeInboxes } from '../inbox/inbox-count.ts'
-import { purgeDevices } from '../users/devices.ts'
 import { timestamp } from '../sql/columns.ts'
+import { purgeDevices } from '../users/devices.ts'
 import { type AgingTable, agingTables, olderThan } from './retention.ts'
 
 const batchSize = 1_000

@@ -108,7 +108,8 @@ testWith('citus', 'a worker that is killed stops its own users alone, and nothin
   await allSent([...keysOf('at the fall', users), ...keysOf('retried', [...affected])])
   for (const [key, calls] of callsOf)
     assert.ok(
-      calls.length === 1 || (affected.has(key.split(' ').at(-1) ?? '') && (calls[1] ?? 0) - (calls[0] ?? 0) >= leaseMs / 2),
+      calls.length === 1 ||
+        (affected.has(key.split(' ').at(-1) ?? '') && (calls[1] ?? 0) - (calls[0] ?? 0) >= leaseMs / 2),
       `${key} was sent again without a reason`,
     )
 })

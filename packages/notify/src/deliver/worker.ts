@@ -29,7 +29,7 @@ export interface ChannelWorkerOptions extends CompleterOptions, DispatcherOption
 }
 
 /** How many claims' worth of deliveries may be handed over before the worker takes them. */
-const maxHandoverClaims = 5
+const maxHandoverClaims = 20
 
 /**
  * Starts the worker of one channel: it claims due deliveries, calls a provider for each target and records the step that

@@ -124,8 +124,8 @@ test('what fails after a handover is claimed for its next attempt', async (t) =>
 })
 
 test('more than the worker takes in is queued for anybody, and all of it is sent once', async (t) => {
-  const { s, counts, orders } = await working(t, undefined, { claimSize: 2 })
-  const wanted = Array.from({ length: 40 }, (_, n) => `A-${n}`)
+  const { s, counts, orders } = await working(t, undefined, { claimSize: 1 })
+  const wanted = Array.from({ length: 60 }, (_, n) => `A-${n}`)
   await accept(s, wanted)
   await eventually(() => readQueue(s), isEmpty)
   assert.deepEqual(orders.sort(), wanted.map((order) => `Order ${order}`).sort())

@@ -1,7 +1,7 @@
 import type { Transaction } from '@gatehouse/kit'
 import { newIdBeside, notificationIdOf } from '../../model/id.ts'
 import type { AttemptRecord } from '../../store/store.ts'
-import { type BucketScope, bucketsOfIds, textFor } from '../sql/buckets.ts'
+import { type BucketScope, bucketsOfIds, nameFor, textFor } from '../sql/buckets.ts'
 import { columns, timestamp } from '../sql/columns.ts'
 
 type Acknowledged = AttemptRecord & Required<Pick<AttemptRecord, 'acknowledged'>>
@@ -30,7 +30,7 @@ export async function acknowledge(
   if (acks.length === 0) return new Set()
   const values = [bucketsOfIds(scope, acks, idOf), ...columns(acks, idOf, providerOf, messageIdOf)]
   const { rows } = await tx.query<{ id: string }>({
-    name: 'notify_acknowledge',
+    name: nameFor(scope, 'notify_acknowledge'),
     text: textFor(
       scope,
       `UPDATE notify.delivery d
@@ -44,7 +44,7 @@ export async function acknowledge(
   })
   if (rows.length < acks.length)
     await tx.query({
-      name: 'notify_acknowledge_late',
+      name: nameFor(scope, 'notify_acknowledge_late'),
       text: textFor(
         scope,
         `UPDATE notify.delivery d SET provider = a.provider, provider_message_id = a.provider_message_id
@@ -85,7 +85,7 @@ export async function acknowledgeLate(
   const acks = acknowledgedOf(missed)
   if (acks.length === 0) return []
   const { rows } = await tx.query<{ id: string }>({
-    name: 'notify_acknowledge_overtaken',
+    name: nameFor(scope, 'notify_acknowledge_overtaken'),
     text: textFor(
       scope,
       `UPDATE notify.delivery d SET provider = a.provider, provider_message_id = a.provider_message_id

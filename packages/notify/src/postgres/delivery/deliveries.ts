@@ -1,7 +1,7 @@
 import type { Database } from '@gatehouse/kit'
 import type { Channel } from '../../model/channel.ts'
 import type { BucketErrors, ClaimedDelivery, ClaimKey, Deliveries, MarkedCall } from '../../store/store.ts'
-import { type BucketScope, type Buckets, bucketsOfIds, groupByBucket, textFor } from '../sql/buckets.ts'
+import { type BucketScope, type Buckets, bucketsOfIds, groupByBucket, nameFor, textFor } from '../sql/buckets.ts'
 import { columns, timestamp } from '../sql/columns.ts'
 import { queryByIndexes } from '../sql/plans.ts'
 import type { Claimer } from './claim.ts'
@@ -95,7 +95,7 @@ async function findStillClaimed(
   claimed: readonly ClaimKey[],
 ): Promise<string[]> {
   const { rows } = await queryByIndexes<{ delivery_id: string }>(database, scope, {
-    name: 'notify_find_still_claimed',
+    name: nameFor(scope, 'notify_find_still_claimed'),
     text: textFor(
       scope,
       `SELECT c.delivery_id FROM unnest($1::smallint[], $2::uuid[], $3::integer[]) AS c (bucket, delivery_id, attempt)
@@ -115,7 +115,7 @@ async function markCalled(database: Database, scope: BucketScope, calls: readonl
     return own[0] ? [{ ...own[0].claimed, unresolved: JSON.stringify(unresolved) }] : []
   })
   const { rows } = await queryByIndexes<{ delivery_id: string }>(database, scope, {
-    name: 'notify_mark_called',
+    name: nameFor(scope, 'notify_mark_called'),
     text: textFor(
       scope,
       `UPDATE notify.delivery_queue w
@@ -137,7 +137,7 @@ async function release(
   { dueAt, waitsSince }: { readonly dueAt: number; readonly waitsSince: number | undefined },
 ): Promise<ReleasedRow[]> {
   const { rows } = await queryByIndexes<ReleasedRow>(database, scope, {
-    name: 'notify_release',
+    name: nameFor(scope, 'notify_release'),
     text: textFor(
       scope,
       `UPDATE notify.delivery_queue w

@@ -2,7 +2,7 @@ import type { Transaction } from '@gatehouse/kit'
 import { deliveryIdOf, newIdBeside, notificationIdOf } from '../../model/id.ts'
 import type { Message } from '../../model/notification.ts'
 import type { AttemptRecord, ClaimedDelivery } from '../../store/store.ts'
-import { type BucketScope, bucketsOfIds, textFor } from '../sql/buckets.ts'
+import { type BucketScope, bucketsOfIds, nameFor, textFor } from '../sql/buckets.ts'
 import { columns, optionalTimestamp, timestamp } from '../sql/columns.ts'
 
 const deliveryId = ({ claimed }: AttemptRecord) => claimed.deliveryId
@@ -26,7 +26,7 @@ export async function addDeadLetters(
   const dead = current.flatMap((r) => (r.next.kind === 'dead' ? [{ ...r, next: r.next }] : []))
   if (dead.length === 0) return
   await tx.query({
-    name: 'notify_add_dead_letters',
+    name: nameFor(scope, 'notify_add_dead_letters'),
     text: textFor(
       scope,
       `INSERT INTO notify.dead_letter (bucket, id, notification_id, user_id, channel, event, cause, detail, died_at, message,
@@ -71,7 +71,7 @@ async function end(
   ended: 'expired' | 'dead_letter',
 ): Promise<Set<string>> {
   const { rows } = await tx.query<{ id: string }>({
-    name: 'notify_end_queued',
+    name: nameFor(scope, 'notify_end_queued'),
     text: textFor(
       scope,
       `UPDATE notify.delivery d SET ended = $3 FROM unnest($1::smallint[], $2::uuid[]) AS e (bucket, id)
@@ -107,7 +107,7 @@ async function fallBack(tx: Transaction, scope: BucketScope, dead: readonly Atte
     at: timestamp(r.at),
   }))
   const { rows } = await tx.query<{ id: string }>({
-    name: 'notify_fall_back',
+    name: nameFor(scope, 'notify_fall_back'),
     text: textFor(
       scope,
       `INSERT INTO notify.delivery (bucket, id, user_id, channel, state)
@@ -141,7 +141,7 @@ interface FallbackEmail {
 async function deferEmails(tx: Transaction, scope: BucketScope, emails: readonly FallbackEmail[]): Promise<void> {
   if (emails.length === 0) return
   await tx.query({
-    name: 'notify_defer_fallback',
+    name: nameFor(scope, 'notify_defer_fallback'),
     text: textFor(
       scope,
       `INSERT INTO notify.deferred (bucket, id, notification_id, user_id, channels, reason, resume_at)

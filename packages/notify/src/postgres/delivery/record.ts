@@ -3,7 +3,7 @@ import { notificationIdOf } from '../../model/id.ts'
 import type { AttemptRecord } from '../../store/store.ts'
 import { putItems } from '../inbox/inbox.ts'
 import { eraseSensitive } from '../retention/erase-sensitive.ts'
-import { type BucketScope, bucketsOfIds, textFor } from '../sql/buckets.ts'
+import { type BucketScope, bucketsOfIds, nameFor, textFor } from '../sql/buckets.ts'
 import { columns, documents, timestamp } from '../sql/columns.ts'
 import { byIndexes } from '../sql/plans.ts'
 import { type StateChange, type StreamOptions, writeChanges } from '../timeline/outbox.ts'
@@ -84,7 +84,7 @@ async function removeFromQueue(
 ): Promise<Set<string>> {
   if (records.length === 0) return new Set()
   const { rows } = await tx.query<{ delivery_id: string }>({
-    name: 'notify_remove_from_queue',
+    name: nameFor(scope, 'notify_remove_from_queue'),
     text: textFor(
       scope,
       `DELETE FROM notify.delivery_queue w
@@ -108,7 +108,7 @@ async function returnToQueue(
   const waiting = records.flatMap((r) => (r.next.kind === 'again' ? [{ ...r, next: r.next }] : []))
   if (waiting.length === 0) return new Set()
   const { rows } = await tx.query<{ delivery_id: string }>({
-    name: 'notify_return_to_queue',
+    name: nameFor(scope, 'notify_return_to_queue'),
     text: textFor(
       scope,
       `UPDATE notify.delivery_queue w
@@ -156,7 +156,7 @@ async function markTokensDead(tx: Transaction, scope: BucketScope, current: read
   )
   if (tokens.length === 0) return
   await tx.query({
-    name: 'notify_mark_tokens_dead',
+    name: nameFor(scope, 'notify_mark_tokens_dead'),
     text: textFor(
       scope,
       `UPDATE notify.device d SET dead_at = t.at, dead_reason = t.reason

@@ -261,7 +261,7 @@ CREATE TABLE notify.delivery (
   sent_detail json,
   PRIMARY KEY (bucket, id)
   -- Every row is rewritten once or more: with room on its page, no index is touched.
-) WITH (fillfactor = 55);
+) WITH (fillfactor = 45);
 
 -- Deliveries that wait or are being sent: small rows that leave when there is nothing more to do.
 CREATE TABLE notify.delivery_queue (

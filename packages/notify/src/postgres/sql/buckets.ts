@@ -73,6 +73,11 @@ export function textFor({ bucket }: BucketScope, text: string): string {
   return written
 }
 
+/** The name of a prepared statement whose text is {@link textFor} a scope: a connection knows each name for one text. */
+export function nameFor({ bucket }: BucketScope, name: string): string {
+  return bucket === undefined ? name : `${name}_of_bucket`
+}
+
 /** The texts are few and fixed, and are rewritten once. */
 const ofOneBucket = new Map<string, string>()
 

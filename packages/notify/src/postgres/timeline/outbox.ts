@@ -3,7 +3,7 @@ import type { Channel } from '../../model/channel.ts'
 import type { DeliveryState } from '../../model/delivery-state.ts'
 import { newIdBeside, notificationIdOf } from '../../model/id.ts'
 
-import { type BucketScope, bucketsOfIds, textFor } from '../sql/buckets.ts'
+import { type BucketScope, bucketsOfIds, nameFor, textFor } from '../sql/buckets.ts'
 
 /** Whether state changes are streamed. */
 export interface StreamOptions {
@@ -28,7 +28,7 @@ export function writeChanges(scope: BucketScope, changes: readonly StateChange[]
   if (changes.length === 0) return []
   return [
     {
-      name: 'notify_stream',
+      name: nameFor(scope, 'notify_stream'),
       text: textFor(
         scope,
         `INSERT INTO notify.outbox (bucket, id, payload)

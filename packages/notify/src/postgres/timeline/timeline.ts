@@ -3,7 +3,7 @@ import type { Channel } from '../../model/channel.ts'
 import type { DeliveryState } from '../../model/delivery-state.ts'
 import { newIdBeside } from '../../model/id.ts'
 import type { Statement } from '../sql/at-once.ts'
-import { type BucketScope, bucketsOfIds, textFor } from '../sql/buckets.ts'
+import { type BucketScope, bucketsOfIds, nameFor, textFor } from '../sql/buckets.ts'
 import { columns, documents, timestamp } from '../sql/columns.ts'
 
 /** An entry of a notification's timeline, before it is appended. */
@@ -28,7 +28,7 @@ export function appendTimeline(scope: BucketScope, entries: readonly NewTimeline
   if (entries.length === 0) return []
   return [
     {
-      name: 'notify_append_timeline',
+      name: nameFor(scope, 'notify_append_timeline'),
       text: textFor(
         scope,
         `INSERT INTO notify.timeline_entry (bucket, notification_id, id, delivery_id, channel, at, entry_type, state, detail)

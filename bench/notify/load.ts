@@ -1,13 +1,19 @@
-/** The generator: keeps `connections` busy with POST /v1/notify for some seconds, and sends what it saw to its parent. */
+/**
+ * The generator: keeps `connections` busy with POST /v1/notify for some seconds, and sends what it saw to its parent. With
+ * a rate (requests a second, of all connections) each is sent at its time, or late when the last answer came late; its
+ * latency counts from that time.
+ */
 import { connect, type Socket } from 'node:net'
 
-const [port = 0, users = 1, connections = 1, seconds = 1] = process.argv.slice(2).map(Number)
+const [port = 0, users = 1, connections = 1, seconds = 1, rate = 0] = process.argv.slice(2).map(Number)
 const latencies: number[] = []
 let failed = 0
 let sent = 0
 const start = performance.now()
 const end = start + seconds * 1_000
 const run = `${process.pid}`
+/** From one request of a connection to its next, in milliseconds. */
+const spacingMs = rate > 0 ? (connections / rate) * 1_000 : 0
 
 function request(): string {
   const n = sent++
@@ -31,11 +37,14 @@ function converse(socket: Socket): Promise<void> {
       answer = ''
       const now = performance.now()
       latencies.push(now - sentAt)
-      sentAt = now
-      if (now < end) socket.write(request())
-      else socket.end(resolve)
+      sentAt = rate > 0 ? sentAt + spacingMs : now
+      if (sentAt >= end) socket.end(resolve)
+      else if (sentAt <= now) socket.write(request())
+      else setTimeout(() => socket.write(request()), sentAt - now)
     })
-    socket.write(request())
+    const first = Math.random() * spacingMs
+    sentAt += first
+    setTimeout(() => socket.write(request()), first)
   })
 }
 

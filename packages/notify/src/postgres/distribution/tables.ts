@@ -9,6 +9,9 @@ export const anchorTable = 'bucket_anchor'
  */
 const referenceTables: readonly string[] = ['property']
 
+/** Tables about buckets, not about users: statements lock several of their rows, and no worker that is down may stop them. */
+const coordinatorTables: readonly string[] = ['bucket_lease']
+
 /** A table that a distributed database has on its workers. */
 export interface WorkerTable {
   readonly table: string
@@ -24,10 +27,11 @@ export async function workerTables(on: Queryable): Promise<WorkerTable[]> {
             EXISTS (SELECT FROM pg_dist_partition p WHERE p.logicalrelid = c.oid) AS distributed
        FROM pg_class c
       WHERE c.relnamespace = 'notify'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+        AND c.relname <> ALL ($3::text[])
         AND (c.relname = ANY ($1::text[]) OR EXISTS (
               SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'bucket' AND NOT a.attisdropped))
       ORDER BY c.relname <> $2, c.relname`,
-    [referenceTables, anchorTable],
+    [referenceTables, anchorTable, coordinatorTables],
   )
   return rows
 }

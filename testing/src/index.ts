@@ -1,5 +1,6 @@
 export * from './apache.ts'
 export * from './briefly.ts'
+export * from './database/citus.ts'
 export * from './database/database.ts'
 export * from './database/embedded.ts'
 export * from './database/faults.ts'

@@ -1,5 +1,5 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { accessSync, constants, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { accessSync, constants, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { homedir, tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
@@ -17,6 +17,7 @@ export interface Server {
 
 export type ServerName =
   | 'postgresql'
+  | 'citus'
   | 'redis-server'
   | 'valkey-server'
   | 'nats-server'
@@ -69,6 +70,7 @@ function isExecutable(path: string): boolean {
 
 const programs: Readonly<Record<ServerName, string>> = {
   postgresql: 'initdb',
+  citus: 'initdb',
   'redis-server': 'redis-server',
   'valkey-server': 'valkey-server',
   'nats-server': 'nats-server',
@@ -82,19 +84,34 @@ const programs: Readonly<Record<ServerName, string>> = {
   mmdebstrap: 'mmdebstrap',
 }
 
+/** Whether a server can be started. */
+export function isInstalled(name: ServerName): boolean {
+  return findProgram(programs[name]) !== undefined && (name !== 'citus' || hasExtension('citus'))
+}
+
+/** Whether the PostgreSQL that tests start has an extension. */
+function hasExtension(name: string): boolean {
+  const config = findProgram('pg_config')
+  if (config === undefined) return false
+  const folder = execFileSync(config, ['--sharedir'], { encoding: 'utf8' }).trim()
+  return existsSync(join(folder, 'extension', `${name}.control`))
+}
+
 /** Servers that change to users of their own, and what mounts file systems. */
 const needRoot: ReadonlySet<ServerName> = new Set(['postfix', 'buildah'])
 
 /** Servers that not every system has a package of: without them their tests are skipped whatever is required. */
-const maybeUnpackaged: ReadonlySet<ServerName> = new Set(['valkey-server'])
+const maybeUnpackaged: ReadonlySet<ServerName> = new Set(['valkey-server', 'citus'])
 
+/** How servers are installed that are not a package of their own name. */
 const installers: Readonly<Partial<Record<ServerName, string>>> = {
   schemathesis: 'testing/schemathesis/install',
   'nats-server-2.15': 'testing/nats/install',
+  citus: 'build Citus 13 for this PostgreSQL',
 }
 
-/** The command that installs a server. */
-const howToInstall = (name: ServerName): string => installers[name] ?? `apt-get install ${name}`
+/** How a server is installed. */
+export const howToInstall = (name: ServerName): string => installers[name] ?? `apt-get install ${name}`
 
 /** What a skipped test says; the runner counts these and tells how many tests wait for which server. */
 export const waitsFor = (name: ServerName): string => `waits for ${name} (${howToInstall(name)})`
@@ -104,7 +121,7 @@ export const waitsFor = (name: ServerName): string => `waits for ${name} (${howT
  * environment it fails instead, where every system has a package of that server.
  */
 export function testWith(name: ServerName, title: string, body: (t: TestContext) => Promise<void> | void): void {
-  const installed = findProgram(programs[name]) !== undefined
+  const installed = isInstalled(name)
   if (needRoot.has(name) && process.getuid?.() !== 0) test(title, { skip: `only root may start ${name}` }, () => {})
   else if (installed) test(title, body)
   else if (process.env.REQUIRE_SERVICES === '1' && !maybeUnpackaged.has(name))

@@ -22,7 +22,7 @@ let databases = 0
 const patient = { statementMs: 60_000, lockMs: 60_000, idleTransactionMs: 60_000 }
 
 /** A fresh database on a running PostgreSQL; `connections` is the size of the pool. */
-export async function postgresDatabase(server: Server, connections: number = 10): Promise<Database> {
+export async function postgresDatabase(server: Pick<Server, 'url'>, connections: number = 10): Promise<Database> {
   const name = `test_${process.pid}_${++databases}`
   const admin = new pg.Client({ connectionString: server.url })
   await admin.connect()

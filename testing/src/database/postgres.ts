@@ -14,7 +14,11 @@ export interface PostgresOptions {
 }
 
 export interface PostgresServer extends Server {
-  /** Ends it as `pg_ctl stop --mode immediate` does, and starts it on what is on the disk: it recovers from its log. */
+  /** Ends it as `pg_ctl stop --mode immediate` does. */
+  crash(): Promise<void>
+  /** Starts it on what is on the disk: it recovers from its log. */
+  recover(): Promise<void>
+  /** Both, one after the other. */
   restartImmediately(): Promise<void>
 }
 
@@ -43,6 +47,14 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
     return started
   }
   let server = await start()
+  const crash = async () => {
+    const ended = once(server.process, 'exit')
+    server.process.kill('SIGQUIT')
+    await ended
+  }
+  const recover = async () => {
+    server = await start()
+  }
   return {
     url,
     port,
@@ -50,11 +62,11 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
       return server.process
     },
     stop: () => server.stop(),
+    crash,
+    recover,
     async restartImmediately() {
-      const ended = once(server.process, 'exit')
-      server.process.kill('SIGQUIT')
-      await ended
-      server = await start()
+      await crash()
+      await recover()
     },
   }
 }

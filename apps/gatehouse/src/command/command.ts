@@ -16,11 +16,13 @@ export interface ManagementCommand extends Described {
 export interface Maintenance {
   /** Seals everything with the first encryption key, and reports. */
   reseal(): Promise<unknown>
+  /** Distributes the tables of users, moved into so many buckets where a number is given, and reports. */
+  distribute(buckets: number | undefined): Promise<unknown>
 }
 
 /** A command on the stores of all services. */
 export interface MaintenanceCommand extends Described {
-  maintain(maintenance: Maintenance): Promise<unknown>
+  maintain(maintenance: Maintenance, typed: Typed): Promise<unknown>
 }
 
 /** Any command. */

@@ -19,7 +19,7 @@ const values = [
     'assertion-audience',
     'alg',
   ],
-  ...['client', 'session'],
+  ...['client', 'session', 'buckets'],
   ...['source', 'signer-key', 'salt-separator', 'rounds', 'mem-cost'],
 ]
 
@@ -51,7 +51,8 @@ export async function runCommand(
   if (surplus.length > 0)
     throw new StartError(`unexpected argument ${surplus.join(' ')}; usage: gatehouse ${name} ${command.usage}`)
   const input = { args: positionals.slice(2), options }
-  const answer = 'maintain' in command ? await command.maintain(maintenance) : await runManagement(command, input, open)
+  const answer =
+    'maintain' in command ? await command.maintain(maintenance, input) : await runManagement(command, input, open)
   console.log(JSON.stringify(answer ?? { done: true }, null, 2))
 }
 

@@ -34,6 +34,7 @@ async function gatehouse(...typed: string[]) {
   console.log = (line: string) => printed.push(line)
   try {
     await runCommand(typed, async () => ({ management, close: async () => {} }), {
+      distribute: () => assert.fail('nothing is distributed here'),
       reseal: () => assert.fail('nothing is resealed here'),
     })
   } finally {

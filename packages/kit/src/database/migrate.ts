@@ -105,6 +105,14 @@ function applyIndexes(database: Database, schema: string, migration: Migration):
   })
 }
 
+/**
+ * Takes the lock of a schema's migrations for as long as the session lasts: {@link migrate} waits meanwhile, in every
+ * process. False where another has it.
+ */
+export function tryLockMigrations(session: Queryable, schema: string): Promise<boolean> {
+  return tryLock(session, 'pg_try_advisory_lock', schema)
+}
+
 /** Takes the lock of a schema's migrations where it is free. */
 async function tryLock(on: Queryable, take: string, schema: string): Promise<boolean> {
   const { rows } = await on.query<{ locked: boolean }>(`SELECT ${take}(hashtext($1)) AS locked`, [

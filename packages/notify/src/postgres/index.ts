@@ -1,4 +1,4 @@
-import { createNotifier, type Database, migrate, StartError } from '@gatehouse/kit'
+import { createNotifier, type Database } from '@gatehouse/kit'
 import type { AdmissionDecision } from '../admission/admission.ts'
 import { defaultPriorityWeights, type PriorityWeights } from '../model/fair-shares.ts'
 import { bucketOfId } from '../model/id.ts'
@@ -21,7 +21,7 @@ import { postgresMailbox } from './inbox/mailbox.ts'
 import { admit, readAdmissionState } from './intake/admit.ts'
 import { acquireRates } from './intake/rates.ts'
 import { postgresPrivacy } from './retention/privacy.ts'
-import { type Buckets, readDistributed } from './sql/buckets.ts'
+import type { Buckets } from './sql/buckets.ts'
 import { postgresNotifications } from './timeline/notifications.ts'
 import { postgresStateChanges } from './timeline/state-changes.ts'
 import { postgresDevices } from './users/devices.ts'
@@ -33,6 +33,8 @@ import { postgresParked } from './waiting/parked.ts'
 import { postgresSchedule } from './waiting/schedule.ts'
 import { postgresWaiting } from './waiting/waiting.ts'
 
+export { type DistributionReport, distributeNotify } from './distribution/distribute.ts'
+export { migrateNotify } from './distribution/migrate.ts'
 export { notifyTables } from './retention/retention.ts'
 export { linkSecret, notifySealed } from './retention/secrets.ts'
 
@@ -40,11 +42,11 @@ export { linkSecret, notifySealed } from './retention/secrets.ts'
 export interface PostgresNotifyOptions {
   /**
    * Into how many buckets users are divided: a property of the database, chosen when it is created. 1 (default) for one
-   * PostgreSQL or the embedded engine, 256 for a distributed one; at most 32767.
+   * PostgreSQL or the embedded engine, 32 to 64 for a distributed one; at most 32767.
    */
   readonly buckets?: number
   /**
-   * Whether a distributed engine has the tables of users: {@link migrateNotify} reads it from the database. Statements
+   * Whether a distributed engine has the tables of users: `migrateNotify` reads it from the database. Statements
    * are then for one bucket each. Default false.
    */
   readonly distributed?: boolean
@@ -52,34 +54,6 @@ export interface PostgresNotifyOptions {
   readonly streaming?: boolean
   /** How often each priority is served while there is more than can be sent. Default: {@link defaultPriorityWeights}. */
   readonly priorityWeights?: PriorityWeights
-}
-
-/**
- * Brings the schema `notify` up to date and fixes its number of buckets. Returns what {@link postgresNotifyStore} must
- * know of the database. Throws {@link StartError} when the database was created with another number.
- */
-export async function migrateNotify(
-  database: Database,
-  options: Pick<PostgresNotifyOptions, 'buckets'> = {},
-): Promise<Required<Pick<PostgresNotifyOptions, 'buckets' | 'distributed'>>> {
-  await migrate(database, 'notify', new URL('./migrations/', import.meta.url))
-  const buckets = options.buckets ?? 1
-  await database.query(
-    "INSERT INTO notify.property (name, value) VALUES ('buckets', $1) ON CONFLICT (name) DO NOTHING",
-    [buckets],
-  )
-  const { rows } = await database.query<{ value: number }>("SELECT value FROM notify.property WHERE name = 'buckets'")
-  const created = rows[0]?.value
-  if (created !== buckets)
-    throw new StartError(
-      `the notification tables were created with ${created} buckets, not ${buckets} (NOTIFY_BUCKETS).`,
-    )
-  await database.query(
-    `INSERT INTO notify.bucket_anchor (bucket)
-     SELECT n FROM generate_series(0, $1::integer - 1) AS n ON CONFLICT (bucket) DO NOTHING`,
-    [buckets],
-  )
-  return { buckets, distributed: await readDistributed(database) }
 }
 
 /** The notification service's store on PostgreSQL 15 or newer, or on the embedded engine. */

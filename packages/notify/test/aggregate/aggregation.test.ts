@@ -48,7 +48,7 @@ async function setupAggregation(t: { after(work: () => Promise<void>): void }, t
       await eventually(
         () =>
           s.database.query(
-            `SELECT FROM notify.pending_window WHERE flush_at <= $1::timestamptz UNION ALL SELECT FROM notify.delivery_queue`,
+            `SELECT 1 FROM notify.pending_window WHERE flush_at <= $1::timestamptz UNION ALL SELECT 1 FROM notify.delivery_queue`,
             [new Date(s.clock.now()).toISOString()],
           ),
         ({ rowCount }) => rowCount === 0,

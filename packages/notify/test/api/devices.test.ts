@@ -2,11 +2,17 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { startApns, startWebPush } from '@gatehouse/fakes'
 import { type Database, type Log, type ManagementChange, silentLog } from '@gatehouse/kit'
-import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
+import { testWith } from '@gatehouse/testing'
 import { defaultOptions, type Provider } from '../../src/index.ts'
-import { migrateNotify, postgresNotifyStore } from '../../src/postgres/index.ts'
 import type { NotifyStore } from '../../src/store/store.ts'
 import { notifyDatabase } from '../support/database.ts'
+import {
+  type DatabaseServer,
+  migrateNotify,
+  postgresDatabase,
+  postgresNotifyStore,
+  startDatabaseServer,
+} from '../support/engine.ts'
 import { buildProvider } from '../support/providers.ts'
 import { type Setup, setup } from '../support/setup.ts'
 
@@ -65,7 +71,7 @@ test('a removed device and an erased user leave no push tokens behind', async (t
   await s.call('PUT', '/v1/users/bob/devices/phone', { token: 'b' })
   await s.call('DELETE', '/v1/users/alice/devices/phone')
   await s.store.privacy.eraseUser('bob')
-  assert.equal((await s.database.query('SELECT FROM notify.push_token')).rowCount, 0)
+  assert.equal((await s.database.query('SELECT 1 FROM notify.push_token')).rowCount, 0)
 })
 
 test('dead devices are purged with their tokens after the configured days', async (t) => {
@@ -82,7 +88,7 @@ test('dead devices are purged with their tokens after the configured days', asyn
     (await devicesOf(s, 'alice')).map(({ device_id }) => device_id),
     ['phone'],
   )
-  assert.equal((await s.database.query('SELECT FROM notify.push_token')).rowCount, 1)
+  assert.equal((await s.database.query('SELECT 1 FROM notify.push_token')).rowCount, 1)
 })
 
 test('a device beyond the limit removes the device unseen for the longest time and names it', async (t) => {
@@ -103,8 +109,8 @@ test('a device beyond the limit removes the device unseen for the longest time a
     log.lines.flatMap(({ user, devices, limit }) => (devices ? [{ user, devices, limit }] : [])),
     [{ user: 'alice', devices: ['tablet'], limit: 2 }],
   )
-  assert.equal((await s.database.query('SELECT FROM notify.push_token')).rowCount, 2)
-  assert.equal((await s.database.query('SELECT FROM notify.cap')).rowCount, 0, 'the lock leaves nothing behind')
+  assert.equal((await s.database.query('SELECT 1 FROM notify.push_token')).rowCount, 2)
+  assert.equal((await s.database.query('SELECT 1 FROM notify.cap')).rowCount, 0, 'the lock leaves nothing behind')
 })
 
 test('a dead device is removed before a live one', async (t) => {
@@ -190,9 +196,9 @@ test('declared devices are validated like registered ones', async (t) => {
 })
 
 describe('devices on one PostgreSQL', () => {
-  let server: Server | undefined
+  let server: DatabaseServer | undefined
   before(async () => {
-    server = await startPostgres().catch(() => undefined)
+    server = await startDatabaseServer().catch(() => undefined)
   })
   after(() => server?.stop())
 
@@ -255,7 +261,7 @@ describe('devices on one PostgreSQL', () => {
         WHERE d.device_id IS DISTINCT FROM p.device_id OR d.user_id IS DISTINCT FROM p.user_id`,
     )
     assert.deepEqual(rows, [], 'every token is where its device is')
-    assert.equal((await database.query('SELECT FROM notify.cap')).rowCount, 0)
+    assert.equal((await database.query('SELECT 1 FROM notify.cap')).rowCount, 0)
   })
 
   withStores('two devices that swap their push tokens at once each end with the other one', async ({ stores }) => {
@@ -316,7 +322,7 @@ describe('devices on one PostgreSQL', () => {
         const [kept] = await stores[0].devices.list('alice')
         assert.equal(kept?.deadAt, undefined)
         assert.ok(kept)
-        assert.equal((await database.query('SELECT FROM notify.push_token')).rowCount, 1)
+        assert.equal((await database.query('SELECT 1 FROM notify.push_token')).rowCount, 1)
       }
     },
   )

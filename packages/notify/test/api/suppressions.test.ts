@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { manualClock } from '@gatehouse/kit'
-import { postgresDatabase, startPostgres, testWith } from '@gatehouse/testing'
+import { testWith } from '@gatehouse/testing'
 import { defaultOptions } from '../../src/config/options.ts'
 import type { OutgoingMessage, Provider, SendResult } from '../../src/index.ts'
 import { type Suppression, suppresses } from '../../src/model/suppression.ts'
-import { migrateNotify, postgresNotifyStore } from '../../src/postgres/index.ts'
+import { migrateNotify, postgresDatabase, postgresNotifyStore, startDatabaseServer } from '../support/engine.ts'
 import { eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
 
 const shipped = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' }, channels: ['email'] }
@@ -115,7 +115,7 @@ test('a suppression ends at its time and is purged with the old records', async 
   assert.deepEqual(await outcomes(s), ['queued'])
   assert.deepEqual((await s.call('GET', '/v1/suppressions')).body.suppressions, [])
   await s.store.privacy.purge(0, defaultOptions.retention, s.clock.now())
-  const { rows } = await s.database.query('SELECT FROM notify.suppression')
+  const { rows } = await s.database.query('SELECT 1 FROM notify.suppression')
   assert.equal(rows.length, 0)
 })
 
@@ -160,7 +160,7 @@ test('an address that a provider reports as gone is suppressed for the declared 
 })
 
 testWith('postgresql', '20 concurrent requests that add the same suppressions get the stored ones', async () => {
-  const server = await startPostgres()
+  const server = await startDatabaseServer()
   try {
     const database = await postgresDatabase(server)
     await migrateNotify(database, { buckets: 4 })

@@ -226,7 +226,7 @@ test('no route shows the link of a queued or dead reserved mail', async () => {
     () => s.call('GET', '/v1/dead-letters?user_id=alice', undefined, manager),
     ({ body }) => body.dead_letters.some(({ event: type }: { event: string }) => type === event),
   )
-  const { rows } = await s.database.query('SELECT FROM notify.delivery_queue WHERE message::text LIKE $1', ['%hush%'])
+  const { rows } = await s.database.query('SELECT 1 FROM notify.delivery_queue WHERE message::text LIKE $1', ['%hush%'])
   assert.ok(rows.length > 0, 'one waits')
   const person = { email: 'a@x.example', phone: '+14155550100', token: 't', name: 'n', value: 'v', dedupKey: 'd' }
   for (const notificationId of [waiting.body.id, dead.body.id]) {

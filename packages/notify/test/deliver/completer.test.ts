@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict'
 import { after, before, describe } from 'node:test'
 import type { Database } from '@gatehouse/kit'
-import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
+import { testWith } from '@gatehouse/testing'
 import type { Provider } from '../../src/index.ts'
+import { type DatabaseServer, postgresDatabase, startDatabaseServer } from '../support/engine.ts'
 import { eventually, seedEventType, setup } from '../support/setup.ts'
 import { provider as base, shipped, stateOf } from '../support/webhook-provider.ts'
 
 describe('steps are recorded beside the calls', () => {
-  let server: Server | undefined
+  let server: DatabaseServer | undefined
   before(async () => {
-    server = await startPostgres().catch(() => undefined)
+    server = await startDatabaseServer().catch(() => undefined)
   })
   after(() => server?.stop())
 

@@ -167,7 +167,7 @@ test('a provider is not called in a pause it asked for, not even by a process st
   for (let seconds = 0; seconds < 110; seconds++) {
     const due = calls.length
     clock.advance(1_000)
-    const { rowCount } = await after.database.query('SELECT FROM notify.delivery_queue WHERE due_at <= $1', [
+    const { rowCount } = await after.database.query('SELECT 1 FROM notify.delivery_queue WHERE due_at <= $1', [
       new Date(clock.now()).toISOString(),
     ])
     if (rowCount > 0)

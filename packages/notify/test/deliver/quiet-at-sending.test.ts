@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import { createMetrics, type ManualClock, manualClock } from '@gatehouse/kit'
-import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
+import { testWith } from '@gatehouse/testing'
 import type { Channel, Provider, SendResult } from '../../src/index.ts'
+import { type DatabaseServer, postgresDatabase, startDatabaseServer } from '../support/engine.ts'
 import { createProcesses } from '../support/processes.ts'
 import { eventually, type Setup, type SetupOptions, seedEventType, setup } from '../support/setup.ts'
 
@@ -159,7 +160,7 @@ test('a mail that waits for a slot as quiet hours begin is not sent when it gets
   const concurrency = { push: 1, email: 1, sms: 1, 'in-app': 1 }
   await start({ providers: { email: [slow] }, options: { concurrency } })
   await eventually(
-    async () => (await s.database.query('SELECT FROM notify.delivery_queue WHERE lease_until IS NOT NULL')).rowCount,
+    async () => (await s.database.query('SELECT 1 FROM notify.delivery_queue WHERE lease_until IS NOT NULL')).rowCount,
     (leased) => leased === 2 && orders.length === 1,
   )
   clock.set(tenAtNight)
@@ -172,9 +173,9 @@ test('a mail that waits for a slot as quiet hours begin is not sent when it gets
 })
 
 describe('quiet hours, two processes on one PostgreSQL', () => {
-  let server: Server | undefined
+  let server: DatabaseServer | undefined
   before(async () => {
-    server = await startPostgres().catch(() => undefined)
+    server = await startDatabaseServer().catch(() => undefined)
   })
   after(() => server?.stop())
 

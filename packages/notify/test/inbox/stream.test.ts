@@ -4,11 +4,12 @@ import type { ServerResponse } from 'node:http'
 import { Writable } from 'node:stream'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import { createMetrics, type Database, openPostgres, Secret, silentLog } from '@gatehouse/kit'
-import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
+import { testWith } from '@gatehouse/testing'
 import { defaultOptions } from '../../src/config/options.ts'
 import { createNotifyMetrics } from '../../src/context/metrics.ts'
 import { InboxStreams } from '../../src/inbox/streams.ts'
 import { deliveryIdOf, newId } from '../../src/model/id.ts'
+import { type DatabaseServer, postgresDatabase, startDatabaseServer } from '../support/engine.ts'
 import { eventually, type Setup, type SetupOptions, setup } from '../support/setup.ts'
 import { type Reader, readStream, type StreamEvent } from '../support/stream-reader.ts'
 
@@ -240,9 +241,9 @@ test('a service that stops ends its streams first and does not wait for their re
 })
 
 describe('streams of two processes on one PostgreSQL', () => {
-  let server: Server | undefined
+  let server: DatabaseServer | undefined
   before(async () => {
-    server = await startPostgres().catch(() => undefined)
+    server = await startDatabaseServer().catch(() => undefined)
   })
   after(() => server?.stop())
 

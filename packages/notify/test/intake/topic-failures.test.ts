@@ -94,7 +94,7 @@ test('a replayed message that fails again is a dead letter again after its attem
   )
   assert.equal(letters.body.dead_letters[0].cause, 'failed_message')
   assert.equal(letters.body.dead_letters[0].event, body.dead_letters[0].event)
-  assert.equal((await s.database.query('SELECT FROM notify.scheduled')).rowCount, 0)
+  assert.equal((await s.database.query('SELECT 1 FROM notify.scheduled')).rowCount, 0)
 })
 
 test('a failing message does not block the others of its batch', async (t) => {

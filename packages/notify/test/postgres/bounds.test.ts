@@ -1,14 +1,20 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Database } from '@gatehouse/kit'
-import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
+import { testWith } from '@gatehouse/testing'
 import { createAdmission } from '../../src/admission/admission.ts'
 import type { AdmissionUnit, PlannedNotification } from '../../src/admission/planned.ts'
 import { defaultOptions } from '../../src/config/options.ts'
 import { deliveryIdOf, newId } from '../../src/model/id.ts'
-import { migrateNotify, postgresNotifyStore } from '../../src/postgres/index.ts'
 import type { NotifyStore } from '../../src/store/store.ts'
 import { notifyDatabase } from '../support/database.ts'
+import {
+  type DatabaseServer,
+  migrateNotify,
+  postgresDatabase,
+  postgresNotifyStore,
+  startDatabaseServer,
+} from '../support/engine.ts'
 
 const dayMs = 86_400_000
 const later = 400 * dayMs
@@ -21,7 +27,7 @@ async function fresh(database: Database): Promise<NotifyStore> {
 }
 
 const rowsOf = async (database: Database, table: string) =>
-  (await database.query(`SELECT FROM notify.${table}`)).rowCount
+  (await database.query(`SELECT 1 FROM notify.${table}`)).rowCount
 
 const unit = (userId: string, key: string, now: number): AdmissionUnit => {
   const notification: PlannedNotification = {
@@ -86,9 +92,9 @@ test('the counts of an inbox go with its last item, and a reader of an empty one
 })
 
 describe('on PostgreSQL', () => {
-  let server: Server | undefined
+  let server: DatabaseServer | undefined
   before(async () => {
-    server = await startPostgres().catch(() => undefined)
+    server = await startDatabaseServer().catch(() => undefined)
   })
   after(() => server?.stop())
 

@@ -1,14 +1,21 @@
 import assert from 'node:assert/strict'
 import { after, before, describe } from 'node:test'
 import { createMetrics, type Database, manualClock, silentLog } from '@gatehouse/kit'
-import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
+import { testWith } from '@gatehouse/testing'
 import { createAdmission } from '../../src/admission/admission.ts'
 import { createNotify, type Notify } from '../../src/index.ts'
-import { newId } from '../../src/model/id.ts'
-import { migrateNotify, postgresNotifyStore } from '../../src/postgres/index.ts'
+import { bucketOfUser, newIdOfUser } from '../../src/model/id.ts'
 import type { NotifyStore, ProviderReport } from '../../src/store/store.ts'
 import { createBarrier, withBarrier } from '../support/barriers.ts'
 import { claimDue } from '../support/claims.ts'
+import {
+  type DatabaseServer,
+  migrateNotify,
+  postgresDatabase,
+  postgresNotifyStore,
+  startDatabaseServer,
+  testBuckets,
+} from '../support/engine.ts'
 
 const shipped = {
   event: 'order.shipped',
@@ -25,9 +32,9 @@ interface Pair {
 }
 
 describe('two processes on one PostgreSQL', () => {
-  let server: Server | undefined
+  let server: DatabaseServer | undefined
   before(async () => {
-    server = await startPostgres().catch(() => undefined)
+    server = await startDatabaseServer().catch(() => undefined)
   })
   after(() => server?.stop())
 
@@ -80,7 +87,7 @@ describe('two processes on one PostgreSQL', () => {
       Array.from({ length: 40 }, () => ({ ...shipped, dedup_key: 'k' })),
     )
     assert.deepEqual([count(seen, 'queued'), count(seen, 'duplicate')], [1, 39])
-    assert.equal((await pair.database.query('SELECT FROM notify.delivery_queue')).rowCount, 1)
+    assert.equal((await pair.database.query('SELECT 1 FROM notify.delivery_queue')).rowCount, 1)
   })
 
   withPair('of 60 simultaneous notifications of one user exactly the cap is queued', async (pair) => {
@@ -96,7 +103,7 @@ describe('two processes on one PostgreSQL', () => {
     const work = async (store: NotifyStore) => {
       const seen: string[] = []
       for (let n = 0; n < 20; n++) {
-        const notification = planned(newId(0), clock.now())
+        const notification = planned(newIdOfUser('alice'), clock.now())
         const [decided] = await store.intake.admit(
           [{ notifications: [notification] }],
           createAdmission(hot, clock.now()),
@@ -120,12 +127,12 @@ describe('two processes on one PostgreSQL', () => {
         const accepting = slow.accept([shipped])
         await Promise.race([barrier.reached, accepting])
         await stores[1].privacy.eraseUser('alice')
-        const { rows: before } = await database.query('SELECT FROM notify.delivery_queue')
+        const { rows: before } = await database.query('SELECT 1 FROM notify.delivery_queue')
         assert.deepEqual(before, [])
         barrier.lift()
         const [result] = await accepting
         assert.ok(result && 'accepted' in result)
-        const { rows } = await database.query('SELECT FROM notify.delivery_queue')
+        const { rows } = await database.query('SELECT 1 FROM notify.delivery_queue')
         assert.deepEqual(rows, [], `the erasure came before statement ${place}, first admission: ${isFirst}`)
         await slow.stop()
         await stores[1].privacy.eraseUser('alice')
@@ -133,7 +140,7 @@ describe('two processes on one PostgreSQL', () => {
   })
 
   withPair('a worker that has lost its lease writes no item of the inbox', async ({ stores, database, clock }) => {
-    const admitted = planned(newId(0), clock.now())
+    const admitted = planned(newIdOfUser('alice'), clock.now())
     const [delivery] = admitted.deliveries
     await stores[0].intake.admit(
       [{ notifications: [{ ...admitted, deliveries: [{ ...delivery, channel: 'in-app' }] }] }],
@@ -204,7 +211,7 @@ describe('two processes on one PostgreSQL', () => {
       const { stores, clock, database } = pair
       for (let round = 0; round < 5; round++) {
         const id = await stores[0].schedule.add(clock.now(), shipped)
-        const before = (await database.query('SELECT FROM notify.notification')).rowCount
+        const before = (await database.query('SELECT 1 FROM notify.notification')).rowCount
         const settle = (store: NotifyStore, notificationId: string) =>
           store.intake.admit(
             [{ settles: { kind: 'scheduled', id }, notifications: [planned(notificationId, clock.now())] }],
@@ -217,7 +224,7 @@ describe('two processes on one PostgreSQL', () => {
         ])
         const fired = [a[0], b[0]].filter((decided) => decided !== undefined).length
         assert.equal(fired + (cancelled ? 1 : 0), 1)
-        assert.equal((await database.query('SELECT FROM notify.notification')).rowCount, before + fired)
+        assert.equal((await database.query('SELECT 1 FROM notify.notification')).rowCount, before + fired)
         await database.query(
           'DELETE FROM notify.notification; DELETE FROM notify.delivery; DELETE FROM notify.delivery_queue',
         )
@@ -238,7 +245,7 @@ describe('two processes on one PostgreSQL', () => {
       }
       const flush = async (store: NotifyStore) => {
         for (let n = 0; n < 60; n++) {
-          const windows = await store.waiting.closeWindows([0], 10, 60_000, clock.now())
+          const windows = await store.waiting.closeWindows([bucketOfUser('alice', testBuckets)], 10, 60_000, clock.now())
           flushed.push(...windows.flatMap(({ items }) => items.map(({ notificationId }) => notificationId)))
         }
       }
@@ -247,7 +254,7 @@ describe('two processes on one PostgreSQL', () => {
       await flush(stores[0])
       assert.equal(flushed.length, 90)
       assert.equal(new Set(flushed).size, 90)
-      const open = await pair.database.query("SELECT FROM notify.pending_window WHERE state = 'open'")
+      const open = await pair.database.query("SELECT 1 FROM notify.pending_window WHERE state = 'open'")
       assert.equal(open.rowCount, 0)
     },
     { aggregation: { threshold: 3, actor: 'actor' } },
@@ -290,7 +297,7 @@ describe('two processes on one PostgreSQL', () => {
         replayed.reduce((sum, each) => sum + each.replayed, 0),
         5,
       )
-      assert.equal((await database.query('SELECT FROM notify.delivery_queue')).rowCount, 5)
+      assert.equal((await database.query('SELECT 1 FROM notify.delivery_queue')).rowCount, 5)
     },
   )
 

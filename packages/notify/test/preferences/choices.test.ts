@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
-import { migrateNotify, postgresNotifyStore } from '../../src/postgres/index.ts'
+import { testWith } from '@gatehouse/testing'
+import {
+  type DatabaseServer,
+  migrateNotify,
+  postgresDatabase,
+  postgresNotifyStore,
+  startDatabaseServer,
+} from '../support/engine.ts'
 import { seedEventType, setup } from '../support/setup.ts'
 
 const own = 'user:alice write:preferences'
@@ -85,9 +91,9 @@ test('one channel is switched and the others stay; setting it both ways at once 
 })
 
 describe('choices on PostgreSQL', () => {
-  let server: Server | undefined
+  let server: DatabaseServer | undefined
   before(async () => {
-    server = await startPostgres().catch(() => undefined)
+    server = await startDatabaseServer().catch(() => undefined)
   })
   after(() => server?.stop())
   const open = async () => {

@@ -38,7 +38,7 @@ test('a code whose provider fails until it expires is not sent and is recorded a
   assert.equal(calls.length, 1)
   assert.deepEqual(await readData(s), [{ data: null }], 'sensitive data is gone')
   assert.deepEqual((await s.call('GET', '/v1/dead-letters')).body.dead_letters, [])
-  assert.equal((await s.database.query('SELECT FROM notify.delivery_queue')).rowCount, 0)
+  assert.equal((await s.database.query('SELECT 1 FROM notify.delivery_queue')).rowCount, 0)
   const counter = await metrics.getSingleMetric('notify_expired_total')?.get()
   assert.deepEqual(counter?.values, [{ labels: { channel: 'email' }, value: 1 }])
   await eventually(
@@ -91,7 +91,7 @@ test('a code that expires while it waits for a slot is not sent', async (t) => {
   const concurrency = { push: 1, email: 1, sms: 1, 'in-app': 1 }
   await start({ providers: { email: [slow] }, options: { concurrency } })
   await eventually(
-    async () => (await s.database.query('SELECT FROM notify.delivery_queue WHERE lease_until IS NOT NULL')).rowCount,
+    async () => (await s.database.query('SELECT 1 FROM notify.delivery_queue WHERE lease_until IS NOT NULL')).rowCount,
     (leased) => leased === 2 && bodies.length === 1,
   )
   clock.advance(ttlMs)

@@ -43,7 +43,7 @@ test('explain shows what a user would get and why, and sends nothing', async (t)
     { channel: 'email', outcome: 'queued', subject: 'Order A-1', body: 'Order A-1 left.', locale: 'en' },
   ])
   assert.equal(body.decisions[1].detail.because, 'preference')
-  assert.equal((await s.database.query('SELECT FROM notify.notification')).rowCount, 0)
+  assert.equal((await s.database.query('SELECT 1 FROM notify.notification')).rowCount, 0)
 })
 
 test('template versions are immutable, can be rolled back to, and have drafts with preview', async (t) => {
@@ -111,7 +111,7 @@ test('records of each kind are removed after their own retention', async (t) => 
   }
   await s.call('POST', '/v1/notify', { ...shipped, channels: ['sms'], dedup_key: 'k' })
   await eventually(
-    () => s.database.query('SELECT FROM notify.timeline_entry'),
+    () => s.database.query('SELECT 1 FROM notify.timeline_entry'),
     ({ rowCount }) => rowCount === 1,
   )
   const after = (days: number) => s.store.privacy.purge(0, retention, s.clock.now() + days * 86_400_000)

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { createMetrics, type Database, silentLog } from '@gatehouse/kit'
-import { postgresDatabase, type Server, startNats, startPostgres, testWith } from '@gatehouse/testing'
+import { type Server, startNats, testWith } from '@gatehouse/testing'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
 import { natsTopic } from '../../src/nats/index.ts'
+import { type DatabaseServer, postgresDatabase, startDatabaseServer } from '../support/engine.ts'
 import { createManualTopic } from '../support/manual-topic.ts'
 import { eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
 
@@ -74,7 +75,7 @@ test('topic events over their rate are parked, acked and released in order at th
     () => readNotified(s),
     (places) => places.length === 6,
   )
-  assert.equal((await s.database.query('SELECT FROM notify.parked')).rowCount, 0)
+  assert.equal((await s.database.query('SELECT 1 FROM notify.parked')).rowCount, 0)
   const { rows } = await s.database.query<{ sources: string[] }>(
     "SELECT array_agg(DISTINCT decisions->0->'detail'->>'source') AS sources FROM notify.notification",
   )
@@ -86,7 +87,7 @@ test('a topic event that is redelivered while parked or after its release counts
   const s = await setupLimited({ topic })
   t.after(s.close)
   for (const place of [1, 2, 3, 3, 4, 3, 4]) assert.equal(await deliver(place, createView(place)), 'ack')
-  assert.equal((await s.database.query('SELECT FROM notify.parked')).rowCount, 2)
+  assert.equal((await s.database.query('SELECT 1 FROM notify.parked')).rowCount, 2)
   s.clock.advance(span)
   await eventually(
     () => readNotified(s),
@@ -95,7 +96,7 @@ test('a topic event that is redelivered while parked or after its release counts
   for (const place of [3, 4]) assert.equal(await deliver(place, createView(place)), 'ack')
   s.clock.advance(span)
   await eventually(
-    () => s.database.query('SELECT FROM notify.parked UNION ALL SELECT FROM notify.scheduled'),
+    () => s.database.query('SELECT 1 FROM notify.parked UNION ALL SELECT 1 FROM notify.scheduled'),
     ({ rowCount }) => rowCount === 0,
   )
   assert.deepEqual(inOrder(await readNotified(s)), [1, 2, 3, 4])
@@ -133,14 +134,14 @@ test('parked events of a user are exported, and erased with the user', async (t)
   const { body } = await s.call('GET', '/v1/users/alice/data')
   assert.equal(JSON.stringify(body).includes('NOTIFICATIONS:3'), true)
   await s.call('DELETE', '/v1/users/alice/data')
-  assert.equal((await s.database.query('SELECT FROM notify.parked')).rowCount, 0)
+  assert.equal((await s.database.query('SELECT 1 FROM notify.parked')).rowCount, 0)
 })
 
 describe('a flood of the topic', () => {
-  let postgres: Server | undefined
+  let postgres: DatabaseServer | undefined
   let nats: Server | undefined
   before(async () => {
-    ;[postgres, nats] = await Promise.all([startPostgres(), startNats()]).catch(() => [undefined, undefined])
+    ;[postgres, nats] = await Promise.all([startDatabaseServer(), startNats()]).catch(() => [undefined, undefined])
   })
   after(() => Promise.all([postgres?.stop(), nats?.stop()]))
 
@@ -164,7 +165,7 @@ describe('a flood of the topic', () => {
         () => manager.consumers.info('NOTIFICATIONS', 'notify'),
         ({ num_ack_pending, num_pending }) => num_ack_pending === 0 && num_pending === 0,
       )
-      assert.equal((await s.database.query('SELECT FROM notify.parked')).rowCount, 298)
+      assert.equal((await s.database.query('SELECT 1 FROM notify.parked')).rowCount, 298)
     } finally {
       await connection.close()
       await s.close()

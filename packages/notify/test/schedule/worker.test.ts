@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { NotifyStore } from '../../src/index.ts'
-import { postgresNotifyStore } from '../../src/postgres/index.ts'
+import { postgresNotifyStore } from '../support/engine.ts'
 import { eventually, seedEventType, setup } from '../support/setup.ts'
 
 const hour = 3_600_000
@@ -41,7 +41,7 @@ test('a restarted service fires everything due once, oldest first, at most 1,000
     await down.close()
   })
   await eventually(
-    () => down.database.query('SELECT FROM notify.scheduled'),
+    () => down.database.query('SELECT 1 FROM notify.scheduled'),
     ({ rowCount }) => rowCount === 0,
   )
   assert.deepEqual(

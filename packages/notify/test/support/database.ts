@@ -1,8 +1,12 @@
 import { type Database, migrate } from '@gatehouse/kit'
 import { memoryDatabase } from '@gatehouse/testing'
+import { distributedDatabase, isDistributed } from './engine.ts'
 
 const migrations = new URL('../../src/postgres/migrations/', import.meta.url)
 const tables = (database: Database) => migrate(database, 'notify', migrations)
 
-/** An embedded database with the tables of notifications; `migrateNotify` then settles the number of buckets alone. */
-export const notifyDatabase = (): Promise<Database> => memoryDatabase(tables)
+/**
+ * A database with the tables of notifications; `migrateNotify` then settles the number of buckets alone. It is an embedded
+ * one, unless the tests run on a distributed one.
+ */
+export const notifyDatabase = (): Promise<Database> => (isDistributed ? distributedDatabase() : memoryDatabase(tables))

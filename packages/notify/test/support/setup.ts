@@ -20,8 +20,9 @@ import {
   type NotifyStore,
   type Provider,
 } from '../../src/index.ts'
-import { migrateNotify, type PostgresNotifyOptions, postgresNotifyStore } from '../../src/postgres/index.ts'
+import type { PostgresNotifyOptions } from '../../src/postgres/index.ts'
 import { notifyDatabase } from './database.ts'
+import { migrateNotify, postgresNotifyStore } from './engine.ts'
 
 export interface Setup {
   readonly notify: Notify
@@ -55,12 +56,12 @@ export interface SetupOptions extends Partial<CreateNotifyOptions> {
 
 const everyScope = 'write:notifications read:notifications admin:notifications admin:privacy'
 
-/** The service on a fresh embedded database, with a clock of its own and the mailbox for every channel. */
+/** The service on a fresh database, embedded unless the tests run on another engine, with a clock of its own and the mailbox for every channel. */
 export async function setup(settings: SetupOptions = {}): Promise<Setup> {
   const { database = await notifyDatabase(), tables = {}, ...options } = settings
-  await migrateNotify(database, tables)
+  const division = await migrateNotify(database, tables)
   const clock = (options.clock as ManualClock | undefined) ?? manualClock()
-  const store = postgresNotifyStore(database, tables)
+  const store = postgresNotifyStore(database, { ...tables, ...division })
   const notify = await createNotify({
     store,
     providers: mailboxes(store, clock),

@@ -41,7 +41,7 @@ async function setupShop(
     return { state: deliveries[0].state as string, clicks: clicks as object[] }
   }
   const follow = (url: string, more: object = {}) => s.http.inject({ url, headers: reader, ...more })
-  const rows = async () => (await s.database.query('SELECT FROM notify.short_link')).rowCount
+  const rows = async () => (await s.database.query('SELECT 1 FROM notify.short_link')).rowCount
   return { ...s, send, record, follow, rows }
 }
 

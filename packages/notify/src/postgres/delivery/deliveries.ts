@@ -119,8 +119,8 @@ async function markCalled(database: Database, scope: BucketScope, calls: readonl
     text: textFor(
       scope,
       `UPDATE notify.delivery_queue w
-          SET message = (w.message::jsonb || jsonb_build_object('unresolved',
-                          coalesce(w.message::jsonb->'unresolved', '{}') || c.unresolved::jsonb))::json
+          SET message = jsonb_set(w.message::jsonb, '{unresolved}',
+                          coalesce(w.message::jsonb->'unresolved', '{}') || c.unresolved::jsonb)::json
          FROM unnest($1::smallint[], $2::uuid[], $3::integer[], $4::text[]) AS c (bucket, delivery_id, attempt, unresolved)
         WHERE w.bucket = c.bucket AND w.delivery_id = c.delivery_id AND w.attempt = c.attempt
     RETURNING w.delivery_id`,
@@ -142,8 +142,7 @@ async function release(
       scope,
       `UPDATE notify.delivery_queue w
           SET lease_until = NULL, due_at = greatest(w.due_at, $4::timestamptz),
-              message = CASE WHEN $5::bigint IS NULL OR w.message->'waitsSince' IS NOT NULL THEN w.message
-                             ELSE (w.message::jsonb || jsonb_build_object('waitsSince', $5::bigint))::json END
+              message = ($5::jsonb || w.message::jsonb)::json
          FROM unnest($1::smallint[], $2::uuid[], $3::integer[]) AS r (bucket, delivery_id, attempt)
         WHERE w.bucket = r.bucket AND w.delivery_id = r.delivery_id AND w.attempt = r.attempt
     RETURNING w.bucket, w.delivery_id, w.channel, w.event, w.due_at`,
@@ -152,7 +151,7 @@ async function release(
       bucketsOfIds(scope, claimed, idOf),
       ...columns(claimed, idOf, attemptOf),
       timestamp(dueAt),
-      waitsSince ?? null,
+      JSON.stringify({ waitsSince }),
     ],
   })
   return rows

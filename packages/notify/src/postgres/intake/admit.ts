@@ -95,7 +95,7 @@ async function write(
     ...writeAdmitted(scope, decided, now, { streaming, leased, leaseMs: leases?.leaseMs }),
   ]
   try {
-    const refusing = await runAtOnce(database, statements)
+    const refusing = await runAtOnce(database, statements, scope)
     if (refusing && stillKnown.includes(refusing)) throw new UserErased()
     if (refusing && leased) leases?.cancel(leased)
     return refusing === undefined

@@ -225,12 +225,13 @@ CREATE INDEX notification_user ON notify.notification (bucket, user_id);
 
 -- Runs statements in one transaction and commits it, all on one message of the client: no lock that they acquire waits for
 -- another byte from it. Each statement has its own snapshot, and its own part of `parameters` as `$1`. A precondition
--- returns a boolean: unless it is true nothing is written, and `failed` is its position; otherwise `failed` is 0.
+-- returns a boolean: unless it is true nothing is written, and `failed` is its position; otherwise `failed` is 0. On a
+-- distributed engine all of it runs on the node of `of_bucket`.
 --
 -- They find rows by their keys: for a few hundred keys the planner takes reading a whole table for cheaper, and where
 -- statistics are missing it takes any table for small.
 CREATE PROCEDURE notify.run_at_once(
-  statements text[], parameter_counts integer[], preconditions boolean[], parameters text[], INOUT failed integer)
+  of_bucket smallint, statements text[], parameter_counts integer[], preconditions boolean[], parameters text[], INOUT failed integer)
 LANGUAGE plpgsql AS $$
 DECLARE
   first integer := 1;

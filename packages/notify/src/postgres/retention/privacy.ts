@@ -98,8 +98,7 @@ async function erase(tx: Transaction, bucket: number, userId: string): Promise<n
   let removed = -made
   for (let rounds = 1; ; rounds++) {
     removed += await eraseOnce(tx, values, notifications)
-    const { rows } = await tx.query<{ left: boolean }>(leftSql, [...values, [...notifications]])
-    if (!rows[0]?.left) return removed
+    if (!(await hasLeft(tx, [...values, [...notifications]]))) return removed
     if (rounds >= maxRounds) throw new Error('rows about a user were added as fast as they were removed')
   }
 }
@@ -125,7 +124,27 @@ async function eraseOnce(tx: Transaction, values: readonly unknown[], notificati
   return [...gone, timelines].reduce((sum, { rowCount }) => sum + rowCount, 0)
 }
 
-/** On one snapshot: a row that has moved from one table to another is not missed in both. */
-const leftSql = `SELECT ${[...erased, ['timeline_entry', eventsOf] as const]
-  .map(([table, where]) => `EXISTS (SELECT FROM notify.${table} WHERE ${where})`)
-  .join('\n    OR ')} AS left`
+/** Tables that are not in the user's bucket: each is asked by itself, for it is on other nodes of a distributed database. */
+const elsewhere: ReadonlySet<string> = new Set(['push_token', 'state_change', 'mailbox'])
+
+const isLeft = (parts: ReadonlyArray<readonly [string, string]>) =>
+  `SELECT ${parts.map(([table, where]) => `EXISTS (SELECT 1 FROM notify.${table} WHERE ${where})`).join('\n    OR ')} AS left`
+
+/**
+ * The tables of the bucket on one snapshot: a row that has moved from one of them to another is not missed in both. The
+ * others come after, for rows move there and never back.
+ */
+const leftSql = [
+  isLeft([...erased.filter(([table]) => !elsewhere.has(table)), ['timeline_entry', eventsOf]]),
+  ...erased.filter(([table]) => elsewhere.has(table)).map((part) => isLeft([part])),
+]
+
+/** Whether a round of erasure left rows about a user, or somebody added some meanwhile. */
+async function hasLeft(tx: Transaction, values: readonly unknown[]): Promise<boolean> {
+  const [ofBucket, ...others] = leftSql
+  const found = await Promise.all([
+    tx.query<{ left: boolean }>(ofBucket ?? '', values),
+    ...others.map((text) => tx.query<{ left: boolean }>(text, values.slice(0, 2))),
+  ])
+  return found.some(({ rows }) => rows[0]?.left === true)
+}

@@ -2,6 +2,7 @@ import type { Database, Notifier, Transaction } from '@gatehouse/kit'
 import type { Retention } from '../../config/options.ts'
 import { purgeDeadLetters } from '../dead-letters/dead-letters.ts'
 import { purgeInboxes } from '../inbox/inbox-count.ts'
+import { timestamp } from '../sql/columns.ts'
 import { purgeDevices } from '../users/devices.ts'
 import { type AgingTable, agingTables, olderThan } from './retention.ts'
 
@@ -81,18 +82,18 @@ function purgeRows({ table, age, key = [], unless, user, bucketed = true }: Agin
        ORDER BY ${age.column} LIMIT $3 FOR UPDATE SKIP LOCKED
     )
     DELETE FROM notify.${table} t USING old WHERE ${isAt.replace('bucket', 't.bucket')} AND (${keys('t')}) = (${keys('old')})
-    RETURNING old.${age.column}::text AS age${returned}`
+    RETURNING old.${age.column} AS age${returned}`
   const head = age.holds === 'id' ? '00000000-0000-0000-0000-000000000000' : '-infinity'
   const sweeps = new Map<number, { since: number; reached: string }>()
   return async (tx, { bucket, before, now }) => {
     const last = sweeps.get(bucket)
     const sweep = last && now >= last.since && now < last.since + sweepMs ? last : { since: now, reached: head }
-    const { rows } = await tx.query<{ age: string; user_id?: string }>({
+    const { rows } = await tx.query<{ age: string | number; user_id?: string }>({
       text,
       values: [bucket, before, batchSize, sweep.reached],
     })
     const reached = rows
-      .map((row) => row.age)
+      .map((row) => (typeof row.age === 'number' ? timestamp(row.age) : row.age))
       .sort()
       .at(-1)
     sweeps.set(bucket, reached === undefined ? sweep : { ...sweep, reached })

@@ -105,8 +105,9 @@ export async function readDistributed(database: Queryable): Promise<boolean> {
   )
   if (!known.rows[0]?.known) return false
   const { rows } = await database.query<{ distributed: boolean }>(
-    `SELECT count(*) > 0 AS distributed FROM pg_catalog.pg_dist_partition
-      WHERE logicalrelid = 'notify.delivery'::regclass AND partmethod = 'h'`,
+    `SELECT EXISTS (
+       SELECT FROM pg_catalog.pg_dist_partition p JOIN pg_class c ON c.oid = p.logicalrelid
+        WHERE c.relnamespace = 'notify'::regnamespace AND p.partmethod = 'h') AS distributed`,
   )
   return rows[0]?.distributed ?? false
 }

@@ -41,3 +41,10 @@ function cell(value: Cell): string {
   if (typeof value !== 'string') return String(value)
   return value.includes('"') || value.includes('\\') ? `"${value.replace(/["\\]/g, '\\$&')}"` : `"${value}"`
 }
+
+/** A text as it is written in a statement. */
+export function literal(text: string | null): string {
+  if (text === null) return 'NULL'
+  const doubled = text.replaceAll("'", "''")
+  return text.includes('\\') ? `E'${doubled.replaceAll('\\', '\\\\')}'` : `'${doubled}'`
+}

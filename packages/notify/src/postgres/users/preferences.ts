@@ -7,23 +7,14 @@ import type { Preferences } from '../../store/store.ts'
 import { timestamp } from '../sql/columns.ts'
 import { type PreferenceRow, preferenceOf } from './profiles.ts'
 
-/** Channels with those of $5 and without those of $6, in the order of $4. */
-const turned = (from: string) => `ARRAY(
-  SELECT c.name FROM unnest($4::text[]) WITH ORDINALITY AS c (name, place)
-   WHERE (c.name = ANY(${from}) OR c.name = ANY($5::text[])) AND c.name <> ALL($6::text[]) ORDER BY c.place)`
+const liftSql = `
+DELETE FROM notify.suppression
+ WHERE bucket = $1 AND user_id = $2 AND scope = $3 AND reason = 'unsubscribed' AND channel = ANY($4::text[])`
 
-const ofAll = `(SELECT a.channels FROM notify.preference a WHERE a.bucket = $1 AND a.user_id = $2 AND a.event_type = '${all}')`
-
-/** Whoever comes second waits at the row, and turns what the first has left there. */
-const turnSql = `
-WITH lifted AS (
-  DELETE FROM notify.suppression
-   WHERE bucket = $1 AND user_id = $2 AND scope = $3 AND reason = 'unsubscribed' AND channel = ANY($5::text[])
-)
-INSERT INTO notify.preference AS p (bucket, user_id, event_type, channels, updated_at)
-VALUES ($1, $2, $3, ${turned(`coalesce(${ofAll}, $7::text[])`)}, $8)
-ON CONFLICT (bucket, user_id, event_type) DO UPDATE
-   SET channels = ${turned(`coalesce(p.channels, ${ofAll}, $7::text[])`)}, updated_at = excluded.updated_at`
+/** Locks the row of a user and event type, and makes it where there is none. */
+const lockSql = `
+INSERT INTO notify.preference (bucket, user_id, event_type, updated_at) VALUES ($1, $2, $3, $4)
+ON CONFLICT (bucket, user_id, event_type) DO UPDATE SET updated_at = excluded.updated_at`
 
 const putSql = `
 INSERT INTO notify.preference (bucket, user_id, event_type, channels, quiet_start, quiet_end, updated_at)
@@ -54,18 +45,8 @@ export function postgresPreferences(database: Database, buckets: number): Prefer
         timestamp(now),
       ])
     },
-    async switchChannels(userId, eventType, { on, off, otherwise }, now) {
-      await database.query(turnSql, [
-        bucketOfUser(userId, buckets),
-        userId,
-        eventType,
-        channels,
-        on,
-        off,
-        otherwise,
-        timestamp(now),
-      ])
-    },
+    switchChannels: (userId, eventType, change, now) =>
+      database.transaction((tx) => switchChannels(tx, [bucketOfUser(userId, buckets), userId, eventType], change, now)),
     setQuietHours: (userId, hours, now) =>
       database.transaction((tx) => setQuietHours(tx, [bucketOfUser(userId, buckets), userId], hours, now)),
     async remove(userId, eventType) {
@@ -76,6 +57,30 @@ export function postgresPreferences(database: Database, buckets: number): Prefer
       return rowCount > 0
     },
   }
+}
+
+type Row = readonly [bucket: number, userId: string, eventType: string]
+type Switch = Parameters<Preferences['switchChannels']>[2]
+
+/** Whoever comes second waits at the row, and switches what the first has left there. */
+async function switchChannels(tx: Transaction, row: Row, { on, off, otherwise }: Switch, now: number): Promise<void> {
+  const [bucket, userId, eventType] = row
+  const [, , { rows }] = await Promise.all([
+    tx.query(liftSql, [...row, on]),
+    tx.query(lockSql, [...row, timestamp(now)]),
+    tx.query<PreferenceRow>(
+      `SELECT event_type, channels FROM notify.preference
+        WHERE bucket = $1 AND user_id = $2 AND event_type = ANY ($3::text[])`,
+      [bucket, userId, [eventType, all]],
+    ),
+  ])
+  const channelsOf = (name: string) => rows.find((each) => each.event_type === name)?.channels
+  const from = channelsOf(eventType) ?? channelsOf(all) ?? otherwise
+  const next = channels.filter((each) => (from.includes(each) || on.includes(each)) && !off.includes(each))
+  await tx.query('UPDATE notify.preference SET channels = $4 WHERE bucket = $1 AND user_id = $2 AND event_type = $3', [
+    ...row,
+    next,
+  ])
 }
 
 async function setQuietHours(

@@ -43,7 +43,7 @@ SELECT ${fields} FROM notify.suppression
 export function postgresSuppressions(database: Database, buckets: number): Suppressions {
   const bucketsOf = ({ userId, ids }: SuppressionFilter): number[] => {
     if (userId !== undefined) return [bucketOfUser(userId, buckets)]
-    if (ids) return [...new Set(ids.map(bucketOfId))].filter((bucket) => bucket < buckets)
+    if (ids) return [...new Set(ids.map((id) => bucketOfId(id, buckets)))]
     return Array.from({ length: buckets }, (_, bucket) => bucket)
   }
   return {

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Database } from '@gatehouse/kit'
 import fc from 'fast-check'
-import { migrateNotify, postgresNotifyStore } from '../../../src/postgres/index.ts'
 import type { Deliveries } from '../../../src/store/store.ts'
 import { claimDue } from '../../support/claims.ts'
 import { notifyDatabase } from '../../support/database.ts'
+import { migrateNotify, postgresNotifyStore } from '../../support/engine.ts'
 
 const now = Date.parse('2026-06-01T12:00:00Z')
 const priorities = ['critical', 'normal', 'low'] as const

@@ -1,14 +1,20 @@
 import assert from 'node:assert/strict'
 import { after, before, describe } from 'node:test'
-import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
-import { migrateNotify, postgresNotifyStore } from '../../../src/postgres/index.ts'
+import { testWith } from '@gatehouse/testing'
 import type { ProviderReport } from '../../../src/store/store.ts'
+import {
+  type DatabaseServer,
+  migrateNotify,
+  postgresDatabase,
+  postgresNotifyStore,
+  startDatabaseServer,
+} from '../../support/engine.ts'
 import { eventually, seedEventType, setup } from '../../support/setup.ts'
 
 describe('receipts of two processes on one PostgreSQL', () => {
-  let server: Server | undefined
+  let server: DatabaseServer | undefined
   before(async () => {
-    server = await startPostgres().catch(() => undefined)
+    server = await startDatabaseServer().catch(() => undefined)
   })
   after(() => server?.stop())
 

@@ -1,16 +1,22 @@
 import assert from 'node:assert/strict'
 import { after, before, describe } from 'node:test'
 import type { Database } from '@gatehouse/kit'
-import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
+import { testWith } from '@gatehouse/testing'
 import { createAdmission } from '../../../src/admission/admission.ts'
 import type { AdmissionUnit, DeliveryPlan, PlannedNotification, Settled } from '../../../src/admission/planned.ts'
 import { defaultOptions } from '../../../src/config/options.ts'
 import type { Channel } from '../../../src/model/channel.ts'
 import { newId } from '../../../src/model/id.ts'
-import { migrateNotify, postgresNotifyStore } from '../../../src/postgres/index.ts'
 import type { AttemptRecord, ClaimedDelivery, NotifyStore } from '../../../src/store/store.ts'
 import { createBarrier, withBarrier } from '../../support/barriers.ts'
 import { claimDue } from '../../support/claims.ts'
+import {
+  type DatabaseServer,
+  migrateNotify,
+  postgresDatabase,
+  postgresNotifyStore,
+  startDatabaseServer,
+} from '../../support/engine.ts'
 
 const now = Date.parse('2026-06-01T12:00:00Z')
 const rules = { caps: { total: 1_000, channels: {}, priorities: {} }, windowMs: 86_400_000 }
@@ -111,9 +117,9 @@ const racers: Readonly<Record<string, Racer>> = {
 }
 
 describe('an erasure', () => {
-  let server: Server | undefined
+  let server: DatabaseServer | undefined
   before(async () => {
-    server = await startPostgres({ settings: ['deadlock_timeout=20ms'] }).catch(() => undefined)
+    server = await startDatabaseServer({ settings: ['deadlock_timeout=20ms'] }).catch(() => undefined)
   })
   after(() => server?.stop())
 

@@ -71,21 +71,7 @@ WITH RECURSIVE visited AS MATERIALIZED (
     FROM picked k
    WHERE w.bucket = k.bucket AND w.delivery_id = k.delivery_id
   RETURNING w.bucket, w.priority, w.event, w.delivery_id, w.user_id, w.due_at, w.attempt, w.failures, w.crashes,
-            w.sensitive, w.message, w.expires_at,
-            -- the quiet hours of a delivery as its user has set them by now; critical ones have none
-            CASE WHEN w.priority > 0 THEN (
-              SELECT json_build_object(
-                       'start', p.quiet_start, 'end', p.quiet_end,
-                       'zone', (SELECT r.zoneinfo FROM notify.recipient r WHERE r.bucket = w.bucket AND r.user_id = w.user_id))
-                FROM notify.preference p
-               WHERE p.bucket = w.bucket AND p.user_id = w.user_id AND p.event_type IN (w.event, '*')
-                 AND p.quiet_start IS NOT NULL AND p.quiet_end IS NOT NULL
-               ORDER BY p.event_type = w.event DESC LIMIT 1) END AS quiet_hours,
-            (SELECT json_agg(json_build_object('channel', s.channel, 'address', s.address, 'scope', s.scope,
-                                               'reason', s.reason,
-                                               'expires_at', round(extract(epoch FROM s.expires_at) * 1000)))
-               FROM notify.suppression s
-              WHERE s.bucket = w.bucket AND s.user_id = w.user_id AND s.channel = $2) AS suppressions
+            w.sensitive, w.message, w.expires_at
 )
 SELECT bucket, priority, event, due_at AS front, NULL::timestamptz AS later, NULL::integer AS share,
        NULL::uuid AS delivery_id, NULL::text AS user_id, NULL::timestamptz AS due_at, NULL::integer AS attempt,
@@ -101,6 +87,20 @@ SELECT d.bucket, d.priority, d.event, d.due_at, (
        NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
   FROM due d
 UNION ALL
-SELECT bucket, priority, event, NULL, NULL, NULL, delivery_id, user_id, due_at, attempt,
-       failures, crashes, sensitive, message, expires_at, quiet_hours, suppressions
-  FROM claimed
+SELECT c.bucket, c.priority, c.event, NULL, NULL, NULL, c.delivery_id, c.user_id, c.due_at, c.attempt,
+       c.failures, c.crashes, c.sensitive, c.message, c.expires_at,
+       -- the quiet hours of a delivery as its user has set them by now; critical ones have none
+       CASE WHEN c.priority > 0 THEN (
+         SELECT json_build_object(
+                  'start', p.quiet_start, 'end', p.quiet_end,
+                  'zone', (SELECT r.zoneinfo FROM notify.recipient r WHERE r.bucket = c.bucket AND r.user_id = c.user_id))
+           FROM notify.preference p
+          WHERE p.bucket = c.bucket AND p.user_id = c.user_id AND p.event_type IN (c.event, '*')
+            AND p.quiet_start IS NOT NULL AND p.quiet_end IS NOT NULL
+          ORDER BY p.event_type = c.event DESC LIMIT 1) END AS quiet_hours,
+       (SELECT json_agg(json_build_object('channel', s.channel, 'address', s.address, 'scope', s.scope,
+                                          'reason', s.reason,
+                                          'expires_at', round(extract(epoch FROM s.expires_at) * 1000)))
+          FROM notify.suppression s
+         WHERE s.bucket = c.bucket AND s.user_id = c.user_id AND s.channel = $2) AS suppressions
+  FROM claimed c

@@ -1,0 +1,64 @@
+/**
+ * The database that the tests of stores run on: an embedded one or PostgreSQL with one bucket, or, where
+ * `NOTIFY_TEST_CITUS` has the addresses of the nodes of a Citus cluster and that of a database to copy, a distributed
+ * one with 32 buckets. postgres/citus.long.test.ts runs them so.
+ */
+import { type Database, migrate, openPostgres, Secret, silentLog } from '@gatehouse/kit'
+import {
+  copyCitusDatabase,
+  createCitusDatabase,
+  openCitusDatabase,
+  type PostgresOptions,
+  postgresDatabase as plainDatabase,
+  type Server,
+  startPostgres,
+} from '@gatehouse/testing'
+import { distributeTables } from '../../src/postgres/distribution/distribute.ts'
+import { migrations } from '../../src/postgres/distribution/migrate.ts'
+import * as postgres from '../../src/postgres/index.ts'
+
+const [template = '', ...nodes] = (process.env.NOTIFY_TEST_CITUS ?? '').split(' ').filter(Boolean)
+
+/** Whether the tests run on a distributed database. */
+export const isDistributed = nodes.length > 0
+
+/** The number of buckets of tests that don't say. */
+export const testBuckets = isDistributed ? 32 : 1
+
+/** Brings the tables up to date, in as many buckets as the tests have. */
+export function migrateNotify(database: Database, options: postgres.PostgresNotifyOptions = {}) {
+  return postgres.migrateNotify(database, { buckets: options.buckets ?? testBuckets })
+}
+
+/** A store in as many buckets as the tests have. */
+export function postgresNotifyStore(database: Database, options: postgres.PostgresNotifyOptions = {}) {
+  return postgres.postgresNotifyStore(database, { buckets: testBuckets, distributed: isDistributed, ...options })
+}
+
+/** A server for {@link postgresDatabase}. */
+export type DatabaseServer = Pick<Server, 'url' | 'stop'>
+
+/** Starts a server; a distributed one runs already. */
+export async function startDatabaseServer(options: PostgresOptions = {}): Promise<DatabaseServer> {
+  return isDistributed ? { url: nodes[0] ?? '', stop: async () => {} } : startPostgres(options)
+}
+
+/** A database on a running PostgreSQL; where it is distributed, with the tables. */
+export function postgresDatabase(server: DatabaseServer, connections?: number): Promise<Database> {
+  return isDistributed ? distributedDatabase(connections) : plainDatabase(server, connections)
+}
+
+/** A distributed database with the tables, and no number of buckets yet. */
+export async function distributedDatabase(connections?: number): Promise<Database> {
+  return openCitusDatabase(nodes, await copyCitusDatabase(nodes, template), connections)
+}
+
+/** A database to be copied by {@link distributedDatabase}. */
+export async function createDistributedTemplate(ofNodes: readonly string[]): Promise<string> {
+  const url = await createCitusDatabase(ofNodes)
+  const database = await openPostgres({ url: new Secret(url), log: silentLog, connections: 1 })
+  await migrate(database, 'notify', migrations)
+  await database.session(distributeTables)
+  await database.close()
+  return url
+}

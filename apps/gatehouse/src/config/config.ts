@@ -50,13 +50,14 @@ export async function readConfig(environment: Environment = process.env): Promis
 }
 
 /** The environment over what the file says of the same things. */
-async function withDefaults(environment: Environment, { engines }: File): Promise<Environment> {
+async function withDefaults(environment: Environment, { engines, processes }: File): Promise<Environment> {
   const set = Object.fromEntries(Object.entries(environment).filter(([, value]) => value?.trim()))
   return {
     DATABASE_URL: engines?.database_url,
     REDIS_URL: engines?.redis_url,
     NATS_URL: engines?.nats_url,
     DATA_DIR: engines?.data_dir,
+    PROCESSES: processes === undefined ? undefined : String(processes),
     ...set,
     ...(set.PORT === '0' ? { PORT: String(await freePort()) } : {}),
   }

@@ -19,6 +19,8 @@ export interface SupervisedOptions {
   /** The configuration. Default: that of the tests under load. */
   readonly configuration?: string
   readonly env?: Readonly<Record<string, string>>
+  /** Serves metrics on a listener of their own. Default true. */
+  readonly metrics?: boolean
 }
 
 /** Starts the program with several workers; it and its servers end with the test. */
@@ -33,7 +35,7 @@ export async function startSupervised(t: TestContext, options: SupervisedOptions
   const file = join(temporaryFolder('processes'), 'gatehouse.yaml')
   writeFileSync(file, options.configuration ?? loadConfiguration)
   const program = await started({
-    metrics: true,
+    metrics: options.metrics ?? true,
     env: {
       GATEHOUSE_CONFIG: file,
       DATABASE_URL: postgres.url.replace(/[^/]+$/, rows[0]?.name ?? ''),

@@ -18,6 +18,7 @@ import { listenForMetrics } from '../http/metrics-listener.ts'
 import { banner } from '../process/banner.ts'
 import { stopOnSignal } from '../process/lifecycle.ts'
 import type { Topic, WorkerAbout } from '../process/messages.ts'
+import { rescueConnections } from './handover.ts'
 import { Supervisor } from './supervisor.ts'
 import { WorkerMetrics } from './worker-metrics.ts'
 import { WorkerProcess } from './worker-process.ts'
@@ -71,10 +72,12 @@ export async function supervise({ config, version, log }: SuperviseOptions): Pro
 }
 
 function launch(number: number, port: number, reports: Reports): WorkerProcess {
+  // A port that was chosen for PORT=0 is that of all.
+  const process = cluster.fork({ PORT: String(port) })
+  rescueConnections(process)
   const worker: WorkerProcess = new WorkerProcess({
     number,
-    // A port that was chosen for PORT=0 is that of all.
-    process: cluster.fork({ PORT: String(port) }),
+    process,
     clock: systemClock,
     answers: (topic) => reports.answer(topic),
     onLastMetrics: (metrics) => reports.record(worker, metrics),

@@ -102,7 +102,7 @@ export async function missingWorkers(program: Pick<Program, 'metricsUrl'>): Prom
 }
 
 /** Resolves once as many workers respond as there should be. */
-export function complete(program: Program, processes: number, maxMs = 60_000): Promise<void> {
+export function complete(program: Program, processes: number, maxMs = 180_000): Promise<void> {
   return until('all workers respond', maxMs, async () => {
     const [missing, running] = [await missingWorkers(program), workersOf(program).length]
     return missing.length === 0 && running === processes

@@ -26,6 +26,8 @@ import { type Program, startProgram } from '../program/program.ts'
 const counts = [1, 2, 4] as const
 const rounds = 3
 const seconds = 4
+/** For each worker: all of them share the cores of this machine, and each compiles the program by itself. */
+const warmUpSeconds = 3
 const connectionsEach = 32
 const secret = 'a-secret-of-the-benchmark-0123456789'
 const durable = ['fsync=on', 'synchronous_commit=on', 'shared_buffers=512MB', 'max_wal_size=4GB']
@@ -78,7 +80,7 @@ export async function benchmark(): Promise<BenchmarkResult> {
         const port = await freePort()
         await using program = await startProgram(port, { ...env, PROCESSES: String(count) })
         for (const [name, work] of Object.entries(await worksOf(program))) {
-          await load(program, work, count, 1)
+          await load(program, work, count, warmUpSeconds * count)
           const before = { program: cpuOf(program.pid), servers: servers() }
           const done = await load(program, work, count, seconds)
           const cost = {

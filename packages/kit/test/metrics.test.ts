@@ -11,9 +11,15 @@ import {
 } from '../src/index.ts'
 
 /** What a process with these values reports, after its way to another process. */
-async function snapshot(sent: number, gauges: Partial<Record<'sum' | 'max' | 'min', number>>): Promise<MetricSnapshot[]> {
+async function snapshot(
+  sent: number,
+  gauges: Partial<Record<'sum' | 'max' | 'min', number>>,
+): Promise<MetricSnapshot[]> {
   const registry = createMetrics()
-  new Counter({ name: 'sent_total', help: 'Sent', labelNames: ['to'], registers: [registry] }).inc({ to: '"a"\n' }, sent)
+  new Counter({ name: 'sent_total', help: 'Sent', labelNames: ['to'], registers: [registry] }).inc(
+    { to: '"a"\n' },
+    sent,
+  )
   for (const [aggregator, value] of Object.entries(gauges) as Array<['sum' | 'max' | 'min', number]>)
     new Gauge({ name: `gauge_${aggregator}`, help: aggregator, aggregator, registers: [registry] }).set(value)
   return structuredClone(await readSnapshot(registry))

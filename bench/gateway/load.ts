@@ -3,7 +3,11 @@ import { connect, type Socket } from 'node:net'
 export interface Load {
   readonly url: string
   /** Sent one after another on each connection. */
-  readonly requests: readonly string[]
+  readonly requests?: readonly string[]
+  /** Makes each request instead. */
+  readonly next?: () => string
+  /** The status of each response. Default 200. */
+  readonly status?: number
   readonly connections: number
   readonly seconds: number
   /** Requests a second over all connections; as many as are answered when left out. */
@@ -17,16 +21,17 @@ export async function ask(load: Load): Promise<number> {
   return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
 }
 
-function askOnOne({ url, requests, connections, rate }: Load, nth: number, until: number): Promise<number> {
+function askOnOne(load: Load, nth: number, until: number): Promise<number> {
+  const { url, requests = [], connections, rate, status = 200 } = load
   const { hostname, port } = new URL(url)
   const socket = connect({ host: hostname, port: Number(port), noDelay: true })
   const pauseMs = rate === undefined ? 0 : (1_000 * connections) / rate
   let served = 0
   return new Promise((resolve, reject) => {
-    const next = () => socket.write(requests[(nth + served * connections) % requests.length] ?? '')
+    const next = () => socket.write(load.next?.() ?? requests[(nth + served * connections) % requests.length] ?? '')
     let due = performance.now() + (pauseMs * nth) / connections
     onAnswers(socket, (answer) => {
-      if (!answer.startsWith('HTTP/1.1 200 ')) return socket.destroy(new Error(answer))
+      if (!answer.startsWith(`HTTP/1.1 ${status} `)) return socket.destroy(new Error(answer))
       served++
       if (performance.now() >= until) return socket.destroy()
       due += pauseMs

@@ -41,7 +41,7 @@ export const layout: Layout = {
   gatehouse: {
     role: 'app',
     lower: ['config', 'docs', 'http', 'dev-pages', 'process'],
-    entries: ['main', 'start', 'cli'],
+    entries: ['main', 'start', 'serve', 'worker', 'cli'],
   },
   console: { role: 'browser' },
   identity: {

@@ -1,44 +1,28 @@
 import { readFileSync } from 'node:fs'
-import { createLog } from '@gatehouse/kit'
-import { compose } from './compose/compose.ts'
-import { readConfig } from './config/config.ts'
-import { declaresTour } from './config/tour.ts'
-import { listen, probePort } from './http/listen.ts'
-import { banner, seededLines } from './process/banner.ts'
-import { reloadOnSignal, stopOnSignal } from './process/lifecycle.ts'
-import { releaseStartMemory } from './process/start-memory.ts'
+import { createLog, type Log } from '@gatehouse/kit'
+import { type Config, readConfig } from './config/config.ts'
+import { joinSupervisor } from './process/supervision.ts'
 
-/** Reads the configuration, builds what it names, listens, and says where everything is. */
+/** Serves as one process, or as the supervisor or a worker of several (PROCESSES). Each loads no more than it needs. */
 export async function start(): Promise<void> {
-  const config = await readConfig()
-  const { settings } = config
   const version = programVersion()
-  const log = createLog(settings.logLevel, process.stdout.isTTY ? await readable() : undefined)
-  await probePort(settings.host, settings.port)
-  const app = await compose(config, version, log)
-  releaseStartMemory()
-  try {
-    await listen(app.http, settings.host, settings.port)
-  } catch (error) {
-    process.stdout.write(`${seededLines(app.about.seeded).join('\n')}\n`)
-    await app.stop()
-    throw error
+  const supervision = await joinSupervisor()
+  if (supervision) {
+    const { work } = await import('./worker.ts')
+    return work({ supervision, version, createLog: logOf })
   }
-  stopOnSignal(app.stop, log)
-  reloadOnSignal(async () => app.reload(await readConfig()), log)
-  const { baseUrl, authUrl } = settings
-  const milliseconds = performance.now()
-  process.stdout.write(
-    banner({
-      version,
-      baseUrl,
-      authUrl,
-      milliseconds,
-      services: [...settings.services],
-      tour: declaresTour(config.file),
-      ...app.about,
-    }),
-  )
+  const config = await readConfig()
+  const options = { config, version, log: await logOf(config) }
+  if (config.settings.processes === 1) {
+    const { serve } = await import('./serve.ts')
+    return serve(options)
+  }
+  const { supervise } = await import('./supervisor/supervise.ts')
+  return supervise(options)
+}
+
+async function logOf({ settings }: Config): Promise<Log> {
+  return createLog(settings.logLevel, process.stdout.isTTY ? await readable() : undefined)
 }
 
 /** A log for eyes; its package is loaded where there are any. */

@@ -6,14 +6,17 @@ import {
   type Http,
   isUnavailable,
   type Log,
+  type Registry,
+  readSnapshot,
   StartError,
   systemClock,
 } from '@gatehouse/kit'
 import type { Config } from '../config/config.ts'
 import { gatherApi } from '../docs/routes.ts'
 import { registerCors } from '../http/cors.ts'
-import { type Engine, registerHealth } from '../http/health.ts'
+import { type Engine, readReadiness, registerHealth } from '../http/health.ts'
 import type { BannerOptions } from '../process/banner.ts'
+import type { Supervision } from '../process/supervision.ts'
 import { composeAudit } from './audit.ts'
 import { openDatabase } from './engines.ts'
 import { composeAddresses } from './gateway/addresses.ts'
@@ -25,10 +28,12 @@ import { composeIdentity } from './identity/identity.ts'
 import { serveMetrics } from './metrics.ts'
 import { composeNotify } from './notify.ts'
 import { type Dispose, type Parts, seededLines } from './parts.ts'
+import { supervisedReadiness } from './readiness.ts'
 
 /** The program, built but not yet listening. */
 export interface App {
   readonly http: Http
+  readonly metrics: Registry
   readonly about: Pick<
     BannerOptions,
     'database' | 'counters' | 'mailbox' | 'devInbox' | 'devPagesForAll' | 'metricsUrl' | 'seeded' | 'developmentKey'
@@ -39,17 +44,26 @@ export interface App {
   readonly stop: () => Promise<void>
 }
 
+/** What {@link compose} builds the program from. */
+export interface ComposeOptions {
+  readonly config: Config
+  readonly version: string
+  readonly log: Log
+  /** Where this process is one of several that share the port: how it reaches what they report together. */
+  readonly supervision?: Supervision | undefined
+}
+
 /**
  * Chooses the engines, builds the services named in SERVICES, and joins them.
  * @throws StartError for what its operator can mend
  */
-export async function compose(config: Config, version: string, log: Log): Promise<App> {
+export async function compose(options: ComposeOptions): Promise<App> {
   const resources: Dispose[] = []
   const stop = async () => {
     for (const dispose of resources.splice(0).reverse()) await dispose()
   }
   try {
-    return { ...(await build(config, version, log, resources)), stop }
+    return { ...(await build(options, resources)), stop }
   } catch (error) {
     await stop()
     if (error instanceof RangeError) throw new StartError(error.message, { cause: error })
@@ -92,7 +106,8 @@ function describeDatabase(database: Database | undefined, { dataDir }: Config['s
   return `${dataDir} (embedded PostgreSQL: survives the death of this process, not of the machine)`
 }
 
-async function build(config: Config, version: string, log: Log, resources: Dispose[]): Promise<Omit<App, 'stop'>> {
+async function build(options: ComposeOptions, resources: Dispose[]): Promise<Omit<App, 'stop'>> {
+  const { config, version, log, supervision } = options
   const { settings } = config
   const { services, baseUrl, authUrl } = settings
   const metrics = createMetrics({ processMetrics: true })
@@ -135,7 +150,10 @@ async function build(config: Config, version: string, log: Log, resources: Dispo
   }
   if (composed) await http.register(composed.plugin)
   ingress.follow()
-  registerHealth(http, [...enginesOf(database, counters), ...ingress.engines, ...(composed?.engines ?? [])])
+  const engines = [...enginesOf(database, counters), ...ingress.engines, ...(composed?.engines ?? [])]
+  const readiness = () => readReadiness(engines)
+  registerHealth(http, supervision ? supervisedReadiness(supervision, readiness) : readiness)
+  supervision?.answer('metrics', () => readSnapshot(metrics))
   const metricsUrl = await serveMetrics({
     http,
     metrics,
@@ -143,11 +161,13 @@ async function build(config: Config, version: string, log: Log, resources: Dispo
     log,
     resources,
     authenticate: ingress.authenticate,
+    supervision,
   })
   resources.push(() => http.close())
   await http.ready()
   return {
     http,
+    metrics,
     reload: (next) => ingress.reload(next.file),
     about: {
       database: describeDatabase(database, settings),

@@ -1,10 +1,11 @@
 import type { Authenticate } from '@gatehouse/gateway'
-import { createHttp, type Http, type Log, type Registry } from '@gatehouse/kit'
+import { type Http, type Log, Problem, type Registry } from '@gatehouse/kit'
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import type { Settings } from '../config/config.ts'
 import { operation } from '../docs/operations.ts'
-import { listen } from '../http/listen.ts'
+import { listenForMetrics } from '../http/metrics-listener.ts'
+import type { Supervision } from '../process/supervision.ts'
 import type { Dispose } from './parts.ts'
 
 /** What reads the metrics at the public address needs. */
@@ -18,7 +19,11 @@ export interface MetricsParts {
   readonly log: Log
   readonly resources: Dispose[]
   readonly authenticate: Authenticate
+  /** Where this process is one of several: they are served together. */
+  readonly supervision: Supervision | undefined
 }
+
+const supervisorTimeoutMs = 3_000
 
 /**
  * Serves the metrics, which tell of routes, tiers and traffic: on a listener of their own to whoever reaches it, where
@@ -26,8 +31,9 @@ export interface MetricsParts {
  * @throws StartError when the port can't be had
  */
 export async function serveMetrics({ http, authenticate, ...parts }: MetricsParts): Promise<string | undefined> {
-  const { metrics, settings, log, resources } = parts
-  const answer = async (reply: FastifyReply) => reply.type(metrics.contentType).send(await metrics.metrics())
+  const { metrics, settings, log, resources, supervision } = parts
+  const text = () => (supervision ? metricsOfAll(supervision) : metrics.metrics())
+  const answer = async (reply: FastifyReply) => reply.type(metrics.contentType).send(await text())
   const { metricsPort: port, metricsHost: host } = settings
   if (port === undefined) {
     http.get('/metrics', { schema: documented }, async (request, reply) => {
@@ -36,11 +42,15 @@ export async function serveMetrics({ http, authenticate, ...parts }: MetricsPart
     })
     return undefined
   }
-  const own = createHttp({ log })
-  own.get('/metrics', async (_request, reply) => answer(reply))
-  await listen(own, host, port, 'METRICS_HOST, METRICS_PORT')
-  resources.push(() => own.close())
+  if (!supervision) resources.push(await listenForMetrics({ settings, log, text, contentType: metrics.contentType }))
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}/metrics`
+}
+
+/** What the workers report together. @throws Problem when the supervisor doesn't answer */
+async function metricsOfAll(supervision: Supervision): Promise<string> {
+  const text = await supervision.ask('metrics', supervisorTimeoutMs)
+  if (typeof text === 'string') return text
+  throw new Problem(503, 'The supervisor of the processes does not answer.')
 }
 
 /** Text is sent as it is. */

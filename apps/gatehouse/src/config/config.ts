@@ -50,7 +50,7 @@ export async function readConfig(environment: Environment = process.env): Promis
 }
 
 /** The environment over what the file says of the same things. */
-async function withDefaults(environment: Environment, { engines }: File): Promise<Environment> {
+async function withDefaults(environment: Environment, { engines, processes }: File): Promise<Environment> {
   const set = Object.fromEntries(Object.entries(environment).filter(([, value]) => value?.trim()))
   return {
     DATABASE_URL: engines?.database_url,
@@ -58,6 +58,7 @@ async function withDefaults(environment: Environment, { engines }: File): Promis
     NATS_URL: engines?.nats_url,
     NATS_REPLICAS: engines?.nats_replicas?.toString(),
     DATA_DIR: engines?.data_dir,
+    PROCESSES: processes === undefined ? undefined : String(processes),
     ...set,
     ...(set.PORT === '0' ? { PORT: String(await freePort()) } : {}),
   }

@@ -4,6 +4,7 @@ import { isManagementScope } from '@gatehouse/identity'
 import { type DatabaseTimeouts, defaultTimeouts, type KeyRing, readKeyRing, Secret } from '@gatehouse/kit'
 import { isRange } from './address-range.ts'
 import type { Faults } from './faults.ts'
+import { readProcesses } from './processes.ts'
 import { parseRedisAddress, redisAddressExpected } from './redis-address.ts'
 
 /** The services that SERVICES may name. */
@@ -27,6 +28,8 @@ export interface Settings {
   readonly services: ReadonlySet<Service>
   readonly host: string
   readonly port: number
+  /** Worker processes that share the port; 1 is this process alone. */
+  readonly processes: number
   readonly baseUrl: string
   readonly authUrl: string
   /** Whose tokens are taken where no identity of ours is; undefined where one is. */
@@ -77,6 +80,7 @@ export function readSettings(environment: Environment, faults: Faults): Settings
     services,
     host: read.text('HOST') ?? '127.0.0.1',
     port,
+    processes: readProcesses((name) => read.text(name), services, faults),
     baseUrl,
     authUrl: read.url('AUTH_URL') ?? local,
     issuer: read.issuer(services, baseUrl),

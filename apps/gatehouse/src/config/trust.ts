@@ -18,7 +18,8 @@ export function trustOf({ services, issuer, identityElsewhere }: Settings): Trus
 
 /** Whether nobody but this machine can reach the process, and what it keeps is of no worth to others. */
 export function isDevelopment(settings: Settings, file: File): boolean {
-  if (settings.databaseUrl || settings.devPages === 'never' || file.dev_pages === false) return false
+  if (settings.databaseUrl || settings.processes > 1) return false
+  if (settings.devPages === 'never' || file.dev_pages === false) return false
   return [settings.host, new URL(settings.baseUrl).hostname, new URL(settings.authUrl).hostname].every(isLoopback)
 }
 

@@ -1,5 +1,5 @@
 import type { Http } from '@gatehouse/kit'
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { operation } from '../docs/operations.ts'
 
 /** An engine this process stands on: how to ask whether it answers, and whether the process is of use without it. */
@@ -12,13 +12,27 @@ export interface Engine {
 
 const pingTimeoutMs = 2_000
 
+/** What `GET /readyz` answers. */
+export type Readiness = Static<typeof Readiness>
+
 const Readiness = Type.Object({
   status: Type.Union([Type.Literal('ready'), Type.Literal('degraded'), Type.Literal('unavailable')]),
   engines: Type.Record(Type.String(), Type.String()),
 })
 
-/** `GET /healthz` and `/readyz`. */
-export function registerHealth(http: Http, engines: readonly Engine[]): void {
+/** The state of the engines of this process. */
+export async function readReadiness(engines: readonly Engine[]): Promise<Readiness> {
+  const answers = await Promise.all(engines.map(async (engine) => ({ engine, answer: await askEngine(engine) })))
+  const missing = answers.filter(({ answer }) => answer !== 'ok')
+  const unavailable = missing.some(({ engine }) => engine.needed)
+  return {
+    status: unavailable ? 'unavailable' : missing.length > 0 ? 'degraded' : 'ready',
+    engines: Object.fromEntries(answers.map(({ engine, answer }) => [engine.name, answer])),
+  }
+}
+
+/** `GET /healthz` and `/readyz`, which answers what `readiness` resolves with. */
+export function registerHealth(http: Http, readiness: () => Promise<Readiness>): void {
   const tags = ['operations']
   http.get(
     '/healthz',
@@ -43,15 +57,8 @@ export function registerHealth(http: Http, engines: readonly Engine[]): void {
       },
     },
     async (_request, reply) => {
-      const answers = await Promise.all(engines.map(async (engine) => ({ engine, answer: await askEngine(engine) })))
-      const missing = answers.filter(({ answer }) => answer !== 'ok')
-      const unavailable = missing.some(({ engine }) => engine.needed)
-      const status = unavailable ? 'unavailable' : missing.length > 0 ? 'degraded' : 'ready'
-      reply.code(unavailable ? 503 : 200)
-      return {
-        status,
-        engines: Object.fromEntries(answers.map(({ engine, answer }) => [engine.name, answer])),
-      } as const
+      const answer = await readiness()
+      return reply.code(answer.status === 'unavailable' ? 503 : 200).send(answer)
     },
   )
 }

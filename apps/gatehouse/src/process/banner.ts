@@ -16,6 +16,8 @@ export interface BannerOptions {
   readonly authUrl: string
   readonly services: readonly string[]
   readonly milliseconds: number
+  /** Worker processes that share the port; 1 is this process alone. */
+  readonly processes: number
   /** What the data lies in, in words. */
   readonly database: string
   readonly counters: string
@@ -39,6 +41,7 @@ export function banner(options: BannerOptions): string {
   const lines = [
     `Gatehouse ${options.version} is ready after ${seconds} s at ${baseUrl} (${services.join(', ')})`,
     '',
+    ...(options.processes > 1 ? [row('Processes', `${options.processes} workers share the port`)] : []),
     row('Data', options.database),
     row('Counters', options.counters),
     ...(options.devPagesForAll ? [row('WARNING', openPages)] : []),

@@ -12,6 +12,7 @@ const options = {
   authUrl: 'http://localhost:8080',
   services: ['identity', 'notify', 'gateway'],
   milliseconds: 1_900,
+  processes: 1,
   database: 'PostgreSQL',
   counters: 'in memory',
   mailbox: false,

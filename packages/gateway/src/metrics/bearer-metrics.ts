@@ -34,6 +34,7 @@ function createBearerMetrics(registry: Registry) {
     keysAge: new Gauge({
       name: 'jwks_stale_seconds',
       help: "Age of the issuer's keys while they cannot be fetched; 0 while they can",
+      aggregator: 'max',
       registers,
     }),
     keyFailures: new Counter({
@@ -44,6 +45,7 @@ function createBearerMetrics(registry: Registry) {
     feedAge: new Gauge({
       name: 'revocation_feed_stale_seconds',
       help: 'Time since the revocation feed was last read, while it cannot be read; 0 while it can',
+      aggregator: 'max',
       registers,
     }),
   }

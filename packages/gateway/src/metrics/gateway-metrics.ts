@@ -64,6 +64,7 @@ function createMetrics(registry: Registry) {
     breakers: new Gauge({
       name: 'gateway_upstream_breaker',
       help: 'Breaker of an upstream: 0 closed, 1 probing, 2 open',
+      aggregator: 'max',
       labelNames: ['upstream'] as const,
       registers,
     }),

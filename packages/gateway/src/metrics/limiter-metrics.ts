@@ -21,6 +21,7 @@ export function observeLimiter(registry: Registry, log: Log): NonNullable<Limite
   const breaker = new Gauge({
     name: 'rate_limit_store_breaker',
     help: 'State of the circuit breaker of the counter store by scope: 0 closed, 1 half-open, 2 open',
+    aggregator: 'max',
     labelNames: ['scope'] as const,
     registers,
   })
@@ -52,6 +53,7 @@ export function reportEviction(registry: Registry): (mayEvict: boolean) => void 
   const evicting = new Gauge({
     name: 'rate_limit_store_may_evict',
     help: '1 when the counter store evicts keys when its memory is full; limits that fail closed need one that does not',
+    aggregator: 'max',
     registers: [registry],
   })
   return (mayEvict) => evicting.set(mayEvict ? 1 : 0)
@@ -62,6 +64,7 @@ export function reportGateways(registry: Registry, living: () => number): void {
   new Gauge({
     name: 'rate_limit_gateways',
     help: 'Gateways that share the counters. Each has a share of the limits that are counted locally',
+    aggregator: 'max',
     registers: [registry],
     collect() {
       this.set(living())

@@ -61,6 +61,7 @@ function registerGauges(registry: Registry, { passwords, keys, clock }: Observed
   new Gauge({
     name: 'identity_signing_key_age_seconds',
     help: 'Age of the active signing key since its activation',
+    aggregator: 'max',
     labelNames: ['alg'],
     registers,
     collect() {

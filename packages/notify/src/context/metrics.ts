@@ -9,7 +9,8 @@ export function createNotifyMetrics(registry: Registry) {
   const registers = [registry]
   const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
     new Counter<Label>({ name, help, labelNames: [...labelNames], registers })
-  const gauge = (name: string, help: string) => new Gauge({ name, help, registers })
+  const gauge = (name: string, help: string, aggregator: 'sum' | 'max' = 'sum') =>
+    new Gauge({ name, help, aggregator, registers })
   return {
     ...intakeMetrics(counter),
     ...deliveryMetrics(counter),
@@ -25,6 +26,8 @@ export function createNotifyMetrics(registry: Registry) {
     unpublishedChanges: gauge(
       'notify_state_changes_unpublished',
       'State changes in the log that the NATS stream has not acknowledged yet; each is kept until it has',
+      // Each process counts those of the whole database.
+      'max',
     ),
     ownedBuckets: gauge('notify_owned_buckets', 'Buckets in which this process works'),
     workerProcesses: gauge('notify_worker_processes', 'Processes that share the buckets, as this process knows'),

@@ -20,6 +20,7 @@ import {
 import { EventTypeDeclaration, RecipientDeclaration } from '@gatehouse/notify'
 import { type Static, Type } from 'typebox'
 import { NotifySection } from './notify.ts'
+import { Processes } from './processes.ts'
 import { ProvidersSection } from './providers.ts'
 
 const strict = { additionalProperties: false } as const
@@ -116,6 +117,7 @@ const ApiKeyDeclaration = Type.Object(
 export const FileSchema = Type.Object(
   {
     engines: Type.Optional(Engines),
+    processes: Type.Optional(Processes),
     tiers: Type.Optional(
       Type.Record(Type.String(), TierDeclaration, {
         propertyNames: {

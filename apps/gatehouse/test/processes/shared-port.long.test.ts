@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, get } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { TestContext } from 'node:test'
+import { testWith } from '@gatehouse/testing'
+import { type Supervised, startSupervised, workersOf } from '../support/processes.ts'
+import { launch } from '../support/program.ts'
+
+const secret = 'a-secret-of-the-test-alone-0123456789'
+const configuration = (upstream: string) => `
+channels: { email: off, sms: off, push: off }
+clients:
+  - client_id: shop
+    client_secret: ${secret}
+    grant_types: [client_credentials]
+    scopes: [write:notifications, read:notifications, admin:notifications, read:personal-data, read:metrics]
+    plan: roomy
+tiers:
+  free: { rpm: 10 }
+  roomy: { rpm: 1000000 }
+policies: { anonymous: { rpm: 100000 }, identity: { rpm: 100000 }, few: { daily: 30 } }
+event_types:
+  - { event: parcel.moved, channels: [in-app] }
+recipients: [{ user_id: alice, locale: en }]
+upstreams: { chat: { url: "${upstream}" } }
+routes:
+  - { path: /openapi.json, public: true, policy: few }
+  - { path: /chat, upstream: chat, public: true }
+`
+
+/** An upstream that accepts WebSockets and sends one text on each. */
+async function startChat(t: TestContext): Promise<string> {
+  const server = createServer()
+  server.on('upgrade', ({ headers }, socket) => {
+    const accept = createHash('sha1')
+      .update(`${headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`)
+      .digest('base64')
+    socket.on('error', () => {})
+    socket.write(
+      `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`,
+    )
+    socket.write(Buffer.concat([Buffer.from([0x81, 5]), Buffer.from('hello')]))
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.after(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+/** The status of a response on a connection of its own. */
+function statusOf(url: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    get(url, { agent: false }, (response) => {
+      response.resume().on('end', () => resolve(response.statusCode ?? 0))
+    }).on('error', reject)
+  })
+}
+
+async function token({ url }: Supervised): Promise<string> {
+  const body = new URLSearchParams({ grant_type: 'client_credentials', client_id: 'shop', client_secret: secret })
+  const answer = await fetch(`${url}/token`, { method: 'POST', body })
+  return ((await answer.json()) as { access_token: string }).access_token
+}
+
+/** Opens a stream of alice's inbox; resolves once it has `text`. */
+async function streamed({ url }: Supervised, authorization: string, ready: () => void, text: string): Promise<void> {
+  const answer = await fetch(`${url}/v1/users/alice/inbox/stream`, { headers: { authorization } })
+  assert.equal(answer.status, 200)
+  ready()
+  const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader() ?? assert.fail('no body')
+  for (let received = ''; !received.includes(text); ) {
+    const { done, value = '' } = await reader.read()
+    assert.ok(!done, `the stream ended with ${received}`)
+    received += value
+  }
+  await reader.cancel()
+}
+
+testWith('postgresql', 'workers that share the port serve as one program', async (t) => {
+  const chat = await startChat(t)
+  const program = await startSupervised(t, {
+    processes: 3,
+    configuration: configuration(chat),
+    metrics: false,
+  })
+  assert.equal(workersOf(program).length, 3)
+  assert.match(program.stdout(), /^ {2}Processes +3 workers share the port$/m)
+  assert.match(program.stdout(), /^ {2}Counters +Redis/m)
+  assert.equal(program.stdout().split('is ready after').length - 1, 1, 'the banner is printed once')
+  const authorization = `Bearer ${await token(program)}`
+
+  await t.test('an exact limit holds over all workers', async () => {
+    const statuses = await Promise.all(Array.from({ length: 60 }, () => statusOf(`${program.url}/openapi.json`)))
+    assert.equal(statuses.filter((status) => status === 200).length, 30)
+    assert.equal(statuses.filter((status) => status === 429).length, 30)
+  })
+
+  await t.test('readiness and public metrics are those of all workers', async () => {
+    const readiness = await (await fetch(`${program.url}/readyz`)).json()
+    assert.deepEqual(readiness, { status: 'ready', engines: { database: 'ok', counters: 'ok', workers: 'ok' } })
+    const text = await (await fetch(`${program.url}/metrics`, { headers: { authorization } })).text()
+    for (const worker of ['1', '2', '3', 'supervisor'])
+      assert.match(text, new RegExp(`^process_resident_memory_bytes\\{worker="${worker}"\\} \\d`, 'm'))
+    assert.match(text, /^identity_tokens_issued_total\{grant_type="client_credentials"\} 1$/m)
+    assert.match(text, /^rate_limit_gateways 3$/m)
+    const refused = await fetch(`${program.url}/metrics`)
+    assert.equal(refused.status, 401)
+  })
+
+  await t.test('streams of one inbox on different workers all receive an item', async () => {
+    const template = await fetch(`${program.url}/v1/templates/parcel.moved/in-app/en`, {
+      method: 'PUT',
+      headers: { authorization, 'content-type': 'application/json' },
+      body: JSON.stringify({ subject: 'Parcel', body: 'It moved to {{ place }}.' }),
+    })
+    assert.equal(template.status, 200)
+    const ready = Array.from({ length: 6 }, () => Promise.withResolvers<void>())
+    const streams = ready.map(({ resolve }) => streamed(program, authorization, resolve, 'It moved to Ulm.'))
+    await Promise.all(ready.map(({ promise }) => promise))
+    const sent = await fetch(`${program.url}/v1/notify`, {
+      method: 'POST',
+      headers: { authorization, 'content-type': 'application/json' },
+      body: JSON.stringify({ event: 'parcel.moved', user_id: 'alice', data: { place: 'Ulm' } }),
+    })
+    assert.equal(sent.status, 202)
+    await Promise.all(streams)
+  })
+
+  await t.test('WebSockets pass through each worker', async () => {
+    const messages = await Promise.all(
+      Array.from({ length: 6 }, async () => {
+        const socket = new WebSocket(`${program.url.replace('http', 'ws')}/chat`)
+        const [{ data }] = (await once(socket, 'message')) as [MessageEvent]
+        socket.close()
+        return data
+      }),
+    )
+    assert.deepEqual(
+      messages,
+      Array.from({ length: 6 }, () => 'hello'),
+    )
+  })
+  assert.equal((await program.stop()).code, 0)
+})
+
+testWith('postgresql', 'several processes on the embedded database are refused with the reason', async () => {
+  const { code, stderr } = await (await launch({ env: { PROCESSES: '2' } })).ended
+  assert.equal(code, 1)
+  assert.match(
+    stderr,
+    /^gatehouse: PROCESSES: with "2" needs DATABASE_URL: the embedded database belongs to one process$/m,
+  )
+})
+
+testWith('postgresql', 'a first start whose workers refuse it ends with their line', async () => {
+  const env = {
+    PROCESSES: '2',
+    DATABASE_URL: 'postgres://nobody@127.0.0.1:1/nothing',
+    REDIS_URL: 'redis://127.0.0.1:1',
+    ENCRYPTION_KEY: 'an-encryption-key-of-this-test-alone-1234',
+    GATEHOUSE_CONFIG: 'apps/gatehouse/test/support/production.yaml',
+  }
+  const { code, stderr } = await (await launch({ env })).ended
+  assert.equal(code, 1)
+  assert.match(stderr, /^gatehouse: PostgreSQL at DATABASE_URL can't be used: .+\n$/)
+})

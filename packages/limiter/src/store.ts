@@ -55,6 +55,11 @@ export interface Completion {
 export interface CounterStore {
   /** Acquires `cost` from every rule or from none. Shadow rules never reject. */
   acquire(request: AcquireRequest): CounterResult | Promise<CounterResult>
+  /**
+   * As `acquire` of a request that the store decides at once; undefined, with nothing changed, where it cannot. Without an
+   * object for the request: most checks of a process are decided here.
+   */
+  acquireAtOnce?(policy: Policy, identifier: Identifier, cost: number, now: number): CounterResult | undefined
   /** As `acquire`, without a promise for each check, which is expensive. Reports to `completion` unless it throws. */
   startAcquire?(request: AcquireRequest, completion: Completion): void
   /**

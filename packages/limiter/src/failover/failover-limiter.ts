@@ -75,11 +75,15 @@ export class FailoverLimiter {
   /** Acquires from the store, or decides without it. */
   acquire(policy: Policy, requester: Identifier, cost: number, now: number): Decision | Promise<Decision> {
     const { deadline, breaker } = this.#accessFor(policy)
+    const isInTurn = policy.parts !== undefined && !this.store.combines && isMixed(policy)
+    if (breaker.state === 'closed' && !isInTurn) {
+      const result = this.store.acquireAtOnce?.(policy, countedIdentifier(policy, requester), cost, now)
+      if (result !== undefined) return createDecision(policy, result, cost, 'store')
+    }
     // A request that a local count admitted was served, and may be counted late; a rejected one may not.
     const withinMs = policy.failureMode === 'closed' ? this.#closedDeadlineMs : undefined
     const request = { policy, identifier: countedIdentifier(policy, requester), cost, now, withinMs }
     if (breaker.state !== 'closed' && !breaker.admits(now)) return this.#decideWithoutStore(request)
-    const isInTurn = policy.parts !== undefined && !this.store.combines && isMixed(policy)
     if (this.store.startAcquire !== undefined && !isInTurn) {
       const entry = deadline.start(request, this.#outcomes)
       try {

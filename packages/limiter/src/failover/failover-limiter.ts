@@ -1,5 +1,5 @@
 import { findViolations, isAllowed } from '../algorithms/counters.ts'
-import { combinePolicies, countedIdentifier } from '../combination/combine.ts'
+import { combinePolicies, countedIdentifier, partsOf } from '../combination/combine.ts'
 import { acquireByShares } from '../combination/in-turn.ts'
 import { queryShares } from '../combination/query.ts'
 import { releaseAmounts, resultOfShare } from '../combination/results.ts'
@@ -224,8 +224,16 @@ export class FailoverLimiter {
     return createDecision(policy, this.#acquireLocally({ ...request, now: this.#time(now) }), cost, 'local')
   }
 
+  /** Acquires by what this process remembers: the results of the store, and what the store has counted here itself. */
   #acquireLocally({ policy, identifier, cost, now }: AcquireRequest): CounterResult {
     const { memory } = this.#replica
+    if (this.store.recall !== undefined) {
+      for (const part of partsOf(policy)) {
+        const subject = countedIdentifier(part, identifier)
+        const known = this.store.recall(part, subject, now)
+        if (known !== undefined) memory.raise(part, subject, known, now)
+      }
+    }
     if (isMixed(policy)) return acquireByShares(memory, { policy, identifier, cost, now }) as CounterResult
     return memory.acquire({ policy, identifier: countedIdentifier(policy, identifier), cost, now })
   }

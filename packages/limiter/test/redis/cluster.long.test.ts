@@ -301,6 +301,53 @@ testWith(
   },
 )
 
+/** The hash tags of all counters. */
+async function tagsInUse(servers: readonly Server[]): Promise<Set<string>> {
+  const keys = await Promise.all(servers.map(({ port }) => askRedis(port, '--scan', '--pattern', 'rl:*')))
+  return new Set(keys.flatMap((found) => found.match(/\{\d+\}/g) ?? []))
+}
+
+testWith(
+  'redis-server',
+  'all processes use as many groups as the cluster says, and take their counts along when it changes',
+  async () => {
+    const { cluster, servers, stop } = await startCluster()
+    const other = await connect(servers)
+    try {
+      const limiters = [cluster, other].map((client) =>
+        createLimiter({ store: redisStore(client, { keyTag: 'braces' }), deadlineMs: 5_000, closedDeadlineMs: 5_000 }),
+      )
+      const admitted = new Map<string, number>()
+      const checkAll = async (): Promise<boolean> => {
+        const decisions = await Promise.all(
+          limiters.flatMap((limiter) =>
+            users.map(async (user) => {
+              const decision = await limiter.check(own, user)
+              if (decision.allowed) admitted.set(user.id, (admitted.get(user.id) ?? 0) + 1)
+              return decision
+            }),
+          ),
+        )
+        return decisions.every(({ allowed }) => !allowed)
+      }
+      for (let i = 0; i < 15; i++) await checkAll()
+      assert.equal(await cluster.get('rl:tags'), '12')
+      assert((await tagsInUse(servers)).size <= 12)
+      await cluster.set('rl:tags', '64')
+      await until(checkAll)
+      await until(async () => {
+        await checkAll()
+        return (await tagsInUse(servers)).size > 12
+      })
+      await until(checkAll)
+      assert(Math.min(...admitted.values()) >= 40 - 2 && Math.max(...admitted.values()) <= 40 + 2, `${[...admitted]}`)
+    } finally {
+      other.disconnect()
+      await stop()
+    }
+  },
+)
+
 /** Kills the primary that has the most counters. */
 async function killBusiest(servers: readonly Server[]): Promise<void> {
   const sizes = await Promise.all(

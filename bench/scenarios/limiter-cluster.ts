@@ -77,6 +77,7 @@ function reported(single: Sample, cluster: Sample, sameLoad: Sample): BenchmarkR
     ours: Math.round(cluster.perRedisSecond),
     peer: Math.round(single.perRedisSecond),
     ratio,
+    ratio_core: ratio,
     unit: 'checks per second of a Redis core',
     checks_per_call: Math.round(cluster.perCall * 10) / 10,
     checks_per_call_single: Math.round(single.perCall * 10) / 10,

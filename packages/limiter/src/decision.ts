@@ -117,20 +117,20 @@ function isTighter(one: Decision, other: Decision): boolean {
 class CountedDecision implements Decision {
   readonly policy: Policy
   readonly source: Source
-  readonly allowed: boolean
   readonly #result: CounterResult
   readonly #cost: number
   /** Index of the tightest rule; below zero before the first read. */
   #tightest = -1
-  /** What remains of the tightest rule; below zero before the first read. */
-  #remaining = -1
 
   constructor(policy: Policy, result: CounterResult, cost: number, source: Source) {
     this.policy = policy
     this.source = source
-    this.allowed = result.allowed
     this.#result = result
     this.#cost = cost
+  }
+
+  get allowed(): boolean {
+    return this.#result.allowed
   }
 
   get now(): number {
@@ -143,8 +143,7 @@ class CountedDecision implements Decision {
 
   get remaining(): number {
     const at = this.#tightestRule()
-    if (this.#remaining < 0) this.#remaining = remaining(ruleAt(this.policy, at), this.#result, at)
-    return this.#remaining
+    return remaining(ruleAt(this.policy, at), this.#result, at)
   }
 
   get resetAt(): number {
@@ -195,7 +194,6 @@ class CountedDecision implements Decision {
       if (left / rule.limit >= smallest) continue
       smallest = left / rule.limit
       this.#tightest = i
-      this.#remaining = left
     }
   }
 }

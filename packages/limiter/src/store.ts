@@ -55,6 +55,11 @@ export interface Completion {
 export interface CounterStore {
   /** Acquires `cost` from every rule or from none. Shadow rules never reject. */
   acquire(request: AcquireRequest): CounterResult | Promise<CounterResult>
+  /**
+   * As `acquire` of a request that the store decides at once; undefined, with nothing changed, where it cannot. Without an
+   * object for the request: most checks of a process are decided here.
+   */
+  acquireAtOnce?(policy: Policy, identifier: Identifier, cost: number, now: number): CounterResult | undefined
   /** As `acquire`, without a promise for each check, which is expensive. Reports to `completion` unless it throws. */
   startAcquire?(request: AcquireRequest, completion: Completion): void
   /**
@@ -83,6 +88,11 @@ export interface CounterStore {
   reset(policy: Policy, identifier: Identifier, now: number): void | Promise<void>
   /** The time that this store counts by, where it is not that of the limiter. */
   time?(now: number): number
+  /**
+   * The counters that the store knows without a call, of a policy that it counts in this process; undefined where it knows
+   * none. A limiter whose store is unavailable continues from them.
+   */
+  recall?(policy: Policy, identifier: Identifier, now: number): readonly number[] | undefined
   /** Whether rules of a policy that have a `subject` are counted for it, in the same step as the others. */
   readonly combines?: boolean
   /** Grows when the store may have lost counters. */

@@ -22,10 +22,17 @@ async function until(what: string, done: () => Promise<boolean>): Promise<void> 
   }
 }
 
-/** Three primaries of a Redis Cluster, without replicas: what is left of them goes on serving its slots. */
-export async function startRedisCluster(): Promise<{ readonly servers: readonly Server[]; stop(): Promise<void> }> {
+/**
+ * Three primaries of a Redis Cluster, each with so many replicas. Without replicas what is left of them goes on serving its
+ * slots; with them a replica takes the place of a primary that was silent for half a second.
+ */
+export async function startRedisCluster({ replicas = 0 }: { readonly replicas?: number } = {}): Promise<{
+  readonly servers: readonly Server[]
+  stop(): Promise<void>
+}> {
+  const count = 3 * (1 + replicas)
   const servers = await Promise.all(
-    [1, 2, 3].map(async () => {
+    Array.from({ length: count }, async () => {
       const busPort = String(await freePort())
       const cluster = ['--cluster-enabled', 'yes', '--cluster-require-full-coverage', 'no']
       return startRedis({ args: [...cluster, '--cluster-node-timeout', '500', '--cluster-port', busPort] })
@@ -35,11 +42,16 @@ export async function startRedisCluster(): Promise<{ readonly servers: readonly 
     for (const server of servers) await server.stop()
   }
   const addresses = servers.map(({ port }) => `127.0.0.1:${port}`)
-  await askRedis(servers[0]?.port ?? 0, '--cluster', 'create', ...addresses, '--cluster-yes')
+  const options = ['--cluster-replicas', String(replicas), '--cluster-yes']
+  await askRedis(servers[0]?.port ?? 0, '--cluster', 'create', ...addresses, ...options)
   for (const { port } of servers) {
     await until('a whole cluster', async () => {
       const info = await askRedis(port, 'cluster', 'info')
-      return info.includes('cluster_state:ok') && info.includes('cluster_known_nodes:3')
+      return info.includes('cluster_state:ok') && info.includes(`cluster_known_nodes:${count}`)
+    })
+    await until('replicas in step', async () => {
+      const info = await askRedis(port, 'info', 'replication')
+      return info.includes('role:master') || info.includes('master_link_status:up')
     })
   }
   return { servers, stop }

@@ -1,6 +1,9 @@
+import { findViolations, isAllowed } from '../algorithms/counters.ts'
 import type { Identifier } from '../key.ts'
+import type { Policy } from '../policy.ts'
 import type { AcquireRequest, CounterResult, CounterStore } from '../store.ts'
 import { countedIdentifier } from './combine.ts'
+import { queryShares } from './query.ts'
 import { joinResults, releaseAmounts } from './results.ts'
 import { type Share, subjectShares } from './shares.ts'
 
@@ -9,7 +12,34 @@ export interface ShareSteps {
   acquire(share: Share): CounterResult | Promise<CounterResult>
   /** Returns what a share acquired, since another one rejected. Answers the counters after that, where they are known. */
   release(share: Share, acquired: CounterResult): CounterResult | undefined | Promise<CounterResult | undefined>
-  peek(share: Share): CounterResult | Promise<CounterResult>
+  /** Reads a share that was not acquired, since one before it rejected, and counts what it rejects itself. */
+  reject(share: Share): CounterResult | Promise<CounterResult>
+}
+
+/**
+ * Reads the counters for a request of `cost` that is rejected in any case. Adds the cost to the fixed windows that it
+ * violates: a fixed window is incremented first, so it also counts the requests that it rejects itself.
+ */
+export function rejectAtCost(
+  store: Pick<CounterStore, 'peek' | 'add'>,
+  { policy: whole, identifier: requester, cost, now }: AcquireRequest,
+): CounterResult | Promise<CounterResult> {
+  const rejectShare = (policy: Policy, identifier: Identifier): CounterResult | Promise<CounterResult> => {
+    const count = (read: CounterResult): CounterResult | Promise<CounterResult> => {
+      const violated = findViolations(policy.rules, read, cost)
+      const result = { ...read, allowed: isAllowed(policy.rules, violated), violated }
+      const amounts = policy.rules.map(({ algorithm }, i) =>
+        algorithm === 'fixed-window' && (violated & (1 << i)) !== 0 ? cost : 0,
+      )
+      if (amounts.every((amount) => amount === 0)) return result
+      const added = store.add({ policy, identifier, amounts, now })
+      if (!(added instanceof Promise)) return { ...result, counters: added.counters }
+      return added.then(({ counters }) => ({ ...result, counters }))
+    }
+    const read = store.peek(policy, identifier, now, cost)
+    return read instanceof Promise ? read.then(count) : count(read)
+  }
+  return queryShares(whole, requester, rejectShare, cost)
 }
 
 /** Acquires from a store that counts no more than one identifier in one step. */
@@ -37,7 +67,7 @@ export function acquireByShares(
         now,
         countedAt: acquired.now,
       }),
-    peek: (share) => store.peek(share.policy, subjectOf(share), now, cost),
+    reject: (share) => rejectAtCost(store, { policy: share.policy, identifier: subjectOf(share), cost, now }),
   })
   if (results instanceof Promise) return results.then((settled) => joinResults(policy, shares, settled, cost))
   return joinResults(policy, shares, results, cost)
@@ -72,7 +102,7 @@ function acquireNext(
   })
 }
 
-/** The last of `done` rejected. Those before it are released; those behind it are read, to know how long to wait. */
+/** The last of `done` rejected. Those before it are released; those behind it are read, to know what they reject and how long to wait. */
 function releaseAcquired(
   shares: readonly Share[],
   steps: ShareSteps,
@@ -81,7 +111,7 @@ function releaseAcquired(
   const last = done.length - 1
   const results = shares.map((share, i): CounterResult | Promise<CounterResult> => {
     const acquired = done[i]
-    if (acquired === undefined) return steps.peek(share)
+    if (acquired === undefined) return steps.reject(share)
     if (i === last) return acquired
     const released = steps.release(share, acquired)
     // What cannot be released stays acquired until its window ends.

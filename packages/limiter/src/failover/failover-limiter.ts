@@ -1,5 +1,5 @@
 import { findViolations, isAllowed } from '../algorithms/counters.ts'
-import { combinePolicies, countedIdentifier } from '../combination/combine.ts'
+import { combinePolicies, countedIdentifier, partsOf } from '../combination/combine.ts'
 import { acquireByShares } from '../combination/in-turn.ts'
 import { queryShares } from '../combination/query.ts'
 import { releaseAmounts, resultOfShare } from '../combination/results.ts'
@@ -75,11 +75,15 @@ export class FailoverLimiter {
   /** Acquires from the store, or decides without it. */
   acquire(policy: Policy, requester: Identifier, cost: number, now: number): Decision | Promise<Decision> {
     const { deadline, breaker } = this.#accessFor(policy)
+    const isInTurn = policy.parts !== undefined && !this.store.combines && isMixed(policy)
+    if (breaker.state === 'closed' && !isInTurn) {
+      const result = this.store.acquireAtOnce?.(policy, countedIdentifier(policy, requester), cost, now)
+      if (result !== undefined) return createDecision(policy, result, cost, 'store')
+    }
     // A request that a local count admitted was served, and may be counted late; a rejected one may not.
     const withinMs = policy.failureMode === 'closed' ? this.#closedDeadlineMs : undefined
     const request = { policy, identifier: countedIdentifier(policy, requester), cost, now, withinMs }
     if (breaker.state !== 'closed' && !breaker.admits(now)) return this.#decideWithoutStore(request)
-    const isInTurn = policy.parts !== undefined && !this.store.combines && isMixed(policy)
     if (this.store.startAcquire !== undefined && !isInTurn) {
       const entry = deadline.start(request, this.#outcomes)
       try {
@@ -220,8 +224,16 @@ export class FailoverLimiter {
     return createDecision(policy, this.#acquireLocally({ ...request, now: this.#time(now) }), cost, 'local')
   }
 
+  /** Acquires by what this process remembers: the results of the store, and what the store has counted here itself. */
   #acquireLocally({ policy, identifier, cost, now }: AcquireRequest): CounterResult {
     const { memory } = this.#replica
+    if (this.store.recall !== undefined) {
+      for (const part of partsOf(policy)) {
+        const subject = countedIdentifier(part, identifier)
+        const known = this.store.recall(part, subject, now)
+        if (known !== undefined) memory.raise(part, subject, known, now)
+      }
+    }
     if (isMixed(policy)) return acquireByShares(memory, { policy, identifier, cost, now }) as CounterResult
     return memory.acquire({ policy, identifier: countedIdentifier(policy, identifier), cost, now })
   }

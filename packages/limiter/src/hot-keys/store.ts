@@ -1,5 +1,5 @@
 import { countedIdentifier, partsOf } from '../combination/combine.ts'
-import { acquireInTurn } from '../combination/in-turn.ts'
+import { acquireInTurn, rejectAtCost } from '../combination/in-turn.ts'
 import { joinResults, releaseAmounts } from '../combination/results.ts'
 import { divideIntoShares } from '../combination/shares.ts'
 import type { Identifier } from '../key.ts'
@@ -129,7 +129,8 @@ class LeaseStore implements HotKeyStore {
           countedAt: acquired.now,
         })
       },
-      peek: ({ policy: part }) => this.#shared.peek(part, subjectOf(part), now, cost),
+      reject: ({ policy: part }) =>
+        rejectAtCost(this.#shared, { ...request, policy: part, identifier: subjectOf(part) }),
     })
     if (results instanceof Promise) return results.then((settled) => joinResults(policy, shares, settled, cost))
     return joinResults(policy, shares, results, cost)

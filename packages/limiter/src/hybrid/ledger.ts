@@ -32,10 +32,17 @@ const perSlot = 4
 /** More than any configuration has. */
 const maxPolicies = 1_024
 
-/** Bits of `tail.flags`: the slot has counts to send; the store has reported its counts; the known counts are invalid. */
+/**
+ * Bits of `tail.flags`: the slot has counts to send; the store has reported its counts; the known counts are invalid; its
+ * counts wait for a later round, as a quiet slot.
+ */
 const dirtyFlag = 1
 const syncedFlag = 2
 const invalidFlag = 4
+const quietFlag = 8
+
+/** A quiet slot is sent in one round of so many, which its number decides. */
+export const quietRounds = 20
 
 /** What this process has spent of shared limits: a table of 32-bit numbers with a slot for each identifier. */
 export class Ledger {
@@ -44,8 +51,11 @@ export class Ledger {
   readonly kind: string
   readonly #policies: Policy[] = []
   #oldestPolicy = 0
-  /** Slots with counts to send. */
+  /** Slots with counts to send, except quiet ones that wait for their round. */
   dirty: number[] = []
+  /** Quiet slots, by the round in which they are sent. A slot that is no longer quiet may be left here. */
+  readonly #quiet: number[][] = Array.from({ length: quietRounds }, () => [])
+  #quietCount = 0
   readonly #stride: number
   readonly #maxKeys: number
   readonly #slots: Slots
@@ -108,19 +118,61 @@ export class Ledger {
     return slot
   }
 
-  /** Records that a slot has counts to send. */
+  /** Slots with counts to send, quiet ones included. */
+  get dirtyCount(): number {
+    return this.dirty.length + this.#quietCount
+  }
+
+  /** Records that a slot has counts to send. One that waited as quiet and has become busy is sent in the next round. */
   markDirty(slot: number): void {
     const at = this.tail(slot) + tail.flags
     const flags = this.cells[at] ?? 0
-    if (flags & dirtyFlag) return
-    this.cells[at] = flags | dirtyFlag
+    if (flags & dirtyFlag && !(flags & quietFlag && !this.isQuiet(slot))) return
+    this.cells[at] = (flags | dirtyFlag) & ~quietFlag
     this.dirty.push(slot)
+  }
+
+  /** Lets a quiet slot wait for its round: visiting all of them in every round would cost more than sending them. */
+  postpone(slot: number): void {
+    const at = this.tail(slot) + tail.flags
+    this.cells[at] = (this.cells[at] ?? 0) | quietFlag
+    this.#quiet[slot % quietRounds]?.push(slot)
+    this.#quietCount++
+  }
+
+  /** Removes and returns the slots to visit in a round, of the quiet ones those whose turn it is, or all. */
+  collectDirty(round: number, withAllQuiet: boolean): number[] {
+    const slots = this.dirty
+    this.dirty = []
+    const rings = withAllQuiet ? this.#quiet : [this.#quiet[round % quietRounds] ?? []]
+    for (const ring of rings) {
+      this.#quietCount -= ring.length
+      for (const slot of ring) {
+        const at = this.tail(slot) + tail.flags
+        const flags = this.cells[at] ?? 0
+        if ((flags & quietFlag) === 0) continue
+        this.cells[at] = flags & ~quietFlag
+        slots.push(slot)
+      }
+      ring.length = 0
+    }
+    return slots
+  }
+
+  /** Whether a slot has spent only a small part of its allowance. */
+  isQuiet(slot: number): boolean {
+    const { cells, windows } = this
+    for (let i = 0; i < windows; i++) {
+      const at = this.at(slot, i)
+      if ((cells[at + cell.pending] ?? 0) * 4 > (cells[at + cell.allowance] ?? 0)) return false
+    }
+    return true
   }
 
   /** Records that a slot has sent all its counts. */
   markClean(slot: number): void {
     const at = this.tail(slot) + tail.flags
-    this.cells[at] = (this.cells[at] ?? 0) & ~dirtyFlag
+    this.cells[at] = (this.cells[at] ?? 0) & ~(dirtyFlag | quietFlag)
   }
 
   /** Records that the store has reported its counts, and until when it rejects. */

@@ -1,4 +1,4 @@
-import { cell, type Ledger } from './ledger.ts'
+import { type Ledger, quietRounds } from './ledger.ts'
 
 /** Slots sent, and visited, before the event loop gets its turn. */
 const chunk = 256
@@ -7,7 +7,6 @@ const maxVisited = 8_192
 const maxUnanswered = 1_024
 /** With more dirty slots than this, quiet ones wait for one round in `quietRounds`, their long windows for a few of those. */
 const manyDirty = 4_096
-const quietRounds = 20
 const longTurns = 5
 /** No round lasts longer, even when the store never responds. */
 const maxRoundMs = 1_000
@@ -28,15 +27,17 @@ export type SendSlot = (slot: number, options: SendOptions) => void
  * that cannot keep up is called less often, not more. Round 0 leaves no slot out.
  */
 export function reconcileDirty(ledger: Ledger, number: number, send: SendSlot): Promise<void> {
-  const slots = ledger.dirty
+  const sparesQuiet = number > 0 && ledger.dirtyCount > manyDirty
+  const slots = ledger.collectDirty(number, !sparesQuiet)
   if (slots.length === 0) return Promise.resolve()
-  ledger.dirty = []
-  return new Promise((resolve) => new Round(ledger, { number, slots, send, resolve }).sendChunk())
+  return new Promise((resolve) => new Round(ledger, { number, slots, sparesQuiet, send, resolve }).sendChunk())
 }
 
 interface RoundOptions {
   readonly number: number
   readonly slots: readonly number[]
+  /** Whether quiet slots wait for their round. */
+  readonly sparesQuiet: boolean
   readonly send: SendSlot
   readonly resolve: () => void
 }
@@ -44,7 +45,6 @@ interface RoundOptions {
 class Round {
   readonly #ledger: Ledger
   readonly #options: RoundOptions
-  readonly #sparesQuiet: boolean
   readonly #timer: NodeJS.Timeout
   #next = 0
   #unanswered = 0
@@ -61,13 +61,12 @@ class Round {
   constructor(ledger: Ledger, options: RoundOptions) {
     this.#ledger = ledger
     this.#options = options
-    this.#sparesQuiet = options.number > 0 && options.slots.length > manyDirty
     this.#timer = setTimeout(() => this.#end(), maxRoundMs).unref()
   }
 
   /** Sends a chunk; responses cause the next. */
   sendChunk(): void {
-    const { number, slots, send } = this.#options
+    const { number, slots, sparesQuiet, send } = this.#options
     this.#isScheduled = false
     let sent = 0
     const end = Math.min(slots.length, this.#next + maxVisited)
@@ -75,9 +74,9 @@ class Round {
     this.#unanswered++
     while (this.#next < end && sent < chunk && this.#unanswered <= maxUnanswered) {
       const slot = slots[this.#next++] ?? 0
-      const quiet = this.#sparesQuiet && isQuiet(this.#ledger, slot)
+      const quiet = sparesQuiet && this.#ledger.isQuiet(slot)
       if (quiet && (slot - number) % quietRounds !== 0) {
-        this.#ledger.dirty.push(slot)
+        this.#ledger.postpone(slot)
         continue
       }
       sent++
@@ -101,14 +100,4 @@ class Round {
     while (this.#next < slots.length) this.#ledger.dirty.push(slots[this.#next++] ?? 0)
     resolve()
   }
-}
-
-/** Whether a slot has spent only a small part of its allowance. */
-function isQuiet(ledger: Ledger, slot: number): boolean {
-  const { cells, windows } = ledger
-  for (let i = 0; i < windows; i++) {
-    const at = ledger.at(slot, i)
-    if ((cells[at + cell.pending] ?? 0) * 4 > (cells[at + cell.allowance] ?? 0)) return false
-  }
-  return true
 }

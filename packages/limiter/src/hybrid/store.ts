@@ -88,6 +88,17 @@ class LedgerStore implements HybridStore {
     return this.#shared.combines ?? false
   }
 
+  acquireAtOnce(policy: Policy, identifier: Identifier, cost: number, callerNow: number): CounterResult | undefined {
+    if (policy.parts !== undefined && policy.parts.length > 1) return undefined
+    const plan = this.#plans.planOf(policy, identifier.kind)
+    const slot = plan.ledger?.find(identifier.id)
+    if (plan.ledger === undefined || slot === undefined) return undefined
+    const now = this.time(callerNow)
+    const result = this.#decideLocally({ plan, slot, identifier }, cost, now, cell.pending)
+    if (result?.allowed) this.#markDirty(plan.ledger, slot)
+    return result
+  }
+
   acquire(request: AcquireRequest): CounterResult | Promise<CounterResult> {
     const { policy, identifier, cost } = request
     if (policy.parts !== undefined && policy.parts.length > 1) return this.#combination.acquire(request)
@@ -109,6 +120,15 @@ class LedgerStore implements HybridStore {
 
   peek(policy: Policy, identifier: Identifier, now: number, cost?: number): CounterResult | Promise<CounterResult> {
     return this.#shared.peek(policy, identifier, now, cost)
+  }
+
+  recall(policy: Policy, identifier: Identifier, now: number): readonly number[] | undefined {
+    const plan = this.#plans.planOf(policy, identifier.kind)
+    const slot = plan.ledger?.find(identifier.id)
+    if (plan.ledger === undefined || slot === undefined) return undefined
+    const entry: LedgerEntry = { plan, slot, identifier }
+    this.#reconciler.advance(entry, now)
+    return assess(entry, 1, now).counters
   }
 
   add(request: AddRequest): CounterResult | Promise<CounterResult> {
@@ -141,7 +161,7 @@ class LedgerStore implements HybridStore {
     this.#round++
     this.#plans.checkInstances()
     await this.#sendDirty(this.#round)
-    if (this.#plans.ledgers().some((ledger) => ledger.dirty.length > 0)) this.#schedule()
+    if (this.#plans.ledgers().some((ledger) => ledger.dirtyCount > 0)) this.#schedule()
   }
 
   async close(): Promise<void> {

@@ -20,6 +20,7 @@ export interface MemoryStoreOptions {
 /** Counters in this process. Returns results without promises; its size is bounded; never evicts a blocked identifier. */
 export interface MemoryStore extends CounterStore {
   acquire(request: AcquireRequest): CounterResult
+  acquireAtOnce(policy: Policy, identifier: Identifier, cost: number, now: number): CounterResult
   peek(policy: Policy, identifier: Identifier, now: number, cost?: number): CounterResult
   add(request: AddRequest): CounterResult
   grant(policy: Policy, identifier: Identifier, amount: number, now: number): CounterResult
@@ -93,11 +94,14 @@ class ColumnStore implements MemoryReplica {
     return this.#kinds.values().reduce((size, { table }) => size + table.size, 0)
   }
 
-  acquire(request: AcquireRequest): CounterResult {
-    const { policy, identifier, cost, now } = request
+  acquire({ policy, identifier, cost, now }: AcquireRequest): CounterResult {
+    return this.acquireAtOnce(policy, identifier, cost, now)
+  }
+
+  acquireAtOnce(policy: Policy, identifier: Identifier, cost: number, now: number): CounterResult {
     const plan = this.#planOf(policy, identifier.kind)
     const slot = plan.table.find(identifier.id) ?? this.#insert(plan, identifier, now)
-    if (slot === undefined) return acquireOverflow(this.#sketches, request)
+    if (slot === undefined) return acquireOverflow(this.#sketches, { policy, identifier, cost, now })
     const { rules } = policy
     const { columns } = plan
     let violated = 0

@@ -1,11 +1,12 @@
 import { checkKind, encodeId, type Identifier, type KeyTag } from '../key.ts'
 import { type Policy, retentionMs } from '../policy.ts'
 import type { AcquireRequest, AddRequest, Completion, CounterResult, CounterStore } from '../store.ts'
+import { AgreedTags } from './agreed-tags.ts'
 import { Batch, type Call } from './batch.ts'
 import type { RedisClient } from './client.ts'
 import { Groups } from './groups.ts'
 import { KeyTags } from './key-tags.ts'
-import { adjustmentKey, keysAt } from './request.ts'
+import { adjustmentKey, keysAt, type ScriptCall } from './request.ts'
 import { Script } from './script.ts'
 import { ServerClock } from './server-clock.ts'
 
@@ -20,8 +21,9 @@ export interface RedisStoreOptions {
    */
   readonly keyTag?: KeyTag
   /**
-   * Number of groups with `braces`, 1 to 1,024: about four or five for each primary, and a multiple of their number. Fewer
-   * make larger batches, more divide the load more evenly. Changing it abandons all counters. Default 12.
+   * Number of groups with `braces`, 1 to 1,024: four or five for each primary, and a multiple of their number. Fewer make
+   * larger batches, more divide the load more evenly. Another number moves identifiers to other keys. Default: four for
+   * each primary when the first process starts; all processes agree on it by a key in the cluster, `rl:tags`.
    */
   readonly tags?: number
   /**
@@ -65,16 +67,14 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   return new RedisCounters(client, options)
 }
 
-/** Four for each of three primaries; two, four and six primaries divide it as well. */
-const defaultTags = 12
-
 class RedisCounters implements RedisStore {
   /** Grows when the server may have lost counters. */
   generation = 0
   /** A script call reaches one slot: with tags, counters of different identifiers may lie in different slots. */
   readonly combines: boolean
   readonly #client: RedisClient
-  readonly #tags: KeyTags | undefined
+  #tags: KeyTags | undefined
+  readonly #agreedTags: AgreedTags | undefined
   readonly #clock = new ServerClock()
   readonly #usesServerClock: boolean
   readonly #acquires: Batch
@@ -95,10 +95,11 @@ class RedisCounters implements RedisStore {
   }
 
   constructor(client: RedisClient, options: RedisStoreOptions) {
-    const { keyTag = 'none', tags = defaultTags, clock = 'server', onClockStep = () => {} } = options
+    const { keyTag = 'none', tags, clock = 'server', onClockStep = () => {} } = options
     this.#client = client
-    this.#tags = keyTag === 'braces' ? new KeyTags(tags) : undefined
-    this.combines = this.#tags === undefined
+    this.combines = keyTag === 'none'
+    if (!this.combines && tags === undefined) this.#agreedTags = new AgreedTags(client, () => this.suspectLoss())
+    else if (!this.combines) this.#tags = new KeyTags(tags ?? 0)
     this.#usesServerClock = clock === 'server'
     const listeners = { onScriptLoss: this.#onScriptLoss, onFirst: this.#schedule, onClockStep }
     const batch = { client, clock: this.#clock, ...listeners }
@@ -109,11 +110,11 @@ class RedisCounters implements RedisStore {
     // Units that were spent locally are sent before any are acquired.
     const batches = [this.#adds, this.#raises, this.#acquires, this.#timedAcquires]
     const groups = new Groups(batches, this.#schedule)
-    this.#flush = this.#tags
-      ? () => groups.flush()
-      : () => {
+    this.#flush = this.combines
+      ? () => {
           for (const one of batches) void one.send(one.collect())
         }
+      : () => groups.flush()
   }
 
   suspectLoss(): void {
@@ -132,24 +133,29 @@ class RedisCounters implements RedisStore {
     const batch = withinMs === undefined ? this.#acquires : this.#timedAcquires
     const rest = cost === 1 ? one : [String(cost)]
     const until = withinMs === undefined ? undefined : performance.now() + withinMs
-    batch.call({ ...this.#addressOf(policy, identifier), now: this.time(now), rest, completion, until })
+    this.#whenTagged(completion, () =>
+      batch.call({ ...this.#addressOf(policy, identifier), now: this.time(now), rest, completion, until }),
+    )
   }
 
   peek(policy: Policy, identifier: Identifier, now: number): Promise<CounterResult> {
-    return this.#call(this.#acquires, this.#addressOf(policy, identifier), this.time(now), ['0'])
+    return this.#call(this.#acquires, { policy, identifier, now: this.time(now), rest: ['0'] })
   }
 
   add({ policy, identifier, amounts, now, countedAt = this.time(now) }: AddRequest): Promise<CounterResult> {
-    return this.#call(this.#adds, this.#addressOf(policy, identifier), countedAt, amounts.map(String))
+    return this.#call(this.#adds, { policy, identifier, now: countedAt, rest: amounts.map(String) })
   }
 
   startAdd({ policy, identifier, amounts, now }: AddRequest, completion: Completion): void {
     const rest = amounts.map(String)
-    this.#adds.call({ ...this.#addressOf(policy, identifier), now: this.time(now), rest, completion })
+    this.#whenTagged(completion, () =>
+      this.#adds.call({ ...this.#addressOf(policy, identifier), now: this.time(now), rest, completion }),
+    )
   }
 
   /** Records the adjustment first: one that is recorded in vain only keeps counts from being restored. */
   async grant(policy: Policy, identifier: Identifier, amount: number, now: number): Promise<CounterResult> {
+    await this.#confirmTags()
     const { identifier: encoded, tag } = this.#addressOf(policy, identifier)
     const key = adjustmentKey(encoded, tag)
     await adjustScript.run(this.#client, [key], adjustmentArguments(policy, this.time(now)), this.#onScriptLoss)
@@ -158,17 +164,37 @@ class RedisCounters implements RedisStore {
 
   raise(policy: Policy, identifier: Identifier, counters: readonly number[], now: number): Promise<CounterResult> {
     const time = this.time(now)
-    return this.#call(this.#raises, this.#addressOf(policy, identifier), time, [...counters, time].map(String))
+    return this.#call(this.#raises, { policy, identifier, now: time, rest: [...counters, time].map(String) })
   }
 
   async reset(policy: Policy, identifier: Identifier, now: number): Promise<void> {
+    await this.#confirmTags()
     const { identifier: encoded, tag } = this.#addressOf(policy, identifier)
     const keys = [...keysAt(policy, encoded, this.time(now), tag), adjustmentKey(encoded, tag)]
     await resetScript.run(this.#client, keys, adjustmentArguments(policy, this.time(now)), this.#onScriptLoss)
   }
 
-  #call(batch: Batch, address: Address, now: number, rest: readonly string[]): Promise<CounterResult> {
-    return new Promise((resolve, reject) => batch.call({ ...address, now, rest, completion: { resolve, reject } }))
+  #call(batch: Batch, { policy, identifier, now, rest }: ScriptCall): Promise<CounterResult> {
+    return new Promise((resolve, reject) => {
+      const completion = { resolve, reject }
+      this.#whenTagged(completion, () => batch.call({ ...this.#addressOf(policy, identifier), now, rest, completion }))
+    })
+  }
+
+  /** Sends a call once the tags are known: at once, except before the first response and after a long idle time. */
+  #whenTagged(completion: Completion, send: () => void): void {
+    const agreed = this.#agreedTags
+    const current = agreed?.current
+    if (current !== undefined) this.#tags = current
+    if (agreed === undefined || current !== undefined) send()
+    else
+      this.#confirmTags()
+        .then(send)
+        .catch((error) => completion.reject(error))
+  }
+
+  async #confirmTags(): Promise<void> {
+    if (this.#agreedTags !== undefined) this.#tags = await this.#agreedTags.confirmed()
   }
 
   /** Throws for an invalid identifier at once, so that the calls that travel with it do not fail. */

@@ -1,5 +1,5 @@
 import { countedIdentifier } from '../combination/combine.ts'
-import { acquireInTurn } from '../combination/in-turn.ts'
+import { acquireInTurn, rejectAtCost } from '../combination/in-turn.ts'
 import { joinResults, releaseAmounts } from '../combination/results.ts'
 import { divideIntoShares, type Share } from '../combination/shares.ts'
 import type { Identifier } from '../key.ts'
@@ -127,7 +127,7 @@ class ShardedStore implements CounterStore {
 
   /** Acquires the sharded policies of a combination one after another, all others in one step. */
   async #acquireParts(request: AcquireRequest): Promise<CounterResult> {
-    const { policy, identifier, cost, now } = request
+    const { policy, identifier, cost } = request
     // Policies that fail closed come last: the replica compares their counts, so nothing of them may be released.
     const closedLast = ({ policy: part }: Share): number => (part.failureMode === 'closed' ? 1 : 0)
     const shares = divideIntoShares(policy, shardKey).toSorted((a, b) => closedLast(a) - closedLast(b))
@@ -135,7 +135,7 @@ class ShardedStore implements CounterStore {
     const results = await acquireInTurn(shares, {
       acquire: (share) => this.acquire({ ...request, policy: share.policy, identifier: subjectOf(share) }),
       release: (share, acquired) => this.#release(share.policy, subjectOf(share), acquired, cost),
-      peek: (share) => this.peek(share.policy, subjectOf(share), now, cost),
+      reject: (share) => rejectAtCost(this, { ...request, policy: share.policy, identifier: subjectOf(share) }),
     })
     return joinResults(policy, shares, results, cost)
   }

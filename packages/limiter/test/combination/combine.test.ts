@@ -194,6 +194,21 @@ for (const [name, program, open, numRuns] of engines) {
   else testWith(program, title, body)
 }
 
+test('a fixed window counts what it rejects, even if a policy before it rejects too', async () => {
+  const limiter = createLimiter({ clock: { now: () => start } })
+  for (let i = 0; i < 6; i++) await limiter.check(everybody, { kind: 'user', id: `user-${i}` })
+  for (let i = 0; i < 3; i++) await limiter.check(calendar, alice)
+  const { rules } = await limiter.check([everybody, calendar], alice, { cost: 2 })
+  assert.deepEqual(
+    rules.map(({ name, allowed }) => [name, allowed]),
+    [
+      ['everybody', false],
+      ['calendar', false],
+    ],
+  )
+  assert.equal((await limiter.check(calendar, alice)).allowed, false)
+})
+
 for (const [name, program, open, failureMode] of engines
   .slice(1)
   .flatMap(([name, program, open]) => [

@@ -256,6 +256,7 @@ test('an invalid identifier is thrown at once, and is no failure of the store', 
   let late = 0
   const memory = memoryStore()
   const store: CounterStore = Object.assign(Object.create(memory), {
+    acquireAtOnce: undefined,
     startAcquire: () => {
       throw new RangeError('an id must have 1 to 512 characters')
     },

@@ -2,9 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
   type CounterStore,
+  createLimiter,
   definePolicy,
   type HybridStore,
   hybridStore,
+  type MemoryStore,
   memoryStore,
   tierPolicy,
 } from '@gatehouse/limiter'
@@ -261,4 +263,48 @@ test('thousands of reloads neither mix up policies nor lose units of old ones', 
   const spent = await one.acquire({ policy: busy, identifier: who, cost: 1, now: start })
   assert(!spent.allowed, 'the limit of 1,000 is long used up')
   assert((await one.acquire({ policy: policies.at(-1) ?? busy, identifier: who, cost: 1, now: start })).allowed)
+})
+
+test('while the store is unavailable, a process continues from what it has spent locally', async () => {
+  let isBroken = false
+  const memory = memoryStore()
+  const reach = (): MemoryStore => {
+    if (isBroken) throw new Error('the store is unavailable')
+    return memory
+  }
+  const shared: CounterStore = {
+    acquire: async (request) => reach().acquire(request),
+    add: async (request) => reach().add(request),
+    peek: async (...args) => reach().peek(...args),
+    grant: async (...args) => reach().grant(...args),
+    raise: async (...args) => reach().raise(...args),
+    reset: async (...args) => reach().reset(...args),
+  }
+  const hybrid = hybridStore(shared, { instances: 1, intervalMs: 0 })
+  let now = start
+  const limiter = createLimiter({ store: hybrid, clock: { now: () => now }, deadlineMs: 60_000 })
+  let admitted = 0
+  const check = async () => {
+    const { allowed, source } = await limiter.check(busy, who)
+    if (allowed) admitted++
+    return source
+  }
+  for (let i = 0; i < 600; i++) {
+    await check()
+    if (i % 20 === 0) await hybrid.reconcile()
+  }
+  isBroken = true
+  const sources = new Set<string>()
+  for (let i = 0; i < 2_000; i++) {
+    now += 10
+    sources.add(await check())
+  }
+  assert(sources.has('local'))
+  assert(admitted <= 1_100 && admitted >= 900, `${admitted} of 1,000`)
+  isBroken = false
+  for (let i = 0; i < 200; i++) {
+    now += 10
+    await check()
+  }
+  assert(admitted <= 1_100, `${admitted} of 1,000 after the recovery`)
 })

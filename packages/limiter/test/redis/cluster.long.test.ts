@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createLimiter, type Decision, definePolicy, tierPolicy } from '@gatehouse/limiter'
+import { createLimiter, type Decision, definePolicy, hybridStore, type Policy, tierPolicy } from '@gatehouse/limiter'
 import { redisStore } from '@gatehouse/limiter/redis'
 import { askRedis, type Server, startRedisCluster, testWith } from '@gatehouse/testing'
 import { Cluster } from 'ioredis'
@@ -300,3 +300,125 @@ testWith(
     }
   },
 )
+
+/** The hash tags of all counters. */
+async function tagsInUse(servers: readonly Server[]): Promise<Set<string>> {
+  const keys = await Promise.all(servers.map(({ port }) => askRedis(port, '--scan', '--pattern', 'rl:*')))
+  return new Set(keys.flatMap((found) => found.match(/\{\d+\}/g) ?? []))
+}
+
+testWith(
+  'redis-server',
+  'all processes use as many groups as the cluster says, and take their counts along when it changes',
+  async () => {
+    const { cluster, servers, stop } = await startCluster()
+    const other = await connect(servers)
+    try {
+      const limiters = [cluster, other].map((client) =>
+        createLimiter({ store: redisStore(client, { keyTag: 'braces' }), deadlineMs: 5_000, closedDeadlineMs: 5_000 }),
+      )
+      const admitted = new Map<string, number>()
+      const checkAll = async (): Promise<boolean> => {
+        const decisions = await Promise.all(
+          limiters.flatMap((limiter) =>
+            users.map(async (user) => {
+              const decision = await limiter.check(own, user)
+              if (decision.allowed) admitted.set(user.id, (admitted.get(user.id) ?? 0) + 1)
+              return decision
+            }),
+          ),
+        )
+        return decisions.every(({ allowed }) => !allowed)
+      }
+      for (let i = 0; i < 15; i++) await checkAll()
+      assert.equal(await cluster.get('rl:tags'), '12')
+      assert((await tagsInUse(servers)).size <= 12)
+      await cluster.set('rl:tags', '64')
+      await until(checkAll)
+      await until(async () => {
+        await checkAll()
+        return (await tagsInUse(servers)).size > 12
+      })
+      await until(checkAll)
+      assert(Math.min(...admitted.values()) >= 40 - 2 && Math.max(...admitted.values()) <= 40 + 2, `${[...admitted]}`)
+    } finally {
+      other.disconnect()
+      await stop()
+    }
+  },
+)
+
+/** Kills the primary that has the most counters. */
+async function killBusiest(servers: readonly Server[]): Promise<void> {
+  const sizes = await Promise.all(
+    servers.map(async ({ port }) => {
+      const isPrimary = (await askRedis(port, 'info', 'replication')).includes('role:master')
+      return isPrimary ? Number(await askRedis(port, 'dbsize')) : -1
+    }),
+  )
+  servers[sizes.indexOf(Math.max(...sizes))]?.process.kill('SIGKILL')
+}
+
+const processes = 2
+const inFlight = 8
+const lasting = { limit: 400, windowMs: hour }
+const modes: readonly (readonly [title: string, policy: Policy, max: number])[] = [
+  // Units that one process admitted last may be unknown to the new primary and to the others.
+  ['closed', definePolicy('strict', [{ name: 'strict', ...lasting }], { failureMode: 'closed' }), 400 + 2 * inFlight],
+  ['local', definePolicy('exact', [{ name: 'exact', ...lasting }]), 400 * processes],
+  ['hybrid', definePolicy('loose', [{ name: 'loose', ...lasting }], { advisory: true }), 440 * processes],
+]
+
+for (const [mode, policy, max] of modes)
+  testWith(
+    'redis-server',
+    `with a primary killed under load, ${mode} counting keeps its bound and returns to the store`,
+    async () => {
+      const { servers, stop } = await startRedisCluster({ replicas: 1 })
+      const clients = [await connect(servers), await connect(servers)]
+      const stores = clients.map((client) =>
+        hybridStore(redisStore(client, { keyTag: 'braces' }), { instances: processes }),
+      )
+      const limiters = stores.map((store) => createLimiter({ store, deadlineMs: 250, closedDeadlineMs: 250 }))
+      const some = users.slice(0, 9)
+      const admitted = new Map<string, number>()
+      const sources = new Set<string>()
+      const checkAll = async (only?: Policy): Promise<boolean> => {
+        const decisions = await Promise.all(
+          limiters.flatMap((limiter) =>
+            some.flatMap((user) =>
+              Array.from({ length: inFlight }, async () => {
+                const { allowed, source } = await limiter.check(only ?? policy, user)
+                if (only === undefined && allowed) admitted.set(user.id, (admitted.get(user.id) ?? 0) + 1)
+                if (only === undefined) sources.add(source)
+                return source
+              }),
+            ),
+          ),
+        )
+        return decisions.every((source) => source === 'store')
+      }
+      const maxAdmitted = () => Math.max(...admitted.values())
+      try {
+        // Connections to all primaries are open once each has answered.
+        const warm = definePolicy('warm', [{ name: 'warm', limit: 1_000_000, windowMs: hour }], {
+          failureMode: 'closed',
+        })
+        await until(() => checkAll(warm))
+        while (maxAdmitted() < 150 || admitted.size < some.length) await checkAll()
+        await killBusiest(servers)
+        await until(async () => {
+          await checkAll()
+          return [...sources].some((source) => source !== 'store')
+        })
+        await until(async () => (await checkAll(warm)) && checkAll())
+        for (let i = 0; i < 60; i++) await checkAll()
+        assert(sources.has(mode === 'closed' ? 'closed' : 'local'), `${[...sources]}`)
+        for (const [id, count] of admitted) assert(count <= max && count >= 380, `${id}: ${count} of 400`)
+      } finally {
+        for (const store of stores) await store.close().catch(() => {})
+        for (const client of clients) client.disconnect()
+        await stop()
+      }
+    },
+  )

@@ -49,8 +49,7 @@ const Engines = Type.Object(
         minimum: 1,
         maximum: 1_024,
         description:
-          'Groups into which a Redis Cluster divides the identifiers; the checks of a group travel together. About four for each primary, and a multiple of their number. Another number forgets what was counted.',
-        default: 12,
+          'Groups into which a Redis Cluster divides the identifiers; the checks of a group travel together. Four or five for each primary, and a multiple of their number. Default: four for each primary, computed once and stored in the cluster (rl:tags).',
       }),
     ),
     redis_regional_url: Type.Optional(

@@ -39,13 +39,12 @@ export interface ComposedNotify {
 /** The notification service on its database, with the providers that the settings name. */
 export async function composeNotify(parts: Parts, database: Database, ingress: Ingress): Promise<ComposedNotify> {
   const { settings, file, folder } = parts.config
-  const { notifyBuckets: buckets } = settings
-  await migrateNotify(database, { buckets })
+  const tables = await migrateNotify(database, { buckets: settings.notifyBuckets })
   const topic = settings.natsUrl && (await openTopic(settings.natsUrl, parts))
   const options = notifyOptions(file.notify)
   const streaming = topic !== undefined || options.changeReaders?.enabled !== false
   const store = postgresNotifyStore(database, {
-    buckets,
+    ...tables,
     streaming,
     priorityWeights: priorityWeights(file.notify),
   })

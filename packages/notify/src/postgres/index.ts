@@ -17,6 +17,7 @@ import { postgresMailbox } from './inbox/mailbox.ts'
 import { admit, readAdmissionState } from './intake/admit.ts'
 import { acquireRates } from './intake/rates.ts'
 import { postgresPrivacy } from './retention/privacy.ts'
+import { readDistributed } from './sql/buckets.ts'
 import { postgresNotifications } from './timeline/notifications.ts'
 import { postgresStateChanges } from './timeline/state-changes.ts'
 import { postgresDevices } from './users/devices.ts'
@@ -38,6 +39,11 @@ export interface PostgresNotifyOptions {
    * PostgreSQL or the embedded engine, 256 for a distributed one; at most 32767.
    */
   readonly buckets?: number
+  /**
+   * Whether a distributed engine has the tables of users: {@link migrateNotify} reads it from the database. Statements
+   * are then for one bucket each. Default false.
+   */
+  readonly distributed?: boolean
   /** Whether state changes are kept for readers of the log and for the stream `notifications.events`. Default true. */
   readonly streaming?: boolean
   /** How often each priority is served while there is more than can be sent. Default: {@link defaultPriorityWeights}. */
@@ -45,10 +51,13 @@ export interface PostgresNotifyOptions {
 }
 
 /**
- * Brings the schema `notify` up to date and fixes its number of buckets. Throws {@link StartError} when the database
- * was created with another number.
+ * Brings the schema `notify` up to date and fixes its number of buckets. Returns what {@link postgresNotifyStore} must
+ * know of the database. Throws {@link StartError} when the database was created with another number.
  */
-export async function migrateNotify(database: Database, options: PostgresNotifyOptions = {}): Promise<void> {
+export async function migrateNotify(
+  database: Database,
+  options: Pick<PostgresNotifyOptions, 'buckets'> = {},
+): Promise<Required<Pick<PostgresNotifyOptions, 'buckets' | 'distributed'>>> {
   await migrate(database, 'notify', new URL('./migrations/', import.meta.url))
   const buckets = options.buckets ?? 1
   await database.query(
@@ -61,6 +70,12 @@ export async function migrateNotify(database: Database, options: PostgresNotifyO
     throw new StartError(
       `the notification tables were created with ${created} buckets, not ${buckets} (NOTIFY_BUCKETS).`,
     )
+  await database.query(
+    `INSERT INTO notify.bucket_anchor (bucket)
+     SELECT n FROM generate_series(0, $1::integer - 1) AS n ON CONFLICT (bucket) DO NOTHING`,
+    [buckets],
+  )
+  return { buckets, distributed: await readDistributed(database) }
 }
 
 /** The notification service's store on PostgreSQL 15 or newer, or on the embedded engine. */

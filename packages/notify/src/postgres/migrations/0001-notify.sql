@@ -13,6 +13,12 @@ CREATE TABLE notify.property (
 );
 INSERT INTO notify.property (name, value) VALUES ('settings_version', 1);
 
+-- One row for each bucket. On a distributed engine a statement that inserts rows of parameters joins it, so that the
+-- engine sees on which node they are.
+CREATE TABLE notify.bucket_anchor (
+  bucket smallint PRIMARY KEY
+);
+
 -- What the configuration file declared when it was last applied, so that only what was edited is written again.
 CREATE TABLE notify.declared (
   kind text,

@@ -82,6 +82,7 @@ export const notifyTables: readonly TableBound[] = [
   { table: 'published_template', bound: 'one for each text' },
   { table: 'provider_health', bound: 'one for each provider' },
   { table: 'declared', bound: 'one for each entry of the file' },
+  { table: 'bucket_anchor', bound: 'one for each bucket' },
   { table: 'property', bound: 'a handful of properties of the database' },
   { table: 'sealed_secret', bound: 'one for each secret of the service' },
   migrationTable,

@@ -17,6 +17,7 @@ export interface Server {
 
 export type ServerName =
   | 'postgresql'
+  | 'pgbouncer'
   | 'redis-server'
   | 'valkey-server'
   | 'nats-server'
@@ -69,6 +70,7 @@ function isExecutable(path: string): boolean {
 
 const programs: Readonly<Record<ServerName, string>> = {
   postgresql: 'initdb',
+  pgbouncer: 'pgbouncer',
   'redis-server': 'redis-server',
   'valkey-server': 'valkey-server',
   'nats-server': 'nats-server',

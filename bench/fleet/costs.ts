@@ -31,10 +31,10 @@ export const figureNames = [
   'distributedBatchUs',
   'acceptOverHttpUs',
   'storedBytes',
+  'archivedBytes',
   'checkUs',
-  'redisChecksPerCore',
+  'redisCheckUs',
   'hybridCheckUs',
-  'baseBytesOfArchive',
 ] as const
 
 export type FigureName = (typeof figureNames)[number]

@@ -10,7 +10,7 @@ import { WorkerProcess } from './worker-process.ts'
 import type { World } from './world.ts'
 
 /** How long the numbers of the statistics are kept apart, in milliseconds. */
-export const windowMs = 1_000
+const windowMs = 1_000
 
 /** A fleet under load. */
 export class Fleet {

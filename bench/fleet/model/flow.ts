@@ -52,6 +52,10 @@ export class Flow {
     this.#isAccepting = true
     const { topic, options } = this.#world
     topic.pull([...this.buckets], options.batch.max, (cohorts) => {
+      if (!this.#process.isAlive) {
+        topic.redeliver(cohorts)
+        return
+      }
       if (cohorts.length === 0) return this.#pause(options.batch.gatherMs)
       this.#accept(cohorts)
     })
@@ -71,8 +75,9 @@ export class Flow {
           leased = this.#commit(cohorts, isLeased)
         },
         (isCommitted) => {
-          pulled.settle()
+          // What a process that has died had pulled is delivered again, whether it was committed or not.
           if (!this.#process.isAlive) return
+          pulled.settle()
           if (isCommitted) this.#failures = 0
           else topic.redeliver(cohorts)
           for (const attempt of leased) this.#process.send(attempt, this)

@@ -48,11 +48,11 @@ export class Ownership {
 
   /** Gives up what is more than a fair share; where shares can't be equal, the larger ones stay where they are. */
   #releaseExcess(live: readonly WorkerProcess[]): void {
-    const least = Math.floor(this.#owners.length / live.length)
+    const minShare = Math.floor(this.#owners.length / live.length)
     let larger = this.#owners.length % live.length
     for (const process of live.toSorted((a, b) => b.buckets.length - a.buckets.length)) {
       const mine = process.buckets
-      const share = least + (mine.length > least && larger-- > 0 ? 1 : 0)
+      const share = minShare + (mine.length > minShare && larger-- > 0 ? 1 : 0)
       for (const bucket of mine.slice(share)) this.#release(bucket, process)
     }
   }
@@ -70,14 +70,14 @@ export class Ownership {
   #assign(live: readonly WorkerProcess[]): void {
     const sizes = new Map(live.map((process) => [process, process.buckets.length]))
     const sizeOf = (process: WorkerProcess) => sizes.get(process) ?? 0
-    const least = Math.floor(this.#owners.length / live.length)
-    let larger = (this.#owners.length % live.length) - live.filter((process) => sizeOf(process) > least).length
+    const minShare = Math.floor(this.#owners.length / live.length)
+    let larger = (this.#owners.length % live.length) - live.filter((process) => sizeOf(process) > minShare).length
     for (const [bucket, owner] of this.#owners.entries()) {
       if (owner) continue
       const neighbour = this.#owners[bucket - 1]
-      const hasRoom = neighbour && sizes.has(neighbour) && sizeOf(neighbour) < least + (larger > 0 ? 1 : 0)
+      const hasRoom = neighbour && sizes.has(neighbour) && sizeOf(neighbour) < minShare + (larger > 0 ? 1 : 0)
       const next = hasRoom ? neighbour : live.reduce((a, b) => (sizeOf(b) < sizeOf(a) ? b : a))
-      if (sizeOf(next) === least) larger--
+      if (sizeOf(next) === minShare) larger--
       sizes.set(next, sizeOf(next) + 1)
       this.#owners[bucket] = next
       this.#moved++

@@ -66,9 +66,9 @@ export class Topic {
     let room = max
     for (const bucket of [...open.slice(first), ...open.slice(0, first)]) {
       if (room <= 0) break
-      const taken = this.#take(bucket, room)
-      cohorts.push(...taken)
-      room -= sizeOf(taken)
+      const pulled = this.#take(bucket, room)
+      cohorts.push(...pulled)
+      room -= sizeOf(pulled)
     }
     this.#transfer(cohorts, onMessages)
   }
@@ -107,22 +107,22 @@ export class Topic {
   #take(bucket: number, max: number): Cohort[] {
     this.#draw(bucket)
     const queue = this.#pending[bucket]
-    const taken: Cohort[] = []
+    const pulled: Cohort[] = []
     for (let room = max; room > 0; ) {
       const next = queue?.shift()
       if (!next) break
       const { cohort, isRedelivered } = next
       if (cohort.count <= room || isRedelivered) {
-        taken.push(cohort)
+        pulled.push(cohort)
         room -= cohort.count
       } else {
         const [oldest, rest] = splitCohort(cohort, room)
-        taken.push(oldest)
+        pulled.push(oldest)
         queue?.unshift({ cohort: rest, isRedelivered: false })
         break
       }
     }
-    return taken
+    return pulled
   }
 
   /** Draws how many events came since the last look. */

@@ -35,7 +35,7 @@ test('eight cores wait less than one core does at the same load', () => {
   assert.ok(meanWaitMs(0.8, 2, 8).waitMs < meanWaitMs(0.8, 2).waitMs / 4)
 })
 
-test('cores that fail lose what they serve and what waits, and serve again once they are started', () => {
+test('cores that fail lose what they serve and what waits, and serve again once started', () => {
   const simulation = new Simulation()
   const cores = new Cores(simulation, 1)
   const ends: string[] = []

@@ -110,7 +110,7 @@ test('buckets are shared fairly after processes come and go, and a calm fleet mo
   assert.ok(fleet.ownership.moved - moved <= 4, `${fleet.ownership.moved - moved} buckets moved`)
 })
 
-test('a process that was frozen for longer than its leases changes nothing that others have done', () => {
+test('a process frozen for longer than its leases changes nothing that others have done', () => {
   const fleet = new Fleet(smallFleet())
   fleet.simulation.run(5 * secondMs)
   fleet.processes[0]?.freeze(90 * secondMs)
@@ -120,7 +120,7 @@ test('a process that was frozen for longer than its leases changes nothing that 
   assert.ok(fleet.nodes.some(({ fenced }) => fenced > 0))
 })
 
-test('more processes than the load needs are less busy, and too few let the queue grow', () => {
+test('processes that are too few let the queue grow, and more of them are less busy', () => {
   const calm = (processes: number) => {
     const { samples } = runScenario(new Fleet(smallFleet({ processes, eventsPerSecond: 6_000 })), timing, [])
     return samples.findLast(({ phase }) => phase === 'calm')

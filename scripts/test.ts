@@ -27,6 +27,7 @@ const everything = [
   'fakes',
   'scripts',
   'examples',
+  'bench',
 ]
 const found = (named.length > 0 ? named : everything.map((name) => join(root, name))).flatMap(testFiles)
 const files = [...new Set(found)].filter((file) => named.includes(file) || file.endsWith('.long.test.ts') === long)

@@ -18,6 +18,7 @@ export interface Server {
 export type ServerName =
   | 'postgresql'
   | 'citus'
+  | 'pgbouncer'
   | 'redis-server'
   | 'valkey-server'
   | 'nats-server'
@@ -71,6 +72,7 @@ function isExecutable(path: string): boolean {
 const programs: Readonly<Record<ServerName, string>> = {
   postgresql: 'initdb',
   citus: 'initdb',
+  pgbouncer: 'pgbouncer',
   'redis-server': 'redis-server',
   'valkey-server': 'valkey-server',
   'nats-server': 'nats-server',

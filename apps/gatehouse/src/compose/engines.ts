@@ -15,8 +15,10 @@ import type { Settings } from '../config/config.ts'
 
 /** Opens the database the settings name: PostgreSQL, or the embedded engine in the data folder. */
 export function openDatabase(settings: Settings, log: Log): Promise<Database> {
-  const { databaseUrl: url, databaseConnections: connections, databaseTimeouts: timeouts } = settings
-  return url ? openPostgres({ url, log, connections, timeouts }) : openEmbedded(settings.dataDir)
+  const { databaseUrl: url, databaseSessionUrl: sessionUrl, databaseConnections, databaseTimeouts: timeouts } = settings
+  return url
+    ? openPostgres({ url, sessionUrl, log, connections: databaseConnections, timeouts })
+    : openEmbedded(settings.dataDir)
 }
 
 /**

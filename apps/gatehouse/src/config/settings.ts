@@ -43,6 +43,8 @@ export interface Settings {
   readonly serviceClient: { readonly id: string; readonly secret: Secret } | undefined
   readonly databaseUrl: Secret | undefined
   /** Most connections of this process to the database. */
+  /** The server itself, where `databaseUrl` is a pooler in transaction mode. */
+  readonly databaseSessionUrl: Secret | undefined
   readonly databaseConnections: number
   readonly databaseTimeouts: DatabaseTimeouts
   readonly redisUrl: Secret | undefined
@@ -90,6 +92,7 @@ export function readSettings(environment: Environment, faults: Faults): Settings
     notifyUrl: read.url('NOTIFY_URL'),
     serviceClient: read.serviceClient(),
     databaseUrl: read.secretUrl('DATABASE_URL', ['postgres:', 'postgresql:']),
+    databaseSessionUrl: read.secretUrl('DATABASE_SESSION_URL', ['postgres:', 'postgresql:']),
     databaseConnections: read.integer('DATABASE_CONNECTIONS', 10, 2, 1_000),
     databaseTimeouts: readDatabaseTimeouts(read),
     redisUrl: read.redisUrl('REDIS_URL'),

@@ -1,8 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Writable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Pool, type PoolClient, type QueryResultRow, types } from 'pg'
-import { trustedConnections } from './connections.ts'
+import { type Client, type Pool, type PoolClient, type QueryResultRow, types } from 'pg'
+import { type Connections, trustedConnections } from './connections.ts'
 import { isSilent, sqlState } from './error.ts'
 import type { ListenHandlers } from './listener.ts'
 
@@ -103,11 +103,17 @@ export interface Engine {
   readonly listen: Database['listen']
   /** Closes what `pool.end()` doesn't. */
   readonly release?: () => Promise<void>
+  /**
+   * A client of the server itself, not connected yet, where the pool's connections change from one transaction to the next:
+   * those keep no session and no prepared statement.
+   */
+  readonly openSession?: () => Client
 }
 
 /** Creates a database on a pool of node-postgres, for either engine. */
-export function createDatabase(pool: Pool, { engine, listen, release }: Engine): Database {
-  const connections = trustedConnections(pool)
+export function createDatabase(pool: Pool, { engine, listen, release, openSession }: Engine): Database {
+  const trusted = trustedConnections(pool)
+  const connections = openSession ? withoutPreparing(trusted) : trusted
   return {
     engine,
     listen,
@@ -120,6 +126,7 @@ export function createDatabase(pool: Pool, { engine, listen, release }: Engine):
       withRetries(() => connections.use((client, discard) => runTransaction(client, discard, work))),
     async session(work) {
       if (inTransaction.getStore()) throw new Error('a session inside an open transaction; use its handle')
+      if (openSession) return runSession(openSession(), work)
       return connections.use(async (client, discard) => {
         if (engine === 'postgres') discard()
         return work({ query: (query, values) => run(client, query, values) })
@@ -134,6 +141,29 @@ export function createDatabase(pool: Pool, { engine, listen, release }: Engine):
       await pool.end()
       await release?.()
     },
+  }
+}
+
+/** Connections whose statements are not prepared. */
+const unprepared = new WeakSet<object>()
+
+function withoutPreparing(connections: Connections): Connections {
+  return {
+    use: (work) =>
+      connections.use((client, discard) => {
+        unprepared.add(client)
+        return work(client, discard)
+      }),
+  }
+}
+
+async function runSession<T>(client: Client, work: (session: Queryable) => Promise<T>): Promise<T> {
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    return await work({ query: (query, values) => run(client, query, values) })
+  } finally {
+    await client.end()
   }
 }
 
@@ -227,7 +257,7 @@ function gathererOf(client: PoolClient): () => void {
 }
 
 async function run<Row extends object>(
-  on: PoolClient,
+  on: Pick<PoolClient, 'query'>,
   query: string | Query,
   values: readonly unknown[] | undefined,
 ): Promise<Rows<Row>> {
@@ -235,7 +265,7 @@ async function run<Row extends object>(
   const config = {
     text: parsed.text,
     values: [...(parsed.values ?? [])],
-    ...(typeof query !== 'string' && query.name ? { name: query.name } : {}),
+    ...(typeof query !== 'string' && query.name && !unprepared.has(on) ? { name: query.name } : {}),
     ...(typeof query !== 'string' && query.timeoutMs ? { query_timeout: query.timeoutMs } : {}),
   }
   const { rows, rowCount } = await on.query<QueryResultRow & Row>(config)

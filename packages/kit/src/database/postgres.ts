@@ -8,6 +8,11 @@ import { keepListening } from './listener.ts'
 /** How {@link openPostgres} connects. */
 export interface PostgresOptions {
   readonly url: Secret
+  /**
+   * The server itself, where `url` is a pooler that keeps a connection for a transaction alone: listening and sessions go
+   * there. Statements of the pool are then not prepared, and the timeouts are those of the role.
+   */
+  readonly sessionUrl?: Secret | undefined
   readonly log: Log
   /** Most connections of this process in its pool. Default 10. */
   readonly connections?: number
@@ -34,22 +39,16 @@ const silenceMs = 500
 const connectTimeoutMs = 5_000
 const keepAliveSeconds = 10
 
-/** Opens PostgreSQL 15 or newer. Throws {@link StartError} when it can't be reached or is too old. */
+/**
+ * Opens PostgreSQL 15 or newer.
+ * @throws StartError when it can't be reached, is too old, or has no timeouts behind a pooler
+ */
 export async function openPostgres(options: PostgresOptions): Promise<Database> {
+  const { url, sessionUrl } = options
   const timeouts = { ...defaultTimeouts, ...options.timeouts }
-  const server = {
-    connectionString: withServerSettings(options.url.reveal()),
-    connectionTimeoutMillis: connectTimeoutMs,
-    application_name: 'gatehouse',
-    keepAlive: true,
-    keepAliveInitialDelayMillis: keepAliveSeconds * 1000,
-    query_timeout: timeouts.statementMs + silenceMs,
-    statement_timeout: timeouts.statementMs,
-    lock_timeout: timeouts.lockMs,
-    idle_in_transaction_session_timeout: timeouts.idleTransactionMs,
-  }
+  const server = serverConnection(sessionUrl ?? url, timeouts)
   const pool = new pg.Pool({
-    ...server,
+    ...(sessionUrl ? poolerConnection(url, timeouts) : server),
     max: options.connections ?? defaultConnections,
     pipeline: true,
     types: typeParsers,
@@ -59,6 +58,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
     const version = await serverVersion(pool)
     if (version < oldestVersion)
       throw new StartError(`DATABASE_URL names PostgreSQL ${version}; ${oldestVersion} or newer is needed.`)
+    if (sessionUrl) await requireTimeouts(pool, timeouts)
     await reportConnections(pool, options)
   } catch (error) {
     await pool.end()
@@ -69,7 +69,49 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
   return createDatabase(pool, {
     engine: 'postgres',
     listen: (channel, hearing) => keepListening(client, channel, hearing, options.log),
+    ...(sessionUrl ? { openSession: client } : {}),
   })
+}
+
+/** A connection to the server itself, which applies the timeouts to it. */
+function serverConnection(url: Secret, timeouts: DatabaseTimeouts): pg.ClientConfig {
+  return {
+    ...poolerConnection(url, timeouts),
+    connectionString: withServerSettings(url.reveal()),
+    statement_timeout: timeouts.statementMs,
+    lock_timeout: timeouts.lockMs,
+    idle_in_transaction_session_timeout: timeouts.idleTransactionMs,
+  }
+}
+
+/** A connection to a pooler, which takes no settings of a server. */
+function poolerConnection(url: Secret, { statementMs }: DatabaseTimeouts): pg.ClientConfig {
+  return {
+    connectionString: url.reveal(),
+    connectionTimeoutMillis: connectTimeoutMs,
+    application_name: 'gatehouse',
+    keepAlive: true,
+    keepAliveInitialDelayMillis: keepAliveSeconds * 1000,
+    query_timeout: statementMs + silenceMs,
+  }
+}
+
+/** @throws StartError unless the role bounds its waits by itself */
+async function requireTimeouts(pool: pg.Pool, timeouts: DatabaseTimeouts): Promise<void> {
+  const wanted = {
+    statement_timeout: timeouts.statementMs,
+    lock_timeout: timeouts.lockMs,
+    idle_in_transaction_session_timeout: timeouts.idleTransactionMs,
+  }
+  const { rows } = await pool.query<{ name: string; role: string }>(
+    "SELECT name, quote_ident(current_user) AS role FROM pg_settings WHERE name = ANY ($1) AND setting = '0' ORDER BY name",
+    [Object.keys(wanted)],
+  )
+  if (rows.length === 0) return
+  const statements = rows.map(
+    ({ name, role }) => `ALTER ROLE ${role} SET ${name} = '${wanted[name as keyof typeof wanted]}ms';`,
+  )
+  throw new StartError(`Behind a pooler the timeouts are those of the role. Run: ${statements.join(' ')}`)
 }
 
 /**

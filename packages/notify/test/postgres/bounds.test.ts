@@ -112,14 +112,14 @@ describe('on PostgreSQL', () => {
       await database.query("UPDATE notify.notification SET id = ('01000000' || substr(id::text, 9))::uuid")
       await database.query("UPDATE notify.cap SET counters = '{}'")
       await Promise.all([
-        store.privacy.purge(0, retention, old),
+        store.privacy.purge(0, retention, old + round * dayMs),
         ...Array.from({ length: 4 }, (_, n) =>
           store.intake.admit(
             users.map((user) => unit(user, `${round}-${n}`, old)),
             createAdmission(rules, old),
           ),
         ),
-        store.privacy.purge(0, retention, old),
+        store.privacy.purge(0, retention, old + round * dayMs),
       ])
       const { rows } = await database.query<{ user_id: string; used: number }>(
         "SELECT user_id, (counters->'total'->>'used')::int AS used FROM notify.cap ORDER BY user_id",

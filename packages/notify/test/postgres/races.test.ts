@@ -245,7 +245,12 @@ describe('two processes on one PostgreSQL', () => {
       }
       const flush = async (store: NotifyStore) => {
         for (let n = 0; n < 60; n++) {
-          const windows = await store.waiting.closeWindows([bucketOfUser('alice', testBuckets)], 10, 60_000, clock.now())
+          const windows = await store.waiting.closeWindows(
+            [bucketOfUser('alice', testBuckets)],
+            10,
+            60_000,
+            clock.now(),
+          )
           flushed.push(...windows.flatMap(({ items }) => items.map(({ notificationId }) => notificationId)))
         }
       }

@@ -2,8 +2,8 @@ import type { Database, Notifier, Transaction } from '@gatehouse/kit'
 import type { Retention } from '../../config/options.ts'
 import { purgeDeadLetters } from '../dead-letters/dead-letters.ts'
 import { purgeInboxes } from '../inbox/inbox-count.ts'
-import { timestamp } from '../sql/columns.ts'
 import { purgeDevices } from '../users/devices.ts'
+import { createCapSweep } from './purge-caps.ts'
 import { type AgingTable, agingTables, olderThan } from './retention.ts'
 
 const batchSize = 1_000
@@ -40,6 +40,7 @@ export function createPurge(
     }),
     inbox: (tx, { bucket, before }) => purgeInboxes(tx, bucket, before, batchSize),
   }
+  const purgeCaps = createCapSweep(batchSize)
   const rows = agingTables.map((table): [AgingTable, PurgeBatch] => [table, special[table.table] ?? purgeRows(table)])
   return async (bucket, retention, now) => {
     let removed = 0
@@ -53,6 +54,9 @@ export function createPurge(
       inboxes.publish(purged.users ?? [])
       removed += purged.removed
     }
+    await database.transaction(async (tx) => {
+      await Promise.all([byIndex(tx), purgeCaps(tx, bucket, now)])
+    })
     return removed
   }
 }
@@ -69,56 +73,57 @@ function byIndex(tx: Transaction): Promise<unknown> {
 /**
  * Removes the first rows of the index of their age, and goes on where it ended before: what was removed stays in the index
  * until it is vacuumed, and would be walked through each time. Once an hour it begins at the head again, for a row may
- * have been held by somebody, or was not to be removed yet.
+ * not have been to be removed yet. No row is locked before it is deleted: that would write each of them twice.
  */
-function purgeRows({ table, age, key = [], unless, user, bucketed = true }: AgingTable): PurgeBatch {
-  const isAt = bucketed ? 'bucket = $1' : '$1::integer IS NOT NULL'
-  const type = age.holds === 'id' ? 'uuid' : 'timestamptz'
-  const keys = (of: string) => key.map((column) => `${of}.${column}`).join(', ')
-  const returned = user ? `, t.${user}` : ''
-  const text = `WITH old AS MATERIALIZED (
-      SELECT ${[...new Set([...key, age.column])].join(', ')} FROM notify.${table}
-       WHERE ${isAt} AND ${age.column} < $2::${type} AND ${age.column} >= $4::${type}${unless ? ` AND NOT ${unless}` : ''}
-       ORDER BY ${age.column} LIMIT $3 FOR UPDATE SKIP LOCKED
-    )
-    DELETE FROM notify.${table} t USING old WHERE ${isAt.replace('bucket', 't.bucket')} AND (${keys('t')}) = (${keys('old')})
-    RETURNING old.${age.column} AS age${returned}`
+function purgeRows(table: AgingTable): PurgeBatch {
+  const { age } = table
+  const [firstSql, removeSql] = [firstRowsSql(table), removeSqlOf(table)]
   const head = age.holds === 'id' ? '00000000-0000-0000-0000-000000000000' : '-infinity'
   const sweeps = new Map<number, { since: number; reached: string }>()
   return async (tx, { bucket, before, now }) => {
     const last = sweeps.get(bucket)
     const sweep = last && now >= last.since && now < last.since + sweepMs ? last : { since: now, reached: head }
-    const { rows } = await tx.query<{ age: string | number; user_id?: string }>({
-      text,
-      values: [bucket, before, batchSize, sweep.reached],
-    })
-    const reached = rows
-      .map((row) => (typeof row.age === 'number' ? timestamp(row.age) : row.age))
-      .sort()
-      .at(-1)
-    sweeps.set(bucket, reached === undefined ? sweep : { ...sweep, reached })
-    if (user) await forgetUsers(tx, bucket, [...new Set(rows.flatMap(({ user_id: id }) => id ?? []))])
-    return { removed: rows.length }
+    const { rows } = await tx.query<{ reached: string | null; found: number }>(firstSql, [
+      bucket,
+      before,
+      sweep.reached,
+      batchSize,
+    ])
+    const [{ reached, found } = { reached: null, found: 0 }] = rows
+    sweeps.set(bucket, { ...sweep, reached: reached ?? sweep.reached })
+    if (reached === null || found === 0) return { removed: 0 }
+    const removed = await tx.query(removeSql, [bucket, before, sweep.reached, reached, batchSize])
+    return { removed: removed.rowCount }
   }
 }
 
+const conditionsOf = ({ age, unless, bucketed = true }: AgingTable): string => {
+  const type = age.holds === 'id' ? 'uuid' : 'timestamptz'
+  return `${bucketed ? 'bucket = $1' : '$1::integer IS NOT NULL'}
+         AND ${age.column} < $2::${type} AND ${age.column} >= $3::${type}${unless ? ` AND NOT ${unless}` : ''}`
+}
+
+/** How old the last row of the next batch is, and how many there are. */
+function firstRowsSql(table: AgingTable): string {
+  const { column } = table.age
+  return `SELECT (array_agg(age ORDER BY age DESC))[1]::text AS reached, count(*)::integer AS found
+            FROM (SELECT ${column} AS age FROM notify.${table.table}
+                   WHERE ${conditionsOf(table)} ORDER BY ${column} LIMIT $4) AS first`
+}
+
 /**
- * Removes the cap counters of those of these users who have nothing left: their windows are over, for a window is no
- * longer than the least retention. Who admits an event of a user writes the log under the lock of this row: a user
- * whose row is held is left alone, and after the lock a fresh snapshot sees what was written before.
+ * Ids are distinct, or as good as that, so that a range of them is a batch. Of points in time one may be that of more rows
+ * than a batch, so those are counted.
  */
-async function forgetUsers(tx: Transaction, bucket: number, users: readonly string[]): Promise<void> {
-  if (users.length === 0) return
-  const { rows } = await tx.query<{ user_id: string }>(
-    `SELECT c.user_id FROM notify.cap c WHERE c.bucket = $1 AND c.user_id = ANY($2::text[])
-      ORDER BY c.user_id FOR UPDATE SKIP LOCKED`,
-    [bucket, users],
-  )
-  if (rows.length === 0) return
-  await tx.query(
-    `DELETE FROM notify.cap c WHERE c.bucket = $1 AND c.user_id = ANY($2::text[])
-        AND NOT EXISTS (SELECT FROM notify.dedup_log l WHERE l.bucket = $1 AND l.user_id = c.user_id)
-        AND NOT EXISTS (SELECT FROM notify.notification n WHERE n.bucket = $1 AND n.user_id = c.user_id)`,
-    [bucket, rows.map(({ user_id: user }) => user)],
-  )
+function removeSqlOf(table: AgingTable): string {
+  const { table: name, age, key = [], bucketed = true } = table
+  if (age.holds === 'id')
+    return `DELETE FROM notify.${name}
+             WHERE ${conditionsOf(table)} AND ${age.column} <= $4::uuid AND $5::integer IS NOT NULL`
+  const keys = (of: string) => key.map((column) => `${of}.${column}`).join(', ')
+  return `WITH old AS MATERIALIZED (
+      SELECT ${key.join(', ')} FROM notify.${name}
+       WHERE ${conditionsOf(table)} AND ${age.column} <= $4::timestamptz ORDER BY ${age.column} LIMIT $5
+    )
+    DELETE FROM notify.${name} t USING old WHERE ${bucketed ? 't.bucket = $1 AND ' : ''}(${keys('t')}) = (${keys('old')})`
 }

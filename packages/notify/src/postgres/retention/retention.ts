@@ -16,8 +16,6 @@ export interface AgingTable extends TableBound {
   readonly key?: readonly string[]
   /** What else must hold of a row (SQL); `$1` is the bucket. */
   readonly unless?: string
-  /** Where a row names its user, who may have nothing left once it is gone. */
-  readonly user?: 'user_id'
   /** False for a table that is not divided into buckets. Default true. */
   readonly bucketed?: boolean
 }
@@ -38,8 +36,8 @@ const awaited = 'EXISTS (SELECT FROM notify.deferred d WHERE d.bucket = $1 AND d
 export const agingTables: readonly AgingTable[] = [
   aging('timeline_entry', 'notification_id', 'notificationDays', { key: ['notification_id', 'id'] }),
   aging('delivery', 'id', 'notificationDays', { key: ['id'] }),
-  aging('notification', 'id', 'notificationDays', { key: ['id'], unless: awaited, user: 'user_id' }),
-  aging('dedup_log', 'recorded_at', 'logDays', { key: ['user_id', 'key_hash'], user: 'user_id' }),
+  aging('notification', 'id', 'notificationDays', { key: ['id'], unless: awaited }),
+  aging('dedup_log', 'recorded_at', 'logDays', { key: ['user_id', 'key_hash'] }),
   aging('provider_event', 'at', { days: providerEventDays }, { key: ['provider', 'event_id'] }),
   aging('topic_failure', 'at', { days: topicFailureDays }, { key: ['key'] }),
   aging('suppression', 'expires_at', 'expires', {
@@ -56,7 +54,7 @@ export const agingTables: readonly AgingTable[] = [
 /** What bounds every table of the schema `notify`. */
 export const notifyTables: readonly TableBound[] = [
   ...agingTables,
-  { table: 'cap', bound: 'one for each user who has a notification or a dedup log entry' },
+  { table: 'cap', bound: 'one for each user who has, or had the day before, a notification or a dedup log entry' },
   { table: 'inbox_count', bound: 'one for each user who has an item in the inbox' },
   { table: 'outbox', bound: 'state changes until they have their number in the log, about a second' },
   {
@@ -108,7 +106,7 @@ function aging(
   table: string,
   column: string,
   keeps: AgingTable['keeps'],
-  { alive, ...more }: Pick<AgingTable, 'key' | 'unless' | 'user' | 'bucketed'> & { readonly alive?: string } = {},
+  { alive, ...more }: Pick<AgingTable, 'key' | 'unless' | 'bucketed'> & { readonly alive?: string } = {},
 ): AgingTable {
   const holds = column === 'id' || column.endsWith('_id') ? 'id' : 'time'
   const bound = holds === 'id' ? `the time in \`${column}\`` : `\`${column}\``

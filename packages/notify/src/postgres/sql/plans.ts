@@ -36,12 +36,6 @@ export async function readTogether(
   return answers.slice(settings.length)
 }
 
-/** One statement in a transaction of its own, planned for the tables as they are now: one round trip. */
-export async function queryWithCustomPlan<Row extends object>(database: Database, query: Query): Promise<Rows<Row>> {
-  const [, found] = await database.pipeline<Row>([customPlan, query])
-  return found as Rows<Row>
-}
-
 /**
  * Has the statements of a transaction that follow join the rows of their parameters to tables row by row, by the tables'
  * indexes: those rows are few, whatever a planner without statistics takes their tables for.

@@ -21,6 +21,7 @@ test('caps, pauses, breakers and workers follow the file, with defaults for the 
     locale: 'de',
     suppression_days: { bounced: 30 },
     retention: { log_days: 1 },
+    buckets: { sweep_seconds: 30, lease_seconds: 20 },
   })
   const { inboxStreams: _, ...others } = options
   assert.deepEqual(others, {
@@ -38,6 +39,8 @@ test('caps, pauses, breakers and workers follow the file, with defaults for the 
     locale: 'de',
     suppressionDays: { bounced: 30 },
     retention: { ...defaultOptions.retention, logDays: 1 },
+    sweepMs: 30_000,
+    bucketLeaseMs: 20_000,
   })
   const { caps, concurrency, backoff, breaker, retention } = notifyOptions()
   assert.deepEqual(

@@ -10,7 +10,8 @@ before(async () => {
     passwords: { maxConcurrent: 2, maxWaiting: 2 },
     accessTokenAlgorithm: 'RS256',
   })
-  const longCheck = "UPDATE identity.account SET password_hash = replace(password_hash, 't=2,', 't=20,')"
+  const longCheck =
+    "UPDATE identity.account SET password_hash = replace(password_hash, 'm=19456,t=2,', 'm=98304,t=10,')"
   await running.database.query(longCheck)
 })
 after(() => running.close())

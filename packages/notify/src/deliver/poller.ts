@@ -87,7 +87,11 @@ export class Poller {
     }
     const now = clock.now()
     const buckets = agenda.take(now)
-    if (buckets.length === 0) return
+    if (buckets.length === 0) {
+      // Nothing is known to be due, so that nothing older waits for what is handed over.
+      if (!isProbe) handover.open()
+      return
+    }
     const limit = isProbe ? this.#probeSize : options.claimSize
     const { claim, isMore } = await this.#claim(buckets, 'due', { limit, isProbe, dueBy: now })
     // What is due by now and was not claimed is older than whatever would be handed over.

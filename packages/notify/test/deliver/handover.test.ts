@@ -13,6 +13,8 @@ import { eventually, type Setup, seedEventType, setup } from '../support/setup.t
 import { provider as base, shipped } from '../support/webhook-provider.ts'
 
 interface Counts {
+  /** How often the breakers were read: by each of two workers at its start, and again a second later. */
+  reads: number
   /** Claims of mails, and the mails that they found. */
   claims: number
   claimed: number
@@ -20,9 +22,16 @@ interface Counts {
 
 /** A store that counts the claims of mails. */
 function counting(store: NotifyStore, counts: Counts): NotifyStore {
-  const { deliveries } = store
+  const { deliveries, providerHealth } = store
   return {
     ...store,
+    providerHealth: {
+      ...providerHealth,
+      open() {
+        counts.reads++
+        return providerHealth.open()
+      },
+    },
     deliveries: {
       ...deliveries,
       async claim(request) {
@@ -48,7 +57,7 @@ async function working(
   send: (order: string) => ReturnType<Provider['send']> | undefined = () => undefined,
   options: Partial<NotifyOptions> = {},
 ): Promise<Working> {
-  const counts: Counts = { claims: 0, claimed: 0 }
+  const counts: Counts = { reads: 0, claims: 0, claimed: 0 }
   const orders: string[] = []
   const provider: Provider = {
     ...base,
@@ -67,8 +76,8 @@ async function working(
   t.after(s.close)
   await seedEventType(s)
   await eventually(
-    async () => counts.claims,
-    (claims) => claims > 1,
+    async () => counts.reads,
+    (reads) => reads > 3,
   )
   return { s, counts, orders }
 }

@@ -4,6 +4,7 @@ import type { NotifyOptions } from '../config/options.ts'
 import type { Channel } from '../model/channel.ts'
 import type { RetryPolicy } from '../model/retry-policy.ts'
 import type { BucketErrors, ClaimedDelivery, ClaimResult, Deliveries } from '../store/store.ts'
+import { claimByHalves } from './claim-halves.ts'
 import type { HandoverQueue } from './handover-queue.ts'
 import type { ProviderPool } from './provider-pool.ts'
 
@@ -130,7 +131,8 @@ export class Poller {
   ): Promise<{ readonly claim: Claim; readonly isMore: boolean }> {
     const { channel, deliveries, options } = this.#settings
     const claimedAt = performance.now()
-    const result = await deliveries.claim({ buckets, channel, limit, leaseMs: options.leaseMs, now: dueBy })
+    const request = { buckets, channel, limit, leaseMs: options.leaseMs, now: dueBy }
+    const result = await claimByHalves(deliveries, request)
     if (kind === 'due') this.#noteVisited(buckets, result)
     this.#reportFailed(result.failed)
     const isMore = [...result.nextDueAt.values()].some((dueAt) => dueAt <= dueBy)
@@ -151,6 +153,6 @@ export class Poller {
     const [first] = failed
     if (!first) return
     const [bucket, err] = first
-    log.warn({ err, channel, bucket, buckets: failed.size }, 'deliveries of some buckets could not be claimed')
+    log.error({ err, channel, bucket, buckets: failed.size }, 'deliveries of some buckets could not be claimed')
   }
 }

@@ -29,6 +29,11 @@ export function bucketOfUser(userId: string, buckets: number): number {
   return buckets === 1 ? 0 : bucketOfSlot(slotOfUser(userId), buckets)
 }
 
+/** The bucket of a hash in hexadecimal digits, of what belongs to no user for good: its first four are the slot. */
+export function bucketOfHash(hash: string, buckets: number): number {
+  return bucketOfSlot(Number.parseInt(hash.slice(0, slotDigits), 16), buckets)
+}
+
 /** A fresh id of a record that belongs to a user, of a notification or of any other but a delivery. */
 export function newIdOfUser(userId: string): string {
   return newId(slotOfUser(userId))

@@ -107,7 +107,7 @@ export interface ClaimResult {
   readonly failed: BucketErrors
 }
 
-/** The buckets whose part of the work failed, and why. Only an engine that keeps buckets on several nodes has any. */
+/** The buckets whose part of the work failed, and why. An engine that keeps buckets on several nodes has some. */
 export type BucketErrors = ReadonlyMap<number, unknown>
 
 /** What became of records. */

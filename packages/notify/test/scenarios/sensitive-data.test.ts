@@ -133,7 +133,7 @@ test('aggregated sensitive events leave no data behind once they are sent', asyn
     ({ body }) => body.messages.length === 1,
   )
   await eventually(
-    () => s.database.query("SELECT 1 FROM notify.timeline_entry WHERE entry_type = 'sent'"),
+    () => s.database.query("SELECT 1 FROM notify.delivery WHERE state = 'sent'"),
     ({ rowCount }) => rowCount === 1,
   )
   assert.doesNotMatch(await keptData(s), /hush/)

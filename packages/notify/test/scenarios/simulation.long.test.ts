@@ -365,7 +365,7 @@ async function checkAlerts(url: string, { unique }: Traffic, calls: readonly Pro
 async function checkRecords(url: string, calls: readonly ProviderCall[]): Promise<void> {
   const database = await openPostgres({ url: new Secret(url), log: silentLog, connections: 1 })
   const { rows } = await database.query<{ id: string; channel: string; at: number }>(
-    "SELECT delivery_id AS id, channel, at FROM notify.timeline_entry WHERE entry_type = 'sent'",
+    'SELECT id, channel, sent_at AS at FROM notify.delivery WHERE sent_at IS NOT NULL',
   )
   await database.close()
   const recorded = new Map(rows.map((row) => [row.id, row]))

@@ -4,7 +4,27 @@ import { anchorTable, workerTables } from './tables.ts'
 /** The slot that four hexadecimal digits stand for. */
 const slotOf = (digits: string) => `('x' || ${digits})::bit(16)::integer`
 const slotOfId = (column: string) => slotOf(`right(${column}::text, 4)`)
-const slotOfUser = slotOf("left(encode(sha256(convert_to(user_id, 'UTF8')), 'hex'), 4)")
+const slotOfUser = 'pg_temp.slot_of_user(user_id)'
+
+/** The slot of a user, as `slotOfUser` in model/id.ts finds it: FNV-1a of the user's token. */
+const slotOfUserSql = `
+CREATE FUNCTION pg_temp.slot_of_user(user_id text) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+  bytes bytea := convert_to(user_id, 'UTF8');
+  hash bigint := 2166136261;
+  byte integer;
+  piece text;
+BEGIN
+  FOR place IN 0 .. length(bytes) - 1 LOOP
+    byte := get_byte(bytes, place);
+    piece := CASE WHEN byte < 128 AND chr(byte) ~ '^[A-Za-z0-9_-]$' THEN chr(byte)
+                  ELSE '%' || lpad(upper(to_hex(byte)), 2, '0') END;
+    FOR at IN 1 .. length(piece) LOOP
+      hash := ((hash # ascii(substr(piece, at, 1))) * 16777619) & 4294967295;
+    END LOOP;
+  END LOOP;
+  RETURN hash & 65535;
+END $$`
 
 /**
  * How the slot of a row is found (SQL) where it does not come from its `user_id`. Null for rows that don't say: they
@@ -35,7 +55,8 @@ export async function changeBuckets(session: Queryable, buckets: number, timeout
         : `UPDATE notify.${table} SET bucket = ${slot} % ${buckets} WHERE bucket <> ${slot} % ${buckets}`
     })
   await session.query({
-    text: `BEGIN;
+    text: `${slotOfUserSql};
+      BEGIN;
       ${statements.join(';\n')};
       DELETE FROM notify.${anchorTable};
       INSERT INTO notify.${anchorTable} (bucket) SELECT generate_series(0, ${buckets - 1});

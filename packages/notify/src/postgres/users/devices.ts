@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Database, Transaction } from '@gatehouse/kit'
 import { defaultOptions } from '../../config/options.ts'
-import { bucketOfUser } from '../../model/id.ts'
+import { bucketOfHash, bucketOfUser } from '../../model/id.ts'
 import type { Device, Devices } from '../../store/store.ts'
 import { timestamp } from '../sql/columns.ts'
 import { type DeviceRow, deviceOf } from './profiles.ts'
@@ -124,7 +124,8 @@ interface TokenOwner {
 }
 
 async function acquireToken(tx: Transaction, buckets: number, { token, userId, deviceId }: TokenOwner): Promise<void> {
-  const place = [bucketOfUser(token, buckets), hash('sha256', token)]
+  const tokenHash = hash('sha256', token)
+  const place = [bucketOfHash(tokenHash, buckets), tokenHash]
   const { rows } = await tx.query<{ former_user_id: string | null; former_device_id: string | null }>(
     `INSERT INTO notify.push_token (bucket, token_hash, user_id, device_id) VALUES ($1, $2, $3, $4)
      ON CONFLICT (bucket, token_hash) DO UPDATE
@@ -150,9 +151,10 @@ async function acquireToken(tx: Transaction, buckets: number, { token, userId, d
 }
 
 async function releaseToken(tx: Transaction, buckets: number, { token, userId, deviceId }: TokenOwner): Promise<void> {
+  const tokenHash = hash('sha256', token)
   await tx.query(
     'DELETE FROM notify.push_token WHERE bucket = $1 AND token_hash = $2 AND user_id = $3 AND device_id = $4',
-    [bucketOfUser(token, buckets), hash('sha256', token), userId, deviceId],
+    [bucketOfHash(tokenHash, buckets), tokenHash, userId, deviceId],
   )
 }
 

@@ -42,6 +42,9 @@ describe('a bucket whose statements fail', () => {
     const log = { ...silentLog, error: () => failures++ } as unknown as Log
     const s = await setup({ database, tables: { buckets }, providers: { email: [provider] }, log })
     t.after(s.close)
+    // Accepted by a process without workers, so that nothing is handed over without a claim.
+    const producer = await setup({ database, tables: { buckets }, clock: s.clock, work: false })
+    t.after(() => producer.notify.stop())
     await seedEventType(s)
     const recipients = users.map((user_id) => ({ user_id, email: `${user_id}@example.com` }))
     await s.call('PUT', '/v1/recipients', { recipients })
@@ -52,7 +55,7 @@ describe('a bucket whose statements fail', () => {
       data: { order_id: 'A-1' },
       channels: ['email'],
     })
-    for (const user of users) await s.call('POST', '/v1/notify', eventOf(user))
+    for (const user of users) await producer.call('POST', '/v1/notify', eventOf(user))
     const fire_at = new Date(s.clock.now() + 1_000).toISOString()
     for (const user of users) await s.call('POST', '/v1/scheduled', { fire_at, payload: eventOf(user) })
     s.clock.advance(1_000)

@@ -1,5 +1,6 @@
 -- When something of a bucket's delivery queue is due first, for each channel: a loose scan over its groups, each the rows of
 -- one priority and event type. Of a channel that has something due now the other groups are passed over. Part of the survey.
+-- $1 now timestamptz
 -- {bucket} the bucket
 -- {front} the first time at which something of the group `g` is due
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Pace } from '../benchmark.ts'
 import type { Ready, Start } from './protocol.ts'
 
-/** A contestant in a process of its own. */
+/** A candidate in a process of its own. */
 export interface TokenServer extends Ready, AsyncDisposable {
   /** Processor time of all its threads since the last question, in microseconds. */
   cpu(): Promise<number>
@@ -28,7 +28,7 @@ export async function startTokenServer(file: 'ours.ts' | 'baseline.ts', start: S
   }
 }
 
-/** The pace of a contestant over some work that answers how much it did. */
+/** The pace of a candidate over some work that answers how much it did. */
 export async function measureServer(server: TokenServer, work: () => Promise<number>): Promise<Pace> {
   await server.cpu()
   const begun = performance.now()

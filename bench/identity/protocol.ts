@@ -1,4 +1,4 @@
-/** What a contestant is told at its start. */
+/** What a candidate gets at its start. */
 export interface Start {
   readonly database?: string
   readonly algorithm?: 'ES256' | 'RS256'

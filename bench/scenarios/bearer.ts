@@ -1,5 +1,5 @@
 /**
- * Race `bearer`: verify a JWT access token. `@gatehouse/bearer` against `jose` `jwtVerify`, in one process.
+ * Benchmark `bearer`: verify a JWT access token. `@gatehouse/bearer` against `jose` `jwtVerify`, in one process.
  *
  * The figure is verifications per second of processor time: what a core does when every core is wanted, as in a busy
  * gateway. By the clock on the wall (`…_wall`) jose has two cores here and ours has one: jose has its signatures

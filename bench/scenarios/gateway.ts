@@ -1,9 +1,9 @@
 /**
- * Race `gateway`: the whole way through the gateway. Gatehouse's against @fastify/http-proxy with @fastify/rate-limit
+ * Benchmark `gateway`: the whole way through the gateway. Gatehouse's against @fastify/http-proxy with @fastify/rate-limit
  * and tokens verified by jose, each in a process of its own, before the same upstream in another.
  *
  * The figure is requests per second of the gateway's processor time: what a core carries when the gateway has it alone.
- * By the clock on the wall (`ratio_elapsed`) generator and upstream share the machine's cores with the contestant, and hide
+ * By the clock on the wall (`ratio_elapsed`) generator and upstream share the machine's cores with the candidate, and hide
  * part of the difference.
  *
  * Equal on both sides: 1,000 users' RS256 access tokens (2048 bits), each used again and again, on 64 kept-alive

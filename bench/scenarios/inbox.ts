@@ -1,5 +1,5 @@
 /**
- * Race `inbox`: open streams of in-app feeds on one process, on PostgreSQL. There is no peer; the figures are memory per
+ * Benchmark `inbox`: open streams of in-app feeds on one process, on PostgreSQL. There is no peer; the figures are memory per
  * stream and the time from the commit of an item to its arrival at a reader.
  *
  * 1,000 users with one stream each; the readers are a process of their own on the same cores. Memory is what the service

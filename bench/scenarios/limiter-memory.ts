@@ -1,5 +1,5 @@
 /**
- * Race `limiter-memory`: check a limit in this process. `@gatehouse/limiter` against `rate-limiter-flexible`.
+ * Benchmark `limiter-memory`: check a limit in this process. `@gatehouse/limiter` against `rate-limiter-flexible`.
  *
  * The work: 100,000 users in random order, a minute's and a day's window together; whoever is refused by one window
  * uses up nothing of the other.

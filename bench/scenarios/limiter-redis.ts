@@ -1,5 +1,5 @@
 /**
- * Race `limiter-redis`: check limits that several processes share, exactly. `@gatehouse/limiter` against
+ * Benchmark `limiter-redis`: check limits that several processes share, exactly. `@gatehouse/limiter` against
  * `rate-limiter-flexible`, both on `ioredis` and one redis-server that the benchmark starts.
  *
  * The work: 100,000 users in random order, a minute's and a day's window together; whoever is refused by one window

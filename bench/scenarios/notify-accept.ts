@@ -1,5 +1,5 @@
 /**
- * Race `notify-accept`: POST /v1/notify, answered 202 once the event is committed, on PostgreSQL with fsync on.
+ * Benchmark `notify-accept`: POST /v1/notify, answered 202 once the event is committed, on PostgreSQL with fsync on.
  *
  * There is no peer that does the same; the figure stands against the specification (120,000/s in all) and the target
  * (10,000/s, p99 below 50 ms on 2 cores). The generator (a process of its own, 128 kept-alive connections) and

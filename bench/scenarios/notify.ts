@@ -1,5 +1,5 @@
 /**
- * Race `notify`: from the event to the stored state. Preferences, text, cap, dedup, the call of an HTTP provider, and the
+ * Benchmark `notify`: from the event to the stored state. Preferences, text, cap, dedup, the call of an HTTP provider, and the
  * state, on PostgreSQL with fsync on. Against the pipeline a user would write by hand: a BullMQ worker, Redis INCR, a
  * PostgreSQL insert, an undici call, a PostgreSQL update.
  *

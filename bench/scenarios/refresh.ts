@@ -1,9 +1,9 @@
 /**
- * Race `refresh`: refresh token rotation. Gatehouse on PostgreSQL with fsync on against oidc-provider in memory, each in
+ * Benchmark `refresh`: refresh token rotation. Gatehouse on PostgreSQL with fsync on against oidc-provider in memory, each in
  * a process of its own.
  *
  * The figure is rotations per second by the clock on the wall, for ours waits for the disk; `ratio_core` is per second
- * of the contestant's processor time, in which PostgreSQL's own is not counted.
+ * of the candidate's processor time, in which PostgreSQL's own is not counted.
  *
  * Equal on both sides: 64 families, each refreshed again and again with the token of the answer before; a JWT access
  * token signed ES256 and a new refresh token each time; no ID token. The sides take turns, the median counts.

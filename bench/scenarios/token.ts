@@ -1,8 +1,8 @@
 /**
- * Race `token`: client credentials for an ES256 JWT. Gatehouse on PostgreSQL against oidc-provider in memory, each in a
+ * Benchmark `token`: client credentials for an ES256 JWT. Gatehouse on PostgreSQL against oidc-provider in memory, each in a
  * process of its own.
  *
- * The figure is tokens per second of the contestant's processor time; `ratio_elapsed` is by the clock on the wall, where
+ * The figure is tokens per second of the candidate's processor time; `ratio_elapsed` is by the clock on the wall, where
  * the load generator shares the machine's cores.
  *
  * Equal on both sides: client_secret_post over 32 kept-alive connections, one scope, one audience, 15 minutes, a JWT

@@ -1,5 +1,5 @@
 /**
- * Race `webhooks`: POST /v1/webhooks/sendgrid with signed reports, one a request, on PostgreSQL with fsync on.
+ * Benchmark `webhooks`: POST /v1/webhooks/sendgrid with signed reports, one a request, on PostgreSQL with fsync on.
  *
  * The peer is what one would write first: a Fastify handler that checks the signature with node:crypto, as SendGrid's
  * documentation describes, and writes each report in a transaction of its own: insert the event id, update the state.

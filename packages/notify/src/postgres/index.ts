@@ -77,7 +77,7 @@ export function postgresNotifyStore(database: Database, options: PostgresNotifyO
       acquireRates: (requests, now) => acquireRates(database, buckets, requests, now),
     },
     deliveries: postgresDeliveries(database, { buckets: layout, claimer, streaming, inboxes }),
-    waiting: postgresWaiting(database),
+    waiting: postgresWaiting(database, layout),
     schedule: postgresSchedule(database, buckets),
     parked: postgresParked(database),
     providerHealth: postgresProviderHealth(database),

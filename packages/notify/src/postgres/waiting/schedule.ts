@@ -4,8 +4,9 @@ import type { NotifyRequest } from '../../model/notification.ts'
 import type { DueScheduled, Schedule, Scheduled, Waiting } from '../../store/store.ts'
 import { failedMessage } from '../dead-letters/topic-failures.ts'
 import { queries } from '../queries/index.ts'
+import type { Buckets } from '../sql/buckets.ts'
 import { storable, timestamp, withoutNulls } from '../sql/columns.ts'
-import { queryByIndex } from '../sql/index-plans.ts'
+import { claimWaiting } from './claim-waiting.ts'
 
 interface ScheduledRow {
   readonly id: string
@@ -88,13 +89,12 @@ async function recordFailure(
 /** Claims scheduled events that are due. */
 export async function claimScheduled(
   database: Database,
+  tables: Buckets,
   ...[buckets, limit, leaseMs, now]: Parameters<Waiting['claimScheduled']>
 ): Promise<DueScheduled[]> {
-  const { rows } = await queryByIndex<ScheduledRow & { readonly bucket: number }>(database, {
-    name: 'notify_claim_scheduled',
-    text: queries['waiting/claim-scheduled'],
-    values: [buckets, limit, leaseMs, timestamp(now)],
-  })
+  const query = { name: 'notify_claim_scheduled', text: queries['waiting/claim-scheduled'] }
+  const claim = { buckets, limit, leaseMs, now }
+  const rows = await claimWaiting<ScheduledRow & { readonly bucket: number }>(database, tables, query, claim)
   return rows.map(({ bucket, ...row }) => ({ ...scheduledOf(row), bucket }))
 }
 

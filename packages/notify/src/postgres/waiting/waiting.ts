@@ -3,8 +3,9 @@ import type { Channel } from '../../model/channel.ts'
 import type { Data } from '../../model/notification.ts'
 import type { ClosedWindow, DueDeferred, Waiting } from '../../store/store.ts'
 import { queries } from '../queries/index.ts'
-import { timestamp, withoutNulls } from '../sql/columns.ts'
-import { queryByIndex } from '../sql/index-plans.ts'
+import type { Buckets } from '../sql/buckets.ts'
+import { withoutNulls } from '../sql/columns.ts'
+import { claimWaiting } from './claim-waiting.ts'
 import { claimScheduled } from './schedule.ts'
 import { closeWindows } from './windows.ts'
 
@@ -25,15 +26,12 @@ interface DeferredRow {
 }
 
 /** Deferred deliveries and windows that are due, on PostgreSQL. */
-export function postgresWaiting(database: Database): Waiting {
+export function postgresWaiting(database: Database, tables: Buckets): Waiting {
   return {
-    claimScheduled: (...claim) => claimScheduled(database, ...claim),
+    claimScheduled: (...claim) => claimScheduled(database, tables, ...claim),
     async claimDeferred(buckets, limit, leaseMs, now) {
-      const { rows } = await queryByIndex<DeferredRow>(database, {
-        name: 'notify_claim_deferred',
-        text: queries['waiting/claim-deferred'],
-        values: [buckets, limit, leaseMs, timestamp(now)],
-      })
+      const query = { name: 'notify_claim_deferred', text: queries['waiting/claim-deferred'] }
+      const rows = await claimWaiting<DeferredRow>(database, tables, query, { buckets, limit, leaseMs, now })
       return rows.map(deferredOf)
     },
     async closeWindows(buckets, limit, leaseMs, now) {

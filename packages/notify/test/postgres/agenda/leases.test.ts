@@ -12,6 +12,8 @@ import { eventually } from '../../support/setup.ts'
 const count = 16
 const all = Array.from({ length: count }, (_, bucket) => bucket)
 const anHour = 3_600_000
+/** A share that missed a notification is right again after a third of it. */
+const halfAMinute = 30_000
 
 interface Scene {
   readonly database: Database
@@ -28,7 +30,7 @@ interface Sharing {
   stop(): Promise<void>
 }
 
-function share({ ownership, exchange }: Scene, leaseMs: number = anHour): Sharing {
+function share({ ownership, exchange }: Scene, leaseMs: number = halfAMinute): Sharing {
   let owned: readonly number[] = []
   let changes = 0
   const worker = startOwner({

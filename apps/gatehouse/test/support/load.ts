@@ -17,7 +17,7 @@ clients:
 tiers:
   free: { rpm: 10 }
   roomy: { rpm: 100000000 }
-policies: { anonymous: { rpm: 1000000 }, identity: { rpm: 1000000 } }
+policies: { anonymous: { rpm: 1000000 }, identity: { rpm: 1000000 }, producer: { rpm: 100000000 } }
 event_types:
   - { event: parcel.moved, channels: [in-app] }
 `

@@ -71,9 +71,9 @@ export const actions: readonly Action[] = [
     recorded: 'users.create',
   },
   {
-    route: `POST ${users}/import`,
+    route: 'POST /admin/v1/user-imports',
     allowed: [owner, operator],
-    prepare: async ({ name }) => ({ url: `${users}/import`, payload: { users: [{ id: name('new') }] } }),
+    prepare: async ({ name }) => ({ url: '/admin/v1/user-imports', payload: { users: [{ id: name('new') }] } }),
     recorded: 'users.import',
   },
   {

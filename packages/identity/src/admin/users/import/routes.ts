@@ -29,7 +29,7 @@ const bodyLimit = 4 * 1024 * 1024
 /** Import of users with the hashes of their passwords. */
 export function importRoutes(http: Http, { context, requireScope }: AdminAccess): void {
   const schema = { ...describeRoute('users.import', adminScopes.users, results), body }
-  http.post('/admin/v1/users/import', { schema, bodyLimit }, async (request) => {
+  http.post('/admin/v1/user-imports', { schema, bodyLimit }, async (request) => {
     const by = await requireScope(request, adminScopes.users)
     return { results: await importUsers(context, by, request.body.users) }
   })

@@ -22,7 +22,7 @@ before(async () => {
 after(() => running.close())
 
 const importing = (users: readonly object[], token = owner) =>
-  call(running, token, { method: 'POST', url: '/admin/v1/users/import', payload: { users } })
+  call(running, token, { method: 'POST', url: '/admin/v1/user-imports', payload: { users } })
 
 /** The status of the answer to a sign-in: 303, or 401. */
 async function signIn({ http, post }: Running, username: string, password: string): Promise<number> {

@@ -1,7 +1,7 @@
 /**
  * The database that the tests of stores run on: an embedded one or PostgreSQL with one bucket, or, where
  * `NOTIFY_TEST_CITUS` has the addresses of the nodes of a Citus cluster and that of a database to copy, a distributed
- * one with 32 buckets. postgres/citus.long.test.ts runs them so.
+ * one with 32 buckets.
  */
 import { type Database, migrate, openPostgres, Secret, silentLog } from '@gatehouse/kit'
 import {

@@ -164,6 +164,8 @@ async function live(t: TestContext, s: Setup, deliver: ReturnType<typeof createM
       peaks.set(table, Math.max(peaks.get(table) ?? 0, count))
     advance(everyDays * dayMs - 12 * 60_000)
     while ((await s.store.privacy.purge(0, retention, clock.now())) > 0);
+    const loggedBefore = clock.now() - retention.stateChangeDays * dayMs
+    while ((await s.store.stateChanges.purge(loggedBefore, true, 1_000)) > 0);
     if (day <= 2 * maxKeptDays) month = await rowCounts(s.database)
   }
   const year = await rowCounts(s.database)

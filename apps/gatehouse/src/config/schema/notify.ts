@@ -1,14 +1,8 @@
 import { defaultOptions, defaultPriorityWeights, trackings } from '@gatehouse/notify'
 import { Type } from 'typebox'
+import { count, seconds, strict, whole } from './numbers.ts'
+import { topic } from './topic.ts'
 
-const strict = { additionalProperties: false } as const
-
-const whole = (minimum: number, maximum: number, description: string, fallback?: number) =>
-  Type.Optional(
-    Type.Integer({ minimum, maximum, description, ...(fallback === undefined ? {} : { default: fallback }) }),
-  )
-
-const count = (description: string) => whole(0, 1_000_000, description)
 const days = (description: string, fallback: number) => whole(1, 3_650, description, fallback)
 const {
   caps,
@@ -26,14 +20,10 @@ const {
   inboxStreams,
   devicesPerUser,
   receiptDays,
-  topicAttempts,
   changeReaders,
   sweepMs,
   bucketLeaseMs,
 } = defaultOptions
-
-const seconds = (min: number, max: number, description: string, fallbackMs: number) =>
-  Type.Optional(Type.Number({ minimum: min, maximum: max, description, default: fallbackMs / 1000 }))
 
 const tracked = (channel: string) => Type.Optional(Type.Enum([...trackings], { description: `Of ${channel}.` }))
 const byChannel = Type.Object(
@@ -110,82 +100,6 @@ const workers = {
     ),
   ),
 } as const
-
-/** A whole number from `minimum`, or `none` for no limit. */
-const limit = (none: number, minimum: number, description: string) =>
-  Type.Optional(
-    Type.Union([Type.Literal(none), Type.Integer({ minimum, maximum: Number.MAX_SAFE_INTEGER })], { description }),
-  )
-
-/** Of a stream of NATS. What is left out is as the stream has it, and `fallback` where the stream is created. */
-const stream = (description: string, fallback: { readonly discard: string; readonly maxAgeSeconds: number }) =>
-  Type.Optional(
-    Type.Object(
-      {
-        replicas: whole(
-          1,
-          5,
-          'Copies in a cluster of NATS. Left out: NATS_REPLICAS, and without it 1 where the stream is created.',
-        ),
-        storage: Type.Optional(
-          Type.Enum(['file', 'memory'], {
-            description: 'Where messages are kept; file where the stream is created. It can not be changed afterwards.',
-          }),
-        ),
-        max_age_seconds: limit(
-          0,
-          120,
-          `Older messages are removed; 0 for none, else at least 120, for which NATS remembers message ids; ${fallback.maxAgeSeconds} where the stream is created.`,
-        ),
-        max_bytes: limit(-1, 1, 'Most bytes; -1 for any, as where the stream is created.'),
-        max_messages: limit(-1, 1, 'Most messages; -1 for any, as where the stream is created.'),
-        discard: Type.Optional(
-          Type.Enum(['old', 'new'], {
-            description: `At a limit: the oldest messages are removed, or new ones refused; ${fallback.discard} where the stream is created.`,
-          }),
-        ),
-      },
-      { ...strict, description },
-    ),
-  )
-
-/** Powers of two up to what a topic may have. */
-const partitionCounts = Array.from({ length: 11 }, (_, power) => 2 ** power)
-
-const topic = Type.Optional(
-  Type.Object(
-    {
-      attempts: whole(
-        1,
-        100,
-        'Failures of a message by its own fault before it becomes a dead letter; those of the database or of NATS are not counted.',
-        topicAttempts,
-      ),
-      partitions: Type.Optional(
-        Type.Enum([...partitionCounts], {
-          default: 1,
-          description:
-            'Into how many the topic is divided by user, each read by one process at a time, so that the events of a user stay in order. A power of two, and a multiple of NOTIFY_BUCKETS where that is more than 1.',
-        }),
-      ),
-      partition_streams: whole(
-        1,
-        64,
-        'Streams that the partitions are divided among. More than 1 needs a mapping of subjects in nats-server.',
-        1,
-      ),
-      notifications: stream('The streams which producers publish to: NOTIFICATIONS, and those of partitions.', {
-        discard: 'new',
-        maxAgeSeconds: 0,
-      }),
-      state_changes: stream('The stream NOTIFICATION_EVENTS of state changes.', {
-        discard: 'old',
-        maxAgeSeconds: 7 * 86_400,
-      }),
-    },
-    { ...strict, description: 'The topic on NATS, where `engines.nats_url` says that there is one.' },
-  ),
-)
 
 const events = Type.Optional(
   Type.Object(

@@ -32,13 +32,13 @@ import { createReports } from './context/reports.ts'
 import { createTestSend } from './deliver/test-send.ts'
 import { createFullView, createMaskedView } from './inbox/record.ts'
 import { InboxStreams } from './inbox/streams.ts'
-import { type AcceptOptions, type AcceptResult, createAccept } from './intake/accept.ts'
+import { type Accept, type AcceptOptions, type AcceptResult, createAccept } from './intake/accept.ts'
 import { acceptReservedMail } from './intake/reserved-mail.ts'
 import { createTopicIntake } from './intake/topic.ts'
 import { withReceiptTokens } from './links/complete-messages.ts'
 import { createLinks } from './links/links.ts'
 import { createMailLinks, mailVariables } from './links/mail-links.ts'
-import { createReceiptTokens, type ReceiptTokens } from './links/receipt-token.ts'
+import { createReceiptTokens } from './links/receipt-token.ts'
 import { createShortenLinks } from './links/short-links.ts'
 import { type Channel, channels } from './model/channel.ts'
 import { bucketOfId } from './model/id.ts'
@@ -117,70 +117,19 @@ export interface Notify {
  * @throws RangeError naming what is declared and can't be
  */
 export async function createNotify(settings: CreateNotifyOptions): Promise<Notify> {
-  const { clock, log, providers, topic, declared = {} } = settings
-  const reserved = parseReserved(settings.reserved)
-  const store = hideReserved(settings.store, reserved)
-  const options: NotifyOptions = {
-    ...defaultOptions,
-    channelsOff: channelsWithoutProvider(settings),
-    ...settings.options,
-  }
-  const metrics = createNotifyMetrics(settings.metrics)
-  const allProviders = Object.values(providers).flat()
-  checkDeclarations(declared, allProviders)
-  await applyDeclarations(store, declared, options, clock)
-  const { pages, publicUrl, links, receiptTokens, catalog, completeMessages } = createLinkParts(
-    settings,
-    store,
-    reserved,
-    options,
-  )
-  const { idleMs, changeReaders: rules } = options
-  const readers = new ChangeReaders({ stateChanges: store.stateChanges, rules, idleMs, log, metrics })
-  const onChanges = () => readers.hint()
-  const agendas = createAgendas(store, options, clock)
-  const hints = createHints(agendas)
-  const plan: AcceptOptions['plan'] = (input) => planNotification(input, options)
-  const handover: HandoverTargets = new Map()
-  const accept = createAccept({ intake: store.intake, catalog, options, clock, metrics, plan, hints, handover })
-  const common = { store, catalog, reserved, accept, options, clock, log, metrics }
-  const working = {
-    ...common,
-    providers,
-    agendas,
-    hints,
-    handover,
-    onChanges,
-    completeMessages,
-    ...(topic && { topic }),
-  }
-  const workers = (settings.work ?? true) ? startWorkers(working) : []
-  const { deadLetters } = store
-  const attempts = options.topicAttempts
-  const consuming = await topic?.consume(createTopicIntake({ accept, deadLetters, attempts, metrics, clock, log }))
-  const bucketOf = (id: string) => bucketOfId(id, agendas.count)
-  const onReported = (ids: readonly string[]) => hints.onChanged([...new Set(ids.map(bucketOf))])
-  const answering = createEndpointParts(settings, { ...common, receiptTokens, onReported })
+  const { topic } = settings
+  const parts = await createParts(settings)
+  const { store, readers, clock } = parts
+  const work = startWork(settings, parts)
+  const consuming = await topic?.consume(createTopicIntake(topicIntakeOptions(parts, work)))
+  const { accept, workers } = work
+  const answering = createEndpointParts(settings, { ...parts, onReported: work.onReported })
   const { reports, streams } = answering
-  const onReplayed = () => hints.onDeferred()
-  const onScheduled = (id: string, fireAt: number) => hints.onDue([bucketOf(id)], fireAt)
   return {
-    plugin: (http) =>
-      registerRoutes(http, {
-        ...common,
-        ...answering,
-        readers,
-        plan,
-        links,
-        receiptTokens,
-        pages,
-        publicUrl,
-        onReplayed,
-        onScheduled,
-      }),
+    plugin: (http) => registerRoutes(http, { ...parts, ...work, ...answering }),
     workers,
     accept: (requests) => Promise.all(requests.map((request) => accept.one({ request, source: 'process' }))),
-    mail: (mail) => acceptReservedMail({ accept, reserved }, mail, 'process'),
+    mail: (mail) => acceptReservedMail({ accept, reserved: parts.reserved }, mail, 'process'),
     async putRecipient(recipient) {
       if (recipient.email !== undefined && !isEmailAddress(recipient.email))
         throw new RangeError(`the email of ${recipient.userId} ${emailAddressExpected}`)
@@ -197,10 +146,59 @@ export async function createNotify(settings: CreateNotifyOptions): Promise<Notif
       await consuming?.stop()
       await Promise.all([accept.idle(), reports.idle()])
       await Promise.all(workers.map((worker) => worker.stop()))
-      await Promise.all(allProviders.map((provider) => provider.close?.()))
+      await Promise.all(providersOf(settings).map((provider) => provider.close?.()))
       await topic?.close()
     },
   }
+}
+
+function providersOf({ providers }: Pick<CreateNotifyOptions, 'providers'>): Provider[] {
+  return Object.values(providers).flat()
+}
+
+/** What the workers and the endpoints share. Applies what the configuration declares. */
+async function createParts(settings: CreateNotifyOptions) {
+  const { clock, log, declared = {} } = settings
+  const reserved = parseReserved(settings.reserved)
+  const store = hideReserved(settings.store, reserved)
+  const channelsOff = channelsWithoutProvider(settings)
+  const options: NotifyOptions = { ...defaultOptions, channelsOff, ...settings.options }
+  const metrics = createNotifyMetrics(settings.metrics)
+  checkDeclarations(declared, providersOf(settings))
+  await applyDeclarations(store, declared, options, clock)
+  const linkParts = createLinkParts(settings, store, reserved, options)
+  const { idleMs, changeReaders: rules } = options
+  const readers = new ChangeReaders({ stateChanges: store.stateChanges, rules, idleMs, log, metrics })
+  const plan: AcceptOptions['plan'] = (input) => planNotification(input, options)
+  return { ...linkParts, store, reserved, options, clock, log, metrics, readers, plan }
+}
+
+type SharedParts = Awaited<ReturnType<typeof createParts>>
+
+/** How events come in, the workers where they run in this process, and who tells them what there is to do. */
+function startWork({ providers, topic, work = true }: CreateNotifyOptions, parts: SharedParts) {
+  const { store, options, clock, readers } = parts
+  const agendas = createAgendas(store, options, clock)
+  const hints = createHints(agendas)
+  const handover: HandoverTargets = new Map()
+  const accept = createAccept({ ...parts, intake: store.intake, hints, handover })
+  const onChanges = () => readers.hint()
+  const working = { ...parts, accept, providers, agendas, hints, handover, onChanges, ...(topic && { topic }) }
+  const bucketOf = (id: string) => bucketOfId(id, agendas.count)
+  return {
+    accept,
+    workers: work ? startWorkers(working) : [],
+    onReported: (ids: readonly string[]) => hints.onChanged([...new Set(ids.map(bucketOf))]),
+    onReplayed: () => hints.onDeferred(),
+    onScheduled: (id: string, fireAt: number) => hints.onDue([bucketOf(id)], fireAt),
+  }
+}
+
+function topicIntakeOptions(
+  { store, options, metrics, clock, log }: SharedParts,
+  { accept }: { readonly accept: Accept },
+) {
+  return { accept, deadLetters: store.deadLetters, attempts: options.topicAttempts, metrics, clock, log }
 }
 
 /** What is to be done in which bucket; what is another process' to do is sent to it. */
@@ -211,9 +209,7 @@ function createAgendas(store: NotifyStore, { sweepMs, idleMs }: NotifyOptions, c
   return agendas
 }
 
-type Common = Pick<AcceptOptions, 'catalog' | 'options' | 'clock' | 'metrics'> & {
-  readonly store: NotifyStore
-  readonly receiptTokens: ReceiptTokens | undefined
+type EndpointParts = SharedParts & {
   readonly onReported: (deliveryIds: readonly string[]) => void
 }
 
@@ -228,7 +224,7 @@ function createEndpointParts(
     log,
     recordChange: record = changesInLog(log),
   }: CreateNotifyOptions,
-  { store, catalog, options, clock, metrics, receiptTokens, onReported }: Common,
+  { store, catalog, options, clock, metrics, receiptTokens, onReported }: EndpointParts,
 ) {
   const { deliveries, intake, preferences, suppressions, inbox } = store
   const { channelsOff, suppressionDays, inboxStreams: rules } = options

@@ -55,7 +55,7 @@ export interface ComposeOptions {
 
 /**
  * Chooses the engines, builds the services named in SERVICES, and joins them.
- * @throws StartError for what its operator can mend
+ * @throws StartError for what its operator can correct
  */
 export async function compose(options: ComposeOptions): Promise<App> {
   const resources: Dispose[] = []
@@ -109,37 +109,11 @@ function describeDatabase(database: Database | undefined, { dataDir }: Config['s
 async function build(options: ComposeOptions, resources: Dispose[]): Promise<Omit<App, 'stop'>> {
   const { config, version, log, supervision } = options
   const { settings } = config
-  const { services, baseUrl, authUrl } = settings
-  const metrics = createMetrics({ processMetrics: true })
-  const keepsData = services.has('identity') || services.has('notify')
-  const database = keepsData || countsInDatabase(settings) ? await openDatabase(settings, log) : undefined
-  if (database) resources.push(() => database.close())
-  const counters = await openCounters(config, database, log, metrics)
-  resources.push(() => counters.close())
-  const addressOf = composeAddresses(config, systemClock, log)
-  const http = createHttp({ log, https: baseUrl.startsWith('https:'), addressOf })
-  registerCors(http, config.file.cors_origins ?? [])
+  const { services } = settings
   const built: { identity?: Identity } = {}
-  const token = composeServiceToken(settings)
-  const recordChange = composeAudit({ settings, token, log, resources, identityHere: () => built.identity })
-  const parts: Parts = {
-    config,
-    log,
-    metrics,
-    clock: systemClock,
-    addressOf,
-    token,
-    recordChange,
-    resources,
-  }
-  const serveApiDocs = await gatherApi(http, {
-    version,
-    baseUrl,
-    authUrl,
-    issuer: settings.issuer?.url,
-    limited: services.has('gateway'),
-    siblings: siblingsOf(settings),
-  })
+  const { parts, database, counters, http } = await openParts(options, resources, () => built.identity)
+  const { metrics } = parts
+  const serveApiDocs = await gatherApi(http, apiOptions(config, version))
   const keys = declaredKeys(config)
   const ingress = await composeIngress(parts, http, { counters, keys }, () => built.identity)
   await serveApiDocs()
@@ -154,30 +128,49 @@ async function build(options: ComposeOptions, resources: Dispose[]): Promise<Omi
   const readiness = () => readReadiness(engines)
   registerHealth(http, supervision ? supervisedReadiness(supervision, readiness) : readiness)
   supervision?.answer('metrics', () => readSnapshot(metrics))
-  const metricsUrl = await serveMetrics({
-    http,
-    metrics,
-    settings,
-    log,
-    resources,
-    authenticate: ingress.authenticate,
-    supervision,
-  })
+  const { authenticate } = ingress
+  const metricsUrl = await serveMetrics({ http, metrics, settings, log, resources, authenticate, supervision })
   resources.push(() => http.close())
   await http.ready()
-  return {
-    http,
-    metrics,
-    reload: (next) => ingress.reload(next.file),
-    about: {
-      database: describeDatabase(database, settings),
-      counters: counters.place,
-      mailbox: composed?.mailbox ?? false,
-      devInbox: composed?.devInbox ?? false,
-      devPagesForAll: (composed?.mailbox ?? false) && config.file.dev_pages === true,
-      metricsUrl,
-      seeded: seededLines(built.identity?.seeded ?? []),
-      developmentKey: keys?.development,
-    },
+  const mailbox = composed?.mailbox ?? false
+  const about = {
+    database: describeDatabase(database, settings),
+    counters: counters.place,
+    mailbox,
+    devInbox: composed?.devInbox ?? false,
+    devPagesForAll: mailbox && config.file.dev_pages === true,
+    metricsUrl,
+    seeded: seededLines(built.identity?.seeded ?? []),
+    developmentKey: keys?.development,
   }
+  return { http, metrics, reload: (next) => ingress.reload(next.file), about }
+}
+
+/** Opens the engines and the server, and what all services share. */
+async function openParts(
+  { config, log }: ComposeOptions,
+  resources: Dispose[],
+  identityHere: () => Identity | undefined,
+) {
+  const { settings } = config
+  const { services, baseUrl } = settings
+  const metrics = createMetrics({ processMetrics: true })
+  const keepsData = services.has('identity') || services.has('notify')
+  const database = keepsData || countsInDatabase(settings) ? await openDatabase(settings, log) : undefined
+  if (database) resources.push(() => database.close())
+  const counters = await openCounters(config, database, log, metrics)
+  resources.push(() => counters.close())
+  const addressOf = composeAddresses(config, systemClock, log)
+  const http = createHttp({ log, https: baseUrl.startsWith('https:'), addressOf })
+  registerCors(http, config.file.cors_origins ?? [])
+  const token = composeServiceToken(settings)
+  const recordChange = composeAudit({ settings, token, log, resources, identityHere })
+  const parts: Parts = { config, log, metrics, clock: systemClock, addressOf, token, recordChange, resources }
+  return { parts, database, counters, http }
+}
+
+function apiOptions({ settings }: Config, version: string) {
+  const { baseUrl, authUrl, issuer, services } = settings
+  const siblings = siblingsOf(settings)
+  return { version, baseUrl, authUrl, issuer: issuer?.url, limited: services.has('gateway'), siblings }
 }

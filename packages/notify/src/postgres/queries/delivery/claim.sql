@@ -23,14 +23,17 @@ WITH RECURSIVE visited AS MATERIALIZED (
 ), {groups}, types AS MATERIALIZED (
   SELECT t.priority, t.event, t.parts, r.turn, r.weight, r.credit,
          ceil($3::numeric / count(*) OVER by_priority)::integer AS share,
-         (r.turn + row_number() OVER (PARTITION BY t.priority ORDER BY t.event)) % count(*) OVER by_priority AS seat,
+         -- those that got one more go to the end: the next claim begins with the type after them
+         (row_number() OVER (PARTITION BY t.priority ORDER BY t.event) - 1 - r.turn % count(*) OVER by_priority
+           + count(*) OVER by_priority) % count(*) OVER by_priority AS seat,
          min(t.priority) OVER () < max(t.priority) OVER () OR max(t.parts) OVER () > 1 AS contends
     FROM (SELECT priority, event, count(*) AS parts FROM present WHERE due_at <= $5 GROUP BY priority, event) AS t
     JOIN rules r ON r.priority = t.priority
   WINDOW by_priority AS (PARTITION BY t.priority)
 ), due AS MATERIALIZED (
   SELECT p.*, t.weight, t.credit, t.seat, t.contends, least(t.share, ceil(4.0 * t.share / t.parts))::integer AS share,
-         (t.turn + row_number() OVER (PARTITION BY p.priority, p.event ORDER BY p.bucket)) % t.parts AS place
+         (row_number() OVER (PARTITION BY p.priority, p.event ORDER BY p.bucket) - 1 - t.turn % t.parts + t.parts)
+           % t.parts AS place
     FROM present p JOIN types t ON t.priority = p.priority AND t.event = p.event
    WHERE p.due_at <= $5
 ), counted AS (

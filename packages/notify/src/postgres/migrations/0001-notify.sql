@@ -221,7 +221,8 @@ CREATE TABLE notify.notification (
   expires_at timestamptz,
   PRIMARY KEY (bucket, id)
 );
-CREATE INDEX notification_user ON notify.notification (bucket, user_id);
+-- The user first: a plan made while the table is empty must not find this as good as the primary key for its bucket.
+CREATE INDEX notification_user ON notify.notification (user_id, bucket);
 
 -- Runs statements in one transaction and commits it, all on one message of the client: no lock that they acquire waits for
 -- another byte from it. Each statement has its own snapshot, and its own part of `parameters` as `$1`. A precondition

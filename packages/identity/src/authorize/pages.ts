@@ -8,6 +8,7 @@ import { consentPage } from '../pages/consent-page.ts'
 import { loginPage } from '../pages/login-page.ts'
 import { type Browser, formToken } from '../sessions/browser.ts'
 import { type Continuation, sealContinuation } from '../sessions/continuation.ts'
+import { signInChoices } from '../sessions/sign-in-page.ts'
 import { readAccess } from './access.ts'
 import type { AuthorizationTransaction } from './transaction.ts'
 
@@ -24,8 +25,7 @@ export function sendLoginPage(
     continuation: sealTransaction(context, transaction, authorization, { startedAt: since }),
     client: transaction.client.name,
     name,
-    mayReset: context.features.passwordReset,
-    mayRegister: context.features.registration,
+    ...signInChoices(context),
     formTargets: [originOf(authorization.redirectUri)],
   })
   return sendPage(context, transaction.reply, texts, page)

@@ -96,5 +96,7 @@ function activeResponse(context: IntrospectionContext, facts: AccessTokenInfo): 
     grant_id: facts.grantId,
     ...(facts.tokenId === undefined ? {} : { jti: facts.tokenId }),
     ...(facts.roles.length > 0 ? { roles: facts.roles } : {}),
+    ...(facts.authTime === undefined ? {} : { auth_time: facts.authTime }),
+    ...(facts.acr === undefined ? {} : { acr: facts.acr }),
   }
 }

@@ -5,13 +5,14 @@ import { audit } from '../audit/record.ts'
 import type { LoginContext } from '../context/features.ts'
 import { pageParameters } from '../http/page-route.ts'
 import { createLinkMail, mailAddress } from '../mail/link.ts'
+import { methodsOf } from '../model/authentication.ts'
 import type { User } from '../model/user.ts'
 import { messagePage } from '../pages/error-page.ts'
 import { formPage } from '../pages/form-page.ts'
 import { PageError, signInNext } from '../pages/page-error.ts'
-import { type Browser, checkForm, formToken, readBrowser, signIn } from '../sessions/browser.ts'
+import { type Browser, checkForm, formToken, readBrowser } from '../sessions/browser.ts'
 import { openContinuation } from '../sessions/continuation.ts'
-import { resume } from '../sessions/resume.ts'
+import { finishSignIn } from '../sessions/finish-sign-in.ts'
 import { refundAttempt } from './attempts.ts'
 
 /** The page past the account's limit, whether the password was correct or not, so that it reveals nothing. */
@@ -69,14 +70,16 @@ export function confirmSignInEndpoint(
     }
     checkForm(context, request, browser, parameters)
     const used = await context.store.signInLinks.consume(...lookup)
-    const entry = used && { user: used.user, amr: ['pwd'], before: browser.signedIn }
-    const session = entry && (await signIn(context, request, reply, entry))
-    if (entry === undefined || session === undefined) throw expiredLink()
-    const { id } = entry.user
-    await refundAttempt(context, { account: id, address: request.ip, isKnown: false })
-    await audit(context, request, 'login', { subject: id, details: { sid: session.id, confirmed: 'mail' } })
-    context.metrics.signIn('success')
-    return resume({ context, request, reply }, continuation, found.continuation)
+    const attempt = { account: used?.user.id ?? '', address: request.ip, isKnown: false }
+    const proven = used && {
+      user: used.user,
+      amr: methodsOf.password,
+      details: { confirmed: 'mail' },
+      refund: () => refundAttempt(context, attempt),
+    }
+    const finished = proven && (await finishSignIn(context, { request, reply, browser }, proven, found.continuation))
+    if (finished === undefined) throw expiredLink()
+    return finished
   }
 }
 

@@ -4,14 +4,16 @@ import { audit } from '../audit/record.ts'
 import type { LoginContext } from '../context/features.ts'
 import type { LoginOutcome } from '../context/metrics.ts'
 import { pageParameters } from '../http/page-route.ts'
+import { methodsOf } from '../model/authentication.ts'
 import { normalizeName, type User } from '../model/user.ts'
 import type { Parameters } from '../oauth/parameters.ts'
 import { type LoginPage, loginPage } from '../pages/login-page.ts'
 import { PageError } from '../pages/page-error.ts'
 import { PasswordQueueFull } from '../passwords/hasher.ts'
-import { type Browser, checkForm, formToken, isKnownDevice, readBrowser, signIn } from '../sessions/browser.ts'
+import { type Browser, checkForm, formToken, isKnownDevice, readBrowser } from '../sessions/browser.ts'
 import { type Continuation, openContinuation } from '../sessions/continuation.ts'
-import { resume } from '../sessions/resume.ts'
+import { finishSignIn } from '../sessions/finish-sign-in.ts'
+import { type BrowserExchange, signInChoices } from '../sessions/sign-in-page.ts'
 import { recordAttempt, refundAttempt, type SignInAttempt } from './attempts.ts'
 import { checkEmailPage, mailSignInLink } from './confirmation.ts'
 
@@ -34,9 +36,10 @@ export function loginEndpoint(
       )
       return sendPage(context, reply, texts, checkEmailPage(context, texts))
     }
-    const failure = 'user' in result ? await startSession(context, request, reply, { ...result, browser }) : result
-    context.metrics.signIn(failure === undefined ? 'success' : failure.outcome)
-    if (failure === undefined) return resume({ context, request, reply }, continuation, sealed)
+    const finished = 'user' in result && (await finish(context, { request, reply, browser }, result, sealed))
+    if (finished) return finished
+    const failure = 'user' in result ? await rejectPassword(context, request, result.user) : result
+    context.metrics.signIn(failure.outcome)
     for (const [header, value] of Object.entries(failure.headers)) reply.header(header, value)
     const form = {
       formToken: formToken(context, browser),
@@ -53,7 +56,7 @@ function clientOf({ client, target }: Continuation): Pick<LoginPage, 'client' | 
 }
 
 function failurePage(
-  { features }: LoginContext,
+  context: LoginContext,
   texts: Texts,
   { status, wrong, headers }: SignInFailure,
   form: Pick<LoginPage, 'formToken' | 'continuation' | 'name' | 'client' | 'formTargets'>,
@@ -62,8 +65,7 @@ function failurePage(
     ...form,
     wrong: texts.say(wrong, { seconds: headers['retry-after'] ?? '' }),
     status,
-    mayReset: features.passwordReset,
-    mayRegister: features.registration,
+    ...signInChoices(context),
   })
 }
 
@@ -86,18 +88,15 @@ interface UnconfirmedSignIn {
 type VerifiedSignIn = { readonly user: User; readonly attempt: SignInAttempt }
 type SignInResult = VerifiedSignIn | UnconfirmedSignIn | SignInFailure
 
-/** Starts the session, unless the password changed or the account was locked meanwhile: then the password counts as wrong. */
-async function startSession(
+/** Undefined when the password changed or the account was locked meanwhile: then the password counts as wrong. */
+function finish(
   context: LoginContext,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { user, attempt, browser }: VerifiedSignIn & { readonly browser: Browser },
-): Promise<SignInFailure | undefined> {
-  const session = await signIn(context, request, reply, { user, amr: ['pwd'], before: browser.signedIn })
-  if (session === undefined) return rejectPassword(context, request, user)
-  await refundAttempt(context, attempt)
-  await audit(context, request, 'login', { subject: user.id, details: { sid: session.id } })
-  return undefined
+  exchange: BrowserExchange,
+  { user, attempt }: VerifiedSignIn,
+  sealed: string,
+): Promise<FastifyReply | undefined> {
+  const refund = () => refundAttempt(context, attempt)
+  return finishSignIn(context, exchange, { user, amr: methodsOf.password, refund }, sealed)
 }
 
 /** The page does not wait for this: its duration would reveal whether the password was correct. */

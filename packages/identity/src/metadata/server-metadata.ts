@@ -1,8 +1,8 @@
 import { assertionAlgorithms } from '../clients/assertion.ts'
 import type { IdentityContext } from '../context/context.ts'
+import { singleFactorAcr } from '../model/authentication.ts'
 import { authMethods, grantTypes, signingAlgorithms } from '../model/client.ts'
 import { userClaims } from '../model/user.ts'
-import { passwordAcr } from '../oauth/acr.ts'
 import { userScopes } from '../oauth/scope.ts'
 
 /** The metadata of this server (RFC 8414 §2, OpenID Connect Discovery §3). */
@@ -23,7 +23,7 @@ export function serverMetadata({
     authorization_response_iss_parameter_supported: true,
     id_token_signing_alg_values_supported: signingAlgorithms,
     subject_types_supported: ['public'],
-    acr_values_supported: [passwordAcr],
+    acr_values_supported: [singleFactorAcr],
     claim_types_supported: ['normal'],
     claims_supported: ['sub', 'auth_time', 'acr', 'amr', 'sid', ...userClaims],
     claims_parameter_supported: true,

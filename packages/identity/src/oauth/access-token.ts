@@ -11,6 +11,9 @@ export interface AccessTokenInfo {
   readonly scopes: readonly string[]
   readonly audience: readonly string[]
   readonly roles: readonly string[]
+  /** When and how the user signed in; a client that acts for itself has neither. */
+  readonly authTime?: number
+  readonly acr?: string
   readonly issuedAt: number
   readonly expiresAt: number
   readonly tokenId: string | undefined
@@ -35,6 +38,7 @@ async function findOpaque({ store, clock }: VerifyContext, token: string): Promi
   return (
     found && {
       ...found,
+      ...(found.authTime === undefined ? {} : { authTime: Math.floor(found.authTime / 1000) }),
       issuedAt: Math.floor(found.issuedAt / 1000),
       expiresAt: Math.floor(found.expiresAt / 1000),
       tokenId: undefined,
@@ -56,7 +60,7 @@ async function verifyJwt({ issuer, keys, clock }: VerifyContext, token: string):
         requiredClaims: ['sub', 'aud', 'exp', 'iat', 'client_id', 'grant_id'],
       },
     )
-    const { sub, aud, exp, iat, jti, client_id, grant_id, scope, roles } = payload
+    const { sub, aud, exp, iat, jti, client_id, grant_id, scope, roles, auth_time, acr } = payload
     return {
       subject: String(sub),
       clientId: String(client_id),
@@ -66,6 +70,8 @@ async function verifyJwt({ issuer, keys, clock }: VerifyContext, token: string):
         .filter((name) => name !== ''),
       audience: [aud ?? []].flat(),
       roles: Array.isArray(roles) ? roles.map(String) : [],
+      ...(typeof auth_time === 'number' ? { authTime: auth_time } : {}),
+      ...(typeof acr === 'string' ? { acr } : {}),
       issuedAt: iat ?? 0,
       expiresAt: exp ?? 0,
       tokenId: jti,

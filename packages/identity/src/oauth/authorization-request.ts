@@ -1,8 +1,8 @@
 import type { AudienceContext } from '../context/context.ts'
+import { singleFactorAcr } from '../model/authentication.ts'
 import { type Client, isPublic } from '../model/client.ts'
 import type { ClaimsRequest } from '../model/grant.ts'
 import { claimsCoveredBy } from '../model/user.ts'
-import { passwordAcr } from './acr.ts'
 import { OAuthError } from './error.ts'
 import type { Form, Parameters } from './parameters.ts'
 import { checkChallenge } from './pkce.ts'
@@ -179,11 +179,11 @@ interface EssentialAcr {
  */
 function requireSupportedAcr(acr: EssentialAcr | null | undefined): void {
   if (acr?.essential !== true) return
-  const wanted = Array.isArray(acr.values) ? acr.values : acr.value === undefined ? [passwordAcr] : [acr.value]
-  if (!wanted.includes(passwordAcr)) {
+  const wanted = Array.isArray(acr.values) ? acr.values : acr.value === undefined ? [singleFactorAcr] : [acr.value]
+  if (!wanted.includes(singleFactorAcr)) {
     throw new OAuthError(
       'unmet_authentication_requirements',
-      `the essential acr cannot be met; the only value is ${passwordAcr}`,
+      `the essential acr cannot be met; the only value is ${singleFactorAcr}`,
     )
   }
 }

@@ -2,7 +2,7 @@ import { sendPage, textsFor } from '@gatehouse/kit/page'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { PageContext } from '../context/context.ts'
 import type { Form } from '../oauth/parameters.ts'
-import { loginPage } from '../pages/login-page.ts'
+import { type LoginPage, loginPage } from '../pages/login-page.ts'
 import { type Browser, formToken } from './browser.ts'
 import { type Continuation, sealContinuation } from './continuation.ts'
 
@@ -11,6 +11,13 @@ export interface BrowserExchange {
   readonly request: FastifyRequest
   readonly reply: FastifyReply
   readonly browser: Browser
+}
+
+/** What the login page offers beside name and password. */
+export function signInChoices({
+  features,
+}: Pick<PageContext, 'features'>): Pick<LoginPage, 'mayReset' | 'mayRegister'> {
+  return { mayReset: features.passwordReset, mayRegister: features.registration }
 }
 
 /** Sends the login page in place of the page `to`, which the browser resumes with `form` after the sign-in. */
@@ -24,8 +31,7 @@ export function sendSignInPage(
   const page = loginPage(texts, {
     formToken: formToken(context, browser),
     continuation: sealContinuation(context, browser, { to, request: form, startedAt: context.clock.now() }),
-    mayReset: context.features.passwordReset,
-    mayRegister: context.features.registration,
+    ...signInChoices(context),
   })
   return sendPage(context, reply, texts, page)
 }

@@ -10,6 +10,9 @@ export interface OpaqueToken {
   readonly scopes: readonly string[]
   readonly audience: readonly string[]
   readonly roles: readonly string[]
+  /** When and how its user signed in; a client that acts for itself has neither. */
+  readonly authTime?: number
+  readonly acr?: string
   readonly issuedAt: number
   readonly expiresAt: number
 }

@@ -3,6 +3,7 @@ import { randomToken, tokenHash } from '@gatehouse/kit'
 import type { ResourceDeclaration } from '../config/declarations.ts'
 import type { TokenEndpointContext } from '../context/features.ts'
 import { signJwt } from '../keys/sign-jwt.ts'
+import type { Acr } from '../model/authentication.ts'
 import type { Client, SigningAlgorithm } from '../model/client.ts'
 import { isUserScope, scopeMember } from '../oauth/scope.ts'
 import { audienceOf, type Target } from './audience.ts'
@@ -17,6 +18,12 @@ export interface TokenResponse {
   readonly id_token?: string
 }
 
+/** When a user signed in, in Unix milliseconds, and how (RFC 9068 §2.2.1). */
+export interface SignedInFacts {
+  readonly at: number
+  readonly acr: Acr
+}
+
 /** What an access token is issued from. */
 export interface AccessTokenRequest {
   readonly client: Client
@@ -26,7 +33,8 @@ export interface AccessTokenRequest {
   /** The roles claim, for APIs only: a token for userinfo alone does not have it. */
   readonly roles: readonly string[]
   readonly grantId: string
-  readonly authTime?: number
+  /** How the user signed in; a client that acts for itself did not. */
+  readonly signedIn?: SignedInFacts
   /** When the request arrived, in Unix milliseconds. */
   readonly issuedAt: number
 }
@@ -79,13 +87,13 @@ const issueJwt: IssueToken = async (context, request, { audience, scopes, roles,
     ...scopeMember(scopes),
     grant_id: request.grantId,
     ...(roles.length > 0 ? { roles } : {}),
-    ...(request.authTime === undefined ? {} : { auth_time: Math.floor(request.authTime / 1000) }),
+    ...(request.signedIn && { auth_time: Math.floor(request.signedIn.at / 1000), acr: request.signedIn.acr }),
   })
 }
 
 const issueOpaque: IssueToken = async (context, request, { audience, scopes, roles, seconds }) => {
   const token = `at_${randomToken()}`
-  const { issuedAt } = request
+  const { issuedAt, signedIn } = request
   await context.store.accessTokens.put({
     hash: tokenHash(token),
     grantId: request.grantId,
@@ -94,6 +102,7 @@ const issueOpaque: IssueToken = async (context, request, { audience, scopes, rol
     scopes,
     audience,
     roles,
+    ...(signedIn && { authTime: signedIn.at, acr: signedIn.acr }),
     issuedAt,
     expiresAt: issuedAt + seconds * 1000,
   })

@@ -2,10 +2,10 @@ import { tokenHash } from '@gatehouse/kit'
 import type { TokenEndpointContext } from '../context/features.ts'
 import type { MacKey } from '../keys/mac-key.ts'
 import { signJwt } from '../keys/sign-jwt.ts'
+import { acrOf } from '../model/authentication.ts'
 import type { Client } from '../model/client.ts'
 import type { RefreshFamily } from '../model/grant.ts'
 import { claimsCoveredBy, claimsOf } from '../model/user.ts'
-import { passwordAcr } from '../oauth/acr.ts'
 import { createRefreshToken } from '../oauth/refresh-token.ts'
 import type { UserGrant } from '../store/index.ts'
 import { type IssueContext, issueAccessToken, type TokenResponse } from './access-token.ts'
@@ -68,7 +68,7 @@ export async function issueGrantTokens(context: IssueContext, request: GrantToke
     target,
     roles: userGrant.user.roles,
     grantId: userGrant.grant.id,
-    authTime: userGrant.grant.authTime,
+    signedIn: { at: userGrant.grant.authTime, acr: acrOf(userGrant.grant.amr) },
     issuedAt: request.issuedAt,
   })
   return {
@@ -100,7 +100,7 @@ async function issueIdToken(
     exp: now + context.lifetimes.idToken,
     iat: now,
     auth_time: Math.floor(grant.authTime / 1000),
-    acr: passwordAcr,
+    acr: acrOf(grant.amr),
     amr: grant.amr,
     ...(nonce === undefined ? {} : { nonce }),
     ...(grant.sessionId === undefined ? {} : { sid: grant.sessionId }),

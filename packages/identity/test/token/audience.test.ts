@@ -228,3 +228,15 @@ test('an empty scope is omitted from responses, tokens and introspection', async
   assert.deepEqual([(await introspect(unscoped.access_token)).aud, unscoped.scope], [userinfo, undefined])
   assert.equal(await statusOfUserinfo(unscoped.access_token), 403)
 })
+
+test('introspection says when and how the user signed in; of a client that acts for itself nothing', async () => {
+  for (const client of ['app', 'opaque']) {
+    const { access_token, id_token } = await tokens(client, 'openid')
+    const { auth_time, acr } = decodeJwt(String(id_token))
+    const facts = await introspect(access_token)
+    assert.deepEqual([facts.auth_time, facts.acr], [auth_time, acr], client)
+  }
+  const own = await running.post('/token', { grant_type: 'client_credentials', ...secretOf('job') })
+  const facts = await introspect(own.body.access_token)
+  assert.deepEqual([facts.active, 'auth_time' in facts, 'acr' in facts], [true, false, false])
+})

@@ -134,6 +134,9 @@ CREATE TABLE identity.access_token (
   scopes text[] NOT NULL,
   audience text[] NOT NULL,
   roles text[] NOT NULL,
+  -- null for a client that acts for itself
+  auth_time bigint,
+  acr text,
   issued_at bigint NOT NULL,
   expires_at bigint NOT NULL
 );

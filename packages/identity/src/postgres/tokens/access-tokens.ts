@@ -8,6 +8,8 @@ interface TokenRow {
   readonly scopes: string[]
   readonly audience: string[]
   readonly roles: string[]
+  readonly auth_time: number | null
+  readonly acr: string | null
   readonly issued_at: number
   readonly expires_at: number
 }
@@ -23,8 +25,8 @@ export class PostgresAccessTokens implements AccessTokens {
   async put(token: OpaqueToken): Promise<void> {
     await this.#database.query({
       name: 'identity opaque token',
-      text: `INSERT INTO identity.access_token (hash, grant_id, client_id, subject, scopes, audience, roles, issued_at, expires_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+      text: `INSERT INTO identity.access_token (hash, grant_id, client_id, subject, scopes, audience, roles, issued_at, expires_at, auth_time, acr)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
       values: [
         token.hash,
         token.grantId,
@@ -35,13 +37,15 @@ export class PostgresAccessTokens implements AccessTokens {
         token.roles,
         token.issuedAt,
         token.expiresAt,
+        token.authTime ?? null,
+        token.acr ?? null,
       ],
     })
   }
 
   async find(hash: string, now: number): Promise<OpaqueToken | undefined> {
     const { rows } = await this.#database.query<TokenRow>(
-      `SELECT grant_id, client_id, subject, scopes, audience, roles, issued_at, expires_at FROM identity.access_token
+      `SELECT grant_id, client_id, subject, scopes, audience, roles, auth_time, acr, issued_at, expires_at FROM identity.access_token
        WHERE hash = $1 AND expires_at > $2`,
       [hash, now],
     )
@@ -55,6 +59,8 @@ export class PostgresAccessTokens implements AccessTokens {
         scopes: row.scopes,
         audience: row.audience,
         roles: row.roles,
+        ...(row.auth_time === null ? {} : { authTime: row.auth_time }),
+        ...(row.acr === null ? {} : { acr: row.acr }),
         issuedAt: row.issued_at,
         expiresAt: row.expires_at,
       }

@@ -1,0 +1,33 @@
+/**
+ * What a sign-in proved: the authentication methods (RFC 8176, the claim amr) and the class that follows from them (the
+ * claim acr). Methods are stored; the class is always derived.
+ */
+
+/** The methods of each way to sign in. `email` and `fed` are ours: RFC 8176 has no names for them. */
+export const methodsOf = {
+  password: ['pwd'],
+  /** A code or link that was mailed. */
+  email: ['email'],
+  /** Another identity provider, whose own methods are not known to be true. */
+  federation: ['fed'],
+} as const satisfies Readonly<Record<string, readonly string[]>>
+
+/** One factor: the name from SAML, since OpenID Connect defines none. */
+export const singleFactorAcr = 'urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport'
+
+/** Two factors of different kinds. */
+export const multiFactorAcr = 'urn:gatehouse:acr:mfa'
+
+/** Every class, the weakest first. `phr`: resists phishing; `phrh`: with a key that can't be copied (OpenID EAP ACR Values §2). */
+const acrValues = [singleFactorAcr, multiFactorAcr, 'phr', 'phrh'] as const
+
+/** A class. */
+export type Acr = (typeof acrValues)[number]
+
+/** The class that methods amount to: a key with user verification (`user`) resists phishing. */
+export function acrOf(amr: readonly string[]): Acr {
+  if (!amr.includes('mfa')) return singleFactorAcr
+  if (!amr.includes('user')) return multiFactorAcr
+  if (amr.includes('hwk')) return 'phrh'
+  return amr.includes('swk') ? 'phr' : multiFactorAcr
+}

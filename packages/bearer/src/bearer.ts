@@ -1,3 +1,4 @@
+import { type AuthenticationRequirement, checkSignIn, type SignIn } from './core/authentication-requirement.ts'
 import { BearerError, invalidToken } from './core/bearer-error.ts'
 import { type Caller, hasScope } from './core/caller.ts'
 import { RecentCache, type Weighted } from './core/recent-cache.ts'
@@ -11,7 +12,7 @@ import { TokenHeaders } from './token/token-header.ts'
 import { type VerifiedToken, verifyToken } from './token/verify.ts'
 
 /** What one endpoint requires beyond a valid token. */
-export interface AuthenticateOptions {
+export interface AuthenticateOptions extends AuthenticationRequirement {
   /** Required scope: space-separated names, all of which the token must have (RFC 6749 §3.3). */
   readonly scope?: string
   /**
@@ -28,7 +29,8 @@ export interface Bearer {
    * issuer's keys are at hand, else a promise; `await` takes both.
    *
    * @param credentials the Authorization header, all its values, or the headers that contain it (RFC 6750 §2.1)
-   * @throws BearerError at once or as a rejection, and nothing else but what `beforeVerify` throws
+   * @throws BearerError at once or as a rejection, and nothing else but what `beforeVerify` throws, and a TypeError for
+   * an invalid `requireAcr` or `maxAge`
    * @example
    * ```ts
    * const caller = await bearer.authenticate(request.headersDistinct, { scope: 'read:users' })
@@ -36,6 +38,18 @@ export interface Bearer {
    * ```
    */
   authenticate(credentials: Credentials, options?: AuthenticateOptions): Caller | Promise<Caller>
+  /**
+   * Checks the sign-in behind a caller that `authenticate` returned, where the requirement is known only afterwards. Call
+   * it at each request: a sign-in grows old while its token stays valid.
+   *
+   * @throws BearerError `insufficient_user_authentication` (RFC 9470 §3)
+   * @throws TypeError naming the invalid member of the requirement and what was expected
+   * @example
+   * ```ts
+   * bearer.requireSignIn(caller, { requireAcr: 'urn:gatehouse:acr:mfa', maxAge: 300 })
+   * ```
+   */
+  requireSignIn(caller: SignIn, requirement: AuthenticationRequirement): void
   /** Fetches the issuer's keys, so that the first request need not wait. Resolves to whether there are usable keys. */
   prefetch(): Promise<boolean>
   /** Fetches the issuer's keys again, whatever their age, after an urgent rotation or withdrawal. Never rejects. */
@@ -110,6 +124,10 @@ class TokenVerifier implements Bearer {
     return this.#check(token, options, keys, now)
   }
 
+  requireSignIn(caller: SignIn, requirement: AuthenticationRequirement): void {
+    checkSignIn(caller, requirement, this.#settings.signIns, this.#settings.clock.now())
+  }
+
   async prefetch(): Promise<boolean> {
     await this.#keys.refresh()
     return this.#keys.generation > 0
@@ -146,6 +164,7 @@ class TokenVerifier implements Bearer {
     if (scope !== undefined && !hasScope(token.caller, scope)) {
       throw new BearerError('insufficient_scope', 'scope', { requiredScope: scope })
     }
+    if (options !== undefined) checkSignIn(token.caller, options, this.#settings.signIns, now)
     return token.caller
   }
 

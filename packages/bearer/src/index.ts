@@ -1,4 +1,9 @@
 export { type AuthenticateOptions, type Bearer, createBearer } from './bearer.ts'
+export {
+  type AuthenticationRequirement,
+  gatehouseAcrOrder,
+  type SignIn,
+} from './core/authentication-requirement.ts'
 export { BearerError, type BearerErrorCode, type BearerErrorReason } from './core/bearer-error.ts'
 export { type Caller, hasScope } from './core/caller.ts'
 export type { Clock } from './core/clock.ts'

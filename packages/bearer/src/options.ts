@@ -1,3 +1,4 @@
+import { type AuthenticationRules, gatehouseAcrOrder, isAcrValue } from './core/authentication-requirement.ts'
 import type { Caller } from './core/caller.ts'
 import { type Clock, systemClock } from './core/clock.ts'
 import type { BearerObserver } from './core/observer.ts'
@@ -51,6 +52,11 @@ export interface BearerOptions {
   readonly tokenTypes?: readonly TokenType[]
   /** Tolerated difference of clocks, 0 to 60 seconds. Default: 30. */
   readonly clockSkewSeconds?: number
+  /**
+   * The issuer's classes of sign-in (`acr`) from the weakest to the strongest, for `requireAcr`. Default:
+   * {@link gatehouseAcrOrder}.
+   */
+  readonly acrOrder?: readonly string[]
   /** How long keys are used while the issuer cannot be reached, in seconds, up to 30 days. Default: 86400. */
   readonly staleKeysForSeconds?: number
   /** Maximum of cached tokens, at least 2. Default: 10000. */
@@ -70,6 +76,7 @@ export interface BearerOptions {
 /** Validated options with their defaults. */
 export interface Settings {
   readonly expected: ExpectedClaims
+  readonly signIns: AuthenticationRules
   readonly tokenTypes: readonly TokenType[]
   readonly keys: IssuerKeysOptions
   readonly cache: { readonly entries: number; readonly weight: number }
@@ -98,6 +105,7 @@ export function settingsOf(options: BearerOptions): Settings {
     throw new TypeError('cacheEntries must be a whole number of at least 2')
   return {
     expected: { issuer: name('issuer', options.issuer), audiences: audiencesOf(options.audience), clockSkewMs },
+    signIns: { acrOrder: acrOrderOf(options.acrOrder), clockSkewMs },
     keys: { source: keySource(options), algorithms: algorithmsOf(options.algorithms), clock, observer, staleForMs },
     tokenTypes: typesOf(options.tokenTypes),
     cache: { entries, weight: cacheWeight },
@@ -136,6 +144,13 @@ function typesOf(types: readonly TokenType[] = ['at+jwt']): readonly TokenType[]
     throw new TypeError(`tokenTypes must be some of ${tokenTypes.join(', ')}`)
   }
   return [...types]
+}
+
+function acrOrderOf(order: readonly string[] = gatehouseAcrOrder): readonly string[] {
+  if (!order.every(isAcrValue) || new Set(order).size < order.length) {
+    throw new TypeError('acrOrder must be a list of distinct acr values: printable ASCII without spaces, " and \\')
+  }
+  return [...order]
 }
 
 function name(option: string, value: string): string {

@@ -31,6 +31,8 @@ test('authenticate returns the caller of a valid access token', async () => {
     plan: 'pro',
     grantId: 'grant-1',
     tokenId: 'token-1',
+    acr: undefined,
+    authTime: undefined,
     issuedAt: clock.now(),
     expiresAt: clock.now() + 900_000,
   })

@@ -1,12 +1,13 @@
 /**
  * Why a request is refused: a closed set. `invalid_request`, `invalid_token` and `insufficient_scope` are error codes of
- * RFC 6750 §3.1; `missing_token` (no credentials) and `unavailable` (no keys, or no answer from the issuer) are ours.
+ * RFC 6750 §3.1, `insufficient_user_authentication` is that of RFC 9470 §3; `missing_token` (no credentials) and `unavailable` (no keys, or no answer from the issuer) are ours.
  */
 export type BearerErrorCode =
   | 'missing_token'
   | 'invalid_request'
   | 'invalid_token'
   | 'insufficient_scope'
+  | 'insufficient_user_authentication'
   | 'unavailable'
 
 const statuses = {
@@ -14,6 +15,7 @@ const statuses = {
   invalid_request: 400,
   invalid_token: 401,
   insufficient_scope: 403,
+  insufficient_user_authentication: 401,
   unavailable: 503,
 } as const satisfies Record<BearerErrorCode, number>
 
@@ -37,6 +39,9 @@ const descriptions = {
   revoked: 'The access token was revoked',
   inactive: 'The access token is not active',
   scope: 'The access token does not have a required scope',
+  no_user: 'The credential is that of a client, and a signed-in user is required',
+  acr: 'The user must sign in with a stronger method',
+  auth_time: 'The user must sign in again: the last sign-in was too long ago, or its time is unknown',
   keys: 'The keys of the token issuer cannot be reached',
   introspection: 'The token issuer cannot be reached',
 } as const
@@ -50,6 +55,10 @@ export interface BearerErrorDetails {
   readonly cause?: unknown
   /** The scopes that the endpoint needs, space-separated; sent to the client in the challenge (RFC 6750 §3). */
   readonly requiredScope?: string
+  /** The classes of sign-in, one of which the endpoint needs; sent in the challenge (RFC 9470 §3). */
+  readonly acrValues?: readonly string[] | undefined
+  /** The maximum age of the sign-in that the endpoint needs, in seconds; sent in the challenge (RFC 9470 §3). */
+  readonly maxAge?: number | undefined
   /** Seconds after which a retry may succeed. */
   readonly retryAfterSeconds?: number
 }
@@ -75,6 +84,10 @@ export class BearerError extends Error {
   readonly status: (typeof statuses)[BearerErrorCode]
   /** The scopes that the endpoint needs, space-separated; for `insufficient_scope`. */
   readonly requiredScope: string | undefined
+  /** The classes of sign-in, one of which the endpoint needs; for `insufficient_user_authentication`. */
+  readonly acrValues: readonly string[] | undefined
+  /** The maximum age of the sign-in in seconds; for `insufficient_user_authentication`. */
+  readonly maxAge: number | undefined
   /** Seconds after which a retry may succeed; for `unavailable`. */
   readonly retryAfterSeconds: number | undefined
 
@@ -88,6 +101,8 @@ export class BearerError extends Error {
     this.reason = reason
     this.status = statuses[code]
     this.requiredScope = details.requiredScope
+    this.acrValues = details.acrValues
+    this.maxAge = details.maxAge
     this.retryAfterSeconds = details.retryAfterSeconds
   }
 }

@@ -19,6 +19,10 @@ export interface Caller {
   readonly grantId: string | undefined
   /** `jti` (RFC 7519 §4.1.7). */
   readonly tokenId: string | undefined
+  /** `acr`: the class of the user's sign-in (RFC 9470 §6); undefined when the token has none. */
+  readonly acr: string | undefined
+  /** `auth_time`: when the user signed in, in Unix milliseconds; undefined when the token has none (RFC 9470 §6). */
+  readonly authTime: number | undefined
   /** `iat` in Unix milliseconds; undefined when the token has none. */
   readonly issuedAt: number | undefined
   /** `exp` in Unix milliseconds, without clock skew. */
@@ -47,6 +51,9 @@ export function callerOf(claims: JsonObject, expiresAt: number): Caller {
     plan: text(claims, 'plan'),
     grantId: text(claims, 'grant_id'),
     tokenId: text(claims, 'jti'),
+    // Not required of every token, so a value of another type counts as none.
+    acr: typeof claims.acr === 'string' ? claims.acr : undefined,
+    authTime: typeof claims.auth_time === 'number' ? claims.auth_time * 1000 : undefined,
     issuedAt: typeof issuedAt === 'number' ? issuedAt * 1000 : undefined,
     expiresAt,
     claims,

@@ -10,7 +10,8 @@ export interface ChallengeOptions {
 
 /**
  * The value of the `WWW-Authenticate` header of a refused request (RFC 6750 §3); undefined for `unavailable`, which is
- * not a matter of credentials. A request without credentials gets no `error` attribute (§3.1).
+ * not a matter of credentials. A request without credentials gets no `error` attribute (§3.1). One whose user must sign in
+ * again gets what that sign-in must be, `acr_values` and `max_age` (RFC 9470 §3).
  *
  * @example
  * ```ts
@@ -25,6 +26,8 @@ export function wwwAuthenticate(error: BearerError, options: ChallengeOptions): 
     attributes.push(`error=${quote(error.code)}`, `error_description=${quote(error.message.replaceAll('"', "'"))}`)
   }
   if (error.requiredScope) attributes.push(`scope=${quote(error.requiredScope)}`)
+  if (error.acrValues) attributes.push(`acr_values=${quote(error.acrValues.join(' '))}`)
+  if (error.maxAge !== undefined) attributes.push(`max_age=${quote(String(error.maxAge))}`)
   if (options.resourceMetadata) attributes.push(`resource_metadata=${quote(options.resourceMetadata)}`)
   return `Bearer ${attributes.join(', ')}`
 }

@@ -80,6 +80,9 @@ const noIssuer: Bearer = {
     bearerToken(credentials)
     throw new BearerError('invalid_token', 'issuer')
   },
+  requireSignIn() {
+    throw new BearerError('invalid_token', 'issuer')
+  },
   prefetch: async () => true,
   refreshKeys: async () => {},
 }

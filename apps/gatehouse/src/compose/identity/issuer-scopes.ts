@@ -24,6 +24,7 @@ export function boundToIssuer(bearer: Bearer, granted: readonly string[]): Beare
       const caller = bearer.authenticate(credentials, demand)
       return caller instanceof Promise ? caller.then(admit) : admit(caller)
     },
+    requireSignIn: (caller, requirement) => bearer.requireSignIn(caller, requirement),
     prefetch: () => bearer.prefetch(),
     refreshKeys: () => bearer.refreshKeys(),
   }

@@ -1,21 +1,23 @@
+import type { Bearer } from '@gatehouse/bearer'
 import { Problem } from '@gatehouse/kit'
 import { decisionHeaders, type IetfFields, type Limiter } from '@gatehouse/limiter'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { toQuotaProblem } from './http/quota-exceeded.ts'
 import { removeReservedHeaders } from './http/reserved-headers.ts'
 import type { Addresses } from './identify/addresses.ts'
-import { missingCredential, requireScope } from './identify/authenticate.ts'
+import { missingCredential, requireScope, requireSignIn } from './identify/authenticate.ts'
 import type { IdentityResolver } from './identify/identity-resolver.ts'
 import type { Policies } from './limits/policies.ts'
 import type { GatewayMetrics } from './metrics/gateway-metrics.ts'
 import type { Authenticate } from './model/caller.ts'
 import type { RequestIdentity } from './model/request-identity.ts'
-import type { RouteRule } from './model/route-rule.ts'
+import { type RouteRule, requiresCaller } from './model/route-rule.ts'
 import type { Routing } from './routing/routing.ts'
 
 /** What the ingress checks requests with. */
 export interface IngressOptions {
   readonly limiter: Limiter
+  readonly bearer: Bearer
   readonly identities: IdentityResolver
   readonly addresses: Addresses
   readonly routing: Routing
@@ -37,7 +39,7 @@ export interface Ingress {
 
 /** Resolve the identity, look up the policy, check the limit, authorize the caller. */
 export function createIngress(parts: IngressOptions): Ingress {
-  const { limiter, identities, addresses, routing, policies, metrics, realm, ietfFields } = parts
+  const { limiter, bearer, identities, addresses, routing, policies, metrics, realm, ietfFields } = parts
   const known = new WeakMap<FastifyRequest['raw'], RequestIdentity>()
 
   async function identify(raw: FastifyRequest['raw']): Promise<RequestIdentity> {
@@ -62,7 +64,7 @@ export function createIngress(parts: IngressOptions): Ingress {
         reply.headers(decisionHeaders(decision, { ietf: ietfFields }))
         if (!decision.allowed) throw toQuotaProblem(decision)
       }
-      if (rule !== undefined && !rule.public) authorizeRoute(identity, rule, realm)
+      if (rule !== undefined && !rule.public) authorizeRoute(identity, rule, bearer, realm)
     },
     async authenticate({ raw }, scope) {
       const { caller, refusal } = await identify(raw)
@@ -73,14 +75,12 @@ export function createIngress(parts: IngressOptions): Ingress {
 }
 
 /** Checks what the rule requires. An upstream's route needs a caller; an own route requires one itself, or by its rule. */
-function authorizeRoute(
-  { caller, refusal }: RequestIdentity,
-  { scope, roles, upstream }: RouteRule,
-  realm: string,
-): void {
-  if (upstream === undefined && scope === undefined && roles === undefined) return
+function authorizeRoute({ caller, refusal }: RequestIdentity, rule: RouteRule, bearer: Bearer, realm: string): void {
+  const { scope, roles, upstream } = rule
+  if (upstream === undefined && !requiresCaller(rule)) return
   if (caller === undefined) throw refusal ?? missingCredential(realm)
   requireScope(caller, scope, realm)
   if (roles && !roles.some((role) => caller.roles.includes(role)))
     throw new Problem(403, `One of these roles is required: ${roles.join(', ')}.`)
+  requireSignIn(bearer, caller, rule, realm)
 }

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { gatehouseAcrOrder } from '@gatehouse/bearer'
 import { identityEvents } from '@gatehouse/identity'
 import { Faults } from './faults.ts'
 import { freePort } from './free-port.ts'
@@ -40,6 +41,7 @@ export async function readConfig(environment: Environment = process.env): Promis
   if (read) checkMeaning(declared, folder, read.fault)
   const settings = readSettings(await withDefaults(environment, declared), faults)
   if (read) refuseForIdentity(settings, declared, read.fault)
+  if (read) refuseUnknownClasses(settings, declared, read.fault)
   const { trustedProxies = declared.trusted_proxies } = settings
   const file = { ...declared, ...(trustedProxies ? { trusted_proxies: [...trustedProxies] } : {}) }
   refuseSilence(settings, file, faults)
@@ -86,6 +88,18 @@ function refuseForIdentity(settings: Settings, file: File, fault: ReadFile['faul
       fault(['event_types', index, 'event'], `is identity's own: ${event}; its texts are changed in \`templates\``)
     else if (reserved.includes(templateId))
       fault(['event_types', index, 'template_id'], `is of a mail of identity: ${templateId}; choose another`)
+  }
+}
+
+/** A class of sign-in that no token can have would close its route to everybody. */
+function refuseUnknownClasses(settings: Settings, { routes = [] }: File, fault: ReadFile['fault']): void {
+  const trust = trustOf(settings)
+  for (const [index, { require_acr: acr, max_age_seconds: maxAge }] of routes.entries()) {
+    if (acr === undefined && maxAge === undefined) continue
+    if (trust === 'keys')
+      fault(['routes', index], 'requires a sign-in, but this process takes API keys only: set ISSUER')
+    else if (acr !== undefined && trust !== 'issuer' && !gatehouseAcrOrder.includes(acr))
+      fault(['routes', index, 'require_acr'], `must be one of ${gatehouseAcrOrder.join(', ')}`)
   }
 }
 

@@ -1,6 +1,14 @@
 import { existsSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { defaultTiers, type RouteRule, ruleText, shadowedRules, templateFault } from '@gatehouse/gateway'
+import {
+  defaultTiers,
+  type RouteRule,
+  routeRuleOf,
+  ruleText,
+  shadowedRules,
+  signInFault,
+  templateFault,
+} from '@gatehouse/gateway'
 import { isRange } from './address-range.ts'
 import { parseRedisAddress, redisAddressExpected } from './redis-address.ts'
 import type { File } from './schema/file.ts'
@@ -83,16 +91,18 @@ function checkRoutes({ routes = [], upstreams = {}, trusted_proxies: proxies = [
       fault(['routes', index, 'upstream'], `must be one of upstreams: ${known.join(', ') || 'there are none'}`)
     }
   }
-  checkPaths(routes, fault)
+  checkRules(routes.map(routeRuleOf), fault)
   for (const [index, range] of proxies.entries()) {
     if (!isRange(range)) fault(['trusted_proxies', index], 'must be an address or a range such as 10.0.0.0/8')
   }
 }
 
-function checkPaths(routes: readonly RouteRule[], fault: Fault): void {
-  for (const [index, { path }] of routes.entries()) {
-    const wrong = templateFault(path)
+function checkRules(routes: readonly RouteRule[], fault: Fault): void {
+  for (const [index, rule] of routes.entries()) {
+    const wrong = templateFault(rule.path)
     if (wrong !== undefined) fault(['routes', index, 'path'], wrong)
+    const signIn = signInFault(rule)
+    if (signIn !== undefined) fault(['routes', index], signIn)
   }
   for (const { rule, by } of shadowedRules(routes)) {
     const takers = by.map(ruleText).join(', ')

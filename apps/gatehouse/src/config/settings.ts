@@ -21,6 +21,8 @@ export interface ForeignIssuer {
   /** What `aud` must name one of. */
   readonly audiences: readonly string[]
   readonly tokenTypes: readonly TokenType[]
+  /** Its classes of sign-in (acr), the weakest first; one that is not listed is met by itself alone. */
+  readonly acrOrder: readonly string[]
 }
 
 /** What the environment says. Every member stands for the variable of the same name in the operations guide. */
@@ -190,7 +192,7 @@ class Reader {
     const audiences = this.list('ISSUER_AUDIENCE') ?? [baseUrl]
     const tokenTypes = this.tokenTypes()
     if (url === undefined) {
-      for (const name of ['ISSUER_AUDIENCE', 'ISSUER_TOKEN_TYPES', 'ISSUER_ADMIN_SCOPES'])
+      for (const name of ['ISSUER_AUDIENCE', 'ISSUER_TOKEN_TYPES', 'ISSUER_ACR_VALUES', 'ISSUER_ADMIN_SCOPES'])
         if (this.someOf(name)) this.#faults.add(name, 'must be set together with ISSUER')
       return undefined
     }
@@ -199,7 +201,7 @@ class Reader {
       this.#faults.add('ISSUER', 'must not be set where identity runs (SERVICES): it is the issuer')
     for (const name of ['AUTH_URL', 'IDENTITY_URL', 'SERVICE_CLIENT_ID'])
       if (this.someOf(name)) this.#faults.add(name, 'must not be set with ISSUER: there is no identity of ours')
-    return { url, audiences, tokenTypes }
+    return { url, audiences, tokenTypes, acrOrder: this.list('ISSUER_ACR_VALUES') ?? [] }
   }
 
   issuerAdminScopes(): readonly string[] {

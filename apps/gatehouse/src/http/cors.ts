@@ -1,7 +1,8 @@
 import type { Http } from '@gatehouse/kit'
 
 const allowedHeaders = 'authorization, content-type, last-event-id'
-const exposedHeaders = 'retry-after, x-request-id, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset'
+const exposedHeaders =
+  'www-authenticate, retry-after, x-request-id, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset'
 /** What a page of another origin may call: the API that takes bearer tokens. Never with cookies. */
 const openPath = /^\/v1\//
 /**

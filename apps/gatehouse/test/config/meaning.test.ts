@@ -6,11 +6,11 @@ import { StartError } from '@gatehouse/kit'
 import { temporaryFolder } from '@gatehouse/testing'
 import { readConfig } from '../../src/config/config.ts'
 
-async function faultsOf(text: string): Promise<string[]> {
+async function faultsOf(text: string, environment: Readonly<Record<string, string>> = {}): Promise<string[]> {
   const path = join(temporaryFolder('config'), 'gatehouse.yaml')
   writeFileSync(path, text)
   try {
-    await readConfig({ GATEHOUSE_CONFIG: path })
+    await readConfig({ ...environment, GATEHOUSE_CONFIG: path })
     return []
   } catch (error) {
     assert.ok(error instanceof StartError, String(error))
@@ -50,6 +50,34 @@ routes:
     'file:4: clients.0.plan',
     'file:5: clients.1.client_id',
   ])
+})
+
+test('a route can require only a sign-in that a credential of it can have', async () => {
+  const route = (members: string) => `upstreams: { app: { url: "http://127.0.0.1:1" } }
+routes:
+  - { path: /app, upstream: app, ${members} }
+`
+  const cases: [members: string, faults: RegExp][] = [
+    [
+      'require_acr: mfa',
+      /^file:3: routes\.0\.require_acr must be one of urn:oasis:.*, urn:gatehouse:acr:mfa, phr, phrh/,
+    ],
+    ['require_acr: phr, public: true', /^file:3: routes\.0 can require no sign-in .* with public: true/],
+    ['max_age_seconds: 300, public: true', /^file:3: routes\.0 can require no sign-in .* with public: true/],
+    ['max_age_seconds: 0', /^file:3: routes\.0\.max_age_seconds/],
+    ['max_age_seconds: 1.5', /^file:3: routes\.0\.max_age_seconds/],
+    ['require_acr: "phr phrh"', /^file:3: routes\.0\.require_acr/],
+  ]
+  for (const [members, expected] of cases) assert.match((await faultsOf(route(members))).join('\n'), expected, members)
+  assert.deepEqual(await faultsOf(route('require_acr: "urn:gatehouse:acr:mfa", max_age_seconds: 300')), [])
+  const other = { SERVICES: 'gateway', ISSUER: 'https://idp.example', ISSUER_ACR_VALUES: 'silver,gold' }
+  const theirs = await faultsOf(route('require_acr: gold'), other)
+  assert.ok(!theirs.some((fault) => fault.includes('require_acr')), theirs.join('\n'))
+  const keysOnly = await faultsOf(route('max_age_seconds: 300'), { SERVICES: 'gateway' })
+  assert.ok(
+    keysOnly.some((fault) => /routes\.0 requires a sign-in, but this process takes API keys only/.test(fault)),
+    keysOnly.join('\n'),
+  )
 })
 
 test('a tier whose name no plan could have is named, with its line', async () => {

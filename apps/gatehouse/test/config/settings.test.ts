@@ -85,6 +85,7 @@ for (const [environment, expected] of [
     { SERVICES: 'notify', ISSUER: 'https://idp.example', ISSUER_TOKEN_TYPES: 'jwt' },
     /ISSUER_TOKEN_TYPES: must be at\+jwt/,
   ],
+  [{ SERVICES: 'notify', ISSUER_ACR_VALUES: '1,2' }, /ISSUER_ACR_VALUES: must be set together with ISSUER/],
   [
     { SERVICES: 'notify', ISSUER: 'https://idp.example', ISSUER_ADMIN_SCOPES: 'admin:notification' },
     /ISSUER_ADMIN_SCOPES: must name scopes of management/,
@@ -105,5 +106,10 @@ test('an issuer that is not ours is kept to the letter, its audience is the base
   const { settings, lines } = setup({ SERVICES: 'notify', ISSUER: 'https://idp.example/realm/' })
   assert.deepEqual(lines, [])
   const { issuer, baseUrl } = settings
-  assert.deepEqual(issuer, { url: 'https://idp.example/realm/', audiences: [baseUrl], tokenTypes: ['at+jwt'] })
+  assert.deepEqual(issuer, {
+    url: 'https://idp.example/realm/',
+    audiences: [baseUrl],
+    tokenTypes: ['at+jwt'],
+    acrOrder: [],
+  })
 })

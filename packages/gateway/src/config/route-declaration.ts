@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox'
+import type { RouteRule } from '../model/route-rule.ts'
 
 /** The requirements of one path, as the configuration declares them. */
 export const RouteDeclaration = Type.Object(
@@ -26,6 +27,23 @@ export const RouteDeclaration = Type.Object(
     roles: Type.Optional(
       Type.Array(Type.String(), { minItems: 1, description: 'Role names, one of which is required.' }),
     ),
+    require_acr: Type.Optional(
+      Type.String({
+        pattern: '^[\\x21\\x23-\\x5b\\x5d-\\x7e]{1,256}$',
+        description:
+          "The class of the user's sign-in (acr) that is required, or a stronger one: else 401 with the challenge of RFC 9470. API keys and clients' own tokens are refused.",
+        examples: ['urn:gatehouse:acr:mfa'],
+      }),
+    ),
+    max_age_seconds: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 31_536_000,
+        description:
+          "The maximum age of the user's sign-in, compared at each request: else 401 with the challenge of RFC 9470. API keys and clients' own tokens are refused.",
+        examples: [300],
+      }),
+    ),
     policy: Type.Optional(
       Type.String({
         description: "A policy beside the caller's tier: a request counts by both or by neither. none for no limit.",
@@ -49,3 +67,16 @@ export const RouteDeclaration = Type.Object(
 )
 /** The type of {@link RouteDeclaration}. */
 export type RouteDeclaration = Static<typeof RouteDeclaration>
+
+/** The rule that a declaration stands for. */
+export function routeRuleOf({
+  require_acr: requireAcr,
+  max_age_seconds: maxAgeSeconds,
+  ...rule
+}: RouteDeclaration): RouteRule {
+  return {
+    ...rule,
+    ...(requireAcr === undefined ? {} : { requireAcr }),
+    ...(maxAgeSeconds === undefined ? {} : { maxAgeSeconds }),
+  }
+}

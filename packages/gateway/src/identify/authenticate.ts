@@ -1,6 +1,7 @@
 import { type Bearer, BearerError, type Caller as TokenCaller, wwwAuthenticate } from '@gatehouse/bearer'
 import { Problem } from '@gatehouse/kit'
 import { type Authenticate, type Caller, holdsScope } from '../model/caller.ts'
+import type { RouteRule } from '../model/route-rule.ts'
 import type { ApiKeys } from './api-keys.ts'
 
 /**
@@ -34,6 +35,21 @@ export function requireScope(caller: Caller, scope: string | undefined, realm: s
   throw toProblem(new BearerError('insufficient_scope', 'scope', { requiredScope: scope }), realm)
 }
 
+/**
+ * Checks how the caller's user signed in, now: the answer changes while a token stays valid. An API key tells nothing
+ * of a sign-in and is refused.
+ * @throws Problem 401 `insufficient_user_authentication` (RFC 9470 §3)
+ */
+export function requireSignIn(bearer: Bearer, caller: Caller, rule: RouteRule, realm: string): void {
+  const { requireAcr, maxAgeSeconds: maxAge } = rule
+  if (requireAcr === undefined && maxAge === undefined) return
+  try {
+    bearer.requireSignIn({ kind: caller.kind, acr: caller.acr, authTime: caller.authTime }, { requireAcr, maxAge })
+  } catch (error) {
+    throw toProblem(error, realm)
+  }
+}
+
 /** The problem of a refused credential. Any other error is returned unchanged. */
 export function toProblem(error: unknown, realm: string): unknown {
   if (!(error instanceof BearerError)) return error
@@ -57,7 +73,7 @@ const callers = new WeakMap<TokenCaller, Caller>()
 export function toCaller(token: TokenCaller): Caller {
   const known = callers.get(token)
   if (known) return known
-  const { subject, kind, clientId, scopes, roles, grantId, plan, expiresAt } = token
+  const { subject, kind, clientId, scopes, roles, grantId, plan, acr, authTime, expiresAt } = token
   const caller = Object.freeze({
     subject,
     kind,
@@ -66,6 +82,8 @@ export function toCaller(token: TokenCaller): Caller {
     expiresAt,
     ...(clientId === undefined ? {} : { clientId }),
     ...(grantId === undefined ? {} : { grantId }),
+    ...(acr === undefined ? {} : { acr }),
+    ...(authTime === undefined ? {} : { authTime }),
     ...(plan === undefined || kind !== 'client' ? {} : { plan }),
   })
   callers.set(token, caller)

@@ -14,6 +14,10 @@ export interface Caller {
   readonly plan?: string
   /** The id of the API key, where the credential is one. */
   readonly keyId?: string
+  /** The class of the user's sign-in (RFC 9470 §6); undefined for an API key. */
+  readonly acr?: string
+  /** When the user signed in, in Unix milliseconds; undefined for an API key. */
+  readonly authTime?: number
   /** When the credential expires, in Unix milliseconds; undefined for an API key without an end. */
   readonly expiresAt?: number
 }

@@ -10,6 +10,10 @@ export interface RouteRule {
   readonly scope?: string
   /** Role names, one of which the caller must have. */
   readonly roles?: readonly string[]
+  /** Required class of the user's sign-in (`acr`), or a stronger one (RFC 9470). */
+  readonly requireAcr?: string
+  /** Maximum age of the user's sign-in in seconds, compared at each request (RFC 9470). */
+  readonly maxAgeSeconds?: number
   /** A policy by name that counts beside the caller's tier; `none` for no limit. */
   readonly policy?: string
   /** Whether the caller's tier counts too. Default: true; false on public routes, which have no caller. */
@@ -18,6 +22,11 @@ export interface RouteRule {
   readonly producers?: string
   /** The upstream that serves it, by name. Default: a local service. */
   readonly upstream?: string
+}
+
+/** Whether a rule requires a caller by itself. */
+export function requiresCaller({ scope, roles, requireAcr, maxAgeSeconds }: RouteRule): boolean {
+  return [scope, roles, requireAcr, maxAgeSeconds].some((one) => one !== undefined)
 }
 
 /** The policy of routes that are not limited. */

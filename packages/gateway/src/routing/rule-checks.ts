@@ -1,12 +1,14 @@
 import type { RouteRule } from '../model/route-rule.ts'
 import { shadowedRules, shadowsOf } from './route-table.ts'
-import { ruleText, templateFault } from './rule-text.ts'
+import { ruleText, signInFault, templateFault } from './rule-text.ts'
 
-/** Checks the paths of declared rules, and that each can match. @throws RangeError naming the rule */
+/** Checks the paths of declared rules, the sign-in that they require, and that each can match. @throws RangeError naming the rule */
 export function checkRules(declared: readonly RouteRule[]): void {
-  for (const { path } of declared) {
-    const fault = templateFault(path)
-    if (fault !== undefined) throw new RangeError(`route ${path}: the path ${fault}`)
+  for (const rule of declared) {
+    const fault = templateFault(rule.path)
+    if (fault !== undefined) throw new RangeError(`route ${rule.path}: the path ${fault}`)
+    const signIn = signInFault(rule)
+    if (signIn !== undefined) throw new RangeError(`route ${ruleText(rule)} ${signIn}`)
   }
   for (const { rule, by } of shadowedRules(declared))
     throw new RangeError(

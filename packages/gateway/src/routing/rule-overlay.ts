@@ -1,4 +1,4 @@
-import type { RouteRule } from '../model/route-rule.ts'
+import { type RouteRule, requiresCaller } from '../model/route-rule.ts'
 
 const merged = new WeakMap<RouteRule, Map<RouteRule, RouteRule>>()
 
@@ -15,8 +15,7 @@ export function withProducers(declared: RouteRule | undefined, own: RouteRule | 
 /** The declared rule of a path that a sibling serves. The sibling itself requires credentials, as it would in-process. */
 export function overlayRule(sibling: RouteRule, declared: RouteRule | undefined): RouteRule {
   if (declared === undefined) return sibling
-  const { scope, roles } = declared
-  const isPublic = declared.public ?? (sibling.public === true && scope === undefined && roles === undefined)
+  const isPublic = declared.public ?? (sibling.public === true && !requiresCaller(declared))
   return {
     ...declared,
     ...(sibling.producers === undefined ? {} : { producers: sibling.producers }),

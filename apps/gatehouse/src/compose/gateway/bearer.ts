@@ -64,9 +64,12 @@ function foreignBearer({ settings, clock, log, metrics }: Omit<BearerParts, 'iss
   if (trust !== 'issuer' && trust !== 'keys') return undefined
   const common = { clock, observer: observeBearer(metrics, log) }
   if (!settings.issuer) return noIssuer
-  const { url: issuer, audiences: audience, tokenTypes } = settings.issuer
+  const { url: issuer, audiences: audience, tokenTypes, acrOrder } = settings.issuer
   try {
-    return boundToIssuer(createBearer({ ...common, issuer, audience, tokenTypes }), settings.issuerAdminScopes)
+    return boundToIssuer(
+      createBearer({ ...common, issuer, audience, tokenTypes, acrOrder }),
+      settings.issuerAdminScopes,
+    )
   } catch (error) {
     throw error instanceof TypeError
       ? new StartError(`ISSUER can't be used: ${error.message}`, { cause: error })

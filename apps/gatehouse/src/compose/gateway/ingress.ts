@@ -11,6 +11,7 @@ import {
   createStandaloneWatch,
   type GatewayOptions,
   observeLimiter,
+  routeRuleOf,
 } from '@gatehouse/gateway'
 import { attemptLimitPolicies, type Identity } from '@gatehouse/identity'
 import { type Http, type KeyRing, StartError } from '@gatehouse/kit'
@@ -99,7 +100,7 @@ function gatewayOptions(parts: Parts, remote: ReturnType<typeof remoteServices>)
   const { config, clock, log, metrics } = parts
   const { file } = config
   return {
-    routes: file.routes ?? [],
+    routes: (file.routes ?? []).map(routeRuleOf),
     upstreams: declaredUpstreams(parts),
     ownRoutes: ownRoutes({ identity: 'identity' in remote, notify: 'notify' in remote }),
     siblings: remote,

@@ -1,10 +1,10 @@
-import { createHttp, createMetrics, Secret, silentLog, systemClock } from '@gatehouse/kit'
+import { type Clock, createHttp, createMetrics, Secret, silentLog, systemClock } from '@gatehouse/kit'
 import { freePort, memoryDatabase } from '@gatehouse/testing'
 import type { Features } from '../../src/config/features.ts'
 import { createIdentity, type IdentityDeclarations } from '../../src/index.ts'
 import { migrateIdentity, postgresIdentityStore } from '../../src/postgres/index.ts'
 
-/** Identity on a real port and the system clock, for third-party clients. */
+/** Identity on a real port, by default on the system clock, for third-party clients. */
 export interface LiveIdentity {
   readonly issuer: string
   close(): Promise<void>
@@ -13,6 +13,7 @@ export interface LiveIdentity {
 export async function startIdentity(
   declared: IdentityDeclarations,
   features: Partial<Features> = {},
+  clock: Clock = systemClock,
 ): Promise<LiveIdentity> {
   const port = await freePort()
   const issuer = `http://localhost:${port}`
@@ -28,7 +29,7 @@ export async function startIdentity(
     authenticate: () => {
       throw new Error('bearer authentication is not used here')
     },
-    clock: systemClock,
+    clock,
     log: silentLog,
     metrics: createMetrics(),
   })

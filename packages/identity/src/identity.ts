@@ -51,7 +51,7 @@ export async function createIdentity(options: IdentityOptions): Promise<Identity
   await context.keys.refresh()
   const seeded = await applyDeclarations(context, options)
   const workers = options.background === false ? undefined : startWorkers(context, options)
-  if (workers) outbox.push(workers.mails, workers.logouts)
+  if (workers) outbox.push(workers.mails, workers.calls)
   return {
     plugin: (http) => routes(http, context, options.authenticate),
     seeded,

@@ -109,6 +109,21 @@ function pageRoutes(http: Http, context: IdentityContext): void {
       reply.header('cache-control', publicDocument).type(type).send(text),
     )
   }
+  logoRoute(http, context)
+}
+
+/** The logos of clients, each at the hash of its content. */
+function logoRoute(http: Http, { store }: IdentityContext): void {
+  const hash = Type.Object({ hash: Type.String({ pattern: '^[A-Za-z0-9_-]{43}$' }) })
+  http.get('/pages/logos/:hash', { schema: { ...schemas.hidden, params: hash } }, async ({ params }, reply) => {
+    const logo = await store.clientLogos.find(params.hash)
+    if (logo === undefined) return reply.callNotFound()
+    return reply
+      .header('cache-control', 'public, max-age=31536000, immutable')
+      .header('content-security-policy', "default-src 'none'; sandbox")
+      .type(logo.mediaType)
+      .send(Buffer.from(logo.content))
+  })
 }
 
 /** The public documents. */

@@ -65,7 +65,7 @@ async function continueTransaction(
       const name = authorization.loginHint ?? signedIn?.user.username
       return sendLoginPage(context, transaction, authorization, { since, name })
     }
-    if (next === 'consent') return sendConsentPage(context, transaction, authorization, signedIn)
+    if (next === 'consent') return await sendConsentPage(context, transaction, authorization, signedIn)
     const code = await issueCode(context, transaction.request, authorization, signedIn)
     return sendResponse(context, transaction, destination, { code })
   } catch (error) {

@@ -2,6 +2,7 @@ import { isPublic } from '../model/client.ts'
 import { type Access, covers } from '../model/consent.ts'
 import type { AuthorizationRequest } from '../oauth/authorization-request.ts'
 import { OAuthError } from '../oauth/error.ts'
+import { hasVerifiedHost } from '../oauth/redirect-uri.ts'
 import type { Browser } from '../sessions/browser.ts'
 
 /** The next step of a valid request on the way to its code. */
@@ -50,12 +51,14 @@ function needsLogin({ request, signedIn, hintedSubject, waitingSince, now }: Sit
 }
 
 /**
- * A public client needs consent every time, because its name can be forged. Other clients need none once a single page
- * has covered the whole request; access that two pages showed separately was never allowed together.
+ * A public client needs consent every time, because any program can use its name; not the operator's own where the
+ * redirect URI proves who gets the code. Other clients need none once a single page has covered the whole request;
+ * access that two pages showed separately was never allowed together.
  */
 function needsConsent({ request, access, consents }: Situation): boolean {
-  const { client, prompts } = request
-  if (prompts.has('consent') || isPublic(client)) return true
+  const { client, prompts, redirectUri } = request
+  if (prompts.has('consent')) return true
+  if (isPublic(client)) return !(client.firstParty && hasVerifiedHost(redirectUri))
   if (client.skipConsent) return false
   return !consents.some((consent) => covers(consent, access))
 }

@@ -32,12 +32,12 @@ export function sendLoginPage(
 }
 
 /** Asks the signed-in user whether the client may have the access. */
-export function sendConsentPage(
+export async function sendConsentPage(
   context: AuthorizeContext,
   transaction: AuthorizationTransaction,
   authorization: AuthorizationRequest,
   { user, session }: NonNullable<Browser['signedIn']>,
-): FastifyReply {
+): Promise<FastifyReply> {
   const texts = textsFor(context, transaction.request, authorization.uiLocales)
   const { client, redirectUri } = authorization
   const startedAt = transaction.waitingSince ?? context.clock.now()
@@ -53,6 +53,9 @@ export function sendConsentPage(
     user: user.email ?? user.username,
     access: withoutOwnApi(context, access),
     host: isNativeRedirect(redirectUri) ? undefined : URL.parse(redirectUri)?.host,
+    publisher: client.publisher,
+    logo: client.logoUri && (await context.store.clientLogos.findHash(client.id, client.logoUri)),
+    clientUri: client.clientUri,
     policyUri: client.policyUri,
     tosUri: client.tosUri,
     formTargets: [originOf(redirectUri)],

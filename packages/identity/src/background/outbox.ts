@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { fetchLogo } from '../clients/logo/fetch.ts'
 import type { BackgroundContext } from '../context/features.ts'
 import { safeFetch } from '../http/safe-fetch.ts'
 import { signJwt } from '../keys/sign-jwt.ts'
@@ -14,7 +15,7 @@ export interface OutboxOptions {
 }
 
 /** Messages of one queue never wait for those of the other: addresses that clients chose may hang. */
-export const outboxQueues = { mails: ['mail', 'recipient'], logouts: ['logout'] } as const
+export const outboxQueues = { mails: ['mail', 'recipient'], calls: ['logout', 'logo'] } as const
 
 const leaseMs = 60_000
 /** A longer pass leaves the rest to the next one, before its leases expire. */
@@ -26,13 +27,13 @@ const logoutTokenSeconds = 120
 
 /**
  * Delivers the messages of a queue at least once. A failed delivery is retried with backoff until the message expires.
- * Mails are delivered in order, logouts concurrently. True when more is likely due.
+ * Mails are delivered in order, calls to clients concurrently. True when more is likely due.
  */
 export async function deliverOutbox(options: OutboxOptions, queue: keyof typeof outboxQueues): Promise<boolean> {
   const { store, clock } = options.context
   const claimedAt = clock.now()
   const messages = await store.outbox.claim(outboxQueues[queue], claimedAt, leaseMs, batchSize)
-  if (queue === 'logouts') {
+  if (queue === 'calls') {
     await Promise.all(messages.map((message) => attemptDelivery(options, message)))
     return messages.length === batchSize
   }
@@ -68,6 +69,10 @@ async function deliver({ context, notify, onRecipient }: OutboxOptions, message:
   if (message.kind === 'recipient') {
     const user = await context.store.users.find(message.subject)
     await onRecipient?.(user === undefined ? { user_id: message.subject, removed: true } : formatRecipient(user))
+    return
+  }
+  if (message.kind === 'logo') {
+    await fetchLogo(context, message.subject)
     return
   }
   await sendLogoutToken(context, openPayload<LogoutNotice>(message, context.encryptionKey))

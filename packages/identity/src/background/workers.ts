@@ -15,7 +15,7 @@ const purgeBatch = 500
 export function startWorkers(
   context: BackgroundContext,
   { notify, onRecipient }: Pick<IdentityOptions, 'notify' | 'onRecipient'>,
-): { readonly keys: Worker; readonly mails: Worker; readonly logouts: Worker; readonly purge: Worker } {
+): { readonly keys: Worker; readonly mails: Worker; readonly calls: Worker; readonly purge: Worker } {
   const { log } = context
   const outbox = (queue: keyof typeof outboxQueues) =>
     startWorker({
@@ -39,7 +39,7 @@ export function startWorkers(
       },
     }),
     mails: outbox('mails'),
-    logouts: outbox('logouts'),
+    calls: outbox('calls'),
     purge: startWorker({ name: 'identity purge', log, idleMs: purgeEveryMs, pass: () => purge(context) }),
   }
 }

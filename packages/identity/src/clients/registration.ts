@@ -33,6 +33,8 @@ export function parseMetadata(id: string, members: Members): ClientMetadata {
       accessTokenFormat: members.access_token_format,
       accessTokenAlgorithm: members.access_token_signed_response_alg,
       dotlessRedirectSchemes: members.allow_dotless_redirect_schemes,
+      firstParty: members.first_party,
+      publisher: members.publisher,
       accessTokenSeconds: members.access_token_lifetime_seconds,
       refreshTokenSeconds: members.refresh_token_lifetime_seconds,
       backchannelLogoutUri: members.backchannel_logout_uri,
@@ -73,6 +75,8 @@ export function formatMembers(client: ClientMetadata): ClientPatch {
       access_token_format: client.accessTokenFormat,
       access_token_signed_response_alg: client.accessTokenAlgorithm,
       allow_dotless_redirect_schemes: client.dotlessRedirectSchemes,
+      first_party: client.firstParty,
+      publisher: client.publisher,
       access_token_lifetime_seconds: client.accessTokenSeconds,
       refresh_token_lifetime_seconds: client.refreshTokenSeconds,
       backchannel_logout_uri: client.backchannelLogoutUri,
@@ -142,7 +146,7 @@ function findCombinationFaults(client: ClientMetadata): ClientFault[] {
     if (!client.requirePkce) refuse('/require_pkce', 'must be true for a public client')
     if (client.skipConsent) refuse('/skip_consent', 'must be false for a public client: anyone can use its client_id')
     if (client.mayIntrospect) refuse('/may_introspect', 'must be false for a public client')
-  }
+  } else if (client.firstParty) refuse('/first_party', 'is for public clients: a confidential one has skip_consent')
   if (client.grantTypes.includes('authorization_code') && client.redirectUris.length === 0)
     refuse('/redirect_uris', 'must have at least one URI for authorization_code')
   if (client.authMethods.includes('private_key_jwt') && (client.jwks === undefined) === (client.jwksUri === undefined))

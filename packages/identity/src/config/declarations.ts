@@ -95,6 +95,15 @@ const clientMembers = {
         "Grants access without a consent page, for the operator's own confidential web applications. Default: false.",
     }),
   ),
+  first_party: Type.Optional(
+    Type.Boolean({
+      description:
+        "Grants access without a consent page to the operator's own public application, where redirect_uri is https: a web page or an app-claimed link. Other redirect URIs ask as before. Default: false.",
+    }),
+  ),
+  publisher: Type.Optional(
+    name('Who publishes the client, verified by the operator; shown on the consent page.', 'Photo Print Ltd'),
+  ),
   may_introspect: Type.Optional(
     Type.Boolean({
       description: 'Whether the client may introspect tokens of other clients (RFC 7662). Default: false.',
@@ -119,8 +128,12 @@ const clientMembers = {
   allowed_origins: Type.Optional(
     texts('Origins whose pages may call the endpoints, in addition to those of redirect_uris.', ['https://x.example']),
   ),
-  client_uri: Type.Optional(uri('The home page of the client.')),
-  logo_uri: Type.Optional(uri('The https URL of its logo.')),
+  client_uri: Type.Optional(uri('The home page of the client; linked on the consent page.')),
+  logo_uri: Type.Optional(
+    uri(
+      'The https URL of its logo: PNG, JPEG or WebP, at most 64 KiB and 2048 × 2048 pixels. Fetched once, and served by Gatehouse on the consent page; a new URL is fetched again.',
+    ),
+  ),
   policy_uri: Type.Optional(uri('Its privacy policy.')),
   tos_uri: Type.Optional(uri('Its terms of service.')),
 }

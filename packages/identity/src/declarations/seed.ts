@@ -8,6 +8,7 @@ import {
   StartError,
   tokenHash,
 } from '@gatehouse/kit'
+import { createLogoMessage } from '../clients/logo/fetch.ts'
 import { findClientFaults, parseMetadata } from '../clients/registration.ts'
 import type { ClientDeclaration, UserDeclaration } from '../config/declarations.ts'
 import type { IdentityOptions } from '../config/options.ts'
@@ -65,7 +66,7 @@ export async function applyDeclarations(
   const now = context.clock.now()
   try {
     const writtenClients = await context.store.declarations.applyClients(
-      clients.map((client) => clientEntry(client, secrets)),
+      clients.map((client) => clientEntry(context, client, secrets)),
       now,
     )
     const writtenUsers = await context.store.declarations.applyUsers(
@@ -111,7 +112,11 @@ function serviceClientDeclaration(serviceClient: { id: string; secret: Secret })
   }
 }
 
-function clientEntry(client: ClientDeclaration, secrets: Map<string, Secret>): DeclarationEntry<NewClient> {
+function clientEntry(
+  context: SeedContext,
+  client: ClientDeclaration,
+  secrets: Map<string, Secret>,
+): DeclarationEntry<NewClient> {
   const { client_id: id, client_secret, plan, ...members } = client
   const entry = { ...client, ...(client_secret === undefined ? {} : { client_secret: tokenHash(client_secret) }) }
   return {
@@ -119,13 +124,15 @@ function clientEntry(client: ClientDeclaration, secrets: Map<string, Secret>): D
     entry,
     async record() {
       const metadata = parseMetadata(id, members)
-      if (client_secret !== undefined) return { id, plan, metadata, secretHashes: [tokenHash(client_secret)] }
+      const messages = metadata.logoUri === undefined ? [] : [createLogoMessage(context, id)]
+      const common = { id, plan, metadata, messages }
+      if (client_secret !== undefined) return { ...common, secretHashes: [tokenHash(client_secret)] }
       if (isPublic(metadata) || metadata.authMethods.includes('private_key_jwt')) {
-        return { id, plan, metadata, secretHashes: [] }
+        return { ...common, secretHashes: [] }
       }
       const generated = randomToken()
       secrets.set(id, new Secret(generated))
-      return { id, plan, metadata, secretHashes: undefined, firstSecretHash: tokenHash(generated) }
+      return { ...common, secretHashes: undefined, firstSecretHash: tokenHash(generated) }
     },
   }
 }

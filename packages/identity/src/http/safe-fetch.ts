@@ -17,7 +17,9 @@ export interface SafeRequest {
 /** The response of {@link safeFetch}. */
 export interface SafeResponse {
   readonly status: number
+  /** The body as UTF-8. */
   readonly body: string
+  readonly bytes: Buffer
 }
 
 /** Networks that no request may reach (RFC 6890 and its successors). */
@@ -31,8 +33,11 @@ for (const [address, prefix] of [
   ['172.16.0.0', 12],
   ['192.0.0.0', 24],
   ['192.0.2.0', 24],
+  ['192.31.196.0', 24],
+  ['192.52.193.0', 24],
   ['192.88.99.0', 24],
   ['192.168.0.0', 16],
+  ['192.175.48.0', 24],
   ['198.18.0.0', 15],
   ['198.51.100.0', 24],
   ['203.0.113.0', 24],
@@ -46,9 +51,13 @@ for (const [address, prefix] of [
   ['64:ff9b::', 96],
   ['64:ff9b:1::', 48],
   ['100::', 64],
+  ['100:0:0:1::', 64],
   ['2001::', 23],
   ['2001:db8::', 32],
   ['2002::', 16],
+  ['2620:4f:8000::', 48],
+  ['3fff::', 20],
+  ['5f00::', 16],
   ['fc00::', 7],
   ['fe80::', 10],
   ['ff00::', 8],
@@ -96,7 +105,10 @@ export function safeFetch(address: string, options: SafeRequest = {}): Promise<S
       chunks.push(chunk)
     })
     response.on('error', reject)
-    response.on('end', () => answer({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString('utf8') }))
+    response.on('end', () => {
+      const bytes = Buffer.concat(chunks)
+      answer({ status: response.statusCode ?? 0, body: bytes.toString('utf8'), bytes })
+    })
   })
   call.on('error', reject)
   call.end(body)

@@ -65,6 +65,11 @@ export interface ClientMetadata {
   readonly requirePushedRequests: boolean
   /** True for the operator's own web applications, which need no consent. */
   readonly skipConsent: boolean
+  /**
+   * True for the operator's own public applications, which need no consent where the code goes to an https address. Set
+   * by the operator alone.
+   */
+  readonly firstParty?: boolean
   /** Whether it may introspect the tokens of other clients (RFC 7662). */
   readonly mayIntrospect: boolean
   readonly accessTokenFormat?: TokenFormat
@@ -76,6 +81,8 @@ export interface ClientMetadata {
   readonly refreshTokenSeconds?: number
   readonly backchannelLogoutUri?: string
   readonly allowedOrigins: readonly string[]
+  /** Who publishes it, verified by the operator. */
+  readonly publisher?: string
   readonly clientUri?: string
   readonly logoUri?: string
   readonly policyUri?: string

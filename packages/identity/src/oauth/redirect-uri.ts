@@ -68,6 +68,14 @@ export function isNativeRedirect(uri: string): boolean {
   return url === null || (url.protocol !== 'https:' && url.protocol !== 'http:') || isLocal(url)
 }
 
+/**
+ * Whether only the holder of a name can receive what is sent there: a web page, or an application that claimed the link
+ * (RFC 8252 §7.2). Any application can register a scheme, and any on the device can listen on loopback.
+ */
+export function hasVerifiedHost(uri: string): boolean {
+  return uri.startsWith('https://') && !isNativeRedirect(uri)
+}
+
 /** The origin of a web address, for CORS and CSP; a scheme of an application's own stands for itself. */
 export function originOf(uri: string): string {
   const url = URL.parse(uri)

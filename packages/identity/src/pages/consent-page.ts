@@ -12,6 +12,11 @@ export interface ConsentPage {
   readonly access: Access
   /** The host the browser will be sent to; undefined for a program on this device. */
   readonly host: string | undefined
+  /** Who publishes the client, verified by the operator. */
+  readonly publisher: string | undefined
+  /** The hash of the client's logo. */
+  readonly logo: string | undefined
+  readonly clientUri: string | undefined
   readonly policyUri: string | undefined
   readonly tosUri: string | undefined
   readonly formTargets: readonly string[]
@@ -19,13 +24,14 @@ export interface ConsentPage {
 
 /** The consent page. */
 export function consentPage(texts: Texts, page: ConsentPage): PageAnswer {
-  const { client, user, host, policyUri, tosUri } = page
+  const { client, user, host, publisher, logo } = page
   const title = texts.say('consent.title', { client })
   return {
     title,
     formTargets: page.formTargets,
-    body: html`<h1>${title}</h1>
+    body: html`${logo && html`<img class="logo" src="/pages/logos/${logo}" alt="">\n`}<h1>${title}</h1>
 <p class="lead">${texts.say('consent.lead', { client, user })}</p>
+${publisher && html`<p class="soft">${texts.say('consent.publisher', { publisher })}</p>`}
 ${accessList(texts, page.access)}
 ${
   host === undefined
@@ -42,9 +48,16 @@ ${
 <p class="links"><button class="quiet small" type="submit" name="decision" value="switch">${texts.say('consent.switch')}</button></p>
 </form>
 <p class="soft">${texts.say('consent.later')}</p>
-${
-  (policyUri || tosUri) &&
-  html`<p class="links">${policyUri && html`<a href="${policyUri}" rel="noreferrer">${texts.say('consent.policy')}</a>`}${tosUri && html`<a href="${tosUri}" rel="noreferrer">${texts.say('consent.terms')}</a>`}</p>`
-}`,
+${clientLinks(texts, page)}`,
   }
+}
+
+/** The pages of the client about itself. */
+function clientLinks(texts: Texts, { clientUri, policyUri, tosUri }: ConsentPage) {
+  const links = [
+    [clientUri, clientUri && URL.parse(clientUri)?.host],
+    [policyUri, texts.say('consent.policy')],
+    [tosUri, texts.say('consent.terms')],
+  ].flatMap(([uri, text]) => (uri && text ? [html`<a href="${uri}" rel="noreferrer">${text}</a>`] : []))
+  return links.length > 0 && html`<p class="links">${links}</p>`
 }

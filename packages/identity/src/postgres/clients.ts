@@ -2,6 +2,7 @@ import type { Database, Transaction } from '@gatehouse/kit'
 import type { Client } from '../model/client.ts'
 import { type RevocationTimes, revokedBefore } from '../model/revocation-times.ts'
 import { type Clients, type ExpectedClient, NameConflict, type NewClient, type WriteResult } from '../store/index.ts'
+import { putMessages } from './operations/outbox.ts'
 import { type ClientRow, clientOf } from './rows.ts'
 import { appendRevocations } from './tokens/revocations.ts'
 import { reserveSubject } from './users/subjects.ts'
@@ -78,5 +79,10 @@ export async function writeClient(tx: Transaction, client: NewClient, now: numbe
       client.firstSecretHash === undefined ? [] : [client.firstSecretHash],
     ],
   )
+  await tx.query('DELETE FROM identity.client_logo WHERE client_id = $1 AND uri IS DISTINCT FROM $2', [
+    client.id,
+    client.metadata.logoUri ?? null,
+  ])
+  await putMessages(tx, client.messages ?? [])
   return rows[0]?.created ? 'created' : 'updated'
 }

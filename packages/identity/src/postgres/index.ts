@@ -1,5 +1,6 @@
 import { type Database, migrate } from '@gatehouse/kit'
 import type { IdentityStore } from '../store/index.ts'
+import { PostgresClientLogos } from './client-logos.ts'
 import { PostgresClients } from './clients.ts'
 import { PostgresAuthorizationCodes } from './grants/authorization-codes.ts'
 import { PostgresConsents } from './grants/consents.ts'
@@ -36,6 +37,7 @@ export function migrateIdentity(database: Database): Promise<string[]> {
 export function postgresIdentityStore(database: Database): IdentityStore {
   return {
     clients: new PostgresClients(database),
+    clientLogos: new PostgresClientLogos(database),
     users: new PostgresUsers(database),
     subjects: new PostgresSubjects(database),
     declarations: new PostgresDeclarations(database),

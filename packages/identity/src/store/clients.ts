@@ -1,5 +1,6 @@
 import type { Client, ClientMetadata } from '../model/client.ts'
 import type { RevocationTimes } from '../model/revocation-times.ts'
+import type { OutboxMessage } from './operations.ts'
 
 /** A client to create, or the new state of one. */
 export interface NewClient {
@@ -10,6 +11,26 @@ export interface NewClient {
   readonly secretHashes: readonly string[] | undefined
   /** … and this is the first secret of a new one. */
   readonly firstSecretHash?: string
+  /** Added to the outbox with the write. */
+  readonly messages?: readonly OutboxMessage[]
+}
+
+/** A logo that was fetched and checked. */
+export interface ClientLogo {
+  /** SHA-256 of the content, base64url. */
+  readonly hash: string
+  readonly mediaType: string
+  readonly content: Uint8Array
+}
+
+/** The logos of clients. One that belongs to an earlier logo_uri is deleted when the client changes. */
+export interface ClientLogos {
+  /** The hash of the logo from this address; undefined where none is stored. */
+  findHash(clientId: string, uri: string): Promise<string | undefined>
+  /** A logo by its hash, whichever client has it. */
+  find(hash: string): Promise<ClientLogo | undefined>
+  /** Stores the logo in place of the previous one; false when the address is no longer the client's logo_uri. */
+  put(clientId: string, uri: string, logo: ClientLogo, now: number): Promise<boolean>
 }
 
 /** A client as it was read: what a change expects. */

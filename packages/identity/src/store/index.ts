@@ -1,4 +1,4 @@
-import type { Clients, ReplayCache } from './clients.ts'
+import type { ClientLogos, Clients, ReplayCache } from './clients.ts'
 import type { DeclarationStore } from './declared.ts'
 import type { AuthorizationCodes, Consents, DeviceCodes, Grants, PushedRequests, RefreshFamilies } from './grants.ts'
 import type { AuditTrail, Outbox, Purge } from './operations.ts'
@@ -17,6 +17,7 @@ export * from './users.ts'
 /** The stores of identity, by role. */
 export interface IdentityStore {
   readonly clients: Clients
+  readonly clientLogos: ClientLogos
   readonly users: Users
   readonly accounts: Accounts
   readonly mailedLinks: MailedLinks

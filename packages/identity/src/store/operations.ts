@@ -47,7 +47,7 @@ export interface AuditTrail {
 /** A message that is delivered after the commit, sealed. Times are Unix milliseconds. */
 export interface OutboxMessage {
   readonly id: string
-  readonly kind: 'mail' | 'recipient' | 'logout'
+  readonly kind: 'mail' | 'recipient' | 'logout' | 'logo'
   readonly subject: string
   readonly payloadSealed: string
   readonly dueAt: number

@@ -16,6 +16,14 @@ test('a client-supplied URL is not fetched from private networks, redirected or 
     'fe80::1',
     '0.0.0.0',
     '::',
+    '::ffff:7f00:1',
+    '192.31.196.1',
+    '192.52.193.1',
+    '192.175.48.1',
+    '2620:4f:8000::1',
+    '3fff::1',
+    '5f00::1',
+    '100:0:0:1::1',
   ]) {
     assert.ok(isBlockedAddress(address), address)
   }
@@ -26,6 +34,8 @@ test('a client-supplied URL is not fetched from private networks, redirected or 
     'https://[::1]/',
     'https://localhost/',
     'https://0x7f000001/',
+    'https://2130706433/',
+    'https://[::ffff:127.0.0.1]/',
     'file:///etc/passwd',
   ]) {
     await assert.rejects(safeFetch(address), address)
@@ -38,5 +48,17 @@ test('a client-supplied URL is not fetched from private networks, redirected or 
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   assert.equal((await safeFetch(`${base}/`, { loopback: true })).status, 302)
   await assert.rejects(safeFetch(`${base}/big`, { loopback: true }), /larger/)
+  server.close()
+})
+
+test('a body that drips is cut off at the timeout, which counts from the start', async () => {
+  const server = createServer((_request, response) => {
+    response.writeHead(200).write('x')
+    const drip = setInterval(() => response.write('x'), 20)
+    response.once('close', () => clearInterval(drip))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  await assert.rejects(safeFetch(address, { loopback: true, timeoutMs: 150 }), { name: /TimeoutError|AbortError/ })
   server.close()
 })

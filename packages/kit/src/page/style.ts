@@ -28,6 +28,7 @@ main.wide { max-width: 42rem; }
 h1 { font-size: 1.5rem; line-height: 1.25; letter-spacing: -.02em; margin: 0 0 .35rem; overflow-wrap: anywhere; }
 h2 { font-size: 1.05rem; margin: 2rem 0 .5rem; }
 p { margin: 0 0 1rem; overflow-wrap: anywhere; }
+img.logo { display: block; width: 3.5rem; height: 3.5rem; object-fit: contain; border-radius: .6rem; margin: 0 0 1rem; }
 .lead, .soft { color: var(--soft); }
 .soft { font-size: .9rem; }
 form { margin: 0; }

@@ -2,6 +2,7 @@ import { changedMembers, type Fault, Problem, randomToken, tokenHash } from '@ga
 import { calculateJwkThumbprint } from 'jose'
 import type { Static } from 'typebox'
 import { clientCacheMs } from '../../clients/cache.ts'
+import { createLogoMessage } from '../../clients/logo/fetch.ts'
 import { findClientFaults, formatMembers, parseMetadata } from '../../clients/registration.ts'
 import type { ClientDeclaration, ClientPatch } from '../../config/declarations.ts'
 import type { AdminContext } from '../../context/features.ts'
@@ -61,8 +62,12 @@ export async function createClient(
     target: target(id),
     after: await auditedMembers({ ...metadata, plan }),
   })
-  await reportConflict(context.store.clients.create({ id, plan, metadata, secretHashes }, context.clock.now()))
+  const messages = metadata.logoUri === undefined ? [] : [createLogoMessage(context, id)]
+  await reportConflict(
+    context.store.clients.create({ id, plan, metadata, secretHashes, messages }, context.clock.now()),
+  )
   context.clients.forget(id)
+  if (messages.length > 0) context.signalOutbox()
   return { ...(await readClient(context, id)), ...(secret === undefined ? {} : { client_secret: secret }) }
 }
 
@@ -81,7 +86,10 @@ export async function updateClient(
   requireScopes(by, metadata.scopes, 'The client would get scopes')
   const changes = changedMembers(await auditedMembers(client), await auditedMembers({ ...metadata, plan }))
   await auditChange(context, by, { action: 'clients.update', target: target(id), ...changes })
-  await write(context, client, { id, plan, metadata, secretHashes: undefined })
+  const isNewLogo = metadata.logoUri !== undefined && metadata.logoUri !== client.logoUri
+  const messages = isNewLogo ? [createLogoMessage(context, id)] : []
+  await write(context, client, { id, plan, metadata, secretHashes: undefined, messages })
+  if (isNewLogo) context.signalOutbox()
   return readClient(context, id)
 }
 

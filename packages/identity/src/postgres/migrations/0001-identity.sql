@@ -23,6 +23,17 @@ CREATE TABLE identity.client (
   updated_at bigint NOT NULL
 );
 
+-- The logo that was fetched from a client's logo_uri, for the consent page.
+CREATE TABLE identity.client_logo (
+  client_id text PRIMARY KEY REFERENCES identity.client ON DELETE CASCADE,
+  uri text NOT NULL,
+  hash text NOT NULL,
+  media_type text NOT NULL,
+  content bytea NOT NULL,
+  fetched_at bigint NOT NULL
+);
+CREATE INDEX client_logo_hash_index ON identity.client_logo (hash);
+
 CREATE TABLE identity.account (
   id text PRIMARY KEY REFERENCES identity.subject ON DELETE CASCADE,
   username text NOT NULL UNIQUE,

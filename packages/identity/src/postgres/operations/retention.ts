@@ -78,6 +78,7 @@ export const identityTables: readonly TableBound[] = [
   { table: 'subject', bound: 'one for each user and client' },
   { table: 'account', bound: 'one for each user' },
   { table: 'client', bound: 'one for each client' },
+  { table: 'client_logo', bound: 'one for each client with a logo, at most 64 KiB' },
   { table: 'consent', bound: 'one for each consent page that a user agreed to, for each client' },
   { table: 'declared', bound: 'one for each entry of the file' },
   migrationTable,

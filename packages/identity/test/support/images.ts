@@ -1,25 +1,26 @@
-import { deflateSync } from 'node:zlib'
+import { crc32, deflateSync } from 'node:zlib'
 
-/** The bytes of a part of a PNG: length, type, content; readers of the size do not check the checksum. */
+/** A part of a PNG: length, type, content, checksum. */
 function chunk(type: string, content: Buffer): Buffer {
-  const length = Buffer.alloc(4)
+  const named = Buffer.concat([Buffer.from(type, 'latin1'), content])
+  const [length, checksum] = [Buffer.alloc(4), Buffer.alloc(4)]
   length.writeUInt32BE(content.length)
-  return Buffer.concat([length, Buffer.from(type, 'latin1'), content, Buffer.alloc(4)])
+  checksum.writeUInt32BE(crc32(named))
+  return Buffer.concat([length, named, checksum])
 }
 
-/** A PNG of this size in grey. */
-export function pngOf(width: number, height: number, more: Buffer = Buffer.alloc(0)): Buffer {
+/** A PNG of this size in black; a large one is truncated. */
+export function pngOf(width: number, height: number): Buffer {
   const header = Buffer.alloc(13)
   header.writeUInt32BE(width, 0)
   header.writeUInt32BE(height, 4)
   header[8] = 8
-  const pixels = deflateSync(Buffer.alloc(Math.min(height, 8) * (Math.min(width, 8) + 1)))
+  const pixels = deflateSync(Buffer.alloc(Math.min(height * (width + 1), 10_000)))
   return Buffer.concat([
     Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'),
     chunk('IHDR', header),
     chunk('IDAT', pixels),
     chunk('IEND', Buffer.alloc(0)),
-    more,
   ])
 }
 

@@ -31,8 +31,8 @@ export function consentPage(texts: Texts, page: ConsentPage): PageAnswer {
     formTargets: page.formTargets,
     body: html`${logo && html`<img class="logo" src="/pages/logos/${logo}" alt="">\n`}<h1>${title}</h1>
 <p class="lead">${texts.say('consent.lead', { client, user })}</p>
-${publisher && html`<p class="soft">${texts.say('consent.publisher', { publisher })}</p>`}
 ${accessList(texts, page.access)}
+${publisher && html`<p class="soft">${texts.say('consent.publisher', { publisher })}</p>`}
 ${
   host === undefined
     ? html`<p class="note careful">${texts.say('consent.local')}</p>`

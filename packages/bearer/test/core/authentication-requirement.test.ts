@@ -115,7 +115,7 @@ test('the challenge names the error, the classes and the age (RFC 9470 §3)', as
   )
 })
 
-test('a token without the scope is told so first: no sign-in would help', async () => {
+test('a missing scope is reported first: no sign-in would help', async () => {
   assert.equal((await refusalOf({}, { scope: 'read:other', requireAcr: mfa }))?.code, 'insufficient_scope')
 })
 

@@ -17,7 +17,7 @@ const routes: RouteRule[] = [
   { path: '/open', maxAgeSeconds: 300 },
 ]
 
-async function guarded(context: TestContext, options: Partial<GatewayOptions> = {}) {
+async function requiring(context: TestContext, options: Partial<GatewayOptions> = {}) {
   const seen: string[] = []
   const upstream = await startUpstream(context, (req, res) => {
     seen.push(`${req.url}`)
@@ -32,7 +32,7 @@ async function guarded(context: TestContext, options: Partial<GatewayOptions> = 
 }
 
 test('a route that requires a class challenges weaker sign-ins and serves stronger ones', async (context) => {
-  const { url, bearer, seen } = await guarded(context)
+  const { url, bearer, seen } = await requiring(context)
   const get = (claims: object) => fetch(`${url}/app/strong`, { headers: bearer({ ...claims }) })
   const refused = await get({ acr: 'urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport' })
   assert.equal(refused.status, 401)
@@ -47,7 +47,7 @@ test('a route that requires a class challenges weaker sign-ins and serves strong
 })
 
 test('the age of the sign-in is compared at each request, though the token is cached', async (context) => {
-  const { url, bearer, clock } = await guarded(context)
+  const { url, bearer, clock } = await requiring(context)
   const headers = bearer({ auth_time: clock.now() / 1000 - 240 })
   const status = async (path: string) => (await fetch(url + path, { headers })).status
   assert.equal(await status('/app/recent'), 200)
@@ -59,7 +59,7 @@ test('the age of the sign-in is compared at each request, though the token is ca
 })
 
 test('scope is required before the sign-in, and the challenge names class and age', async (context) => {
-  const { url, bearer, clock } = await guarded(context)
+  const { url, bearer, clock } = await requiring(context)
   const get = (claims: object) => fetch(`${url}/app/both`, { headers: bearer({ ...claims }) })
   assert.equal((await get({})).status, 403)
   const challenge = (await get({ scope: 'pay', acr: mfa })).headers.get('www-authenticate')
@@ -68,7 +68,7 @@ test('scope is required before the sign-in, and the challenge names class and ag
 })
 
 test("an API key and a client's own token are refused where a sign-in is required", async (context) => {
-  const { url, bearer, seen } = await guarded(context, {
+  const { url, bearer, seen } = await requiring(context, {
     resolveApiKey: async (id) => ({ id, owner: 'u1', kind: 'user', scopes: ['pay'], plan: 'free' }),
   })
   const own = bearer({ sub: 'web', client_id: 'web', acr: 'phrh', auth_time: 1 })
@@ -95,7 +95,7 @@ test('a route of an own service requires the sign-in that the file adds', async 
 })
 
 test('a WebSocket upgrade is challenged like any request', async (context) => {
-  const { url, bearer, clock, seen } = await guarded(context)
+  const { url, bearer, clock, seen } = await requiring(context)
   const upgrade = (authTime: number) => {
     const { host, hostname, port } = new URL(url)
     const socket = connect(Number(port), hostname)

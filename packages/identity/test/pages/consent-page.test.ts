@@ -69,7 +69,7 @@ testWith('chromium', 'the logo is shown under the policy of the page, and fits o
     await page.fill('#username', 'alice')
     await page.fill('#password', 'correct horse')
     await page.click('button')
-    for (let tries = 0; tries < 200 && (await page.locator('img.logo').count()) === 0; tries++)
+    for (let attempts = 0; attempts < 200 && (await page.locator('img.logo').count()) === 0; attempts++)
       await page.goto(server.issuer + authorizeUrl(request('web')))
     const natural = await page
       .locator('img.logo')

@@ -175,7 +175,7 @@ test('a redirect is not followed, and no status but 200 counts', async (context)
   assert.deepEqual(paths, ['/redirect', '/missing'])
 })
 
-test('internal addresses are not asked for a logo', async (context) => {
+test('internal addresses are not requested for a logo', async (context) => {
   let requests = 0
   const origin = await startServer(context, (_request, response) => {
     requests++
@@ -190,17 +190,17 @@ test('internal addresses are not asked for a logo', async (context) => {
   assert.equal(requests, 0)
 })
 
-test('a server that answers slowly delays no consent page, and is asked again later', async (context) => {
-  const asked = Promise.withResolvers<() => void>()
+test('a server that answers slowly delays no consent page, and is requested again later', async (context) => {
+  const received = Promise.withResolvers<() => void>()
   let isSlow = true
   const origin = await startServer(context, (request, response) => {
     if (!isSlow) return void response.end(pngOf(16, 16))
     response.writeHead(200).write(pngOf(16, 16).subarray(0, 10))
-    asked.resolve(() => request.socket.destroy())
+    received.resolve(() => request.socket.destroy())
   })
   const { running, deliver, consentPage } = await withLogo(context, `${origin}/logo`)
   const delivering = deliver()
-  const hangUp = await asked.promise
+  const hangUp = await received.promise
   assert.equal(logoOf(await consentPage()), undefined)
   hangUp()
   await delivering

@@ -7,7 +7,7 @@ import type { OutboxMessage } from '../../store/index.ts'
 import { maxLogoPixels, readLogoType } from './image.ts'
 
 /** The largest logo, in bytes. */
-export const maxLogoBytes = 64 * 1024
+const maxLogoBytes = 64 * 1024
 
 /** An address that fails is tried again this long. */
 const fetchTtlMs = 3_600_000

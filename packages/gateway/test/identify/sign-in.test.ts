@@ -31,6 +31,21 @@ async function requiring(context: TestContext, options: Partial<GatewayOptions> 
   return { ...made, seen, url: await listen(context, made) }
 }
 
+async function withSibling(context: TestContext) {
+  const seen: string[] = []
+  const sibling = 'identity'
+  const upstream = await startUpstream(context, (req, res) => {
+    seen.push(`${sibling} ${req.url}`)
+    res.end('served')
+  })
+  const made = await setup({
+    routes: [{ path: '/pages', maxAgeSeconds: 300 }],
+    ownRoutes: [{ path: '/pages', public: true, upstream: sibling }],
+    siblings: { [sibling]: { url: upstream.url } },
+  })
+  return { ...made, seen, sibling, url: await listen(context, made) }
+}
+
 test('a route that requires a class challenges weaker sign-ins and serves stronger ones', async (context) => {
   const { url, bearer, seen } = await requiring(context)
   const get = (claims: object) => fetch(`${url}/app/strong`, { headers: bearer({ ...claims }) })
@@ -92,6 +107,15 @@ test('a route of an own service requires the sign-in that the file adds', async 
     (await http.inject({ url: '/open', headers: bearer({ auth_time: clock.now() / 1000 }) })).statusCode,
     200,
   )
+})
+
+test('a path that a sibling serves requires the sign-in that the file adds, also a public one', async (context) => {
+  const { url, bearer, clock, seen, sibling } = await withSibling(context)
+  assert.equal((await fetch(`${url}/pages`)).status, 401)
+  assert.equal((await fetch(`${url}/pages`, { headers: bearer({ auth_time: clock.now() / 1000 - 331 }) })).status, 401)
+  assert.deepEqual(seen, [])
+  assert.equal((await fetch(`${url}/pages`, { headers: bearer({ auth_time: clock.now() / 1000 }) })).status, 200)
+  assert.deepEqual(seen, [`${sibling} /pages`])
 })
 
 test('a WebSocket upgrade is challenged like any request', async (context) => {

@@ -11,7 +11,7 @@ import { type Browser, checkForm, readBrowser } from '../sessions/browser.ts'
 import { openContinuation } from '../sessions/continuation.ts'
 import { limitToAccess, readAccess } from './access.ts'
 import { issueCode } from './code.ts'
-import { sendLoginPage } from './pages.ts'
+import { sendFactorStep, sendLoginPage } from './pages.ts'
 import { sendErrorResponse, sendResponse } from './response.ts'
 import { type AuthorizationTransaction, readNextStep, resumeTransaction } from './transaction.ts'
 
@@ -63,6 +63,8 @@ async function applyDecision(
     }
     if (next === 'login')
       return sendLoginPage(context, transaction, authorization, { since: context.clock.now(), name: user.username })
+    if (next === 'factor' || next === 'enrol')
+      return sendFactorStep(context, transaction, authorization, { step: next, signedIn })
     const consent = { clientId: client.id, ...access, grantedAt: context.clock.now() }
     if (!(await context.store.consents.add(user.id, signedIn.session.id, consent)))
       throw new PageError(400, 'error.stale')

@@ -1,4 +1,4 @@
-import { type Texts, sendPage, textsFor } from '@gatehouse/kit/page'
+import { sendPage, type Texts, textsFor } from '@gatehouse/kit/page'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { FactorContext } from '../context/features.ts'
 import { pageParameters } from '../http/page-route.ts'
@@ -28,7 +28,8 @@ export function enrolAppEndpoint(context: FactorContext): Handler {
     if ('sent' in recent) return recent.sent
     const { signedIn } = recent
     const { user, factors } = signedIn
-    if (factors.length === 0 && (await findPolicy(context, user.id)) === 'off') throw new PageError(404, 'error.missing')
+    if (factors.length === 0 && (await findPolicy(context, user.id)) === 'off')
+      throw new PageError(404, 'error.missing')
     const texts = textsFor(context, request)
     if (request.method === 'GET') {
       return sendEnrolment(context, exchange, texts, startEnrolment(context, browser, user))

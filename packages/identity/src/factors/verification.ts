@@ -38,10 +38,11 @@ export async function verifyFactor(
   if (code === undefined) return { rejected: 'wrong', text }
   const rejection = await recordFactorAttempt(context, attempt)
   if (rejection?.reason === 'challenge') return { rejected: 'challenge', text: 'factor.restart' }
-  if (rejection !== undefined)
-    return { rejected: 'limited', text: 'factor.limited', retryAfter: rejection.retryAfter }
+  if (rejection !== undefined) return { rejected: 'limited', text: 'factor.limited', retryAfter: rejection.retryAfter }
   const isRight =
-    recovery === undefined ? await acceptCode(context, user, code) : await acceptRecoveryCode(context, request, user, code)
+    recovery === undefined
+      ? await acceptCode(context, user, code)
+      : await acceptRecoveryCode(context, request, user, code)
   if (!isRight) {
     const details = { factor: recovery === undefined ? 'totp' : 'recovery code' }
     await audit(context, request, 'factor_failed', { subject: user.id, details })

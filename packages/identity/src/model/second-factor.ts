@@ -1,4 +1,4 @@
-import { type Acr, acrOf, isAtLeast, multiFactorAcr, singleFactorAcr } from './authentication.ts'
+import { type Acr, acrOf, acrValues, isAtLeast, multiFactorAcr, singleFactorAcr } from './authentication.ts'
 
 /** What a user can have enrolled beside the first way to sign in. A passkey is both factors in one. */
 export type FactorKind = 'totp' | 'passkey'
@@ -49,4 +49,41 @@ export function strongestAcr(factors: readonly FactorKind[]): Acr {
  */
 export function mayManageFactors(amr: readonly string[], factors: readonly FactorKind[]): boolean {
   return amr.includes('recovery') || isAtLeast(acrOf(amr), strongestAcr(factors))
+}
+
+/** A level that a request wants of a sign-in, and what the user can do about it. */
+export interface LevelSituation extends FactorSituation {
+  /** The classes that the client asks for, and whether one of them is essential. */
+  readonly wanted: { readonly essential: boolean; readonly values: readonly Acr[] } | undefined
+  /** Whether the user signed in for this very request: then another sign-in would change nothing. */
+  readonly signedInForIt: boolean
+}
+
+/**
+ * What a session lacks for a request: `factor` or `enrol` for a second factor, `login` for a stronger first way; or
+ * `unmet` when an essential class is out of reach. A class that is only preferred never forces an enrolment.
+ */
+export function chooseLevelStep(situation: LevelSituation): FactorStep | 'login' | 'unmet' | undefined {
+  const { amr, factors, policy, wanted, signedInForIt } = situation
+  const missing = chooseFactorStep(situation)
+  const target = wanted && chooseTarget(wanted, factors, policy)
+  if (target === 'unmet') return 'unmet'
+  if (target === undefined || isAtLeast(acrOf(amr), target)) return missing
+  if (target === multiFactorAcr) return factors.length > 0 ? 'factor' : 'enrol'
+  if (!signedInForIt) return 'login'
+  return wanted?.essential ? 'unmet' : missing
+}
+
+/** The class to reach: the weakest essential one, or the preferred one of those that the user's factors can reach. */
+function chooseTarget(
+  { essential, values }: NonNullable<LevelSituation['wanted']>,
+  factors: readonly FactorKind[],
+  policy: MfaPolicy,
+): Acr | 'unmet' | undefined {
+  const reachable = (acr: Acr, best: Acr) => isAtLeast(best, acr)
+  const own = strongestAcr(factors) === 'phr' ? 'phrh' : strongestAcr(factors)
+  if (!essential) return values.find((acr) => reachable(acr, own))
+  const weakest = acrValues.find((acr) => values.includes(acr))
+  const mayEnrol = policy !== 'off' && !isAtLeast(own, multiFactorAcr)
+  return weakest !== undefined && reachable(weakest, mayEnrol ? multiFactorAcr : own) ? weakest : 'unmet'
 }

@@ -101,11 +101,7 @@ export class PostgresSessions implements Sessions {
     return rowCount === 1
   }
 
-  async find(
-    secretHash: string,
-    now: number,
-    maxSessionMs: number,
-  ): Promise<SignedIn | undefined> {
+  async find(secretHash: string, now: number, maxSessionMs: number): Promise<SignedIn | undefined> {
     const { rows } = await this.#database.query<SessionRow & UserRow & { readonly factors: FactorKind[] }>(
       `SELECT ${columns}, a.id, s.plan, a.username, a.email, a.email_verified, a.password_hash, a.password_changed_at,
          a.credential_version, a.roles, a.claims, a.locked_at, a.created_at, a.updated_at,

@@ -24,10 +24,7 @@ interface PendingEnrolment {
 
 const purpose = 'pending enrolment'
 
-type EnrolmentContext = Pick<
-  PageContext,
-  'store' | 'clock' | 'metrics' | 'encryptionKey' | 'branding' | 'signalOutbox'
->
+type EnrolmentContext = Pick<PageContext, 'store' | 'clock' | 'metrics' | 'encryptionKey' | 'branding' | 'signalOutbox'>
 
 /** What the enrolment page shows of a secret. */
 export interface ShownSecret {

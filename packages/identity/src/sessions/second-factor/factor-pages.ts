@@ -84,9 +84,7 @@ export function sendEnrolPage(
   const resumed = openContinuation(context, browser, continuation)
   const texts = textsFor(context, request, String(resumed.request.ui_locales ?? ''))
   const shown =
-    fault?.enrolment === undefined
-      ? startEnrolment(context, browser, user)
-      : showSecret(context, user, fault.enrolment)
+    fault?.enrolment === undefined ? startEnrolment(context, browser, user) : showSecret(context, user, fault.enrolment)
   const page = enrolPage(texts, {
     ...shown,
     action: '/login/enrol',

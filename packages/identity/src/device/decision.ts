@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { audit } from '../audit/record.ts'
 import type { DevicePageContext } from '../context/features.ts'
 import { pageParameters } from '../http/page-route.ts'
+import { createAccessNotices } from '../mail/access-notices.ts'
 import type { Client } from '../model/client.ts'
 import type { Access } from '../model/consent.ts'
 import type { GrantRecord } from '../model/grant.ts'
@@ -16,7 +17,7 @@ import { PageError } from '../pages/page-error.ts'
 import { type Browser, checkForm, findPolicy, readBrowser } from '../sessions/browser.ts'
 import { openContinuation } from '../sessions/continuation.ts'
 import { recentSignInMs } from '../sessions/recent-sign-in.ts'
-import type { DeviceRequest } from '../store/index.ts'
+import type { DeviceRequest, OutboxMessage } from '../store/index.ts'
 import { userCodeHash } from './user-code.ts'
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
@@ -59,7 +60,8 @@ async function approveRequest(
   if (client === undefined || leavesNoAccess(deviceRequest.scopes, scopes)) throw new PageError(400, 'error.stale')
   if ((await findMissingFactor(context, client, signedIn)) !== undefined) throw new PageError(400, 'error.stale')
   const grant = createGrant(context, { ...deviceRequest, scopes }, signedIn)
-  await recordDecision(context, request, deviceRequest, { ...signedIn, grant })
+  const notices = await createAccessNotices(context, request, { user: signedIn.user, client, scopes })
+  await recordDecision(context, request, deviceRequest, { ...signedIn, grant, notices })
 }
 
 /** What the client requires of the sign-in and the session lacks; a first factor only after a recent sign-in. */
@@ -80,18 +82,25 @@ export function denyRequest(
   deviceRequest: DeviceRequest,
   signedIn: SignedIn,
 ): Promise<void> {
-  return recordDecision(context, request, deviceRequest, { ...signedIn, grant: undefined })
+  return recordDecision(context, request, deviceRequest, { ...signedIn, grant: undefined, notices: [] })
+}
+
+interface Decision {
+  readonly grant: GrantRecord | undefined
+  readonly notices: readonly OutboxMessage[]
 }
 
 async function recordDecision(
   context: DevicePageContext,
   request: FastifyRequest,
   deviceRequest: DeviceRequest,
-  { session, user, grant }: SignedIn & { readonly grant: GrantRecord | undefined },
+  { session, user, grant, notices }: SignedIn & Decision,
 ): Promise<void> {
-  if (!(await context.store.deviceCodes.decide(deviceRequest.hash, session.id, grant, context.clock.now()))) {
+  const decision = { hash: deviceRequest.hash, sessionId: session.id, grant, messages: notices }
+  if (!(await context.store.deviceCodes.decide(decision, context.clock.now()))) {
     throw new PageError(400, 'device.unknown')
   }
+  if (notices.length > 0) context.signalOutbox()
   const details = { scopes: grant?.scopes ?? deviceRequest.scopes, address: deviceRequest.address }
   const facts = { actor: user.id, subject: user.id, clientId: deviceRequest.clientId, details }
   await audit(context, request, grant === undefined ? 'device_denied' : 'device_approved', facts)

@@ -52,7 +52,7 @@ async function raiseSession(
   { user, session }: SignedIn,
 ): Promise<void> {
   const amr = [...new Set([...session.amr, ...methodsOf.totp])]
-  const raised = { user, amr, details: { amr }, authTime: session.authTime }
+  const raised = { user, amr, details: { amr }, authTime: session.authTime, isKnown: true }
   if ((await startSession(context, exchange, raised)) === undefined) throw new PageError(400, 'error.stale')
 }
 

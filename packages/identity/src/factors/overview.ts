@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { audit } from '../audit/record.ts'
 import type { FactorContext } from '../context/features.ts'
 import { pageParameters } from '../http/page-route.ts'
+import { createNotices } from '../mail/notices.ts'
 import { createRecoveryCodes, fewRecoveryCodes } from '../model/recovery-codes.ts'
 import { messagePage } from '../pages/error-page.ts'
 import { factorsPage } from '../pages/factors-page.ts'
@@ -76,7 +77,8 @@ async function removeApp(
   const isLast = factors.every((kind) => kind === 'totp')
   if (isLast && (await findPolicy(context, user.id)) === 'required')
     throw new PageError(400, 'factors.required', {}, factorsNext)
-  const change = { userId: user.id, verified: user.credentialVersion, messages: [], now: context.clock.now() }
+  const messages = createNotices(context, { user, kind: 'factor_removed', request, facts: { factor: 'totp' } })
+  const change = { userId: user.id, verified: user.credentialVersion, messages, now: context.clock.now() }
   const credentialVersion = await context.store.authenticatorApps.remove(change)
   if (credentialVersion === undefined) throw new PageError(400, 'error.stale', {}, factorsNext)
   context.signalOutbox()
@@ -94,7 +96,8 @@ async function renewCodes(
   { user }: SignedIn,
 ): Promise<FastifyReply> {
   const codes = createRecoveryCodes()
-  const change = { userId: user.id, verified: user.credentialVersion, messages: [], now: context.clock.now() }
+  const messages = createNotices(context, { user, kind: 'recovery_codes_regenerated', request })
+  const change = { userId: user.id, verified: user.credentialVersion, messages, now: context.clock.now() }
   if (!(await context.store.recoveryCodes.replace(hashRecoveryCodes(codes), change)))
     throw new PageError(400, 'error.stale', {}, factorsNext)
   context.signalOutbox()

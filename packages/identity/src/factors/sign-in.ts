@@ -49,7 +49,8 @@ export function enrolSignInEndpoint(context: FactorContext): Handler {
     const proven = await proveApp(context, { ...exchange, user }, { enrolment, code: parameters.get('code') })
     if (proven === undefined)
       return sendEnrolPage(context, exchange, pendingRequest, { wrong: 'enrol.wrong', status: 400, enrolment })
-    await completeSignIn(context, exchange, { ...pendingRequest, user: proven.user }, methodsOf.totp)
+    const isKnown = isKnownDevice(context, request, user)
+    await completeSignIn(context, exchange, { ...pendingRequest, user: proven.user, isKnown }, methodsOf.totp)
     if (proven.codes === undefined) return resumeSealed(context, exchange, continuation)
     const resumed = openContinuation(context, exchange.browser, continuation)
     const texts = textsFor(context, request, String(resumed.request.ui_locales ?? ''))
@@ -92,13 +93,14 @@ function isCurrent(user: User | undefined, credentialVersion: string): user is U
 async function completeSignIn(
   context: FactorContext,
   exchange: BrowserExchange,
-  { user, pending }: FactorRequest,
+  { user, pending, isKnown }: FactorRequest & { readonly isKnown?: boolean },
   amr: readonly string[],
 ): Promise<void> {
   // A session that is raised keeps the time of its sign-in: only the factor is new.
   const raised = pending.raises === undefined ? undefined : exchange.browser.signedIn?.session
   const methods = [...new Set([...(raised?.amr ?? pending.amr), ...amr])]
-  const complete = { user, amr: methods, details: { ...pending.details, amr: methods }, authTime: raised?.authTime }
+  const details = { ...pending.details, amr: methods }
+  const complete = { user, amr: methods, details, authTime: raised?.authTime, isKnown }
   if ((await startSession(context, exchange, complete)) === undefined) throw new PageError(400, 'error.stale')
 }
 

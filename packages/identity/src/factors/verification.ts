@@ -2,6 +2,7 @@ import { tokenHash } from '@gatehouse/kit'
 import type { FastifyRequest } from 'fastify'
 import { audit } from '../audit/record.ts'
 import type { FactorContext } from '../context/features.ts'
+import { createNotices } from '../mail/notices.ts'
 import { methodsOf } from '../model/authentication.ts'
 import { readRecoveryCode } from '../model/recovery-codes.ts'
 import { findStep, readCode } from '../model/totp.ts'
@@ -38,7 +39,10 @@ export async function verifyFactor(
   if (code === undefined) return { rejected: 'wrong', text }
   const rejection = await recordFactorAttempt(context, attempt)
   if (rejection?.reason === 'challenge') return { rejected: 'challenge', text: 'factor.restart' }
-  if (rejection !== undefined) return { rejected: 'limited', text: 'factor.limited', retryAfter: rejection.retryAfter }
+  if (rejection !== undefined) {
+    await reportGuesses(context, request, user)
+    return { rejected: 'limited', text: 'factor.limited', retryAfter: rejection.retryAfter }
+  }
   const isRight =
     recovery === undefined
       ? await acceptCode(context, user, code)
@@ -50,6 +54,14 @@ export async function verifyFactor(
   }
   await refundFactorAttempt(context, attempt)
   return { amr: recovery === undefined ? methodsOf.totp : methodsOf.recovery }
+}
+
+/** Tells the user that somebody who passed the first step guesses at the second one; once a day. */
+async function reportGuesses(context: FactorContext, request: FastifyRequest, user: User): Promise<void> {
+  const notices = createNotices(context, { user, kind: 'too_many_failures', request })
+  if (notices.length === 0) return
+  await context.store.outbox.put(notices)
+  context.signalOutbox()
 }
 
 async function acceptCode(context: FactorContext, user: User, code: string): Promise<boolean> {
@@ -67,7 +79,8 @@ async function acceptRecoveryCode(
   user: User,
   code: string,
 ): Promise<boolean> {
-  const left = await context.store.recoveryCodes.use(user.id, tokenHash(code), [])
+  const notices = createNotices(context, { user, kind: 'recovery_code_used', request })
+  const left = await context.store.recoveryCodes.use(user.id, tokenHash(code), notices)
   if (left === undefined) return false
   context.signalOutbox()
   await audit(context, request, 'recovery_code_used', { actor: user.id, subject: user.id, details: { left } })

@@ -42,6 +42,6 @@ export function isAcr(text: unknown): text is Acr {
 }
 
 /** Whether a class is as strong as another one, or stronger. */
-export function isAtLeast(acr: Acr, wanted: Acr): boolean {
+export function meetsAcr(acr: Acr, wanted: Acr): boolean {
   return acrValues.indexOf(acr) >= acrValues.indexOf(wanted)
 }

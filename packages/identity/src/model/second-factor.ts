@@ -1,4 +1,4 @@
-import { type Acr, acrOf, acrValues, isAtLeast, multiFactorAcr, singleFactorAcr } from './authentication.ts'
+import { type Acr, acrOf, acrValues, meetsAcr, multiFactorAcr, singleFactorAcr } from './authentication.ts'
 
 /** What a user can have enrolled beside the first way to sign in. A passkey is both factors in one. */
 export type FactorKind = 'totp' | 'passkey'
@@ -48,7 +48,7 @@ export function strongestAcr(factors: readonly FactorKind[]): Acr {
  * factor by a weaker one. A recovery code counts, because it is for users who have lost a factor.
  */
 export function mayManageFactors(amr: readonly string[], factors: readonly FactorKind[]): boolean {
-  return amr.includes('recovery') || isAtLeast(acrOf(amr), strongestAcr(factors))
+  return amr.includes('recovery') || meetsAcr(acrOf(amr), strongestAcr(factors))
 }
 
 /** A level that a request wants of a sign-in, and what the user can do about it. */
@@ -68,7 +68,7 @@ export function chooseLevelStep(situation: LevelSituation): FactorStep | 'login'
   const missing = chooseFactorStep(situation)
   const target = wanted && chooseTarget(wanted, factors, policy)
   if (target === 'unmet') return 'unmet'
-  if (target === undefined || isAtLeast(acrOf(amr), target)) return missing
+  if (target === undefined || meetsAcr(acrOf(amr), target)) return missing
   if (target === multiFactorAcr) return factors.length > 0 ? 'factor' : 'enrol'
   if (!signedInForIt) return 'login'
   return wanted?.essential ? 'unmet' : missing
@@ -80,10 +80,10 @@ function chooseTarget(
   factors: readonly FactorKind[],
   policy: MfaPolicy,
 ): Acr | 'unmet' | undefined {
-  const reachable = (acr: Acr, best: Acr) => isAtLeast(best, acr)
+  const reachable = (acr: Acr, best: Acr) => meetsAcr(best, acr)
   const own = strongestAcr(factors) === 'phr' ? 'phrh' : strongestAcr(factors)
   if (!essential) return values.find((acr) => reachable(acr, own))
   const weakest = acrValues.find((acr) => values.includes(acr))
-  const mayEnrol = policy !== 'off' && !isAtLeast(own, multiFactorAcr)
+  const mayEnrol = policy !== 'off' && !meetsAcr(own, multiFactorAcr)
   return weakest !== undefined && reachable(weakest, mayEnrol ? multiFactorAcr : own) ? weakest : 'unmet'
 }

@@ -82,6 +82,8 @@ export interface SignIn {
   readonly remembered?: boolean
   /** When the first way was proven, where only a second factor was added to it. Default: now. */
   readonly authTime?: number | undefined
+  /** Whether the user knows this device, where the credentials changed in this very request. */
+  readonly isKnown?: boolean | undefined
   /** Who was signed in before. */
   readonly before: Browser['signedIn']
 }
@@ -95,7 +97,7 @@ export async function signIn(
   context: BrowserContext & Pick<PageContext, 'signalOutbox' | 'branding' | 'mail'>,
   request: FastifyRequest,
   reply: FastifyReply,
-  { user, amr, remembered = false, authTime, before }: SignIn,
+  { user, amr, remembered = false, authTime, isKnown = isKnownDevice(context, request, user), before }: SignIn,
 ): Promise<Session | undefined> {
   const secret = randomToken()
   const { lifetimes, clock, secureCookies: secure } = context
@@ -115,7 +117,6 @@ export async function signIn(
   const again = before?.user.id === user.id ? { ...started, id: before.session.id } : undefined
   const { sessions } = context.store
   const version = user.credentialVersion
-  const isKnown = isKnownDevice(context, request, user)
   const notices = isKnown ? [] : createNotices(context, { user, kind: 'new_device', request })
   const renewed = again !== undefined && (await sessions.renew(again, tokenHash(secret), version, notices))
   const session = renewed ? again : started

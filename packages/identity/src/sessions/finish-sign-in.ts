@@ -59,19 +59,20 @@ export interface CompleteSignIn extends Pick<ProvenUser, 'user' | 'amr'> {
   readonly remembered?: boolean
   /** When the first way was proven, where only a second factor was added to a session. */
   readonly authTime?: number | undefined
+  /** Whether the user knows this device, where the credentials changed in this very request. */
+  readonly isKnown?: boolean | undefined
 }
 
 /** Starts the session. Undefined, without effect, when the credentials changed meanwhile or the account is locked. */
 export async function startSession(
   context: PageContext,
   { request, reply, browser }: BrowserExchange,
-  { user, amr, details, remembered, authTime }: CompleteSignIn,
+  { details, ...complete }: CompleteSignIn,
 ): Promise<Session | undefined> {
   const before = browser.signedIn ?? browser.suspended
-  const facts = { user, amr, before, authTime, ...(remembered === undefined ? {} : { remembered }) }
-  const session = await signIn(context, request, reply, facts)
+  const session = await signIn(context, request, reply, { ...complete, before })
   if (session === undefined) return undefined
-  await audit(context, request, 'login', { subject: user.id, details: { sid: session.id, ...details } })
+  await audit(context, request, 'login', { subject: complete.user.id, details: { sid: session.id, ...details } })
   context.metrics.signIn('success')
   return session
 }

@@ -3,7 +3,16 @@ import { test } from 'node:test'
 import { decodeJwt } from 'jose'
 import { multiFactorAcr } from '../../src/model/authentication.ts'
 import { asksForFactor, enrol, isSignedIn, signInWithCode, TestApp } from '../support/factors.ts'
-import { authorizeUrl, clients, getCode, hiddenFields, pkce, TestBrowser, users, webSecret } from '../support/journey.ts'
+import {
+  authorizeUrl,
+  clients,
+  getCode,
+  hiddenFields,
+  pkce,
+  TestBrowser,
+  users,
+  webSecret,
+} from '../support/journey.ts'
 import { type Running, setup } from '../support/setup.ts'
 
 const options = { mfa: 'optional', declared: { clients, users } } as const
@@ -39,7 +48,12 @@ test('tokens of a sign-in with a code say so in amr and acr', async () => {
   const browser = new TestBrowser(it.running)
   await signInWithCode(browser, await browser.get('/account'), { code: it.app.nextCode() })
   const { code, code_verifier } = await getCode(it.running, { browser, scope: 'openid' })
-  const { body } = await it.running.post('/token', { grant_type: 'authorization_code', code, code_verifier, ...webSecret })
+  const { body } = await it.running.post('/token', {
+    grant_type: 'authorization_code',
+    code,
+    code_verifier,
+    ...webSecret,
+  })
   const { acr, amr } = decodeJwt(String(body.id_token))
   assert.deepEqual([acr, amr], [multiFactorAcr, ['pwd', 'otp', 'mfa']])
 })
@@ -142,7 +156,6 @@ test('a pending sign-in is void after the app was replaced, and after it was rem
   assert.equal(removed.status, 200, removed.text)
   assert.equal((await between.browser.submit(between.page, { code: replaced.code() })).status, 400)
 })
-
 
 test('a locked account cannot complete a pending sign-in', async () => {
   await using it = await setupEnrolled()

@@ -75,7 +75,13 @@ test('a requested level leads to the step that reaches it', () => {
 })
 
 test('a sign-in for the request that is still too weak ends it instead of asking again', () => {
-  const situation = { amr: mfa, remembered: false, factors: ['passkey'], policy: 'optional', signedInForIt: true } as const
+  const situation = {
+    amr: mfa,
+    remembered: false,
+    factors: ['passkey'],
+    policy: 'optional',
+    signedInForIt: true,
+  } as const
   assert.equal(chooseLevelStep({ ...situation, wanted: { essential: true, values: ['phr'] } }), 'unmet')
   assert.equal(chooseLevelStep({ ...situation, wanted: { essential: false, values: ['phr'] } }), undefined)
 })

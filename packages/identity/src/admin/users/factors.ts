@@ -1,6 +1,7 @@
 import { Problem } from '@gatehouse/kit'
 import type { Static } from 'typebox'
 import type { AdminContext } from '../../context/features.ts'
+import { createNotices } from '../../mail/notices.ts'
 import { signOutOptions } from '../../sessions/end-session.ts'
 import { type Authority, auditChange } from '../authority.ts'
 import type { factorsSchema } from '../responses.ts'
@@ -30,13 +31,16 @@ export async function readFactors({ store, clock }: AdminContext, userId: string
  * @throws Problem 403 for oneself, and for a user with a management role whose scopes the caller lacks; 404, 503
  */
 export async function resetFactors(context: AdminContext, by: Authority, userId: string): Promise<void> {
-  await findChangeableUser(context, by, userId)
+  const user = await findChangeableUser(context, by, userId)
   if (by.actor.subject === userId)
     throw new Problem(403, 'Another administrator must reset your factors; remove them on your account page.')
   const { factors } = await context.store.factors.find(userId)
   const before = { factors: factors.map(({ kind }) => kind) }
+  const notices = before.factors.flatMap((factor) =>
+    createNotices(context, { user, kind: 'factor_removed', request: undefined, facts: { factor } }),
+  )
   await auditChange(context, by, { action: 'factors.reset', target: { type: 'user', id: userId }, before })
-  if (!(await context.store.factors.reset(userId, signOutOptions(context), [])))
+  if (!(await context.store.factors.reset(userId, signOutOptions(context), notices)))
     throw new Problem(404, 'There is no user with this id.')
   context.signalOutbox()
 }

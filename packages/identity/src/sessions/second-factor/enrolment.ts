@@ -3,6 +3,7 @@ import { seal, tokenHash, unseal } from '@gatehouse/kit'
 import type { FastifyRequest } from 'fastify'
 import { audit } from '../../audit/record.ts'
 import type { PageContext } from '../../context/context.ts'
+import { createNotices } from '../../mail/notices.ts'
 import { createRecoveryCodes, readRecoveryCode } from '../../model/recovery-codes.ts'
 import { encodeBase32, findStep, readCode, totpSecretBytes, totpUri } from '../../model/totp.ts'
 import type { User } from '../../model/user.ts'
@@ -24,7 +25,10 @@ interface PendingEnrolment {
 
 const purpose = 'pending enrolment'
 
-type EnrolmentContext = Pick<PageContext, 'store' | 'clock' | 'metrics' | 'encryptionKey' | 'branding' | 'signalOutbox'>
+type EnrolmentContext = Pick<
+  PageContext,
+  'issuer' | 'store' | 'clock' | 'metrics' | 'encryptionKey' | 'branding' | 'signalOutbox' | 'mail'
+>
 
 /** What the enrolment page shows of a secret. */
 export interface ShownSecret {
@@ -81,7 +85,8 @@ export async function proveApp(
   if (step === undefined) return undefined
   const codes = createRecoveryCodes()
   const app = { userId: user.id, secretSealed: sealSecret(secret, context.encryptionKey, user.id), lastStep: step }
-  const change = { userId: user.id, verified: user.credentialVersion, messages: [], now }
+  const messages = createNotices(context, { user, kind: 'factor_added', request, facts: { factor: 'totp' } })
+  const change = { userId: user.id, verified: user.credentialVersion, messages, now }
   const enrolled = await context.store.authenticatorApps.enrol(app, hashRecoveryCodes(codes), change)
   if (enrolled === undefined) throw new PageError(400, 'error.stale')
   context.signalOutbox()

@@ -3,6 +3,7 @@ import { randomToken, tokenHash } from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { audit } from '../../audit/record.ts'
 import type { PageContext } from '../../context/context.ts'
+import { createNotices } from '../../mail/notices.ts'
 import type { User } from '../../model/user.ts'
 import { readUserAgent, setCookie } from '../browser.ts'
 import { cookie, cookieName, readCookies } from '../cookies.ts'
@@ -13,7 +14,7 @@ const rememberedSeconds = 30 * 86_400
 const rememberedCookie = 'gatehouse_remembered'
 const cookieValue = /^[\w-]{43}$/
 
-type DeviceContext = Pick<PageContext, 'store' | 'clock' | 'metrics' | 'secureCookies'>
+type DeviceContext = Pick<PageContext, 'store' | 'clock' | 'secureCookies'>
 
 /** Whether the browser is a device that the user chose to remember, with the current credentials. */
 export async function isRememberedDevice(
@@ -27,7 +28,7 @@ export async function isRememberedDevice(
 
 /** Remembers the browser: for 30 days it stands in for the second factor, though never where a level is required. */
 export async function rememberDevice(
-  context: DeviceContext,
+  context: PageContext,
   request: FastifyRequest,
   reply: FastifyReply,
   user: User,
@@ -42,7 +43,9 @@ export async function rememberDevice(
     createdAt: now,
     expiresAt: now + rememberedSeconds * 1000,
   }
-  if (!(await store.rememberedDevices.add(device, tokenHash(value), user.credentialVersion, []))) return
+  const notices = createNotices(context, { user, kind: 'device_remembered', request })
+  if (!(await store.rememberedDevices.add(device, tokenHash(value), user.credentialVersion, notices))) return
+  context.signalOutbox()
   setCookie(reply, cookie(rememberedCookie, value, { secure, maxAgeSeconds: rememberedSeconds }))
   await audit(context, request, 'device_remembered', {
     actor: user.id,

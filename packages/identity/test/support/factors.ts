@@ -80,3 +80,13 @@ export function asksForFactor(page: TestResponse): boolean {
 export async function isSignedIn(browser: TestBrowser): Promise<boolean> {
   return (await browser.get('/account')).text.includes('/end_session')
 }
+
+let made = 0
+
+/** Creates a user of whom no other test knows. */
+export async function createPerson({ identity }: Pick<Running, 'identity'>): Promise<readonly [string, string]> {
+  const id = `person-${++made}`
+  const password = 'a long and quiet password'
+  await identity.management.createUser({ id, password, email: `${id}@people.example`, email_verified: true })
+  return [id, password]
+}

@@ -24,8 +24,9 @@ export interface ProvenUser {
 
 /**
  * Ends every way to sign in: starts the session and resumes what the browser was doing, by its sealed continuation. Where
- * a second factor is missing, its page is sent instead, and there is no session. Undefined, without effect, when what was
- * proven is void: the credentials changed meanwhile or the account is locked.
+ * a second factor is missing, its page is sent instead, and there is no session. False, without effect and without a
+ * response, when what was proven is void: the credentials changed meanwhile or the account is locked. (It returns no
+ * reply: whoever awaits one gets undefined, because a reply is a promise of its own end.)
  *
  * @throws PageError 400 for a continuation of another browser or an old one
  */
@@ -34,7 +35,7 @@ export async function finishSignIn(
   exchange: BrowserExchange,
   { user, amr, details = {}, refund }: ProvenUser,
   sealed: string,
-): Promise<FastifyReply | undefined> {
+): Promise<boolean> {
   openContinuation(context, exchange.browser, sealed)
   const enrolled = await context.store.factors.find(user.id)
   const factors = enrolled.factors.map(({ kind }) => kind)
@@ -44,13 +45,15 @@ export async function finishSignIn(
   if (step !== undefined) {
     await refund?.()
     context.metrics.signIn('factor')
-    return beginFactorStep(context, exchange, step, { user, factors, proven: { amr, details }, continuation: sealed })
+    beginFactorStep(context, exchange, step, { user, factors, proven: { amr, details }, continuation: sealed })
+    return true
   }
   const stoodIn = remembered && !amr.includes('mfa')
   const session = await startSession(context, exchange, { user, amr, details, remembered: stoodIn })
-  if (session === undefined) return undefined
+  if (session === undefined) return false
   await refund?.()
-  return resumeSealed(context, exchange, sealed)
+  resumeSealed(context, exchange, sealed)
+  return true
 }
 
 /** A sign-in with everything that it needs. */

@@ -9,7 +9,12 @@ import { setup, type TestResponse } from '../support/setup.ts'
 
 async function setupLimits(smaller: Partial<Record<AttemptLimitName, number>> = {}) {
   const clock = manualClock()
-  const running = await setup({ declared: { clients, users }, mfa: 'optional', clock, ...attemptLimits(smaller, clock) })
+  const running = await setup({
+    declared: { clients, users },
+    mfa: 'optional',
+    clock,
+    ...attemptLimits(smaller, clock),
+  })
   const enrolled = await enrol({ ...running, clock })
   clock.advance(60_000)
   const begin = async (browser = new TestBrowser(running)) => {

@@ -136,7 +136,13 @@ test('where factors are off, an essential second factor is unmet and not announc
   const off = await setup({ declared: { clients, users } })
   const browser = new TestBrowser(off)
   const page = await browser.get(
-    authorizeUrl({ client_id: 'web', response_type: 'code', scope: 'openid', code_challenge, ...essential(multiFactorAcr) }),
+    authorizeUrl({
+      client_id: 'web',
+      response_type: 'code',
+      scope: 'openid',
+      code_challenge,
+      ...essential(multiFactorAcr),
+    }),
   )
   const answer = await browser.signIn(page)
   assert.equal(redirectParameters(answer).error, 'unmet_authentication_requirements')

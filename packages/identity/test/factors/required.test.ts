@@ -42,7 +42,14 @@ test('an instance that requires a factor has the user enrol one before there is 
   const page = await browser.signIn(await browser.get(request()), ...user)
   assert.ok(asksToEnrol(page), page.text)
   assert.ok(!browser.cookies.has('gatehouse_session'))
-  for (const path of ['/account', '/account/password', '/account/factors', '/account/factors/app', '/device', request()])
+  for (const path of [
+    '/account',
+    '/account/password',
+    '/account/factors',
+    '/account/factors/app',
+    '/device',
+    request(),
+  ])
     assert.match((await browser.get(path)).text, /action="\/login"/, path)
   const { continuation = '' } = hiddenFields(page)
   const skipped = await browser.get(`/authorize/continue?continuation=${encodeURIComponent(continuation)}`)

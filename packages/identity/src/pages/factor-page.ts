@@ -36,7 +36,7 @@ function appForm(texts: Texts, page: FactorPage): Html {
 ${hiddenFields(page)}
 <label for="code">${texts.say('factor.code')}</label>
 <input class="code" id="code" name="code" type="text" inputmode="numeric" autocomplete="one-time-code" maxlength="20" required autofocus${page.wrong !== undefined && html` aria-invalid="true" aria-describedby="wrong"`}>
-${page.mayRemember && html`<p class="soft"><label class="check"><input type="checkbox" name="remember" value="yes">${texts.say('factor.remember')}</label></p>`}
+${page.mayRemember && html`<p class="soft remember"><label class="check"><input type="checkbox" name="remember" value="yes">${texts.say('factor.remember')}</label></p>`}
 <div class="actions"><button type="submit">${texts.say('factor.submit')}</button></div>
 </form>`
 }

@@ -54,8 +54,8 @@ function app(
 ): Html {
   return html`<li><div><strong>${texts.say('factors.app.name')}</strong>
 <span class="soft">${texts.say('factors.since', { date: date(createdAt) })}${usedAt !== undefined && html` ${texts.say('factors.used', { date: date(usedAt) })}`}</span></div>
-${mayEnrol && html`<form method="get" action="/account/factors/app"><button class="quiet small" type="submit">${texts.say('factors.app.replace')}</button></form>`}
-${mayRemove && actionForm(texts, formToken, { action: 'remove_app', text: 'factors.app.remove' })}</li>`
+<div class="buttons">${mayEnrol && html`<form method="get" action="/account/factors/app"><button class="quiet small" type="submit">${texts.say('factors.app.replace')}</button></form>`}
+${mayRemove && actionForm(texts, formToken, { action: 'remove_app', text: 'factors.app.remove' })}</div></li>`
 }
 
 function recovery(texts: Texts, { formToken, recoveryCodes, hasFewCodes }: FactorsPage): Html {

@@ -126,10 +126,8 @@ test('an unconfirmed secret counts for nothing, and expires', async () => {
   const second = await browser.get('/account/factors/app')
   running.clock.advance(60_000 - 1)
   assert.equal((await browser.submit(second, { code: '000000' })).status, 400)
-  const again = await browser.signIn(
-    (running.clock.advance(6 * 60_000), await browser.get('/account/factors/app')),
-    ...user,
-  )
+  running.clock.advance(6 * 60_000)
+  const again = await browser.signIn(await browser.get('/account/factors/app'), ...user)
   const { enrolment = '' } = hiddenFields(page)
   const late = await browser.post('/account/factors/app', {
     ...hiddenFields(again),

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { encodeBase32 } from './totp.ts'
 
 /** How many recovery codes a user gets at once. */
-export const recoveryCodeCount = 10
+const recoveryCodeCount = 10
 
 /** With this many or fewer left, the user is advised to make new ones. */
 export const fewRecoveryCodes = 3

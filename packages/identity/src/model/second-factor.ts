@@ -38,7 +38,7 @@ export function chooseFactorStep(situation: FactorSituation): FactorStep | undef
 }
 
 /** The class that the strongest factor reaches. */
-export function strongestAcr(factors: readonly FactorKind[]): Acr {
+function strongestAcr(factors: readonly FactorKind[]): Acr {
   if (factors.includes('passkey')) return 'phr'
   return factors.length > 0 ? multiFactorAcr : singleFactorAcr
 }

@@ -40,7 +40,7 @@ test('five wrong codes end the sign-in, whose first way begins again', async () 
   assert.ok(await isSignedIn(browser))
 })
 
-test('ten wrong codes of an account lock the factor step for 15 minutes, and the lock skips nothing', async () => {
+test('ten wrong codes lock the factor step for 15 minutes, and the lock skips nothing', async () => {
   await using it = await setupLimits()
   for (let turn = 0; turn < 10; turn += 5) {
     const { browser, page } = await it.begin()

@@ -55,7 +55,7 @@ test('new recovery codes make the old ones void', async () => {
   assert.ok(await isSignedIn(other))
 })
 
-test('every change of factors needs a sign-in of the last five minutes, forgetting a device does not', async () => {
+test('changes of factors need a recent sign-in, and forgetting a device does not', async () => {
   const user = await createPerson(running)
   const { browser, app } = await enrol(running, user)
   running.clock.advance(5 * 60_000 + 1)

@@ -22,7 +22,7 @@ export interface PendingSignIn {
 }
 
 /** How long a user has for the second factor, in milliseconds. */
-export const pendingSignInMs = 10 * 60_000
+const pendingSignInMs = 10 * 60_000
 
 const purpose = 'pending sign-in'
 

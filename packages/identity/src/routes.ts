@@ -12,6 +12,9 @@ import type { IdentityContext } from './context/context.ts'
 import { deviceAuthorizationEndpoint } from './device/authorization.ts'
 import { deviceDecisionEndpoint } from './device/decision.ts'
 import { deviceCodeEndpoint, devicePageEndpoint } from './device/pages.ts'
+import { enrolAppEndpoint } from './factors/app.ts'
+import { changeFactorsEndpoint, factorsEndpoint } from './factors/overview.ts'
+import { enrolSignInEndpoint, factorSignInEndpoint } from './factors/sign-in.ts'
 import { openPreflight, preflight } from './http/cors.ts'
 import { acceptForms, oauthRoute } from './http/oauth-route.ts'
 import type { OperationId } from './http/operations.ts'
@@ -79,6 +82,8 @@ function pageRoutes(http: Http, context: IdentityContext): void {
   http.get('/authorize/continue', route('authorizePage.resume'), continueEndpoint(context))
   http.post('/authorize/continue', carrying('authorizePage.resumeByForm'), continueEndpoint(context))
   http.post('/login', carrying('loginPage.submit'), loginEndpoint(context))
+  http.post('/login/factor', carrying('factorPage.submit'), factorSignInEndpoint(context))
+  http.post('/login/enrol', carrying('enrolPage.submit'), enrolSignInEndpoint(context))
   http.post('/consent', carrying('consentPage.submit'), consentEndpoint(context))
   http.get('/device', route('devicePage.show'), devicePageEndpoint(context))
   http.post('/device', route('devicePage.submit'), deviceCodeEndpoint(context))
@@ -88,7 +93,10 @@ function pageRoutes(http: Http, context: IdentityContext): void {
   http.post('/end_session/confirm', route('logoutPage.confirm'), confirmEndSessionEndpoint(context))
   http.get('/account', route('accountPage.show'), accountEndpoint(context))
   http.post('/account/end', route('accountPage.end'), revokeAccessEndpoint(context))
+  http.get('/account/factors', route('factorsPage.show'), factorsEndpoint(context))
+  http.post('/account/factors', route('factorsPage.submit'), changeFactorsEndpoint(context))
   for (const [path, page, endpoint, query] of [
+    ['/account/factors/app', 'appPage', enrolAppEndpoint(context), undefined],
     ['/account/password', 'passwordPage', changePasswordEndpoint(context), undefined],
     ['/password/forgot', 'forgotPasswordPage', forgotPasswordEndpoint(context), undefined],
     ['/password/reset', 'resetPasswordPage', resetPasswordEndpoint(context), schemas.linkToken],

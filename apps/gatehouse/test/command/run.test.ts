@@ -106,7 +106,7 @@ test('consents and sessions of a user are listed and ended', async () => {
   for (const id of ['0198c0de-0000-7000-8000-000000000001', '0198c0de-0000-7000-8000-000000000002']) {
     const times = { authTime: now, createdAt: now, seenAt: now, expiresAt: now + 3_600_000 }
     await sessions.start(
-      { id, userId: 'carol', amr: ['pwd'], userAgent: '', address: '::1', ...times },
+      { id, userId: 'carol', amr: ['pwd'], remembered: false, userAgent: '', address: '::1', ...times },
       `hash of ${id}`,
       version,
     )

@@ -7,7 +7,7 @@ import type { GrantRecord } from '../model/grant.ts'
 import { revocationTimes } from '../model/revocation-times.ts'
 import { claimsCoveredBy } from '../model/user.ts'
 import { accountPage } from '../pages/account-page.ts'
-import { type Browser, checkForm, clearSessionCookie, formToken, readBrowser } from '../sessions/browser.ts'
+import { type Browser, checkForm, clearSessionCookie, findPolicy, formToken, readBrowser } from '../sessions/browser.ts'
 import { endSession } from '../sessions/end-session.ts'
 import { sendSignInPage } from '../sessions/sign-in-page.ts'
 
@@ -20,13 +20,14 @@ export function accountEndpoint(context: OverviewContext): Handler {
   return async (request, reply) => {
     const browser = await readBrowser(context, request, reply)
     if (browser.signedIn === undefined) return sendSignInPage(context, { request, reply, browser }, '/account')
-    const { user, session } = browser.signedIn
+    const { user, session, factors } = browser.signedIn
     const now = context.clock.now()
     const sessions = await context.store.sessions.listByUser(user.id, now)
     const texts = textsFor(context, request)
     const page = accountPage(texts, {
       formToken: formToken(context, browser),
       user: user.email ?? user.username,
+      mayUseFactors: factors.length > 0 || (await findPolicy(context, user.id)) !== 'off',
       apps: await listApps(context, user.id, now),
       sessions: sessions.map((one) => ({ ...one, current: one.id === session.id })),
       apiKeys: await context.store.apiKeys.listByOwner(user.id, now),

@@ -86,6 +86,23 @@ export const sessionSchema = Type.Object(
   { title: 'Session' },
 )
 
+/** The second factors of a user. */
+export const factorsSchema = Type.Object(
+  {
+    factors: Type.Array(
+      Type.Object({
+        kind: Type.String({ description: 'totp, an authenticator app; or passkey.' }),
+        created_at: instant,
+        used_at: Type.Optional(instant),
+      }),
+    ),
+    recovery_codes: Type.Integer({ description: 'How many are left.' }),
+    remembered_devices: Type.Integer(),
+    must_enrol: Type.Boolean({ description: 'Whether the next sign-in requires a new factor, after a reset.' }),
+  },
+  { title: 'SecondFactors' },
+)
+
 /** A management role with its scopes. */
 export const roleSchema = Type.Object({ role: text, scopes: texts }, { title: 'ManagementRole' })
 /** A user with a management role. */

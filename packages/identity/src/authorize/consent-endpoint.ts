@@ -12,7 +12,7 @@ import { type Browser, checkForm, readBrowser } from '../sessions/browser.ts'
 import { openContinuation } from '../sessions/continuation.ts'
 import { limitToAccess, readAccess } from './access.ts'
 import { issueCode } from './code.ts'
-import { sendLoginPage } from './pages.ts'
+import { sendFactorStep, sendLoginPage } from './pages.ts'
 import { sendErrorResponse, sendResponse } from './response.ts'
 import { type AuthorizationTransaction, readNextStep, resumeTransaction } from './transaction.ts'
 
@@ -64,6 +64,8 @@ async function applyDecision(
     }
     if (next === 'login')
       return sendLoginPage(context, transaction, authorization, { since: context.clock.now(), name: user.username })
+    if (next === 'factor' || next === 'enrol')
+      return sendFactorStep(context, transaction, authorization, { step: next, signedIn })
     const consent = { clientId: client.id, ...access, grantedAt: context.clock.now() }
     const notices = await createAccessNotices(context, request, { user, client, scopes: access.scopes })
     if (!(await context.store.consents.add(user.id, signedIn.session.id, consent, notices)))

@@ -10,7 +10,7 @@ import { Parameters } from '../oauth/parameters.ts'
 import { readBrowser } from '../sessions/browser.ts'
 import { openContinuation } from '../sessions/continuation.ts'
 import { issueCode } from './code.ts'
-import { sendConsentPage, sendLoginPage } from './pages.ts'
+import { sendConsentPage, sendFactorStep, sendLoginPage } from './pages.ts'
 import { sendErrorResponse, sendResponse } from './response.ts'
 import { type AuthorizationTransaction, findClient, readNextStep, resumeTransaction } from './transaction.ts'
 
@@ -65,6 +65,8 @@ async function continueTransaction(
       const name = authorization.loginHint ?? signedIn?.user.username
       return sendLoginPage(context, transaction, authorization, { since, name })
     }
+    if (next === 'factor' || next === 'enrol')
+      return sendFactorStep(context, transaction, authorization, { step: next, signedIn })
     if (next === 'consent') return await sendConsentPage(context, transaction, authorization, signedIn)
     const code = await issueCode(context, transaction.request, authorization, signedIn)
     return sendResponse(context, transaction, destination, { code })

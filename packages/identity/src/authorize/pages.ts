@@ -2,12 +2,14 @@ import { sendPage, textsFor } from '@gatehouse/kit/page'
 import type { FastifyReply } from 'fastify'
 import type { AuthorizeContext } from '../context/features.ts'
 import { withoutOwnApi } from '../model/consent.ts'
+import type { FactorStep } from '../model/second-factor.ts'
 import type { AuthorizationRequest } from '../oauth/authorization-request.ts'
 import { isNativeRedirect, originOf } from '../oauth/redirect-uri.ts'
 import { consentPage } from '../pages/consent-page.ts'
 import { loginPage } from '../pages/login-page.ts'
 import { type Browser, formToken } from '../sessions/browser.ts'
 import { type Continuation, sealContinuation } from '../sessions/continuation.ts'
+import { beginFactorStep } from '../sessions/second-factor/factor-pages.ts'
 import { signInChoices } from '../sessions/sign-in-page.ts'
 import { readAccess } from './access.ts'
 import type { AuthorizationTransaction } from './transaction.ts'
@@ -29,6 +31,23 @@ export function sendLoginPage(
     formTargets: [originOf(authorization.redirectUri)],
   })
   return sendPage(context, transaction.reply, texts, page)
+}
+
+/** Asks the signed-in user for a second factor, or to enrol one, and resumes the request with the session raised. */
+export function sendFactorStep(
+  context: AuthorizeContext,
+  transaction: AuthorizationTransaction,
+  authorization: AuthorizationRequest,
+  { step, signedIn }: { readonly step: FactorStep; readonly signedIn: NonNullable<Browser['signedIn']> },
+): FastifyReply {
+  const { session, user, factors } = signedIn
+  const startedAt = transaction.waitingSince ?? context.clock.now()
+  return beginFactorStep(context, transaction, step, {
+    user,
+    factors,
+    proven: { amr: session.amr, details: { client: transaction.client.id }, raises: session.id },
+    continuation: sealTransaction(context, transaction, authorization, { startedAt }),
+  })
 }
 
 /** Asks the signed-in user whether the client may have the access. */

@@ -1,12 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AuthorizeContext } from '../context/features.ts'
 import type { Client } from '../model/client.ts'
+import { strictestPolicy } from '../model/second-factor.ts'
 import { type AuthorizationRequest, type Destination, parseRequest } from '../oauth/authorization-request.ts'
 import { OAuthError } from '../oauth/error.ts'
 import { readIdTokenHint } from '../oauth/id-token-hint.ts'
 import { Parameters } from '../oauth/parameters.ts'
 import { leavesNoAccess } from '../oauth/scope.ts'
-import type { Browser } from '../sessions/browser.ts'
+import { type Browser, findPolicy } from '../sessions/browser.ts'
 import type { Continuation } from '../sessions/continuation.ts'
 import { limitToRoles, readAccess } from './access.ts'
 import { chooseNextStep, type NextStep } from './next-step.ts'
@@ -66,9 +67,13 @@ export async function readNextStep(
     consents: signedIn === undefined ? [] : await context.store.consents.find(signedIn.user.id, transaction.client.id),
     hintedSubject: hint?.subject,
     waitingSince: transaction.waitingSince,
+    policy: strictestPolicy([
+      transaction.client.mfa,
+      signedIn === undefined ? context.mfa : await findPolicy(context, signedIn.user.id),
+    ]),
     now: context.clock.now(),
   })
-  if (next !== 'login' && leavesNoAccess(read.scopes, authorization.scopes)) {
+  if ((next === 'consent' || next === 'code') && leavesNoAccess(read.scopes, authorization.scopes)) {
     throw new OAuthError('access_denied', "the user's roles allow none of the requested scopes")
   }
   return { authorization, next }

@@ -30,6 +30,7 @@ export function parseMetadata(id: string, members: Members): ClientMetadata {
     ...omitUndefined({
       jwks: members.jwks,
       jwksUri: members.jwks_uri,
+      mfa: members.mfa,
       accessTokenFormat: members.access_token_format,
       accessTokenAlgorithm: members.access_token_signed_response_alg,
       dotlessRedirectSchemes: members.allow_dotless_redirect_schemes,
@@ -72,6 +73,7 @@ export function formatMembers(client: ClientMetadata): ClientPatch {
     ...omitUndefined({
       jwks: client.jwks as ClientPatch['jwks'],
       jwks_uri: client.jwksUri,
+      mfa: client.mfa,
       access_token_format: client.accessTokenFormat,
       access_token_signed_response_alg: client.accessTokenAlgorithm,
       allow_dotless_redirect_schemes: client.dotlessRedirectSchemes,

@@ -28,6 +28,9 @@ export type AttemptLimitName =
   | 'login-account'
   | 'login-address'
   | 'login-link'
+  | 'factor'
+  | 'factor-day'
+  | 'factor-challenge'
   | 'device-code'
   | 'device-code-address'
   | 'reset'
@@ -47,7 +50,8 @@ export type AttemptLimitName =
 /**
  * The limits of this service: attempts per window, counted by the named identifiers. Sign-in is strict by account and
  * address together; by account alone and by address alone only failures are counted. Past the account's limit an
- * unknown device confirms by mail, so that an attacker can't lock the owner out.
+ * unknown device confirms by mail, so that an attacker can't lock the owner out. Second factors of all kinds share their
+ * counts, each known device with its own.
  */
 export const attemptLimitPolicies: Readonly<
   Record<AttemptLimitName, { readonly limit: number; readonly windowSeconds: number; readonly by: readonly string[] }>
@@ -56,6 +60,9 @@ export const attemptLimitPolicies: Readonly<
   'login-account': { limit: 100, windowSeconds: 3600, by: ['account'] },
   'login-address': { limit: 100, windowSeconds: 3600, by: ['address'] },
   'login-link': { limit: 5, windowSeconds: 3600, by: ['account', 'address'] },
+  factor: { limit: 10, windowSeconds: 900, by: ['account', 'device'] },
+  'factor-day': { limit: 50, windowSeconds: 86_400, by: ['account', 'device'] },
+  'factor-challenge': { limit: 5, windowSeconds: 900, by: ['challenge'] },
   'device-code': { limit: 10, windowSeconds: 600, by: ['user'] },
   'device-code-address': { limit: 30, windowSeconds: 600, by: ['address'] },
   reset: { limit: 3, windowSeconds: 3600, by: ['account'] },

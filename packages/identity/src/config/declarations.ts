@@ -6,6 +6,7 @@ import {
   type SigningAlgorithm,
   signingAlgorithms,
 } from '../model/client.ts'
+import { mfaPolicies } from '../model/second-factor.ts'
 
 const oneOf = <const Values extends readonly string[]>(values: Values, description: string) =>
   Type.Unsafe<Values[number]>({ type: 'string', enum: [...values], description })
@@ -108,6 +109,12 @@ const clientMembers = {
     Type.Boolean({
       description: 'Whether the client may introspect tokens of other clients (RFC 7662). Default: false.',
     }),
+  ),
+  mfa: Type.Optional(
+    oneOf(
+      mfaPolicies,
+      'Whether its users must sign in with a second factor. The strictest of this and the setting of the instance counts.',
+    ),
   ),
   access_token_format: Type.Optional(oneOf(['jwt', 'opaque'], 'The format of its access tokens. Default: jwt.')),
   access_token_signed_response_alg: Type.Optional(

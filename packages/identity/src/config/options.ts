@@ -4,6 +4,7 @@ import type { Notify, OnRecipient } from '../mail/messages.ts'
 import type { Authenticate } from '../model/caller.ts'
 import type { SigningAlgorithm } from '../model/client.ts'
 import type { Lifetimes } from '../model/lifetimes.ts'
+import type { MfaPolicy } from '../model/second-factor.ts'
 import type { PasswordOptions } from '../passwords/hasher.ts'
 import type { IdentityStore } from '../store/index.ts'
 import type { Blocked, Forgive, Limit, Refund } from './attempt-limits.ts'
@@ -39,6 +40,10 @@ export interface IdentityOptions {
   readonly defaultPlan?: string
   readonly branding?: Partial<Branding>
   readonly features?: Partial<Features>
+  /** Whether users may, or must, have a second factor. Default: off, which leaves the factors that exist in force. */
+  readonly mfa?: MfaPolicy
+  /** The policies of the organizations of a user. The strictest of all that apply counts. Default: none. */
+  readonly organizationPolicies?: (userId: string) => Promise<readonly MfaPolicy[]>
   /** Counts attempts. Default: nothing is limited. The policies are `attemptLimitPolicies`. */
   readonly limit?: Limit | undefined
   /** Refunds a successful attempt. */

@@ -11,6 +11,7 @@ import type { MacKey } from '../keys/mac-key.ts'
 import type { SigningKeys } from '../keys/signing-keys.ts'
 import type { SigningAlgorithm } from '../model/client.ts'
 import type { Lifetimes } from '../model/lifetimes.ts'
+import type { MfaPolicy } from '../model/second-factor.ts'
 import type { PasswordHasher } from '../passwords/hasher.ts'
 import type { PasswordPolicy } from '../passwords/rule.ts'
 import type { IdentityStore } from '../store/index.ts'
@@ -70,6 +71,10 @@ export interface TokenContext extends ServerContext, AudienceContext {
 export interface PageContext extends PageParts, ServerContext {
   readonly lifetimes: Lifetimes
   readonly features: Features
+  /** Whether users of this instance may, or must, have a second factor. */
+  readonly mfa: MfaPolicy
+  /** The policies of the organizations of a user, by id. */
+  readonly organizationPolicies: (userId: string) => Promise<readonly MfaPolicy[]>
   /** Signs the tokens of forms. */
   readonly formMac: MacKey
   /** Seals what must be read again: continuations, cookies, messages of the outbox. */

@@ -52,6 +52,8 @@ export function createContext(options: IdentityOptions, signalOutbox: () => void
     branding,
     languages: new Languages(new URL('../pages/texts/', import.meta.url), branding.textsFolder),
     features,
+    mfa: options.mfa ?? 'off',
+    organizationPolicies: options.organizationPolicies ?? (async () => []),
     ...attemptContext(options),
     ...clientAuthentication(options, features.loopbackCalls),
     signalOutbox,

@@ -7,9 +7,9 @@ import type { PasswordHasher } from '../passwords/hasher.ts'
 
 /**
  * The outcome of a sign-in: `busy` and `limited` were rejected before the password was verified, `unconfirmed` waits
- * for a mailed link.
+ * for a mailed link, `factor` for a second factor.
  */
-export type LoginOutcome = 'success' | 'wrong' | 'limited' | 'busy' | 'unconfirmed'
+export type LoginOutcome = 'success' | 'wrong' | 'limited' | 'busy' | 'unconfirmed' | 'factor'
 
 /** The counters of identity. Labels are closed sets: grants, error codes, outcomes, tables. */
 export interface IdentityMetrics {

@@ -5,15 +5,18 @@ import { audit } from '../audit/record.ts'
 import type { DevicePageContext } from '../context/features.ts'
 import { pageParameters } from '../http/page-route.ts'
 import { createAccessNotices } from '../mail/access-notices.ts'
+import type { Client } from '../model/client.ts'
 import type { Access } from '../model/consent.ts'
 import type { GrantRecord } from '../model/grant.ts'
 import { maxAccessTokenMs } from '../model/revocation-times.ts'
+import { chooseFactorStep, type FactorStep, strictestPolicy } from '../model/second-factor.ts'
 import { grantResources } from '../oauth/resource.ts'
 import { filterPermittedScopes, leavesNoAccess } from '../oauth/scope.ts'
 import { messagePage } from '../pages/error-page.ts'
 import { PageError } from '../pages/page-error.ts'
-import { type Browser, checkForm, readBrowser } from '../sessions/browser.ts'
+import { type Browser, checkForm, findPolicy, readBrowser } from '../sessions/browser.ts'
 import { openContinuation } from '../sessions/continuation.ts'
+import { recentSignInMs } from '../sessions/recent-sign-in.ts'
 import type { DeviceRequest, OutboxMessage } from '../store/index.ts'
 import { userCodeHash } from './user-code.ts'
 
@@ -55,9 +58,21 @@ async function approveRequest(
   const permitted = client === undefined ? [] : filterPermittedScopes(deviceRequest.scopes, client, signedIn.user)
   const scopes = permitted.filter((scope) => shown.scopes.includes(scope))
   if (client === undefined || leavesNoAccess(deviceRequest.scopes, scopes)) throw new PageError(400, 'error.stale')
+  if ((await findMissingFactor(context, client, signedIn)) !== undefined) throw new PageError(400, 'error.stale')
   const grant = createGrant(context, { ...deviceRequest, scopes }, signedIn)
   const notices = await createAccessNotices(context, request, { user: signedIn.user, client, scopes })
   await recordDecision(context, request, deviceRequest, { ...signedIn, grant, notices })
+}
+
+/** What the client requires of the sign-in and the session lacks; a first factor only after a recent sign-in. */
+export async function findMissingFactor(
+  context: DevicePageContext,
+  client: Client,
+  { session, user, factors }: SignedIn,
+): Promise<FactorStep | 'login' | undefined> {
+  const policy = strictestPolicy([client.mfa, await findPolicy(context, user.id)])
+  const step = chooseFactorStep({ amr: session.amr, remembered: session.remembered, factors, policy })
+  return step === 'enrol' && context.clock.now() - session.authTime > recentSignInMs ? 'login' : step
 }
 
 /** Denies the request. @throws PageError 400 when it was decided already */

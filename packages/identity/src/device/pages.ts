@@ -5,6 +5,7 @@ import type { DevicePageContext } from '../context/features.ts'
 import { pageParameters } from '../http/page-route.ts'
 import type { Client } from '../model/client.ts'
 import { withoutOwnApi } from '../model/consent.ts'
+import type { FactorStep } from '../model/second-factor.ts'
 import { listApis } from '../oauth/resource.ts'
 import { filterPermittedScopes, leavesNoAccess } from '../oauth/scope.ts'
 import { deviceConfirmPage, devicePage } from '../pages/device-pages.ts'
@@ -12,9 +13,10 @@ import { messagePage } from '../pages/error-page.ts'
 import { PageError } from '../pages/page-error.ts'
 import { type Browser, formToken, readBrowser } from '../sessions/browser.ts'
 import { type Continuation, openContinuation, sealContinuation } from '../sessions/continuation.ts'
-import { sendSignInPage } from '../sessions/sign-in-page.ts'
+import { beginFactorStep } from '../sessions/second-factor/factor-pages.ts'
+import { type BrowserExchange, sendSignInPage } from '../sessions/sign-in-page.ts'
 import type { DeviceRequest } from '../store/index.ts'
-import { denyRequest, readSignedIn, type SignedIn } from './decision.ts'
+import { denyRequest, findMissingFactor, readSignedIn, type SignedIn } from './decision.ts'
 import { readUserCode, userCodeHash } from './user-code.ts'
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
@@ -60,6 +62,8 @@ export function deviceCodeEndpoint(context: DevicePageContext): Handler {
     const deviceRequest = code && (await claimRequest(context, code, signedIn))
     const client = deviceRequest && (await context.clients.find(deviceRequest.clientId))
     if (!code || !deviceRequest || !client) return reject('device.unknown', 400)
+    const step = await findMissingFactor(context, client, signedIn)
+    if (step !== undefined) return sendMissingFactor(context, { request, reply, browser }, step, code)
     const scopes = filterPermittedScopes(deviceRequest.scopes, client, signedIn.user)
     if (leavesNoAccess(deviceRequest.scopes, scopes)) {
       await denyRequest(context, request, deviceRequest, signedIn)
@@ -68,6 +72,29 @@ export function deviceCodeEndpoint(context: DevicePageContext): Handler {
     const claimed = { code, deviceRequest, client, scopes }
     return sendPage(context, reply, texts, confirmationPage(context, texts, { browser, signedIn }, claimed))
   }
+}
+
+/** Sends the page for what the client requires of the sign-in, and leads back to the code. */
+function sendMissingFactor(
+  context: DevicePageContext,
+  exchange: BrowserExchange,
+  step: FactorStep | 'login',
+  code: string,
+): FastifyReply {
+  const { signedIn } = exchange.browser
+  const request = { user_code: code }
+  if (step === 'login' || signedIn === undefined) return sendSignInPage(context, exchange, '/device', request)
+  const { session, user, factors } = signedIn
+  return beginFactorStep(context, exchange, step, {
+    user,
+    factors,
+    proven: { amr: session.amr, details: {}, raises: session.id },
+    continuation: sealContinuation(context, exchange.browser, {
+      to: '/device',
+      request,
+      startedAt: context.clock.now(),
+    }),
+  })
 }
 
 /** Counts an attempt to enter a code. @returns the seconds to wait when there were too many */

@@ -52,6 +52,14 @@ export const operation = operationsOf({
     'Sign in',
     "Checks the user's name and password, and resumes the request that required the sign-in.",
   ],
+  'factorPage.submit': [
+    'Complete a sign-in with a second factor',
+    "Checks the code of the user's authenticator app, or a recovery code, and resumes the request.",
+  ],
+  'enrolPage.submit': [
+    'Complete a sign-in with a first factor',
+    'Sets up the authenticator app that the sign-in requires, and shows the recovery codes.',
+  ],
   'consentPage.submit': [
     'Allow or deny access',
     "Records the user's decision about an authorization request and redirects to the client.",
@@ -76,6 +84,16 @@ export const operation = operationsOf({
     "End an app's access, a session or an API key",
     'Ends the app access, session or API key that the form of the account page names.',
   ],
+  'factorsPage.show': [
+    'Show second factors and remembered devices',
+    'The authenticator app, the recovery codes and the remembered devices of the signed-in user.',
+  ],
+  'factorsPage.submit': [
+    'Change second factors',
+    'Removes the authenticator app, makes new recovery codes, or forgets remembered devices.',
+  ],
+  'appPage.show': ['Show the form for an authenticator app', 'Shows a QR code with a new secret.'],
+  'appPage.submit': ['Set up an authenticator app', 'Requires a code of the app. It replaces the app before.'],
   'passwordPage.show': ['Show the form for a new password', 'The page where a signed-in user changes the password.'],
   'passwordPage.submit': ['Change the password', 'Requires the current password. All other sessions end.'],
   'forgotPasswordPage.show': [
@@ -159,6 +177,14 @@ export const operation = operationsOf({
   'consents.withdraw': ['Withdraw a consent and its grants', 'The client needs a new consent.'],
   'sessions.list': ['List the sessions of a user', 'The browsers in which the user is signed in.'],
   'sessions.end': ['End a session of a user', 'Signs the user out of one browser.'],
+  'factors.get': [
+    'Get the second factors of a user',
+    'What the user has enrolled, how many recovery codes are left, and how many devices are remembered.',
+  ],
+  'factors.reset': [
+    'Reset the second factors of a user',
+    'Removes every factor, recovery code and remembered device, and ends the sessions. The next sign-in requires a new factor.',
+  ],
   'apiKeys.list': ['List API keys', 'The keys themselves are not shown; they are stored as hashes.'],
   'apiKeys.create': ['Create an API key', 'The key is shown only in this response.'],
   'apiKeys.delete': ['Delete an API key', 'The key is invalid at once.'],

@@ -34,7 +34,7 @@ export function endSessionEndpoint(context: LogoutContext): Handler {
     }
     const logout = await readLogoutRequest(context, parameters)
     const browser = await readBrowser(context, request, reply)
-    const { signedIn } = browser
+    const signedIn = browser.signedIn ?? browser.suspended
     if (signedIn === undefined) return sendAfterLogout(context, request, reply, logout)
     if (logout.hint?.sessionId === signedIn.session.id)
       return endAndLeave(context, { request, reply, signedIn }, logout)
@@ -62,8 +62,9 @@ export function confirmEndSessionEndpoint(context: LogoutContext): Handler {
     checkForm(context, request, browser, parameters)
     const logout = await readLogoutRequest(context, parameters)
     if (parameters.get('decision') !== 'leave') return reply.redirect('/account', 303)
-    if (browser.signedIn === undefined) return sendAfterLogout(context, request, reply, logout)
-    return endAndLeave(context, { request, reply, signedIn: browser.signedIn }, logout)
+    const signedIn = browser.signedIn ?? browser.suspended
+    if (signedIn === undefined) return sendAfterLogout(context, request, reply, logout)
+    return endAndLeave(context, { request, reply, signedIn }, logout)
   }
 }
 

@@ -1,6 +1,6 @@
 import { assertionAlgorithms } from '../clients/assertion.ts'
 import type { IdentityContext } from '../context/context.ts'
-import { singleFactorAcr } from '../model/authentication.ts'
+import { multiFactorAcr, singleFactorAcr } from '../model/authentication.ts'
 import { authMethods, grantTypes, signingAlgorithms } from '../model/client.ts'
 import { userClaims } from '../model/user.ts'
 import { userScopes } from '../oauth/scope.ts'
@@ -10,7 +10,8 @@ export function serverMetadata({
   issuer,
   resources,
   languages,
-}: Pick<IdentityContext, 'issuer' | 'resources' | 'languages'>): Record<string, unknown> {
+  mfa,
+}: Pick<IdentityContext, 'issuer' | 'resources' | 'languages' | 'mfa'>): Record<string, unknown> {
   const scopes = new Set([...userScopes, ...[...resources.values()].flatMap((resource) => resource.scopes ?? [])])
   return {
     ...endpoints(issuer),
@@ -23,7 +24,7 @@ export function serverMetadata({
     authorization_response_iss_parameter_supported: true,
     id_token_signing_alg_values_supported: signingAlgorithms,
     subject_types_supported: ['public'],
-    acr_values_supported: [singleFactorAcr],
+    acr_values_supported: mfa === 'off' ? [singleFactorAcr] : [singleFactorAcr, multiFactorAcr],
     claim_types_supported: ['normal'],
     claims_supported: ['sub', 'auth_time', 'acr', 'amr', 'sid', ...userClaims],
     claims_parameter_supported: true,

@@ -10,6 +10,10 @@ export const methodsOf = {
   email: ['email'],
   /** Another identity provider, whose own methods are not known to be true. */
   federation: ['fed'],
+  /** The code of an authenticator app, after one of the ways above. */
+  totp: ['otp', 'mfa'],
+  /** A recovery code, after one of the ways above. The name is ours. */
+  recovery: ['recovery', 'mfa'],
 } as const satisfies Readonly<Record<string, readonly string[]>>
 
 /** One factor: the name from SAML, since OpenID Connect defines none. */
@@ -19,7 +23,7 @@ export const singleFactorAcr = 'urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordP
 export const multiFactorAcr = 'urn:gatehouse:acr:mfa'
 
 /** Every class, the weakest first. `phr`: resists phishing; `phrh`: with a key that can't be copied (OpenID EAP ACR Values §2). */
-const acrValues = [singleFactorAcr, multiFactorAcr, 'phr', 'phrh'] as const
+export const acrValues = [singleFactorAcr, multiFactorAcr, 'phr', 'phrh'] as const
 
 /** A class. */
 export type Acr = (typeof acrValues)[number]
@@ -30,4 +34,14 @@ export function acrOf(amr: readonly string[]): Acr {
   if (!amr.includes('user')) return multiFactorAcr
   if (amr.includes('hwk')) return 'phrh'
   return amr.includes('swk') ? 'phr' : multiFactorAcr
+}
+
+/** Whether a text names a class of this server. */
+export function isAcr(text: unknown): text is Acr {
+  return acrValues.some((acr) => acr === text)
+}
+
+/** Whether a class is as strong as another one, or stronger. */
+export function meetsAcr(acr: Acr, wanted: Acr): boolean {
+  return acrValues.indexOf(acr) >= acrValues.indexOf(wanted)
 }

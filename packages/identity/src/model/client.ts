@@ -1,4 +1,5 @@
 import { constantTimeEqual, tokenHash } from '@gatehouse/kit'
+import type { MfaPolicy } from './second-factor.ts'
 
 /** A grant type of the token endpoint (RFC 6749 §4, RFC 8628 §3.4). */
 export type GrantType =
@@ -70,6 +71,8 @@ export interface ClientMetadata {
    * by the operator alone.
    */
   readonly firstParty?: boolean
+  /** Whether its users must have a second factor. Default: what the instance says. */
+  readonly mfa?: MfaPolicy
   /** Whether it may introspect the tokens of other clients (RFC 7662). */
   readonly mayIntrospect: boolean
   readonly accessTokenFormat?: TokenFormat

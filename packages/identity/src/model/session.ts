@@ -5,6 +5,8 @@ export interface Session {
   readonly userId: string
   readonly authTime: number
   readonly amr: readonly string[]
+  /** Whether a remembered device stood in for the second factor. */
+  readonly remembered: boolean
   readonly userAgent: string
   readonly address: string
   readonly createdAt: number

@@ -41,7 +41,8 @@ export interface User {
   readonly passwordHash: string | undefined
   readonly passwordChangedAt: number
   /**
-   * Changes when the password is set and when the account is locked: what was verified against an earlier one is void.
+   * Changes with the password and the factors, and when the account is locked: what was verified against an earlier one
+   * is void.
    */
   readonly credentialVersion: string
   readonly roles: readonly string[]

@@ -1,5 +1,5 @@
 import type { AudienceContext } from '../context/context.ts'
-import { singleFactorAcr } from '../model/authentication.ts'
+import { type Acr, acrValues, isAcr, singleFactorAcr } from '../model/authentication.ts'
 import { type Client, isPublic } from '../model/client.ts'
 import type { ClaimsRequest } from '../model/grant.ts'
 import { claimsCoveredBy } from '../model/user.ts'
@@ -35,6 +35,7 @@ export interface AuthorizationRequest extends Destination {
   readonly nonce: string | undefined
   readonly prompts: ReadonlySet<Prompt>
   readonly maxAgeSeconds: number | undefined
+  readonly acr: AcrRequest | undefined
   readonly loginHint: string | undefined
   readonly idTokenHint: string | undefined
   /** The subject that a claim of the ID token was asked to have. */
@@ -43,6 +44,13 @@ export interface AuthorizationRequest extends Destination {
   readonly uiLocales: string | undefined
   /** The parameters as they were sent, to resume the request after a sign-in. */
   readonly form: Form
+}
+
+/** The classes that a client asks for, in order of preference. Unknown ones are left out. */
+export interface AcrRequest {
+  /** Whether the request fails without one of them (OpenID Connect Core §5.5.1.1). */
+  readonly essential: boolean
+  readonly values: readonly Acr[]
 }
 
 const prompts: readonly Prompt[] = ['none', 'login', 'consent', 'select_account']
@@ -151,41 +159,43 @@ function parseClaims(
   client: Client,
   scopes: readonly string[],
   parameters: Parameters,
-): { claims: ClaimsRequest; subject: string | undefined } {
+): Pick<AuthorizationRequest, 'claims' | 'subject' | 'acr'> {
   const text = parameters.get('claims')
-  if (text === undefined) return { claims: { userinfo: [], idToken: [] }, subject: undefined }
+  const voluntary = parseAcr({ values: (parameters.get('acr_values') ?? '').split(' ') })
+  if (text === undefined) return { claims: { userinfo: [], idToken: [] }, subject: undefined, acr: voluntary }
   const requested = parseObject(text)
   const registered = scopes.includes('openid') ? [...claimsCoveredBy(client.scopes)] : []
   const names = (part: unknown) =>
     part !== null && typeof part === 'object' ? registered.filter((name) => Object.hasOwn(part, name)) : []
-  const idToken = requested.id_token as { sub?: { value?: unknown }; acr?: EssentialAcr } | null | undefined
-  requireSupportedAcr(idToken?.acr)
+  const idToken = requested.id_token as { sub?: { value?: unknown }; acr?: RequestedAcr | null } | null | undefined
   const value = idToken?.sub?.value
   return {
     claims: { userinfo: names(requested.userinfo), idToken: names(requested.id_token) },
     subject: typeof value === 'string' ? value : undefined,
+    acr: (idToken?.acr && parseAcr(idToken.acr)) ?? voluntary,
   }
 }
 
-interface EssentialAcr {
+interface RequestedAcr {
   readonly essential?: unknown
   readonly value?: unknown
   readonly values?: unknown
 }
 
 /**
- * An essential acr that can't be met is a failed authentication (OpenID Connect Core §5.5.1.1); acr_values is
- * voluntary.
+ * An essential acr of which no value is known is a failed authentication (OpenID Connect Core §5.5.1.1); other requests
+ * are voluntary.
  */
-function requireSupportedAcr(acr: EssentialAcr | null | undefined): void {
-  if (acr?.essential !== true) return
-  const wanted = Array.isArray(acr.values) ? acr.values : acr.value === undefined ? [singleFactorAcr] : [acr.value]
-  if (!wanted.includes(singleFactorAcr)) {
-    throw new OAuthError(
-      'unmet_authentication_requirements',
-      `the essential acr cannot be met; the only value is ${singleFactorAcr}`,
-    )
-  }
+function parseAcr({ essential, value, values }: RequestedAcr): AcrRequest | undefined {
+  const wanted: readonly unknown[] = Array.isArray(values) ? values : value === undefined ? [] : [value]
+  const known = wanted.filter(isAcr)
+  if (essential !== true) return known.length === 0 ? undefined : { essential: false, values: known }
+  if (wanted.length === 0) return { essential: true, values: [singleFactorAcr] }
+  if (known.length > 0) return { essential: true, values: known }
+  throw new OAuthError(
+    'unmet_authentication_requirements',
+    `the essential acr cannot be met; the values are ${acrValues.join(', ')}`,
+  )
 }
 
 function parseObject(text: string): Record<string, unknown> {

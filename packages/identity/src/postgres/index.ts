@@ -2,6 +2,10 @@ import { type Database, migrate } from '@gatehouse/kit'
 import type { IdentityStore } from '../store/index.ts'
 import { PostgresClientLogos } from './client-logos.ts'
 import { PostgresClients } from './clients.ts'
+import { PostgresAuthenticatorApps } from './factors/authenticator-apps.ts'
+import { PostgresFactors } from './factors/factors.ts'
+import { PostgresRecoveryCodes } from './factors/recovery-codes.ts'
+import { PostgresRememberedDevices } from './factors/remembered-devices.ts'
 import { PostgresAuthorizationCodes } from './grants/authorization-codes.ts'
 import { PostgresConsents } from './grants/consents.ts'
 import { PostgresDeviceCodes } from './grants/device-codes.ts'
@@ -46,16 +50,20 @@ export function postgresIdentityStore(database: Database): IdentityStore {
     accounts: new PostgresAccounts(database),
     apiKeys: new PostgresApiKeys(database),
     audit: new PostgresAuditTrail(database),
+    authenticatorApps: new PostgresAuthenticatorApps(database),
     authorizationCodes: new PostgresAuthorizationCodes(database),
     consents: new PostgresConsents(database),
     deviceCodes: new PostgresDeviceCodes(database),
+    factors: new PostgresFactors(database),
     grants: new PostgresGrants(database),
     mailedLinks: new PostgresMailedLinks(database),
     outbox: new PostgresOutbox(database),
     purge: new PostgresPurge(database),
     pushedRequests: new PostgresPushedRequests(database),
+    recoveryCodes: new PostgresRecoveryCodes(database),
     refreshFamilies: new PostgresRefreshFamilies(database),
     registrations: new PostgresRegistrations(database),
+    rememberedDevices: new PostgresRememberedDevices(database),
     revocations: new PostgresRevocations(database),
     sessions: new PostgresSessions(database),
     signInLinks: new PostgresSignInLinks(database),

@@ -1,7 +1,7 @@
 import type { Database, Transaction } from '@gatehouse/kit'
+import type { FactorKind } from '../model/second-factor.ts'
 import type { Session } from '../model/session.ts'
-import type { User } from '../model/user.ts'
-import type { CreateLogoutMessages, OutboxMessage, Sessions } from '../store/index.ts'
+import type { CreateLogoutMessages, OutboxMessage, Sessions, SignedIn } from '../store/index.ts'
 import { putMessages } from './operations/outbox.ts'
 import { type UserRow, userOf } from './rows.ts'
 
@@ -10,6 +10,7 @@ interface SessionRow {
   readonly user_id: string
   readonly auth_time: number
   readonly amr: string[]
+  readonly remembered: boolean
   readonly user_agent: string
   readonly address: string
   readonly started_at: number
@@ -17,8 +18,8 @@ interface SessionRow {
   readonly session_expires_at: number
 }
 
-const columns = `n.id AS session_id, n.user_id, n.auth_time, n.amr, n.user_agent, n.address, n.created_at AS started_at, n.seen_at,
-  n.expires_at AS session_expires_at`
+const columns = `n.id AS session_id, n.user_id, n.auth_time, n.amr, n.remembered, n.user_agent, n.address, n.created_at AS started_at,
+  n.seen_at, n.expires_at AS session_expires_at`
 
 function sessionOf(row: SessionRow): Session {
   return {
@@ -26,6 +27,7 @@ function sessionOf(row: SessionRow): Session {
     userId: row.user_id,
     authTime: row.auth_time,
     amr: row.amr,
+    remembered: row.remembered,
     userAgent: row.user_agent,
     address: row.address,
     createdAt: row.started_at,
@@ -61,8 +63,9 @@ export class PostgresSessions implements Sessions {
   ): Promise<boolean> {
     return this.#write(
       `WITH ${verified}
-       INSERT INTO identity.session (id, secret_hash, user_id, auth_time, amr, user_agent, address, created_at, seen_at, expires_at)
-       SELECT $3, $4, verified.id, $5, $6, $7, $8, $9, $9, $10 FROM verified`,
+       INSERT INTO identity.session
+         (id, secret_hash, user_id, auth_time, amr, user_agent, address, created_at, seen_at, expires_at, remembered)
+       SELECT $3, $4, verified.id, $5, $6, $7, $8, $9, $9, $10, $11 FROM verified`,
       [
         session.userId,
         credentialVersion,
@@ -74,6 +77,7 @@ export class PostgresSessions implements Sessions {
         session.address,
         session.createdAt,
         session.expiresAt,
+        session.remembered,
       ],
       messages,
     )
@@ -87,7 +91,8 @@ export class PostgresSessions implements Sessions {
   ): Promise<boolean> {
     return this.#write(
       `WITH ${verified}
-       UPDATE identity.session n SET secret_hash = $4, auth_time = $5, amr = $6, user_agent = $7, address = $8, seen_at = $5, expires_at = $9
+       UPDATE identity.session n SET secret_hash = $4, auth_time = $5, amr = $6, user_agent = $7, address = $8,
+         seen_at = $9, expires_at = $10, remembered = $11
        FROM verified WHERE n.id = $3 AND n.user_id = verified.id`,
       [
         session.userId,
@@ -98,7 +103,9 @@ export class PostgresSessions implements Sessions {
         session.amr,
         session.userAgent,
         session.address,
+        session.seenAt,
         session.expiresAt,
+        session.remembered,
       ],
       messages,
     )
@@ -114,14 +121,11 @@ export class PostgresSessions implements Sessions {
     })
   }
 
-  async find(
-    secretHash: string,
-    now: number,
-    maxSessionMs: number,
-  ): Promise<{ session: Session; user: User } | undefined> {
-    const { rows } = await this.#database.query<SessionRow & UserRow>(
+  async find(secretHash: string, now: number, maxSessionMs: number): Promise<SignedIn | undefined> {
+    const { rows } = await this.#database.query<SessionRow & UserRow & { readonly factors: FactorKind[] }>(
       `SELECT ${columns}, a.id, s.plan, a.username, a.email, a.email_verified, a.password_hash, a.password_changed_at,
-         a.credential_version, a.roles, a.claims, a.locked_at, a.created_at, a.updated_at
+         a.credential_version, a.roles, a.claims, a.locked_at, a.created_at, a.updated_at,
+         ARRAY(SELECT DISTINCT f.kind FROM identity.factor f WHERE f.user_id = a.id) AS factors
        FROM identity.session n JOIN identity.account a ON a.id = n.user_id JOIN identity.subject s ON s.id = a.id
        WHERE n.secret_hash = $1 AND n.expires_at > $2 AND a.locked_at IS NULL`,
       [secretHash, now],
@@ -135,7 +139,7 @@ export class PostgresSessions implements Sessions {
         [row.session_id, now, now - seenEveryMs, maxSessionMs],
       )
     }
-    return { session: sessionOf(row), user: userOf(row) }
+    return { session: sessionOf(row), user: userOf(row), factors: row.factors }
   }
 
   async listByUser(userId: string, now: number): Promise<Session[]> {

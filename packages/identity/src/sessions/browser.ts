@@ -3,10 +3,12 @@ import { randomToken, seal, tokenHash, unseal } from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { PageContext } from '../context/context.ts'
 import { createNotices } from '../mail/notices.ts'
+import { chooseFactorStep, type MfaPolicy, strictestPolicy } from '../model/second-factor.ts'
 import type { Session } from '../model/session.ts'
 import type { User } from '../model/user.ts'
 import type { Parameters } from '../oauth/parameters.ts'
 import { PageError } from '../pages/page-error.ts'
+import type { SignedIn } from '../store/index.ts'
 import { cookie, cookieName, readCookies } from './cookies.ts'
 import { endSession } from './end-session.ts'
 
@@ -21,13 +23,26 @@ const maxUserAgentLength = 300
 export interface Browser {
   /** The value of the browser's own cookie, which forms and sign-ins in progress are bound to. */
   readonly id: string
-  readonly signedIn: { readonly session: Session; readonly user: User } | undefined
+  readonly signedIn: SignedIn | undefined
+  /**
+   * A session that lacks a second factor, because its user enrolled one elsewhere or the policy became stricter. It
+   * counts as signed out until the next sign-in, which continues it.
+   */
+  readonly suspended?: SignedIn | undefined
 }
 
 /** What reading browsers and sessions needs. */
 export type BrowserContext = Pick<
   PageContext,
-  'issuer' | 'store' | 'clock' | 'formMac' | 'encryptionKey' | 'lifetimes' | 'secureCookies'
+  | 'issuer'
+  | 'store'
+  | 'clock'
+  | 'formMac'
+  | 'encryptionKey'
+  | 'lifetimes'
+  | 'secureCookies'
+  | 'mfa'
+  | 'organizationPolicies'
 >
 
 /** Reads the browser's cookies, and sets its own when it has none. */
@@ -41,16 +56,34 @@ export async function readBrowser(
   const id = cookieValue.test(known) ? known : randomToken()
   if (id !== known) setCookie(reply, cookie(browserCookie, id, { secure: context.secureCookies }))
   const secret = cookies.get(cookieName(sessionCookie, context.secureCookies)) ?? ''
-  const signedIn = cookieValue.test(secret)
+  const found = cookieValue.test(secret)
     ? await context.store.sessions.find(tokenHash(secret), context.clock.now(), context.lifetimes.maxSession * 1000)
     : undefined
-  return { id, signedIn }
+  if (found === undefined) return { id, signedIn: undefined }
+  const { session, user, factors } = found
+  const policy = await findPolicy(context, user.id)
+  const lacks = chooseFactorStep({ amr: session.amr, remembered: session.remembered, factors, policy })
+  return lacks === undefined ? { id, signedIn: found } : { id, signedIn: undefined, suspended: found }
+}
+
+/** The policy that applies to a user everywhere: the strictest of the instance and the user's organizations. */
+export async function findPolicy(
+  { mfa, organizationPolicies }: Pick<PageContext, 'mfa' | 'organizationPolicies'>,
+  userId: string,
+): Promise<MfaPolicy> {
+  return strictestPolicy([mfa, ...(await organizationPolicies(userId))])
 }
 
 /** A sign-in with verified credentials. */
 export interface SignIn {
   readonly user: User
   readonly amr: readonly string[]
+  /** Whether a remembered device stood in for the second factor. */
+  readonly remembered?: boolean
+  /** When the first way was proven, where only a second factor was added to it. Default: now. */
+  readonly authTime?: number | undefined
+  /** Whether the user knows this device, where the credentials changed in this very request. */
+  readonly isKnown?: boolean | undefined
   /** Who was signed in before. */
   readonly before: Browser['signedIn']
 }
@@ -64,7 +97,7 @@ export async function signIn(
   context: BrowserContext & Pick<PageContext, 'signalOutbox' | 'branding' | 'mail'>,
   request: FastifyRequest,
   reply: FastifyReply,
-  { user, amr, before }: SignIn,
+  { user, amr, remembered = false, authTime, isKnown = isKnownDevice(context, request, user), before }: SignIn,
 ): Promise<Session | undefined> {
   const secret = randomToken()
   const { lifetimes, clock, secureCookies: secure } = context
@@ -72,18 +105,18 @@ export async function signIn(
   const started: Session = {
     id: randomUUID(),
     userId: user.id,
-    authTime: now,
+    authTime: authTime ?? now,
     amr,
+    remembered,
     userAgent: readUserAgent(request),
     address: request.ip,
     createdAt: now,
     seenAt: now,
-    expiresAt: now + Math.min(lifetimes.session, lifetimes.maxSession) * 1000,
+    expiresAt: Math.min(now + lifetimes.session * 1000, (authTime ?? now) + lifetimes.maxSession * 1000),
   }
   const again = before?.user.id === user.id ? { ...started, id: before.session.id } : undefined
   const { sessions } = context.store
   const version = user.credentialVersion
-  const isKnown = isKnownDevice(context, request, user)
   const notices = isKnown ? [] : createNotices(context, { user, kind: 'new_device', request })
   const renewed = again !== undefined && (await sessions.renew(again, tokenHash(secret), version, notices))
   const session = renewed ? again : started
@@ -95,11 +128,11 @@ export async function signIn(
   return session
 }
 
-/** Marks the browser as one in which the user proved the current credentials. */
+/** Marks the browser as one in which the user signed in with the current credentials. */
 export function markKnownDevice(
   { encryptionKey, secureCookies: secure }: BrowserContext,
   reply: FastifyReply,
-  { id, credentialVersion }: User,
+  { id, credentialVersion }: Pick<User, 'id' | 'credentialVersion'>,
 ): void {
   const device = seal(JSON.stringify([id, credentialVersion]), encryptionKey, 'known device')
   setCookie(reply, cookie(deviceCookie, device, { secure, maxAgeSeconds: knownDeviceSeconds }))
@@ -152,7 +185,8 @@ export function readUserAgent(request: FastifyRequest): string {
   return (request.headers['user-agent'] ?? '').slice(0, maxUserAgentLength)
 }
 
-function setCookie(reply: FastifyReply, value: string): void {
+/** Adds a Set-Cookie header to those of the reply. */
+export function setCookie(reply: FastifyReply, value: string): void {
   const before = reply.getHeader('set-cookie') ?? []
   reply.header('set-cookie', [...[before].flat().map(String), value])
 }

@@ -1,10 +1,14 @@
 import type { FastifyReply } from 'fastify'
 import { audit } from '../audit/record.ts'
 import type { PageContext } from '../context/context.ts'
+import { chooseFactorStep } from '../model/second-factor.ts'
+import type { Session } from '../model/session.ts'
 import type { User } from '../model/user.ts'
-import { signIn } from './browser.ts'
-import { type Continuation, openContinuation } from './continuation.ts'
+import { findPolicy, signIn } from './browser.ts'
+import { openContinuation } from './continuation.ts'
 import { resume } from './resume.ts'
+import { beginFactorStep } from './second-factor/factor-pages.ts'
+import { isRememberedDevice } from './second-factor/remembered-device.ts'
 import type { BrowserExchange } from './sign-in-page.ts'
 
 /** A user who proved in this browser who they are, by one of the ways to sign in. */
@@ -14,27 +18,73 @@ export interface ProvenUser {
   readonly amr: readonly string[]
   /** Further facts for the audit trail. */
   readonly details?: Readonly<Record<string, unknown>>
-  /** Called once the session has started, before the response: gives back what the attempt was charged. */
+  /** Called once this way is proven, before the response: gives back what the attempt was charged. */
   readonly refund?: () => Promise<void>
 }
 
 /**
- * Ends every way to sign in: starts the session and resumes what the browser was doing, by its sealed continuation.
- * Undefined, without effect, when what was proven is void: the credentials changed meanwhile or the account is locked.
+ * Ends every way to sign in: starts the session and resumes what the browser was doing, by its sealed continuation. Where
+ * a second factor is missing, its page is sent instead, and there is no session. False, without effect and without a
+ * response, when what was proven is void: the credentials changed meanwhile or the account is locked. (It returns no
+ * reply: whoever awaits one gets undefined, because a reply is a promise of its own end.)
  *
  * @throws PageError 400 for a continuation of another browser or an old one
  */
 export async function finishSignIn(
   context: PageContext,
-  { request, reply, browser }: BrowserExchange,
+  exchange: BrowserExchange,
   { user, amr, details = {}, refund }: ProvenUser,
   sealed: string,
-): Promise<FastifyReply | undefined> {
-  const continuation: Continuation = openContinuation(context, browser, sealed)
-  const session = await signIn(context, request, reply, { user, amr, before: browser.signedIn })
-  if (session === undefined) return undefined
+): Promise<boolean> {
+  openContinuation(context, exchange.browser, sealed)
+  const enrolled = await context.store.factors.find(user.id)
+  const factors = enrolled.factors.map(({ kind }) => kind)
+  const remembered = factors.length > 0 && (await isRememberedDevice(context, exchange.request, user))
+  const policy = await findPolicy(context, user.id)
+  const step = chooseFactorStep({ amr, remembered, factors, policy, mustEnrol: enrolled.mustEnrol })
+  if (step !== undefined) {
+    await refund?.()
+    context.metrics.signIn('factor')
+    beginFactorStep(context, exchange, step, { user, factors, proven: { amr, details }, continuation: sealed })
+    return true
+  }
+  const stoodIn = remembered && !amr.includes('mfa')
+  const session = await startSession(context, exchange, { user, amr, details, remembered: stoodIn })
+  if (session === undefined) return false
   await refund?.()
-  await audit(context, request, 'login', { subject: user.id, details: { sid: session.id, ...details } })
+  resumeSealed(context, exchange, sealed)
+  return true
+}
+
+/** A sign-in with everything that it needs. */
+export interface CompleteSignIn extends Pick<ProvenUser, 'user' | 'amr'> {
+  readonly details: Readonly<Record<string, unknown>>
+  readonly remembered?: boolean
+  /** When the first way was proven, where only a second factor was added to a session. */
+  readonly authTime?: number | undefined
+  /** Whether the user knows this device, where the credentials changed in this very request. */
+  readonly isKnown?: boolean | undefined
+}
+
+/** Starts the session. Undefined, without effect, when the credentials changed meanwhile or the account is locked. */
+export async function startSession(
+  context: PageContext,
+  { request, reply, browser }: BrowserExchange,
+  { details, ...complete }: CompleteSignIn,
+): Promise<Session | undefined> {
+  const before = browser.signedIn ?? browser.suspended
+  const session = await signIn(context, request, reply, { ...complete, before })
+  if (session === undefined) return undefined
+  await audit(context, request, 'login', { subject: complete.user.id, details: { sid: session.id, ...details } })
   context.metrics.signIn('success')
-  return resume({ context, request, reply }, continuation, sealed)
+  return session
+}
+
+/** Resumes what the browser was doing. @throws PageError 400 for a continuation of another browser or an old one */
+export function resumeSealed(
+  context: PageContext,
+  { request, reply, browser }: BrowserExchange,
+  sealed: string,
+): FastifyReply {
+  return resume({ context, request, reply }, openContinuation(context, browser, sealed), sealed)
 }

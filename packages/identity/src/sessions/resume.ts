@@ -5,7 +5,7 @@ import { submitPage } from '../pages/submit-page.ts'
 import type { Continuation } from './continuation.ts'
 
 /** Servers and proxies reject longer addresses, such as the redirect of a large pushed request. */
-const maxRedirectLength = 4_000
+export const maxRedirectLength = 4_000
 
 /** The size limit of forms with a continuation: the largest request that can be pushed, sealed. */
 export const continuationBytes = 256 * 1024

@@ -1,5 +1,6 @@
 import type { ClientLogos, Clients, ReplayCache } from './clients.ts'
 import type { DeclarationStore } from './declared.ts'
+import type { AuthenticatorApps, Factors, RecoveryCodes, RememberedDevices } from './factors.ts'
 import type { AuthorizationCodes, Consents, DeviceCodes, Grants, PushedRequests, RefreshFamilies } from './grants.ts'
 import type { AuditTrail, Outbox, Purge } from './operations.ts'
 import type { Sessions } from './sessions.ts'
@@ -8,6 +9,7 @@ import type { Accounts, MailedLinks, Registrations, SignInLinks, Subjects, Users
 
 export type * from './clients.ts'
 export type * from './declared.ts'
+export type * from './factors.ts'
 export type * from './grants.ts'
 export type * from './operations.ts'
 export type * from './sessions.ts'
@@ -27,6 +29,10 @@ export interface IdentityStore {
   readonly declarations: DeclarationStore
   readonly signingKeys: SigningKeyStore
   readonly sessions: Sessions
+  readonly factors: Factors
+  readonly authenticatorApps: AuthenticatorApps
+  readonly recoveryCodes: RecoveryCodes
+  readonly rememberedDevices: RememberedDevices
   readonly signInLinks: SignInLinks
   readonly grants: Grants
   readonly authorizationCodes: AuthorizationCodes

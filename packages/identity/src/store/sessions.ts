@@ -1,4 +1,5 @@
 import type { RevocationTimes } from '../model/revocation-times.ts'
+import type { FactorKind } from '../model/second-factor.ts'
 import type { Session } from '../model/session.ts'
 import type { User } from '../model/user.ts'
 import type { OutboxMessage } from './operations.ts'
@@ -9,6 +10,13 @@ export type CreateLogoutMessages = (sessionId: string, userId: string, clientIds
 /** How everything that a user is signed in to ends. */
 export interface SignOutOptions extends RevocationTimes {
   readonly createLogoutMessages: CreateLogoutMessages
+}
+
+/** An active session with its user, and what the user has enrolled. */
+export interface SignedIn {
+  readonly session: Session
+  readonly user: User
+  readonly factors: readonly FactorKind[]
 }
 
 /** Browser sessions. */
@@ -33,7 +41,7 @@ export interface Sessions {
     messages?: readonly OutboxMessage[],
   ): Promise<boolean>
   /** The active session of the cookie, with its user. Its use extends it, up to `maxSessionMs` after the sign-in. */
-  find(secretHash: string, now: number, maxSessionMs: number): Promise<{ session: Session; user: User } | undefined>
+  find(secretHash: string, now: number, maxSessionMs: number): Promise<SignedIn | undefined>
   listByUser(userId: string, now: number): Promise<Session[]>
   /** Ends a session of the user and adds the logout messages of the clients that were used in it to the outbox. */
   end(id: string, userId: string, createLogoutMessages: CreateLogoutMessages): Promise<boolean>

@@ -24,7 +24,7 @@ async function parties(context: TestContext, requirement: AuthenticateOptions) {
   const clock = manualClock(Date.now())
   const grants = ['authorization_code', 'refresh_token', 'client_credentials'] as const
   const web = { ...clients[0], client_id: 'web', redirect_uris: [callback], grant_types: [...grants] }
-  const identity = await startIdentity({ users, clients: [web] }, {}, clock)
+  const identity = await startIdentity({ users, clients: [web] }, {}, { clock })
   context.after(() => identity.close())
   const api = await startApi(context, identity, { clock, requirement })
   const config = await client.discovery(new URL(identity.issuer), 'web', secret, undefined, insecure)

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { systemClock } from '@gatehouse/kit'
 import { findProgram, testWith } from '@gatehouse/testing'
 import { type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { TestApp } from '../support/factors.ts'
 import { pkce, users } from '../support/journey.ts'
 import { type LiveIdentity, startIdentity } from '../support/live.ts'
 
@@ -42,7 +44,7 @@ async function withBrowser(options: BrowserContextOptions, work: (test: BrowserT
     scopes: ['openid', 'profile', 'email', 'read:photos'],
     resources: [photos],
   }
-  const server = await startIdentity({ users, clients: [web, tv] })
+  const server = await startIdentity({ users, clients: [web, tv] }, {}, { mfa: 'optional' })
   const browser = await chromium.launch({ executablePath: findProgram('chromium') ?? '', args: ['--no-sandbox'] })
   try {
     const page = await (await browser.newContext(options)).newPage()
@@ -68,6 +70,12 @@ async function userCode({ server }: BrowserTest): Promise<string> {
     body: new URLSearchParams({ client_id: 'tv', scope: 'openid' }),
   })
   return ((await response.json()) as { user_code: string }).user_code
+}
+
+/** The code of the app that the page sets up. */
+async function codeOf(page: Page): Promise<string> {
+  const html = await page.content()
+  return new TestApp({ clock: systemClock }, { text: html }).code()
 }
 
 const heading = (page: Page) => page.textContent('h1')
@@ -100,6 +108,35 @@ testWith('chromium', 'people sign in, consent, connect a device and sign out wit
     await page.click('a[href="/end_session"]')
     await page.click('button[value=leave]')
     assert.equal(await heading(page), 'Signed out')
+  })
+})
+
+testWith('chromium', 'people set up an app and sign in with a recovery code without scripts', async () => {
+  await withBrowser({ javaScriptEnabled: false, viewport: { width: 390, height: 844 } }, async (at) => {
+    const { page, server } = at
+    const signIn = async () => {
+      await page.fill('#username', 'alice')
+      await page.fill('#password', 'correct horse')
+      await page.click('button')
+    }
+    await page.goto(`${server.issuer}/account/factors/app`)
+    await signIn()
+    const { width = 0 } = (await page.locator('.qr svg').boundingBox()) ?? {}
+    assert.ok(width > 150, 'the QR code is large enough to scan')
+    await page.fill('#code', await codeOf(page))
+    await page.click('button')
+    assert.equal(await heading(page), 'Your recovery codes')
+    const code = await page.textContent('ul.codes code')
+    await page.click('button')
+    assert.equal(await heading(page), 'Two-step verification')
+    await page.goto(`${server.issuer}/end_session`)
+    await page.click('button[value=leave]')
+    await page.goto(`${server.issuer}/account`)
+    await signIn()
+    await page.click('summary')
+    await page.fill('#recovery_code', code ?? '')
+    await page.click('form:has(#recovery_code) button')
+    assert.equal(await heading(page), 'Your account')
   })
 })
 
@@ -177,6 +214,13 @@ for (const colorScheme of ['light', 'dark'] as const) {
       await look('account')
       await page.goto(`${server.issuer}/account/password`)
       await look('password')
+      await page.goto(`${server.issuer}/account/factors/app`)
+      await look('set up an app')
+      await page.fill('#code', await codeOf(page))
+      await page.click('button')
+      await look('recovery codes')
+      await page.click('button')
+      await look('factors')
       await page.goto(`${server.issuer}/device?user_code=${await userCode(at)}`)
       await look('device')
       await page.click('button')

@@ -114,6 +114,13 @@ export const actions: readonly Action[] = [
     recorded: 'consents.withdraw',
   },
   { route: `GET ${users}/:id/sessions`, allowed: all, prepare: async (things) => aboutUser(things, '/sessions') },
+  { route: `GET ${users}/:id/factors`, allowed: all, prepare: async (things) => aboutUser(things, '/factors') },
+  {
+    route: `DELETE ${users}/:id/factors`,
+    allowed: [owner, operator],
+    prepare: async (things) => aboutUser(things, '/factors'),
+    recorded: 'factors.reset',
+  },
   {
     route: `DELETE ${users}/:id/sessions/:session_id`,
     allowed: [owner, operator, support],

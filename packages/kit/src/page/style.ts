@@ -67,6 +67,15 @@ legend + * { clear: both; }
 label.check { display: inline-flex; align-items: center; gap: .5rem; min-height: 2.25rem; margin: 0 1.25rem 0 0; font-weight: 400; }
 label.check input { width: 1.15rem; height: 1.15rem; margin: 0; accent-color: var(--accent); }
 code { font: .9em ui-monospace, "Liberation Mono", monospace; overflow-wrap: anywhere; }
+.qr { max-width: 14rem; margin: 1.25rem auto; }
+.qr svg { display: block; width: 100%; border-radius: .6rem; }
+code.secret { font-size: 1rem; word-spacing: .15em; }
+ul.rows li > div.buttons { flex: 0 1 auto; display: flex; flex-wrap: wrap; gap: .5rem; }
+.soft.remember { margin-top: .75rem; }
+details.more { margin-top: 1.5rem; }
+summary { cursor: pointer; font-size: .92rem; color: var(--accent); }
+ul.codes { list-style: none; display: grid; grid-template-columns: repeat(auto-fit, minmax(11.5rem, 1fr)); gap: .5rem 1rem; margin: 0 0 1rem; padding: 1rem; border: 1px solid var(--line); border-radius: .6rem; }
+ul.codes code { font-size: 1rem; }
 @media (max-width: 30rem) {
   body { padding: 1.5rem 0 0; background: var(--card); }
   main { border: 0; border-radius: 0; box-shadow: none; padding: 1rem 1.25rem 2rem; }

@@ -35,6 +35,7 @@ export async function composeIdentity(
     ...identityMail(parts, notify),
     branding: branding(parts.config),
     features: features(settings.authUrl, file.features),
+    ...omitUndefined({ mfa: file.mfa }),
     clock: parts.clock,
     log: parts.log,
     metrics: parts.metrics,

@@ -12,6 +12,8 @@ import {
   defaultMinPasswordLength,
   type Lifetimes,
   lifetimeBounds,
+  type MfaPolicy,
+  mfaPolicies,
   minPasswordLengthBounds,
   ResourceDeclaration,
   signingAlgorithms,
@@ -271,6 +273,15 @@ export const FileSchema = Type.Object(
         },
         strict,
       ),
+    ),
+    mfa: Type.Optional(
+      Type.Unsafe<MfaPolicy>({
+        type: 'string',
+        enum: [...mfaPolicies],
+        default: 'off',
+        description:
+          'Whether users may (optional) or must (required) sign in with a second factor. A user who has one is always asked for it.',
+      }),
     ),
     recipients: Type.Optional(Type.Array(RecipientDeclaration)),
     event_types: Type.Optional(Type.Array(EventTypeDeclaration)),

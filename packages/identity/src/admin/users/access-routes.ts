@@ -2,18 +2,40 @@ import type { Http } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import { maskSession, maskUnlessPermitted } from '../masking.ts'
 import { type AdminAccess, byId, describeRoute, idParameter } from '../required-scope.ts'
-import { consentSchema, listSchema, sessionSchema } from '../responses.ts'
+import { consentSchema, factorsSchema, listSchema, sessionSchema } from '../responses.ts'
 import { adminScopes, readScopes } from '../scopes.ts'
 import { endUserSession, listConsents, listSessions, withdrawConsent } from './access.ts'
+import { readFactors, resetFactors } from './factors.ts'
 
 const scope = adminScopes.users
 const sessionScope = 'write:sessions'
 const path = '/admin/v1/users/:id'
 
-/** The consents and the sessions of a user. */
+/** The consents, the sessions and the second factors of a user. */
 export function accessRoutes(http: Http, access: AdminAccess): void {
   consentRoutes(http, access)
   sessionRoutes(http, access)
+  factorRoutes(http, access)
+}
+
+function factorRoutes(http: Http, { context, requireScope }: AdminAccess): void {
+  http.get(
+    `${path}/factors`,
+    { schema: { ...describeRoute('factors.get', readScopes.accounts, factorsSchema), params: byId } },
+    async (request) => {
+      await requireScope(request, readScopes.accounts)
+      return readFactors(context, request.params.id)
+    },
+  )
+  http.delete(
+    `${path}/factors`,
+    { schema: { ...describeRoute('factors.reset', scope), params: byId } },
+    async (request, reply) => {
+      const by = await requireScope(request, scope)
+      await resetFactors(context, by, request.params.id)
+      return reply.code(204).send()
+    },
+  )
 }
 
 function consentRoutes(http: Http, { context, requireScope }: AdminAccess): void {

@@ -41,7 +41,7 @@ CREATE TABLE identity.account (
   email_verified boolean NOT NULL DEFAULT false,
   password_hash text,
   password_changed_at bigint NOT NULL,
-  -- Changes when the password is set and when the account is locked: a verification against an earlier version is void.
+  -- Changes with the password and the factors, and when the account is locked: a verification against an earlier version is void.
   -- Random, so that an account recreated under the same id never has a version of its predecessor.
   credential_version uuid NOT NULL DEFAULT gen_random_uuid(),
   roles text[] NOT NULL,
@@ -71,6 +71,8 @@ CREATE TABLE identity.session (
   user_id text NOT NULL REFERENCES identity.account ON DELETE CASCADE,
   auth_time bigint NOT NULL,
   amr text[] NOT NULL,
+  -- Whether a remembered device stood in for the second factor.
+  remembered boolean NOT NULL,
   user_agent text NOT NULL,
   address text NOT NULL,
   created_at bigint NOT NULL,
@@ -87,6 +89,46 @@ CREATE TABLE identity.session_client (
   PRIMARY KEY (session_id, client_id)
 );
 CREATE INDEX session_client_client_index ON identity.session_client (client_id);
+
+-- The authenticator app of a user (RFC 6238). Only codes of steps after the last one are accepted.
+CREATE TABLE identity.authenticator_app (
+  user_id text PRIMARY KEY REFERENCES identity.account ON DELETE CASCADE,
+  secret_sealed text NOT NULL,
+  last_step bigint NOT NULL,
+  created_at bigint NOT NULL,
+  used_at bigint
+);
+
+-- What each user has enrolled beside the first way to sign in: whoever has a row here is asked for a factor.
+CREATE VIEW identity.factor AS
+  SELECT user_id, 'totp' AS kind, created_at, used_at FROM identity.authenticator_app;
+
+-- Codes that stand in for a lost factor, each once.
+CREATE TABLE identity.recovery_code (
+  user_id text NOT NULL REFERENCES identity.account ON DELETE CASCADE,
+  hash text NOT NULL,
+  created_at bigint NOT NULL,
+  PRIMARY KEY (user_id, hash)
+);
+
+-- Users whose factors an administrator reset, until they enrol one.
+CREATE TABLE identity.factor_reset (
+  user_id text PRIMARY KEY REFERENCES identity.account ON DELETE CASCADE,
+  at bigint NOT NULL
+);
+
+-- Devices that stand in for the second factor, while the account has the credentials that they were stored with.
+CREATE TABLE identity.remembered_device (
+  id uuid PRIMARY KEY,
+  user_id text NOT NULL REFERENCES identity.account ON DELETE CASCADE,
+  hash text NOT NULL,
+  credential_version uuid NOT NULL,
+  user_agent text NOT NULL,
+  created_at bigint NOT NULL,
+  expires_at bigint NOT NULL
+);
+CREATE INDEX remembered_device_user_index ON identity.remembered_device (user_id);
+CREATE INDEX remembered_device_expiry_index ON identity.remembered_device (expires_at);
 
 -- What a user allowed a client on one device. Created at authorization; every code and token refers to it.
 CREATE TABLE identity.grant_record (

@@ -2,6 +2,7 @@ import type { SealedColumn } from '@gatehouse/kit'
 import { signingKeyPurpose } from '../../keys/generate.ts'
 import { outboxPurpose } from '../../mail/messages.ts'
 import { continuationPurpose } from '../../sessions/continuation.ts'
+import { totpPurpose } from '../../sessions/second-factor/totp-secret.ts'
 
 /**
  * The sealed columns of identity, for `gatehouse keys reseal`. The successor of a refresh token is sealed with the
@@ -10,6 +11,13 @@ import { continuationPurpose } from '../../sessions/continuation.ts'
 export const identitySealed: readonly SealedColumn[] = [
   { table: 'identity.signing_key', id: 'kid', idType: 'text', sealed: 'private_sealed', purpose: signingKeyPurpose },
   { table: 'identity.outbox', id: 'id', idType: 'uuid', sealed: 'payload_sealed', purpose: outboxPurpose },
+  {
+    table: 'identity.authenticator_app',
+    id: 'user_id',
+    idType: 'text',
+    sealed: 'secret_sealed',
+    purpose: totpPurpose,
+  },
   {
     table: 'identity.sign_in_link',
     id: 'hash',

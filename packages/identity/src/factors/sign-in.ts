@@ -1,0 +1,139 @@
+import { tokenHash } from '@gatehouse/kit'
+import { sendPage, textsFor } from '@gatehouse/kit/page'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FactorContext } from '../context/features.ts'
+import { pageParameters } from '../http/page-route.ts'
+import { methodsOf } from '../model/authentication.ts'
+import type { User } from '../model/user.ts'
+import type { Parameters } from '../oauth/parameters.ts'
+import { loginPage } from '../pages/login-page.ts'
+import { PageError } from '../pages/page-error.ts'
+import { recoveryCodesPage } from '../pages/recovery-codes-page.ts'
+import { checkForm, formToken, isKnownDevice, readBrowser } from '../sessions/browser.ts'
+import { openContinuation } from '../sessions/continuation.ts'
+import { resumeSealed, startSession } from '../sessions/finish-sign-in.ts'
+import { maxRedirectLength } from '../sessions/resume.ts'
+import { proveApp } from '../sessions/second-factor/enrolment.ts'
+import { type FactorRequest, sendEnrolPage, sendFactorPage, targetsOf } from '../sessions/second-factor/factor-pages.ts'
+import { openPendingSignIn } from '../sessions/second-factor/pending-sign-in.ts'
+import { rememberDevice } from '../sessions/second-factor/remembered-device.ts'
+import { type BrowserExchange, signInChoices } from '../sessions/sign-in-page.ts'
+import { type RejectedFactor, verifyFactor } from './verification.ts'
+
+type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
+
+/** POST /login/factor: completes a sign-in, or raises a session, by the second factor. */
+export function factorSignInEndpoint(context: FactorContext): Handler {
+  return async (request, reply) => {
+    const { exchange, parameters, pendingRequest } = await readPendingRequest(context, request, reply)
+    const { user, pending, continuation } = pendingRequest
+    const device = isKnownDevice(context, request, user) ? tokenHash(exchange.browser.id) : 'unknown'
+    const attempt = { account: user.id, device, challenge: pending.challenge }
+    const result = await verifyFactor(context, request, { user, attempt }, parameters)
+    if ('rejected' in result) return rejectFactor(context, exchange, pendingRequest, result)
+    await completeSignIn(context, exchange, pendingRequest, result.amr)
+    if (pending.raises === undefined && parameters.get('remember') === 'yes')
+      await rememberDevice(context, request, reply, user)
+    return resumeSealed(context, exchange, continuation)
+  }
+}
+
+/** POST /login/enrol: completes a sign-in by the user's first factor, and shows the recovery codes. */
+export function enrolSignInEndpoint(context: FactorContext): Handler {
+  return async (request, reply) => {
+    const { exchange, parameters, pendingRequest } = await readPendingRequest(context, request, reply)
+    const { user, continuation, factors } = pendingRequest
+    // Whoever has a factor by now signs in with it.
+    if (factors.length > 0) throw new PageError(400, 'error.stale')
+    const enrolment = parameters.getRequired('enrolment')
+    const proven = await proveApp(context, { ...exchange, user }, { enrolment, code: parameters.get('code') })
+    if (proven === undefined)
+      return sendEnrolPage(context, exchange, pendingRequest, { wrong: 'enrol.wrong', status: 400, enrolment })
+    const isKnown = isKnownDevice(context, request, user)
+    await completeSignIn(context, exchange, { ...pendingRequest, user: proven.user, isKnown }, methodsOf.totp)
+    if (proven.codes === undefined) return resumeSealed(context, exchange, continuation)
+    const resumed = openContinuation(context, exchange.browser, continuation)
+    const texts = textsFor(context, request, String(resumed.request.ui_locales ?? ''))
+    const method = continuation.length <= maxRedirectLength ? 'get' : 'post'
+    const page = { codes: proven.codes, to: resumed.to, continuation, method, formTargets: targetsOf(resumed) } as const
+    return sendPage(context, reply, texts, recoveryCodesPage(texts, page))
+  }
+}
+
+interface ReadRequest {
+  readonly exchange: BrowserExchange
+  readonly parameters: Parameters
+  readonly pendingRequest: FactorRequest
+}
+
+/** @throws PageError 400 when the sign-in is another browser's, too old, or void because the credentials changed */
+async function readPendingRequest(
+  context: FactorContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<ReadRequest> {
+  const parameters = pageParameters(request)
+  const browser = await readBrowser(context, request, reply)
+  checkForm(context, request, browser, parameters)
+  const continuation = parameters.getRequired('continuation')
+  openContinuation(context, browser, continuation)
+  const pending = openPendingSignIn(context, browser, parameters.get('pending'))
+  const user = await context.store.users.find(pending.userId)
+  if (!isCurrent(user, pending.credentialVersion)) throw new PageError(400, 'error.stale')
+  const { factors } = await context.store.factors.find(user.id)
+  const pendingRequest = { user, pending, continuation, factors: factors.map(({ kind }) => kind) }
+  return { exchange: { request, reply, browser }, parameters, pendingRequest }
+}
+
+function isCurrent(user: User | undefined, credentialVersion: string): user is User {
+  return user !== undefined && user.lockedAt === undefined && user.credentialVersion === credentialVersion
+}
+
+/** @throws PageError 400 when the credentials changed meanwhile */
+async function completeSignIn(
+  context: FactorContext,
+  exchange: BrowserExchange,
+  { user, pending, isKnown }: FactorRequest & { readonly isKnown?: boolean },
+  amr: readonly string[],
+): Promise<void> {
+  // A session that is raised keeps the time of its sign-in: only the factor is new.
+  const raised = pending.raises === undefined ? undefined : exchange.browser.signedIn?.session
+  const methods = [...new Set([...(raised?.amr ?? pending.amr), ...amr])]
+  const details = { ...pending.details, amr: methods }
+  const complete = { user, amr: methods, details, authTime: raised?.authTime, isKnown }
+  if ((await startSession(context, exchange, complete)) === undefined) throw new PageError(400, 'error.stale')
+}
+
+function rejectFactor(
+  context: FactorContext,
+  exchange: BrowserExchange,
+  pendingRequest: FactorRequest,
+  { rejected, text, retryAfter = 0 }: RejectedFactor,
+): FastifyReply {
+  context.metrics.signIn(rejected === 'wrong' ? 'wrong' : 'limited')
+  if (rejected === 'challenge') return sendLoginAgain(context, exchange, pendingRequest)
+  if (rejected === 'limited') exchange.reply.header('retry-after', String(retryAfter))
+  const status = rejected === 'limited' ? 429 : 401
+  const fault = { wrong: text, values: { seconds: String(retryAfter) }, status }
+  return sendFactorPage(context, exchange, pendingRequest, fault)
+}
+
+/** After too many wrong codes the sign-in begins again, with its first way. */
+function sendLoginAgain(
+  context: FactorContext,
+  { request, reply, browser }: BrowserExchange,
+  { continuation }: FactorRequest,
+): FastifyReply {
+  const resumed = openContinuation(context, browser, continuation)
+  const texts = textsFor(context, request, String(resumed.request.ui_locales ?? ''))
+  const page = loginPage(texts, {
+    formToken: formToken(context, browser),
+    continuation,
+    client: resumed.client,
+    wrong: texts.say('factor.restart'),
+    status: 429,
+    formTargets: targetsOf(resumed),
+    ...signInChoices(context),
+  })
+  return sendPage(context, reply, texts, page)
+}

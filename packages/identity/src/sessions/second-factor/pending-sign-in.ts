@@ -1,0 +1,54 @@
+import { seal, tokenHash, unseal } from '@gatehouse/kit'
+import type { PageContext } from '../../context/context.ts'
+import { PageError } from '../../pages/page-error.ts'
+import type { Browser } from '../browser.ts'
+
+/**
+ * A sign-in whose second factor is missing. It is sealed into the page that asks for the factor, so that there is no
+ * session before, and is valid only in the browser that it was made for and while the credentials stay the same.
+ */
+export interface PendingSignIn {
+  readonly userId: string
+  readonly credentialVersion: string
+  /** The methods that were used so far (RFC 8176). */
+  readonly amr: readonly string[]
+  /** Facts for the audit trail. */
+  readonly details: Readonly<Record<string, unknown>>
+  /** The session that the factor is added to, where the user is signed in already. */
+  readonly raises?: string | undefined
+  /** What failed attempts are counted by. */
+  readonly challenge: string
+  readonly startedAt: number
+}
+
+/** How long a user has for the second factor, in milliseconds. */
+const pendingSignInMs = 10 * 60_000
+
+const purpose = 'pending sign-in'
+
+type SealContext = Pick<PageContext, 'encryptionKey' | 'clock'>
+
+/** Seals a pending sign-in for a browser. */
+export function sealPendingSignIn({ encryptionKey }: SealContext, browser: Browser, pending: PendingSignIn): string {
+  return seal(JSON.stringify({ ...pending, browser: tokenHash(browser.id) }), encryptionKey, purpose)
+}
+
+/** @throws PageError 400 when it was made for another browser or session, too long ago, or not by this server */
+export function openPendingSignIn(context: SealContext, browser: Browser, sealed: string | undefined): PendingSignIn {
+  const opened = read(context, sealed ?? '')
+  const tooOld = (opened?.startedAt ?? 0) + pendingSignInMs < context.clock.now()
+  if (opened === undefined || tooOld || opened.browser !== tokenHash(browser.id))
+    throw new PageError(400, 'error.stale')
+  const { signedIn } = browser
+  if (opened.raises !== undefined && (opened.raises !== signedIn?.session.id || opened.userId !== signedIn.user.id))
+    throw new PageError(400, 'error.stale')
+  return opened
+}
+
+function read({ encryptionKey }: SealContext, sealed: string): (PendingSignIn & { browser: string }) | undefined {
+  try {
+    return JSON.parse(unseal(sealed, encryptionKey, purpose))
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,211 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { MfaPolicy } from '../../src/index.ts'
+import { asksForFactor, createPerson, enrol, isSignedIn, shownCodes, TestApp } from '../support/factors.ts'
+import {
+  authorizeUrl,
+  clients,
+  getTokens,
+  hiddenFields,
+  pkce,
+  redirectParameters,
+  TestBrowser,
+  users,
+} from '../support/journey.ts'
+import { type Running, setup, type TestResponse } from '../support/setup.ts'
+
+const [web, spa, tv] = clients
+const strictWeb = { ...web, client_id: 'strict', mfa: 'required' as const }
+const strictTv = { ...tv, client_id: 'strict-tv', mfa: 'required' as const }
+const members = new Map<string, MfaPolicy>()
+
+let lenient: Running
+let strict: Running
+before(async () => {
+  const declared = { clients: [web, spa, tv, strictWeb, strictTv] as typeof clients, users }
+  const organizationPolicies = async (userId: string) => [members.get(userId) ?? 'optional']
+  lenient = await setup({ declared, mfa: 'optional', organizationPolicies })
+  strict = await setup({ declared, mfa: 'required' })
+})
+after(async () => {
+  await lenient.close()
+  await strict.close()
+})
+
+const asksToEnrol = (page: TestResponse) => page.text.includes('action="/login/enrol"')
+const request = (client_id = 'web', extra: Record<string, string> = {}) =>
+  authorizeUrl({ client_id, response_type: 'code', scope: 'openid', ...pkce(), ...extra })
+
+test('an instance that requires a factor has the user enrol one before there is a session', async () => {
+  const user = await createPerson(strict)
+  const browser = new TestBrowser(strict)
+  const page = await browser.signIn(await browser.get(request()), ...user)
+  assert.ok(asksToEnrol(page), page.text)
+  assert.ok(!browser.cookies.has('gatehouse_session'))
+  for (const path of [
+    '/account',
+    '/account/password',
+    '/account/factors',
+    '/account/factors/app',
+    '/device',
+    request(),
+  ])
+    assert.match((await browser.get(path)).text, /action="\/login"/, path)
+  const { continuation = '' } = hiddenFields(page)
+  const skipped = await browser.get(`/authorize/continue?continuation=${encodeURIComponent(continuation)}`)
+  assert.match(skipped.text, /action="\/login"/)
+  const app = new TestApp(strict, page)
+  const wrong = await browser.submit(page, { code: '000000' })
+  assert.equal(wrong.status, 400)
+  assert.equal(new TestApp(strict, wrong).code(), app.code(), 'the secret stays the same')
+  const shown = await browser.submit(wrong, { code: app.code() })
+  assert.equal(shownCodes(shown).length, 10)
+  const { continuation: resumed = '' } = hiddenFields(shown)
+  const consent = await browser.get(`/authorize/continue?continuation=${encodeURIComponent(resumed)}`)
+  assert.match(consent.text, /action="\/consent"/)
+})
+
+test('the enrolment page is void once its user has enrolled elsewhere', async () => {
+  const user = await createPerson(strict)
+  const [first, second] = [new TestBrowser(strict), new TestBrowser(strict)]
+  const pages = [
+    await first.signIn(await first.get('/account'), ...user),
+    await second.signIn(await second.get('/account'), ...user),
+  ] as const
+  const apps = pages.map((page) => new TestApp(strict, page))
+  await first.submit(pages[0], { code: apps[0]?.code() ?? '' })
+  assert.ok(await isSignedIn(first))
+  assert.equal((await second.submit(pages[1], { code: apps[1]?.code() ?? '' })).status, 400)
+  assert.ok(!(await isSignedIn(second)))
+})
+
+test('an enrolment of another browser or user is refused', async () => {
+  const [anna, ben] = [await createPerson(strict), await createPerson(strict)]
+  const [first, second] = [new TestBrowser(strict), new TestBrowser(strict)]
+  const page = await first.signIn(await first.get('/account'), ...anna)
+  const other = await second.signIn(await second.get('/account'), ...ben)
+  const { enrolment = '' } = hiddenFields(page)
+  const code = new TestApp(strict, page).code()
+  assert.equal((await second.post('/login/enrol', { ...hiddenFields(other), enrolment, code })).status, 400)
+  assert.ok(!(await isSignedIn(second)))
+})
+
+test('a new account enrols at its first sign-in, also when a device began it', async () => {
+  const user = await createPerson(strict)
+  const browser = new TestBrowser(strict)
+  assert.ok(asksToEnrol(await browser.signIn(await browser.get('/account'), ...user)))
+  const { body } = await strict.post('/device_authorization', { client_id: 'tv', scope: 'openid' })
+  const device = await browser.signIn(await browser.get(`/device?user_code=${body.user_code}`), ...user)
+  assert.ok(asksToEnrol(device))
+})
+
+test('a client that requires a factor gets no code before the user enrolled one', async () => {
+  const user = await createPerson(lenient)
+  const browser = new TestBrowser(lenient)
+  const page = await browser.signIn(await browser.get(request('strict')), ...user)
+  assert.ok(asksToEnrol(page), page.text)
+  assert.ok(asksToEnrol(await browser.get(request('strict'))))
+  const silent = await browser.get(request('strict', { prompt: 'none' }))
+  assert.equal(redirectParameters(silent).error, 'interaction_required')
+  assert.match((await browser.get(request('web'))).text, /action="\/consent"/, 'other clients are not concerned')
+  const shown = await browser.submit(page, { code: new TestApp(lenient, page).code() })
+  const { continuation = '' } = hiddenFields(shown)
+  const consent = await browser.get(`/authorize/continue?continuation=${encodeURIComponent(continuation)}`)
+  assert.ok(redirectParameters(await browser.submit(consent, { decision: 'allow' })).code)
+})
+
+test('enrolling for a client needs a sign-in of the last five minutes', async () => {
+  const user = await createPerson(lenient)
+  const browser = new TestBrowser(lenient)
+  await browser.signIn(await browser.get('/account'), ...user)
+  lenient.clock.advance(5 * 60_000 + 1)
+  const login = await browser.get(request('strict'))
+  assert.match(login.text, /action="\/login"/)
+  assert.ok(asksToEnrol(await browser.signIn(login, ...user)))
+})
+
+test('a consent page of a client that requires a factor since gives no code', async () => {
+  const user = await createPerson(lenient)
+  const browser = new TestBrowser(lenient)
+  const consent = await browser.signIn(await browser.get(request('web')), ...user)
+  await lenient.identity.management.updateClient('web', { mfa: 'required' })
+  const answer = await browser.submit(consent, { decision: 'allow' })
+  assert.ok(asksToEnrol(answer), answer.text)
+  await lenient.identity.management.updateClient('web', { mfa: 'optional' })
+})
+
+test('a device of a client that requires a factor gets no tokens before the user enrolled one', async () => {
+  const user = await createPerson(lenient)
+  const browser = new TestBrowser(lenient)
+  const { body } = await lenient.post('/device_authorization', { client_id: 'strict-tv', scope: 'openid' })
+  const user_code = String(body.user_code)
+  const form = await browser.signIn(await browser.get(`/device?user_code=${user_code}`), ...user)
+  const page = await browser.submit(form, { user_code })
+  assert.ok(asksToEnrol(page), page.text)
+  const shown = await browser.submit(page, { code: new TestApp(lenient, page).code() })
+  const { continuation = '' } = hiddenFields(shown)
+  const again = await browser.get(`/device?continuation=${encodeURIComponent(continuation)}`)
+  const confirm = await browser.submit(again, { user_code })
+  assert.match((await browser.submit(confirm, { decision: 'allow' })).text, /Device connected/)
+})
+
+test('an organization that requires a factor suspends the sessions of its members without one', async () => {
+  const user = await createPerson(lenient)
+  const browser = new TestBrowser(lenient)
+  await browser.signIn(await browser.get('/account'), ...user)
+  assert.ok(await isSignedIn(browser))
+  members.set(user[0], 'required')
+  assert.ok(!(await isSignedIn(browser)))
+  assert.ok(asksToEnrol(await browser.signIn(await browser.get('/account'), ...user)))
+})
+
+test('the policy off offers no enrolment, and still asks a user who has a factor', async () => {
+  const user = await createPerson(strict)
+  const { app } = await enrolBySignIn(strict, user)
+  const off = await setup({ declared: { clients, users } }, strict.database)
+  const browser = new TestBrowser(off)
+  const page = await browser.signIn(await browser.get('/account'), ...user)
+  assert.ok(asksForFactor(page), page.text)
+  off.clock.advance(strict.clock.now() - off.clock.now() + 30_000)
+  const other = await createPerson(off)
+  const plain = new TestBrowser(off)
+  await plain.signIn(await plain.get('/account'), ...other)
+  assert.doesNotMatch((await plain.get('/account')).text, /\/account\/factors/)
+  assert.equal((await plain.get('/account/factors/app')).status, 404)
+  assert.ok(app)
+  await off.close()
+})
+
+test('the last factor cannot be removed where one is required', async () => {
+  const user = await createPerson(strict)
+  const { browser } = await enrolBySignIn(strict, user)
+  const page = await browser.get('/account/factors')
+  assert.doesNotMatch(page.text, /remove_app/)
+  const refused = await browser.post('/account/factors', { ...hiddenFields(page), action: 'remove_app' })
+  assert.equal(refused.status, 400)
+  assert.match(refused.text, /must keep a second step/)
+})
+
+test('the client’s policy is part of its registration', async () => {
+  const made = await lenient.identity.management.createClient({ client_id: 'registered', mfa: 'required' })
+  assert.equal(made.mfa, 'required')
+  assert.equal((await lenient.identity.management.updateClient('registered', { mfa: 'off' })).mfa, 'off')
+})
+
+test('tokens of clients without a policy need no factor', async () => {
+  const user = await createPerson(lenient)
+  assert.ok((await getTokens(lenient, { user })).access_token)
+  const enrolled = await createPerson(lenient)
+  const { browser } = await enrol(lenient, enrolled)
+  assert.ok((await getTokens(lenient, { browser })).access_token)
+})
+
+/** Enrols a user by the page that a sign-in is sent to. */
+async function enrolBySignIn(running: Running, user: readonly [string, string]) {
+  const browser = new TestBrowser(running)
+  const page = await browser.signIn(await browser.get('/account'), ...user)
+  const app = new TestApp(running, page)
+  await browser.submit(page, { code: app.code() })
+  assert.ok(await isSignedIn(browser))
+  return { browser, app }
+}

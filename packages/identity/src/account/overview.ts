@@ -29,6 +29,7 @@ export function accountEndpoint(context: OverviewContext): Handler {
       user: user.email ?? user.username,
       apps: await listApps(context, user.id, now),
       sessions: sessions.map((one) => ({ ...one, current: one.id === session.id })),
+      hasOrganizations: (await context.store.memberships.listByUser(user.id, 1)).length > 0,
       apiKeys: await context.store.apiKeys.listByOwner(user.id, now),
     })
     return sendPage(context, reply, texts, page)

@@ -10,7 +10,7 @@ import { Parameters } from '../oauth/parameters.ts'
 import { readBrowser } from '../sessions/browser.ts'
 import { openContinuation } from '../sessions/continuation.ts'
 import { issueCode } from './code.ts'
-import { sendConsentPage, sendLoginPage } from './pages.ts'
+import { sendConsentPage, sendLoginPage, sendOrganizationPage } from './pages.ts'
 import { sendErrorResponse, sendResponse } from './response.ts'
 import { type AuthorizationTransaction, findClient, readNextStep, resumeTransaction } from './transaction.ts'
 
@@ -59,12 +59,14 @@ async function continueTransaction(
   const destination = findDestination(transaction.client, transaction.parameters)
   const { signedIn } = transaction.browser
   try {
-    const { authorization, next } = await readNextStep(context, transaction, destination)
+    const { authorization, next, choice } = await readNextStep(context, transaction, destination)
     if (next === 'login' || signedIn === undefined) {
       const since = transaction.waitingSince ?? context.clock.now()
       const name = authorization.loginHint ?? signedIn?.user.username
       return sendLoginPage(context, transaction, authorization, { since, name })
     }
+    if (choice?.kind === 'open')
+      return sendOrganizationPage(context, transaction, authorization, { ...signedIn, ...choice })
     if (next === 'consent') return sendConsentPage(context, transaction, authorization, signedIn)
     const code = await issueCode(context, transaction.request, authorization, signedIn)
     return sendResponse(context, transaction, destination, { code })

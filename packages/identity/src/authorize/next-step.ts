@@ -5,7 +5,7 @@ import { OAuthError } from '../oauth/error.ts'
 import type { Browser } from '../sessions/browser.ts'
 
 /** The next step of a valid request on the way to its code. */
-export type NextStep = 'login' | 'consent' | 'code'
+export type NextStep = 'login' | 'organization' | 'consent' | 'code'
 
 /** Everything that the choice of the next step depends on. */
 export interface Situation {
@@ -15,6 +15,8 @@ export interface Situation {
   readonly signedIn: Browser['signedIn']
   /** What the user allowed this client before, by consent page. */
   readonly consents: readonly Access[]
+  /** Whether the user has to choose an organization. */
+  readonly isOrganizationOpen: boolean
   /** The subject of a valid id_token_hint. */
   readonly hintedSubject: string | undefined
   /** When this request was sent to a sign-in, in Unix milliseconds: a later sign-in counts as fresh. */
@@ -24,13 +26,17 @@ export interface Situation {
 
 /**
  * Chooses the next step (OpenID Connect Core §3.1.2.3, §3.1.2.4).
- * @throws OAuthError `login_required` or `consent_required` where prompt=none forbids interaction
+ * @throws OAuthError `login_required`, `interaction_required` or `consent_required` where prompt=none forbids interaction
  */
 export function chooseNextStep(situation: Situation): NextStep {
   const silent = situation.request.prompts.has('none')
   if (needsLogin(situation)) {
     if (silent) throw new OAuthError('login_required', 'the user must sign in')
     return 'login'
+  }
+  if (situation.isOrganizationOpen) {
+    if (silent) throw new OAuthError('interaction_required', 'the user must choose an organization')
+    return 'organization'
   }
   if (needsConsent(situation)) {
     if (silent) throw new OAuthError('consent_required', 'the user must give consent')

@@ -7,6 +7,7 @@ import type { RecentAuthentications } from '../clients/recent-authentications.ts
 import type { Blocked, Forgive, Limit, Refund } from '../config/attempt-limits.ts'
 import type { ResourceDeclaration } from '../config/declarations.ts'
 import type { Features } from '../config/features.ts'
+import type { ResolveTxt } from '../http/txt-resolver.ts'
 import type { MacKey } from '../keys/mac-key.ts'
 import type { SigningKeys } from '../keys/signing-keys.ts'
 import type { SigningAlgorithm } from '../model/client.ts'
@@ -100,6 +101,11 @@ export interface PlanContext {
   readonly defaultPlan: string
 }
 
+/** Proves the domains of organizations. */
+export interface DomainContext {
+  readonly resolveTxt: ResolveTxt
+}
+
 /** Everything that identity is built from. Features state the part that they need (see `features.ts`). */
 export interface IdentityContext
   extends ClientAuthenticationContext,
@@ -108,4 +114,5 @@ export interface IdentityContext
     PageContext,
     PasswordContext,
     MailContext,
-    PlanContext {}
+    PlanContext,
+    DomainContext {}

@@ -3,6 +3,7 @@ import type {
   AudienceContext,
   ClientAuthenticationContext,
   ClientContext,
+  DomainContext,
   MailContext,
   PageContext,
   PasswordContext,
@@ -57,7 +58,14 @@ export interface AccountContext
     Pick<AttemptContext, 'limit' | 'refund'> {}
 
 /** What management needs. */
-export interface AdminContext extends ServerContext, ClientContext, PasswordContext, MailContext, PlanContext {
+export interface AdminContext
+  extends ServerContext,
+    ClientContext,
+    PasswordContext,
+    MailContext,
+    PlanContext,
+    DomainContext,
+    Pick<AttemptContext, 'limit'> {
   readonly features: PageContext['features']
   readonly keys: TokenContext['keys']
 }

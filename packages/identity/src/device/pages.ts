@@ -5,6 +5,7 @@ import type { DevicePageContext } from '../context/features.ts'
 import { pageParameters } from '../http/page-route.ts'
 import type { Client } from '../model/client.ts'
 import { withoutOwnApi } from '../model/consent.ts'
+import { permissionsOutside } from '../oauth/organization.ts'
 import { listApis } from '../oauth/resource.ts'
 import { filterPermittedScopes, leavesNoAccess } from '../oauth/scope.ts'
 import { deviceConfirmPage, devicePage } from '../pages/device-pages.ts'
@@ -60,7 +61,8 @@ export function deviceCodeEndpoint(context: DevicePageContext): Handler {
     const deviceRequest = code && (await claimRequest(context, code, signedIn))
     const client = deviceRequest && (await context.clients.find(deviceRequest.clientId))
     if (!code || !deviceRequest || !client) return reject('device.unknown', 400)
-    const scopes = filterPermittedScopes(deviceRequest.scopes, client, signedIn.user)
+    const outside = await permissionsOutside(context)
+    const scopes = filterPermittedScopes(deviceRequest.scopes, client, signedIn.user, outside)
     if (leavesNoAccess(deviceRequest.scopes, scopes)) {
       await denyRequest(context, request, deviceRequest, signedIn)
       return sendPage(context, reply, texts, messagePage(texts, 'device.powerless'))

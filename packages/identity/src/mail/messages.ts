@@ -39,7 +39,7 @@ export type Notify = (request: NotifyRequest) => Promise<void>
 /**
  * The event types of identity's mails: critical (no cap, no quiet hours) and sensitive (their content is not stored).
  * Their data is `link`, `minutes` of its lifetime, `product` and `name`; for `account_exists` `link` leads to the
- * sign-in.
+ * sign-in, for `organization_invitation` `name` is the organization's.
  */
 export const identityEvents = {
   verify: 'verify_email',
@@ -47,6 +47,7 @@ export const identityEvents = {
   signIn: 'confirm_sign_in',
   registration: 'confirm_registration',
   accountExists: 'account_exists',
+  invitation: 'organization_invitation',
 } as const
 
 /** The lifetime of the link in each mail. */
@@ -56,6 +57,7 @@ const linkLifetimes = {
   signIn: 'signInLink',
   registration: 'verifyLink',
   accountExists: 'verifyLink',
+  invitation: 'invitation',
 } as const satisfies Record<keyof typeof identityEvents, keyof Lifetimes>
 
 /** The lifetime of the link by event type, in seconds: a later mail is useless. */

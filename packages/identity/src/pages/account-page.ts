@@ -20,6 +20,7 @@ export interface AccountPage {
     readonly seenAt: number
     readonly current: boolean
   }[]
+  readonly hasOrganizations: boolean
   readonly apiKeys: readonly {
     readonly id: string
     readonly name: string
@@ -55,7 +56,7 @@ ${session.current && html` <span class="badge">${texts.say('account.sessions.thi
 ${endForm(texts, page.formToken, { name: 'session_id', value: session.id, text: 'account.sessions.end', label: deviceName(session.userAgent) })}</li>`,
     )}</ul>
 ${page.apiKeys.length > 0 && apiKeys(texts, page, date)}
-<p class="links"><a href="/account/password">${texts.say('account.password')}</a><a href="/end_session">${texts.say('account.signout')}</a></p>`,
+<p class="links">${page.hasOrganizations && html`<a href="/account/organizations">${texts.say('organizations.title')}</a>`}<a href="/account/password">${texts.say('account.password')}</a><a href="/end_session">${texts.say('account.signout')}</a></p>`,
   }
 }
 

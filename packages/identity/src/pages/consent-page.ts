@@ -12,6 +12,8 @@ export interface ConsentPage {
   readonly access: Access
   /** The host the browser will be sent to; undefined for a program on this device. */
   readonly host: string | undefined
+  /** The name of the organization that the access is for. */
+  readonly organization?: string | undefined
   readonly policyUri: string | undefined
   readonly tosUri: string | undefined
   readonly formTargets: readonly string[]
@@ -27,6 +29,7 @@ export function consentPage(texts: Texts, page: ConsentPage): PageAnswer {
     body: html`<h1>${title}</h1>
 <p class="lead">${texts.say('consent.lead', { client, user })}</p>
 ${accessList(texts, page.access)}
+${page.organization !== undefined && html`<p class="soft">${texts.say('consent.organization', { organization: page.organization })}</p>`}
 ${
   host === undefined
     ? html`<p class="note careful">${texts.say('consent.local')}</p>`

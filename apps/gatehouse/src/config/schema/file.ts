@@ -13,6 +13,8 @@ import {
   type Lifetimes,
   lifetimeBounds,
   minPasswordLengthBounds,
+  OrganizationDeclaration,
+  OrganizationRoleDeclaration,
   ResourceDeclaration,
   signingAlgorithms,
   UserDeclaration,
@@ -193,6 +195,8 @@ export const FileSchema = Type.Object(
     ),
     users: Type.Optional(Type.Array(UserDeclaration)),
     resources: Type.Optional(Type.Array(ResourceDeclaration)),
+    organization_roles: Type.Optional(Type.Array(OrganizationRoleDeclaration)),
+    organizations: Type.Optional(Type.Array(OrganizationDeclaration)),
     access_token_signed_response_alg: Type.Optional(
       Type.Unsafe<(typeof signingAlgorithms)[number]>({
         type: 'string',

@@ -1,5 +1,6 @@
 import { migrationTable, type TableBound } from '@gatehouse/kit'
 import { defaultLifetimes } from '../../model/lifetimes.ts'
+import { maxMemberRoles } from '../../model/organization.ts'
 
 /** A table whose rows are deleted once they have expired. */
 export interface AgingTable extends TableBound {
@@ -48,6 +49,7 @@ export const agingTables: readonly AgingTable[] = [
   describeAgingTable('mailed_link', ['hash'], { kept: `at most ${formatSeconds(lifetimes.verifyLink)}` }),
   describeAgingTable('sign_in_link', ['hash'], { kept: formatSeconds(lifetimes.signInLink) }),
   describeAgingTable('registration', ['hash'], { kept: formatSeconds(lifetimes.verifyLink) }),
+  describeAgingTable('invitation', ['organization_id', 'id'], { kept: formatSeconds(lifetimes.invitation) }),
   describeAgingTable('outbox', ['id'], { kept: 'as long as its message is of use' }),
   describeAgingTable('api_key', ['id'], { kept: 'until then; keys without an end until their owner deletes them' }),
   describeAgingTable('replay_cache', ['purpose', 'hash'], { kept: 'as long as what may be used once' }),
@@ -79,6 +81,12 @@ export const identityTables: readonly TableBound[] = [
   { table: 'account', bound: 'one for each user' },
   { table: 'client', bound: 'one for each client' },
   { table: 'consent', bound: 'one for each consent page that a user agreed to, for each client' },
+  { table: 'organization', bound: 'one for each organization' },
+  { table: 'membership', bound: 'one for each member of an organization' },
+  { table: 'organization_role', bound: 'one for each role of an organization, and each template' },
+  { table: 'membership_role', bound: `at most ${maxMemberRoles} for each member` },
+  { table: 'invitation_role', bound: 'those of an invitation; go with it' },
+  { table: 'organization_domain', bound: 'one for each domain of an organization' },
   { table: 'declared', bound: 'one for each entry of the file' },
   migrationTable,
 ]

@@ -57,6 +57,9 @@ export interface AccountContext
     PlanContext,
     Pick<AttemptContext, 'limit' | 'refund'> {}
 
+/** What the page of an invitation needs. */
+export interface InvitationContext extends PageContext, MailContext {}
+
 /** What management needs. */
 export interface AdminContext
   extends ServerContext,

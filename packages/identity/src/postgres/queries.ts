@@ -66,6 +66,7 @@ export const queries = {
   findMembership: readStatement<MembershipRow>('find-membership.sql', 'identity membership'),
   listMemberships: readStatement<MembershipRow>('list-memberships.sql', 'identity memberships'),
   pollDeviceCode: readStatement<DeviceCodeRow>('poll-device-code.sql'),
+  putBoundMessage: readStatement<object>('put-bound-message.sql'),
   putMailedLink: readStatement<object>('put-mailed-link.sql'),
   rotateRefreshFamilies: readStatement<LockedFamilyRow>('rotate-refresh-families.sql', 'identity rotate'),
   writeAccount: readStatement<{ readonly created: boolean }>('write-account.sql'),

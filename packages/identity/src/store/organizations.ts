@@ -110,6 +110,8 @@ export interface Invitations {
    * organization is active and the inviter may still grant the roles.
    */
   find(hash: string, userId: string, mayInvite: MayInvite, now: number): Promise<MailedInvitation | undefined>
+  /** The invitation of the link, whoever it is for. */
+  findMailed(hash: string, now: number): Promise<MailedInvitation | undefined>
   /** Consumes the invitation and adds the member in one step; returned to exactly one caller, as for `find`. */
   accept(hash: string, userId: string, mayInvite: MayInvite, now: number): Promise<MailedInvitation | undefined>
   remove(organizationId: string, id: string): Promise<boolean>
@@ -132,8 +134,8 @@ export interface OrganizationDomains {
   find(organizationId: string, domain: string): Promise<OrganizationDomain | undefined>
   /** Adds the domain with its challenge, unless the organization has it. False when there is no such organization. */
   add(domain: OrganizationDomain): Promise<boolean>
-  /** Marks the domain as verified if it still has the challenge. `taken`: another organization proved it before. */
-  verify(domain: OrganizationDomain, now: number): Promise<'verified' | 'missing' | 'taken'>
+  /** Marks the domain as verified if it still has the challenge. `conflict`: another organization proved it before. */
+  verify(domain: OrganizationDomain, now: number): Promise<'verified' | 'missing' | 'conflict'>
   remove(organizationId: string, domain: string): Promise<boolean>
   /** The active organization that proved the domain. */
   findOrganization(domain: string): Promise<string | undefined>

@@ -63,7 +63,7 @@ export async function verifyDomain(
   const { domain } = found
   await auditOrganization(context, caller, { action: 'organization_domains.verify', after: { domain } })
   const result = await context.store.organizationDomains.verify(found, context.clock.now())
-  if (result === 'taken') throw new Problem(409, 'Another organization has verified this domain.')
+  if (result === 'conflict') throw new Problem(409, 'Another organization has verified this domain.')
   return formatDomain(await findDomain(context, caller, domain))
 }
 

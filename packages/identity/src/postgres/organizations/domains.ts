@@ -51,7 +51,7 @@ export class PostgresOrganizationDomains implements OrganizationDomains {
   async verify(
     { organizationId, domain, challenge }: OrganizationDomain,
     now: number,
-  ): Promise<'verified' | 'missing' | 'taken'> {
+  ): Promise<'verified' | 'missing' | 'conflict'> {
     try {
       const { rowCount } = await this.#database.query(
         `UPDATE identity.organization_domain SET verified_at = coalesce(verified_at, $4)
@@ -61,7 +61,7 @@ export class PostgresOrganizationDomains implements OrganizationDomains {
       return rowCount === 1 ? 'verified' : 'missing'
     } catch (error) {
       if (sqlState(error) !== uniqueViolation) throw error
-      return 'taken'
+      return 'conflict'
     }
   }
 

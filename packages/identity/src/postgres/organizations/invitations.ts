@@ -82,6 +82,12 @@ export class PostgresInvitations implements Invitations {
     return findAcceptable(this.#database, { hash, userId, now }, mayInvite)
   }
 
+  async findMailed(hash: string, now: number): Promise<MailedInvitation | undefined> {
+    const text = `SELECT ${columns} FROM ${tables} WHERE i.hash = $1 AND i.expires_at > $2`
+    const { rows } = await this.#database.query<InvitationRow>(text, [hash, now])
+    return rows[0] && invitationOf(rows[0])
+  }
+
   accept(hash: string, userId: string, mayInvite: MayInvite, now: number): Promise<MailedInvitation | undefined> {
     return this.#database.transaction(async (tx) => {
       const text = 'SELECT organization_id FROM identity.invitation WHERE hash = $1'

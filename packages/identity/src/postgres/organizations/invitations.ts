@@ -56,7 +56,7 @@ export class PostgresInvitations implements Invitations {
         )
         await tx.query(
           `INSERT INTO identity.invitation_role (organization_id, invitation_id, role_owner, role_key)
-           SELECT $1, $2, ${ownerOfRole('key', '$1')}, key FROM unnest($3::text[]) AS key`,
+           SELECT $1, $2, ${ownerOfRole('requested', '$1')}, requested FROM unnest($3::text[]) AS requested`,
           [organizationId, id, roles],
         )
         await putMessages(tx, messages)

@@ -145,7 +145,7 @@ export async function replaceRoles(
   )
   await tx.query(
     `INSERT INTO identity.membership_role (organization_id, user_id, role_owner, role_key)
-     SELECT $1, $2, ${ownerOfRole('key', '$1')}, key FROM unnest($3::text[]) AS key ON CONFLICT DO NOTHING`,
+     SELECT $1, $2, ${ownerOfRole('requested', '$1')}, requested FROM unnest($3::text[]) AS requested ON CONFLICT DO NOTHING`,
     [organizationId, userId, roles],
   )
 }

@@ -48,7 +48,7 @@ export async function putOrganizationRole(
   }
   const after = { key, name, permissions }
   await auditRole(context, caller, {
-    action: 'organization_roles.put',
+    verb: 'put',
     ...(found && { before: audited(found) }),
     after,
   })
@@ -65,7 +65,7 @@ export async function deleteOrganizationRole(context: AdminContext, caller: Role
   if (found === undefined) return throwNotFound('role')
   if (key === organizationOwner) throw conflict(key)
   if (organizationId !== undefined) requireAssignable(caller, [found])
-  await auditRole(context, caller, { action: 'organization_roles.delete', before: audited(found) })
+  await auditRole(context, caller, { verb: 'delete', before: audited(found) })
   if (!(await context.store.organizationRoles.remove(organizationId, key))) throwNotFound('role')
 }
 
@@ -73,11 +73,15 @@ function audited({ key, name, permissions }: OrganizationRole): Record<string, u
   return { key, name, permissions }
 }
 
-type RoleChange = Omit<Parameters<typeof auditChange>[2], 'target'>
+type RoleChange = Omit<Parameters<typeof auditChange>[2], 'target' | 'action'> & { readonly verb: 'put' | 'delete' }
 
-function auditRole(context: AdminContext, { by, organizationId }: RoleCaller, change: RoleChange): Promise<void> {
-  const id = organizationId ?? '*'
-  return auditChange(context, by, { ...change, target: { type: 'organization', id } })
+function auditRole(
+  context: AdminContext,
+  { by, organizationId }: RoleCaller,
+  { verb, ...change }: RoleChange,
+): Promise<void> {
+  const action = `${organizationId === undefined ? 'organization_templates' : 'organization_roles'}.${verb}`
+  return auditChange(context, by, { ...change, action, target: { type: 'organization', id: organizationId ?? '*' } })
 }
 
 /** @throws Problem 422 */

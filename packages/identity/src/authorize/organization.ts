@@ -6,7 +6,7 @@ import { OAuthError } from '../oauth/error.ts'
 import { permissionsOutside } from '../oauth/organization.ts'
 
 /** More organizations than a person chooses from on one page; clients name others in the request. */
-export const maxOrganizations = 100
+const maxOrganizations = 100
 
 /**
  * The organization that a request is for: one, or none; `open` when the user has to choose, `denied` when they are not a

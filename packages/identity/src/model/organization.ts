@@ -80,7 +80,7 @@ export type OrganizationPermission = (typeof organizationPermissions)[keyof type
 const ownPermissions: ReadonlySet<string> = new Set(Object.values(organizationPermissions))
 
 /** Whether a scope is about the administration of an organization, and so never granted without one. */
-export function isOrganizationPermission(scope: string): boolean {
+function isOrganizationPermission(scope: string): boolean {
   return ownPermissions.has(scope)
 }
 

@@ -4,7 +4,7 @@ import type { Permissions } from '../model/organization.ts'
 import { OAuthError } from './error.ts'
 
 /** The characters of an organization's id. */
-export const organizationIdPattern = /^(?!\.{1,2}$)[A-Za-z0-9._~:@-]{1,128}$/
+const organizationIdPattern = /^(?!\.{1,2}$)[A-Za-z0-9._~:@-]{1,128}$/
 
 /**
  * The parameter organization of an authorization request.

@@ -14,6 +14,7 @@ import { checkForm, formToken, readBrowser } from '../sessions/browser.ts'
 import { openContinuation } from '../sessions/continuation.ts'
 import { sendSignInPage } from '../sessions/sign-in-page.ts'
 
+const accountNext = { href: '/account', text: 'back' }
 const organizationsNext = { href: '/account/organizations', text: 'organizations.title' }
 
 /**
@@ -41,7 +42,7 @@ export function invitationEndpoint(
       if (found === undefined) return rejectInvitation(context, request, token, user)
       const values = { organization: found.organizationName, user: user.email ?? user.username }
       const form = { key: 'invitation', action: '/invitation', formToken: formToken(context, browser), fields: [] }
-      return sendPage(context, reply, texts, formPage(texts, { ...form, hidden: { token }, values }))
+      return sendPage(context, reply, texts, formPage(texts, { ...form, hidden: { token }, values, back: accountNext }))
     }
     checkForm(context, request, browser, parameters)
     const accepted = await invitations.accept(tokenHash(token), user.id, mayAssignRoles, now)

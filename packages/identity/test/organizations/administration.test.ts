@@ -85,7 +85,7 @@ test('a token for one organization is rejected with 403 at another', async () =>
   }
 })
 
-test('ids of another organization are not found, whatever they name', async () => {
+test('ids of another organization are not found, whatever they name (CVE-2026-2366)', async () => {
   const mine = await as('bob', 'POST', 'beta/invitations', { email: 'guest@people.example' })
   assert.equal((await as('bob', 'PUT', 'beta/roles/secret', { permissions: ['read:invoices'] })).status, 204)
   assert.equal((await as('bob', 'PUT', 'beta/domains/beta.example')).status, 200)
@@ -198,7 +198,7 @@ test('a role that is deleted while granted leaves no trace on members and invita
   assert.equal((await as('olga', 'PUT', 'acme/members/vera', { roles: [] })).status, 204)
 })
 
-test('an invitation is never readable: its link is in the mail only', async () => {
+test('an invitation is never readable: its link is in the mail only (CVE-2026-16072)', async () => {
   const made = await as('adam', 'POST', 'acme/invitations', { email: 'hidden@people.example', roles: ['viewer'] })
   const token = new URLSearchParams((await invitationLink(running, 'hidden@people.example')).split('?')[1]).get('token')
   assert.match(token ?? '', /^[\w-]{43}$/)

@@ -65,7 +65,7 @@ test('a form of another site accepts nothing', async () => {
   assert.equal(await rolesOf('sam'), undefined)
 })
 
-test('another user cannot use an invitation, and learns of it by mail', async () => {
+test('another user cannot use an invitation, and learns of it by mail (GHSA-fmh4-wcc4-5jm3)', async () => {
   const link = await invite('sam@people.example')
   const other = await signedIn(running, 'bob')
   const page = await other.get(link)

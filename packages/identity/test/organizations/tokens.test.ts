@@ -145,7 +145,7 @@ test('a member of a single organization is asked nothing', async () => {
   assert.deepEqual([access.org_id, access.org_roles], ['acme', []])
 })
 
-test('a user without a membership gets tokens without a trace of organizations', async () => {
+test('a user without a membership gets no trace of organizations in tokens (CVE-2026-9791)', async () => {
   const { access, id, accessToken, scope } = await tokensOf(running, 'sam', undefined, 'openid read:users')
   assert.equal(scope, 'openid read:users')
   const known = await introspect(running, accessToken)

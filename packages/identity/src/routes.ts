@@ -8,6 +8,7 @@ import { confirmRegistrationEndpoint, registerEndpoint } from './account/registr
 import { adminRoutes } from './admin/routes.ts'
 import { consentEndpoint } from './authorize/consent-endpoint.ts'
 import { authorizeEndpoint, continueEndpoint } from './authorize/endpoint.ts'
+import { organizationEndpoint } from './authorize/organization-endpoint.ts'
 import type { IdentityContext } from './context/context.ts'
 import { deviceAuthorizationEndpoint } from './device/authorization.ts'
 import { deviceDecisionEndpoint } from './device/decision.ts'
@@ -26,6 +27,8 @@ import { loginEndpoint } from './login/endpoint.ts'
 import { confirmEndSessionEndpoint, endSessionEndpoint } from './logout/endpoint.ts'
 import { serverMetadata } from './metadata/server-metadata.ts'
 import type { Authenticate } from './model/caller.ts'
+import { invitationEndpoint } from './organizations/invitation.ts'
+import { membershipsEndpoint } from './organizations/memberships.ts'
 import { pushEndpoint } from './par/endpoint.ts'
 import { revokeEndpoint } from './revoke/endpoint.ts'
 import { readRevocations } from './revoke/feed.ts'
@@ -85,6 +88,7 @@ function pageRoutes(http: Http, context: IdentityContext): void {
   http.post('/login/factor', carrying('factorPage.submit'), factorSignInEndpoint(context))
   http.post('/login/enrol', carrying('enrolPage.submit'), enrolSignInEndpoint(context))
   http.post('/consent', carrying('consentPage.submit'), consentEndpoint(context))
+  http.post('/organization', carrying('organizationPage.submit'), organizationEndpoint(context))
   http.get('/device', route('devicePage.show'), devicePageEndpoint(context))
   http.post('/device', route('devicePage.submit'), deviceCodeEndpoint(context))
   http.post('/device/decision', route('devicePage.decide'), deviceDecisionEndpoint(context))
@@ -102,6 +106,8 @@ function pageRoutes(http: Http, context: IdentityContext): void {
     ['/password/reset', 'resetPasswordPage', resetPasswordEndpoint(context), schemas.linkToken],
     ['/login/confirm', 'confirmSignInPage', confirmSignInEndpoint(context), schemas.linkToken],
     ['/email/verify', 'verifyEmailPage', verifyEmailEndpoint(context), schemas.linkToken],
+    ['/account/organizations', 'membershipsPage', membershipsEndpoint(context), undefined],
+    ['/invitation', 'invitationPage', invitationEndpoint(context), schemas.linkToken],
     ['/register', 'registrationPage', registerEndpoint(context), undefined],
     ['/register/confirm', 'confirmRegistrationPage', confirmRegistrationEndpoint(context), schemas.linkToken],
   ] as const) {

@@ -12,6 +12,7 @@ const tags = [
   ['metadata', 'Discovery documents and public keys.'],
   ['notifications', 'Send notifications for events, and read what became of them.'],
   ['operations', 'Health, metrics and this document.'],
+  ['organizations', 'The organization of the token, for its members.'],
   ['pages', 'HTML pages for people: sign-in, consent, device codes and accounts.'],
   ['preferences', 'Which notifications a user receives, on which channels, and when.'],
   ['privacy', 'Export and erase what is known about a user.'],

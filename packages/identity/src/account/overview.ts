@@ -30,6 +30,7 @@ export function accountEndpoint(context: OverviewContext): Handler {
       mayUseFactors: factors.length > 0 || (await findPolicy(context, user.id)) !== 'off',
       apps: await listApps(context, user.id, now),
       sessions: sessions.map((one) => ({ ...one, current: one.id === session.id })),
+      hasOrganizations: (await context.store.memberships.listByUser(user.id, 1)).length > 0,
       apiKeys: await context.store.apiKeys.listByOwner(user.id, now),
     })
     return sendPage(context, reply, texts, page)

@@ -3,6 +3,8 @@ import { isEmailAddress, maskEmail, maskIpAddress, maskMembers, maskName, maskPh
 import { deviceName } from '../pages/device-name.ts'
 import type { AuditEvent } from '../store/index.ts'
 import type { Authority } from './authority.ts'
+import type { InvitationResponse } from './organizations/invitations.ts'
+import type { OrganizationMemberResponse } from './organizations/members.ts'
 import type { MemberResponse } from './roles/roles.ts'
 import type { SessionResponse } from './users/access.ts'
 import type { UserResponse } from './users/users.ts'
@@ -32,6 +34,17 @@ export function maskUser(user: UserResponse): UserResponse {
 /** Masks the username of a role's member. */
 export function maskMember(member: MemberResponse): MemberResponse {
   return { ...member, username: maskText(member.username) }
+}
+
+/** Masks the username and the address of a member of an organization. */
+export function maskOrganizationMember(member: OrganizationMemberResponse): OrganizationMemberResponse {
+  const { username, email } = member
+  return { ...member, username: maskText(username), ...(email === undefined ? {} : { email: maskEmail(email) }) }
+}
+
+/** Masks the address of an invitation. */
+export function maskInvitation(invitation: InvitationResponse): InvitationResponse {
+  return { ...invitation, email: maskEmail(invitation.email) }
 }
 
 /** Masks the address and the user agent of a session. */

@@ -92,7 +92,8 @@ function createAuthority(
   return { actor, scopes: new Set(granted), roles, unrestricted: false }
 }
 
-const done = Type.Null({ description: 'No content.' })
+/** The response of a route without content. */
+export const done = Type.Null({ description: 'No content.' })
 
 /** The schema of a management route for the API document: its response, or none, and the status. */
 export function describeRoute(

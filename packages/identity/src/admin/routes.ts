@@ -4,6 +4,7 @@ import type { Authenticate } from '../model/caller.ts'
 import { auditRoutes } from './audit/routes.ts'
 import { clientRoutes } from './clients/routes.ts'
 import { apiKeyRoutes, signingKeyRoutes } from './keys/routes.ts'
+import { organizationRoutes, ownOrganizationRoutes } from './organizations/routes.ts'
 import { createAdminAccess } from './required-scope.ts'
 import { roleRoutes } from './roles/routes.ts'
 import { accessRoutes } from './users/access-routes.ts'
@@ -12,7 +13,8 @@ import { userRoutes } from './users/routes.ts'
 import { supportRoutes } from './users/support-routes.ts'
 
 /**
- * Management under /admin/v1: clients, users, consents, sessions, roles, API keys, signing keys and the audit trail.
+ * Management under /admin/v1: clients, users, consents, sessions, roles, organizations, API keys, signing keys and the
+ * audit trail; and organizations under /organizations for their members.
  */
 export function adminRoutes(http: Http, context: AdminContext, authenticate: Authenticate): void {
   const access = createAdminAccess(context, authenticate)
@@ -22,6 +24,8 @@ export function adminRoutes(http: Http, context: AdminContext, authenticate: Aut
   accessRoutes(http, access)
   supportRoutes(http, access)
   roleRoutes(http, access)
+  organizationRoutes(http, access)
+  ownOrganizationRoutes(http, context, authenticate)
   apiKeyRoutes(http, access)
   signingKeyRoutes(http, access)
   auditRoutes(http, access)

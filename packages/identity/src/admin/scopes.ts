@@ -6,6 +6,7 @@ export const adminScopes = {
   signingKeys: 'admin:keys',
   audit: 'admin:audit',
   roles: 'admin:roles',
+  organizations: 'admin:organizations',
 } as const
 
 /** The scopes that reads require; the scope for changes includes them. */
@@ -14,4 +15,5 @@ export const readScopes = {
   clients: 'read:clients',
   signingKeys: 'read:keys',
   audit: 'read:audit',
+  organizations: 'read:organizations',
 } as const

@@ -26,5 +26,7 @@ export type AuditType =
   | 'email_verified'
   | 'password_reset_requested'
   | 'password_changed'
+  | 'organization_joined'
+  | 'organization_left'
   | 'key_rotated'
   | 'management'

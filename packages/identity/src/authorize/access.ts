@@ -4,6 +4,7 @@ import { claimsCoveredBy, type User } from '../model/user.ts'
 import type { AuthorizationRequest } from '../oauth/authorization-request.ts'
 import { grantResources, listApis } from '../oauth/resource.ts'
 import { filterPermittedScopes } from '../oauth/scope.ts'
+import { type OrganizationChoice, permissionsOf } from './organization.ts'
 
 type ResourceContext = Pick<AuthorizeContext, 'issuer' | 'apiIdentifier'>
 
@@ -18,13 +19,16 @@ export function readAccess(context: ResourceContext, { scopes, resources, claims
   }
 }
 
-/** The request without the management scopes that none of the user's roles allows. */
+/** The request without the scopes that none of the user's roles allows, in general and in the organization. */
 export function limitToRoles(
   context: ResourceContext,
   request: AuthorizationRequest,
   user: User,
+  choice: OrganizationChoice | undefined,
 ): AuthorizationRequest {
-  return withScopes(context, request, filterPermittedScopes(request.scopes, request.client, user))
+  const scopes = filterPermittedScopes(request.scopes, request.client, user, permissionsOf(choice))
+  const membership = choice?.kind === 'member' ? { membership: choice.membership } : {}
+  return { ...withScopes(context, request, scopes), ...membership }
 }
 
 /** The request, limited to the access that a page showed. */

@@ -26,6 +26,7 @@ export async function issueCode(
       userId: user.id,
       clientId: authorization.client.id,
       sessionId: session.id,
+      organizationId: authorization.membership?.organization.id,
       scopes: authorization.scopes,
       resources: authorization.resources,
       claims: authorization.claims,

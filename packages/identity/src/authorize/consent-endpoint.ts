@@ -37,15 +37,23 @@ export function consentEndpoint(
     return applyDecision(context, transaction, signedIn, {
       decision: parameters.get('decision'),
       shown: continuation.shown,
+      organization: continuation.organization,
     })
   }
+}
+
+/** The user's decision, and what the page showed to it. */
+interface Decision {
+  readonly decision: string | undefined
+  readonly shown: Access | undefined
+  readonly organization: string | undefined
 }
 
 async function applyDecision(
   context: AuthorizeContext,
   transaction: AuthorizationTransaction,
   signedIn: NonNullable<Browser['signedIn']>,
-  { decision, shown }: { readonly decision: string | undefined; readonly shown: Access | undefined },
+  { decision, shown, organization }: Decision,
 ): Promise<FastifyReply> {
   const { request, client } = transaction
   const { user } = signedIn
@@ -55,6 +63,7 @@ async function applyDecision(
     const allowed = shown && limitToAccess(context, authorization, shown)
     if (allowed === undefined || leavesNoAccess(authorization.scopes, allowed.scopes))
       throw new PageError(400, 'error.stale')
+    if (authorization.membership?.organization.id !== organization) throw new PageError(400, 'error.stale')
     const access = readAccess(context, allowed)
     const facts = { actor: user.id, subject: user.id, clientId: client.id, details: { ...access } }
     if (decision === 'switch') return sendLoginPage(context, transaction, authorization, { since: context.clock.now() })

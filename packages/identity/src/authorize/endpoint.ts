@@ -10,7 +10,7 @@ import { Parameters } from '../oauth/parameters.ts'
 import { readBrowser } from '../sessions/browser.ts'
 import { openContinuation } from '../sessions/continuation.ts'
 import { issueCode } from './code.ts'
-import { sendConsentPage, sendFactorStep, sendLoginPage } from './pages.ts'
+import { sendConsentPage, sendFactorStep, sendLoginPage, sendOrganizationPage } from './pages.ts'
 import { sendErrorResponse, sendResponse } from './response.ts'
 import { type AuthorizationTransaction, findClient, readNextStep, resumeTransaction } from './transaction.ts'
 
@@ -59,7 +59,7 @@ async function continueTransaction(
   const destination = findDestination(transaction.client, transaction.parameters)
   const { signedIn } = transaction.browser
   try {
-    const { authorization, next } = await readNextStep(context, transaction, destination)
+    const { authorization, next, choice } = await readNextStep(context, transaction, destination)
     if (next === 'login' || signedIn === undefined) {
       const since = transaction.waitingSince ?? context.clock.now()
       const name = authorization.loginHint ?? signedIn?.user.username
@@ -67,6 +67,8 @@ async function continueTransaction(
     }
     if (next === 'factor' || next === 'enrol')
       return sendFactorStep(context, transaction, authorization, { step: next, signedIn })
+    if (choice?.kind === 'open')
+      return sendOrganizationPage(context, transaction, authorization, { ...signedIn, ...choice })
     if (next === 'consent') return await sendConsentPage(context, transaction, authorization, signedIn)
     const code = await issueCode(context, transaction.request, authorization, signedIn)
     return sendResponse(context, transaction, destination, { code })

@@ -8,7 +8,7 @@ import type { Browser } from '../sessions/browser.ts'
 import { recentSignInMs } from '../sessions/recent-sign-in.ts'
 
 /** The next step of a valid request on the way to its code. */
-export type NextStep = 'login' | FactorStep | 'consent' | 'code'
+export type NextStep = 'login' | FactorStep | 'organization' | 'consent' | 'code'
 
 /** Everything that the choice of the next step depends on. */
 export interface Situation {
@@ -18,6 +18,8 @@ export interface Situation {
   readonly signedIn: Browser['signedIn']
   /** What the user allowed this client before, by consent page. */
   readonly consents: readonly Access[]
+  /** Whether the user has to choose an organization. */
+  readonly isOrganizationOpen: boolean
   /** The subject of a valid id_token_hint. */
   readonly hintedSubject: string | undefined
   /** When this request was sent to a sign-in, in Unix milliseconds: a later sign-in counts as fresh. */
@@ -42,6 +44,10 @@ export function chooseNextStep(situation: Situation): NextStep {
   if (factor !== undefined) {
     if (silent) throw new OAuthError('interaction_required', 'the sign-in of the user does not have the level')
     return factor
+  }
+  if (situation.isOrganizationOpen) {
+    if (silent) throw new OAuthError('interaction_required', 'the user must choose an organization')
+    return 'organization'
   }
   if (needsConsent(situation)) {
     if (silent) throw new OAuthError('consent_required', 'the user must give consent')

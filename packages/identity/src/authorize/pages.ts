@@ -2,11 +2,13 @@ import { sendPage, textsFor } from '@gatehouse/kit/page'
 import type { FastifyReply } from 'fastify'
 import type { AuthorizeContext } from '../context/features.ts'
 import { withoutOwnApi } from '../model/consent.ts'
+import type { Membership } from '../model/organization.ts'
 import type { FactorStep } from '../model/second-factor.ts'
 import type { AuthorizationRequest } from '../oauth/authorization-request.ts'
 import { isNativeRedirect, originOf } from '../oauth/redirect-uri.ts'
 import { consentPage } from '../pages/consent-page.ts'
 import { loginPage } from '../pages/login-page.ts'
+import { organizationPage } from '../pages/organization-page.ts'
 import { type Browser, formToken } from '../sessions/browser.ts'
 import { type Continuation, sealContinuation } from '../sessions/continuation.ts'
 import { beginFactorStep } from '../sessions/second-factor/factor-pages.ts'
@@ -58,7 +60,7 @@ export async function sendConsentPage(
   { user, session }: NonNullable<Browser['signedIn']>,
 ): Promise<FastifyReply> {
   const texts = textsFor(context, transaction.request, authorization.uiLocales)
-  const { client, redirectUri } = authorization
+  const { client, redirectUri, membership } = authorization
   const startedAt = transaction.waitingSince ?? context.clock.now()
   const access = readAccess(context, authorization)
   const page = consentPage(texts, {
@@ -67,7 +69,9 @@ export async function sendConsentPage(
       startedAt,
       consentIn: session.id,
       shown: access,
+      organization: membership?.organization.id,
     }),
+    organization: membership?.organization.name,
     client: client.name,
     user: user.email ?? user.username,
     access: withoutOwnApi(context, access),
@@ -82,11 +86,31 @@ export async function sendConsentPage(
   return sendPage(context, transaction.reply, texts, page)
 }
 
+/** Asks the signed-in user for which organization the client signs in. */
+export function sendOrganizationPage(
+  context: AuthorizeContext,
+  transaction: AuthorizationTransaction,
+  authorization: AuthorizationRequest,
+  { user, session, memberships }: NonNullable<Browser['signedIn']> & { readonly memberships: readonly Membership[] },
+): FastifyReply {
+  const texts = textsFor(context, transaction.request, authorization.uiLocales)
+  const startedAt = transaction.waitingSince ?? context.clock.now()
+  const page = organizationPage(texts, {
+    formToken: formToken(context, transaction.browser),
+    continuation: sealTransaction(context, transaction, authorization, { startedAt, consentIn: session.id }),
+    client: authorization.client.name,
+    user: user.email ?? user.username,
+    organizations: memberships.map(({ organization }) => organization),
+    formTargets: [originOf(authorization.redirectUri)],
+  })
+  return sendPage(context, transaction.reply, texts, page)
+}
+
 function sealTransaction(
   context: AuthorizeContext,
   { browser, parameters, pushed }: AuthorizationTransaction,
   { client, redirectUri }: AuthorizationRequest,
-  stage: Pick<Continuation, 'startedAt' | 'consentIn' | 'shown'>,
+  stage: Pick<Continuation, 'startedAt' | 'consentIn' | 'shown' | 'organization'>,
 ): string {
   return sealContinuation(context, browser, {
     to: '/authorize/continue',

@@ -11,6 +11,7 @@ import { type Browser, findPolicy } from '../sessions/browser.ts'
 import type { Continuation } from '../sessions/continuation.ts'
 import { limitToRoles, readAccess } from './access.ts'
 import { chooseNextStep, type NextStep } from './next-step.ts'
+import { findOrganization, notMember, type OrganizationChoice } from './organization.ts'
 
 /** An authorization request in progress, across the pages that it needs. */
 export interface AuthorizationTransaction {
@@ -42,6 +43,14 @@ export async function resumeTransaction(
   return { ...transaction, client: await findClient(context, parameters), parameters, pushed, waitingSince: startedAt }
 }
 
+/** A valid request, limited to what the user may allow, with the next step on the way to its code. */
+export interface ReadRequest {
+  readonly authorization: AuthorizationRequest
+  readonly next: NextStep
+  /** The organization that it is for; undefined before the sign-in. */
+  readonly choice: OrganizationChoice | undefined
+}
+
 /**
  * Parses the request, limits it to what the signed-in user may allow, and chooses the next step. @throws OAuthError,
  * reported by redirect
@@ -50,11 +59,12 @@ export async function readNextStep(
   context: AuthorizeContext,
   transaction: AuthorizationTransaction,
   destination: Destination,
-): Promise<{ readonly authorization: AuthorizationRequest; readonly next: NextStep }> {
+): Promise<ReadRequest> {
   requirePushedRequest(transaction)
   const { signedIn } = transaction.browser
   const read = parseRequest(destination, transaction.parameters, context)
-  const authorization = signedIn === undefined ? read : limitToRoles(context, read, signedIn.user)
+  const choice = signedIn && (await findOrganization(context, read, signedIn.user))
+  const authorization = signedIn === undefined ? read : limitToRoles(context, read, signedIn.user, choice)
   const hint =
     authorization.idTokenHint === undefined ? undefined : await readIdTokenHint(context, authorization.idTokenHint)
   if (authorization.idTokenHint !== undefined && hint === undefined) {
@@ -64,6 +74,7 @@ export async function readNextStep(
     request: authorization,
     access: readAccess(context, authorization),
     signedIn,
+    isOrganizationOpen: choice?.kind === 'open',
     consents: signedIn === undefined ? [] : await context.store.consents.find(signedIn.user.id, transaction.client.id),
     hintedSubject: hint?.subject,
     waitingSince: transaction.waitingSince,
@@ -73,10 +84,12 @@ export async function readNextStep(
     ]),
     now: context.clock.now(),
   })
-  if ((next === 'consent' || next === 'code') && leavesNoAccess(read.scopes, authorization.scopes)) {
+  if (next === 'login' || next === 'factor' || next === 'enrol') return { authorization, next, choice }
+  if (choice?.kind === 'denied') throw notMember()
+  if (next !== 'organization' && leavesNoAccess(read.scopes, authorization.scopes)) {
     throw new OAuthError('access_denied', "the user's roles allow none of the requested scopes")
   }
-  return { authorization, next }
+  return { authorization, next, choice }
 }
 
 function requirePushedRequest({ client, parameters, pushed }: AuthorizationTransaction): void {

@@ -29,6 +29,7 @@ export function parseMetadata(id: string, members: Members): ClientMetadata {
     allowedOrigins: members.allowed_origins ?? [],
     ...omitUndefined({
       jwks: members.jwks,
+      organizations: members.organizations,
       jwksUri: members.jwks_uri,
       mfa: members.mfa,
       accessTokenFormat: members.access_token_format,
@@ -71,6 +72,7 @@ export function formatMembers(client: ClientMetadata): ClientPatch {
     id_token_claims: client.idTokenClaims,
     allowed_origins: [...client.allowedOrigins],
     ...omitUndefined({
+      organizations: client.organizations,
       jwks: client.jwks as ClientPatch['jwks'],
       jwks_uri: client.jwksUri,
       mfa: client.mfa,

@@ -37,6 +37,9 @@ export type AttemptLimitName =
   | 'reset-address'
   | 'registration'
   | 'registration-account'
+  | 'invitation'
+  | 'invitation-account'
+  | 'domain-verification'
   | 'client-authentication'
   | 'client-authentication-address'
   | 'token-client'
@@ -69,6 +72,9 @@ export const attemptLimitPolicies: Readonly<
   'reset-address': { limit: 20, windowSeconds: 3600, by: ['address'] },
   registration: { limit: 5, windowSeconds: 3600, by: ['address'] },
   'registration-account': { limit: 3, windowSeconds: 3600, by: ['account'] },
+  invitation: { limit: 200, windowSeconds: 3600, by: ['organization'] },
+  'invitation-account': { limit: 5, windowSeconds: 3600, by: ['account'] },
+  'domain-verification': { limit: 20, windowSeconds: 3600, by: ['organization'] },
   'client-authentication': { limit: 20, windowSeconds: 300, by: ['client', 'address'] },
   'client-authentication-address': { limit: 100, windowSeconds: 300, by: ['address'] },
   'token-client': { limit: 60_000, windowSeconds: 60, by: ['client', 'grant'] },

@@ -3,6 +3,7 @@ import {
   assertionAudiences,
   authMethods,
   grantTypes,
+  organizationUses,
   type SigningAlgorithm,
   signingAlgorithms,
 } from '../model/client.ts'
@@ -89,6 +90,12 @@ const clientMembers = {
     Type.Boolean({
       description: 'Whether the client must push its authorization requests (RFC 9126). Default: false.',
     }),
+  ),
+  organizations: Type.Optional(
+    oneOf(
+      organizationUses,
+      'Whether its tokens are for an organization: none ignores memberships, required admits members of an organization only. Default: optional, for users who are members of one.',
+    ),
   ),
   skip_consent: Type.Optional(
     Type.Boolean({

@@ -1,5 +1,6 @@
 import type { Clock, KeyRing, Log, Registry, Secret } from '@gatehouse/kit'
 import type { Branding } from '@gatehouse/kit/page'
+import type { DnsOptions } from '../http/txt-resolver.ts'
 import type { Notify, OnRecipient } from '../mail/messages.ts'
 import type { Authenticate } from '../model/caller.ts'
 import type { SigningAlgorithm } from '../model/client.ts'
@@ -10,12 +11,15 @@ import type { IdentityStore } from '../store/index.ts'
 import type { Blocked, Forgive, Limit, Refund } from './attempt-limits.ts'
 import type { ClientDeclaration, ResourceDeclaration, UserDeclaration } from './declarations.ts'
 import type { Features } from './features.ts'
+import type { OrganizationDeclaration, OrganizationRoleDeclaration } from './organizations.ts'
 
 /** The declarations of the configuration file. */
 export interface IdentityDeclarations {
   readonly clients?: readonly ClientDeclaration[]
   readonly users?: readonly UserDeclaration[]
   readonly resources?: readonly ResourceDeclaration[]
+  readonly organizationRoles?: readonly OrganizationRoleDeclaration[]
+  readonly organizations?: readonly OrganizationDeclaration[]
 }
 
 /** The options of {@link createIdentity}. */
@@ -42,8 +46,6 @@ export interface IdentityOptions {
   readonly features?: Partial<Features>
   /** Whether users may, or must, have a second factor. Default: off, which leaves the factors that exist in force. */
   readonly mfa?: MfaPolicy
-  /** The policies of the organizations of a user. The strictest of all that apply counts. Default: none. */
-  readonly organizationPolicies?: (userId: string) => Promise<readonly MfaPolicy[]>
   /** Counts attempts. Default: nothing is limited. The policies are `attemptLimitPolicies`. */
   readonly limit?: Limit | undefined
   /** Refunds a successful attempt. */
@@ -52,6 +54,8 @@ export interface IdentityOptions {
   readonly blocked?: Blocked | undefined
   /** Resets the counted attempts after a success. */
   readonly forgive?: Forgive | undefined
+  /** Who answers for the domains of organizations. Default: the DNS servers of the system. */
+  readonly dns?: DnsOptions
   /** Sends a mail through the notification service; may be called again with the same dedup_key. */
   readonly notify?: Notify | undefined
   /** Called at least once for every change of a user. */

@@ -7,6 +7,7 @@ import type { RecentAuthentications } from '../clients/recent-authentications.ts
 import type { Blocked, Forgive, Limit, Refund } from '../config/attempt-limits.ts'
 import type { ResourceDeclaration } from '../config/declarations.ts'
 import type { Features } from '../config/features.ts'
+import type { ResolveTxt } from '../http/txt-resolver.ts'
 import type { MacKey } from '../keys/mac-key.ts'
 import type { SigningKeys } from '../keys/signing-keys.ts'
 import type { SigningAlgorithm } from '../model/client.ts'
@@ -73,8 +74,6 @@ export interface PageContext extends PageParts, ServerContext {
   readonly features: Features
   /** Whether users of this instance may, or must, have a second factor. */
   readonly mfa: MfaPolicy
-  /** The policies of the organizations of a user, by id. */
-  readonly organizationPolicies: (userId: string) => Promise<readonly MfaPolicy[]>
   /** Signs the tokens of forms. */
   readonly formMac: MacKey
   /** Seals what must be read again: continuations, cookies, messages of the outbox. */
@@ -107,6 +106,11 @@ export interface PlanContext {
   readonly defaultPlan: string
 }
 
+/** Proves the domains of organizations. */
+export interface DomainContext {
+  readonly resolveTxt: ResolveTxt
+}
+
 /** Everything that identity is built from. Features state the part that they need (see `features.ts`). */
 export interface IdentityContext
   extends ClientAuthenticationContext,
@@ -115,4 +119,5 @@ export interface IdentityContext
     PageContext,
     PasswordContext,
     MailContext,
-    PlanContext {}
+    PlanContext,
+    DomainContext {}

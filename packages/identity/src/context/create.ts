@@ -7,6 +7,7 @@ import { RecentAuthentications } from '../clients/recent-authentications.ts'
 import { unlimited } from '../config/attempt-limits.ts'
 import { parseFeatures } from '../config/features.ts'
 import type { IdentityOptions } from '../config/options.ts'
+import { createTxtResolver } from '../http/txt-resolver.ts'
 import { MacKey } from '../keys/mac-key.ts'
 import { SigningKeys } from '../keys/signing-keys.ts'
 import type { SigningAlgorithm } from '../model/client.ts'
@@ -53,10 +54,10 @@ export function createContext(options: IdentityOptions, signalOutbox: () => void
     languages: new Languages(new URL('../pages/texts/', import.meta.url), branding.textsFolder),
     features,
     mfa: options.mfa ?? 'off',
-    organizationPolicies: options.organizationPolicies ?? (async () => []),
     ...attemptContext(options),
     ...clientAuthentication(options, features.loopbackCalls),
     signalOutbox,
+    resolveTxt: createTxtResolver(options.dns),
     mail,
     clock,
     log,

@@ -3,6 +3,7 @@ import type {
   AudienceContext,
   ClientAuthenticationContext,
   ClientContext,
+  DomainContext,
   MailContext,
   PageContext,
   PasswordContext,
@@ -59,8 +60,18 @@ export interface AccountContext
     PlanContext,
     Pick<AttemptContext, 'limit' | 'refund'> {}
 
+/** What the page of an invitation needs. */
+export interface InvitationContext extends PageContext, MailContext {}
+
 /** What management needs. */
-export interface AdminContext extends ServerContext, ClientContext, PasswordContext, MailContext, PlanContext {
+export interface AdminContext
+  extends ServerContext,
+    ClientContext,
+    PasswordContext,
+    MailContext,
+    PlanContext,
+    DomainContext,
+    Pick<AttemptContext, 'limit'> {
   readonly features: PageContext['features']
   readonly keys: TokenContext['keys']
 }

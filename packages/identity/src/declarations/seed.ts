@@ -29,6 +29,7 @@ import {
   type NewUser,
   type WriteResult,
 } from '../store/index.ts'
+import { applyOrganizations } from './organizations.ts'
 
 /** A client or user that the declarations created at this start; with its secret when that was generated. */
 export type Seeded =
@@ -74,6 +75,7 @@ export async function applyDeclarations(
       (userId) => createRecipientMessage(context, userId),
       signOutOptions(context),
     )
+    await applyOrganizations(context, declared ?? {})
     const isCreated = (written: Map<string, WriteResult>, id: string) => written.get(id) === 'created'
     return [
       ...clients
@@ -82,7 +84,7 @@ export async function applyDeclarations(
       ...users.filter(({ id }) => isCreated(writtenUsers, id)).map(seededUser),
     ].map((one) => ({ ...one, ...generatedSecret(secrets, one.id) }))
   } catch (error) {
-    if (error instanceof NameConflict) throw new StartError(`a declared client or user is invalid: ${error.message}`)
+    if (error instanceof NameConflict) throw new StartError(`a declaration is invalid: ${error.message}`)
     throw error
   }
 }

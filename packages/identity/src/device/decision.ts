@@ -10,6 +10,7 @@ import type { Access } from '../model/consent.ts'
 import type { GrantRecord } from '../model/grant.ts'
 import { maxAccessTokenMs } from '../model/revocation-times.ts'
 import { chooseFactorStep, type FactorStep, strictestPolicy } from '../model/second-factor.ts'
+import { permissionsOutside } from '../oauth/organization.ts'
 import { grantResources } from '../oauth/resource.ts'
 import { filterPermittedScopes, leavesNoAccess } from '../oauth/scope.ts'
 import { messagePage } from '../pages/error-page.ts'
@@ -55,7 +56,9 @@ async function approveRequest(
   { shown, ...signedIn }: SignedIn & { readonly shown: Access },
 ): Promise<void> {
   const client = await context.clients.find(deviceRequest.clientId)
-  const permitted = client === undefined ? [] : filterPermittedScopes(deviceRequest.scopes, client, signedIn.user)
+  const outside = await permissionsOutside(context)
+  const permitted =
+    client === undefined ? [] : filterPermittedScopes(deviceRequest.scopes, client, signedIn.user, outside)
   const scopes = permitted.filter((scope) => shown.scopes.includes(scope))
   if (client === undefined || leavesNoAccess(deviceRequest.scopes, scopes)) throw new PageError(400, 'error.stale')
   if ((await findMissingFactor(context, client, signedIn)) !== undefined) throw new PageError(400, 'error.stale')
@@ -131,6 +134,7 @@ function createGrant(
     userId: user.id,
     clientId: deviceRequest.clientId,
     sessionId: undefined,
+    organizationId: undefined,
     scopes: deviceRequest.scopes,
     resources: grantResources(context, deviceRequest.scopes, deviceRequest.resources),
     claims: { userinfo: [], idToken: [] },

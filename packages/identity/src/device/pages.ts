@@ -6,6 +6,7 @@ import { pageParameters } from '../http/page-route.ts'
 import type { Client } from '../model/client.ts'
 import { withoutOwnApi } from '../model/consent.ts'
 import type { FactorStep } from '../model/second-factor.ts'
+import { permissionsOutside } from '../oauth/organization.ts'
 import { listApis } from '../oauth/resource.ts'
 import { filterPermittedScopes, leavesNoAccess } from '../oauth/scope.ts'
 import { deviceConfirmPage, devicePage } from '../pages/device-pages.ts'
@@ -64,7 +65,8 @@ export function deviceCodeEndpoint(context: DevicePageContext): Handler {
     if (!code || !deviceRequest || !client) return reject('device.unknown', 400)
     const step = await findMissingFactor(context, client, signedIn)
     if (step !== undefined) return sendMissingFactor(context, { request, reply, browser }, step, code)
-    const scopes = filterPermittedScopes(deviceRequest.scopes, client, signedIn.user)
+    const outside = await permissionsOutside(context)
+    const scopes = filterPermittedScopes(deviceRequest.scopes, client, signedIn.user, outside)
     if (leavesNoAccess(deviceRequest.scopes, scopes)) {
       await denyRequest(context, request, deviceRequest, signedIn)
       return sendPage(context, reply, texts, messagePage(texts, 'device.powerless'))

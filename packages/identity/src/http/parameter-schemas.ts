@@ -43,6 +43,9 @@ const parameters = {
   claims: text('Individually requested claims, as JSON (OpenID Connect Core §5.5).'),
   login_hint: text('The name or email address with which the user may sign in.'),
   id_token_hint: text('An ID token that was issued to the client.'),
+  organization: text('The id of the organization that the tokens are for. The user must be a member.', {
+    maxLength: 128,
+  }),
   ui_locales: text('Language tags, separated by spaces, in order of preference.'),
   request_uri: text('The request_uri of a pushed authorization request (RFC 9126).'),
   post_logout_redirect_uri: uri('A registered post-logout redirect URI of the client.'),
@@ -68,6 +71,7 @@ export const authorization = [
   'claims',
   'login_hint',
   'id_token_hint',
+  'organization',
   'ui_locales',
 ] as const satisfies readonly Name[]
 

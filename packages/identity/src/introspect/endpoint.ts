@@ -4,6 +4,7 @@ import { enforceClientLimit } from '../clients/limits.ts'
 import type { IntrospectionContext } from '../context/features.ts'
 import { formParameters } from '../http/oauth-route.ts'
 import { type Client, isPublic } from '../model/client.ts'
+import { organizationClaims } from '../model/organization.ts'
 import { type AccessTokenInfo, findAccessToken } from '../oauth/access-token.ts'
 import { OAuthError } from '../oauth/error.ts'
 import { readRefreshToken } from '../oauth/refresh-token.ts'
@@ -51,7 +52,11 @@ async function introspectRefreshToken(
     found.grant.revokedAt === undefined &&
     found.user.lockedAt === undefined
   if (!live || found.grant.clientId !== client.id) return inactive
-  const scopes = filterPermittedScopes(found.grant.scopes, client, found.user)
+  const { organizationId } = found.grant
+  const membership =
+    organizationId === undefined ? undefined : await context.store.memberships.find(organizationId, found.user.id)
+  if (organizationId !== undefined && membership === undefined) return inactive
+  const scopes = filterPermittedScopes(found.grant.scopes, client, found.user, membership)
   if (!scopes.includes('offline_access') || leavesNoAccess(found.grant.scopes, scopes)) return inactive
   return {
     active: true,
@@ -61,6 +66,7 @@ async function introspectRefreshToken(
     iss: context.issuer,
     exp: Math.floor(found.family.expiresAt / 1000),
     iat: Math.floor(found.family.rotatedAt / 1000),
+    ...organizationClaims(membership && { id: membership.organization.id, roles: membership.roles }),
   }
 }
 
@@ -98,5 +104,6 @@ function activeResponse(context: IntrospectionContext, facts: AccessTokenInfo): 
     ...(facts.roles.length > 0 ? { roles: facts.roles } : {}),
     ...(facts.authTime === undefined ? {} : { auth_time: facts.authTime }),
     ...(facts.acr === undefined ? {} : { acr: facts.acr }),
+    ...organizationClaims(facts.organization),
   }
 }

@@ -38,13 +38,14 @@ export type Notify = (request: NotifyRequest) => Promise<void>
 
 /**
  * The event types of mails with a link that does something. Their data is `link`, `minutes` of its lifetime, `product`
- * and `name`.
+ * and `name`; for `organization_invitation` `name` is the organization's.
  */
 export const linkEvents = {
   verify: 'verify_email',
   reset: 'reset_password',
   signIn: 'confirm_sign_in',
   registration: 'confirm_registration',
+  invitation: 'organization_invitation',
 } as const
 
 /**
@@ -82,6 +83,7 @@ const linkLifetimes = {
   reset: 'resetLink',
   signIn: 'signInLink',
   registration: 'verifyLink',
+  invitation: 'invitation',
 } as const satisfies Record<keyof typeof linkEvents, keyof Lifetimes>
 
 /** For how long a notice that could not be delivered is of use. */

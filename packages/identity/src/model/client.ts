@@ -45,6 +45,14 @@ export type SigningAlgorithm = 'RS256' | 'ES256' | 'PS256' | 'EdDSA'
 /** Every supported signing algorithm. */
 export const signingAlgorithms: readonly SigningAlgorithm[] = ['RS256', 'ES256', 'PS256', 'EdDSA']
 
+/**
+ * Whether a client acts in organizations: never, for users who are members of one, or for nobody else. Its requests may
+ * name the organization.
+ */
+export const organizationUses = ['none', 'optional', 'required'] as const
+/** One of {@link organizationUses}. */
+export type OrganizationUse = (typeof organizationUses)[number]
+
 /** The registration of a client, without its id and secrets. */
 export interface ClientMetadata {
   readonly name: string
@@ -64,6 +72,8 @@ export interface ClientMetadata {
   /** False only for old confidential relying parties without PKCE. */
   readonly requirePkce: boolean
   readonly requirePushedRequests: boolean
+  /** Whether its tokens are for organizations. Undefined: as `optional`. */
+  readonly organizations?: OrganizationUse
   /** True for the operator's own web applications, which need no consent. */
   readonly skipConsent: boolean
   /**

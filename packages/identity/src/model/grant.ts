@@ -14,6 +14,8 @@ export interface GrantRecord {
   readonly clientId: string
   /** The session in which it was granted: the claim sid. */
   readonly sessionId: string | undefined
+  /** The organization that its tokens are for. */
+  readonly organizationId: string | undefined
   readonly scopes: readonly string[]
   readonly resources: readonly string[]
   readonly claims: ClaimsRequest

@@ -20,6 +20,7 @@ export interface Lifetimes {
   readonly verifyLink: number
   readonly resetLink: number
   readonly signInLink: number
+  readonly invitation: number
   readonly auditEvent: number
 }
 
@@ -42,6 +43,7 @@ export const defaultLifetimes: Lifetimes = {
   verifyLink: 2 * day,
   resetLink: 30 * minute,
   signInLink: 15 * minute,
+  invitation: 7 * day,
   auditEvent: 365 * day,
 }
 
@@ -61,6 +63,7 @@ export const lifetimeBounds: Readonly<Record<keyof Lifetimes, readonly [number, 
   verifyLink: [10 * minute, 7 * day],
   resetLink: [5 * minute, day],
   signInLink: [5 * minute, 60 * minute],
+  invitation: [60 * minute, 30 * day],
   auditEvent: [day, 3650 * day],
 }
 

@@ -20,6 +20,7 @@ const roleScopes = {
     'admin:audit',
     'admin:limits',
     'admin:roles',
+    'admin:organizations',
     'admin:privacy',
   ],
   'gatehouse-operator': [
@@ -29,6 +30,7 @@ const roleScopes = {
     'admin:api-keys',
     'admin:keys',
     'admin:limits',
+    'admin:organizations',
     'read:audit',
     'read:personal-data',
   ],
@@ -38,6 +40,7 @@ const roleScopes = {
     'read:delivery',
     'read:settings',
     'read:limits',
+    'read:organizations',
     'write:sessions',
     'write:account-mail',
     'write:limit-grants',
@@ -50,6 +53,7 @@ const roleScopes = {
     'read:delivery',
     'read:settings',
     'read:limits',
+    'read:organizations',
     'read:audit',
   ],
 } as const satisfies Readonly<Record<string, readonly string[]>>
@@ -69,6 +73,7 @@ const includedScopes: Readonly<Record<string, readonly string[]>> = {
   'admin:keys': ['read:keys'],
   'admin:audit': ['read:audit'],
   'admin:limits': ['read:limits', 'write:limit-grants'],
+  'admin:organizations': ['read:organizations'],
   'admin:privacy': ['read:personal-data', 'reveal:personal-data'],
 }
 

@@ -2,6 +2,7 @@ import { tokenHash } from '@gatehouse/kit'
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose'
 import type { TokenContext } from '../context/context.ts'
 import { signingAlgorithms } from '../model/client.ts'
+import type { TokenOrganization } from '../model/organization.ts'
 
 /** The content of a valid access token, of either format. Times are Unix seconds. */
 export interface AccessTokenInfo {
@@ -14,6 +15,7 @@ export interface AccessTokenInfo {
   /** When and how the user signed in; a client that acts for itself has neither. */
   readonly authTime?: number
   readonly acr?: string
+  readonly organization?: TokenOrganization
   readonly issuedAt: number
   readonly expiresAt: number
   readonly tokenId: string | undefined
@@ -60,7 +62,7 @@ async function verifyJwt({ issuer, keys, clock }: VerifyContext, token: string):
         requiredClaims: ['sub', 'aud', 'exp', 'iat', 'client_id', 'grant_id'],
       },
     )
-    const { sub, aud, exp, iat, jti, client_id, grant_id, scope, roles, auth_time, acr } = payload
+    const { sub, aud, exp, iat, jti, client_id, grant_id, scope, roles, auth_time, acr, org_id, org_roles } = payload
     return {
       subject: String(sub),
       clientId: String(client_id),
@@ -72,6 +74,9 @@ async function verifyJwt({ issuer, keys, clock }: VerifyContext, token: string):
       roles: Array.isArray(roles) ? roles.map(String) : [],
       ...(typeof auth_time === 'number' ? { authTime: auth_time } : {}),
       ...(typeof acr === 'string' ? { acr } : {}),
+      ...(typeof org_id === 'string'
+        ? { organization: { id: org_id, roles: [org_roles ?? []].flat().map(String) } }
+        : {}),
       issuedAt: iat ?? 0,
       expiresAt: exp ?? 0,
       tokenId: jti,

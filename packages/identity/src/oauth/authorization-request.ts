@@ -2,8 +2,10 @@ import type { AudienceContext } from '../context/context.ts'
 import { type Acr, acrValues, isAcr, singleFactorAcr } from '../model/authentication.ts'
 import { type Client, isPublic } from '../model/client.ts'
 import type { ClaimsRequest } from '../model/grant.ts'
+import type { Membership } from '../model/organization.ts'
 import { claimsCoveredBy } from '../model/user.ts'
 import { OAuthError } from './error.ts'
+import { parseOrganization } from './organization.ts'
 import type { Form, Parameters } from './parameters.ts'
 import { checkChallenge } from './pkce.ts'
 import { matchesRedirectUri } from './redirect-uri.ts'
@@ -42,6 +44,10 @@ export interface AuthorizationRequest extends Destination {
   readonly subject: string | undefined
   readonly claims: ClaimsRequest
   readonly uiLocales: string | undefined
+  /** The id of the organization that it names. */
+  readonly organization: string | undefined
+  /** The membership that the grant is for, once the user is known. */
+  readonly membership?: Membership
   /** The parameters as they were sent, to resume the request after a sign-in. */
   readonly form: Form
 }
@@ -100,6 +106,7 @@ export function parseRequest(
     idTokenHint: parameters.get('id_token_hint'),
     ...parseClaims(client, scopes, parameters),
     uiLocales: parameters.get('ui_locales'),
+    organization: parseOrganization(client.organizations, parameters.get('organization')),
     form: parameters.form,
   }
 }

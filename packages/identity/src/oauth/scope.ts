@@ -1,5 +1,6 @@
 import type { Client } from '../model/client.ts'
 import { isManagementScope, scopesOfRoles } from '../model/management-roles.ts'
+import { lacksPermission, type Permissions } from '../model/organization.ts'
 import { isServiceScope } from '../model/service-scopes.ts'
 import type { User } from '../model/user.ts'
 import { OAuthError } from './error.ts'
@@ -47,17 +48,28 @@ export function isIdentityOnly(scopes: readonly string[]): boolean {
   return scopes.every(isUserScope)
 }
 
+/** Why a name can't be a permission of a role in an organization. Undefined when it can. */
+export function checkPermission(name: string): string | undefined {
+  if (!scopeToken.test(name)) return 'must be the name of a scope'
+  if (isUserScope(name)) return 'is a scope of OpenID Connect, which users grant'
+  if (isManagementScope(name)) return 'is a management scope, which management roles allow'
+  return isServiceScope(name) ? 'is a scope between services' : undefined
+}
+
 /**
- * The scopes that a client may have for a user now: the client is registered for them and, for management scopes, the
- * user's roles allow them. Scopes between services are never granted to a person.
+ * The scopes that a client may have for a user now: the client is registered for them and the user's roles allow them,
+ * management roles the management scopes, and roles in the organization its permissions. Scopes between services are
+ * never granted to a person.
  */
 export function filterPermittedScopes(
   scopes: readonly string[],
   client: Pick<Client, 'scopes'>,
   user: Pick<User, 'roles'>,
+  permissions?: Permissions,
 ): string[] {
   const ofRoles = scopesOfRoles(user.roles)
-  const isAllowed = (scope: string) => (isManagementScope(scope) ? ofRoles.has(scope) : !isServiceScope(scope))
+  const isAllowed = (scope: string) =>
+    isManagementScope(scope) ? ofRoles.has(scope) : !isServiceScope(scope) && !lacksPermission(scope, permissions)
   return scopes.filter((scope) => client.scopes.includes(scope) && isAllowed(scope))
 }
 

@@ -22,6 +22,7 @@ export interface AccountPage {
     readonly seenAt: number
     readonly current: boolean
   }[]
+  readonly hasOrganizations: boolean
   readonly apiKeys: readonly {
     readonly id: string
     readonly name: string
@@ -57,7 +58,7 @@ ${session.current && html` <span class="badge">${texts.say('account.sessions.thi
 ${endForm(texts, page.formToken, { name: 'session_id', value: session.id, text: 'account.sessions.end', label: deviceName(session.userAgent) })}</li>`,
     )}</ul>
 ${page.apiKeys.length > 0 && apiKeys(texts, page, date)}
-<p class="links"><a href="/account/password">${texts.say('account.password')}</a>${page.mayUseFactors && html`<a href="/account/factors">${texts.say('account.factors')}</a>`}<a href="/end_session">${texts.say('account.signout')}</a></p>`,
+<p class="links"><a href="/account/password">${texts.say('account.password')}</a>${page.mayUseFactors && html`<a href="/account/factors">${texts.say('account.factors')}</a>`}${page.hasOrganizations && html`<a href="/account/organizations">${texts.say('organizations.title')}</a>`}<a href="/end_session">${texts.say('account.signout')}</a></p>`,
   }
 }
 

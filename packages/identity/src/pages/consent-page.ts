@@ -17,6 +17,8 @@ export interface ConsentPage {
   /** The hash of the client's logo. */
   readonly logo: string | undefined
   readonly clientUri: string | undefined
+  /** The name of the organization that the access is for. */
+  readonly organization?: string | undefined
   readonly policyUri: string | undefined
   readonly tosUri: string | undefined
   readonly formTargets: readonly string[]
@@ -33,6 +35,7 @@ export function consentPage(texts: Texts, page: ConsentPage): PageAnswer {
 <p class="lead">${texts.say('consent.lead', { client, user })}</p>
 ${accessList(texts, page.access)}
 ${publisher && html`<p class="soft">${texts.say('consent.publisher', { publisher })}</p>`}
+${page.organization !== undefined && html`<p class="soft">${texts.say('consent.organization', { organization: page.organization })}</p>`}
 ${
   host === undefined
     ? html`<p class="note careful">${texts.say('consent.local')}</p>`

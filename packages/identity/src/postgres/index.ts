@@ -16,6 +16,11 @@ import { PostgresAuditTrail } from './operations/audit-trail.ts'
 import { PostgresDeclarations } from './operations/declared.ts'
 import { PostgresOutbox } from './operations/outbox.ts'
 import { PostgresPurge } from './operations/purge.ts'
+import { PostgresOrganizationDomains } from './organizations/domains.ts'
+import { PostgresInvitations } from './organizations/invitations.ts'
+import { PostgresMemberships } from './organizations/memberships.ts'
+import { PostgresOrganizations } from './organizations/organizations.ts'
+import { PostgresOrganizationRoles } from './organizations/roles.ts'
 import { PostgresReplayCache } from './replay-cache.ts'
 import { PostgresSessions } from './sessions.ts'
 import { PostgresAccessTokens } from './tokens/access-tokens.ts'
@@ -57,6 +62,11 @@ export function postgresIdentityStore(database: Database): IdentityStore {
     factors: new PostgresFactors(database),
     grants: new PostgresGrants(database),
     mailedLinks: new PostgresMailedLinks(database),
+    organizations: new PostgresOrganizations(database),
+    memberships: new PostgresMemberships(database),
+    organizationRoles: new PostgresOrganizationRoles(database),
+    invitations: new PostgresInvitations(database),
+    organizationDomains: new PostgresOrganizationDomains(database),
     outbox: new PostgresOutbox(database),
     purge: new PostgresPurge(database),
     pushedRequests: new PostgresPushedRequests(database),

@@ -48,10 +48,23 @@ export interface ExpiredGrantsRow {
   readonly last_id: string | null
 }
 
+/** A membership with its permissions. */
+export interface MembershipRow {
+  readonly organization_id: string
+  readonly name: string
+  readonly require_mfa: boolean
+  readonly user_id: string
+  readonly roles: string[]
+  readonly permissions: string[]
+  readonly assignable: string[]
+}
+
 /** Every statement of the folder `queries`. One with a name is prepared once per connection. */
 export const queries = {
   addConsent: readStatement<object>('add-consent.sql'),
   deleteExpiredGrants: readStatement<ExpiredGrantsRow>('delete-expired-grants.sql'),
+  findMembership: readStatement<MembershipRow>('find-membership.sql', 'identity membership'),
+  listMemberships: readStatement<MembershipRow>('list-memberships.sql', 'identity memberships'),
   pollDeviceCode: readStatement<DeviceCodeRow>('poll-device-code.sql'),
   putBoundMessage: readStatement<object>('put-bound-message.sql'),
   putMailedLink: readStatement<object>('put-mailed-link.sql'),

@@ -3,7 +3,7 @@ import { randomToken, seal, tokenHash, unseal } from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { PageContext } from '../context/context.ts'
 import { createNotices } from '../mail/notices.ts'
-import { chooseFactorStep, type MfaPolicy, strictestPolicy } from '../model/second-factor.ts'
+import { chooseFactorStep, type MfaPolicy } from '../model/second-factor.ts'
 import type { Session } from '../model/session.ts'
 import type { User } from '../model/user.ts'
 import type { Parameters } from '../oauth/parameters.ts'
@@ -34,15 +34,7 @@ export interface Browser {
 /** What reading browsers and sessions needs. */
 export type BrowserContext = Pick<
   PageContext,
-  | 'issuer'
-  | 'store'
-  | 'clock'
-  | 'formMac'
-  | 'encryptionKey'
-  | 'lifetimes'
-  | 'secureCookies'
-  | 'mfa'
-  | 'organizationPolicies'
+  'issuer' | 'store' | 'clock' | 'formMac' | 'encryptionKey' | 'lifetimes' | 'secureCookies' | 'mfa'
 >
 
 /** Reads the browser's cookies, and sets its own when it has none. */
@@ -68,10 +60,11 @@ export async function readBrowser(
 
 /** The policy that applies to a user everywhere: the strictest of the instance and the user's organizations. */
 export async function findPolicy(
-  { mfa, organizationPolicies }: Pick<PageContext, 'mfa' | 'organizationPolicies'>,
+  { mfa, store }: Pick<PageContext, 'mfa' | 'store'>,
   userId: string,
 ): Promise<MfaPolicy> {
-  return strictestPolicy([mfa, ...(await organizationPolicies(userId))])
+  if (mfa === 'required') return mfa
+  return (await store.organizations.requiresMfa(userId)) ? 'required' : mfa
 }
 
 /** A sign-in with verified credentials. */

@@ -11,7 +11,14 @@ import type { Browser } from './browser.ts'
  */
 export interface Continuation {
   /** The path to resume at. */
-  readonly to: '/authorize/continue' | '/device' | '/account' | '/account/factors' | '/account/factors/app'
+  readonly to:
+    | '/authorize/continue'
+    | '/device'
+    | '/account'
+    | '/account/factors'
+    | '/account/factors/app'
+    | '/account/organizations'
+    | '/invitation'
   readonly request: Form
   readonly startedAt: number
   /** Whether the request was pushed (RFC 9126). */
@@ -20,6 +27,8 @@ export interface Continuation {
   readonly consentIn?: string | undefined
   /** On a consent page: the access that it showed. The decision covers that and nothing else. */
   readonly shown?: Access | undefined
+  /** On a consent page: the organization that it named. */
+  readonly organization?: string | undefined
   /** The client's name, for the page. */
   readonly client?: string | undefined
   /** The origin where the browser ends: the forms of the page may lead there. */

@@ -1,5 +1,8 @@
+import type { Organization, OrganizationRole } from '../model/organization.ts'
+import type { RevocationTimes } from '../model/revocation-times.ts'
 import type { NewClient } from './clients.ts'
 import type { OutboxMessage } from './operations.ts'
+import type { MemberChange } from './organizations.ts'
 import type { SignOutOptions } from './sessions.ts'
 import type { NewUser } from './users.ts'
 
@@ -21,6 +24,19 @@ export interface DeclarationStore {
     createMessage: (userId: string) => OutboxMessage,
     end: SignOutOptions,
   ): Promise<Map<string, WriteResult>>
+  /** The roles of all organizations. @throws NameConflict for a key that a role of an organization has */
+  applyOrganizationRoles(entries: readonly DeclarationEntry<OrganizationRole>[]): Promise<Map<string, WriteResult>>
+  /** @throws NameConflict for a member or a role that does not exist */
+  applyOrganizations(
+    entries: readonly DeclarationEntry<DeclaredOrganization>[],
+    end: RevocationTimes,
+  ): Promise<Map<string, WriteResult>>
+}
+
+/** An organization with the members that the file names. */
+export interface DeclaredOrganization {
+  readonly organization: Organization
+  readonly members: readonly Pick<MemberChange, 'userId' | 'roles'>[]
 }
 
 /** A declaration of a client or a user. */

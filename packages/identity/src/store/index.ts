@@ -3,6 +3,13 @@ import type { DeclarationStore } from './declared.ts'
 import type { AuthenticatorApps, Factors, RecoveryCodes, RememberedDevices } from './factors.ts'
 import type { AuthorizationCodes, Consents, DeviceCodes, Grants, PushedRequests, RefreshFamilies } from './grants.ts'
 import type { AuditTrail, Outbox, Purge } from './operations.ts'
+import type {
+  Invitations,
+  Memberships,
+  OrganizationDomains,
+  OrganizationRoles,
+  Organizations,
+} from './organizations.ts'
 import type { Sessions } from './sessions.ts'
 import type { AccessTokens, ApiKeys, Revocations, SigningKeyStore } from './tokens.ts'
 import type { Accounts, MailedLinks, Registrations, SignInLinks, Subjects, Users } from './users.ts'
@@ -12,6 +19,7 @@ export type * from './declared.ts'
 export type * from './factors.ts'
 export type * from './grants.ts'
 export type * from './operations.ts'
+export type * from './organizations.ts'
 export type * from './sessions.ts'
 export type * from './tokens.ts'
 export * from './users.ts'
@@ -43,6 +51,11 @@ export interface IdentityStore {
   readonly pushedRequests: PushedRequests
   readonly consents: Consents
   readonly replayCache: ReplayCache
+  readonly organizations: Organizations
+  readonly memberships: Memberships
+  readonly organizationRoles: OrganizationRoles
+  readonly invitations: Invitations
+  readonly organizationDomains: OrganizationDomains
   readonly outbox: Outbox
   readonly audit: AuditTrail
   readonly purge: Purge

@@ -1,4 +1,5 @@
 import type { SigningAlgorithm } from '../model/client.ts'
+import type { TokenOrganization } from '../model/organization.ts'
 import type { RevocationTimes } from '../model/revocation-times.ts'
 
 /** An opaque access token. Times are Unix milliseconds. */
@@ -13,6 +14,7 @@ export interface OpaqueToken {
   /** When and how its user signed in; a client that acts for itself has neither. */
   readonly authTime?: number
   readonly acr?: string
+  readonly organization?: TokenOrganization
   readonly issuedAt: number
   readonly expiresAt: number
 }

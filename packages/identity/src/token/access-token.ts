@@ -5,6 +5,7 @@ import type { TokenEndpointContext } from '../context/features.ts'
 import { signJwt } from '../keys/sign-jwt.ts'
 import type { Acr } from '../model/authentication.ts'
 import type { Client, SigningAlgorithm } from '../model/client.ts'
+import { organizationClaims, type TokenOrganization } from '../model/organization.ts'
 import { isUserScope, scopeMember } from '../oauth/scope.ts'
 import { audienceOf, type Target } from './audience.ts'
 
@@ -35,6 +36,8 @@ export interface AccessTokenRequest {
   readonly grantId: string
   /** How the user signed in; a client that acts for itself did not. */
   readonly signedIn?: SignedInFacts
+  /** The organization that the token is for. */
+  readonly organization?: TokenOrganization
   /** When the request arrived, in Unix milliseconds. */
   readonly issuedAt: number
 }
@@ -88,12 +91,13 @@ const issueJwt: IssueToken = async (context, request, { audience, scopes, roles,
     grant_id: request.grantId,
     ...(roles.length > 0 ? { roles } : {}),
     ...(request.signedIn && { auth_time: Math.floor(request.signedIn.at / 1000), acr: request.signedIn.acr }),
+    ...organizationClaims(request.organization),
   })
 }
 
 const issueOpaque: IssueToken = async (context, request, { audience, scopes, roles, seconds }) => {
   const token = `at_${randomToken()}`
-  const { issuedAt, signedIn } = request
+  const { issuedAt, signedIn, organization } = request
   await context.store.accessTokens.put({
     hash: tokenHash(token),
     grantId: request.grantId,
@@ -103,6 +107,7 @@ const issueOpaque: IssueToken = async (context, request, { audience, scopes, rol
     audience,
     roles,
     ...(signedIn && { authTime: signedIn.at, acr: signedIn.acr }),
+    ...(organization && { organization }),
     issuedAt,
     expiresAt: issuedAt + seconds * 1000,
   })

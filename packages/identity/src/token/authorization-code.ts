@@ -25,7 +25,7 @@ export function authorizationCodeGrant(context: TokenEndpointContext): Grant {
     async issue(request) {
       const found = await findLiveCode(context, request)
       const { hash } = found.code
-      const terms = resolveAccess(context, request, found)
+      const terms = await resolveAccess(context, request, found)
       const family = { grantId: found.grant.id, scopes: terms.scopes }
       const refresh = createRefreshFamily(context, context.refreshMac, request.client, family)
       if (!(await context.store.authorizationCodes.consume(hash, context.clock.now(), refresh?.family))) {

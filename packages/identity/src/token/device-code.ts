@@ -24,7 +24,7 @@ export function deviceCodeGrant(context: TokenEndpointContext): Grant {
       const found = requireOpen(request, await context.store.deviceCodes.poll(hash, now, slowDownMs), now)
       requireApproved(found, now)
       const userGrant = await findApprovedGrant(context, found)
-      const terms = resolveAccess(context, request, userGrant)
+      const terms = await resolveAccess(context, request, userGrant)
       const family = { grantId: userGrant.grant.id, scopes: terms.scopes }
       const refresh = createRefreshFamily(context, context.refreshMac, client, family)
       if (!(await context.store.deviceCodes.consume(hash, now, refresh?.family))) {

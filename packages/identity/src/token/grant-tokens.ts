@@ -5,6 +5,7 @@ import { signJwt } from '../keys/sign-jwt.ts'
 import { acrOf } from '../model/authentication.ts'
 import type { Client } from '../model/client.ts'
 import type { RefreshFamily } from '../model/grant.ts'
+import { organizationClaims } from '../model/organization.ts'
 import { claimsCoveredBy, claimsOf } from '../model/user.ts'
 import { createRefreshToken } from '../oauth/refresh-token.ts'
 import type { UserGrant } from '../store/index.ts'
@@ -60,7 +61,7 @@ export interface GrantTokenRequest {
 /** Issues the tokens of a user's grant: an access token, and an ID token with openid (OpenID Connect Core §3.1.3.3). */
 export async function issueGrantTokens(context: IssueContext, request: GrantTokenRequest): Promise<TokenResponse> {
   const { client, userGrant, refreshToken } = request
-  const { scopes, target } = request.terms
+  const { scopes, target, organization } = request.terms
   const access = await issueAccessToken(context, {
     client,
     subject: userGrant.user.id,
@@ -69,6 +70,7 @@ export async function issueGrantTokens(context: IssueContext, request: GrantToke
     roles: userGrant.user.roles,
     grantId: userGrant.grant.id,
     signedIn: { at: userGrant.grant.authTime, acr: acrOf(userGrant.grant.amr) },
+    ...(organization && { organization }),
     issuedAt: request.issuedAt,
   })
   return {
@@ -102,6 +104,7 @@ async function issueIdToken(
     auth_time: Math.floor(grant.authTime / 1000),
     acr: acrOf(grant.amr),
     amr: grant.amr,
+    ...organizationClaims(terms.organization),
     ...(nonce === undefined ? {} : { nonce }),
     ...(grant.sessionId === undefined ? {} : { sid: grant.sessionId }),
   })

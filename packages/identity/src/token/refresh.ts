@@ -36,7 +36,7 @@ export function refreshGrant(context: TokenEndpointContext): Grant {
     async issue(request) {
       const presented = await findPresentedToken(context, request)
       const { found } = presented
-      const terms = resolveRefreshAccess(context, request, found)
+      const terms = await resolveRefreshAccess(context, request, found)
       const refreshToken = await rotate(context, request, presented)
       return issueGrantTokens(context, {
         client: request.client,

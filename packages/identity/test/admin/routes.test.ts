@@ -11,19 +11,27 @@ import {
   roles,
   tokenOf,
 } from '../support/administrators.ts'
+import { type DnsServer, startDns } from '../support/dns.ts'
 import { type Action, actions } from '../support/management-actions.ts'
 import { type Running, setup } from '../support/setup.ts'
 
-let running: Running
+let running: Running & { readonly dnsRecords: DnsServer['records'] }
+let dns: DnsServer
 const tokens = new Map<Role, string>()
 before(async () => {
-  running = await setup({
+  dns = await startDns()
+  const served = await setup({
     declared: { clients: [consoleClient], users: administrators },
     notify: async () => {},
+    dns: { servers: [dns.address] },
   })
+  running = { ...served, dnsRecords: dns.records }
   for (const role of roles) tokens.set(role, await tokenOf(running, role))
 })
-after(() => running.close())
+after(async () => {
+  await running?.close()
+  await dns.close()
+})
 
 const methodOf = ({ route }: Action) => route.split(' ', 1)[0] ?? assert.fail(route)
 const changing = actions.filter(({ recorded }) => recorded !== undefined)
@@ -104,7 +112,21 @@ test('a change is rejected with 503 while the audit trail cannot be written', as
   const prepared = []
   for (const action of changing) prepared.push({ action, request: await action.prepare(createFixtures(running)) })
   const state = async () => {
-    const tables = ['client', 'account', 'subject', 'api_key', 'signing_key', 'session', 'grant_record', 'consent']
+    const tables = [
+      'client',
+      'account',
+      'subject',
+      'api_key',
+      'signing_key',
+      'session',
+      'grant_record',
+      'consent',
+      'organization',
+      'membership',
+      'organization_role',
+      'invitation',
+      'organization_domain',
+    ]
     const rows = [...tables, 'mailed_link', 'revocation', 'outbox'].map((table) =>
       running.database.query(`SELECT * FROM identity.${table} ORDER BY 1, 2`),
     )

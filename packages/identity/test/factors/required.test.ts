@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { MfaPolicy } from '../../src/index.ts'
+import { revocationTimes } from '../../src/model/revocation-times.ts'
+import { postgresIdentityStore } from '../../src/postgres/index.ts'
 import { asksForFactor, createPerson, enrol, isSignedIn, shownCodes, TestApp } from '../support/factors.ts'
 import {
   authorizeUrl,
@@ -17,14 +18,12 @@ import { type Running, setup, type TestResponse } from '../support/setup.ts'
 const [web, spa, tv] = clients
 const strictWeb = { ...web, client_id: 'strict', mfa: 'required' as const }
 const strictTv = { ...tv, client_id: 'strict-tv', mfa: 'required' as const }
-const members = new Map<string, MfaPolicy>()
 
 let lenient: Running
 let strict: Running
 before(async () => {
   const declared = { clients: [web, spa, tv, strictWeb, strictTv] as typeof clients, users }
-  const organizationPolicies = async (userId: string) => [members.get(userId) ?? 'optional']
-  lenient = await setup({ declared, mfa: 'optional', organizationPolicies })
+  lenient = await setup({ declared, mfa: 'optional' })
   strict = await setup({ declared, mfa: 'required' })
 })
 after(async () => {
@@ -154,7 +153,13 @@ test('an organization that requires a factor suspends the sessions of its member
   const browser = new TestBrowser(lenient)
   await browser.signIn(await browser.get('/account'), ...user)
   assert.ok(await isSignedIn(browser))
-  members.set(user[0], 'required')
+  const { organizations, memberships } = postgresIdentityStore(lenient.database)
+  const now = lenient.clock.now()
+  const acme = { id: 'acme', name: 'Acme', status: 'active' as const, requireMfa: false }
+  await organizations.create({ ...acme, createdAt: now, updatedAt: now })
+  await memberships.put({ organizationId: 'acme', userId: user[0], roles: ['owner'], expected: undefined, now })
+  assert.ok(await isSignedIn(browser))
+  await organizations.update('acme', { requireMfa: true }, revocationTimes(lenient))
   assert.ok(!(await isSignedIn(browser)))
   assert.ok(asksToEnrol(await browser.signIn(await browser.get('/account'), ...user)))
 })

@@ -18,7 +18,10 @@ import { issuer, type Running, setup } from '../support/setup.ts'
 
 const hourMs = 3_600_000
 /** Tables that grow by declaration and management only, not by use. */
-const registers = new Set(['account', 'client', 'subject', 'declared', 'signing_key', 'api_key', 'consent'])
+const registers = new Set([
+  ...['account', 'client', 'subject', 'declared', 'signing_key', 'api_key', 'consent'],
+  ...['organization', 'membership', 'membership_role', 'organization_role', 'organization_domain'],
+])
 const webForm = { client_id: 'web', client_secret: 'web-secret-0123456789abc' }
 
 const keyPair = await generateKeyPair('ES256')
@@ -35,7 +38,8 @@ const declared = {
       scopes: ['read:users'],
     },
   ],
-  users,
+  users: [...users, { id: 'carol' }],
+  organizations: [{ id: 'acme', members: [{ user_id: 'carol', roles: ['owner'] }] }],
 }
 
 async function rowCounts({ database }: Running): Promise<Record<string, number>> {
@@ -81,8 +85,20 @@ async function simulateHour(running: Running, nth: number): Promise<void> {
   if (nth % 2) await browser.get(`/end_session?${new URLSearchParams({ id_token_hint: kept.id_token ?? '' })}`)
   await browser.submit(await browser.get('/register'), { email: `new-${nth}@example.com` })
   await signInByMail(running)
+  await invite(running)
   const request = authorizeUrl({ client_id: 'web', response_type: 'code', scope: 'openid', prompt: 'none', ...pkce() })
   assert.equal('error' in redirectParameters(await browser.get(request)), nth % 2 === 1)
+}
+
+/** Invites an address again, and names a domain that the organization has. */
+async function invite({ database, clock }: Running): Promise<void> {
+  const { invitations, organizationDomains } = postgresIdentityStore(database)
+  const id = crypto.randomUUID()
+  const [organizationId, createdAt] = ['acme', clock.now()]
+  const invitation = { id, organizationId, email: 'x@example.com', roles: ['owner'], invitedBy: 'carol', createdAt }
+  await invitations.put({ ...invitation, expiresAt: createdAt + 7 * 24 * hourMs }, id, [])
+  const domain = { organizationId, domain: 'x.example', challenge: 'x', createdAt, verifiedAt: undefined }
+  await organizationDomains.add(domain)
 }
 
 /** The ids of accounts above their limit, where an unknown device confirms by mail. */

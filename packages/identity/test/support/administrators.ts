@@ -65,13 +65,32 @@ export async function call(
 
 let made = 0
 
-/** Creates fixtures by the command line that no other test uses. */
-export function createFixtures({ identity, ...running }: Served) {
+const ownerTokens = new WeakMap<object, Promise<string>>()
+
+/** A token of the owner, the same one for all fixtures of a server. */
+function ownerToken(running: Served): Promise<string> {
+  const token = ownerTokens.get(running.http) ?? tokenOf(running, 'gatehouse-owner')
+  ownerTokens.set(running.http, token)
+  return token
+}
+
+/** A server under test; with the records of its DNS server where domains are verified. */
+type Prepared = Served & { readonly dnsRecords?: Map<string, readonly string[]> }
+
+/** Creates fixtures by the command line, or by the API, that no other test uses. */
+export function createFixtures(running: Prepared) {
+  const { identity, dnsRecords } = running
   const { management } = identity
   const next = (kind: string) => `${kind}-${++made}`
   const user = async () => {
     const { id } = await management.createUser({ id: next('user'), email: `${next('m')}@people.example`, password })
     return id
+  }
+  const manage = async (method: string, url: string, payload?: object) => {
+    const request = { method, url, ...(payload === undefined ? {} : { payload }) }
+    const response = await call(running, await ownerToken(running), request)
+    assert.ok(response.status < 300, response.text)
+    return response
   }
   return {
     name: next,
@@ -85,10 +104,26 @@ export function createFixtures({ identity, ...running }: Served) {
     /** A signed-in user and the session. */
     async session() {
       const id = await user()
-      const browser = new TestBrowser({ ...running, identity } as never, { 'user-agent': 'Quiet/1.0' })
+      const browser = new TestBrowser(running, { 'user-agent': 'Quiet/1.0' })
       await browser.signIn(await browser.get('/account'), id, password)
       const [session] = await management.listSessions(id)
       return { user: id, session: session?.id ?? assert.fail(`${id} is not signed in`) }
+    },
+    manage,
+    /** Publishes the DNS record of a domain. */
+    publish(record: unknown) {
+      const { name, value } = record as { readonly name: string; readonly value: string }
+      dnsRecords?.set(name, [value])
+    },
+    async organization() {
+      const id = next('organization')
+      await manage('POST', '/admin/v1/organizations', { id })
+      return id
+    },
+    async template() {
+      const key = next('template')
+      await manage('PUT', `/admin/v1/organization-roles/${key}`, { permissions: [] })
+      return key
     },
     async member(role: Role) {
       const id = await user()

@@ -1,4 +1,5 @@
 import type { Call, createFixtures, Role } from './administrators.ts'
+import { organizationActions } from './organization-actions.ts'
 
 type Fixtures = ReturnType<typeof createFixtures>
 type Prepared = Omit<Call, 'method'> & { readonly secrets?: readonly string[] }
@@ -154,6 +155,7 @@ export const actions: readonly Action[] = [
     prepare: async ({ member }) => at(`/admin/v1/roles/${auditor}/members/${await member(auditor)}`),
     recorded: 'roles.revoke',
   },
+  ...organizationActions,
   { route: `GET ${keys}`, allowed: all, prepare: async () => at(keys) },
   {
     route: `POST ${keys}`,

@@ -56,6 +56,8 @@ ul.grants { list-style: none; margin: 0 0 1rem; padding: 0; border: 1px solid va
 ul.grants li { padding: .6rem .8rem .6rem 2.2rem; position: relative; overflow-wrap: anywhere; }
 ul.grants li + li { border-top: 1px solid var(--line); }
 ul.grants li::before { content: "✓"; position: absolute; left: .85rem; color: var(--accent); font-weight: 700; }
+ul.choices { list-style: none; margin: 1.5rem 0 0; padding: 0; display: grid; gap: .75rem; }
+ul.choices button { width: 100%; overflow-wrap: anywhere; }
 ul.rows { list-style: none; margin: 0; padding: 0; }
 ul.rows li { display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; gap: .5rem 1rem; padding: .8rem 0; border-top: 1px solid var(--line); }
 ul.rows li > div { flex: 1 1 14rem; min-width: 0; overflow-wrap: anywhere; }

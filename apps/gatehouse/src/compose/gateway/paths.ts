@@ -24,6 +24,8 @@ const identityPaths = [
   '/password*',
   '/email*',
   '/register*',
+  '/organization',
+  '/invitation',
   '/pages/*',
 ]
 
@@ -36,7 +38,7 @@ const linkPaths = ['/t/*', '/l/*', '/unsubscribe/*', '/preferences/*', '/v1/rece
 /** Where producers send events: a reader's tier would throttle them. */
 const producerPaths = ['/v1/notify', '/v1/notify/*', '/v1/scheduled']
 
-const identityApi = ['/users/*', '/revocations', '/admin/v1/*']
+const identityApi = ['/users/*', '/organizations/*', '/revocations', '/admin/v1/*']
 const notifyApi = ['/v1/*']
 /** Each holds its connection for minutes: it must not hold those of other requests. */
 const streams = ['/v1/users/{id}/inbox/stream', '/v1/events']

@@ -15,6 +15,8 @@ import {
   type MfaPolicy,
   mfaPolicies,
   minPasswordLengthBounds,
+  OrganizationDeclaration,
+  OrganizationRoleDeclaration,
   ResourceDeclaration,
   signingAlgorithms,
   UserDeclaration,
@@ -195,6 +197,8 @@ export const FileSchema = Type.Object(
     ),
     users: Type.Optional(Type.Array(UserDeclaration)),
     resources: Type.Optional(Type.Array(ResourceDeclaration)),
+    organization_roles: Type.Optional(Type.Array(OrganizationRoleDeclaration)),
+    organizations: Type.Optional(Type.Array(OrganizationDeclaration)),
     access_token_signed_response_alg: Type.Optional(
       Type.Unsafe<(typeof signingAlgorithms)[number]>({
         type: 'string',

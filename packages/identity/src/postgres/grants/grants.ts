@@ -12,6 +12,7 @@ export interface GrantRow extends UserRow {
   readonly user_id: string
   readonly client_id: string
   readonly session_id: string | null
+  readonly organization_id: string | null
   readonly scopes: string[]
   readonly resources: string[]
   readonly requested_claims: ClaimsRequest
@@ -24,7 +25,7 @@ export interface GrantRow extends UserRow {
 }
 
 /** The columns of a {@link GrantRow}, of a grant `g`, its account `a` and its subject `s`. */
-export const userGrantColumns = `g.id AS grant_id, g.user_id, g.client_id, g.session_id, g.scopes, g.resources, g.claims AS requested_claims,
+export const userGrantColumns = `g.id AS grant_id, g.user_id, g.client_id, g.session_id, g.organization_id, g.scopes, g.resources, g.claims AS requested_claims,
   g.auth_time, g.amr, g.user_agent, g.created_at AS granted_at, g.expires_at AS grant_expires_at, g.revoked_at,
   a.id, s.plan, a.username, a.email, a.email_verified, a.password_hash, a.password_changed_at, a.credential_version, a.roles, a.claims, a.locked_at,
   a.created_at, a.updated_at`
@@ -43,6 +44,7 @@ function grantOf(row: Omit<GrantRow, keyof UserRow>): GrantRecord {
     userId: row.user_id,
     clientId: row.client_id,
     sessionId: orUndefined(row.session_id),
+    organizationId: orUndefined(row.organization_id),
     scopes: row.scopes,
     resources: row.resources,
     claims: row.requested_claims,
@@ -66,6 +68,7 @@ export class PostgresGrants implements Grants {
   open(grant: GrantRecord, code: AuthorizationCode): Promise<boolean> {
     return this.#database.transaction(async (tx) => {
       if (grant.sessionId !== undefined && !(await lockSession(tx, grant.sessionId))) return false
+      if (!(await lockMembership(tx, grant))) return false
       await insertGrant(tx, grant)
       await tx.query(
         `INSERT INTO identity.session_client (session_id, client_id) SELECT $1::uuid, $2 WHERE $1::uuid IS NOT NULL
@@ -130,7 +133,7 @@ export class PostgresGrants implements Grants {
 }
 
 /** Deletes the refresh tokens of revoked grants and adds them to the revocation feed. */
-async function deleteRefreshFamilies(
+export async function deleteRefreshFamilies(
   tx: Transaction,
   ended: readonly { id: string }[],
   end: RevocationTimes,
@@ -154,11 +157,43 @@ export async function revokeGrantsOfUser(tx: Transaction, userId: string, end: R
   await deleteRefreshFamilies(tx, rows, end)
 }
 
+/**
+ * Revokes the grants in an organization, of one member or, where that is undefined, of all. They are to be passed to
+ * {@link deleteRefreshFamilies} as the last step of the transaction.
+ */
+export async function revokeGrantsInOrganization(
+  tx: Transaction,
+  organizationId: string,
+  userId: string | undefined,
+  end: RevocationTimes,
+): Promise<readonly { readonly id: string }[]> {
+  const { rows } = await tx.query<{ id: string }>(
+    `UPDATE identity.grant_record SET revoked_at = $3
+     WHERE organization_id = $1 AND ($2::text IS NULL OR user_id = $2) AND revoked_at IS NULL RETURNING id`,
+    [organizationId, userId ?? null, end.now],
+  )
+  return rows
+}
+
+/**
+ * Locks the membership that a grant is for until the end of the transaction; false when it has ended or the organization
+ * is suspended. Whoever ends it waits, and then ends the grant too.
+ */
+async function lockMembership(tx: Transaction, { organizationId, userId }: GrantRecord): Promise<boolean> {
+  if (organizationId === undefined) return true
+  const { rowCount } = await tx.query(
+    `SELECT 1 FROM identity.organization o JOIN identity.membership m ON m.organization_id = o.id
+     WHERE o.id = $1 AND m.user_id = $2 AND o.status = 'active' FOR SHARE OF o FOR KEY SHARE OF m`,
+    [organizationId, userId],
+  )
+  return rowCount === 1
+}
+
 /** Inserts a grant. */
 export async function insertGrant(on: Queryable, grant: GrantRecord): Promise<void> {
   await on.query(
-    `INSERT INTO identity.grant_record (id, user_id, client_id, session_id, scopes, resources, claims, auth_time, amr, user_agent, created_at, expires_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+    `INSERT INTO identity.grant_record (id, user_id, client_id, session_id, scopes, resources, claims, auth_time, amr, user_agent, created_at, expires_at, organization_id)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
     [
       grant.id,
       grant.userId,
@@ -172,6 +207,7 @@ export async function insertGrant(on: Queryable, grant: GrantRecord): Promise<vo
       grant.userAgent,
       grant.createdAt,
       grant.expiresAt,
+      grant.organizationId ?? null,
     ],
   )
 }

@@ -129,6 +129,92 @@ CREATE TABLE identity.remembered_device (
 );
 CREATE INDEX remembered_device_user_index ON identity.remembered_device (user_id);
 CREATE INDEX remembered_device_expiry_index ON identity.remembered_device (expires_at);
+-- A customer of the product, whose members are users. Users stay global: a membership is what joins the two.
+CREATE TABLE identity.organization (
+  id text PRIMARY KEY,
+  name text NOT NULL,
+  status text NOT NULL CHECK (status IN ('active', 'suspended')),
+  require_mfa boolean NOT NULL,
+  created_at bigint NOT NULL,
+  updated_at bigint NOT NULL
+);
+
+CREATE TABLE identity.membership (
+  organization_id text NOT NULL REFERENCES identity.organization ON DELETE CASCADE,
+  user_id text NOT NULL REFERENCES identity.account ON DELETE CASCADE,
+  created_at bigint NOT NULL,
+  PRIMARY KEY (organization_id, user_id)
+);
+CREATE INDEX membership_user_index ON identity.membership (user_id);
+
+-- A role of one organization, or with the owner '*' a template: a role of all of them. The characters of organization ids
+-- exclude the asterisk. Keys are unique among the templates and the roles of an organization together.
+CREATE TABLE identity.organization_role (
+  owner text GENERATED ALWAYS AS (coalesce(organization_id, '*')) STORED,
+  organization_id text REFERENCES identity.organization ON DELETE CASCADE,
+  key text NOT NULL,
+  name text NOT NULL,
+  permissions text[] NOT NULL,
+  PRIMARY KEY (owner, key)
+);
+CREATE INDEX organization_role_organization_index ON identity.organization_role (organization_id)
+  WHERE organization_id IS NOT NULL;
+
+-- Every organization has this role. Its members may do all that any role of their organization allows.
+INSERT INTO identity.organization_role (key, name, permissions)
+VALUES ('owner', 'Owner', ARRAY['read:organization', 'write:organization', 'write:members', 'write:member-roles']);
+
+-- The foreign keys and the check allow roles of the member's own organization and templates only.
+CREATE TABLE identity.membership_role (
+  organization_id text NOT NULL,
+  user_id text NOT NULL,
+  role_owner text NOT NULL CHECK (role_owner IN ('*', organization_id)),
+  role_key text NOT NULL,
+  PRIMARY KEY (organization_id, user_id, role_key),
+  FOREIGN KEY (organization_id, user_id) REFERENCES identity.membership ON DELETE CASCADE,
+  FOREIGN KEY (role_owner, role_key) REFERENCES identity.organization_role ON DELETE CASCADE
+);
+CREATE INDEX membership_role_role_index ON identity.membership_role (role_owner, role_key);
+
+-- An invitation that was mailed and not yet accepted; one for each address. It ends with the membership of its inviter.
+CREATE TABLE identity.invitation (
+  organization_id text NOT NULL REFERENCES identity.organization ON DELETE CASCADE,
+  id uuid NOT NULL,
+  hash text NOT NULL UNIQUE,
+  email text NOT NULL,
+  -- null for management
+  invited_by text,
+  created_at bigint NOT NULL,
+  expires_at bigint NOT NULL,
+  PRIMARY KEY (organization_id, id),
+  FOREIGN KEY (organization_id, invited_by) REFERENCES identity.membership ON DELETE CASCADE
+);
+CREATE UNIQUE INDEX invitation_email_index ON identity.invitation (organization_id, lower(email));
+CREATE INDEX invitation_inviter_index ON identity.invitation (organization_id, invited_by) WHERE invited_by IS NOT NULL;
+CREATE INDEX invitation_expiry_index ON identity.invitation (expires_at);
+
+CREATE TABLE identity.invitation_role (
+  organization_id text NOT NULL,
+  invitation_id uuid NOT NULL,
+  role_owner text NOT NULL CHECK (role_owner IN ('*', organization_id)),
+  role_key text NOT NULL,
+  PRIMARY KEY (organization_id, invitation_id, role_key),
+  FOREIGN KEY (organization_id, invitation_id) REFERENCES identity.invitation ON DELETE CASCADE,
+  FOREIGN KEY (role_owner, role_key) REFERENCES identity.organization_role ON DELETE CASCADE
+);
+CREATE INDEX invitation_role_role_index ON identity.invitation_role (role_owner, role_key);
+
+-- A domain that an organization says is its own, until a DNS record proves it. Then no other organization has it.
+CREATE TABLE identity.organization_domain (
+  organization_id text NOT NULL REFERENCES identity.organization ON DELETE CASCADE,
+  domain text NOT NULL,
+  challenge text NOT NULL,
+  created_at bigint NOT NULL,
+  verified_at bigint,
+  PRIMARY KEY (organization_id, domain)
+);
+CREATE UNIQUE INDEX organization_domain_verified_index ON identity.organization_domain (domain)
+  WHERE verified_at IS NOT NULL;
 
 -- What a user allowed a client on one device. Created at authorization; every code and token refers to it.
 CREATE TABLE identity.grant_record (
@@ -144,8 +230,13 @@ CREATE TABLE identity.grant_record (
   user_agent text NOT NULL,
   created_at bigint NOT NULL,
   expires_at bigint NOT NULL,
-  revoked_at bigint
+  revoked_at bigint,
+  -- The organization that its tokens are for; such a grant ends with the membership.
+  organization_id text,
+  FOREIGN KEY (organization_id, user_id) REFERENCES identity.membership ON DELETE CASCADE
 );
+CREATE INDEX grant_organization_index ON identity.grant_record (organization_id, user_id)
+  WHERE organization_id IS NOT NULL;
 CREATE INDEX grant_user_index ON identity.grant_record (user_id, client_id);
 CREATE INDEX grant_client_index ON identity.grant_record (client_id);
 CREATE INDEX grant_session_index ON identity.grant_record (session_id) WHERE session_id IS NOT NULL;
@@ -190,6 +281,9 @@ CREATE TABLE identity.access_token (
   -- null for a client that acts for itself
   auth_time bigint,
   acr text,
+  -- null without an organization
+  organization_id text,
+  organization_roles text[],
   issued_at bigint NOT NULL,
   expires_at bigint NOT NULL
 );

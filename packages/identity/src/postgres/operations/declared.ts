@@ -1,14 +1,20 @@
 import { applyDeclared, type Database, type Transaction } from '@gatehouse/kit'
-import type {
-  DeclarationEntry,
-  DeclarationStore,
-  NewClient,
-  NewUser,
-  OutboxMessage,
-  SignOutOptions,
-  WriteResult,
+import type { OrganizationRole } from '../../model/organization.ts'
+import type { RevocationTimes } from '../../model/revocation-times.ts'
+import {
+  type DeclarationEntry,
+  type DeclarationStore,
+  type DeclaredOrganization,
+  NameConflict,
+  type NewClient,
+  type NewUser,
+  type OutboxMessage,
+  type SignOutOptions,
+  type WriteResult,
 } from '../../store/index.ts'
 import { writeClient } from '../clients.ts'
+import { declareOrganization } from '../organizations/declare-organization.ts'
+import { putRole } from '../organizations/roles.ts'
 import { setPassword } from '../users/accounts.ts'
 import { revokeTokensOfRoles, writeUser } from '../users/users.ts'
 import { putMessages } from './outbox.ts'
@@ -41,6 +47,21 @@ export class PostgresDeclarations implements DeclarationStore {
       await revokeTokensOfRoles(tx, user, rows[0]?.roles ?? [], end)
       return written
     })
+  }
+
+  applyOrganizationRoles(entries: readonly DeclarationEntry<OrganizationRole>[]): Promise<Map<string, WriteResult>> {
+    return this.#apply('organization_role', entries, async (tx, { id, record }) => {
+      const result = await putRole(tx, await record())
+      if (result === 'conflict') throw new NameConflict('id', `the role ${id} is the key of a role of an organization`)
+      return result
+    })
+  }
+
+  applyOrganizations(
+    entries: readonly DeclarationEntry<DeclaredOrganization>[],
+    end: RevocationTimes,
+  ): Promise<Map<string, WriteResult>> {
+    return this.#apply('organization', entries, async (tx, { record }) => declareOrganization(tx, await record(), end))
   }
 
   async #apply<Record>(

@@ -1,5 +1,6 @@
 import { migrationTable, type TableBound } from '@gatehouse/kit'
 import { defaultLifetimes } from '../../model/lifetimes.ts'
+import { maxMemberRoles } from '../../model/organization.ts'
 
 /** A table whose rows are deleted once they have expired. */
 export interface AgingTable extends TableBound {
@@ -49,6 +50,7 @@ export const agingTables: readonly AgingTable[] = [
   describeAgingTable('sign_in_link', ['hash'], { kept: formatSeconds(lifetimes.signInLink) }),
   describeAgingTable('registration', ['hash'], { kept: formatSeconds(lifetimes.verifyLink) }),
   describeAgingTable('remembered_device', ['id'], { kept: '30 days' }),
+  describeAgingTable('invitation', ['organization_id', 'id'], { kept: formatSeconds(lifetimes.invitation) }),
   describeAgingTable('outbox', ['id'], { kept: 'as long as its message is of use' }),
   describeAgingTable('message_count', ['subject', 'kind'], { kept: 'at most a day' }),
   describeAgingTable('api_key', ['id'], { kept: 'until then; keys without an end until their owner deletes them' }),
@@ -85,6 +87,12 @@ export const identityTables: readonly TableBound[] = [
   { table: 'client', bound: 'one for each client' },
   { table: 'client_logo', bound: 'one for each client with a logo, at most 64 KiB' },
   { table: 'consent', bound: 'one for each consent page that a user agreed to, for each client' },
+  { table: 'organization', bound: 'one for each organization' },
+  { table: 'membership', bound: 'one for each member of an organization' },
+  { table: 'organization_role', bound: 'one for each role of an organization, and each template' },
+  { table: 'membership_role', bound: `at most ${maxMemberRoles} for each member` },
+  { table: 'invitation_role', bound: 'those of an invitation; go with it' },
+  { table: 'organization_domain', bound: 'one for each domain of an organization' },
   { table: 'declared', bound: 'one for each entry of the file' },
   migrationTable,
 ]

@@ -10,6 +10,8 @@ interface TokenRow {
   readonly roles: string[]
   readonly auth_time: number | null
   readonly acr: string | null
+  readonly organization_id: string | null
+  readonly organization_roles: string[] | null
   readonly issued_at: number
   readonly expires_at: number
 }
@@ -25,8 +27,8 @@ export class PostgresAccessTokens implements AccessTokens {
   async put(token: OpaqueToken): Promise<void> {
     await this.#database.query({
       name: 'identity opaque token',
-      text: `INSERT INTO identity.access_token (hash, grant_id, client_id, subject, scopes, audience, roles, issued_at, expires_at, auth_time, acr)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+      text: `INSERT INTO identity.access_token (hash, grant_id, client_id, subject, scopes, audience, roles, issued_at, expires_at, auth_time, acr, organization_id, organization_roles)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
       values: [
         token.hash,
         token.grantId,
@@ -39,13 +41,16 @@ export class PostgresAccessTokens implements AccessTokens {
         token.expiresAt,
         token.authTime ?? null,
         token.acr ?? null,
+        token.organization?.id ?? null,
+        token.organization?.roles ?? null,
       ],
     })
   }
 
   async find(hash: string, now: number): Promise<OpaqueToken | undefined> {
     const { rows } = await this.#database.query<TokenRow>(
-      `SELECT grant_id, client_id, subject, scopes, audience, roles, auth_time, acr, issued_at, expires_at FROM identity.access_token
+      `SELECT grant_id, client_id, subject, scopes, audience, roles, auth_time, acr, organization_id, organization_roles, issued_at, expires_at
+       FROM identity.access_token
        WHERE hash = $1 AND expires_at > $2`,
       [hash, now],
     )
@@ -61,6 +66,9 @@ export class PostgresAccessTokens implements AccessTokens {
         roles: row.roles,
         ...(row.auth_time === null ? {} : { authTime: row.auth_time }),
         ...(row.acr === null ? {} : { acr: row.acr }),
+        ...(row.organization_id === null
+          ? {}
+          : { organization: { id: row.organization_id, roles: row.organization_roles ?? [] } }),
         issuedAt: row.issued_at,
         expiresAt: row.expires_at,
       }

@@ -1,0 +1,107 @@
+import { Problem } from '@gatehouse/kit'
+import type { Static } from 'typebox'
+import type { AdminContext } from '../../context/features.ts'
+import { organizationOwner } from '../../model/organization.ts'
+import { revocationTimes } from '../../model/revocation-times.ts'
+import type { Member, MemberResult } from '../../store/index.ts'
+import {
+  auditOrganization,
+  type OrganizationCaller,
+  requireAssignable,
+  requireOrganization,
+  requireRoles,
+  throwNotFound,
+} from './caller.ts'
+import type { organizationMemberSchema } from './schemas.ts'
+
+/** A member as the API returns it. */
+export type OrganizationMemberResponse = Static<typeof organizationMemberSchema>
+
+function formatMember({ userId, username, email, roles, createdAt }: Member): OrganizationMemberResponse {
+  return {
+    user_id: userId,
+    username,
+    ...(email === undefined ? {} : { email }),
+    roles: [...roles],
+    created_at: new Date(createdAt).toISOString(),
+  }
+}
+
+/** Lists members in the order of their ids. @throws Problem 404 */
+export async function listOrganizationMembers(
+  context: AdminContext,
+  caller: OrganizationCaller,
+  after: string,
+  limit: number,
+): Promise<OrganizationMemberResponse[]> {
+  await requireOrganization(context, caller)
+  return (await context.store.memberships.listMembers(caller.organizationId, after, limit)).map(formatMember)
+}
+
+/**
+ * Replaces the roles of a member, and for management adds one; without effect when they are so already. Members are
+ * otherwise added by invitation, so that nobody becomes one unasked.
+ * @throws Problem 403, 404, 409, 422, 503
+ */
+export async function putMember(
+  context: AdminContext,
+  caller: OrganizationCaller,
+  userId: string,
+  keys: readonly string[],
+): Promise<void> {
+  const { organizationId } = caller
+  const found = await context.store.memberships.findMember(organizationId, userId)
+  if (found === undefined) await requireAddable(context, caller, userId)
+  const known = await context.store.organizationRoles.list(organizationId)
+  requireRoles(known, keys)
+  const before = found?.roles ?? []
+  const changed = [...before, ...keys].filter((key) => before.includes(key) !== keys.includes(key))
+  if (found !== undefined && changed.length === 0) return
+  requireAssignable(
+    caller,
+    known.filter(({ key }) => changed.includes(key)),
+  )
+  const roles = [...keys].sort()
+  const action = found === undefined ? 'organization_members.add' : 'organization_members.update'
+  await auditOrganization(context, caller, {
+    action,
+    ...(found === undefined ? {} : { before: { user_id: userId, roles: before } }),
+    after: { user_id: userId, roles },
+  })
+  const change = { organizationId, userId, roles, expected: found?.roles, now: context.clock.now() }
+  requireChanged(await context.store.memberships.put(change))
+}
+
+async function requireAddable(context: AdminContext, caller: OrganizationCaller, userId: string): Promise<void> {
+  if (caller.member !== undefined) throwNotFound('member')
+  await requireOrganization(context, caller)
+  if ((await context.store.users.find(userId)) === undefined) throwNotFound('user')
+}
+
+/**
+ * Removes a member. Their tokens for the organization end at once.
+ * @throws Problem 403, 404, 409, 503
+ */
+export async function removeMember(context: AdminContext, caller: OrganizationCaller, userId: string): Promise<void> {
+  const { organizationId } = caller
+  const found = await context.store.memberships.findMember(organizationId, userId)
+  if (found === undefined) return throwNotFound('member')
+  const known = await context.store.organizationRoles.list(organizationId)
+  requireAssignable(
+    caller,
+    known.filter(({ key }) => found.roles.includes(key)),
+  )
+  const before = { user_id: userId, roles: found.roles }
+  await auditOrganization(context, caller, { action: 'organization_members.remove', before })
+  const member = { organizationId, userId, expected: found.roles }
+  requireChanged(await context.store.memberships.remove(member, revocationTimes(context)))
+}
+
+/** @throws Problem 404, 409 */
+function requireChanged(result: MemberResult): void {
+  if (result === 'missing') throwNotFound('member')
+  if (result === 'last_owner')
+    throw new Problem(409, `This is the last member with the role ${organizationOwner}; grant it to another first.`)
+  if (result === 'outdated' || result === 'unknown_role')
+    throw new Problem(409, 'The member or a role was changed at the same time; read them again and retry.')
+}

@@ -1,0 +1,100 @@
+import { randomUUIDv7 } from 'node:crypto'
+import { changedMembers, Problem } from '@gatehouse/kit'
+import type { Static } from 'typebox'
+import type { NewOrganization, OrganizationPatch } from '../../config/organizations.ts'
+import type { AdminContext } from '../../context/features.ts'
+import type { Organization } from '../../model/organization.ts'
+import { revocationTimes } from '../../model/revocation-times.ts'
+import type { Authority } from '../authority.ts'
+import { auditOrganization, type OrganizationCaller, requireOrganization, throwNotFound } from './caller.ts'
+import type { membershipSchema, organizationSchema } from './schemas.ts'
+
+/** An organization as the API returns it. */
+export type OrganizationResponse = Static<typeof organizationSchema>
+
+function formatOrganization(organization: Organization): OrganizationResponse {
+  return {
+    id: organization.id,
+    ...auditedMembers(organization),
+    created_at: new Date(organization.createdAt).toISOString(),
+    updated_at: new Date(organization.updatedAt).toISOString(),
+  }
+}
+
+function auditedMembers({ name, status, requireMfa }: Pick<Organization, 'name' | 'status' | 'requireMfa'>) {
+  return { name, status, require_mfa: requireMfa }
+}
+
+/** Lists organizations in the order of their ids. */
+export async function listOrganizations(
+  { store }: AdminContext,
+  after: string,
+  limit: number,
+): Promise<OrganizationResponse[]> {
+  return (await store.organizations.list(after, limit)).map(formatOrganization)
+}
+
+/** @throws Problem 404 */
+export async function readOrganization(
+  context: AdminContext,
+  caller: Pick<OrganizationCaller, 'organizationId'>,
+): Promise<OrganizationResponse> {
+  return formatOrganization(await requireOrganization(context, caller))
+}
+
+/** Creates an organization without members. @throws Problem 409, 503 */
+export async function createOrganization(
+  context: AdminContext,
+  by: Authority,
+  declaration: NewOrganization,
+): Promise<OrganizationResponse> {
+  const { id = randomUUIDv7(), name = id, status = 'active', require_mfa: requireMfa = false } = declaration
+  const now = context.clock.now()
+  const inUse = () => new Problem(409, `There is already an organization with the id ${id}.`)
+  if ((await context.store.organizations.find(id)) !== undefined) throw inUse()
+  const organization = { id, name, status, requireMfa, createdAt: now, updatedAt: now }
+  const caller = { by, organizationId: id }
+  await auditOrganization(context, caller, { action: 'organizations.create', after: auditedMembers(organization) })
+  if (!(await context.store.organizations.create(organization))) throw inUse()
+  return readOrganization(context, caller)
+}
+
+/** Updates an organization. Suspending it ends every grant in it. @throws Problem 404, 503 */
+export async function updateOrganization(
+  context: AdminContext,
+  caller: OrganizationCaller,
+  { name, status, require_mfa: requireMfa }: OrganizationPatch,
+): Promise<OrganizationResponse> {
+  const before = await requireOrganization(context, caller)
+  const patch = {
+    ...(name === undefined ? {} : { name }),
+    ...(status === undefined ? {} : { status }),
+    ...(requireMfa === undefined ? {} : { requireMfa }),
+  }
+  const changes = changedMembers(auditedMembers(before), auditedMembers({ ...before, ...patch }))
+  await auditOrganization(context, caller, { action: 'organizations.update', ...changes })
+  if (!(await context.store.organizations.update(before.id, patch, revocationTimes(context))))
+    throwNotFound('organization')
+  return readOrganization(context, caller)
+}
+
+/** Deletes an organization with all that is in it, and ends every grant in it. @throws Problem 404, 503 */
+export async function deleteOrganization(context: AdminContext, caller: OrganizationCaller): Promise<void> {
+  const before = auditedMembers(await requireOrganization(context, caller))
+  await auditOrganization(context, caller, { action: 'organizations.delete', before })
+  if (!(await context.store.organizations.remove(caller.organizationId, revocationTimes(context))))
+    throwNotFound('organization')
+}
+
+const maxListed = 500
+
+/** Lists the active organizations that a user is a member of. */
+export async function listUserOrganizations(
+  { store }: AdminContext,
+  userId: string,
+): Promise<Static<typeof membershipSchema>[]> {
+  const memberships = await store.memberships.listByUser(userId, maxListed)
+  return memberships.map(({ organization, roles }) => {
+    return { organization_id: organization.id, name: organization.name, roles: [...roles] }
+  })
+}

@@ -1,0 +1,119 @@
+import type { Http } from '@gatehouse/kit'
+import { NewOrganization } from '../../config/organizations.ts'
+import type { AdminContext } from '../../context/features.ts'
+import type { Authenticate } from '../../model/caller.ts'
+import { organizationPermissions as permissions } from '../../model/organization.ts'
+import { type AdminAccess, byId, createPage, describeRoute, pageQuery } from '../required-scope.ts'
+import { listSchema, pageSchema } from '../responses.ts'
+import { adminScopes, readScopes } from '../scopes.ts'
+import { type Administration, administrationRoutes } from './administration-routes.ts'
+import { describeOwn, memberAdministration } from './member-access.ts'
+import * as organizations from './organizations.ts'
+import { deleteOrganizationRole, listOrganizationRoles, putOrganizationRole } from './roles.ts'
+import * as schemas from './schemas.ts'
+
+const path = '/admin/v1/organizations'
+const scope = adminScopes.organizations
+const reading = readScopes.organizations
+
+/** Organizations, templates of roles, and what is in an organization, for management. */
+export function organizationRoutes(http: Http, access: AdminAccess): void {
+  readingRoutes(http, access)
+  changingRoutes(http, access)
+  templateRoutes(http, access)
+  administrationRoutes(http, access.context, managementAdministration(access))
+}
+
+/** The organization's own administration by its members. */
+export function ownOrganizationRoutes(http: Http, context: AdminContext, authenticate: Authenticate): void {
+  const administration = memberAdministration(context, authenticate)
+  const { authorize } = administration
+  const read = describeOwn('ownOrganization.get', permissions.read, schemas.organizationSchema)
+  http.get(administration.path, { schema: { ...read, params: schemas.ofOrganization } }, async (request) => {
+    return organizations.readOrganization(
+      context,
+      await authorize(request, request.params.organization_id, permissions.read),
+    )
+  })
+  const update = describeOwn('ownOrganization.update', permissions.change, schemas.organizationSchema)
+  const updated = { ...update, params: schemas.ofOrganization, body: schemas.ownOrganizationBody }
+  http.patch(administration.path, { schema: updated }, async (request) => {
+    const caller = await authorize(request, request.params.organization_id, permissions.change)
+    return organizations.updateOrganization(context, caller, request.body)
+  })
+  administrationRoutes(http, context, administration)
+}
+
+function managementAdministration({ requireScope }: AdminAccess): Administration {
+  const scopeOf = (permission: string) => (permission === permissions.read ? reading : scope)
+  return {
+    path: `${path}/:organization_id`,
+    async authorize(request, organizationId, permission) {
+      return { by: await requireScope(request, scopeOf(permission)), organizationId, member: undefined }
+    },
+    describe: (id, permission, answer, status) =>
+      describeRoute(`organization${id}`, scopeOf(permission), answer, status),
+  }
+}
+
+function readingRoutes(http: Http, { context, requireScope }: AdminAccess): void {
+  const list = describeRoute('organizations.list', reading, pageSchema(schemas.organizationSchema))
+  http.get(path, { schema: { ...list, querystring: pageQuery } }, async (request) => {
+    await requireScope(request, reading)
+    const { after = '', limit = 50 } = request.query
+    return createPage(await organizations.listOrganizations(context, after, limit), limit, ({ id }) => id)
+  })
+  const read = { ...describeRoute('organizations.get', reading, schemas.organizationSchema) }
+  http.get(`${path}/:organization_id`, { schema: { ...read, params: schemas.ofOrganization } }, async (request) => {
+    await requireScope(request, reading)
+    return organizations.readOrganization(context, { organizationId: request.params.organization_id })
+  })
+  const ofUser = describeRoute('memberships.list', reading, listSchema(schemas.membershipSchema))
+  http.get('/admin/v1/users/:id/organizations', { schema: { ...ofUser, params: byId } }, async (request) => {
+    await requireScope(request, reading)
+    return { items: await organizations.listUserOrganizations(context, request.params.id) }
+  })
+}
+
+function changingRoutes(http: Http, { context, requireScope }: AdminAccess): void {
+  const create = describeRoute('organizations.create', scope, schemas.organizationSchema, 201)
+  http.post(path, { schema: { ...create, body: NewOrganization } }, async (request, reply) => {
+    const by = await requireScope(request, scope)
+    return reply.code(201).send(await organizations.createOrganization(context, by, request.body))
+  })
+  const one = `${path}/:organization_id`
+  const update = describeRoute('organizations.update', scope, schemas.organizationSchema)
+  const updated = { ...update, params: schemas.ofOrganization, body: schemas.organizationBody }
+  http.patch(one, { schema: updated }, async (request) => {
+    const by = await requireScope(request, scope)
+    const caller = { by, organizationId: request.params.organization_id, member: undefined }
+    return organizations.updateOrganization(context, caller, request.body)
+  })
+  const remove = { ...describeRoute('organizations.delete', scope), params: schemas.ofOrganization }
+  http.delete(one, { schema: remove }, async (request, reply) => {
+    const by = await requireScope(request, scope)
+    const caller = { by, organizationId: request.params.organization_id, member: undefined }
+    await organizations.deleteOrganization(context, caller)
+    return reply.code(204).send()
+  })
+}
+
+function templateRoutes(http: Http, { context, requireScope }: AdminAccess): void {
+  const templates = '/admin/v1/organization-roles'
+  const list = describeRoute('organizationTemplates.list', reading, listSchema(schemas.organizationRoleSchema))
+  http.get(templates, { schema: list }, async (request) => {
+    return { items: await listOrganizationRoles(context, { by: await requireScope(request, reading) }) }
+  })
+  const put = { ...describeRoute('organizationTemplates.put', scope), params: schemas.ofTemplate }
+  http.put(`${templates}/:role`, { schema: { ...put, body: schemas.roleBody } }, async (request, reply) => {
+    const by = await requireScope(request, scope)
+    await putOrganizationRole(context, { by }, request.params.role, request.body)
+    return reply.code(204).send()
+  })
+  const remove = { ...describeRoute('organizationTemplates.delete', scope), params: schemas.ofTemplate }
+  http.delete(`${templates}/:role`, { schema: remove }, async (request, reply) => {
+    const by = await requireScope(request, scope)
+    await deleteOrganizationRole(context, { by }, request.params.role)
+    return reply.code(204).send()
+  })
+}

@@ -1,0 +1,68 @@
+import { type Clock, StartError } from '@gatehouse/kit'
+import type { IdentityDeclarations } from '../config/options.ts'
+import type { OrganizationDeclaration, OrganizationRoleDeclaration } from '../config/organizations.ts'
+import { type OrganizationRole, organizationOwner } from '../model/organization.ts'
+import { revocationTimes } from '../model/revocation-times.ts'
+import { checkPermission } from '../oauth/scope.ts'
+import type { DeclarationEntry, DeclaredOrganization, IdentityStore } from '../store/index.ts'
+
+interface SeedContext {
+  readonly store: Pick<IdentityStore, 'declarations'>
+  readonly clock: Clock
+}
+
+type Declared = Pick<IdentityDeclarations, 'organizations' | 'organizationRoles'>
+
+/**
+ * Applies the declared roles of all organizations, and then the organizations with their members.
+ * @throws StartError naming every invalid declaration
+ */
+export async function applyOrganizations(
+  { store, clock }: SeedContext,
+  { organizations = [], organizationRoles = [] }: Declared,
+): Promise<void> {
+  requireNoFaults(organizations, organizationRoles)
+  await store.declarations.applyOrganizationRoles(organizationRoles.map(roleEntry))
+  const end = revocationTimes({ clock })
+  await store.declarations.applyOrganizations(
+    organizations.map((entry) => organizationEntry(entry, end.now)),
+    end,
+  )
+}
+
+function roleEntry(entry: OrganizationRoleDeclaration): DeclarationEntry<OrganizationRole> {
+  const { key, name = key, permissions } = entry
+  return { id: key, entry, record: async () => ({ organizationId: undefined, key, name, permissions }) }
+}
+
+function organizationEntry(entry: OrganizationDeclaration, now: number): DeclarationEntry<DeclaredOrganization> {
+  const { id, name = id, status = 'active', require_mfa: requireMfa = false, members = [] } = entry
+  const organization = { id, name, status, requireMfa, createdAt: now, updatedAt: now }
+  const declared = members.map(({ user_id, roles }) => ({ userId: user_id, roles }))
+  return { id, entry, record: async () => ({ organization, members: declared }) }
+}
+
+function requireNoFaults(
+  organizations: readonly OrganizationDeclaration[],
+  roles: readonly OrganizationRoleDeclaration[],
+): void {
+  const faults = [
+    ...roles.flatMap(findRoleFaults),
+    ...repeated(roles.map(({ key }) => key)).map((key) => `organization role ${key} is declared twice`),
+    ...repeated(organizations.map(({ id }) => id)).map((id) => `organization ${id} is declared twice`),
+  ]
+  if (faults.length > 0) throw new StartError(faults.join('\n'))
+}
+
+function findRoleFaults({ key, permissions }: OrganizationRoleDeclaration): string[] {
+  const wrong = permissions.map((permission, index) => ({ index, detail: checkPermission(permission) }))
+  const named = wrong.filter(({ detail }) => detail !== undefined)
+  return [
+    ...(key === organizationOwner ? [`organization role ${key} is fixed`] : []),
+    ...named.map(({ index, detail }) => `organization role ${key}: permissions.${index} ${detail}`),
+  ]
+}
+
+function repeated(ids: readonly string[]): string[] {
+  return ids.filter((id, index) => ids.indexOf(id) !== index)
+}

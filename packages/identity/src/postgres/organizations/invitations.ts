@@ -1,0 +1,146 @@
+import type { Database, Queryable } from '@gatehouse/kit'
+import type { OrganizationRole } from '../../model/organization.ts'
+import type { Invitation, Invitations, MailedInvitation, MayInvite, OutboxMessage } from '../../store/index.ts'
+import { putMessages } from '../operations/outbox.ts'
+import { orUndefined } from '../rows.ts'
+import { findMembership, foreignKeyFault, ownerOfRole, putMember } from './memberships.ts'
+import { lockOrganization } from './organizations.ts'
+import { type RoleRow, roleOf } from './roles.ts'
+
+interface InvitationRow {
+  readonly organization_id: string
+  readonly organization_name: string
+  readonly id: string
+  readonly email: string
+  readonly roles: string[]
+  readonly invited_by: string | null
+  readonly created_at: number
+  readonly expires_at: number
+}
+
+const columns = `i.organization_id, o.name AS organization_name, i.id, i.email, i.invited_by, i.created_at, i.expires_at,
+  array(SELECT r.role_key FROM identity.invitation_role r
+         WHERE r.organization_id = i.organization_id AND r.invitation_id = i.id ORDER BY r.role_key) AS roles`
+
+const tables = 'identity.invitation i JOIN identity.organization o ON o.id = i.organization_id'
+
+/** The invitation with the hash `$1` that user `$2` may accept at `$3`: who has its address and proved it. */
+const acceptable = `SELECT ${columns} FROM ${tables} JOIN identity.account a ON lower(a.email) = lower(i.email)
+  WHERE i.hash = $1 AND a.id = $2 AND i.expires_at > $3 AND o.status = 'active' AND a.email_verified AND a.locked_at IS NULL`
+
+/** Invitations in `identity.invitation`. */
+export class PostgresInvitations implements Invitations {
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  async put(
+    invitation: Invitation,
+    hash: string,
+    messages: readonly OutboxMessage[],
+  ): Promise<'created' | 'missing' | 'unknown_role'> {
+    const { organizationId, id, email, roles, invitedBy, createdAt, expiresAt } = invitation
+    try {
+      return await this.#database.transaction(async (tx) => {
+        if (!(await lockOrganization(tx, organizationId))) return 'missing'
+        await tx.query('DELETE FROM identity.invitation WHERE organization_id = $1 AND lower(email) = lower($2)', [
+          organizationId,
+          email,
+        ])
+        await tx.query(
+          `INSERT INTO identity.invitation (organization_id, id, hash, email, invited_by, created_at, expires_at)
+           VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+          [organizationId, id, hash, email, invitedBy ?? null, createdAt, expiresAt],
+        )
+        await tx.query(
+          `INSERT INTO identity.invitation_role (organization_id, invitation_id, role_owner, role_key)
+           SELECT $1, $2, ${ownerOfRole('requested', '$1')}, requested FROM unnest($3::text[]) AS requested`,
+          [organizationId, id, roles],
+        )
+        await putMessages(tx, messages)
+        return 'created'
+      })
+    } catch (error) {
+      const fault = foreignKeyFault(error)
+      if (fault === undefined) throw error
+      return fault === 'role' ? 'unknown_role' : 'missing'
+    }
+  }
+
+  async list(organizationId: string, after: string, limit: number, now: number): Promise<Invitation[]> {
+    const { rows } = await this.#database.query<InvitationRow>(
+      `SELECT ${columns} FROM ${tables} WHERE i.organization_id = $1 AND i.id::text > $2 AND i.expires_at > $4
+       ORDER BY i.id::text LIMIT $3`,
+      [organizationId, after, limit, now],
+    )
+    return rows.map(invitationOf)
+  }
+
+  find(hash: string, userId: string, mayInvite: MayInvite, now: number): Promise<MailedInvitation | undefined> {
+    return findAcceptable(this.#database, { hash, userId, now }, mayInvite)
+  }
+
+  async findMailed(hash: string, now: number): Promise<MailedInvitation | undefined> {
+    const text = `SELECT ${columns} FROM ${tables} WHERE i.hash = $1 AND i.expires_at > $2`
+    const { rows } = await this.#database.query<InvitationRow>(text, [hash, now])
+    return rows[0] && invitationOf(rows[0])
+  }
+
+  accept(hash: string, userId: string, mayInvite: MayInvite, now: number): Promise<MailedInvitation | undefined> {
+    return this.#database.transaction(async (tx) => {
+      const text = 'SELECT organization_id FROM identity.invitation WHERE hash = $1'
+      const [named] = (await tx.query<{ organization_id: string }>(text, [hash])).rows
+      if (named === undefined) return undefined
+      await tx.query('SELECT 1 FROM identity.account WHERE id = $1 FOR SHARE', [userId])
+      if (!(await lockOrganization(tx, named.organization_id))) return undefined
+      const found = await findAcceptable(tx, { hash, userId, now }, mayInvite)
+      if (found === undefined) return undefined
+      await tx.query('DELETE FROM identity.invitation WHERE hash = $1', [hash])
+      // Who is a member already keeps their roles.
+      await putMember(tx, { ...found, userId, expected: undefined, now })
+      return found
+    })
+  }
+
+  async remove(organizationId: string, id: string): Promise<boolean> {
+    const text = 'DELETE FROM identity.invitation WHERE organization_id = $1 AND id = $2'
+    return (await this.#database.query(text, [organizationId, id])).rowCount === 1
+  }
+}
+
+async function findAcceptable(
+  on: Queryable,
+  { hash, userId, now }: { readonly hash: string; readonly userId: string; readonly now: number },
+  mayInvite: MayInvite,
+): Promise<MailedInvitation | undefined> {
+  const { rows } = await on.query<InvitationRow>(acceptable, [hash, userId, now])
+  const found = rows[0] && invitationOf(rows[0])
+  if (found?.invitedBy === undefined) return found
+  const inviter = await findMembership(on, found.organizationId, found.invitedBy)
+  return inviter !== undefined && mayInvite(inviter, await rolesOfInvitation(on, found)) ? found : undefined
+}
+
+async function rolesOfInvitation(on: Queryable, { organizationId, id }: Invitation): Promise<OrganizationRole[]> {
+  const { rows } = await on.query<RoleRow>(
+    `SELECT r.organization_id, r.key, r.name, r.permissions FROM identity.invitation_role i
+       JOIN identity.organization_role r ON r.owner = i.role_owner AND r.key = i.role_key
+     WHERE i.organization_id = $1 AND i.invitation_id = $2`,
+    [organizationId, id],
+  )
+  return rows.map(roleOf)
+}
+
+function invitationOf(row: InvitationRow): MailedInvitation {
+  return {
+    id: row.id,
+    organizationId: row.organization_id,
+    organizationName: row.organization_name,
+    email: row.email,
+    roles: row.roles,
+    invitedBy: orUndefined(row.invited_by),
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+  }
+}

@@ -1,0 +1,14 @@
+-- The memberships of user $1 in active organizations, by name, up to $2, each with its permissions.
+SELECT m.organization_id, o.name, o.require_mfa, m.user_id,
+       array(SELECT mr.role_key FROM identity.membership_role mr
+              WHERE mr.organization_id = m.organization_id AND mr.user_id = m.user_id ORDER BY mr.role_key) AS roles,
+       array(SELECT DISTINCT unnest(r.permissions)
+               FROM identity.membership_role mr
+               JOIN identity.organization_role r ON r.owner = mr.role_owner AND r.key = mr.role_key
+              WHERE mr.organization_id = m.organization_id AND mr.user_id = m.user_id ORDER BY 1) AS permissions,
+       array(SELECT DISTINCT unnest(r.permissions) FROM identity.organization_role r
+              WHERE r.owner IN ('*', m.organization_id) ORDER BY 1) AS assignable
+  FROM identity.membership m
+  JOIN identity.organization o ON o.id = m.organization_id
+ WHERE m.user_id = $1 AND o.status = 'active'
+ ORDER BY o.name, o.id LIMIT $2

@@ -1,0 +1,142 @@
+import type { Membership, Organization, OrganizationRole } from '../model/organization.ts'
+import type { RevocationTimes } from '../model/revocation-times.ts'
+import type { OutboxMessage } from './operations.ts'
+
+/** The members of an organization to change; those left out stay. */
+export type OrganizationUpdate = Partial<Pick<Organization, 'name' | 'status' | 'requireMfa'>>
+
+/** Organizations. */
+export interface Organizations {
+  find(id: string): Promise<Organization | undefined>
+  list(after: string, limit: number): Promise<Organization[]>
+  /** False when the id is in use. */
+  create(organization: Organization): Promise<boolean>
+  /** Updates members of an organization. Suspending it ends every grant in it, in the same step. */
+  update(id: string, patch: OrganizationUpdate, end: RevocationTimes): Promise<boolean>
+  /** Whether any active organization of the user requires a second factor of its members. */
+  requiresMfa(userId: string): Promise<boolean>
+  /** Deletes an organization with all that is in it, and ends every grant in it. */
+  remove(id: string, end: RevocationTimes): Promise<boolean>
+}
+
+/** A member of an organization, with the keys of their roles. */
+export interface Member {
+  readonly userId: string
+  readonly username: string
+  readonly email: string | undefined
+  readonly roles: readonly string[]
+  readonly createdAt: number
+}
+
+/** The roles that a member shall have, in place of those that the caller read. */
+export interface MemberChange {
+  readonly organizationId: string
+  readonly userId: string
+  readonly roles: readonly string[]
+  /** The roles of the member as they were read; undefined adds a member. */
+  readonly expected: readonly string[] | undefined
+  readonly now: number
+}
+
+/** The result of a change of a member. The last owner who can sign in stays one. */
+export type MemberResult = 'changed' | 'missing' | 'outdated' | 'last_owner' | 'unknown_role'
+
+/** Memberships of users in organizations. */
+export interface Memberships {
+  /** A user's membership with its permissions, while the organization is active. */
+  find(organizationId: string, userId: string): Promise<Membership | undefined>
+  /** A user's memberships in active organizations, by the name of the organization. */
+  listByUser(userId: string, limit: number): Promise<Membership[]>
+  findMember(organizationId: string, userId: string): Promise<Member | undefined>
+  /** In the order of the users' ids. */
+  listMembers(organizationId: string, after: string, limit: number): Promise<Member[]>
+  /** Adds a member or replaces the roles of one. */
+  put(change: MemberChange): Promise<MemberResult>
+  /**
+   * Removes a member who still has the roles `expected`, or any where it is undefined, and in the same step ends their
+   * grants in the organization and adds those to the revocation feed.
+   */
+  remove(
+    member: Pick<MemberChange, 'organizationId' | 'userId' | 'expected'>,
+    end: RevocationTimes,
+  ): Promise<MemberResult>
+}
+
+/** The result of writing a role; `conflict`: a template and a role of an organization can't share a key. */
+export type RoleResult = 'created' | 'updated' | 'conflict' | 'missing'
+
+/** Roles of organizations. An organization is undefined for templates, which all organizations have. */
+export interface OrganizationRoles {
+  /** The templates, and the roles of the organization, in the order of their keys. */
+  list(organizationId: string | undefined): Promise<OrganizationRole[]>
+  /** Every permission of the templates. */
+  listTemplatePermissions(): Promise<string[]>
+  put(role: OrganizationRole): Promise<RoleResult>
+  /** Deletes a role; members and invitations lose it in the same step. */
+  remove(organizationId: string | undefined, key: string): Promise<boolean>
+}
+
+/** An invitation that waits for its link to be used. Times are Unix milliseconds. */
+export interface Invitation {
+  readonly id: string
+  readonly organizationId: string
+  readonly email: string
+  readonly roles: readonly string[]
+  /** The member who invited; undefined for management. */
+  readonly invitedBy: string | undefined
+  readonly createdAt: number
+  readonly expiresAt: number
+}
+
+/** An invitation with the organization's name, for its page. */
+export interface MailedInvitation extends Invitation {
+  readonly organizationName: string
+}
+
+/** Whether the inviter may still grant the roles of an invitation. */
+export type MayInvite = (inviter: Membership, roles: readonly OrganizationRole[]) => boolean
+
+/** Invitations to organizations, by the hash of the token in the mail. */
+export interface Invitations {
+  /** Replaces an earlier invitation of the address, and adds its mail to the outbox. */
+  put(
+    invitation: Invitation,
+    hash: string,
+    messages: readonly OutboxMessage[],
+  ): Promise<'created' | 'missing' | 'unknown_role'>
+  list(organizationId: string, after: string, limit: number, now: number): Promise<Invitation[]>
+  /**
+   * The invitation of the link, while it is valid for this user: they have the invited address and proved it, the
+   * organization is active and the inviter may still grant the roles.
+   */
+  find(hash: string, userId: string, mayInvite: MayInvite, now: number): Promise<MailedInvitation | undefined>
+  /** The invitation of the link, whoever it is for. */
+  findMailed(hash: string, now: number): Promise<MailedInvitation | undefined>
+  /** Consumes the invitation and adds the member in one step; returned to exactly one caller, as for `find`. */
+  accept(hash: string, userId: string, mayInvite: MayInvite, now: number): Promise<MailedInvitation | undefined>
+  remove(organizationId: string, id: string): Promise<boolean>
+}
+
+/** A domain of an organization. Times are Unix milliseconds. */
+export interface OrganizationDomain {
+  readonly organizationId: string
+  /** In lower case, internationalized labels in their ASCII form. */
+  readonly domain: string
+  /** What the DNS record contains; not a secret. */
+  readonly challenge: string
+  readonly createdAt: number
+  readonly verifiedAt: number | undefined
+}
+
+/** Domains of organizations. */
+export interface OrganizationDomains {
+  list(organizationId: string): Promise<OrganizationDomain[]>
+  find(organizationId: string, domain: string): Promise<OrganizationDomain | undefined>
+  /** Adds the domain with its challenge, unless the organization has it. False when there is no such organization. */
+  add(domain: OrganizationDomain): Promise<boolean>
+  /** Marks the domain as verified if it still has the challenge. `conflict`: another organization proved it before. */
+  verify(domain: OrganizationDomain, now: number): Promise<'verified' | 'missing' | 'conflict'>
+  remove(organizationId: string, domain: string): Promise<boolean>
+  /** The active organization that proved the domain. */
+  findOrganization(domain: string): Promise<string | undefined>
+}

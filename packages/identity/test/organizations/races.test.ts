@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict'
+import { after, before, describe } from 'node:test'
+import { type Database, sqlState } from '@gatehouse/kit'
+import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
+import { mayAssignRoles } from '../../src/model/organization.ts'
+import { revocationTimes } from '../../src/model/revocation-times.ts'
+import { postgresIdentityStore } from '../../src/postgres/index.ts'
+import type { IdentityStore } from '../../src/store/index.ts'
+import { authorizeUrl, pkce, redirectParameters } from '../support/journey.ts'
+import {
+  introspect,
+  type Organizations,
+  portalSecret,
+  refresh,
+  setupOrganizations,
+  signedIn,
+  tokensOf,
+} from '../support/organizations.ts'
+
+const ten = Array.from({ length: 10 })
+
+describe('organizations on PostgreSQL', () => {
+  let server: Server | undefined
+  let database: Database
+  let running: Organizations
+  let store: IdentityStore
+  before(async () => {
+    server = await startPostgres().catch(() => undefined)
+    if (server === undefined) return
+    database = await postgresDatabase(server, 20)
+    running = await setupOrganizations({}, database)
+    store = postgresIdentityStore(database)
+  })
+  after(async () => {
+    await running?.close()
+    await database?.close()
+    await server?.stop()
+  })
+
+  const end = () => revocationTimes(running)
+  const put = (userId: string, roles: readonly string[], expected?: readonly string[]) =>
+    store.memberships.put({ organizationId: 'acme', userId, roles, expected, now: running.clock.now() })
+  const remove = (userId: string) =>
+    store.memberships.remove({ organizationId: 'acme', userId, expected: undefined }, end())
+  const roles = async (userId: string) => (await store.memberships.findMember('acme', userId))?.roles
+  const owners = async () =>
+    (await store.memberships.listMembers('acme', '', 100)).filter((one) => one.roles.includes('owner'))
+
+  testWith('postgresql', 'of the last two owners who are removed at once, one stays', async () => {
+    for (let round = 0; round < 10; round++) {
+      await put('sam', ['owner'])
+      const results = await Promise.all([remove('sam'), remove('olga')])
+      assert.deepEqual([...results].sort(), ['changed', 'last_owner'])
+      const [left, ...more] = await owners()
+      assert.deepEqual(more, [])
+      if (left?.userId === 'sam') {
+        await put('olga', ['owner'])
+        await remove('sam')
+      }
+    }
+  })
+
+  testWith('postgresql', 'of the last two owners who are demoted and removed at once, one stays', async () => {
+    for (let round = 0; round < 10; round++) {
+      await put('sam', ['owner'])
+      const results = await Promise.all([put('sam', [], ['owner']), remove('olga')])
+      assert.deepEqual([...results].sort(), ['changed', 'last_owner'])
+      assert.equal((await owners()).length, 1)
+      if ((await roles('olga')) === undefined) await put('olga', ['owner'])
+      await remove('sam')
+    }
+  })
+
+  testWith('postgresql', 'of ten who accept an invitation at once, one does', async () => {
+    const now = running.clock.now()
+    for (let round = 0; round < 5; round++) {
+      const invitation = {
+        id: crypto.randomUUID(),
+        organizationId: 'acme',
+        email: 'sam@people.example',
+        roles: ['viewer'],
+        invitedBy: 'olga',
+        createdAt: now,
+        expiresAt: now + 1000,
+      }
+      const hash = `hash-${round}`
+      assert.equal(await store.invitations.put(invitation, hash, []), 'created')
+      const accepted = await Promise.all(ten.map(() => store.invitations.accept(hash, 'sam', mayAssignRoles, now)))
+      assert.equal(accepted.filter((one) => one !== undefined).length, 1)
+      assert.deepEqual(await roles('sam'), ['viewer'])
+      await remove('sam')
+    }
+  })
+
+  testWith('postgresql', 'ten invitations of one address at once leave one', async () => {
+    const now = running.clock.now()
+    const invitation = { organizationId: 'acme', email: 'x@people.example', roles: [], invitedBy: undefined }
+    const times = { createdAt: now, expiresAt: now + 1000 }
+    const results = await Promise.all(
+      ten.map((_, at) => store.invitations.put({ ...invitation, ...times, id: crypto.randomUUID() }, `x-${at}`, [])),
+    )
+    assert.ok(results.every((one) => one === 'created'))
+    assert.equal((await store.invitations.list('acme', '', 50, now)).length, 1)
+  })
+
+  testWith('postgresql', 'a role that is deleted while it is granted is not left on a member', async () => {
+    for (let round = 0; round < 10; round++) {
+      const key = `round-${round}`
+      await store.organizationRoles.put({ organizationId: 'acme', key, name: key, permissions: [] })
+      const [result, removed] = await Promise.all([put('vera', [key], []), store.organizationRoles.remove('acme', key)])
+      assert.ok(result === 'changed' || result === 'unknown_role', result)
+      assert.equal(removed, true)
+      assert.deepEqual(await roles('vera'), [])
+    }
+  })
+
+  testWith('postgresql', 'a template and a role of an organization never share a key', async () => {
+    for (let round = 0; round < 10; round++) {
+      const role = { key: `key-${round}`, name: 'x', permissions: [] }
+      const results = await Promise.all([
+        store.organizationRoles.put({ organizationId: undefined, ...role }),
+        store.organizationRoles.put({ organizationId: 'acme', ...role }),
+      ])
+      assert.deepEqual([...results].sort(), ['conflict', 'created'])
+    }
+  })
+
+  testWith('postgresql', 'a change of a member’s roles that was read earlier is outdated', async () => {
+    const results = await Promise.all(['editor', 'viewer'].map((role) => put('vera', [role], [])))
+    assert.deepEqual([...results].sort(), ['changed', 'outdated'])
+    await put('vera', [], await roles('vera'))
+  })
+
+  testWith('postgresql', 'a grant that begins while its membership ends does not outlive it', async () => {
+    for (let round = 0; round < 5; round++) {
+      await put('sam', ['editor'])
+      const browser = await signedIn(running, 'sam')
+      const { code_verifier, code_challenge } = pkce()
+      const scope = 'openid offline_access'
+      const request = { client_id: 'portal', response_type: 'code', scope, code_challenge, organization: 'acme' }
+      const [answer] = await Promise.all([browser.get(authorizeUrl(request)), remove('sam')])
+      if (answer.status === 302) {
+        const { code = '' } = redirectParameters(answer)
+        const exchange = { grant_type: 'authorization_code', code, code_verifier, ...portalSecret }
+        assert.equal((await running.post('/token', exchange)).status, 400)
+      }
+      const { rows } = await database.query(
+        `SELECT id FROM identity.grant_record WHERE user_id = 'sam' AND organization_id IS NOT NULL`,
+      )
+      assert.deepEqual(rows, [])
+    }
+  })
+
+  testWith('postgresql', 'a refresh and a removal at once never leave a live family or token', async () => {
+    for (let round = 0; round < 5; round++) {
+      await put('sam', ['editor'])
+      const { refreshToken, accessToken } = await tokensOf(running, 'sam', 'acme')
+      const [answer] = await Promise.all([refresh(running, refreshToken), remove('sam')])
+      const { access_token, refresh_token } = answer.body
+      for (const token of [accessToken, access_token ?? ''])
+        assert.equal((await introspect(running, String(token))).active, token === '' ? undefined : false)
+      if (refresh_token !== undefined) assert.equal((await refresh(running, String(refresh_token))).status, 400)
+    }
+  })
+
+  testWith('postgresql', 'rows that join two organizations are impossible', async () => {
+    await store.organizationRoles.put({ organizationId: 'beta', key: 'theirs', name: 'x', permissions: [] })
+    const { rows } = await database.query<{ id: string }>(
+      `INSERT INTO identity.invitation (organization_id, id, hash, email, created_at, expires_at)
+       VALUES ('beta', gen_random_uuid(), 'beta-hash', 'y@people.example', 0, 1) RETURNING id`,
+    )
+    const wrong = {
+      'a role of beta on a member of acme': `INSERT INTO identity.membership_role VALUES ('acme', 'vera', 'beta', 'theirs')`,
+      'a role for a user who is no member': `INSERT INTO identity.membership_role VALUES ('beta', 'vera', '*', 'viewer')`,
+      'a role of beta on an invitation to acme': `INSERT INTO identity.invitation_role VALUES ('acme', '${rows[0]?.id}', 'beta', 'theirs')`,
+      'an invitation of beta named in acme': `INSERT INTO identity.invitation_role VALUES ('acme', '${rows[0]?.id}', '*', 'viewer')`,
+      'an inviter who is no member': `UPDATE identity.invitation SET invited_by = 'vera' WHERE hash = 'beta-hash'`,
+      'a grant for an organization of others': `INSERT INTO identity.grant_record (id, user_id, client_id, scopes, resources,
+         claims, auth_time, amr, user_agent, created_at, expires_at, organization_id)
+         VALUES (gen_random_uuid(), 'vera', 'portal', '{}', '{}', '{}', 0, '{}', '', 0, 1, 'beta')`,
+    }
+    for (const [what, statement] of Object.entries(wrong)) {
+      const state = await database.query(statement).then(() => 'accepted', sqlState)
+      assert.ok(state === '23503' || state === '23514', `${what}: ${state}`)
+    }
+  })
+})

@@ -63,7 +63,8 @@ async function applyDecision(
     const allowed = shown && limitToAccess(context, authorization, shown)
     if (allowed === undefined || leavesNoAccess(authorization.scopes, allowed.scopes))
       throw new PageError(400, 'error.stale')
-    if (authorization.membership?.organization.id !== organization) throw new PageError(400, 'error.stale')
+    if (next === 'organization' || authorization.membership?.organization.id !== organization)
+      throw new PageError(400, 'error.stale')
     const access = readAccess(context, allowed)
     const facts = { actor: user.id, subject: user.id, clientId: client.id, details: { ...access } }
     if (decision === 'switch') return sendLoginPage(context, transaction, authorization, { since: context.clock.now() })

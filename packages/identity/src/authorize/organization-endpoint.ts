@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AuthorizeContext } from '../context/features.ts'
 import { pageParameters } from '../http/page-route.ts'
+import { Parameters } from '../oauth/parameters.ts'
 import { PageError } from '../pages/page-error.ts'
 import { checkForm, readBrowser } from '../sessions/browser.ts'
 import { type Continuation, openContinuation, sealContinuation } from '../sessions/continuation.ts'
@@ -20,7 +21,8 @@ export function organizationEndpoint(
     const opened = openContinuation(context, browser, parameters.get('continuation'))
     const isCurrent = opened.to === '/authorize/continue' && opened.consentIn === browser.signedIn?.session.id
     const organization = parameters.get('organization')
-    if (!isCurrent || organization === undefined) throw new PageError(400, 'error.stale')
+    const isOpen = new Parameters(opened.request).get('organization') === undefined
+    if (!isCurrent || !isOpen || organization === undefined) throw new PageError(400, 'error.stale')
     const { to, pushed, startedAt, client, target } = opened
     const chosen: Continuation = {
       to,

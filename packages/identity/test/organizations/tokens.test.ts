@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { decodeJwt } from 'jose'
-import { authorizeUrl, getTokens, pkce, redirectParameters, type TestBrowser } from '../support/journey.ts'
+import { authorizeUrl, getTokens, hiddenFields, pkce, redirectParameters, type TestBrowser } from '../support/journey.ts'
 import {
   introspect,
   invoices,
@@ -111,7 +111,7 @@ test('a member of several organizations chooses one, and prompt=none reports tha
   const browser = await signedIn(running, 'ann')
   assert.equal(redirectParameters(await ask(browser, { prompt: 'none' })).error, 'interaction_required')
   const { code_verifier, code_challenge } = pkce()
-  const page = await ask(browser, { code_challenge })
+  const page = await ask(browser, { code_challenge, organization: '' })
   assert.match(page.text, /Choose an organization/)
   assert.match(page.text, /Acme Ltd[\s\S]*Beta Inc/)
   const { code = '' } = redirectParameters(await browser.follow(await browser.submit(page, { organization: 'beta' })))
@@ -127,6 +127,10 @@ test('the choice of a foreign organization is denied, and the page works in its 
   assert.equal(redirectParameters(chosen).error, 'access_denied')
   const other = await signedIn(running, 'ann')
   assert.equal((await other.submit(page, { organization: 'acme' })).status, 403)
+  const named = await ask(browser, { organization: 'acme', prompt: 'consent' })
+  const { form_token = '', continuation = '' } = hiddenFields(named)
+  const swapped = await browser.post('/organization', { form_token, continuation, organization: 'beta' })
+  assert.equal(swapped.status, 400, 'what the client named is not a choice')
 })
 
 test('prompt=none switches the organization when the request names it', async () => {

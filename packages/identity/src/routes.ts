@@ -23,7 +23,13 @@ import { loginEndpoint } from './login/endpoint.ts'
 import { confirmEndSessionEndpoint, endSessionEndpoint } from './logout/endpoint.ts'
 import { serverMetadata } from './metadata/server-metadata.ts'
 import type { Authenticate } from './model/caller.ts'
+import { passkeyScript, passkeyScriptText } from './pages/passkeys/form.ts'
 import { pushEndpoint } from './par/endpoint.ts'
+import { editPasskeyEndpoint } from './passkeys/edit.ts'
+import { signInOptionsEndpoint } from './passkeys/options.ts'
+import { passkeysEndpoint } from './passkeys/overview.ts'
+import { newPasskeyEndpoint } from './passkeys/registration.ts'
+import { passkeySignInEndpoint } from './passkeys/sign-in.ts'
 import { revokeEndpoint } from './revoke/endpoint.ts'
 import { readRevocations } from './revoke/feed.ts'
 import { continuationBytes } from './sessions/resume.ts'
@@ -40,6 +46,7 @@ export async function routes(http: Http, context: IdentityContext, authenticate:
   acceptForms(http)
   oauthRoutes(http, context)
   pageRoutes(http, context)
+  if (context.features.passkeys) passkeyRoutes(http, context)
   documentRoutes(http, context)
   apiRoutes(http, context, authenticate)
   adminRoutes(http, context, authenticate)
@@ -109,6 +116,22 @@ function pageRoutes(http: Http, context: IdentityContext): void {
       reply.header('cache-control', publicDocument).type(type).send(text),
     )
   }
+}
+
+/** The pages of passkeys, and their script. */
+function passkeyRoutes(http: Http, context: IdentityContext): void {
+  const route = (id: OperationId) => ({ ...pageRoute(context), schema: schemas.page(id) })
+  http.post('/login/passkey/options', route('passkeySignIn.start'), signInOptionsEndpoint(context))
+  const bodyLimit = continuationBytes
+  http.post('/login/passkey', { ...route('passkeySignIn.submit'), bodyLimit }, passkeySignInEndpoint(context))
+  http.get('/account/passkeys', route('passkeysPage.show'), passkeysEndpoint(context))
+  http.get('/account/passkeys/new', route('newPasskeyPage.show'), newPasskeyEndpoint(context))
+  http.post('/account/passkeys/new', route('newPasskeyPage.submit'), newPasskeyEndpoint(context))
+  http.get('/account/passkeys/edit', route('editPasskeyPage.show'), editPasskeyEndpoint(context))
+  http.post('/account/passkeys/edit', route('editPasskeyPage.submit'), editPasskeyEndpoint(context))
+  http.get(`/pages/${passkeyScript}`, { schema: schemas.hidden }, (_request, reply) =>
+    reply.header('cache-control', publicDocument).type('text/javascript; charset=utf-8').send(passkeyScriptText),
+  )
 }
 
 /** The public documents. */

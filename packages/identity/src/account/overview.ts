@@ -27,6 +27,7 @@ export function accountEndpoint(context: OverviewContext): Handler {
     const page = accountPage(texts, {
       formToken: formToken(context, browser),
       user: user.email ?? user.username,
+      passkeys: context.features.passkeys,
       apps: await listApps(context, user.id, now),
       sessions: sessions.map((one) => ({ ...one, current: one.id === session.id })),
       apiKeys: await context.store.apiKeys.listByOwner(user.id, now),

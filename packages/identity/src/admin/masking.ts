@@ -5,6 +5,7 @@ import type { AuditEvent } from '../store/index.ts'
 import type { Authority } from './authority.ts'
 import type { MemberResponse } from './roles/roles.ts'
 import type { SessionResponse } from './users/access.ts'
+import type { PasskeyResponse } from './users/passkeys.ts'
 import type { UserResponse } from './users/users.ts'
 
 /*
@@ -37,6 +38,11 @@ export function maskMember(member: MemberResponse): MemberResponse {
 /** Masks the address and the user agent of a session. */
 export function maskSession(session: SessionResponse): SessionResponse {
   return { ...session, address: maskIpAddress(session.address), user_agent: coarseAgent(session.user_agent) }
+}
+
+/** Masks the name and the user agent of a passkey. */
+export function maskPasskey({ last_user_agent: userAgent, ...passkey }: PasskeyResponse): PasskeyResponse {
+  return { ...passkey, name: hidden, ...(userAgent === undefined ? {} : { last_user_agent: coarseAgent(userAgent) }) }
 }
 
 /** Masks the address, the target and the recorded members of an audit event. */

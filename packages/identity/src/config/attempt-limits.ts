@@ -28,6 +28,8 @@ export type AttemptLimitName =
   | 'login-account'
   | 'login-address'
   | 'login-link'
+  | 'passkey-address'
+  | 'passkey-challenge'
   | 'device-code'
   | 'device-code-address'
   | 'reset'
@@ -56,6 +58,8 @@ export const attemptLimitPolicies: Readonly<
   'login-account': { limit: 100, windowSeconds: 3600, by: ['account'] },
   'login-address': { limit: 100, windowSeconds: 3600, by: ['address'] },
   'login-link': { limit: 5, windowSeconds: 3600, by: ['account', 'address'] },
+  'passkey-address': { limit: 100, windowSeconds: 3600, by: ['address'] },
+  'passkey-challenge': { limit: 600, windowSeconds: 300, by: ['address'] },
   'device-code': { limit: 10, windowSeconds: 600, by: ['user'] },
   'device-code-address': { limit: 30, windowSeconds: 600, by: ['address'] },
   reset: { limit: 3, windowSeconds: 3600, by: ['account'] },

@@ -42,6 +42,9 @@ export interface LoginContext
     Pick<PasswordContext, 'passwords'>,
     Pick<AttemptContext, 'limit' | 'refund' | 'forgive'> {}
 
+/** What the pages of passkeys need. */
+export interface PasskeyContext extends PageContext, MailContext, Pick<AttemptContext, 'limit' | 'refund'> {}
+
 /** What the logout pages need. */
 export interface LogoutContext extends PageContext, ClientContext, Pick<TokenContext, 'keys'> {}
 

@@ -76,6 +76,22 @@ export const operation = operationsOf({
     "End an app's access, a session or an API key",
     'Ends the app access, session or API key that the form of the account page names.',
   ],
+  'passkeySignIn.start': [
+    'Get the options for signing in with a passkey',
+    'For the script of the login page: a challenge that one response from this browser may answer.',
+  ],
+  'passkeySignIn.submit': [
+    'Sign in with a passkey',
+    'Verifies the response of the authenticator and resumes the request that required the sign-in.',
+  ],
+  'passkeysPage.show': ['Show the passkeys of the user', 'The page where a signed-in user manages passkeys.'],
+  'newPasskeyPage.show': ['Show the form for a new passkey', 'Requires a recent sign-in.'],
+  'newPasskeyPage.submit': ['Add a passkey', 'Verifies the response of the authenticator. Requires a recent sign-in.'],
+  'editPasskeyPage.show': ['Show the form for a passkey', 'Requires a recent sign-in.'],
+  'editPasskeyPage.submit': [
+    'Rename or remove a passkey',
+    'Requires a recent sign-in. The last way to sign in is not removed.',
+  ],
   'passwordPage.show': ['Show the form for a new password', 'The page where a signed-in user changes the password.'],
   'passwordPage.submit': ['Change the password', 'Requires the current password. All other sessions end.'],
   'forgotPasswordPage.show': [
@@ -159,6 +175,11 @@ export const operation = operationsOf({
   'consents.withdraw': ['Withdraw a consent and its grants', 'The client needs a new consent.'],
   'sessions.list': ['List the sessions of a user', 'The browsers in which the user is signed in.'],
   'sessions.end': ['End a session of a user', 'Signs the user out of one browser.'],
+  'passkeys.list': ['List the passkeys of a user', 'Ordered by the time of creation. Keys are not shown.'],
+  'passkeys.remove': [
+    'Remove a passkey of a user',
+    'Even the last way to sign in: the user then needs a new password. Sessions stay.',
+  ],
   'apiKeys.list': ['List API keys', 'The keys themselves are not shown; they are stored as hashes.'],
   'apiKeys.create': ['Create an API key', 'The key is shown only in this response.'],
   'apiKeys.delete': ['Delete an API key', 'The key is invalid at once.'],

@@ -10,7 +10,21 @@ export const methodsOf = {
   email: ['email'],
   /** Another identity provider, whose own methods are not known to be true. */
   federation: ['fed'],
+  /** A passkey whose key stays on its device, with user verification: possession and a PIN or the body. */
+  passkey: ['hwk', 'user', 'mfa'],
+  /** The same with a key that can be copied to other devices. */
+  syncedPasskey: ['swk', 'user', 'mfa'],
 } as const satisfies Readonly<Record<string, readonly string[]>>
+
+/** How a user signs in first; what follows is a second factor. */
+export type SignInMethod = 'password' | 'passkey' | 'email' | 'federation'
+
+/** The first method of a sign-in, by what it proved. */
+export function signInMethodOf(amr: readonly string[]): SignInMethod {
+  if (amr.includes('pwd')) return 'password'
+  if (amr.includes('email')) return 'email'
+  return amr.includes('fed') ? 'federation' : 'passkey'
+}
 
 /** One factor: the name from SAML, since OpenID Connect defines none. */
 export const singleFactorAcr = 'urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport'

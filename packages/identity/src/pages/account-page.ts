@@ -6,6 +6,8 @@ import { describeAccess } from './scope-list.ts'
 export interface AccountPage {
   readonly formToken: string
   readonly user: string
+  /** Whether users may have passkeys. */
+  readonly passkeys: boolean
   readonly apps: readonly {
     readonly clientId: string
     readonly name: string
@@ -55,7 +57,7 @@ ${session.current && html` <span class="badge">${texts.say('account.sessions.thi
 ${endForm(texts, page.formToken, { name: 'session_id', value: session.id, text: 'account.sessions.end', label: deviceName(session.userAgent) })}</li>`,
     )}</ul>
 ${page.apiKeys.length > 0 && apiKeys(texts, page, date)}
-<p class="links"><a href="/account/password">${texts.say('account.password')}</a><a href="/end_session">${texts.say('account.signout')}</a></p>`,
+<p class="links"><a href="/account/password">${texts.say('account.password')}</a>${page.passkeys && html`<a href="/account/passkeys">${texts.say('passkeys.title')}</a>`}<a href="/end_session">${texts.say('account.signout')}</a></p>`,
   }
 }
 

@@ -11,6 +11,9 @@ import { PostgresAuditTrail } from './operations/audit-trail.ts'
 import { PostgresDeclarations } from './operations/declared.ts'
 import { PostgresOutbox } from './operations/outbox.ts'
 import { PostgresPurge } from './operations/purge.ts'
+import { PostgresPasskeyChallenges } from './passkeys/challenges.ts'
+import { PostgresPasskeys } from './passkeys/passkeys.ts'
+import { PostgresPasskeyRegistrations } from './passkeys/registrations.ts'
 import { PostgresReplayCache } from './replay-cache.ts'
 import { PostgresSessions } from './sessions.ts'
 import { PostgresAccessTokens } from './tokens/access-tokens.ts'
@@ -50,6 +53,9 @@ export function postgresIdentityStore(database: Database): IdentityStore {
     grants: new PostgresGrants(database),
     mailedLinks: new PostgresMailedLinks(database),
     outbox: new PostgresOutbox(database),
+    passkeyChallenges: new PostgresPasskeyChallenges(database),
+    passkeyRegistrations: new PostgresPasskeyRegistrations(database),
+    passkeys: new PostgresPasskeys(database),
     purge: new PostgresPurge(database),
     pushedRequests: new PostgresPushedRequests(database),
     refreshFamilies: new PostgresRefreshFamilies(database),

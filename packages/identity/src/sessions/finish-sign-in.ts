@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import { audit } from '../audit/record.ts'
 import type { PageContext } from '../context/context.ts'
+import { signInMethodOf } from '../model/authentication.ts'
 import type { User } from '../model/user.ts'
 import { signIn } from './browser.ts'
 import { type Continuation, openContinuation } from './continuation.ts'
@@ -35,6 +36,6 @@ export async function finishSignIn(
   if (session === undefined) return undefined
   await refund?.()
   await audit(context, request, 'login', { subject: user.id, details: { sid: session.id, ...details } })
-  context.metrics.signIn('success')
+  context.metrics.signIn('success', signInMethodOf(amr))
   return resume({ context, request, reply }, continuation, sealed)
 }

@@ -2,6 +2,7 @@ import type { Clients, ReplayCache } from './clients.ts'
 import type { DeclarationStore } from './declared.ts'
 import type { AuthorizationCodes, Consents, DeviceCodes, Grants, PushedRequests, RefreshFamilies } from './grants.ts'
 import type { AuditTrail, Outbox, Purge } from './operations.ts'
+import type { PasskeyChallenges, PasskeyRegistrations, Passkeys } from './passkeys.ts'
 import type { Sessions } from './sessions.ts'
 import type { AccessTokens, ApiKeys, Revocations, SigningKeyStore } from './tokens.ts'
 import type { Accounts, MailedLinks, Registrations, SignInLinks, Subjects, Users } from './users.ts'
@@ -10,6 +11,7 @@ export type * from './clients.ts'
 export type * from './declared.ts'
 export type * from './grants.ts'
 export type * from './operations.ts'
+export type * from './passkeys.ts'
 export type * from './sessions.ts'
 export type * from './tokens.ts'
 export * from './users.ts'
@@ -20,6 +22,9 @@ export interface IdentityStore {
   readonly users: Users
   readonly accounts: Accounts
   readonly mailedLinks: MailedLinks
+  readonly passkeys: Passkeys
+  readonly passkeyRegistrations: PasskeyRegistrations
+  readonly passkeyChallenges: PasskeyChallenges
   readonly registrations: Registrations
   readonly apiKeys: ApiKeys
   readonly subjects: Subjects

@@ -1,4 +1,5 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
+import { orderedId } from '@gatehouse/kit'
 import {
   generateRegistrationOptions,
   type PublicKeyCredentialCreationOptionsJSON,
@@ -97,7 +98,7 @@ function passkeyOf(
   now: number,
 ): VerifiedRegistration {
   return {
-    id: randomUUID(),
+    id: orderedId(),
     credentialId: credential.id,
     userId,
     publicKey: Buffer.from(credential.publicKey).toString('base64url'),

@@ -23,9 +23,11 @@ export interface Deviation {
   readonly challenge?: string
   readonly transports?: readonly unknown[]
   readonly credProps?: object
+  /** Of a credential that exists elsewhere. */
+  readonly credentialId?: string
 }
 
-const algorithms = { es256: -7, rs256: -257, eddsa: -8 } as const
+const algorithms = { es256: -7, es384: -35, rs256: -257, eddsa: -8 } as const
 
 /** The kind of a virtual authenticator. */
 export interface AuthenticatorOptions {
@@ -74,7 +76,8 @@ export class Authenticator {
   create(options: object, deviation: Deviation = {}): string {
     const { challenge, user, rp } = options as CreationOptions
     const { publicKey, privateKey } = generateKeys(this.#algorithm)
-    const id = randomBytes(32)
+    const { credentialId } = deviation
+    const id = credentialId === undefined ? randomBytes(32) : Buffer.from(credentialId, 'base64url')
     this.#credential = { id: id.toString('base64url'), key: privateKey, userHandle: user.id, counter: 0 }
     const length = Buffer.alloc(2)
     length.writeUInt16BE(id.length)
@@ -154,22 +157,25 @@ function clientDataOf(deviation: Deviation, type: string, challenge: string): Bu
 function generateKeys(algorithm: keyof typeof algorithms): { publicKey: KeyObject; privateKey: KeyObject } {
   if (algorithm === 'rs256') return generateKeyPairSync('rsa', { modulusLength: 2048 })
   if (algorithm === 'eddsa') return generateKeyPairSync('ed25519')
-  return generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  return generateKeyPairSync('ec', { namedCurve: algorithm === 'es384' ? 'P-384' : 'P-256' })
 }
 
 /** The key as COSE (RFC 9052 §7, RFC 9053 §7). */
 function coseKey(algorithm: keyof typeof algorithms, key: KeyObject): Buffer {
   const { x = '', y = '', n = '', e = '' } = key.export({ format: 'jwk' })
   const bytes = (text: string) => Buffer.from(text, 'base64url')
-  const alg: [number, Cbor] = [3, algorithms[algorithm]]
-  const members: [number, Cbor][] = {
-    es256: [[1, 2], alg, [-1, 1], [-2, bytes(x)], [-3, bytes(y)]] as [number, Cbor][],
-    eddsa: [[1, 1], alg, [-1, 6], [-2, bytes(x)]] as [number, Cbor][],
-    rs256: [[1, 3], alg, [-1, bytes(n)], [-2, bytes(e)]] as [number, Cbor][],
-  }[algorithm]
-  return encodeCbor(new Map(members))
+  const alg: CoseMember = [3, algorithms[algorithm]]
+  const elliptic = (curve: number): CoseMember[] => [[1, 2], alg, [-1, curve], [-2, bytes(x)], [-3, bytes(y)]]
+  const members: Record<keyof typeof algorithms, CoseMember[]> = {
+    es256: elliptic(1),
+    es384: elliptic(2),
+    eddsa: [[1, 1], alg, [-1, 6], [-2, bytes(x)]],
+    rs256: [[1, 3], alg, [-1, bytes(n)], [-2, bytes(e)]],
+  }
+  return encodeCbor(new Map(members[algorithm]))
 }
 
+type CoseMember = [number, Cbor]
 type Cbor = number | string | Buffer | Map<string | number, Cbor>
 
 /** Encodes what authenticators use of CBOR (RFC 8949 §3): integers, bytes, text and maps. */

@@ -78,8 +78,8 @@ export function confirmSignInEndpoint(
       refund: () => refundAttempt(context, attempt),
     }
     const finished = proven && (await finishSignIn(context, { request, reply, browser }, proven, found.continuation))
-    if (finished === undefined) throw expiredLink()
-    return finished
+    if (!finished) throw expiredLink()
+    return reply
   }
 }
 

@@ -33,8 +33,7 @@ export function passkeySignInEndpoint(
       const { user, amr, passkey } = verified
       const refund = () => refundAttempt(context, request.ip)
       const proven = { user, amr, details: { passkey: passkey.id }, refund }
-      const finished = await finishSignIn(context, exchange, proven, sealed)
-      if (finished !== undefined) return finished
+      if (await finishSignIn(context, exchange, proven, sealed)) return reply
     }
     const subject = 'user' in verified ? verified.user.id : verified.userId
     const details = { passkey: 'user' in verified ? 'account changed' : verified.fault }

@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { audit } from '../audit/record.ts'
 import type { PasskeyContext } from '../context/features.ts'
 import { pageParameters } from '../http/page-route.ts'
+import { createNotices } from '../mail/notices.ts'
 import type { Passkey } from '../model/passkey.ts'
 import type { User } from '../model/user.ts'
 import type { Parameters } from '../oauth/parameters.ts'
@@ -68,9 +69,11 @@ async function removePasskey(
   user: User,
   { id, name }: Passkey,
 ): Promise<string | undefined> {
-  const removed = await context.store.passkeys.remove({ userId: user.id, id, evenLast: false }, [])
+  const messages = createNotices(context, { user, kind: 'factor_removed', request, facts: { factor: 'passkey' } })
+  const removed = await context.store.passkeys.remove({ userId: user.id, id, evenLast: false }, messages)
   if (removed === 'missing') throw missing()
   if (removed === 'last_way') return 'passkey.remove.last'
+  context.signalOutbox()
   const details = { passkey: id, name }
   await audit(context, request, 'passkey_removed', { actor: user.id, subject: user.id, details })
   return undefined

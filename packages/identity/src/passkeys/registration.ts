@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { audit } from '../audit/record.ts'
 import type { PasskeyContext } from '../context/features.ts'
 import { pageParameters } from '../http/page-route.ts'
+import { createNotices } from '../mail/notices.ts'
 import { maxPasskeyNameLength, maxPasskeys } from '../model/passkey.ts'
 import type { User } from '../model/user.ts'
 import { deviceName } from '../pages/device-name.ts'
@@ -51,11 +52,14 @@ async function register(
   const verified = await verifyRegistration(context, exchange, user, credential)
   if ('fault' in verified) return 'rejected'
   const created = { passkey: { ...verified, name }, credentialVersion: user.credentialVersion }
-  const result = await context.store.passkeyRegistrations.add(created, maxPasskeys, [])
+  const { request } = exchange
+  const messages = createNotices(context, { user, kind: 'factor_added', request, facts: { factor: 'passkey' } })
+  const result = await context.store.passkeyRegistrations.add(created, maxPasskeys, messages)
   if (result !== 'added') return result
+  context.signalOutbox()
   const { id, aaguid, backupEligible } = verified
   const details = { passkey: id, name, aaguid, synced: backupEligible }
-  await audit(context, exchange.request, 'passkey_added', { actor: user.id, subject: user.id, details })
+  await audit(context, request, 'passkey_added', { actor: user.id, subject: user.id, details })
   return result
 }
 

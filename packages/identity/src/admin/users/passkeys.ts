@@ -1,6 +1,7 @@
 import { Problem } from '@gatehouse/kit'
 import type { Static } from 'typebox'
 import type { AdminContext } from '../../context/features.ts'
+import { createNotices } from '../../mail/notices.ts'
 import type { Passkey } from '../../model/passkey.ts'
 import { type Authority, auditChange } from '../authority.ts'
 import type { passkeySchema } from '../responses.ts'
@@ -32,12 +33,15 @@ export async function listPasskeys({ store }: AdminContext, userId: string): Pro
 
 /** Removes a passkey of a user, even the last way to sign in. @throws Problem 403, 404, 503 */
 export async function removePasskey(context: AdminContext, by: Authority, userId: string, id: string): Promise<void> {
-  await findChangeableUser(context, by, userId)
+  const user = await findChangeableUser(context, by, userId)
   const passkey = (await context.store.passkeys.listByUser(userId)).find((one) => one.id === id)
   if (passkey === undefined) throw notFound()
   const before = { passkey_id: id, name: passkey.name }
   await auditChange(context, by, { action: 'passkeys.remove', target: { type: 'user', id: userId }, before })
-  if ((await context.store.passkeys.remove({ userId, id, evenLast: true }, [])) !== 'removed') throw notFound()
+  const facts = { factor: 'passkey' }
+  const messages = createNotices(context, { user, kind: 'factor_removed', request: undefined, facts })
+  if ((await context.store.passkeys.remove({ userId, id, evenLast: true }, messages)) !== 'removed') throw notFound()
+  context.signalOutbox()
 }
 
 const notFound = () => new Problem(404, 'The user has no such passkey.')

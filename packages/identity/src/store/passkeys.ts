@@ -23,6 +23,8 @@ export interface PasskeyUse {
   readonly backedUp: boolean
   readonly at: number
   readonly userAgent: string
+  /** Sent if it turns out to be a regression. */
+  readonly warnings: readonly OutboxMessage[]
 }
 
 /** What to do about a use: decided by the rule that is given, in the transaction that locks the passkey. */
@@ -51,8 +53,8 @@ export interface Passkeys {
   /** Whether the user has any: one look into an index. */
   exists(userId: string): Promise<boolean>
   /**
-   * Records a use that `decide` accepts, or the regression that it finds. Of two uses at once the second is decided by
-   * what the first left.
+   * Records a use that `decide` accepts, or the regression that it finds, with the messages of the use for the outbox. Of
+   * two uses at once the second is decided by what the first left.
    */
   recordUse(id: string, use: PasskeyUse, decide: DecideUse): Promise<'accepted' | 'regression' | 'missing'>
   /** False when the user has no such passkey. */

@@ -7,6 +7,7 @@ import {
 } from '@simplewebauthn/server'
 import { audit } from '../audit/record.ts'
 import type { PasskeyContext } from '../context/features.ts'
+import { createNotices } from '../mail/notices.ts'
 import { methodsOf } from '../model/authentication.ts'
 import { isCounterRegression, type Passkey } from '../model/passkey.ts'
 import { relyingPartyOf } from '../model/relying-party.ts'
@@ -86,7 +87,7 @@ export async function verifyAssertion(
   if ('error' in verified) return reject('verification', user.id, verified.error)
   if ((verified.credentialDeviceType === 'multiDevice') !== passkey.backupEligible)
     return reject('backup_eligibility', user.id)
-  const fault = await recordUse(context, request, passkey, verified)
+  const fault = await recordUse(context, request, owner, verified)
   if (fault !== undefined) return reject(fault, user.id)
   return { user, passkey, amr: passkey.backupEligible ? methodsOf.syncedPasskey : methodsOf.passkey }
 }
@@ -129,15 +130,17 @@ async function verifySignature(
 async function recordUse(
   context: PasskeyContext,
   request: BrowserExchange['request'],
-  { id, userId }: Passkey,
+  { passkey: { id }, user }: PasskeyOwner,
   { newCounter: counter, credentialBackedUp: backedUp }: AssertionInfo,
 ): Promise<PasskeyFault | undefined> {
-  const use = { counter, backedUp, at: context.clock.now(), userAgent: readUserAgent(request) }
+  const warnings = createNotices(context, { user, kind: 'passkey_copied', request })
+  const use = { counter, backedUp, at: context.clock.now(), userAgent: readUserAgent(request), warnings }
   const decide = (passkey: Passkey) => (isCounterRegression(passkey, counter) ? 'regression' : 'accept')
   const recorded = await context.store.passkeys.recordUse(id, use, decide)
   if (recorded === 'accepted') return undefined
   if (recorded === 'missing') return 'unknown_credential'
+  context.signalOutbox()
   const details = { passkey: id, counter }
-  await audit(context, request, 'passkey_counter_regressed', { subject: userId, details })
+  await audit(context, request, 'passkey_counter_regressed', { subject: user.id, details })
   return 'counter_regression'
 }

@@ -4,7 +4,7 @@ import { administrators, call, consoleClient, createFixtures, tokenOf } from '..
 import { Authenticator } from '../support/authenticator.ts'
 import { clients, TestBrowser, users } from '../support/journey.ts'
 import { takeMails } from '../support/notices.ts'
-import { editPasskey, passkeyIds, registerPasskey } from '../support/passkeys.ts'
+import { editPasskey, passkeyIds, registerPasskey, signInByPasskey } from '../support/passkeys.ts'
 import { setupOnce } from '../support/setup.ts'
 
 const declared = { clients: [...clients, consoleClient], users: [...users, ...administrators] }
@@ -26,6 +26,19 @@ test('a passkey that is added or removed is mailed to its user, one that is refu
   assert.deepEqual(await mailed(), [])
   await editPasskey(browser, id, { decision: 'remove' })
   assert.deepEqual(await mailed(), [['factor_removed', 'alice@example.com', 'passkey', '127.0.0.1']])
+})
+
+test('a passkey whose counter goes back is mailed to its user, once a day', async () => {
+  const authenticator = new Authenticator()
+  const browser = new TestBrowser(running)
+  await browser.signIn(await browser.get('/account'))
+  await registerPasskey(browser, authenticator)
+  const copy = new TestBrowser(running)
+  await signInByPasskey(copy, await copy.get('/account'), authenticator, { counter: 9 })
+  await takeMails(running.database)
+  const other = new TestBrowser(running)
+  for (const counter of [3, 4]) await signInByPasskey(other, await other.get('/account'), authenticator, { counter })
+  assert.deepEqual(await mailed(), [['passkey_copied', 'alice@example.com', undefined, '127.0.0.1']])
 })
 
 test('a passkey that an administrator removes is mailed to its user, without the device of the administrator', async () => {

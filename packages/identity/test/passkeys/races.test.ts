@@ -87,7 +87,7 @@ testWith('postgresql', 'of the last passkeys that are removed at once, one stays
 testWith('postgresql', 'of several uses with one counter, one is accepted', async () => {
   const created = passkey('counted')
   await add(created)
-  const use = { counter: 5, backedUp: false, at: 1, userAgent: '' }
+  const use = { counter: 5, backedUp: false, at: 1, userAgent: '', warnings: [] }
   const decide = (stored: Passkey) => (isCounterRegression(stored, use.counter) ? 'regression' : 'accept')
   const results = await Promise.all(Array.from({ length: 8 }, () => store.passkeys.recordUse(created.id, use, decide)))
   assert.deepEqual([count(results, 'accepted'), count(results, 'regression')], [1, 7])

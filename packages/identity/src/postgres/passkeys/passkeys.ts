@@ -45,13 +45,14 @@ export class PostgresPasskeys implements Passkeys {
   }
 
   recordUse(id: string, use: PasskeyUse, decide: DecideUse): Promise<'accepted' | 'regression' | 'missing'> {
-    const { counter, backedUp, at, userAgent } = use
+    const { counter, backedUp, at, userAgent, warnings } = use
     return this.#database.transaction(async (tx) => {
       const text = `SELECT ${passkeyColumns} FROM identity.passkey p WHERE id = $1 FOR UPDATE`
       const [row] = (await tx.query<PasskeyRow>(text, [id])).rows
       if (row === undefined) return 'missing'
       if (decide(passkeyOf(row)) === 'regression') {
         await tx.query('UPDATE identity.passkey SET counter_regressed_at = $2 WHERE id = $1', [id, at])
+        await putMessages(tx, warnings)
         return 'regression'
       }
       await tx.query(

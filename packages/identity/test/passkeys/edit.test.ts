@@ -27,7 +27,7 @@ test('a passkey is renamed', async () => {
   assert.equal(failure(empty), 'Enter a name.')
 })
 
-test('a removed passkey signs nobody in, and the device is told which ones are left', async () => {
+test('a removed passkey signs nobody in, and the device learns which ones are left', async () => {
   const removed = new Authenticator()
   const kept = new Authenticator()
   const { browser, ids } = await withPasskeys('alice', removed, kept)

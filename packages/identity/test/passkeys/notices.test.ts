@@ -41,7 +41,7 @@ test('a passkey whose counter goes back is mailed to its user, once a day', asyn
   assert.deepEqual(await mailed(), [['passkey_copied', 'alice@example.com', undefined, '127.0.0.1']])
 })
 
-test('a passkey that an administrator removes is mailed to its user, without the device of the administrator', async () => {
+test('a removal by an administrator is mailed without the device of the administrator', async () => {
   const { user, passkey } = await createFixtures(running).passkey()
   const token = await tokenOf(running, 'gatehouse-owner')
   await takeMails(running.database)

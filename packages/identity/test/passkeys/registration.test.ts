@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { recentSignInMs } from '../../src/sessions/recent-sign-in.ts'
 import { Authenticator, type Deviation } from '../support/authenticator.ts'
 import { clients, hiddenFields, TestBrowser, users } from '../support/journey.ts'
 import { creationOptions, passkeyIds, registerPasskey, signInByPasskey } from '../support/passkeys.ts'
@@ -18,7 +19,7 @@ async function signedIn(user: 'alice' | 'bob' = 'alice'): Promise<TestBrowser> {
 const failure = (response: TestResponse) => /role="alert">([^<]+)</.exec(response.text)?.[1]
 const wrong = 'The passkey could not be added. Please try again.'
 
-test('a passkey is created discoverable, verified, without attestation, and under a random handle', async () => {
+test('a passkey is created discoverable, verified, unattested and under a random handle', async () => {
   const browser = await signedIn()
   const options = creationOptions(await browser.get('/account/passkeys/new')) as Record<string, object>
   const { challenge, user, excludeCredentials, ...rest } = options
@@ -150,7 +151,7 @@ test('a registration needs a recent sign-in, when it begins and when it ends', a
   const browser = await signedIn()
   const page = await browser.get('/account/passkeys/new')
   const credential = new Authenticator().create(creationOptions(page))
-  running.clock.advance(5 * 60_000 + 1)
+  running.clock.advance(recentSignInMs + 1)
   const login = /action="\/login"/
   assert.match((await browser.get('/account/passkeys/new')).text, login)
   assert.match((await browser.submit(page, { credential })).text, login)
@@ -164,7 +165,7 @@ test('a user without a password renews the sign-in by the passkey', async () => 
   const authenticator = new Authenticator()
   await registerPasskey(browser, authenticator)
   await running.database.query("UPDATE identity.account SET password_hash = NULL WHERE id = 'bob'")
-  running.clock.advance(5 * 60_000 + 1)
+  running.clock.advance(recentSignInMs + 1)
   const login = await browser.get('/account/passkeys/new')
   assert.match((await browser.follow(await signInByPasskey(browser, login, authenticator))).text, /Create passkey/)
 })

@@ -29,7 +29,7 @@ test('passkeys are listed without their keys, and masked for a caller without pe
   assert.deepEqual(await items('gatehouse-auditor'), [{ ...shown, name: '•••' }])
 })
 
-test('an administrator removes even the last way to sign in, and only of the user that the path names', async () => {
+test('an administrator removes even the last way to sign in, of the user in the path only', async () => {
   const things = createFixtures(running)
   const { user, passkey } = await things.passkey()
   await running.database.query('UPDATE identity.account SET password_hash = NULL WHERE id = $1', [user])

@@ -28,6 +28,7 @@ import { pushEndpoint } from './par/endpoint.ts'
 import { editPasskeyEndpoint } from './passkeys/edit.ts'
 import { signInOptionsEndpoint } from './passkeys/options.ts'
 import { passkeysEndpoint } from './passkeys/overview.ts'
+import { removePasswordEndpoint } from './passkeys/password-removal.ts'
 import { newPasskeyEndpoint } from './passkeys/registration.ts'
 import { passkeySignInEndpoint } from './passkeys/sign-in.ts'
 import { revokeEndpoint } from './revoke/endpoint.ts'
@@ -129,6 +130,7 @@ function passkeyRoutes(http: Http, context: IdentityContext): void {
   http.post('/account/passkeys/new', route('newPasskeyPage.submit'), newPasskeyEndpoint(context))
   http.get('/account/passkeys/edit', route('editPasskeyPage.show'), editPasskeyEndpoint(context))
   http.post('/account/passkeys/edit', route('editPasskeyPage.submit'), editPasskeyEndpoint(context))
+  http.post('/account/passkeys/password', route('removePasswordPage.submit'), removePasswordEndpoint(context))
   http.get(`/pages/${passkeyScript}`, { schema: schemas.hidden }, (_request, reply) =>
     reply.header('cache-control', publicDocument).type('text/javascript; charset=utf-8').send(passkeyScriptText),
   )

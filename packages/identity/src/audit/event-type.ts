@@ -19,6 +19,7 @@ export type AuditType =
   | 'email_verified'
   | 'password_reset_requested'
   | 'password_changed'
+  | 'password_removed'
   | 'passkey_added'
   | 'passkey_renamed'
   | 'passkey_removed'

@@ -92,6 +92,10 @@ export const operation = operationsOf({
     'Rename or remove a passkey',
     'Requires a recent sign-in. The last way to sign in is not removed.',
   ],
+  'removePasswordPage.submit': [
+    'Remove the password',
+    'For users with a passkey. Requires a recent sign-in. All other sessions end.',
+  ],
   'passwordPage.show': ['Show the form for a new password', 'The page where a signed-in user changes the password.'],
   'passwordPage.submit': ['Change the password', 'Requires the current password. All other sessions end.'],
   'forgotPasswordPage.show': [

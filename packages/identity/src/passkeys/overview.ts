@@ -6,7 +6,7 @@ import type { Passkey } from '../model/passkey.ts'
 import { relyingPartyOf } from '../model/relying-party.ts'
 import type { User } from '../model/user.ts'
 import { passkeysPage } from '../pages/passkeys/pages.ts'
-import { readBrowser } from '../sessions/browser.ts'
+import { formToken, readBrowser } from '../sessions/browser.ts'
 import { sendSignInPage } from '../sessions/sign-in-page.ts'
 
 /** GET /account/passkeys: the user's passkeys. */
@@ -21,7 +21,9 @@ export function passkeysEndpoint(
     const passkeys = await context.store.passkeys.listByUser(user.id)
     const texts = textsFor(context, request)
     const accepted = await acceptedPasskeys(context, user, passkeys)
-    return sendPage(context, reply, texts, passkeysPage(texts, { passkeys, accepted }))
+    const isPasswordOptional = passkeys.length > 0 && user.passwordHash !== undefined
+    const page = { formToken: formToken(context, browser), passkeys, accepted, isPasswordOptional }
+    return sendPage(context, reply, texts, passkeysPage(texts, page))
   }
 }
 

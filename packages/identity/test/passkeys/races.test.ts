@@ -84,6 +84,22 @@ testWith('postgresql', 'of the last passkeys that are removed at once, one stays
   }
 })
 
+testWith('postgresql', 'of the password and the last passkey that are removed at once, one stays', async () => {
+  const end = { now: 1, expiresAt: 2, createLogoutMessages: () => [] }
+  for (let round = 0; round < 10; round++) {
+    await database.query('DELETE FROM identity.passkey')
+    await database.query("UPDATE identity.account SET password_hash = 'hash', credential_version = $1", [version])
+    const last = passkey('last')
+    await add(last)
+    const removal = { userId: 'alice', verified: version, keepSession: orderedId(), messages: [] }
+    const results = await Promise.all([
+      store.accounts.removePassword(removal, end),
+      store.passkeys.remove({ userId: 'alice', id: last.id, evenLast: false }, []),
+    ])
+    assert.deepEqual(results.toSorted(), ['last_way', 'removed'])
+  }
+})
+
 testWith('postgresql', 'of several uses with one counter, one is accepted', async () => {
   const created = passkey('counted')
   await add(created)

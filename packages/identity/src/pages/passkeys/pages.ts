@@ -5,13 +5,17 @@ import { passkeyForm, passkeyScript } from './form.ts'
 
 /** The content of the page that lists a user's passkeys. */
 export interface PasskeysPage {
+  readonly formToken: string
   readonly passkeys: readonly Passkey[]
   /** What the device should know: which passkeys exist here, and the user's name (WebAuthn Level 3 §5.1.10). */
   readonly accepted: object
+  /** Whether the user has a password that could be removed. */
+  readonly isPasswordOptional: boolean
 }
 
 /** The user's passkeys. */
-export function passkeysPage(texts: Texts, { passkeys, accepted }: PasskeysPage): PageAnswer {
+export function passkeysPage(texts: Texts, page: PasskeysPage): PageAnswer {
+  const { passkeys, accepted } = page
   const title = texts.say('passkeys.title')
   const format = new Intl.DateTimeFormat(texts.locale, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' })
   const date = (at: number) => `${format.format(at)} UTC`
@@ -34,8 +38,18 @@ ${
     ? html`<p><a class="button" href="/account/passkeys/new">${texts.say('passkeys.add')}</a></p>`
     : html`<p class="soft">${texts.say('passkeys.full', { max: String(maxPasskeys) })}</p>`
 }
+${page.isPasswordOptional && passwordRemoval(texts, page)}
 <p class="links"><a href="/account">${texts.say('back')}</a></p>`,
   }
+}
+
+function passwordRemoval(texts: Texts, { formToken }: PasskeysPage): Html {
+  return html`<h2>${texts.say('passkeys.password.title')}</h2>
+<p class="soft">${texts.say('passkeys.password.lead')}</p>
+<form method="post" action="/account/passkeys/password">
+<input type="hidden" name="form_token" value="${formToken}">
+<button class="quiet small" type="submit">${texts.say('passkeys.password.submit')}</button>
+</form>`
 }
 
 function describe(

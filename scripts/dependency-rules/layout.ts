@@ -61,6 +61,7 @@ export const layout: Layout = {
       'passwords',
       'sessions',
       'store',
+      'webauthn',
     ],
     assembly: 'context',
     entries: ['identity'],

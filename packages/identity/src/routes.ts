@@ -29,7 +29,14 @@ import { serverMetadata } from './metadata/server-metadata.ts'
 import type { Authenticate } from './model/caller.ts'
 import { invitationEndpoint } from './organizations/invitation.ts'
 import { membershipsEndpoint } from './organizations/memberships.ts'
+import { passkeyScript, passkeyScriptText } from './pages/passkeys/form.ts'
 import { pushEndpoint } from './par/endpoint.ts'
+import { editPasskeyEndpoint } from './passkeys/edit.ts'
+import { signInOptionsEndpoint } from './passkeys/options.ts'
+import { passkeysEndpoint } from './passkeys/overview.ts'
+import { removePasswordEndpoint } from './passkeys/password-removal.ts'
+import { newPasskeyEndpoint } from './passkeys/registration.ts'
+import { passkeySignInEndpoint } from './passkeys/sign-in.ts'
 import { revokeEndpoint } from './revoke/endpoint.ts'
 import { readRevocations } from './revoke/feed.ts'
 import { continuationBytes } from './sessions/resume.ts'
@@ -46,6 +53,7 @@ export async function routes(http: Http, context: IdentityContext, authenticate:
   acceptForms(http)
   oauthRoutes(http, context)
   pageRoutes(http, context)
+  if (context.features.passkeys) passkeyRoutes(http, context)
   documentRoutes(http, context)
   apiRoutes(http, context, authenticate)
   adminRoutes(http, context, authenticate)
@@ -138,6 +146,23 @@ function logoRoute(http: Http, { store }: IdentityContext): void {
       .type(logo.mediaType)
       .send(Buffer.from(logo.content))
   })
+}
+
+/** The pages of passkeys, and their script. */
+function passkeyRoutes(http: Http, context: IdentityContext): void {
+  const route = (id: OperationId) => ({ ...pageRoute(context), schema: schemas.page(id) })
+  http.post('/login/passkey/options', route('passkeySignIn.start'), signInOptionsEndpoint(context))
+  const bodyLimit = continuationBytes
+  http.post('/login/passkey', { ...route('passkeySignIn.submit'), bodyLimit }, passkeySignInEndpoint(context))
+  http.get('/account/passkeys', route('passkeysPage.show'), passkeysEndpoint(context))
+  http.get('/account/passkeys/new', route('newPasskeyPage.show'), newPasskeyEndpoint(context))
+  http.post('/account/passkeys/new', route('newPasskeyPage.submit'), newPasskeyEndpoint(context))
+  http.get('/account/passkeys/edit', route('editPasskeyPage.show'), editPasskeyEndpoint(context))
+  http.post('/account/passkeys/edit', route('editPasskeyPage.submit'), editPasskeyEndpoint(context))
+  http.post('/account/passkeys/password', route('removePasswordPage.submit'), removePasswordEndpoint(context))
+  http.get(`/pages/${passkeyScript}`, { schema: schemas.hidden }, (_request, reply) =>
+    reply.header('cache-control', publicDocument).type('text/javascript; charset=utf-8').send(passkeyScriptText),
+  )
 }
 
 /** The public documents. */

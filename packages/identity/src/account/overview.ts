@@ -28,6 +28,7 @@ export function accountEndpoint(context: OverviewContext): Handler {
       formToken: formToken(context, browser),
       user: user.email ?? user.username,
       mayUseFactors: factors.length > 0 || (await findPolicy(context, user.id)) !== 'off',
+      passkeys: context.features.passkeys,
       apps: await listApps(context, user.id, now),
       sessions: sessions.map((one) => ({ ...one, current: one.id === session.id })),
       hasOrganizations: (await context.store.memberships.listByUser(user.id, 1)).length > 0,

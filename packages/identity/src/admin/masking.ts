@@ -7,6 +7,7 @@ import type { InvitationResponse } from './organizations/invitations.ts'
 import type { OrganizationMemberResponse } from './organizations/members.ts'
 import type { MemberResponse } from './roles/roles.ts'
 import type { SessionResponse } from './users/access.ts'
+import type { PasskeyResponse } from './users/passkeys.ts'
 import type { UserResponse } from './users/users.ts'
 
 /*
@@ -50,6 +51,11 @@ export function maskInvitation(invitation: InvitationResponse): InvitationRespon
 /** Masks the address and the user agent of a session. */
 export function maskSession(session: SessionResponse): SessionResponse {
   return { ...session, address: maskIpAddress(session.address), user_agent: coarseAgent(session.user_agent) }
+}
+
+/** Masks the name and the user agent of a passkey. */
+export function maskPasskey({ last_user_agent: userAgent, ...passkey }: PasskeyResponse): PasskeyResponse {
+  return { ...passkey, name: hidden, ...(userAgent === undefined ? {} : { last_user_agent: coarseAgent(userAgent) }) }
 }
 
 /** Masks the address, the target and the recorded members of an audit event. */

@@ -103,6 +103,24 @@ export const factorsSchema = Type.Object(
   { title: 'SecondFactors' },
 )
 
+/** A passkey of a user. */
+export const passkeySchema = Type.Object(
+  {
+    id: text,
+    name: text,
+    synced: Type.Boolean({ description: 'Whether it can be copied to other devices of the user.' }),
+    transports: texts,
+    aaguid: Type.String({ description: 'The model of the authenticator, as it says itself.' }),
+    created_at: instant,
+    last_used_at: Type.Optional(instant),
+    last_user_agent: Type.Optional(text),
+    counter_regressed_at: Type.Optional(
+      Type.String({ format: 'date-time', description: 'When a sign-in was rejected that looked like that of a copy.' }),
+    ),
+  },
+  { title: 'Passkey' },
+)
+
 /** A management role with its scopes. */
 export const roleSchema = Type.Object({ role: text, scopes: texts }, { title: 'ManagementRole' })
 /** A user with a management role. */

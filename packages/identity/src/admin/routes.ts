@@ -9,6 +9,7 @@ import { createAdminAccess } from './required-scope.ts'
 import { roleRoutes } from './roles/routes.ts'
 import { accessRoutes } from './users/access-routes.ts'
 import { importRoutes } from './users/import/routes.ts'
+import { passkeyRoutes } from './users/passkey-routes.ts'
 import { userRoutes } from './users/routes.ts'
 import { supportRoutes } from './users/support-routes.ts'
 
@@ -22,6 +23,7 @@ export function adminRoutes(http: Http, context: AdminContext, authenticate: Aut
   userRoutes(http, access)
   importRoutes(http, access)
   accessRoutes(http, access)
+  passkeyRoutes(http, access)
   supportRoutes(http, access)
   roleRoutes(http, access)
   organizationRoutes(http, access)

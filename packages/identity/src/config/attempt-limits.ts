@@ -31,6 +31,8 @@ export type AttemptLimitName =
   | 'factor'
   | 'factor-day'
   | 'factor-challenge'
+  | 'passkey-address'
+  | 'passkey-challenge'
   | 'device-code'
   | 'device-code-address'
   | 'reset'
@@ -66,6 +68,8 @@ export const attemptLimitPolicies: Readonly<
   factor: { limit: 10, windowSeconds: 900, by: ['account', 'device'] },
   'factor-day': { limit: 50, windowSeconds: 86_400, by: ['account', 'device'] },
   'factor-challenge': { limit: 5, windowSeconds: 900, by: ['challenge'] },
+  'passkey-address': { limit: 100, windowSeconds: 3600, by: ['address'] },
+  'passkey-challenge': { limit: 600, windowSeconds: 300, by: ['address'] },
   'device-code': { limit: 10, windowSeconds: 600, by: ['user'] },
   'device-code-address': { limit: 30, windowSeconds: 600, by: ['address'] },
   reset: { limit: 3, windowSeconds: 3600, by: ['account'] },

@@ -1,4 +1,5 @@
 import { StartError } from '@gatehouse/kit'
+import { findPasskeyObstacle } from '../model/relying-party.ts'
 
 /** Features that an operator may enable. */
 export interface Features {
@@ -10,14 +11,29 @@ export interface Features {
    * Whether the keys and logout URIs of clients may be on this machine, over http too. For development. Default: false.
    */
   readonly loopbackCalls: boolean
+  /** Whether users may have passkeys. Default: true where browsers support them, at an https or localhost issuer. */
+  readonly passkeys: boolean
 }
 
-/** The defaults, overridden by `chosen`. @throws StartError for a feature that requires mail where there is none */
-export function parseFeatures(chosen: Partial<Features> = {}, mail: boolean): Features {
+/** Where features are offered. */
+export interface FeatureSurroundings {
+  readonly issuer: string
+  /** Whether mail can be sent. */
+  readonly mail: boolean
+}
+
+/**
+ * The defaults, overridden by `chosen`.
+ * @throws StartError for a feature that requires mail where there is none, and for passkeys at an issuer without them
+ */
+export function parseFeatures(chosen: Partial<Features> = {}, { issuer, mail }: FeatureSurroundings): Features {
   if (!mail && (chosen.registration || chosen.passwordReset)) {
     throw new StartError(
       'features.registration and features.password_reset need mail: a notification service with the email channel on',
     )
   }
-  return { registration: false, passwordReset: mail, loopbackCalls: false, ...chosen }
+  const obstacle = findPasskeyObstacle(issuer)
+  if (chosen.passkeys && obstacle !== undefined) throw new StartError(`features.passkeys: ${obstacle}`)
+  const passkeys = obstacle === undefined
+  return { registration: false, passwordReset: mail, loopbackCalls: false, passkeys, ...chosen }
 }

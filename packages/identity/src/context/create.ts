@@ -5,13 +5,14 @@ import { ClientCache } from '../clients/cache.ts'
 import { AuditBudget } from '../clients/failure-budget.ts'
 import { RecentAuthentications } from '../clients/recent-authentications.ts'
 import { unlimited } from '../config/attempt-limits.ts'
-import { parseFeatures } from '../config/features.ts'
+import { type Features, parseFeatures } from '../config/features.ts'
 import type { IdentityOptions } from '../config/options.ts'
 import { createTxtResolver } from '../http/txt-resolver.ts'
 import { MacKey } from '../keys/mac-key.ts'
 import { SigningKeys } from '../keys/signing-keys.ts'
 import type { SigningAlgorithm } from '../model/client.ts'
 import { type Lifetimes, parseLifetimes } from '../model/lifetimes.ts'
+import { findPasskeyObstacle } from '../model/relying-party.ts'
 import { PasswordHasher } from '../passwords/hasher.ts'
 import { PasswordPolicy } from '../passwords/rule.ts'
 import type { AttemptContext, IdentityContext } from './context.ts'
@@ -30,7 +31,7 @@ export function createContext(options: IdentityOptions, signalOutbox: () => void
   const lifetimes = parseLifetimes(options.lifetimes)
   const branding = brandingFrom(options.branding)
   const mail = options.notify !== undefined
-  const features = parseFeatures(options.features, mail)
+  const features = createFeatures(options, mail)
   const passwords = new PasswordHasher(options.passwords)
   const keys = createSigningKeys(options, encryptionKey, lifetimes)
   return {
@@ -62,6 +63,14 @@ export function createContext(options: IdentityOptions, signalOutbox: () => void
     clock,
     log,
   }
+}
+
+/** The features of the options. One that is off only because the issuer does not allow it is named in the log. */
+function createFeatures({ issuer, features: chosen, background, log }: IdentityOptions, mail: boolean): Features {
+  const obstacle = findPasskeyObstacle(issuer)
+  if (obstacle !== undefined && chosen?.passkeys === undefined && background !== false)
+    log.warn({ issuer }, `passkeys are off: ${obstacle}`)
+  return parseFeatures(chosen, { issuer, mail })
 }
 
 /** The attempt limits of the options; without them nothing is limited. */

@@ -45,6 +45,8 @@ export interface LoginContext
 
 /** What the pages of the second factor need. */
 export interface FactorContext extends PageContext, Pick<AttemptContext, 'limit' | 'refund'> {}
+/** What the pages of passkeys need. */
+export interface PasskeyContext extends PageContext, MailContext, Pick<AttemptContext, 'limit' | 'refund'> {}
 
 /** What the logout pages need. */
 export interface LogoutContext extends PageContext, ClientContext, Pick<TokenContext, 'keys'> {}

@@ -1,6 +1,7 @@
 import { type Clock, Counter, Gauge, type Registry } from '@gatehouse/kit'
 import type { AuditType } from '../audit/event-type.ts'
 import type { SigningKeys } from '../keys/signing-keys.ts'
+import type { SignInMethod } from '../model/authentication.ts'
 import type { GrantType } from '../model/client.ts'
 import type { OAuthErrorCode } from '../oauth/error.ts'
 import type { PasswordHasher } from '../passwords/hasher.ts'
@@ -15,7 +16,8 @@ export type LoginOutcome = 'success' | 'wrong' | 'limited' | 'busy' | 'unconfirm
 export interface IdentityMetrics {
   tokensIssued(grantType: GrantType): void
   tokenRejected(error: OAuthErrorCode): void
-  signIn(outcome: LoginOutcome): void
+  /** Of the password, unless another method is named. */
+  signIn(outcome: LoginOutcome, method?: SignInMethod): void
   securityEvent(type: AuditType): void
   rowsPurged(rows: Readonly<Record<string, number>>): void
 }
@@ -33,14 +35,14 @@ export function createIdentityMetrics(registry: Registry, watched: Observed): Id
     new Counter({ name: `identity_${name}`, help, labelNames, registers: [registry] })
   const issued = counter('tokens_issued_total', 'Successful token responses', 'grant_type')
   const refused = counter('token_errors_total', 'Rejected token requests, by error code', 'error')
-  const logins = counter('logins_total', 'Password sign-ins, by outcome', 'outcome')
+  const logins = counter('logins_total', 'Sign-ins, by method and outcome', 'method', 'outcome')
   const events = counter('security_events_total', 'Events written to the audit trail', 'type')
   const rowsPurged = counter('purged_rows_total', 'Expired rows that were removed', 'table')
   registerGauges(registry, watched)
   return {
     tokensIssued: (grantType) => issued.inc({ grant_type: grantType }),
     tokenRejected: (error) => refused.inc({ error }),
-    signIn: (outcome) => logins.inc({ outcome }),
+    signIn: (outcome, method = 'password') => logins.inc({ method, outcome }),
     securityEvent: (type) => events.inc({ type }),
     rowsPurged(rows) {
       for (const [table, count] of Object.entries(rows)) rowsPurged.inc({ table }, count)

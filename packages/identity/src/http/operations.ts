@@ -98,6 +98,26 @@ export const operation = operationsOf({
   ],
   'appPage.show': ['Show the form for an authenticator app', 'Shows a QR code with a new secret.'],
   'appPage.submit': ['Set up an authenticator app', 'Requires a code of the app. It replaces the app before.'],
+  'passkeySignIn.start': [
+    'Get the options for signing in with a passkey',
+    'For the script of the login page: a challenge that one response from this browser may answer.',
+  ],
+  'passkeySignIn.submit': [
+    'Sign in with a passkey',
+    'Verifies the response of the authenticator and resumes the request that required the sign-in.',
+  ],
+  'passkeysPage.show': ['Show the passkeys of the user', 'The page where a signed-in user manages passkeys.'],
+  'newPasskeyPage.show': ['Show the form for a new passkey', 'Requires a recent sign-in.'],
+  'newPasskeyPage.submit': ['Add a passkey', 'Verifies the response of the authenticator. Requires a recent sign-in.'],
+  'editPasskeyPage.show': ['Show the form for a passkey', 'Requires a recent sign-in.'],
+  'editPasskeyPage.submit': [
+    'Rename or remove a passkey',
+    'Requires a recent sign-in. The last way to sign in is not removed.',
+  ],
+  'removePasswordPage.submit': [
+    'Remove the password',
+    'For users with a passkey. Requires a recent sign-in. All other sessions end.',
+  ],
   'passwordPage.show': ['Show the form for a new password', 'The page where a signed-in user changes the password.'],
   'passwordPage.submit': ['Change the password', 'Requires the current password. All other sessions end.'],
   'forgotPasswordPage.show': [
@@ -195,6 +215,11 @@ export const operation = operationsOf({
   'factors.reset': [
     'Reset the second factors of a user',
     'Removes every factor, recovery code and remembered device, and ends the sessions. The next sign-in requires a new factor.',
+  ],
+  'passkeys.list': ['List the passkeys of a user', 'Ordered by the time of creation. Keys are not shown.'],
+  'passkeys.remove': [
+    'Remove a passkey of a user',
+    'Even the last way to sign in: the user then needs a new password. Sessions stay.',
   ],
   'apiKeys.list': ['List API keys', 'The keys themselves are not shown; they are stored as hashes.'],
   'apiKeys.create': ['Create an API key', 'The key is shown only in this response.'],

@@ -78,7 +78,7 @@ export function confirmSignInEndpoint(
       refund: () => refundAttempt(context, attempt),
     }
     const finished = proven && (await finishSignIn(context, { request, reply, browser }, proven, found.continuation))
-    if (finished !== true) throw expiredLink()
+    if (!finished) throw expiredLink()
     return reply
   }
 }

@@ -59,6 +59,7 @@ export const noticeEvents = [
   'email_changed',
   'factor_added',
   'factor_removed',
+  'passkey_copied',
   'recovery_code_used',
   'recovery_codes_regenerated',
   'device_remembered',

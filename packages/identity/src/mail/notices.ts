@@ -41,6 +41,7 @@ const bounds: Partial<Record<NoticeKind, { readonly count: number; readonly wind
   // Two mails each.
   email_changed: { count: 10, windowMs: hour },
   // Anybody can cause these without having signed in.
+  passkey_copied: { count: 1, windowMs: 24 * hour },
   too_many_failures: { count: 1, windowMs: 24 * hour },
   account_exists: { count: 1, windowMs: hour },
   invitation_not_yours: { count: 2, windowMs: hour },

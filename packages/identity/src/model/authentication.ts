@@ -14,7 +14,21 @@ export const methodsOf = {
   totp: ['otp', 'mfa'],
   /** A recovery code, after one of the ways above. The name is ours. */
   recovery: ['recovery', 'mfa'],
+  /** A passkey whose key stays on its device, with user verification: possession and a PIN or the body. */
+  passkey: ['hwk', 'user', 'mfa'],
+  /** The same with a key that can be copied to other devices. */
+  syncedPasskey: ['swk', 'user', 'mfa'],
 } as const satisfies Readonly<Record<string, readonly string[]>>
+
+/** How a user signs in first; what follows is a second factor. */
+export type SignInMethod = 'password' | 'passkey' | 'email' | 'federation'
+
+/** The first method of a sign-in, by what it proved. */
+export function signInMethodOf(amr: readonly string[]): SignInMethod {
+  if (amr.includes('pwd')) return 'password'
+  if (amr.includes('email')) return 'email'
+  return amr.includes('fed') ? 'federation' : 'passkey'
+}
 
 /** One factor: the name from SAML, since OpenID Connect defines none. */
 export const singleFactorAcr = 'urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport'

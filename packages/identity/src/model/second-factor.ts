@@ -29,12 +29,18 @@ export interface FactorSituation {
   readonly mustEnrol?: boolean
 }
 
-/** What is missing, or undefined when nothing is. */
+/**
+ * What is missing, or undefined when nothing is. An authenticator app is a second step, and so it is always asked for. A
+ * passkey is another way to sign in, beside the password: it is asked for after one where two factors are required.
+ */
 export function chooseFactorStep(situation: FactorSituation): FactorStep | undefined {
   const { amr, remembered, factors, policy, mustEnrol = false } = situation
   if (amr.includes('mfa')) return undefined
-  if (factors.length > 0) return remembered ? undefined : 'factor'
-  return mustEnrol || policy === 'required' ? 'enrol' : undefined
+  if (factors.includes('totp')) return remembered ? undefined : 'factor'
+  if (mustEnrol) return 'enrol'
+  if (policy !== 'required') return undefined
+  if (factors.length === 0) return 'enrol'
+  return remembered ? undefined : 'factor'
 }
 
 /** The class that the strongest factor reaches. */

@@ -1,4 +1,5 @@
 import { type Html, html, type PageAnswer, type Texts } from '@gatehouse/kit/page'
+import { passkeyForm, passkeyScript } from './passkeys/form.ts'
 
 /** The content of the page that asks for a second factor. */
 export interface FactorPage {
@@ -8,6 +9,8 @@ export interface FactorPage {
   readonly pending: string
   /** Whether the user has an authenticator app. */
   readonly hasApp: boolean
+  /** Whether the user has a passkey, with which to sign in instead. */
+  readonly hasPasskey: boolean
   /** Whether the device may be remembered. */
   readonly mayRemember: boolean
   /** The fault, as text. */
@@ -23,12 +26,32 @@ export function factorPage(texts: Texts, page: FactorPage): PageAnswer {
     title,
     status: page.status ?? 200,
     formTargets: page.formTargets ?? [],
+    ...(page.hasPasskey ? { script: passkeyScript } : {}),
     body: html`<h1>${title}</h1>
-<p class="lead">${texts.say(page.hasApp ? 'factor.lead' : 'factor.lead.recovery')}</p>
+<p class="lead">${texts.say(leadOf(page))}</p>
 ${page.wrong !== undefined && html`<p class="note wrong" id="wrong" role="alert">${page.wrong}</p>`}
 ${page.hasApp && appForm(texts, page)}
-${page.hasApp ? html`<details class="more"><summary>${texts.say('factor.lost')}</summary>${recoveryForm(texts, page)}</details>` : recoveryForm(texts, page)}`,
+${page.hasPasskey && passkeySignIn(texts, page)}
+${page.hasApp || page.hasPasskey ? html`<details class="more"><summary>${texts.say(page.hasApp ? 'factor.lost' : 'factor.lost.passkey')}</summary>${recoveryForm(texts, page)}</details>` : recoveryForm(texts, page)}`,
   }
+}
+
+function leadOf({ hasApp, hasPasskey }: FactorPage): string {
+  if (hasApp) return 'factor.lead'
+  return hasPasskey ? 'factor.lead.passkey' : 'factor.lead.recovery'
+}
+
+/** Signs in by the passkey alone, which is two factors in one. */
+function passkeySignIn(texts: Texts, { formToken, continuation, hasApp }: FactorPage): Html {
+  return passkeyForm(texts, {
+    action: '/login/passkey',
+    formToken,
+    ceremony: 'get',
+    options: '/login/passkey/options',
+    hidden: { continuation },
+    submit: 'login.passkey',
+    quiet: hasApp,
+  })
 }
 
 function appForm(texts: Texts, page: FactorPage): Html {

@@ -1,4 +1,5 @@
-import { html, type PageAnswer, type Texts } from '@gatehouse/kit/page'
+import { type Html, html, type PageAnswer, type Texts } from '@gatehouse/kit/page'
+import { passkeyForm, passkeyScript } from './passkeys/form.ts'
 
 /** The content of the login page. */
 export interface LoginPage {
@@ -11,6 +12,8 @@ export interface LoginPage {
   readonly status?: number
   readonly mayReset: boolean
   readonly mayRegister: boolean
+  /** Whether passkeys are offered: by a button, and in the autofill of the user name. */
+  readonly passkeys: boolean
   readonly formTargets?: readonly string[]
 }
 
@@ -22,6 +25,7 @@ export function loginPage(texts: Texts, page: LoginPage): PageAnswer {
     title,
     status: page.status ?? 200,
     formTargets: page.formTargets ?? [],
+    ...(page.passkeys ? { script: passkeyScript } : {}),
     body: html`<h1>${title}</h1>
 ${client !== undefined && html`<p class="lead">${texts.say('login.lead', { client })}</p>`}
 ${wrong !== undefined && html`<p class="note wrong" role="alert">${wrong}</p>`}
@@ -29,14 +33,28 @@ ${wrong !== undefined && html`<p class="note wrong" role="alert">${wrong}</p>`}
 <input type="hidden" name="form_token" value="${page.formToken}">
 <input type="hidden" name="continuation" value="${page.continuation}">
 <label for="username">${texts.say('login.name')}</label>
-<input id="username" name="username" value="${name ?? ''}" autocomplete="username" autocapitalize="none" spellcheck="false" required${name === undefined && html` autofocus`}>
+<input id="username" name="username" value="${name ?? ''}" autocomplete="username${page.passkeys && ' webauthn'}" autocapitalize="none" spellcheck="false" required${name === undefined && html` autofocus`}>
 <label for="password">${texts.say('login.password')}</label>
 <input id="password" name="password" type="password" autocomplete="current-password" required${name !== undefined && html` autofocus`}>
 <div class="actions"><button type="submit">${texts.say('login.submit')}</button></div>
 </form>
+${page.passkeys && passkeySignIn(texts, page)}
 ${
   (page.mayReset || page.mayRegister) &&
   html`<p class="links">${page.mayReset && html`<a href="/password/forgot">${texts.say('login.forgot')}</a>`}${page.mayRegister && html`<a href="/register">${texts.say('login.register')}</a>`}</p>`
 }`,
   }
+}
+
+function passkeySignIn(texts: Texts, { formToken, continuation }: LoginPage): Html {
+  return passkeyForm(texts, {
+    action: '/login/passkey',
+    formToken,
+    ceremony: 'get',
+    options: '/login/passkey/options',
+    autofill: true,
+    hidden: { continuation },
+    submit: 'login.passkey',
+    quiet: true,
+  })
 }

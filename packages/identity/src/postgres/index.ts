@@ -21,6 +21,9 @@ import { PostgresInvitations } from './organizations/invitations.ts'
 import { PostgresMemberships } from './organizations/memberships.ts'
 import { PostgresOrganizations } from './organizations/organizations.ts'
 import { PostgresOrganizationRoles } from './organizations/roles.ts'
+import { PostgresPasskeyChallenges } from './passkeys/challenges.ts'
+import { PostgresPasskeys } from './passkeys/passkeys.ts'
+import { PostgresPasskeyRegistrations } from './passkeys/registrations.ts'
 import { PostgresReplayCache } from './replay-cache.ts'
 import { PostgresSessions } from './sessions.ts'
 import { PostgresAccessTokens } from './tokens/access-tokens.ts'
@@ -68,6 +71,9 @@ export function postgresIdentityStore(database: Database): IdentityStore {
     invitations: new PostgresInvitations(database),
     organizationDomains: new PostgresOrganizationDomains(database),
     outbox: new PostgresOutbox(database),
+    passkeyChallenges: new PostgresPasskeyChallenges(database),
+    passkeyRegistrations: new PostgresPasskeyRegistrations(database),
+    passkeys: new PostgresPasskeys(database),
     purge: new PostgresPurge(database),
     pushedRequests: new PostgresPushedRequests(database),
     recoveryCodes: new PostgresRecoveryCodes(database),

@@ -19,6 +19,9 @@ export interface Continuation {
     | '/account/factors/app'
     | '/account/organizations'
     | '/invitation'
+    | '/account/passkeys'
+    | '/account/passkeys/new'
+    | '/account/passkeys/edit'
   readonly request: Form
   readonly startedAt: number
   /** Whether the request was pushed (RFC 9126). */

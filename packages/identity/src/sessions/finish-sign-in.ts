@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import { audit } from '../audit/record.ts'
 import type { PageContext } from '../context/context.ts'
+import { signInMethodOf } from '../model/authentication.ts'
 import { chooseFactorStep } from '../model/second-factor.ts'
 import type { Session } from '../model/session.ts'
 import type { User } from '../model/user.ts'
@@ -76,7 +77,7 @@ export async function startSession(
   const session = await signIn(context, request, reply, { ...complete, before })
   if (session === undefined) return undefined
   await audit(context, request, 'login', { subject: complete.user.id, details: { sid: session.id, ...details } })
-  context.metrics.signIn('success')
+  context.metrics.signIn('success', signInMethodOf(complete.amr))
   return session
 }
 

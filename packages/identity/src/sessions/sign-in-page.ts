@@ -16,8 +16,8 @@ export interface BrowserExchange {
 /** What the login page offers beside name and password. */
 export function signInChoices({
   features,
-}: Pick<PageContext, 'features'>): Pick<LoginPage, 'mayReset' | 'mayRegister'> {
-  return { mayReset: features.passwordReset, mayRegister: features.registration }
+}: Pick<PageContext, 'features'>): Pick<LoginPage, 'mayReset' | 'mayRegister' | 'passkeys'> {
+  return { mayReset: features.passwordReset, mayRegister: features.registration, passkeys: features.passkeys }
 }
 
 /** Sends the login page in place of the page `to`, which the browser resumes with `form` after the sign-in. */

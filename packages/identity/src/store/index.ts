@@ -10,6 +10,7 @@ import type {
   OrganizationRoles,
   Organizations,
 } from './organizations.ts'
+import type { PasskeyChallenges, PasskeyRegistrations, Passkeys } from './passkeys.ts'
 import type { Sessions } from './sessions.ts'
 import type { AccessTokens, ApiKeys, Revocations, SigningKeyStore } from './tokens.ts'
 import type { Accounts, MailedLinks, Registrations, SignInLinks, Subjects, Users } from './users.ts'
@@ -20,6 +21,7 @@ export type * from './factors.ts'
 export type * from './grants.ts'
 export type * from './operations.ts'
 export type * from './organizations.ts'
+export type * from './passkeys.ts'
 export type * from './sessions.ts'
 export type * from './tokens.ts'
 export * from './users.ts'
@@ -31,6 +33,9 @@ export interface IdentityStore {
   readonly users: Users
   readonly accounts: Accounts
   readonly mailedLinks: MailedLinks
+  readonly passkeys: Passkeys
+  readonly passkeyRegistrations: PasskeyRegistrations
+  readonly passkeyChallenges: PasskeyChallenges
   readonly registrations: Registrations
   readonly apiKeys: ApiKeys
   readonly subjects: Subjects

@@ -78,6 +78,17 @@ export interface PasswordChange {
   readonly messages?: readonly OutboxMessage[]
 }
 
+/** A removal of the password, by a user who has another way to sign in. */
+export interface PasswordRemoval {
+  readonly userId: string
+  /** The credentials that authorized it: it happens only while they are current. */
+  readonly verified: string
+  /** The session that continues. */
+  readonly keepSession: string
+  /** Messages for the outbox. */
+  readonly messages: readonly OutboxMessage[]
+}
+
 /** A reset of the password by a mailed link. */
 export interface PasswordReset {
   readonly linkHash: string
@@ -92,6 +103,8 @@ export interface Accounts {
    * Sets the password and ends every grant, mailed link and session but `keepSession`. False when nothing was changed.
    */
   setPassword(change: PasswordChange, end: SignOutOptions): Promise<boolean>
+  /** Removes the password, and ends what `setPassword` ends; not if it is the last way to sign in. */
+  removePassword(removal: PasswordRemoval, end: SignOutOptions): Promise<'removed' | 'last_way' | 'outdated'>
   /**
    * Stores another hash of the same password, made from it when the user signed in. Nothing ends. Without effect when the
    * stored hash is no longer `from`: the password was changed, or another sign-in was faster.

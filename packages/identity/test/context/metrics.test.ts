@@ -23,7 +23,8 @@ test('tokens, errors, logins, events, purged rows, key ages and pending hashes a
     await has(`identity_tokens_issued_total{grant_type="${grant}"} 1`)
   }
   for (const error of ['invalid_grant', 'invalid_client']) await has(`identity_token_errors_total{error="${error}"} 1`)
-  for (const outcome of ['success', 'wrong']) await has(`identity_logins_total{outcome="${outcome}"} 1`)
+  for (const outcome of ['success', 'wrong'])
+    await has(`identity_logins_total{method="password",outcome="${outcome}"} 1`)
   await has('identity_security_events_total{type="consent_granted"} 1')
   await has('identity_password_hashes_pending 0')
   running.clock.advance(3600_000)

@@ -31,7 +31,9 @@ test('pages forbid framing and inline scripts, and escape what they show', async
   assert.match(policy, /form-action 'self' https:\/\/app\.example/)
   assert.doesNotMatch(policy, /unsafe/)
   assert.equal(page.headers['x-frame-options'], 'DENY')
-  assert.doesNotMatch(page.payload, /<script/)
+  assert.match(policy, /script-src 'self'; connect-src 'self';/)
+  const scripts = page.payload.match(/<script[^]*?<\/script>/g)
+  assert.deepEqual(scripts, ['<script type="module" src="/pages/passkeys.js"></script>'])
 })
 
 test('an unknown user and a wrong password get the same response', async () => {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { managementRoles, scopesOfRoles } from '../../src/model/management-roles.ts'
+import { Authenticator } from './authenticator.ts'
 import { getTokens, TestBrowser } from './journey.ts'
+import { passkeyIds, registerPasskey } from './passkeys.ts'
 import { type Running, responseOf, type TestResponse } from './setup.ts'
 
 /*
@@ -124,6 +126,15 @@ export function createFixtures(running: Prepared) {
       const key = next('template')
       await manage('PUT', `/admin/v1/organization-roles/${key}`, { permissions: [] })
       return key
+    },
+    /** A user with a passkey. */
+    async passkey() {
+      const id = await user()
+      const browser = new TestBrowser({ ...running, identity } as never)
+      await browser.signIn(await browser.get('/account'), id, password)
+      await registerPasskey(browser, new Authenticator(), { name: 'Phone of Carla' })
+      const [passkey] = await passkeyIds(browser)
+      return { user: id, passkey: passkey ?? assert.fail(`${id} has no passkey`) }
     },
     async member(role: Role) {
       const id = await user()

@@ -131,6 +131,16 @@ export const actions: readonly Action[] = [
     },
     recorded: 'sessions.end',
   },
+  { route: `GET ${users}/:id/passkeys`, allowed: all, prepare: async (things) => aboutUser(things, '/passkeys') },
+  {
+    route: `DELETE ${users}/:id/passkeys/:passkey_id`,
+    allowed: [owner, operator],
+    async prepare(things) {
+      const { user, passkey } = await things.passkey()
+      return at(`${users}/${user}/passkeys/${passkey}`)
+    },
+    recorded: 'passkeys.remove',
+  },
   { route: 'GET /admin/v1/me', allowed: all, prepare: async () => at('/admin/v1/me') },
   { route: 'GET /admin/v1/roles', allowed: [owner, operator, auditor], prepare: async () => at('/admin/v1/roles') },
   {

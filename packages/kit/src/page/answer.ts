@@ -19,6 +19,11 @@ export interface PageAnswer {
   readonly status?: number
   readonly wide?: boolean
   readonly submits?: boolean
+  /**
+   * The script of the page, by the name of its file beside the style. It may call our own endpoints; the page works
+   * without it.
+   */
+  readonly script?: string
   /** Where the page's forms may lead, beside our own pages: a browser checks the redirect after a form too. */
   readonly formTargets?: readonly string[]
 }
@@ -36,7 +41,8 @@ export function sendPage(parts: PageParts, reply: FastifyReply, texts: Texts, an
     "default-src 'none'",
     "style-src 'self'",
     `img-src 'self'${logo}`,
-    ...(answer.submits ? ["script-src 'self'"] : []),
+    ...(answer.submits || answer.script !== undefined ? ["script-src 'self'"] : []),
+    ...(answer.script === undefined ? [] : ["connect-src 'self'"]),
     `form-action 'self'${(answer.formTargets ?? []).map((target) => ` ${target}`).join('')}`,
     "frame-ancestors 'none'",
     "base-uri 'none'",

@@ -11,12 +11,14 @@ export interface Page {
   readonly wide?: boolean
   /** Sends the page's form by itself. */
   readonly submits?: boolean
+  /** A script of the page, by the name of its file among the assets. */
+  readonly script?: string
   /** Where style, icon and script are served; `/pages` when left out. */
   readonly assets?: string
 }
 
 /** A whole page: plain HTML that needs no script. */
-export function layout({ texts, branding, title, body, wide, submits, assets = '/pages' }: Page): string {
+export function layout({ texts, branding, title, body, wide, submits, script, assets = '/pages' }: Page): string {
   const brand = branding.logoUrl
     ? html`<img src="${branding.logoUrl}" alt="${branding.name}">`
     : html`<span class="mark" aria-hidden="true">${initialOf(branding)}</span><span>${branding.name}</span>`
@@ -34,7 +36,7 @@ export function layout({ texts, branding, title, body, wide, submits, assets = '
 <header>${brand}</header>
 <main${wide && html` class="wide"`}>
 ${body}
-</main>${submits && html`<script src="${assets}/submit.js"></script>`}
+</main>${submits && html`<script src="${assets}/submit.js"></script>`}${script !== undefined && html`<script type="module" src="${assets}/${script}"></script>`}
 </body>
 </html>
 `.text

@@ -18,6 +18,7 @@ export function styleSheet({ colour, colourDark }: Branding): string {
   }
 }
 * { box-sizing: border-box; }
+[hidden] { display: none !important; }
 html { font: 100%/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", sans-serif; }
 body { margin: 0; min-height: 100vh; background: var(--ground); color: var(--ink); display: flex; flex-direction: column; align-items: center; padding: 8vh 1rem 2rem; }
 header { display: flex; align-items: center; gap: .6rem; margin: 0 0 1.25rem; font-weight: 650; font-size: 1.1rem; letter-spacing: -.01em; }

@@ -274,6 +274,12 @@ export const FileSchema = Type.Object(
           password_reset: Type.Optional(
             Type.Boolean({ description: 'People may choose a new password by a mailed link.' }),
           ),
+          passkeys: Type.Optional(
+            Type.Boolean({
+              description:
+                'People may sign in with passkeys. Default: true where AUTH_URL is https or localhost, and no IP address.',
+            }),
+          ),
         },
         strict,
       ),

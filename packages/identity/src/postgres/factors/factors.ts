@@ -42,7 +42,7 @@ export class PostgresFactors implements Factors {
         [userId],
       )
       if (rowCount === 0) return false
-      for (const table of ['authenticator_app', 'recovery_code', 'remembered_device'])
+      for (const table of ['authenticator_app', 'passkey', 'recovery_code', 'remembered_device'])
         await tx.query(`DELETE FROM identity.${table} WHERE user_id = $1`, [userId])
       await tx.query(
         'INSERT INTO identity.factor_reset (user_id, at) VALUES ($1, $2) ON CONFLICT (user_id) DO UPDATE SET at = excluded.at',

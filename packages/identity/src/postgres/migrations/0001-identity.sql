@@ -47,6 +47,8 @@ CREATE TABLE identity.account (
   roles text[] NOT NULL,
   claims jsonb NOT NULL,
   locked_at bigint,
+  -- What authenticators call the user: random, made at the first registration of a passkey, and never changed.
+  passkey_user_handle text UNIQUE,
   created_at bigint NOT NULL,
   updated_at bigint NOT NULL
 );
@@ -98,10 +100,6 @@ CREATE TABLE identity.authenticator_app (
   created_at bigint NOT NULL,
   used_at bigint
 );
-
--- What each user has enrolled beside the first way to sign in: whoever has a row here is asked for a factor.
-CREATE VIEW identity.factor AS
-  SELECT user_id, 'totp' AS kind, created_at, used_at FROM identity.authenticator_app;
 
 -- Codes that stand in for a lost factor, each once.
 CREATE TABLE identity.recovery_code (
@@ -398,6 +396,42 @@ CREATE TABLE identity.sign_in_link (
 );
 CREATE INDEX sign_in_link_user_index ON identity.sign_in_link (user_id);
 CREATE INDEX sign_in_link_expiry_index ON identity.sign_in_link (expires_at);
+
+-- A WebAuthn credential. The credential's own identifier is unique among all users, so that none is claimed twice.
+CREATE TABLE identity.passkey (
+  id uuid PRIMARY KEY,
+  credential_id text NOT NULL UNIQUE,
+  user_id text NOT NULL REFERENCES identity.account ON DELETE CASCADE,
+  public_key text NOT NULL,
+  sign_count bigint NOT NULL,
+  backup_eligible boolean NOT NULL,
+  backed_up boolean NOT NULL,
+  transports text[] NOT NULL,
+  aaguid text NOT NULL,
+  name text NOT NULL,
+  created_at bigint NOT NULL,
+  last_used_at bigint,
+  last_user_agent text,
+  counter_regressed_at bigint
+);
+CREATE INDEX passkey_user_index ON identity.passkey (user_id, created_at);
+
+-- What each user has enrolled that is, or can be, a second factor.
+CREATE VIEW identity.factor AS
+  SELECT user_id, 'totp' AS kind, created_at, used_at FROM identity.authenticator_app
+  UNION ALL
+  SELECT user_id, 'passkey', created_at, last_used_at FROM identity.passkey;
+
+-- A challenge that one response answers, in one browser and for one purpose; user_id is null where a sign-in begins.
+CREATE TABLE identity.passkey_challenge (
+  hash text PRIMARY KEY,
+  purpose text NOT NULL,
+  browser_hash text NOT NULL,
+  user_id text REFERENCES identity.account ON DELETE CASCADE,
+  expires_at bigint NOT NULL
+);
+CREATE INDEX passkey_challenge_user_index ON identity.passkey_challenge (user_id) WHERE user_id IS NOT NULL;
+CREATE INDEX passkey_challenge_expiry_index ON identity.passkey_challenge (expires_at);
 
 -- A request for an account with this address; only the link mailed there completes it. Deleted when the link is used,
 -- when the address gets an account otherwise, and when such an account is deleted.

@@ -1,12 +1,20 @@
 import type { Database, Transaction } from '@gatehouse/kit'
 import { revokedBefore } from '../../model/revocation-times.ts'
-import type { Accounts, PasswordChange, PasswordReset, SignOutOptions, UserChange } from '../../store/index.ts'
+import type {
+  Accounts,
+  PasswordChange,
+  PasswordRemoval,
+  PasswordReset,
+  SignOutOptions,
+  UserChange,
+} from '../../store/index.ts'
 import { revokeGrantsOfUser } from '../grants/grants.ts'
 import { putMessages } from '../operations/outbox.ts'
 import { endSessions } from '../sessions.ts'
 import { appendRevocations } from '../tokens/revocations.ts'
 import { lockUser } from './lock-user.ts'
 import { consumeLink } from './mailed-links.ts'
+import { countSignInWays } from './sign-in-ways.ts'
 
 /** Credentials in `identity.account`. */
 export class PostgresAccounts implements Accounts {
@@ -18,6 +26,20 @@ export class PostgresAccounts implements Accounts {
 
   setPassword(change: PasswordChange, end: SignOutOptions): Promise<boolean> {
     return this.#database.transaction((tx) => setPassword(tx, change, end))
+  }
+
+  removePassword(removal: PasswordRemoval, end: SignOutOptions): Promise<'removed' | 'last_way' | 'outdated'> {
+    const { userId, verified } = removal
+    return this.#database.transaction(async (tx) => {
+      const { rowCount } = await tx.query(
+        `SELECT 1 FROM identity.account WHERE id = $1 AND credential_version = $2 AND locked_at IS NULL
+           AND password_hash IS NOT NULL FOR NO KEY UPDATE`,
+        [userId, verified],
+      )
+      if (rowCount === 0) return 'outdated'
+      if ((await countSignInWays(tx, userId)) < 2) return 'last_way'
+      return (await setPassword(tx, { ...removal, hash: null, endApiKeys: false }, end)) ? 'removed' : 'outdated'
+    })
   }
 
   async replaceHash(userId: string, from: string, to: string): Promise<void> {
@@ -74,10 +96,17 @@ async function markEmailVerified(tx: Transaction, userId: string, now: number): 
   await tx.query('UPDATE identity.account SET email_verified = true, updated_at = $2 WHERE id = $1', [userId, now])
 }
 
-/** Sets the password, and ends what was started with the previous one. */
+/** Sets or removes the password, and ends what was started with the previous one. */
 export async function setPassword(
   tx: Transaction,
-  { userId, hash, verified, keepSession, endApiKeys, messages = [] }: PasswordChange,
+  {
+    userId,
+    hash,
+    verified,
+    keepSession,
+    endApiKeys,
+    messages = [],
+  }: Omit<PasswordChange, 'hash'> & { readonly hash: string | null },
   end: SignOutOptions,
 ): Promise<boolean> {
   const { rowCount } = await tx.query(

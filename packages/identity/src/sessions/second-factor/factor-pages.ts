@@ -67,6 +67,7 @@ export function sendFactorPage(
     continuation,
     pending: sealPendingSignIn(context, browser, pending),
     hasApp: factors.includes('totp'),
+    hasPasskey: context.features.passkeys && factors.includes('passkey'),
     mayRemember: pending.raises === undefined,
     ...(fault === undefined ? {} : { wrong: texts.say(fault.wrong, fault.values), status: fault.status }),
     formTargets: targetsOf(resumed),

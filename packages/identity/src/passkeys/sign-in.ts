@@ -1,0 +1,91 @@
+import { sendPage, textsFor } from '@gatehouse/kit/page'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { audit } from '../audit/record.ts'
+import type { PasskeyContext } from '../context/features.ts'
+import type { LoginOutcome } from '../context/metrics.ts'
+import { pageParameters } from '../http/page-route.ts'
+import { loginPage } from '../pages/login-page.ts'
+import { checkForm, formToken, readBrowser } from '../sessions/browser.ts'
+import { type Continuation, openContinuation } from '../sessions/continuation.ts'
+import { finishSignIn } from '../sessions/finish-sign-in.ts'
+import { type BrowserExchange, signInChoices } from '../sessions/sign-in-page.ts'
+import { verifyAssertion } from '../webauthn/assertion.ts'
+
+/** POST /login/passkey: signs in whoever the credential proves, and resumes what the browser was doing. */
+export function passkeySignInEndpoint(
+  context: PasskeyContext,
+): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
+  return async (request, reply) => {
+    const parameters = pageParameters(request)
+    const exchange = { request, reply, browser: await readBrowser(context, request, reply) }
+    checkForm(context, request, exchange.browser, parameters)
+    const sealed = parameters.getRequired('continuation')
+    const continuation = openContinuation(context, exchange.browser, sealed)
+    const attempt = { address: request.ip }
+    const { allowed, retryAfter = 60 } = await context.limit('passkey-address', attempt)
+    if (!allowed) {
+      reply.header('retry-after', String(retryAfter))
+      return sendFailure(context, exchange, { continuation, sealed }, limitedFailure(retryAfter))
+    }
+    const credential = parameters.get('credential') ?? ''
+    const verified = await verifyAssertion(context, exchange, { purpose: 'sign-in' }, credential)
+    if ('user' in verified) {
+      const { user, amr, passkey } = verified
+      const refund = () => refundAttempt(context, request.ip)
+      const proven = { user, amr, details: { passkey: passkey.id }, refund }
+      if (await finishSignIn(context, exchange, proven, sealed)) return reply
+    }
+    const subject = 'user' in verified ? verified.user.id : verified.userId
+    const details = { passkey: 'user' in verified ? 'account changed' : verified.fault }
+    await audit(context, request, 'login_failed', { subject, details })
+    return sendFailure(context, exchange, { continuation, sealed }, rejected)
+  }
+}
+
+/** How the page reports a failure: every reason looks the same. */
+interface Failure {
+  readonly outcome: LoginOutcome
+  readonly status: number
+  /** The key of the text. */
+  readonly wrong: string
+  readonly seconds?: number
+}
+
+const rejected: Failure = { outcome: 'wrong', status: 401, wrong: 'login.passkey.wrong' }
+const limitedFailure = (seconds: number): Failure => ({
+  outcome: 'limited',
+  status: 429,
+  wrong: 'login.limited',
+  seconds,
+})
+
+/** Sends the login page again. */
+function sendFailure(
+  context: PasskeyContext,
+  { request, reply, browser }: BrowserExchange,
+  { continuation, sealed }: { readonly continuation: Continuation; readonly sealed: string },
+  { outcome, status, wrong, seconds = 0 }: Failure,
+): FastifyReply {
+  context.metrics.signIn(outcome, 'passkey')
+  const { client, target } = continuation
+  const texts = textsFor(context, request, String(continuation.request.ui_locales ?? ''))
+  const page = loginPage(texts, {
+    formToken: formToken(context, browser),
+    continuation: sealed,
+    client,
+    formTargets: target === undefined ? [] : [target],
+    wrong: texts.say(wrong, { seconds: String(seconds) }),
+    status,
+    ...signInChoices(context),
+  })
+  return sendPage(context, reply, texts, page)
+}
+
+/** By address only failures count. */
+async function refundAttempt({ refund, log }: PasskeyContext, address: string): Promise<void> {
+  try {
+    await refund('passkey-address', { address })
+  } catch (error) {
+    log.warn({ err: error }, 'a successful sign-in by passkey was not refunded')
+  }
+}

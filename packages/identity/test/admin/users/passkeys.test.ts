@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  administrators,
+  call,
+  consoleClient,
+  createFixtures,
+  type Role,
+  tokenOf,
+} from '../../support/administrators.ts'
+import { Authenticator } from '../../support/authenticator.ts'
+import { TestBrowser } from '../../support/journey.ts'
+import { passkeyIds, registerPasskey, signInByPasskey } from '../../support/passkeys.ts'
+import { setupOnce } from '../../support/setup.ts'
+
+const running = setupOnce({ declared: { clients: [consoleClient], users: administrators } })
+
+const as = async (role: Role, method: string, url: string) =>
+  call(running, await tokenOf(running, role), { method, url })
+
+test('passkeys are listed without their keys, and masked for a caller without personal data', async () => {
+  const { user, passkey } = await createFixtures(running).passkey()
+  const path = `/admin/v1/users/${user}/passkeys`
+  const created_at = new Date(running.clock.now()).toISOString()
+  const common = { id: passkey, synced: false, aaguid: '00000000-0000-0000-0000-000000000000', created_at }
+  const shown = { ...common, transports: ['hybrid', 'internal'] }
+  const items = async (role: Role) => (await as(role, 'GET', path)).body.items
+  assert.deepEqual(await items('gatehouse-owner'), [{ ...shown, name: 'Phone of Carla' }])
+  assert.deepEqual(await items('gatehouse-auditor'), [{ ...shown, name: '•••' }])
+})
+
+test('an administrator removes even the last way to sign in, of the user in the path only', async () => {
+  const things = createFixtures(running)
+  const { user, passkey } = await things.passkey()
+  await running.database.query('UPDATE identity.account SET password_hash = NULL WHERE id = $1', [user])
+  const other = await things.user()
+  assert.equal((await as('gatehouse-owner', 'DELETE', `/admin/v1/users/${other}/passkeys/${passkey}`)).status, 404)
+  assert.equal((await as('gatehouse-owner', 'DELETE', `/admin/v1/users/${user}/passkeys/${passkey}`)).status, 204)
+  assert.equal((await as('gatehouse-owner', 'DELETE', `/admin/v1/users/${user}/passkeys/${passkey}`)).status, 404)
+})
+
+test('the passkeys of an administrator are removed only by who has all of their scopes', async () => {
+  const browser = new TestBrowser(running)
+  await browser.signIn(await browser.get('/account'), 'owner', 'a long and quiet password')
+  const authenticator = new Authenticator()
+  await registerPasskey(browser, authenticator)
+  const [passkey] = await passkeyIds(browser)
+  const refused = await as('gatehouse-operator', 'DELETE', `/admin/v1/users/owner/passkeys/${passkey}`)
+  assert.equal(refused.status, 403)
+  const other = new TestBrowser(running)
+  assert.equal((await signInByPasskey(other, await other.get('/account'), authenticator)).status, 303)
+})

@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach } from 'node:test'
+import { type Database, orderedId } from '@gatehouse/kit'
+import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
+import { isCounterRegression, type Passkey } from '../../src/model/passkey.ts'
+import { migrateIdentity, postgresIdentityStore } from '../../src/postgres/index.ts'
+import type { IdentityStore } from '../../src/store/index.ts'
+
+let server: Server | undefined
+let database: Database
+let store: IdentityStore
+before(async () => {
+  server = await startPostgres().catch(() => undefined)
+  if (server === undefined) return
+  database = await postgresDatabase(server, 12)
+  await migrateIdentity(database)
+  store = postgresIdentityStore(database)
+})
+after(async () => {
+  await database?.close()
+  await server?.stop()
+})
+
+const version = '7d444840-9dc0-11d1-b245-5ffdce74fad2'
+beforeEach(async () => {
+  if (server === undefined) return
+  await database.query('DELETE FROM identity.subject')
+  await database.query("INSERT INTO identity.subject (id, kind) VALUES ('alice', 'user')")
+  await database.query(
+    `INSERT INTO identity.account (id, username, password_changed_at, credential_version, roles, claims, created_at, updated_at)
+     VALUES ('alice', 'alice', 0, $1, '{}', '{}', 0, 0)`,
+    [version],
+  )
+})
+
+const passkey = (credentialId: string): Passkey => ({
+  id: orderedId(),
+  credentialId,
+  userId: 'alice',
+  publicKey: 'key',
+  signCount: 0,
+  backupEligible: false,
+  backedUp: false,
+  transports: [],
+  aaguid: '',
+  name: 'A passkey',
+  createdAt: 0,
+  lastUsedAt: undefined,
+  lastUserAgent: undefined,
+  counterRegressedAt: undefined,
+})
+
+const add = (created: Passkey, credentialVersion = version) =>
+  store.passkeyRegistrations.add({ passkey: created, credentialVersion }, 20, [])
+
+const count = <Result>(results: readonly Result[], wanted: Result) => results.filter((one) => one === wanted).length
+
+testWith('postgresql', 'of many registrations at once no more than the limit are stored', async () => {
+  const results = await Promise.all(Array.from({ length: 30 }, (_, at) => add(passkey(`c${at}`))))
+  assert.deepEqual([count(results, 'added'), count(results, 'full')], [20, 10])
+  assert.equal((await store.passkeys.listByUser('alice')).length, 20)
+})
+
+testWith('postgresql', 'one credential is stored once, however often it is registered', async () => {
+  const results = await Promise.all(Array.from({ length: 8 }, () => add(passkey('same'))))
+  assert.deepEqual([count(results, 'added'), count(results, 'duplicate')], [1, 7])
+})
+
+testWith('postgresql', 'a registration that was allowed by earlier credentials stores nothing', async () => {
+  assert.equal(await add(passkey('late'), '00000000-0000-0000-0000-000000000000'), 'outdated')
+  await database.query('UPDATE identity.account SET locked_at = 1')
+  assert.equal(await add(passkey('locked')), 'outdated')
+  assert.deepEqual(await store.passkeys.listByUser('alice'), [])
+})
+
+testWith('postgresql', 'of the last passkeys that are removed at once, one stays', async () => {
+  for (let round = 0; round < 10; round++) {
+    await database.query('DELETE FROM identity.passkey')
+    const passkeys = [passkey('a'), passkey('b'), passkey('c')]
+    for (const one of passkeys) await add(one)
+    const remove = ({ id }: Passkey) => store.passkeys.remove({ userId: 'alice', id, evenLast: false }, [])
+    const results = await Promise.all(passkeys.map(remove))
+    assert.deepEqual([count(results, 'removed'), count(results, 'last_way')], [2, 1])
+  }
+})
+
+testWith('postgresql', 'of the password and the last passkey that are removed at once, one stays', async () => {
+  const end = { now: 1, expiresAt: 2, createLogoutMessages: () => [] }
+  for (let round = 0; round < 10; round++) {
+    await database.query('DELETE FROM identity.passkey')
+    await database.query("UPDATE identity.account SET password_hash = 'hash', credential_version = $1", [version])
+    const last = passkey('last')
+    await add(last)
+    const removal = { userId: 'alice', verified: version, keepSession: orderedId(), messages: [] }
+    const results = await Promise.all([
+      store.accounts.removePassword(removal, end),
+      store.passkeys.remove({ userId: 'alice', id: last.id, evenLast: false }, []),
+    ])
+    assert.deepEqual(results.toSorted(), ['last_way', 'removed'])
+  }
+})
+
+testWith('postgresql', 'of several uses with one counter, one is accepted', async () => {
+  const created = passkey('counted')
+  await add(created)
+  const use = { counter: 5, backedUp: false, at: 1, userAgent: '', warnings: [] }
+  const decide = (stored: Passkey) => (isCounterRegression(stored, use.counter) ? 'regression' : 'accept')
+  const results = await Promise.all(Array.from({ length: 8 }, () => store.passkeys.recordUse(created.id, use, decide)))
+  assert.deepEqual([count(results, 'accepted'), count(results, 'regression')], [1, 7])
+})
+
+testWith('postgresql', 'a challenge is consumed once, for what it was made for', async () => {
+  const challenge = { hash: 'h', purpose: 'register', browserHash: 'b', userId: 'alice' } as const
+  await store.passkeyChallenges.put(challenge, 100)
+  for (const other of [{ purpose: 'sign-in' as const }, { browserHash: 'x' }, { userId: undefined }, { userId: 'bob' }])
+    assert.equal(await store.passkeyChallenges.consume({ ...challenge, ...other }, 0), false)
+  assert.equal(await store.passkeyChallenges.consume(challenge, 100), false)
+  const results = await Promise.all(Array.from({ length: 8 }, () => store.passkeyChallenges.consume(challenge, 99)))
+  assert.equal(count(results, true), 1)
+})
+
+testWith('postgresql', 'a user handle stays what the first registration made it', async () => {
+  const proposals = Array.from({ length: 8 }, (_, at) => `handle ${at}`)
+  const handles = await Promise.all(proposals.map((one) => store.passkeyRegistrations.userHandle('alice', one)))
+  assert.equal(new Set(handles).size, 1)
+  assert.equal(await store.passkeyRegistrations.userHandle('nobody', 'handle'), undefined)
+})
+
+testWith('postgresql', 'passkeys and challenges go with their user', async () => {
+  await add(passkey('gone'))
+  await store.passkeyChallenges.put({ hash: 'h', purpose: 'factor', browserHash: 'b', userId: 'alice' }, 100)
+  assert.equal(await store.passkeys.exists('alice'), true)
+  await database.query('DELETE FROM identity.subject')
+  assert.equal(await store.passkeys.exists('alice'), false)
+  assert.equal((await database.query('SELECT 1 FROM identity.passkey_challenge')).rowCount, 0)
+})

@@ -5,11 +5,12 @@ import { audit } from '../audit/record.ts'
 import type { PasskeyContext } from '../context/features.ts'
 import { pageParameters } from '../http/page-route.ts'
 import { createNotices } from '../mail/notices.ts'
+import { methodsOf } from '../model/authentication.ts'
 import { maxPasskeyNameLength, maxPasskeys } from '../model/passkey.ts'
 import type { User } from '../model/user.ts'
 import { deviceName } from '../pages/device-name.ts'
 import { newPasskeyPage } from '../pages/passkeys/pages.ts'
-import { checkForm, formToken, readBrowser, readUserAgent } from '../sessions/browser.ts'
+import { type Browser, checkForm, formToken, readBrowser, readUserAgent } from '../sessions/browser.ts'
 import { requireRecentSignIn } from '../sessions/recent-sign-in.ts'
 import type { BrowserExchange } from '../sessions/sign-in-page.ts'
 import type { AddPasskeyResult } from '../store/index.ts'
@@ -30,7 +31,10 @@ export function newPasskeyEndpoint(
     const { user } = recent.signedIn
     if (request.method === 'GET') return sendNewPasskeyPage(context, exchange, user)
     const name = passkeyNameOf(parameters.get('name')) ?? deviceName(readUserAgent(request))
-    const result = await register(context, exchange, user, { name, credential: parameters.get('credential') ?? '' })
+    const result = await register(context, exchange, recent.signedIn, {
+      name,
+      credential: parameters.get('credential') ?? '',
+    })
     if (result === 'added') return reply.redirect('/account/passkeys', 303)
     return sendNewPasskeyPage(context, exchange, user, { name, wrong: faults[result] })
   }
@@ -46,12 +50,16 @@ const faults = {
 async function register(
   context: PasskeyContext,
   exchange: BrowserExchange,
-  user: User,
+  { user, session }: NonNullable<Browser['signedIn']>,
   { name, credential }: { readonly name: string; readonly credential: string },
 ): Promise<AddPasskeyResult | 'rejected'> {
   const verified = await verifyRegistration(context, exchange, user, credential)
   if ('fault' in verified) return 'rejected'
-  const created = { passkey: { ...verified, name }, credentialVersion: user.credentialVersion }
+  const created = {
+    passkey: { ...verified, name },
+    credentialVersion: user.credentialVersion,
+    session: { id: session.id, amr: verified.backupEligible ? methodsOf.syncedPasskey : methodsOf.passkey },
+  }
   const { request } = exchange
   const messages = createNotices(context, { user, kind: 'factor_added', request, facts: { factor: 'passkey' } })
   const result = await context.store.passkeyRegistrations.add(created, maxPasskeys, messages)

@@ -15,7 +15,7 @@ export type RecentSignIn = { readonly signedIn: NonNullable<Browser['signedIn']>
 
 /**
  * Guards what a stolen session must not do: to change how its user signs in. The sign-in has to be recent, and as strong
- * as the strongest factor of the user; a remembered device does not count.
+ * as the factors of the user demand; a remembered device does not count.
  *
  * @example
  * const recent = requireRecentSignIn(context, { request, reply, browser }, '/account/factors')

@@ -15,6 +15,8 @@ export interface NewPasskey {
   readonly passkey: Passkey
   /** Of the user's credentials when the registration was allowed: it happens only while they are current. */
   readonly credentialVersion: string
+  /** The session in which it is created, and the methods (RFC 8176) that its creation proved there. */
+  readonly session: { readonly id: string; readonly amr: readonly string[] }
 }
 
 /** What a verified response says about a passkey. */
@@ -66,7 +68,10 @@ export interface Passkeys {
 export interface PasskeyRegistrations {
   /** The user's handle, which stays the same; `proposed` becomes it if there is none yet. */
   userHandle(userId: string, proposed: string): Promise<string | undefined>
-  /** Stores a passkey while the user has fewer than `max`; with messages for the outbox. */
+  /**
+   * Stores a passkey while the user has fewer than `max`, and raises the session; with messages for the outbox. It ends
+   * the order to enrol a factor.
+   */
   add(created: NewPasskey, max: number, messages: readonly OutboxMessage[]): Promise<AddPasskeyResult>
 }
 

@@ -40,11 +40,22 @@ test('a user without a factor enrols one where it is required, or after a reset'
   assert.equal(chooseFactorStep({ ...situation, policy: 'off', mustEnrol: true }), 'enrol')
 })
 
-test('factors are managed at the level of the strongest one, or after a recovery code', () => {
+test('a passkey is asked for after a password only where two factors are required', () => {
+  const situation = { amr: ['pwd'], remembered: false, factors: ['passkey'] } as const
+  assert.equal(chooseFactorStep({ ...situation, policy: 'optional' }), undefined)
+  assert.equal(chooseFactorStep({ ...situation, policy: 'required' }), 'factor')
+  assert.equal(chooseFactorStep({ ...situation, policy: 'required', amr: passkey }), undefined)
+  assert.equal(chooseFactorStep({ ...situation, policy: 'optional', mustEnrol: true }), 'enrol')
+  assert.equal(chooseFactorStep({ ...situation, policy: 'optional', factors: ['passkey', 'totp'] }), 'factor')
+})
+
+test('who has an authenticator app needs it to manage factors, or a passkey, or a recovery code', () => {
   assert.ok(mayManageFactors(['pwd'], []))
   assert.ok(!mayManageFactors(['pwd'], ['totp']))
   assert.ok(mayManageFactors(mfa, ['totp']))
-  assert.ok(!mayManageFactors(mfa, ['totp', 'passkey']))
+  assert.ok(mayManageFactors(['pwd'], ['passkey']))
+  assert.ok(!mayManageFactors(['pwd'], ['totp', 'passkey']))
+  assert.ok(mayManageFactors(mfa, ['totp', 'passkey']))
   assert.ok(mayManageFactors(passkey, ['totp', 'passkey']))
   assert.ok(mayManageFactors(['pwd', 'recovery', 'mfa'], ['totp', 'passkey']))
 })

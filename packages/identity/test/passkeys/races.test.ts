@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { after, before, beforeEach } from 'node:test'
 import { type Database, orderedId } from '@gatehouse/kit'
 import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
@@ -51,7 +52,11 @@ const passkey = (credentialId: string): Passkey => ({
 })
 
 const add = (created: Passkey, credentialVersion = version) =>
-  store.passkeyRegistrations.add({ passkey: created, credentialVersion }, 20, [])
+  store.passkeyRegistrations.add(
+    { passkey: created, credentialVersion, session: { id: randomUUID(), amr: [] } },
+    20,
+    [],
+  )
 
 const count = <Result>(results: readonly Result[], wanted: Result) => results.filter((one) => one === wanted).length
 

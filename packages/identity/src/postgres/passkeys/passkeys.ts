@@ -9,6 +9,7 @@ import type {
   PasskeyUse,
   RemovePasskeyResult,
 } from '../../store/index.ts'
+import { removeUselessCodes } from '../factors/factors.ts'
 import { putMessages } from '../operations/outbox.ts'
 import { type UserRow, userOf } from '../rows.ts'
 import { countSignInWays } from '../users/sign-in-ways.ts'
@@ -76,6 +77,7 @@ export class PostgresPasskeys implements Passkeys {
       if ((await tx.query(owned, [userId, id])).rowCount === 0) return 'missing'
       if (!evenLast && (await countSignInWays(tx, userId)) < 2) return 'last_way'
       await tx.query('DELETE FROM identity.passkey WHERE user_id = $1 AND id = $2', [userId, id])
+      await removeUselessCodes(tx, userId)
       await putMessages(tx, messages)
       return 'removed'
     })

@@ -23,7 +23,7 @@ export class PostgresPasskeyRegistrations implements PasskeyRegistrations {
   }
 
   add(
-    { passkey, credentialVersion }: NewPasskey,
+    { passkey, credentialVersion, session }: NewPasskey,
     max: number,
     messages: readonly OutboxMessage[],
   ): Promise<AddPasskeyResult> {
@@ -56,6 +56,12 @@ export class PostgresPasskeyRegistrations implements PasskeyRegistrations {
         ],
       )
       if (inserted === 0) return 'duplicate'
+      await tx.query('DELETE FROM identity.factor_reset WHERE user_id = $1', [passkey.userId])
+      await tx.query(
+        `UPDATE identity.session n SET amr = n.amr || ARRAY(SELECT m FROM unnest($3::text[]) m WHERE m <> ALL (n.amr))
+         WHERE n.id = $1 AND n.user_id = $2`,
+        [session.id, passkey.userId, session.amr],
+      )
       await putMessages(tx, messages)
       return 'added'
     })

@@ -12,6 +12,9 @@ import type { IdentityContext } from './context/context.ts'
 import { deviceAuthorizationEndpoint } from './device/authorization.ts'
 import { deviceDecisionEndpoint } from './device/decision.ts'
 import { deviceCodeEndpoint, devicePageEndpoint } from './device/pages.ts'
+import { accountProvidersEndpoint } from './federation/account-providers.ts'
+import { providerCallbackEndpoint } from './federation/callback-endpoint.ts'
+import { signInWithProviderEndpoint } from './federation/sign-in-endpoint.ts'
 import { openPreflight, preflight } from './http/cors.ts'
 import { acceptForms, oauthRoute } from './http/oauth-route.ts'
 import type { OperationId } from './http/operations.ts'
@@ -79,6 +82,12 @@ function pageRoutes(http: Http, context: IdentityContext): void {
   http.get('/authorize/continue', route('authorizePage.resume'), continueEndpoint(context))
   http.post('/authorize/continue', carrying('authorizePage.resumeByForm'), continueEndpoint(context))
   http.post('/login', carrying('loginPage.submit'), loginEndpoint(context))
+  http.post('/login/providers', carrying('providerPage.submit'), signInWithProviderEndpoint(context))
+  const callback = '/login/providers/:connection/callback'
+  http.get(callback, route('providerPage.return'), providerCallbackEndpoint(context))
+  http.post(callback, route('providerPage.returnByForm'), providerCallbackEndpoint(context))
+  http.get('/account/providers', route('accountProvidersPage.show'), accountProvidersEndpoint(context))
+  http.post('/account/providers', route('accountProvidersPage.submit'), accountProvidersEndpoint(context))
   http.post('/consent', carrying('consentPage.submit'), consentEndpoint(context))
   http.get('/device', route('devicePage.show'), devicePageEndpoint(context))
   http.post('/device', route('devicePage.submit'), deviceCodeEndpoint(context))

@@ -26,6 +26,7 @@ export function accountEndpoint(context: OverviewContext): Handler {
     const texts = textsFor(context, request)
     const page = accountPage(texts, {
       formToken: formToken(context, browser),
+      mayLink: context.connections.listForLinking().length > 0,
       user: user.email ?? user.username,
       apps: await listApps(context, user.id, now),
       sessions: sessions.map((one) => ({ ...one, current: one.id === session.id })),

@@ -6,6 +6,7 @@ export const adminScopes = {
   signingKeys: 'admin:keys',
   audit: 'admin:audit',
   roles: 'admin:roles',
+  connections: 'admin:connections',
 } as const
 
 /** The scopes that reads require; the scope for changes includes them. */

@@ -19,5 +19,7 @@ export type AuditType =
   | 'email_verified'
   | 'password_reset_requested'
   | 'password_changed'
+  | 'provider_linked'
+  | 'provider_unlinked'
   | 'key_rotated'
   | 'management'

@@ -7,6 +7,7 @@ import type { Lifetimes } from '../model/lifetimes.ts'
 import type { PasswordOptions } from '../passwords/hasher.ts'
 import type { IdentityStore } from '../store/index.ts'
 import type { Blocked, Forgive, Limit, Refund } from './attempt-limits.ts'
+import type { ConnectionDeclaration } from './connections.ts'
 import type { ClientDeclaration, ResourceDeclaration, UserDeclaration } from './declarations.ts'
 import type { Features } from './features.ts'
 
@@ -15,6 +16,7 @@ export interface IdentityDeclarations {
   readonly clients?: readonly ClientDeclaration[]
   readonly users?: readonly UserDeclaration[]
   readonly resources?: readonly ResourceDeclaration[]
+  readonly connections?: readonly ConnectionDeclaration[]
 }
 
 /** The options of {@link createIdentity}. */

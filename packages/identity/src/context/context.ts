@@ -7,6 +7,8 @@ import type { RecentAuthentications } from '../clients/recent-authentications.ts
 import type { Blocked, Forgive, Limit, Refund } from '../config/attempt-limits.ts'
 import type { ResourceDeclaration } from '../config/declarations.ts'
 import type { Features } from '../config/features.ts'
+import type { ConnectionList } from '../connections/list.ts'
+import type { ProviderClients } from '../connections/provider-clients.ts'
 import type { MacKey } from '../keys/mac-key.ts'
 import type { SigningKeys } from '../keys/signing-keys.ts'
 import type { SigningAlgorithm } from '../model/client.ts'
@@ -70,6 +72,8 @@ export interface TokenContext extends ServerContext, AudienceContext {
 export interface PageContext extends PageParts, ServerContext {
   readonly lifetimes: Lifetimes
   readonly features: Features
+  /** The other identity providers that pages offer. */
+  readonly connections: ConnectionList
   /** Signs the tokens of forms. */
   readonly formMac: MacKey
   /** Seals what must be read again: continuations, cookies, messages of the outbox. */
@@ -95,6 +99,11 @@ export interface MailContext extends Pick<PageParts, 'branding'>, Pick<ServerCon
   readonly mail: boolean
 }
 
+/** Calls other identity providers. */
+export interface ProviderContext {
+  readonly providers: ProviderClients
+}
+
 /** Applies the plan of users and clients that have none of their own. */
 export interface PlanContext {
   readonly defaultPlan: string
@@ -108,4 +117,5 @@ export interface IdentityContext
     PageContext,
     PasswordContext,
     MailContext,
+    ProviderContext,
     PlanContext {}

@@ -7,6 +7,7 @@ import type {
   PageContext,
   PasswordContext,
   PlanContext,
+  ProviderContext,
   ServerContext,
   TokenContext,
 } from './context.ts'
@@ -42,6 +43,14 @@ export interface LoginContext
     Pick<PasswordContext, 'passwords'>,
     Pick<AttemptContext, 'limit' | 'refund' | 'forgive'> {}
 
+/** What signing in with another identity provider needs. */
+export interface FederationContext
+  extends PageContext,
+    MailContext,
+    ProviderContext,
+    PlanContext,
+    Pick<AttemptContext, 'limit'> {}
+
 /** What the logout pages need. */
 export interface LogoutContext extends PageContext, ClientContext, Pick<TokenContext, 'keys'> {}
 
@@ -59,6 +68,7 @@ export interface AccountContext
 /** What management needs. */
 export interface AdminContext extends ServerContext, ClientContext, PasswordContext, MailContext, PlanContext {
   readonly features: PageContext['features']
+  readonly connections: PageContext['connections']
   readonly keys: TokenContext['keys']
 }
 

@@ -33,7 +33,7 @@ export function createIdentityMetrics(registry: Registry, watched: Observed): Id
     new Counter({ name: `identity_${name}`, help, labelNames, registers: [registry] })
   const issued = counter('tokens_issued_total', 'Successful token responses', 'grant_type')
   const refused = counter('token_errors_total', 'Rejected token requests, by error code', 'error')
-  const logins = counter('logins_total', 'Password sign-ins, by outcome', 'outcome')
+  const logins = counter('logins_total', 'Sign-ins, by outcome', 'outcome')
   const events = counter('security_events_total', 'Events written to the audit trail', 'type')
   const rowsPurged = counter('purged_rows_total', 'Expired rows that were removed', 'table')
   registerGauges(registry, watched)

@@ -1,5 +1,5 @@
 import { lookup as resolve } from 'node:dns'
-import { request as overHttp, type RequestOptions } from 'node:http'
+import { type IncomingHttpHeaders, request as overHttp, type RequestOptions } from 'node:http'
 import { request as overHttps } from 'node:https'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 
@@ -17,6 +17,8 @@ export interface SafeRequest {
 /** The response of {@link safeFetch}. */
 export interface SafeResponse {
   readonly status: number
+  /** Repeated header fields are joined. */
+  readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
 
@@ -96,11 +98,18 @@ export function safeFetch(address: string, options: SafeRequest = {}): Promise<S
       chunks.push(chunk)
     })
     response.on('error', reject)
-    response.on('end', () => answer({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString('utf8') }))
+    response.on('end', () => {
+      const body = Buffer.concat(chunks).toString('utf8')
+      answer({ status: response.statusCode ?? 0, headers: joinHeaders(response.headers), body })
+    })
   })
   call.on('error', reject)
   call.end(body)
   return promise
+}
+
+function joinHeaders(headers: IncomingHttpHeaders): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value ?? ''].flat().join(', ')]))
 }
 
 const safeLookup: LookupFunction = (hostname, options, callback) => {

@@ -20,6 +20,7 @@ const roleScopes = {
     'admin:audit',
     'admin:limits',
     'admin:roles',
+    'admin:connections',
     'admin:privacy',
   ],
   'gatehouse-operator': [
@@ -65,6 +66,7 @@ const includedScopes: Readonly<Record<string, readonly string[]>> = {
   'admin:notifications': ['read:delivery', 'read:settings'],
   'admin:clients': ['read:clients'],
   'admin:api-keys': ['read:clients'],
+  'admin:connections': ['read:clients'],
   'admin:users': ['read:accounts', 'write:sessions', 'write:account-mail'],
   'admin:keys': ['read:keys'],
   'admin:audit': ['read:audit'],

@@ -5,6 +5,8 @@ import { describeAccess } from './scope-list.ts'
 /** The content of the account page. */
 export interface AccountPage {
   readonly formToken: string
+  /** Whether there are other identity providers to connect. */
+  readonly mayLink: boolean
   readonly user: string
   readonly apps: readonly {
     readonly clientId: string
@@ -55,7 +57,7 @@ ${session.current && html` <span class="badge">${texts.say('account.sessions.thi
 ${endForm(texts, page.formToken, { name: 'session_id', value: session.id, text: 'account.sessions.end', label: deviceName(session.userAgent) })}</li>`,
     )}</ul>
 ${page.apiKeys.length > 0 && apiKeys(texts, page, date)}
-<p class="links"><a href="/account/password">${texts.say('account.password')}</a><a href="/end_session">${texts.say('account.signout')}</a></p>`,
+<p class="links"><a href="/account/password">${texts.say('account.password')}</a>${page.mayLink && html`<a href="/account/providers">${texts.say('account.providers')}</a>`}<a href="/end_session">${texts.say('account.signout')}</a></p>`,
   }
 }
 

@@ -1,4 +1,4 @@
-import { html, type PageAnswer, type Texts } from '@gatehouse/kit/page'
+import { type Html, html, type PageAnswer, type Texts } from '@gatehouse/kit/page'
 
 /** The content of the login page. */
 export interface LoginPage {
@@ -11,6 +11,8 @@ export interface LoginPage {
   readonly status?: number
   readonly mayReset: boolean
   readonly mayRegister: boolean
+  /** The other identity providers that may sign in. */
+  readonly providers: readonly { readonly id: string; readonly name: string }[]
   readonly formTargets?: readonly string[]
 }
 
@@ -34,9 +36,23 @@ ${wrong !== undefined && html`<p class="note wrong" role="alert">${wrong}</p>`}
 <input id="password" name="password" type="password" autocomplete="current-password" required${name !== undefined && html` autofocus`}>
 <div class="actions"><button type="submit">${texts.say('login.submit')}</button></div>
 </form>
+${page.providers.length > 0 && providerForm(texts, page)}
 ${
   (page.mayReset || page.mayRegister) &&
   html`<p class="links">${page.mayReset && html`<a href="/password/forgot">${texts.say('login.forgot')}</a>`}${page.mayRegister && html`<a href="/register">${texts.say('login.register')}</a>`}</p>`
 }`,
   }
+}
+
+/** One button for each other identity provider. */
+function providerForm(texts: Texts, { formToken, continuation, providers }: LoginPage): Html {
+  return html`<p class="or">${texts.say('login.or')}</p>
+<form method="post" action="/login/providers">
+<input type="hidden" name="form_token" value="${formToken}">
+<input type="hidden" name="continuation" value="${continuation}">
+<div class="actions providers">${providers.map(
+    ({ id, name }) =>
+      html`<button class="quiet" type="submit" name="connection" value="${id}">${texts.say('login.provider', { provider: name })}</button>`,
+  )}</div>
+</form>`
 }

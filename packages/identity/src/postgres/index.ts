@@ -1,6 +1,9 @@
 import { type Database, migrate } from '@gatehouse/kit'
 import type { IdentityStore } from '../store/index.ts'
 import { PostgresClients } from './clients.ts'
+import { PostgresConnectionFlows } from './federation/connection-flows.ts'
+import { PostgresConnections } from './federation/connections.ts'
+import { PostgresLinkedAccounts } from './federation/linked-accounts.ts'
 import { PostgresAuthorizationCodes } from './grants/authorization-codes.ts'
 import { PostgresConsents } from './grants/consents.ts'
 import { PostgresDeviceCodes } from './grants/device-codes.ts'
@@ -45,6 +48,9 @@ export function postgresIdentityStore(database: Database): IdentityStore {
     apiKeys: new PostgresApiKeys(database),
     audit: new PostgresAuditTrail(database),
     authorizationCodes: new PostgresAuthorizationCodes(database),
+    connectionFlows: new PostgresConnectionFlows(database),
+    connections: new PostgresConnections(database),
+    linkedAccounts: new PostgresLinkedAccounts(database),
     consents: new PostgresConsents(database),
     deviceCodes: new PostgresDeviceCodes(database),
     grants: new PostgresGrants(database),

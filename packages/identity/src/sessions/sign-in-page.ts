@@ -16,8 +16,13 @@ export interface BrowserExchange {
 /** What the login page offers beside name and password. */
 export function signInChoices({
   features,
-}: Pick<PageContext, 'features'>): Pick<LoginPage, 'mayReset' | 'mayRegister'> {
-  return { mayReset: features.passwordReset, mayRegister: features.registration }
+  connections,
+}: Pick<PageContext, 'features' | 'connections'>): Pick<LoginPage, 'mayReset' | 'mayRegister' | 'providers'> {
+  return {
+    mayReset: features.passwordReset,
+    mayRegister: features.registration,
+    providers: connections.listForSignIn(),
+  }
 }
 
 /** Sends the login page in place of the page `to`, which the browser resumes with `form` after the sign-in. */

@@ -1,4 +1,5 @@
 import type { NewClient } from './clients.ts'
+import type { NewConnection } from './connections.ts'
 import type { OutboxMessage } from './operations.ts'
 import type { SignOutOptions } from './sessions.ts'
 import type { NewUser } from './users.ts'
@@ -12,6 +13,7 @@ export type WriteResult = 'created' | 'updated'
  */
 export interface DeclarationStore {
   applyClients(entries: readonly DeclarationEntry<NewClient>[], now: number): Promise<Map<string, WriteResult>>
+  applyConnections(entries: readonly DeclarationEntry<NewConnection>[], now: number): Promise<Map<string, WriteResult>>
   /**
    * With each written user, the message of `createMessage` is added to the outbox. A new password ends what the old one
    * started.

@@ -1,4 +1,5 @@
 import type { Clients, ReplayCache } from './clients.ts'
+import type { ConnectionFlows, Connections, LinkedAccounts } from './connections.ts'
 import type { DeclarationStore } from './declared.ts'
 import type { AuthorizationCodes, Consents, DeviceCodes, Grants, PushedRequests, RefreshFamilies } from './grants.ts'
 import type { AuditTrail, Outbox, Purge } from './operations.ts'
@@ -7,6 +8,7 @@ import type { AccessTokens, ApiKeys, Revocations, SigningKeyStore } from './toke
 import type { Accounts, MailedLinks, Registrations, SignInLinks, Subjects, Users } from './users.ts'
 
 export type * from './clients.ts'
+export type * from './connections.ts'
 export type * from './declared.ts'
 export type * from './grants.ts'
 export type * from './operations.ts'
@@ -17,6 +19,9 @@ export * from './users.ts'
 /** The stores of identity, by role. */
 export interface IdentityStore {
   readonly clients: Clients
+  readonly connections: Connections
+  readonly connectionFlows: ConnectionFlows
+  readonly linkedAccounts: LinkedAccounts
   readonly users: Users
   readonly accounts: Accounts
   readonly mailedLinks: MailedLinks

@@ -27,7 +27,12 @@ export async function composeIdentity(
     encryptionKey: encryptionKey(settings),
     lifetimes: lifetimes(file.lifetimes),
     ...omitUndefined({ accessTokenAlgorithm: file.access_token_signed_response_alg }),
-    declared: { clients: file.clients ?? [], users: declaredUsers(parts), resources: file.resources ?? [] },
+    declared: {
+      clients: file.clients ?? [],
+      users: declaredUsers(parts),
+      resources: file.resources ?? [],
+      connections: file.connections ?? [],
+    },
     passwords: passwords(file.passwords),
     serviceClient: settings.serviceClient,
     authenticate: ingress.authenticate,

@@ -8,6 +8,7 @@ import {
 } from '@gatehouse/gateway'
 import {
   ClientDeclaration,
+  ConnectionDeclaration,
   defaultLifetimes,
   defaultMinPasswordLength,
   type Lifetimes,
@@ -193,6 +194,9 @@ export const FileSchema = Type.Object(
     ),
     users: Type.Optional(Type.Array(UserDeclaration)),
     resources: Type.Optional(Type.Array(ResourceDeclaration)),
+    connections: Type.Optional(
+      Type.Array(ConnectionDeclaration, { description: 'Other identity providers that users sign in with.' }),
+    ),
     access_token_signed_response_alg: Type.Optional(
       Type.Unsafe<(typeof signingAlgorithms)[number]>({
         type: 'string',

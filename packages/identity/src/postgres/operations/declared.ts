@@ -3,12 +3,14 @@ import type {
   DeclarationEntry,
   DeclarationStore,
   NewClient,
+  NewConnection,
   NewUser,
   OutboxMessage,
   SignOutOptions,
   WriteResult,
 } from '../../store/index.ts'
 import { writeClient } from '../clients.ts'
+import { writeConnection } from '../federation/connections.ts'
 import { setPassword } from '../users/accounts.ts'
 import { revokeTokensOfRoles, writeUser } from '../users/users.ts'
 import { putMessages } from './outbox.ts'
@@ -23,6 +25,13 @@ export class PostgresDeclarations implements DeclarationStore {
 
   applyClients(entries: readonly DeclarationEntry<NewClient>[], now: number): Promise<Map<string, WriteResult>> {
     return this.#apply('client', entries, async (tx, { record }) => writeClient(tx, await record(), now))
+  }
+
+  applyConnections(
+    entries: readonly DeclarationEntry<NewConnection>[],
+    now: number,
+  ): Promise<Map<string, WriteResult>> {
+    return this.#apply('connection', entries, async (tx, { record }) => writeConnection(tx, await record(), now))
   }
 
   applyUsers(

@@ -1,0 +1,32 @@
+import type { FastifyReply } from 'fastify'
+import { audit } from '../audit/record.ts'
+import type { ProviderProfile } from '../connections/profile.ts'
+import type { FederationContext } from '../context/features.ts'
+import type { Connection } from '../model/connection.ts'
+import type { BrowserExchange } from '../sessions/sign-in-page.ts'
+import type { Linking } from './flow.ts'
+
+/**
+ * Links the provider's account to the user who began, in the same session: what the provider proved is used here and
+ * kept nowhere. Undefined when the session or the account is another by now, or the provider's account another user's.
+ */
+export async function linkToAccount(
+  context: FederationContext,
+  { request, reply, browser }: BrowserExchange,
+  {
+    connection,
+    profile: { issuer, subject, email },
+    linking,
+  }: { readonly connection: Connection; readonly profile: ProviderProfile; readonly linking: Linking },
+): Promise<FastifyReply | undefined> {
+  const { signedIn } = browser
+  if (signedIn?.session.id !== linking.sessionId || signedIn.user.id !== linking.userId) return undefined
+  const { user } = signedIn
+  const target = { userId: user.id, credentialVersion: user.credentialVersion }
+  const link = { connectionId: connection.id, issuer, subject, email }
+  if ((await context.store.linkedAccounts.add(target, link, [], context.clock.now())) !== 'linked') return undefined
+  context.signalOutbox()
+  const details = { connection: connection.id }
+  await audit(context, request, 'provider_linked', { actor: user.id, subject: user.id, details })
+  return reply.redirect('/account/providers', 303)
+}

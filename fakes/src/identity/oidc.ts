@@ -42,6 +42,8 @@ export interface OidcOptions {
   readonly issuer?: string
   /** Left out of the ID token, and at the userinfo endpoint only. */
   readonly userinfoOnly?: readonly string[]
+  /** Whether responses name the issuer (RFC 9207). Default: true. */
+  readonly issParameter?: boolean
   /** Requires `response_mode=form_post`, as Apple does. */
   readonly formPost?: boolean
 }
@@ -137,7 +139,7 @@ function metadata(state: State) {
     subject_types_supported: ['public'],
     id_token_signing_alg_values_supported: ['RS256'],
     token_endpoint_auth_methods_supported: [state.options.client.method],
-    authorization_response_iss_parameter_supported: true,
+    authorization_response_iss_parameter_supported: state.options.issParameter ?? true,
   }
 }
 
@@ -177,7 +179,7 @@ function respond(state: State, redirectUri: string, query: URLSearchParams): Fak
       used: false,
     })
   }
-  if (misbehaviour !== 'no_iss_parameter')
+  if (misbehaviour !== 'no_iss_parameter' && state.options.issParameter !== false)
     parameters.iss = misbehaviour === 'wrong_iss_parameter' ? 'https://other.example' : issuerOf(state)
   if (query.get('response_mode') === 'form_post') return formPage(redirectUri, { ...parameters, ...extraFields })
   return { status: 302, headers: { location: `${redirectUri}?${new URLSearchParams(parameters)}` } }

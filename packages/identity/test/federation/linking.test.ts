@@ -116,8 +116,8 @@ test('addresses are compared in ASCII, and look-alikes of @, dot and letters nam
 test('of two first sign-ins of one user at once both sign in to one account', async () => {
   plain.user = { sub: 'twin', email: 'twin@example.com', email_verified: true }
   const browsers = [new TestBrowser(running), new TestBrowser(running)]
-  const paths = []
-  for (const browser of browsers) paths.push(await comeBack(running, browser, 'plain'))
+  const paths: string[] = []
+  for (const browser of browsers) paths.push(await comeBack(browser, 'plain'))
   const pages = await Promise.all(
     browsers.map(async (browser, at) => browser.follow(await browser.get(paths[at] ?? ''))),
   )
@@ -145,7 +145,7 @@ test('a reset of an account whose address nobody had verified removes the links 
       expiresAt: now,
     }
     assert.ok(await store.mailedLinks.put({ ...mailed, expiresAt: now + 1_000 }, message))
-    const end = { now, keptUntil: now + 1_000, createLogoutMessages: () => [] } as unknown as SignOutOptions
+    const end: SignOutOptions = { now, expiresAt: now + 1_000, createLogoutMessages: () => [] }
     assert.ok(await store.accounts.resetPassword(id, 'hash', end))
     assert.equal((await store.linkedAccounts.listByUser(id)).length, verified ? 1 : 0)
   }

@@ -35,7 +35,7 @@ const carol = { sub: 'carol', email: 'carol@example.com', email_verified: true }
 test('a response with an invented, missing or repeated state is refused', async () => {
   acme.user = carol
   const browser = new TestBrowser(running)
-  const path = await comeBack(running, browser)
+  const path = await comeBack(browser)
   const url = new URL(path, 'http://localhost')
   for (const state of ['', 'invented', undefined]) {
     if (state === undefined) url.searchParams.delete('state')
@@ -51,7 +51,7 @@ test('a response with an invented, missing or repeated state is refused', async 
 test('of two requests with one response exactly one signs in', async () => {
   acme.user = carol
   const browser = new TestBrowser(running)
-  const path = await comeBack(running, browser)
+  const path = await comeBack(browser)
   const statuses = (await Promise.all([browser.get(path), browser.get(path)])).map(({ status }) => status)
   assert.deepEqual(statuses.sort(), [303, 400])
 })
@@ -59,7 +59,7 @@ test('of two requests with one response exactly one signs in', async () => {
 test('a response in another browser than the one that began is refused, and leaves the flow', async () => {
   acme.user = carol
   const owner = new TestBrowser(running)
-  const path = await comeBack(running, owner)
+  const path = await comeBack(owner)
   const victim = new TestBrowser(running)
   await victim.get('/account')
   await assertRefused(victim, await victim.get(path))
@@ -69,10 +69,10 @@ test('a response in another browser than the one that began is refused, and leav
 test('the state and code of one provider are refused at the callback of another', async () => {
   acme.user = carol
   const browser = new TestBrowser(running)
-  const path = await comeBack(running, browser)
+  const path = await comeBack(browser)
   await assertRefused(browser, await browser.get(path.replace('/acme/', '/other/')))
   const flow = await choose(browser, await browser.get('/account'), 'other')
-  const mixed = new URL(await comeBack(running, browser), 'http://localhost')
+  const mixed = new URL(await comeBack(browser), 'http://localhost')
   mixed.searchParams.set('state', flow.searchParams.get('state') ?? '')
   await assertRefused(browser, await browser.get(`${mixed.pathname.replace('acme', 'other')}${mixed.search}`))
 })
@@ -80,7 +80,7 @@ test('the state and code of one provider are refused at the callback of another'
 test('a response that comes after ten minutes is refused', async () => {
   acme.user = carol
   const browser = new TestBrowser(running)
-  const path = await comeBack(running, browser)
+  const path = await comeBack(browser)
   running.clock.advance(10 * 60_000 + 1)
   await assertRefused(browser, await browser.get(path))
   running.clock.set(Date.now())
@@ -106,7 +106,7 @@ for (const misbehaviour of misbehaviours) {
     acme.user = carol
     acme.misbehaviour = misbehaviour
     const browser = new TestBrowser(running)
-    const response = await browser.get(await comeBack(running, browser))
+    const response = await browser.get(await comeBack(browser))
     acme.misbehaviour = undefined
     await assertRefused(browser, response, misbehaviour)
   })
@@ -115,7 +115,7 @@ for (const misbehaviour of misbehaviours) {
 test('a user who declines at the provider gets the sign-in page, which goes on with what was requested', async () => {
   acme.misbehaviour = 'denies'
   const browser = new TestBrowser(running)
-  const page = await browser.get(await comeBack(running, browser))
+  const page = await browser.get(await comeBack(browser))
   acme.misbehaviour = undefined
   assert.match(page.text, /You did not sign in with Acme/)
   assert.match((await browser.signIn(page)).text, /alice@example.com/)
@@ -126,7 +126,7 @@ test('disabling a connection refuses the response of a flow that began before, a
   const browser = new TestBrowser(running)
   await signInAt(running, browser)
   const second = new TestBrowser(running)
-  const path = await comeBack(running, second)
+  const path = await comeBack(second)
   const page = await new TestBrowser(running).get('/account')
   await running.identity.management.updateConnection('acme', { enabled: false })
   await assertRefused(second, await second.get(path), 'disabled')
@@ -145,7 +145,7 @@ test('a locked or deleted user does not enter through a provider', async () => {
   const id = user?.id ?? assert.fail('no user')
   await running.identity.management.updateUser(id, { locked: true })
   const browser = new TestBrowser(running)
-  await assertRefused(browser, await browser.get(await comeBack(running, browser)), 'locked')
+  await assertRefused(browser, await browser.get(await comeBack(browser)), 'locked')
   await running.identity.management.deleteUser(id)
   const links = await running.database.query("SELECT 1 FROM identity.linked_account WHERE subject = 'locked'")
   assert.equal(links.rows.length, 0)
@@ -167,6 +167,10 @@ test('a form of another site starts no sign-in with a provider', async () => {
 test('every refusal is in the audit trail with its connection, and none with a code or a state', async () => {
   const { rows } = await running.database.query<{ details: Record<string, unknown> }>(
     "SELECT details FROM identity.audit_event WHERE type = 'login_failed'",
+  )
+  assert.ok(
+    rows.every(({ details }) => 'connection' in details),
+    JSON.stringify(rows),
   )
   const reasons = new Set(rows.map(({ details }) => String(details.reason)))
   assert.deepEqual([...reasons].sort(), ['account', 'disabled', 'response', 'state'])

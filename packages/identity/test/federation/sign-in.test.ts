@@ -46,10 +46,10 @@ test('a sign-in with a provider resumes the authorization request and says so in
     assert.equal(claims.sub, user?.id)
     assert.deepEqual([user?.email_verified, user?.claims], [true, { name: 'Carol Clark' }])
     assert.deepEqual(provider.refusals, [])
-    const events = await running.database.query<{ details: object }>(
-      "SELECT details FROM identity.audit_event WHERE type = 'login'",
+    const { rows } = await running.database.query(
+      "SELECT details ->> 'connection' AS connection FROM identity.audit_event WHERE type = 'login'",
     )
-    assert.equal((events.rows[0]?.details as { connection?: string }).connection, 'acme')
+    assert.deepEqual(rows, [{ connection: 'acme' }])
   })
 })
 

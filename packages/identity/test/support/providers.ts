@@ -60,7 +60,8 @@ export async function withProvider(
 ): Promise<void> {
   const { identity, ...fake } = options
   const provider = await startOidc({ client: upstreamClient, redirectUris: [callbackOf('acme')], ...fake })
-  const address = `${provider.url}${fake.issuerPath ?? ''}`
+  // Entra's address is without the tenant.
+  const address = members.kind === 'microsoft' ? provider.url : `${provider.url}${fake.issuerPath ?? ''}`
   const running = await setupWith([connectionTo({ url: address }, members)], identity).catch(async (error) => {
     await provider.stop()
     throw error
@@ -76,7 +77,8 @@ export async function withProvider(
 /** Chooses a connection on a page with a form for it; returns the provider's address. */
 export async function choose(browser: TestBrowser, page: TestResponse, connection: string = 'acme'): Promise<URL> {
   const path = page.text.includes('action="/login/providers"') ? '/login/providers' : '/account/providers'
-  const response = await browser.post(path, { ...hiddenFields(page), connection })
+  const { link_id: _link, ...form } = hiddenFields(page)
+  const response = await browser.post(path, { ...form, connection })
   const address = /^0; url=(.+)$/.exec(response.headers.refresh ?? '')?.[1]
   return new URL(address ?? assert.fail(`${response.status} ${response.text}`))
 }
@@ -100,7 +102,7 @@ export async function signInAt(
 }
 
 /** The provider's redirect to us, with nothing sent yet. */
-export async function comeBack(running: Running, browser: TestBrowser, connection: string = 'acme'): Promise<string> {
+export async function comeBack(browser: TestBrowser, connection: string = 'acme'): Promise<string> {
   return visit(await choose(browser, await browser.get('/account'), connection))
 }
 

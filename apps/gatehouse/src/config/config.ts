@@ -80,7 +80,7 @@ function refuseForIdentity(settings: Settings, file: File, fault: ReadFile['faul
     if (scopes.includes(reservedMailScope))
       fault(['api_keys', index, 'scopes'], `must not have ${reservedMailScope}: no API key sends the mails of identity`)
   if (trust === 'issuer' || trust === 'keys') return
-  const reserved: readonly string[] = Object.values(identityEvents)
+  const reserved = identityEvents
   for (const [index, { event, template_id: templateId = event }] of declared.entries()) {
     if (reserved.includes(event))
       fault(['event_types', index, 'event'], `is identity's own: ${event}; its texts are changed in \`templates\``)

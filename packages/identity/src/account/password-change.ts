@@ -3,12 +3,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { audit } from '../audit/record.ts'
 import type { AccountContext } from '../context/features.ts'
 import { pageParameters } from '../http/page-route.ts'
+import { createNotices } from '../mail/notices.ts'
 import type { Parameters } from '../oauth/parameters.ts'
 import { messagePage } from '../pages/error-page.ts'
 import { type Field, type FormPage, formPage } from '../pages/form-page.ts'
 import { type NextStep, PageError } from '../pages/page-error.ts'
 import { maxPasswordLength } from '../passwords/rule.ts'
-import { type Browser, checkForm, formToken, readBrowser } from '../sessions/browser.ts'
+import { type Browser, checkForm, formToken, markKnownDevice, readBrowser } from '../sessions/browser.ts'
 import { signOutOptions } from '../sessions/end-session.ts'
 import { sendSignInPage } from '../sessions/sign-in-page.ts'
 import { recordPasswordAttempt, refundPasswordAttempt } from './current-password.ts'
@@ -58,6 +59,8 @@ export function changePasswordEndpoint(context: AccountContext): Handler {
     checkForm(context, request, browser, parameters)
     const fault = await changePassword(context, request, signedIn, parameters)
     if (fault !== undefined) return sendPage(context, reply, texts, formPage(texts, { ...form, ...fault }))
+    const changed = await context.store.users.find(signedIn.user.id)
+    if (changed !== undefined) markKnownDevice(context, reply, changed)
     return sendPage(context, reply, texts, messagePage(texts, 'password.done', { next: accountNext }))
   }
 }
@@ -84,7 +87,8 @@ async function changePassword(
   if (fault !== undefined) return { wrong: `password.${fault}`, wrongField: 'new_password' }
   const hash = await context.passwords.hash(password)
   const verified = user.credentialVersion
-  const change = { userId: user.id, hash, verified, keepSession: session.id, endApiKeys: false }
+  const messages = createNotices(context, { user, kind: 'password_changed', request })
+  const change = { userId: user.id, hash, verified, keepSession: session.id, endApiKeys: false, messages }
   if (!(await context.store.accounts.setPassword(change, signOutOptions(context))))
     throw new PageError(400, 'error.stale')
   context.signalOutbox()

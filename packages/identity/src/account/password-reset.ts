@@ -6,6 +6,7 @@ import { enforceLimits } from '../config/attempt-limits.ts'
 import type { AccountContext } from '../context/features.ts'
 import { pageParameters } from '../http/page-route.ts'
 import { sendLink } from '../mail/link.ts'
+import { createNotices } from '../mail/notices.ts'
 import { isManagementRole } from '../model/management-roles.ts'
 import { normalizeName } from '../model/user.ts'
 import { messagePage } from '../pages/error-page.ts'
@@ -89,9 +90,9 @@ export function resetPasswordEndpoint(context: AccountContext): Handler {
       return sendPage(context, reply, texts, formPage(texts, { ...form, ...wrong }))
     }
     const hash = await context.passwords.hash(password)
-    if (!(await context.store.accounts.resetPassword(link.hash, hash, signOutOptions(context)))) {
-      throw expiredLink()
-    }
+    const messages = owner === undefined ? [] : createNotices(context, { user: owner, kind: 'password_reset', request })
+    const reset = { linkHash: link.hash, passwordHash: hash, messages }
+    if (!(await context.store.accounts.resetPassword(reset, signOutOptions(context)))) throw expiredLink()
     context.signalOutbox()
     await audit(context, request, 'password_changed', {
       actor: link.userId,

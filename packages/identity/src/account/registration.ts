@@ -6,9 +6,10 @@ import { audit } from '../audit/record.ts'
 import { enforceLimits } from '../config/attempt-limits.ts'
 import type { AccountContext } from '../context/features.ts'
 import { pageParameters } from '../http/page-route.ts'
-import { createLinkMail, mailAddress } from '../mail/link.ts'
+import { createLinkMail } from '../mail/link.ts'
 import { createRecipientMessage } from '../mail/messages.ts'
-import { normalizeName, type User } from '../model/user.ts'
+import { createNotices } from '../mail/notices.ts'
+import { normalizeName } from '../model/user.ts'
 import type { Parameters } from '../oauth/parameters.ts'
 import { messagePage } from '../pages/error-page.ts'
 import { type Field, type FormPage, formPage } from '../pages/form-page.ts'
@@ -53,17 +54,20 @@ export function registerEndpoint(context: AccountContext): Handler {
       ['registration-account', { account: email }],
     ])
     // The response does not wait for the mail: its duration would reveal whether there is an account.
-    void sendMail(context, email).catch((error) =>
+    void sendMail(context, request, email).catch((error) =>
       request.log.error({ err: error }, 'a registration mail could not be sent'),
     )
     return sendPage(context, reply, texts, messagePage(texts, 'register.done', { values: { email } }))
   }
 }
 
-async function sendMail(context: AccountContext, email: string): Promise<void> {
+async function sendMail(context: AccountContext, request: FastifyRequest, email: string): Promise<void> {
   const user = await context.store.users.findByLogin(email)
   if (user === undefined) await sendLink(context, email)
-  else if (user.email?.toLowerCase() === email) await sendReminder(context, { ...user, email: user.email })
+  else if (user.email?.toLowerCase() === email) {
+    await context.store.outbox.put(createNotices(context, { user, kind: 'account_exists', request }))
+    context.signalOutbox()
+  }
 }
 
 async function sendLink(context: AccountContext, email: string): Promise<void> {
@@ -75,15 +79,6 @@ async function sendLink(context: AccountContext, email: string): Promise<void> {
   await context.store.registrations.put({ hash: tokenHash(token), userId, email, expiresAt }, [
     createLinkMail(context, { kind: 'registration', to: { userId, email }, name: email, path, lifeSeconds }),
   ])
-  context.signalOutbox()
-}
-
-/** Mails the owner of an account that someone tried to register its address again. */
-async function sendReminder(context: AccountContext, user: User & { readonly email: string }): Promise<void> {
-  const lifeSeconds = context.lifetimes.verifyLink
-  const name = typeof user.claims.name === 'string' ? user.claims.name : user.username
-  const mail = { kind: 'accountExists', to: mailAddress(user), name, path: '/account', lifeSeconds } as const
-  await context.store.outbox.put([createLinkMail(context, mail)])
   context.signalOutbox()
 }
 

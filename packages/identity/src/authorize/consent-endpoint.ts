@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { audit } from '../audit/record.ts'
 import type { AuthorizeContext } from '../context/features.ts'
 import { pageParameters } from '../http/page-route.ts'
+import { createAccessNotices } from '../mail/access-notices.ts'
 import type { Access } from '../model/consent.ts'
 import { findDestination } from '../oauth/authorization-request.ts'
 import { OAuthError } from '../oauth/error.ts'
@@ -64,8 +65,10 @@ async function applyDecision(
     if (next === 'login')
       return sendLoginPage(context, transaction, authorization, { since: context.clock.now(), name: user.username })
     const consent = { clientId: client.id, ...access, grantedAt: context.clock.now() }
-    if (!(await context.store.consents.add(user.id, signedIn.session.id, consent)))
+    const notices = await createAccessNotices(context, request, { user, client, scopes: access.scopes })
+    if (!(await context.store.consents.add(user.id, signedIn.session.id, consent, notices)))
       throw new PageError(400, 'error.stale')
+    if (notices.length > 0) context.signalOutbox()
     await audit(context, request, 'consent_granted', facts)
     return sendResponse(context, transaction, destination, {
       code: await issueCode(context, request, allowed, signedIn),

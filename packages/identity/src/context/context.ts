@@ -82,6 +82,8 @@ export interface PageContext extends PageParts, ServerContext {
   readonly secureCookies: boolean
   /** Signals that the outbox has a message. */
   readonly signalOutbox: () => void
+  /** Whether mail can be sent at all. */
+  readonly mail: boolean
 }
 
 /** Hashes passwords, and decides which may be set. */

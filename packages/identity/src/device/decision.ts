@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { audit } from '../audit/record.ts'
 import type { DevicePageContext } from '../context/features.ts'
 import { pageParameters } from '../http/page-route.ts'
+import { createAccessNotices } from '../mail/access-notices.ts'
 import type { Access } from '../model/consent.ts'
 import type { GrantRecord } from '../model/grant.ts'
 import { maxAccessTokenMs } from '../model/revocation-times.ts'
@@ -13,7 +14,7 @@ import { messagePage } from '../pages/error-page.ts'
 import { PageError } from '../pages/page-error.ts'
 import { type Browser, checkForm, readBrowser } from '../sessions/browser.ts'
 import { openContinuation } from '../sessions/continuation.ts'
-import type { DeviceRequest } from '../store/index.ts'
+import type { DeviceRequest, OutboxMessage } from '../store/index.ts'
 import { userCodeHash } from './user-code.ts'
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
@@ -55,7 +56,8 @@ async function approveRequest(
   const scopes = permitted.filter((scope) => shown.scopes.includes(scope))
   if (client === undefined || leavesNoAccess(deviceRequest.scopes, scopes)) throw new PageError(400, 'error.stale')
   const grant = createGrant(context, { ...deviceRequest, scopes }, signedIn)
-  await recordDecision(context, request, deviceRequest, { ...signedIn, grant })
+  const notices = await createAccessNotices(context, request, { user: signedIn.user, client, scopes })
+  await recordDecision(context, request, deviceRequest, { ...signedIn, grant, notices })
 }
 
 /** Denies the request. @throws PageError 400 when it was decided already */
@@ -65,18 +67,25 @@ export function denyRequest(
   deviceRequest: DeviceRequest,
   signedIn: SignedIn,
 ): Promise<void> {
-  return recordDecision(context, request, deviceRequest, { ...signedIn, grant: undefined })
+  return recordDecision(context, request, deviceRequest, { ...signedIn, grant: undefined, notices: [] })
+}
+
+interface Decision {
+  readonly grant: GrantRecord | undefined
+  readonly notices: readonly OutboxMessage[]
 }
 
 async function recordDecision(
   context: DevicePageContext,
   request: FastifyRequest,
   deviceRequest: DeviceRequest,
-  { session, user, grant }: SignedIn & { readonly grant: GrantRecord | undefined },
+  { session, user, grant, notices }: SignedIn & Decision,
 ): Promise<void> {
-  if (!(await context.store.deviceCodes.decide(deviceRequest.hash, session.id, grant, context.clock.now()))) {
+  const decision = { hash: deviceRequest.hash, sessionId: session.id, grant, messages: notices }
+  if (!(await context.store.deviceCodes.decide(decision, context.clock.now()))) {
     throw new PageError(400, 'device.unknown')
   }
+  if (notices.length > 0) context.signalOutbox()
   const details = { scopes: grant?.scopes ?? deviceRequest.scopes, address: deviceRequest.address }
   const facts = { actor: user.id, subject: user.id, clientId: deviceRequest.clientId, details }
   await audit(context, request, grant === undefined ? 'device_denied' : 'device_approved', facts)

@@ -4,6 +4,7 @@ import { audit } from '../audit/record.ts'
 import { enforceLimits } from '../config/attempt-limits.ts'
 import type { FederationContext } from '../context/features.ts'
 import { pageParameters } from '../http/page-route.ts'
+import { createNotices } from '../mail/notices.ts'
 import { connectionName, isEnabled } from '../model/connection.ts'
 import { PageError } from '../pages/page-error.ts'
 import { providersPage } from '../pages/providers-page.ts'
@@ -14,7 +15,6 @@ import { type BrowserExchange, sendSignInPage } from '../sessions/sign-in-page.t
 import { beginFlow } from './flow.ts'
 
 const path = '/account/providers'
-const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 type SignedIn = NonNullable<Browser['signedIn']>
 
@@ -65,12 +65,17 @@ async function disconnect(
   linkId: string,
 ): Promise<FastifyReply> {
   const { user } = signedIn
-  const removed = uuid.test(linkId) ? await context.store.linkedAccounts.remove(user.id, linkId, []) : 'missing'
+  const link = (await context.store.linkedAccounts.listByUser(user.id)).find((one) => one.id === linkId)
+  if (link === undefined) return exchange.reply.redirect(path, 303)
+  const connection = await context.store.connections.find(link.connectionId)
+  const facts = { provider: connection === undefined ? link.connectionId : connectionName(connection) }
+  const notices = createNotices(context, { user, kind: 'provider_unlinked', request: exchange.request, facts })
+  const removed = await context.store.linkedAccounts.remove(user.id, link.id, notices)
   if (removed === 'last_way') return sendProviders(context, exchange, signedIn, { text: 'providers.last', status: 409 })
   if (removed === 'removed') {
     context.signalOutbox()
-    const facts = { actor: user.id, subject: user.id, details: { link: linkId } }
-    await audit(context, exchange.request, 'provider_unlinked', facts)
+    const details = { connection: link.connectionId }
+    await audit(context, exchange.request, 'provider_unlinked', { actor: user.id, subject: user.id, details })
   }
   return exchange.reply.redirect(path, 303)
 }

@@ -2,7 +2,8 @@ import type { FastifyReply } from 'fastify'
 import { audit } from '../audit/record.ts'
 import type { ProviderProfile } from '../connections/profile.ts'
 import type { FederationContext } from '../context/features.ts'
-import type { Connection } from '../model/connection.ts'
+import { createNotices } from '../mail/notices.ts'
+import { type Connection, connectionName } from '../model/connection.ts'
 import type { BrowserExchange } from '../sessions/sign-in-page.ts'
 import type { Linking } from './flow.ts'
 
@@ -24,7 +25,10 @@ export async function linkToAccount(
   const { user } = signedIn
   const target = { userId: user.id, credentialVersion: user.credentialVersion }
   const link = { connectionId: connection.id, issuer, subject, email }
-  if ((await context.store.linkedAccounts.add(target, link, [], context.clock.now())) !== 'linked') return undefined
+  const facts = { provider: connectionName(connection) }
+  const notices = createNotices(context, { user, kind: 'provider_linked', request, facts })
+  if ((await context.store.linkedAccounts.add(target, link, notices, context.clock.now())) !== 'linked')
+    return undefined
   context.signalOutbox()
   const details = { connection: connection.id }
   await audit(context, request, 'provider_linked', { actor: user.id, subject: user.id, details })

@@ -5,6 +5,7 @@ import { decideUnlinked } from '../connections/account-linking.ts'
 import type { ProviderProfile } from '../connections/profile.ts'
 import type { FederationContext } from '../context/features.ts'
 import { createRecipientMessage } from '../mail/messages.ts'
+import { createNotices } from '../mail/notices.ts'
 import { methodsOf } from '../model/authentication.ts'
 import { type Connection, connectionName, maySignIn } from '../model/connection.ts'
 import type { User } from '../model/user.ts'
@@ -63,15 +64,31 @@ async function findUser(
   if (outcome === 'refuse') return undefined
   if (outcome === 'create') return createUser(context, exchange, signIn, link)
   if (outcome === 'link' && local !== undefined && email !== undefined) {
-    const target = { userId: local.id, credentialVersion: local.credentialVersion, verifiedEmail: email }
-    const added = await store.linkedAccounts.add(target, link, [], clock.now())
-    if (added === 'linked') {
-      const details = { connection: link.connectionId, by: 'verified address' }
-      await audit(context, exchange.request, 'provider_linked', { subject: local.id, details })
+    if (await linkVerified(context, exchange, signIn, { ...local, email })) {
       return store.linkedAccounts.use(link, clock.now())
     }
   }
   return 'sign_in_first'
+}
+
+/** Links the account with the verified address that the provider is authoritative for, with a notice to its owner. */
+async function linkVerified(
+  context: FederationContext,
+  { request }: BrowserExchange,
+  signIn: ProviderSignIn,
+  local: User & { readonly email: string },
+): Promise<boolean> {
+  const { connection } = signIn
+  const { email: verifiedEmail, id: userId, credentialVersion } = local
+  const target = { userId, credentialVersion, verifiedEmail: verifiedEmail.toLowerCase() }
+  const facts = { provider: connectionName(connection) }
+  const notices = createNotices(context, { user: local, kind: 'provider_linked', request, facts })
+  const added = await context.store.linkedAccounts.add(target, linkOf(signIn), notices, context.clock.now())
+  if (added !== 'linked') return false
+  context.signalOutbox()
+  const details = { connection: connection.id, by: 'verified address' }
+  await audit(context, request, 'provider_linked', { subject: userId, details })
+  return true
 }
 
 /** Creates the account of a provider's user. Of two at once one is created, and both sign in to it. */

@@ -4,6 +4,7 @@ import { audit } from '../audit/record.ts'
 import type { LoginContext } from '../context/features.ts'
 import type { LoginOutcome } from '../context/metrics.ts'
 import { pageParameters } from '../http/page-route.ts'
+import { createNotices } from '../mail/notices.ts'
 import { methodsOf } from '../model/authentication.ts'
 import { normalizeName, type User } from '../model/user.ts'
 import type { Parameters } from '../oauth/parameters.ts'
@@ -106,6 +107,10 @@ async function requestConfirmation(
   { isRight, user }: UnconfirmedSignIn,
   begun: { readonly browser: Browser; readonly continuation: string },
 ): Promise<void> {
+  if (user !== undefined) {
+    await context.store.outbox.put(createNotices(context, { user, kind: 'too_many_failures', request: undefined }))
+    context.signalOutbox()
+  }
   if (!isRight || user?.email === undefined) await rejectPassword(context, request, user)
   else await mailSignInLink(context, request, { ...user, email: user.email }, begun)
 }

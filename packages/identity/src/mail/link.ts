@@ -3,7 +3,7 @@ import { randomToken, tokenHash } from '@gatehouse/kit'
 import type { MailContext } from '../context/context.ts'
 import type { User } from '../model/user.ts'
 import type { LinkPurpose, OutboxMessage } from '../store/index.ts'
-import { createMessage, identityEvents, type NotifyRequest } from './messages.ts'
+import { createMessage, linkEvents, type NotifyRequest } from './messages.ts'
 
 /** The path of each link, and whether it requires the current credentials. */
 const links = {
@@ -20,7 +20,7 @@ export interface MailAddress {
 
 /** A mail with a link. */
 export interface LinkMail {
-  readonly kind: keyof typeof identityEvents
+  readonly kind: keyof typeof linkEvents
   readonly to: MailAddress
   readonly name: string
   /** Path and query, below the issuer. */
@@ -34,7 +34,7 @@ export function createLinkMail(
   { kind, to, name, path, lifeSeconds }: LinkMail,
 ): OutboxMessage {
   const request: NotifyRequest = {
-    event: identityEvents[kind],
+    event: linkEvents[kind],
     user_id: to.userId,
     email: to.email,
     ...(to.locale === undefined ? {} : { locale: to.locale }),

@@ -24,7 +24,7 @@ export type OnRecipient = (recipient: Recipient | GoneRecipient) => Promise<void
 
 /** A mail for the notification service to send, to the address in the request. */
 export interface NotifyRequest {
-  readonly event: (typeof identityEvents)[keyof typeof identityEvents]
+  readonly event: (typeof linkEvents)[keyof typeof linkEvents] | NoticeKind
   readonly user_id: string
   readonly email: string
   /** BCP 47. */
@@ -37,17 +37,44 @@ export interface NotifyRequest {
 export type Notify = (request: NotifyRequest) => Promise<void>
 
 /**
- * The event types of identity's mails: critical (no cap, no quiet hours) and sensitive (their content is not stored).
- * Their data is `link`, `minutes` of its lifetime, `product` and `name`; for `account_exists` `link` leads to the
- * sign-in.
+ * The event types of mails with a link that does something. Their data is `link`, `minutes` of its lifetime, `product`
+ * and `name`.
  */
-export const identityEvents = {
+export const linkEvents = {
   verify: 'verify_email',
   reset: 'reset_password',
   signIn: 'confirm_sign_in',
   registration: 'confirm_registration',
-  accountExists: 'account_exists',
 } as const
+
+/**
+ * The event types of notices of what happened to an account. Their data is `at`, `device` and `address` (empty where
+ * unknown), `link` to the account page, `product`, `name`, and what the notice is about.
+ */
+export const noticeEvents = [
+  'new_device',
+  'password_changed',
+  'password_reset',
+  'email_changed',
+  'factor_added',
+  'factor_removed',
+  'recovery_code_used',
+  'recovery_codes_regenerated',
+  'device_remembered',
+  'app_connected',
+  'provider_linked',
+  'provider_unlinked',
+  'signed_out_everywhere',
+  'too_many_failures',
+  'account_exists',
+  'invitation_not_yours',
+] as const
+
+/** The kind of a notice: its event type. */
+export type NoticeKind = (typeof noticeEvents)[number]
+
+/** Every event type of identity's mails: critical (no cap, no quiet hours) and sensitive (their content is not stored). */
+export const identityEvents: readonly string[] = [...Object.values(linkEvents), ...noticeEvents]
 
 /** The lifetime of the link in each mail. */
 const linkLifetimes = {
@@ -55,13 +82,18 @@ const linkLifetimes = {
   reset: 'resetLink',
   signIn: 'signInLink',
   registration: 'verifyLink',
-  accountExists: 'verifyLink',
-} as const satisfies Record<keyof typeof identityEvents, keyof Lifetimes>
+} as const satisfies Record<keyof typeof linkEvents, keyof Lifetimes>
 
-/** The lifetime of the link by event type, in seconds: a later mail is useless. */
+/** For how long a notice that could not be delivered is of use. */
+export const noticeSeconds = 7 * 86_400
+
+/** For how long the mail of each event type is of use, in seconds: one with a link until that expires. */
 export function mailLifetimes(lifetimes: Lifetimes): ReadonlyMap<string, number> {
-  const kinds = Object.keys(identityEvents) as (keyof typeof identityEvents)[]
-  return new Map(kinds.map((kind) => [identityEvents[kind], lifetimes[linkLifetimes[kind]]]))
+  const kinds = Object.keys(linkEvents) as (keyof typeof linkEvents)[]
+  return new Map([
+    ...kinds.map((kind) => [linkEvents[kind], lifetimes[linkLifetimes[kind]]] as const),
+    ...noticeEvents.map((event) => [event, noticeSeconds] as const),
+  ])
 }
 
 /** The purpose that a message's payload is sealed for, so that it can't be exchanged with another's. */

@@ -53,6 +53,7 @@ export const queries = {
   addConsent: readStatement<object>('add-consent.sql'),
   deleteExpiredGrants: readStatement<ExpiredGrantsRow>('delete-expired-grants.sql'),
   pollDeviceCode: readStatement<DeviceCodeRow>('poll-device-code.sql'),
+  putBoundMessage: readStatement<object>('put-bound-message.sql'),
   putMailedLink: readStatement<object>('put-mailed-link.sql'),
   rotateRefreshFamilies: readStatement<LockedFamilyRow>('rotate-refresh-families.sql', 'identity rotate'),
   writeAccount: readStatement<{ readonly created: boolean }>('write-account.sql'),

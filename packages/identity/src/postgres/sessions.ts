@@ -1,7 +1,7 @@
 import type { Database, Transaction } from '@gatehouse/kit'
 import type { Session } from '../model/session.ts'
 import type { User } from '../model/user.ts'
-import type { CreateLogoutMessages, Sessions } from '../store/index.ts'
+import type { CreateLogoutMessages, OutboxMessage, Sessions } from '../store/index.ts'
 import { putMessages } from './operations/outbox.ts'
 import { type UserRow, userOf } from './rows.ts'
 
@@ -53,8 +53,13 @@ export class PostgresSessions implements Sessions {
     this.#database = database
   }
 
-  async start(session: Session, secretHash: string, credentialVersion: string): Promise<boolean> {
-    const { rowCount } = await this.#database.query(
+  start(
+    session: Session,
+    secretHash: string,
+    credentialVersion: string,
+    messages: readonly OutboxMessage[] = [],
+  ): Promise<boolean> {
+    return this.#write(
       `WITH ${verified}
        INSERT INTO identity.session (id, secret_hash, user_id, auth_time, amr, user_agent, address, created_at, seen_at, expires_at)
        SELECT $3, $4, verified.id, $5, $6, $7, $8, $9, $9, $10 FROM verified`,
@@ -70,12 +75,17 @@ export class PostgresSessions implements Sessions {
         session.createdAt,
         session.expiresAt,
       ],
+      messages,
     )
-    return rowCount === 1
   }
 
-  async renew(session: Session, secretHash: string, credentialVersion: string): Promise<boolean> {
-    const { rowCount } = await this.#database.query(
+  renew(
+    session: Session,
+    secretHash: string,
+    credentialVersion: string,
+    messages: readonly OutboxMessage[] = [],
+  ): Promise<boolean> {
+    return this.#write(
       `WITH ${verified}
        UPDATE identity.session n SET secret_hash = $4, auth_time = $5, amr = $6, user_agent = $7, address = $8, seen_at = $5, expires_at = $9
        FROM verified WHERE n.id = $3 AND n.user_id = verified.id`,
@@ -90,8 +100,18 @@ export class PostgresSessions implements Sessions {
         session.address,
         session.expiresAt,
       ],
+      messages,
     )
-    return rowCount === 1
+  }
+
+  /** One statement; with messages a transaction. True when it wrote the session. */
+  async #write(text: string, values: readonly unknown[], messages: readonly OutboxMessage[]): Promise<boolean> {
+    if (messages.length === 0) return (await this.#database.query(text, values)).rowCount === 1
+    return this.#database.transaction(async (tx) => {
+      const written = (await tx.query(text, values)).rowCount === 1
+      if (written) await putMessages(tx, messages)
+      return written
+    })
   }
 
   async find(

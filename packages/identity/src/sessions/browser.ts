@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { randomToken, seal, tokenHash, unseal } from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { PageContext } from '../context/context.ts'
+import { createNotices } from '../mail/notices.ts'
 import type { Session } from '../model/session.ts'
 import type { User } from '../model/user.ts'
 import type { Parameters } from '../oauth/parameters.ts'
@@ -60,7 +61,7 @@ export interface SignIn {
  * that were verified are no longer the account's.
  */
 export async function signIn(
-  context: BrowserContext & Pick<PageContext, 'signalOutbox'>,
+  context: BrowserContext & Pick<PageContext, 'signalOutbox' | 'branding' | 'mail'>,
   request: FastifyRequest,
   reply: FastifyReply,
   { user, amr, before }: SignIn,
@@ -82,14 +83,26 @@ export async function signIn(
   const again = before?.user.id === user.id ? { ...started, id: before.session.id } : undefined
   const { sessions } = context.store
   const version = user.credentialVersion
-  const renewed = again !== undefined && (await sessions.renew(again, tokenHash(secret), version))
+  const isKnown = isKnownDevice(context, request, user)
+  const notices = isKnown ? [] : createNotices(context, { user, kind: 'new_device', request })
+  const renewed = again !== undefined && (await sessions.renew(again, tokenHash(secret), version, notices))
   const session = renewed ? again : started
-  if (!renewed && !(await sessions.start(session, tokenHash(secret), version))) return undefined
+  if (!renewed && !(await sessions.start(session, tokenHash(secret), version, notices))) return undefined
+  if (notices.length > 0) context.signalOutbox()
   if (before !== undefined && again === undefined) await endSession(context, before.session.id, before.user.id)
   setCookie(reply, cookie(sessionCookie, secret, { secure, maxAgeSeconds: lifetimes.maxSession }))
-  const device = seal(JSON.stringify([user.id, version]), context.encryptionKey, 'known device')
-  setCookie(reply, cookie(deviceCookie, device, { secure, maxAgeSeconds: knownDeviceSeconds }))
+  markKnownDevice(context, reply, user)
   return session
+}
+
+/** Marks the browser as one in which the user proved the current credentials. */
+export function markKnownDevice(
+  { encryptionKey, secureCookies: secure }: BrowserContext,
+  reply: FastifyReply,
+  { id, credentialVersion }: User,
+): void {
+  const device = seal(JSON.stringify([id, credentialVersion]), encryptionKey, 'known device')
+  setCookie(reply, cookie(deviceCookie, device, { secure, maxAgeSeconds: knownDeviceSeconds }))
 }
 
 /** Deletes the session's cookie. */

@@ -3,11 +3,23 @@ import type { AuthorizationCode, GrantRecord, RefreshFamily } from '../model/gra
 import type { Rotation, RotationResult } from '../model/refresh-rotation.ts'
 import type { RevocationTimes } from '../model/revocation-times.ts'
 import type { User } from '../model/user.ts'
+import type { OutboxMessage } from './operations.ts'
 
 /** A grant with its user: what a token is issued from. */
 export interface UserGrant {
   readonly grant: GrantRecord
   readonly user: User
+}
+
+/** The decision of a session about a device's request. */
+export interface DeviceDecision {
+  /** Of the request. */
+  readonly hash: string
+  readonly sessionId: string
+  /** Undefined: denied. */
+  readonly grant: GrantRecord | undefined
+  /** Messages for the outbox. */
+  readonly messages: readonly OutboxMessage[]
 }
 
 /** Grants of users to clients. */
@@ -82,7 +94,7 @@ export interface DeviceCodes {
   /** By the hash of its device code or of its user code. */
   find(hash: string): Promise<DeviceRequest | undefined>
   /** Records the decision of the session that entered the code; with a grant it is an approval. */
-  decide(hash: string, sessionId: string, grant: GrantRecord | undefined, now: number): Promise<boolean>
+  decide(decision: DeviceDecision, now: number): Promise<boolean>
   /** Consumes the approval and starts the family in one step. True for exactly one caller. */
   consume(hash: string, now: number, family: RefreshFamily | undefined): Promise<boolean>
 }
@@ -102,7 +114,7 @@ export interface Consents {
   listByUser(userId: string): Promise<Consent[]>
   /**
    * Stores what a page showed and the user allowed; it replaces pages that covered less. False when the session in
-   * which it was allowed has ended.
+   * which it was allowed has ended. Messages are added to the outbox with it.
    */
-  add(userId: string, sessionId: string, consent: Consent): Promise<boolean>
+  add(userId: string, sessionId: string, consent: Consent, messages?: readonly OutboxMessage[]): Promise<boolean>
 }

@@ -52,6 +52,15 @@ export interface OutboxMessage {
   readonly payloadSealed: string
   readonly dueAt: number
   readonly expiresAt: number
+  /** Stores the message only while the subject got fewer than `count` of this kind within the window. */
+  readonly bound?: MessageBound
+}
+
+/** How many messages of a kind are stored for one subject. */
+export interface MessageBound {
+  readonly kind: string
+  readonly count: number
+  readonly windowMs: number
 }
 
 /** Messages that are delivered after the commit of their cause. */

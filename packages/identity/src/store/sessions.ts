@@ -15,13 +15,23 @@ export interface SignOutOptions extends RevocationTimes {
 export interface Sessions {
   /**
    * Starts a session of a user who was verified with the credentials of this version. False when they have changed, or
-   * the account was locked or deleted: then there is no session.
+   * the account was locked or deleted: then there is no session. Its messages are added to the outbox.
    */
-  start(session: Session, secretHash: string, credentialVersion: string): Promise<boolean>
+  start(
+    session: Session,
+    secretHash: string,
+    credentialVersion: string,
+    messages?: readonly OutboxMessage[],
+  ): Promise<boolean>
   /**
    * Continues the session of a user who signed in again, with a new cookie. False as for `start`, or when it has ended.
    */
-  renew(session: Session, secretHash: string, credentialVersion: string): Promise<boolean>
+  renew(
+    session: Session,
+    secretHash: string,
+    credentialVersion: string,
+    messages?: readonly OutboxMessage[],
+  ): Promise<boolean>
   /** The active session of the cookie, with its user. Its use extends it, up to `maxSessionMs` after the sign-in. */
   find(secretHash: string, now: number, maxSessionMs: number): Promise<{ session: Session; user: User } | undefined>
   listByUser(userId: string, now: number): Promise<Session[]>

@@ -74,6 +74,16 @@ export interface PasswordChange {
   readonly keepSession?: string
   /** Whether the user's API keys are deleted too. */
   readonly endApiKeys: boolean
+  /** Messages for the outbox. */
+  readonly messages?: readonly OutboxMessage[]
+}
+
+/** A reset of the password by a mailed link. */
+export interface PasswordReset {
+  readonly linkHash: string
+  readonly passwordHash: string
+  /** Messages for the outbox. */
+  readonly messages: readonly OutboxMessage[]
 }
 
 /** Changes of the credentials of a user. */
@@ -88,7 +98,7 @@ export interface Accounts {
    */
   replaceHash(userId: string, from: string, to: string): Promise<void>
   /** Consumes a link for `reset`, sets the password and ends everything, in one step. */
-  resetPassword(linkHash: string, passwordHash: string, end: SignOutOptions): Promise<boolean>
+  resetPassword(reset: PasswordReset, end: SignOutOptions): Promise<boolean>
   /** Consumes a link for `verify` and marks the address as verified, in one step. */
   verifyEmail(linkHash: string, now: number): Promise<boolean>
   /** Locks or unlocks; locking ends every grant, mailed link and session. */

@@ -7,6 +7,8 @@ import { authorizeUrl, clients, getTokens, pkce, TestBrowser, users, webSecret }
 import { type Running, service, setup, type TestResponse } from '../support/setup.ts'
 
 let running: Running
+/** Mails that are tested in notices.test.ts. */
+const notices: ReadonlySet<string> = new Set(['new_device', 'password_changed', 'password_reset', 'email_changed'])
 const mails: NotifyRequest[] = []
 const waiting: ((mail: NotifyRequest) => void)[] = []
 before(async () => {
@@ -14,6 +16,7 @@ before(async () => {
     declared: { clients: [...clients, service], users },
     features: { registration: true },
     notify: async (request) => {
+      if (notices.has(request.event)) return
       const next = waiting.shift()
       if (next) next(request)
       else mails.push(request)

@@ -166,7 +166,7 @@ test('a form of another site starts no sign-in with a provider', async () => {
 
 test('every refusal is in the audit trail with its connection, and none with a code or a state', async () => {
   const { rows } = await running.database.query<{ details: Record<string, unknown> }>(
-    "SELECT details FROM identity.audit_event WHERE type = 'login_failed'",
+    "SELECT details FROM identity.audit_event WHERE type = 'login_failed' ORDER BY id",
   )
   assert.ok(
     rows.every(({ details }) => 'connection' in details),

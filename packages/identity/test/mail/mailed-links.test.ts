@@ -261,7 +261,7 @@ testWith('postgresql', 'a link stored or used during a change of its address doe
       })
       await links.put(link('before'), message(0))
       const [used, , putWhile] = await Promise.all([
-        accounts.resetPassword(link('before').hash, 'no hash', end),
+        accounts.resetPassword({ linkHash: link('before').hash, passwordHash: 'no hash', messages: [] }, end),
         management.updateUser('mover', { email: next }),
         links.put(link('while'), message(1)),
       ])

@@ -16,6 +16,8 @@ import { createLocalJWKSet, jwtVerify } from 'jose'
 import { type Authenticate, createIdentity, type Identity, type IdentityOptions } from '../../src/index.ts'
 import { migrateIdentity, postgresIdentityStore } from '../../src/postgres/index.ts'
 
+export const encryptionKey = '0123456789abcdef0123456789abcdef'
+
 export const issuer = 'http://localhost:8080'
 
 export interface Running {
@@ -62,7 +64,7 @@ export async function setup(options: Partial<IdentityOptions> = {}, database?: D
     store: postgresIdentityStore(db),
     issuer,
     baseUrl: issuer,
-    encryptionKey: new Secret('0123456789abcdef0123456789abcdef'),
+    encryptionKey: new Secret(encryptionKey),
     declared: { clients: [service], users: [{ id: 'alice', password: 'correct horse', plan: 'pro' }] },
     authenticate: bearerCheck(() => created.identity, clock),
     clock,

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { defaultLifetimes } from '@gatehouse/identity'
+import { defaultLifetimes, identityEvents } from '@gatehouse/identity'
+import { readTemplates } from '@gatehouse/notify'
 import { freePort, temporaryFolder } from '@gatehouse/testing'
 import { reservedForIdentity } from '../../../src/compose/identity/mail.ts'
 import { readConfig } from '../../../src/config/config.ts'
@@ -169,14 +170,24 @@ test('the file gives no API key the mails of identity', async () => {
   )
 })
 
-test('each of the mails of identity expires when its link does', () => {
+test('each mail of identity with a link expires when its link does', () => {
   const { verifyLink, resetLink, signInLink } = defaultLifetimes
   const { eventTypes } = reservedForIdentity([])
-  assert.deepEqual(Object.fromEntries(eventTypes.map(({ event, ttl_seconds }) => [event, ttl_seconds])), {
-    verify_email: verifyLink,
-    reset_password: resetLink,
-    confirm_sign_in: signInLink,
-    confirm_registration: verifyLink,
-    account_exists: verifyLink,
-  })
+  const lifetimes = new Map(eventTypes.map(({ event, ttl_seconds }) => [event, ttl_seconds]))
+  assert.deepEqual(
+    ['verify_email', 'reset_password', 'confirm_sign_in', 'confirm_registration'].map((event) => lifetimes.get(event)),
+    [verifyLink, resetLink, signInLink, verifyLink],
+  )
+  assert.deepEqual([...lifetimes.keys()].sort(), [...identityEvents].sort())
+})
+
+test('each mail of identity has a text in English and in German, with a subject and its link', async () => {
+  const texts = await readTemplates(new URL('../../../templates/', import.meta.url))
+  for (const event of identityEvents)
+    for (const locale of ['en', 'de']) {
+      const text = texts.find((one) => one.templateId === event && one.locale === locale)
+      assert.ok(text?.subject, `${event} ${locale}`)
+      assert.match(text.body, /\{\{ link \}\}/)
+      assert.doesNotMatch(text.body + text.subject, /token/)
+    }
 })

@@ -4,6 +4,7 @@ import type { UserDeclaration, UserPatch } from '../../config/declarations.ts'
 import type { AdminContext } from '../../context/features.ts'
 import { sendLink } from '../../mail/link.ts'
 import { createRecipientMessage } from '../../mail/messages.ts'
+import { createNotices } from '../../mail/notices.ts'
 import { checkUserRole, ownerRole } from '../../model/management-roles.ts'
 import { revocationTimes } from '../../model/revocation-times.ts'
 import { normalizeName, type User } from '../../model/user.ts'
@@ -122,7 +123,12 @@ function applyPatch(user: User, patch: UserUpdate): NewUser {
 }
 
 async function writeUser(context: AdminContext, from: User, to: NewUser): Promise<void> {
-  const messages = [createRecipientMessage(context, to.id)]
+  const { email } = to
+  const notices =
+    email === undefined || email.toLowerCase() === from.email?.toLowerCase()
+      ? []
+      : createNotices(context, { user: from, kind: 'email_changed', request: undefined, facts: { email } })
+  const messages = [createRecipientMessage(context, to.id), ...notices]
   const result = await reportConflict(context.store.users.update(to, from, messages, revocationTimes(context)))
   requireChanged(result)
   context.signalOutbox()
@@ -154,10 +160,12 @@ export interface RoleChange {
  * @throws Problem 403, 404, 422 for an unacceptable password, 503
  */
 export async function setPassword(context: AdminContext, by: Authority, id: string, password: string): Promise<void> {
-  context.passwordPolicy.requireAcceptable(password, await findChangeableUser(context, by, id))
+  const user = await findChangeableUser(context, by, id)
+  context.passwordPolicy.requireAcceptable(password, user)
   const hash = await context.passwords.hash(password)
   await auditChange(context, by, { action: 'users.set_password', target: target(id) })
-  const change = { userId: id, hash, endApiKeys: true }
+  const messages = createNotices(context, { user, kind: 'password_changed', request: undefined })
+  const change = { userId: id, hash, endApiKeys: true, messages }
   if (!(await context.store.accounts.setPassword(change, signOutOptions(context)))) throw notFound()
   context.signalOutbox()
 }

@@ -1,6 +1,7 @@
 import { type Database, tokenHash } from '@gatehouse/kit'
 import { type Consent, mergeConsents } from '../../model/consent.ts'
-import type { Consents } from '../../store/index.ts'
+import type { Consents, OutboxMessage } from '../../store/index.ts'
+import { putMessages } from '../operations/outbox.ts'
 import { queries, runStatement } from '../queries.ts'
 
 interface ConsentRow {
@@ -38,11 +39,21 @@ export class PostgresConsents implements Consents {
     return [...Map.groupBy(rows.map(consentOf), ({ clientId }) => clientId)].map(([, pages]) => mergeConsents(pages))
   }
 
-  async add(userId: string, sessionId: string, consent: Consent): Promise<boolean> {
+  async add(
+    userId: string,
+    sessionId: string,
+    consent: Consent,
+    messages: readonly OutboxMessage[] = [],
+  ): Promise<boolean> {
     const { clientId, grantedAt } = consent
     const named = [consent.scopes, consent.resources, consent.claims].map((names) => [...new Set(names)].sort())
     const values = [userId, clientId, tokenHash(JSON.stringify(named)), ...named, grantedAt, sessionId]
-    return (await runStatement(this.#database, queries.addConsent, values)).rowCount === 1
+    if (messages.length === 0) return (await runStatement(this.#database, queries.addConsent, values)).rowCount === 1
+    return this.#database.transaction(async (tx) => {
+      const added = (await runStatement(tx, queries.addConsent, values)).rowCount === 1
+      if (added) await putMessages(tx, messages)
+      return added
+    })
   }
 }
 

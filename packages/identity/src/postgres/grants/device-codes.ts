@@ -1,6 +1,7 @@
 import type { Database } from '@gatehouse/kit'
-import type { GrantRecord, RefreshFamily } from '../../model/grant.ts'
-import type { DeviceCodes, DeviceRequest } from '../../store/index.ts'
+import type { RefreshFamily } from '../../model/grant.ts'
+import type { DeviceCodes, DeviceDecision, DeviceRequest } from '../../store/index.ts'
+import { putMessages } from '../operations/outbox.ts'
 import { type DeviceCodeRow, queries, runStatement } from '../queries.ts'
 import { orUndefined } from '../rows.ts'
 import { lockSession } from '../sessions.ts'
@@ -59,7 +60,7 @@ export class PostgresDeviceCodes implements DeviceCodes {
     return rows[0] && requestOf(rows[0])
   }
 
-  decide(hash: string, sessionId: string, grant: GrantRecord | undefined, now: number): Promise<boolean> {
+  decide({ hash, sessionId, grant, messages }: DeviceDecision, now: number): Promise<boolean> {
     return this.#database.transaction(async (tx) => {
       if (!(await lockSession(tx, sessionId))) return false
       if (grant !== undefined) await insertGrant(tx, grant)
@@ -70,6 +71,7 @@ export class PostgresDeviceCodes implements DeviceCodes {
       )
       if (rowCount === 0 && grant !== undefined)
         await tx.query('DELETE FROM identity.grant_record WHERE id = $1', [grant.id])
+      if (rowCount === 1) await putMessages(tx, messages)
       return rowCount === 1
     })
   }

@@ -317,6 +317,16 @@ CREATE TABLE identity.outbox (
 CREATE INDEX outbox_due_index ON identity.outbox (kind, due_at);
 CREATE INDEX outbox_expiry_index ON identity.outbox (expires_at);
 
+-- How many notices of a kind a user got since the window began that ends at expires_at.
+CREATE TABLE identity.message_count (
+  subject text NOT NULL,
+  kind text NOT NULL,
+  count integer NOT NULL,
+  expires_at bigint NOT NULL,
+  PRIMARY KEY (subject, kind)
+);
+CREATE INDEX message_count_expiry_index ON identity.message_count (expires_at);
+
 -- Security events, and changes made through management in any service: by which role, of what, and the changed members.
 CREATE TABLE identity.audit_event (
   id uuid PRIMARY KEY,

@@ -1,5 +1,6 @@
 import type { Database, Queryable } from '@gatehouse/kit'
 import type { Outbox, OutboxMessage } from '../../store/index.ts'
+import { queries, runStatement } from '../queries.ts'
 
 interface MessageRow {
   readonly id: string
@@ -58,10 +59,11 @@ export class PostgresOutbox implements Outbox {
 
 /** Adds messages to the outbox, in the transaction that causes them. */
 export async function putMessages(on: Queryable, messages: readonly OutboxMessage[]): Promise<void> {
-  for (const { id, kind, subject, payloadSealed, dueAt, expiresAt } of messages) {
-    await on.query(
-      'INSERT INTO identity.outbox (id, kind, subject, payload_sealed, due_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6)',
-      [id, kind, subject, payloadSealed, dueAt, expiresAt],
-    )
+  for (const { id, kind, subject, payloadSealed, dueAt, expiresAt, bound } of messages) {
+    const values = [id, kind, subject, payloadSealed, dueAt, expiresAt]
+    if (bound === undefined) await on.query(`${insert} VALUES ($1, $2, $3, $4, $5, $6)`, values)
+    else await runStatement(on, queries.putBoundMessage, [...values, bound.kind, bound.count, bound.windowMs])
   }
 }
+
+const insert = 'INSERT INTO identity.outbox (id, kind, subject, payload_sealed, due_at, expires_at)'

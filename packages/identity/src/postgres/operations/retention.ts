@@ -50,6 +50,7 @@ export const agingTables: readonly AgingTable[] = [
   describeAgingTable('connection_flow', ['hash'], { kept: '10 minutes' }),
   describeAgingTable('registration', ['hash'], { kept: formatSeconds(lifetimes.verifyLink) }),
   describeAgingTable('outbox', ['id'], { kept: 'as long as its message is of use' }),
+  describeAgingTable('message_count', ['subject', 'kind'], { kept: 'at most a day' }),
   describeAgingTable('api_key', ['id'], { kept: 'until then; keys without an end until their owner deletes them' }),
   describeAgingTable('replay_cache', ['purpose', 'hash'], { kept: 'as long as what may be used once' }),
   describeAgingTable('audit_event', ['id'], {

@@ -1,8 +1,9 @@
 import type { Database, Transaction } from '@gatehouse/kit'
 import { revokedBefore } from '../../model/revocation-times.ts'
-import type { Accounts, PasswordChange, SignOutOptions, UserChange } from '../../store/index.ts'
+import type { Accounts, PasswordChange, PasswordReset, SignOutOptions, UserChange } from '../../store/index.ts'
 import { removeLinks } from '../federation/linked-accounts.ts'
 import { revokeGrantsOfUser } from '../grants/grants.ts'
+import { putMessages } from '../operations/outbox.ts'
 import { endSessions } from '../sessions.ts'
 import { appendRevocations } from '../tokens/revocations.ts'
 import { lockUser } from './lock-user.ts'
@@ -28,13 +29,13 @@ export class PostgresAccounts implements Accounts {
     ])
   }
 
-  resetPassword(linkHash: string, passwordHash: string, end: SignOutOptions): Promise<boolean> {
+  resetPassword({ linkHash, passwordHash: hash, messages }: PasswordReset, end: SignOutOptions): Promise<boolean> {
     return this.#database.transaction(async (tx) => {
       const link = await consumeLink(tx, linkHash, 'reset', end.now)
       if (link === undefined) return false
       await removeUnverifiedLinks(tx, link.userId)
       await markEmailVerified(tx, link.userId, end.now)
-      return setPassword(tx, { userId: link.userId, hash: passwordHash, endApiKeys: true }, end)
+      return setPassword(tx, { userId: link.userId, hash, endApiKeys: true, messages }, end)
     })
   }
 
@@ -90,7 +91,7 @@ async function removeUnverifiedLinks(tx: Transaction, userId: string): Promise<v
 /** Sets the password, and ends what was started with the previous one. */
 export async function setPassword(
   tx: Transaction,
-  { userId, hash, verified, keepSession, endApiKeys }: PasswordChange,
+  { userId, hash, verified, keepSession, endApiKeys, messages = [] }: PasswordChange,
   end: SignOutOptions,
 ): Promise<boolean> {
   const { rowCount } = await tx.query(
@@ -103,6 +104,7 @@ export async function setPassword(
   await removeCredentialLinks(tx, userId)
   await revokeGrantsOfUser(tx, userId, end)
   if (endApiKeys) await tx.query('DELETE FROM identity.api_key WHERE owner = $1', [userId])
+  await putMessages(tx, messages)
   return true
 }
 

@@ -43,13 +43,13 @@ export function providerCallbackEndpoint(
       return refuse(context, exchange, id, returned === undefined ? 'state' : 'disabled')
     }
     const profile = await readProvider(context, exchange, connection, returned)
-    if (!('subject' in profile)) return profile
+    if (profile === undefined) return reply
     const { linking } = returned.flow
-    const finished =
-      linking === undefined
-        ? await signInAt(context, exchange, { connection, profile, continuation: returned.continuation })
-        : await linkToAccount(context, exchange, { connection, profile, linking })
-    return finished ?? refuse(context, exchange, id, 'account')
+    if (linking === undefined)
+      await signInAt(context, exchange, { connection, profile, continuation: returned.continuation })
+    else await linkToAccount(context, exchange, { connection, profile, linking })
+    // To await a reply is to await the end of the response, and returns nothing.
+    return reply.sent ? reply : refuse(context, exchange, id, 'account')
   }
 }
 
@@ -88,13 +88,13 @@ async function consumeFlow(
   return { flow: openFlow(context, hash, sealed), continuation, parameters: new URLSearchParams(sent) }
 }
 
-/** The user's profile at the provider; or the page that was sent because there is none. */
+/** The user's profile at the provider. Undefined when a page was sent because there is none. */
 async function readProvider(
   context: FederationContext,
   exchange: BrowserExchange,
   connection: Connection,
   { flow, continuation, parameters }: ReturnedFlow,
-): Promise<ProviderProfile | FastifyReply> {
+): Promise<ProviderProfile | undefined> {
   const response = { parameters, secrets: flow }
   try {
     return await context.providers.within(connection, () =>
@@ -102,16 +102,12 @@ async function readProvider(
     )
   } catch (error) {
     exchange.request.log.warn({ err: error, connection: connection.id }, 'a provider’s response was not accepted')
-    const values = { provider: connectionName(connection) }
-    if (flow.linking === undefined && error instanceof ProviderUnavailable)
-      return sendSignInPageAgain(context, exchange, continuation, {
-        wrong: 'provider.unavailable',
-        values,
-        status: 503,
-      })
-    if (flow.linking === undefined && isDenied(error))
-      return sendSignInPageAgain(context, exchange, continuation, { wrong: 'provider.denied', values, status: 400 })
-    return refuse(context, exchange, connection.id, 'response')
+    const reason = error instanceof ProviderUnavailable ? 'unavailable' : isDenied(error) ? 'denied' : undefined
+    if (flow.linking !== undefined || reason === undefined) return refuse(context, exchange, connection.id, 'response')
+    const status = reason === 'unavailable' ? 503 : 400
+    const failure = { wrong: `provider.${reason}`, values: { provider: connectionName(connection) }, status }
+    await sendSignInPageAgain(context, exchange, continuation, failure)
+    return undefined
   }
 }
 

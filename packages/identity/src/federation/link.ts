@@ -1,4 +1,3 @@
-import type { FastifyReply } from 'fastify'
 import { audit } from '../audit/record.ts'
 import type { ProviderProfile } from '../connections/profile.ts'
 import type { FederationContext } from '../context/features.ts'
@@ -9,7 +8,7 @@ import type { Linking } from './flow.ts'
 
 /**
  * Links the provider's account to the user who began, in the same session: what the provider proved is used here and
- * kept nowhere. Undefined when the session or the account is another by now, or the provider's account another user's.
+ * kept nowhere. Sends nothing when the session or the account is another by now, or the provider's account another user's.
  */
 export async function linkToAccount(
   context: FederationContext,
@@ -19,9 +18,9 @@ export async function linkToAccount(
     profile: { issuer, subject, email },
     linking,
   }: { readonly connection: Connection; readonly profile: ProviderProfile; readonly linking: Linking },
-): Promise<FastifyReply | undefined> {
+): Promise<void> {
   const { signedIn } = browser
-  if (signedIn?.session.id !== linking.sessionId || signedIn.user.id !== linking.userId) return undefined
+  if (signedIn?.session.id !== linking.sessionId || signedIn.user.id !== linking.userId) return
   const { user } = signedIn
   const target = { userId: user.id, credentialVersion: user.credentialVersion }
   const link = { connectionId: connection.id, issuer, subject, email }
@@ -32,5 +31,5 @@ export async function linkToAccount(
   context.signalOutbox()
   const details = { connection: connection.id }
   await audit(context, request, 'provider_linked', { actor: user.id, subject: user.id, details })
-  return reply.redirect('/account/providers', 303)
+  await reply.redirect('/account/providers', 303)
 }

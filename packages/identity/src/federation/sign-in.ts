@@ -1,5 +1,4 @@
 import { randomUUIDv7 } from 'node:crypto'
-import type { FastifyReply } from 'fastify'
 import { audit } from '../audit/record.ts'
 import { decideUnlinked } from '../connections/account-linking.ts'
 import type { ProviderProfile } from '../connections/profile.ts'
@@ -21,26 +20,28 @@ export interface ProviderSignIn {
   readonly continuation: string
 }
 
-/** Signs in the user of a provider's account, whom the rules of linking name. Undefined when nobody may sign in. */
+/** Signs in the user of a provider's account, whom the rules of linking name. Sends nothing when nobody may sign in. */
 export async function signInAt(
   context: FederationContext,
   exchange: BrowserExchange,
   signIn: ProviderSignIn,
-): Promise<FastifyReply | undefined> {
+): Promise<void> {
   const { connection, continuation } = signIn
-  if (!maySignIn(connection)) return undefined
+  if (!maySignIn(connection)) return
   const found = await findUser(context, exchange, signIn)
   if (found === 'sign_in_first') {
     const values = { provider: connectionName(connection), email: signIn.profile.email ?? '' }
     const failure = { wrong: 'provider.exists', values, status: 409, name: values.email }
-    return sendSignInPageAgain(context, exchange, continuation, failure)
+    await sendSignInPageAgain(context, exchange, continuation, failure)
+    return
   }
   if (found === undefined) {
     const values = { provider: connectionName(connection) }
-    return sendSignInPageAgain(context, exchange, continuation, { wrong: 'provider.unknown', values, status: 403 })
+    await sendSignInPageAgain(context, exchange, continuation, { wrong: 'provider.unknown', values, status: 403 })
+    return
   }
   const proven = { user: found, amr: methodsOf.federation, details: { connection: connection.id } }
-  return finishSignIn(context, exchange, proven, continuation)
+  await finishSignIn(context, exchange, proven, continuation)
 }
 
 function linkOf({ connection, profile: { issuer, subject, email } }: Omit<ProviderSignIn, 'continuation'>): NewLink {

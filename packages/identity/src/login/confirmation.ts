@@ -77,9 +77,10 @@ export function confirmSignInEndpoint(
       details: { confirmed: 'mail' },
       refund: () => refundAttempt(context, attempt),
     }
-    const finished = proven && (await finishSignIn(context, { request, reply, browser }, proven, found.continuation))
-    if (finished === undefined) throw expiredLink()
-    return finished
+    if (proven) await finishSignIn(context, { request, reply, browser }, proven, found.continuation)
+    // To await a reply is to await the end of the response, and returns nothing.
+    if (!reply.sent) throw expiredLink()
+    return reply
   }
 }
 

@@ -37,8 +37,9 @@ export function loginEndpoint(
       )
       return sendPage(context, reply, texts, checkEmailPage(context, texts))
     }
-    const finished = 'user' in result && (await finish(context, { request, reply, browser }, result, sealed))
-    if (finished) return finished
+    if ('user' in result) await finish(context, { request, reply, browser }, result, sealed)
+    // To await a reply is to await the end of the response, and returns nothing.
+    if (reply.sent) return reply
     const failure = 'user' in result ? await rejectPassword(context, request, result.user) : result
     context.metrics.signIn(failure.outcome)
     for (const [header, value] of Object.entries(failure.headers)) reply.header(header, value)

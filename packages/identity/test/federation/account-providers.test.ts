@@ -137,9 +137,9 @@ test('a disabled connection refuses to connect, also after the browser was sent 
   provider.user = { sub: 'late' }
   const browser = await signedIn()
   const path = await visit(await choose(browser, await browser.get(page)))
-  const form = hiddenFields(await browser.get(page))
+  const { form_token = '' } = hiddenFields(await browser.get(page))
   await running.identity.management.updateConnection('acme', { enabled: false })
   assert.equal((await browser.get(path)).status, 400)
-  assert.equal((await browser.post(page, { ...form, connection: 'acme' })).status, 404)
+  assert.equal((await browser.post(page, { form_token, connection: 'acme' })).status, 404)
   await running.identity.management.updateConnection('acme', { enabled: true })
 })

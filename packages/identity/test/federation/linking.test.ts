@@ -146,7 +146,7 @@ test('a reset of an account whose address nobody had verified removes the links 
     }
     assert.ok(await store.mailedLinks.put({ ...mailed, expiresAt: now + 1_000 }, message))
     const end: SignOutOptions = { now, expiresAt: now + 1_000, createLogoutMessages: () => [] }
-    assert.ok(await store.accounts.resetPassword(id, 'hash', end))
+    assert.ok(await store.accounts.resetPassword({ linkHash: id, passwordHash: 'hash', messages: [] }, end))
     assert.equal((await store.linkedAccounts.listByUser(id)).length, verified ? 1 : 0)
   }
 })

@@ -168,10 +168,6 @@ test('every refusal is in the audit trail with its connection, and none with a c
   const { rows } = await running.database.query<{ details: Record<string, unknown> }>(
     "SELECT details FROM identity.audit_event WHERE type = 'login_failed' ORDER BY id",
   )
-  assert.ok(
-    rows.every(({ details }) => 'connection' in details),
-    JSON.stringify(rows),
-  )
   const reasons = new Set(rows.map(({ details }) => String(details.reason)))
   assert.deepEqual([...reasons].sort(), ['account', 'disabled', 'response', 'state'])
   assert.ok(rows.every(({ details }) => Object.keys(details).sort().join() === 'connection,reason'))

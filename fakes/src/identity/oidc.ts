@@ -196,7 +196,7 @@ function formPage(action: string, fields: Readonly<Record<string, string>>): Fak
   return {
     status: 200,
     headers: { 'content-type': 'text/html; charset=utf-8' },
-    body: `<!doctype html><html lang="en"><title>Provider</title>${form}${script}</html>`,
+    body: `<!doctype html><html lang="en"><title>Provider</title><link rel="icon" href="data:,">${form}${script}</html>`,
   }
 }
 

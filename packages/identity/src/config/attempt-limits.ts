@@ -57,7 +57,7 @@ export const attemptLimitPolicies: Readonly<
   'login-account': { limit: 100, windowSeconds: 3600, by: ['account'] },
   'login-address': { limit: 100, windowSeconds: 3600, by: ['address'] },
   'login-link': { limit: 5, windowSeconds: 3600, by: ['account', 'address'] },
-  'provider-address': { limit: 60, windowSeconds: 600, by: ['address'] },
+  'provider-address': { limit: 600, windowSeconds: 600, by: ['address'] },
   'device-code': { limit: 10, windowSeconds: 600, by: ['user'] },
   'device-code-address': { limit: 30, windowSeconds: 600, by: ['address'] },
   reset: { limit: 3, windowSeconds: 3600, by: ['account'] },

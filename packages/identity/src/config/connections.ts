@@ -90,12 +90,6 @@ const members = {
       { additionalProperties: false, description: 'The names of claims, where the provider uses others.' },
     ),
   ),
-  upstream_logout: Type.Optional(
-    Type.Boolean({
-      description:
-        'Whether signing out here signs out at the provider too (OpenID Connect RP-Initiated Logout). Default: false.',
-    }),
-  ),
 }
 
 const kind = oneOf(connectionKinds, 'The kind of provider; oidc for any issuer.')

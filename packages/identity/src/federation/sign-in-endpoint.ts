@@ -3,6 +3,7 @@ import { enforceLimits } from '../config/attempt-limits.ts'
 import type { FederationContext } from '../context/features.ts'
 import { pageParameters } from '../http/page-route.ts'
 import { connectionName, maySignIn } from '../model/connection.ts'
+import { PageError } from '../pages/page-error.ts'
 import { checkForm, readBrowser } from '../sessions/browser.ts'
 import { beginFlow } from './flow.ts'
 import { providerFailed, sendSignInPageAgain } from './sign-in-again.ts'
@@ -23,7 +24,7 @@ export function signInWithProviderEndpoint(
     try {
       return await beginFlow(context, exchange, connection, { continuation })
     } catch (error) {
-      if (error instanceof Error && error.name === 'PageError') throw error
+      if (error instanceof PageError) throw error
       request.log.warn({ err: error, connection: connection.id }, 'the provider can’t be reached')
       const failure = { wrong: 'provider.unavailable', values: { provider: connectionName(connection) }, status: 503 }
       return sendSignInPageAgain(context, exchange, continuation, failure)

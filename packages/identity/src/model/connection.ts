@@ -30,7 +30,6 @@ export interface ConnectionSettings {
   readonly authoritative_domains?: readonly string[]
   readonly domains?: readonly string[]
   readonly claim_names?: Readonly<Partial<Record<MappedClaim, string>>>
-  readonly upstream_logout?: boolean
 }
 
 /** A connection to another identity provider. Times are Unix milliseconds. */

@@ -62,12 +62,13 @@ test('an abandoned login leaves no row behind', async () => {
 })
 
 test('a sign-in that succeeds is recorded once, and no failure beside it', async () => {
-  const before = await running.database.query('SELECT count(*)::int AS events FROM identity.audit_event')
+  const before = await running.database.query<{ events: number }>(
+    'SELECT count(*)::int AS events FROM identity.audit_event',
+  )
   const browser = new TestBrowser(running)
   await browser.signIn(await browser.get('/account'))
-  const { rows } = await running.database.query(
-    'SELECT type FROM identity.audit_event ORDER BY id OFFSET $1',
-    [before.rows[0]?.events],
-  )
+  const { rows } = await running.database.query('SELECT type FROM identity.audit_event ORDER BY id OFFSET $1', [
+    before.rows[0]?.events,
+  ])
   assert.deepEqual(rows, [{ type: 'login' }])
 })

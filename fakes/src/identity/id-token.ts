@@ -1,5 +1,5 @@
 import { type KeyObject, sign } from 'node:crypto'
-import type { Misbehaviour } from './oidc.ts'
+import type { Misbehaviour } from './misbehaviour.ts'
 
 /** What an ID token is made from. */
 export interface IdTokenFacts {

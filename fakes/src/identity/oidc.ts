@@ -2,25 +2,7 @@ import { createHash, generateKeyPairSync, type KeyObject, randomBytes } from 'no
 import { type FakeAnswer, type FakeRequest, type HttpFake, type Seen, startHttpFake } from '../server/http-server.ts'
 import { type ClientCredentials, findClientFault } from './client-authentication.ts'
 import { createIdToken } from './id-token.ts'
-
-/** How the provider misbehaves from now on; undefined: as it should. */
-export type Misbehaviour =
-  | 'wrong_iss'
-  | 'wrong_aud'
-  | 'wrong_azp'
-  | 'wrong_nonce'
-  | 'no_nonce'
-  | 'expired'
-  | 'wrong_key'
-  | 'unsigned'
-  | 'alg_none'
-  | 'no_id_token'
-  | 'no_iss_parameter'
-  | 'wrong_iss_parameter'
-  | 'denies'
-  | 'other_userinfo'
-  | 'hang_metadata'
-  | 'hang_token'
+import type { Misbehaviour } from './misbehaviour.ts'
 
 /** The user who is signed in at the provider: claims of the ID token, with `sub`. */
 export type UpstreamUser = Readonly<Record<string, unknown>> & { readonly sub: string }

@@ -2,7 +2,15 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type OidcFake, startOidc } from '@gatehouse/fakes'
 import { hiddenFields, TestBrowser } from '../support/journey.ts'
-import { callbackOf, choose, connectionTo, setupWith, signInAt, upstreamClient, visit } from '../support/providers.ts'
+import {
+  callbackOf,
+  choose,
+  connectionTo,
+  followProvider,
+  setupWith,
+  signInAt,
+  upstreamClient,
+} from '../support/providers.ts'
 import type { Running, TestResponse } from '../support/setup.ts'
 
 let provider: OidcFake
@@ -31,7 +39,9 @@ async function signedIn(user = 'alice', password = 'correct horse'): Promise<Tes
 }
 
 async function connect(browser: TestBrowser, connection = 'acme'): Promise<TestResponse> {
-  return browser.follow(await browser.get(await visit(await choose(browser, await browser.get(page), connection))))
+  return browser.follow(
+    await browser.get(await followProvider(await choose(browser, await browser.get(page), connection))),
+  )
 }
 
 const linkIds = (text: string) => [...text.matchAll(/name="link_id" value="([^"]+)"/g)].map(([, id = '']) => id)
@@ -66,12 +76,12 @@ test('connecting needs a recent sign-in, the same session and the same user', as
   provider.user = { sub: 'bob-there' }
   const browser = await signedIn('bob', 'battery staple')
   const flow = await choose(browser, await browser.get(page))
-  const path = await visit(flow)
+  const path = await followProvider(flow)
   await browser.signIn(await browser.get('/account'), 'bob', 'battery staple').catch(() => undefined)
   browser.cookies.delete('gatehouse_session')
   assert.equal((await browser.get(path)).status, 400)
   await browser.signIn(await browser.get('/account'))
-  const second = await visit(await choose(browser, await browser.get(page)))
+  const second = await followProvider(await choose(browser, await browser.get(page)))
   browser.cookies.delete('gatehouse_session')
   await browser.signIn(await browser.get('/account'), 'bob', 'battery staple')
   assert.equal((await browser.get(second)).status, 400)
@@ -128,7 +138,7 @@ test('a connection that only links is refused at a callback that would sign in',
   await connect(await signedIn(), 'vault')
   await running.identity.management.updateConnection('vault', { link_only: false })
   const browser = new TestBrowser(running)
-  const path = await visit(await choose(browser, await browser.get('/account'), 'vault'))
+  const path = await followProvider(await choose(browser, await browser.get('/account'), 'vault'))
   await running.identity.management.updateConnection('vault', { link_only: true })
   assert.equal((await browser.get(path)).status, 400)
 })
@@ -136,7 +146,7 @@ test('a connection that only links is refused at a callback that would sign in',
 test('a disabled connection refuses to connect, also after the browser was sent away', async () => {
   provider.user = { sub: 'late' }
   const browser = await signedIn()
-  const path = await visit(await choose(browser, await browser.get(page)))
+  const path = await followProvider(await choose(browser, await browser.get(page)))
   const { form_token = '' } = hiddenFields(await browser.get(page))
   await running.identity.management.updateConnection('acme', { enabled: false })
   assert.equal((await browser.get(path)).status, 400)

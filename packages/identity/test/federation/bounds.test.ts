@@ -39,7 +39,7 @@ test('ten declared providers cost the sign-in page no call to any of them, and n
   assert.equal(reads, 1)
 })
 
-test('a provider that hangs ends in the sign-in page within the bound, for its metadata and for its tokens', async () => {
+test('a provider that hangs ends in the sign-in page within the bound', async () => {
   await withProvider(async ({ provider, running }) => {
     provider.user = { sub: 'u-1', email: 'carol@example.com', email_verified: true }
     provider.misbehaviour = 'hang_metadata'
@@ -54,7 +54,7 @@ test('a provider that hangs ends in the sign-in page within the bound, for its m
     const returned = await browser.get(path)
     const elapsed = performance.now() - started
     assert.ok(returned.status === 400 || returned.status === 503, `${returned.status}`)
-    assert.ok(elapsed < 20_000, `${elapsed} ms`)
+    assert.ok(elapsed < 30_000, `${elapsed} ms`)
     provider.misbehaviour = undefined
     assert.match((await signInAt(running)).text, /carol@example.com/)
   })
@@ -82,7 +82,7 @@ test('at most a hundred requests wait for one provider, and other providers are 
   assert.equal(await clients.within(connection('slow'), async () => 'again'), 'again')
 })
 
-test('the metadata of a provider is read once for an hour, and again when the connection changes', async () => {
+test('a provider’s metadata is read once an hour, and when the connection changes', async () => {
   await withProvider(async ({ provider, running }) => {
     const browser = new TestBrowser(running)
     const read = async () => {

@@ -178,7 +178,7 @@ test('Apple’s posted response, client secret, text booleans and one-time name 
   }
 })
 
-test('GitHub’s user is known by the number, with the primary verified address; its errors have status 200', async () => {
+test('GitHub’s user is known by number and verified address; its errors have status 200', async () => {
   const options = { clientId: 'gh', clientSecret: 'gh-secret', redirectUri: callbackOf('github') }
   const github = await startGitHub(options)
   const running = await setupWith([

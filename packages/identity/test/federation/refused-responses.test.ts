@@ -112,7 +112,7 @@ for (const misbehaviour of misbehaviours) {
   })
 }
 
-test('a user who declines at the provider gets the sign-in page, which goes on with what was requested', async () => {
+test('a user who declines at the provider gets the sign-in page, and goes on', async () => {
   acme.misbehaviour = 'denies'
   const browser = new TestBrowser(running)
   const page = await browser.get(await comeBack(browser))
@@ -121,7 +121,7 @@ test('a user who declines at the provider gets the sign-in page, which goes on w
   assert.match((await browser.signIn(page)).text, /alice@example.com/)
 })
 
-test('disabling a connection refuses the response of a flow that began before, and takes it off the page', async () => {
+test('disabling a connection refuses the response of a flow that began before', async () => {
   acme.user = carol
   const browser = new TestBrowser(running)
   await signInAt(running, browser)

@@ -17,11 +17,11 @@ import {
   callbackOf,
   choose,
   connectionTo,
+  followProvider,
   setupWith,
   signInAt,
   upstreamClient,
   usersByEmail,
-  visit,
   withProvider,
 } from '../support/providers.ts'
 
@@ -33,7 +33,7 @@ test('a sign-in with a provider resumes the authorization request and says so in
     const request = { client_id: 'web', response_type: 'code', scope: 'openid profile email', code_challenge }
     const page = await browser.get(authorizeUrl({ ...request, redirect_uri: callback, state: 's' }))
     assert.match(page.text, /Continue with Acme/)
-    const consent = await browser.follow(await browser.get(await visit(await choose(browser, page))))
+    const consent = await browser.follow(await browser.get(await followProvider(await choose(browser, page))))
     assert.match(consent.text, /action="\/consent"/)
     const { code = '' } = redirectParameters(await browser.submit(consent, { decision: 'allow' }))
     const tokens = await running.post('/token', { grant_type: 'authorization_code', code, code_verifier, ...webSecret })
@@ -93,7 +93,7 @@ test('without just-in-time creation an unknown user gets the sign-in page and no
   )
 })
 
-test('claims are read by their configured names, bounded, and from userinfo where the ID token lacks them', async () => {
+test('claims are read by configured names, bounded, and from userinfo where missing', async () => {
   const claim_names = { name: 'display_name', given_name: 'first' }
   await withProvider(
     async ({ provider, running }) => {

@@ -84,7 +84,7 @@ export async function choose(browser: TestBrowser, page: TestResponse, connectio
 }
 
 /** What the provider's redirect asks of us, as a path with its query. */
-export async function visit(address: URL): Promise<string> {
+export async function followProvider(address: URL): Promise<string> {
   const response = await fetch(address, { redirect: 'manual' })
   const location = response.headers.get('location') ?? assert.fail(`${response.status} ${await response.text()}`)
   const { pathname, search } = new URL(location)
@@ -98,12 +98,12 @@ export async function signInAt(
   connection: string = 'acme',
 ): Promise<TestResponse> {
   const page = await browser.get('/account')
-  return browser.follow(await browser.get(await visit(await choose(browser, page, connection))))
+  return browser.follow(await browser.get(await followProvider(await choose(browser, page, connection))))
 }
 
 /** The provider's redirect to us, with nothing sent yet. */
 export async function comeBack(browser: TestBrowser, connection: string = 'acme'): Promise<string> {
-  return visit(await choose(browser, await browser.get('/account'), connection))
+  return followProvider(await choose(browser, await browser.get('/account'), connection))
 }
 
 /** The only page of a refused response, and no session. */

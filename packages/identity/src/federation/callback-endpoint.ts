@@ -45,11 +45,11 @@ export function providerCallbackEndpoint(
     const profile = await readProvider(context, exchange, connection, returned)
     if (profile === undefined) return reply
     const { linking } = returned.flow
-    if (linking === undefined)
-      await signInAt(context, exchange, { connection, profile, continuation: returned.continuation })
-    else await linkToAccount(context, exchange, { connection, profile, linking })
-    // To await a reply is to await the end of the response, and returns nothing.
-    return reply.sent ? reply : refuse(context, exchange, id, 'account')
+    const answered =
+      linking === undefined
+        ? await signInAt(context, exchange, { connection, profile, continuation: returned.continuation })
+        : await linkToAccount(context, exchange, { connection, profile, linking })
+    return answered ? reply : refuse(context, exchange, id, 'account')
   }
 }
 
@@ -106,7 +106,7 @@ async function readProvider(
     if (flow.linking !== undefined || reason === undefined) return refuse(context, exchange, connection.id, 'response')
     const status = reason === 'unavailable' ? 503 : 400
     const failure = { wrong: `provider.${reason}`, values: { provider: connectionName(connection) }, status }
-    await sendSignInPageAgain(context, exchange, continuation, failure)
+    sendSignInPageAgain(context, exchange, continuation, failure)
     return undefined
   }
 }

@@ -8,7 +8,7 @@ import type { Linking } from './flow.ts'
 
 /**
  * Links the provider's account to the user who began, in the same session: what the provider proved is used here and
- * kept nowhere. Sends nothing when the session or the account is another by now, or the provider's account another user's.
+ * kept nowhere. False, without a response, when the session or the account is another by now, or the provider's account another user's.
  */
 export async function linkToAccount(
   context: FederationContext,
@@ -18,18 +18,19 @@ export async function linkToAccount(
     profile: { issuer, subject, email },
     linking,
   }: { readonly connection: Connection; readonly profile: ProviderProfile; readonly linking: Linking },
-): Promise<void> {
+): Promise<boolean> {
   const { signedIn } = browser
-  if (signedIn?.session.id !== linking.sessionId || signedIn.user.id !== linking.userId) return
+  if (signedIn?.session.id !== linking.sessionId || signedIn.user.id !== linking.userId) return false
   const { user } = signedIn
   const target = { userId: user.id, credentialVersion: user.credentialVersion }
   const link = { connectionId: connection.id, issuer, subject, email }
   const facts = { provider: connectionName(connection) }
   const notices = createNotices(context, { user, kind: 'provider_linked', request, facts })
   if ((await context.store.linkedAccounts.add(target, link, notices, context.clock.now())) !== 'linked')
-    return undefined
+    return false
   context.signalOutbox()
   const details = { connection: connection.id }
   await audit(context, request, 'provider_linked', { actor: user.id, subject: user.id, details })
-  await reply.redirect('/account/providers', 303)
+  reply.redirect('/account/providers', 303)
+  return true
 }

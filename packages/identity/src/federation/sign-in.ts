@@ -20,28 +20,28 @@ export interface ProviderSignIn {
   readonly continuation: string
 }
 
-/** Signs in the user of a provider's account, whom the rules of linking name. Sends nothing when nobody may sign in. */
+/** Signs in the user of a provider's account, whom the rules of linking name. False, without a response, when nobody may sign in. */
 export async function signInAt(
   context: FederationContext,
   exchange: BrowserExchange,
   signIn: ProviderSignIn,
-): Promise<void> {
+): Promise<boolean> {
   const { connection, continuation } = signIn
-  if (!maySignIn(connection)) return
+  if (!maySignIn(connection)) return false
   const found = await findUser(context, exchange, signIn)
   if (found === 'sign_in_first') {
     const values = { provider: connectionName(connection), email: signIn.profile.email ?? '' }
     const failure = { wrong: 'provider.exists', values, status: 409, name: values.email }
-    await sendSignInPageAgain(context, exchange, continuation, failure)
-    return
+    sendSignInPageAgain(context, exchange, continuation, failure)
+    return true
   }
   if (found === undefined) {
     const values = { provider: connectionName(connection) }
-    await sendSignInPageAgain(context, exchange, continuation, { wrong: 'provider.unknown', values, status: 403 })
-    return
+    sendSignInPageAgain(context, exchange, continuation, { wrong: 'provider.unknown', values, status: 403 })
+    return true
   }
   const proven = { user: found, amr: methodsOf.federation, details: { connection: connection.id } }
-  await finishSignIn(context, exchange, proven, continuation)
+  return finishSignIn(context, exchange, proven, continuation)
 }
 
 function linkOf({ connection, profile: { issuer, subject, email } }: Omit<ProviderSignIn, 'continuation'>): NewLink {

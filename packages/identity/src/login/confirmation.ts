@@ -77,9 +77,8 @@ export function confirmSignInEndpoint(
       details: { confirmed: 'mail' },
       refund: () => refundAttempt(context, attempt),
     }
-    if (proven) await finishSignIn(context, { request, reply, browser }, proven, found.continuation)
-    // To await a reply is to await the end of the response, and returns nothing.
-    if (!reply.sent) throw expiredLink()
+    const finished = proven && (await finishSignIn(context, { request, reply, browser }, proven, found.continuation))
+    if (finished !== true) throw expiredLink()
     return reply
   }
 }

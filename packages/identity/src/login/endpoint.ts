@@ -37,9 +37,7 @@ export function loginEndpoint(
       )
       return sendPage(context, reply, texts, checkEmailPage(context, texts))
     }
-    if ('user' in result) await finish(context, { request, reply, browser }, result, sealed)
-    // To await a reply is to await the end of the response, and returns nothing.
-    if (reply.sent) return reply
+    if ('user' in result && (await finish(context, { request, reply, browser }, result, sealed))) return reply
     const failure = 'user' in result ? await rejectPassword(context, request, result.user) : result
     context.metrics.signIn(failure.outcome)
     for (const [header, value] of Object.entries(failure.headers)) reply.header(header, value)
@@ -90,13 +88,13 @@ interface UnconfirmedSignIn {
 type VerifiedSignIn = { readonly user: User; readonly attempt: SignInAttempt }
 type SignInResult = VerifiedSignIn | UnconfirmedSignIn | SignInFailure
 
-/** Undefined when the password changed or the account was locked meanwhile: then the password counts as wrong. */
+/** False when the password changed or the account was locked meanwhile: then the password counts as wrong. */
 function finish(
   context: LoginContext,
   exchange: BrowserExchange,
   { user, attempt }: VerifiedSignIn,
   sealed: string,
-): Promise<FastifyReply | undefined> {
+): Promise<boolean> {
   const refund = () => refundAttempt(context, attempt)
   return finishSignIn(context, exchange, { user, amr: methodsOf.password, refund }, sealed)
 }

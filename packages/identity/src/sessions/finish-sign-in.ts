@@ -1,4 +1,3 @@
-import type { FastifyReply } from 'fastify'
 import { audit } from '../audit/record.ts'
 import type { PageContext } from '../context/context.ts'
 import type { User } from '../model/user.ts'
@@ -20,7 +19,8 @@ export interface ProvenUser {
 
 /**
  * Ends every way to sign in: starts the session and resumes what the browser was doing, by its sealed continuation.
- * Undefined, without effect, when what was proven is void: the credentials changed meanwhile or the account is locked.
+ * False, without effect and without a response, when what was proven is void: the credentials changed meanwhile or the
+ * account is locked. (It returns no reply: whoever awaits one gets undefined, because a reply is a promise of its own end.)
  *
  * @throws PageError 400 for a continuation of another browser or an old one
  */
@@ -29,12 +29,13 @@ export async function finishSignIn(
   { request, reply, browser }: BrowserExchange,
   { user, amr, details = {}, refund }: ProvenUser,
   sealed: string,
-): Promise<FastifyReply | undefined> {
+): Promise<boolean> {
   const continuation: Continuation = openContinuation(context, browser, sealed)
   const session = await signIn(context, request, reply, { user, amr, before: browser.signedIn })
-  if (session === undefined) return undefined
+  if (session === undefined) return false
   await refund?.()
   await audit(context, request, 'login', { subject: user.id, details: { sid: session.id, ...details } })
   context.metrics.signIn('success')
-  return resume({ context, request, reply }, continuation, sealed)
+  resume({ context, request, reply }, continuation, sealed)
+  return true
 }

@@ -13,6 +13,12 @@ export interface ClientCredentials {
   readonly keyId?: string
 }
 
+/** Where the client authenticates, and of which issuer. */
+interface TokenEndpoint {
+  readonly endpoint: string
+  readonly issuer: string
+}
+
 /** Apple's longest lifetime of a client secret, in seconds. */
 const maxAppleSeconds = 15_777_000
 
@@ -21,7 +27,7 @@ export function findClientFault(
   client: ClientCredentials,
   { headers }: FakeRequest,
   form: URLSearchParams,
-  ...[endpoint, issuer]: readonly [endpoint: string, issuer: string]
+  place: TokenEndpoint,
 ): string | undefined {
   if (client.method === 'client_secret_basic') {
     const sent = Buffer.from(/^Basic (.+)$/.exec(headers.authorization ?? '')?.[1] ?? '', 'base64').toString()
@@ -29,17 +35,16 @@ export function findClientFault(
     const [id, secret] = sent.split(':').map((part) => decodeURIComponent(part.replaceAll('+', ' ')))
     return id === client.id && secret === client.secret ? undefined : 'the Authorization header is wrong'
   }
-  if (client.method === 'private_key_jwt') return findAssertionFault(client, form, endpoint, issuer)
+  if (client.method === 'private_key_jwt') return findAssertionFault(client, form, place)
   if (form.get('client_id') !== client.id) return 'client_id is wrong'
-  if (client.teamId !== undefined) return findAppleFault(client, form.get('client_secret') ?? '', issuer)
+  if (client.teamId !== undefined) return findAppleFault(client, form.get('client_secret') ?? '', place.issuer)
   return form.get('client_secret') === (client.secret ?? null) ? undefined : 'client_secret is wrong'
 }
 
 function findAssertionFault(
   client: ClientCredentials,
   form: URLSearchParams,
-  endpoint: string,
-  issuer: string,
+  { endpoint, issuer }: TokenEndpoint,
 ): string | undefined {
   const key = createPublicKey(client.publicKey ?? '')
   const claims = readJwt(form.get('client_assertion') ?? '', 'ES256', key)?.claims

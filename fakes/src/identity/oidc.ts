@@ -184,7 +184,8 @@ function formPage(action: string, fields: Readonly<Record<string, string>>): Fak
 
 function exchange(state: State, request: FakeRequest): Seen<CodeExchange> {
   const form = new URLSearchParams(request.body.toString())
-  const fault = findClientFault(state.options.client, request, form, `${base(state)}/token`, issuerOf(state))
+  const place = { endpoint: `${base(state)}/token`, issuer: issuerOf(state) }
+  const fault = findClientFault(state.options.client, request, form, place)
   if (fault !== undefined) return refused(`invalid_client: ${fault}`, 401)
   const code = state.codes.get(form.get('code') ?? '')
   if (form.get('grant_type') !== 'authorization_code' || code === undefined)

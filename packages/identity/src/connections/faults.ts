@@ -36,6 +36,8 @@ export function findConnectionFaults(connection: ConnectionDeclaration, loopback
       faults.push(fault(member, `does not apply to the kind ${kind}, only to ${kinds.join(', ')}`))
   if (issuer !== undefined && !isIssuer(issuer, loopback))
     faults.push(fault('issuer', 'must be an https:// address without query and fragment'))
+  if (issuer?.endsWith('/') && (kind === 'github' || kind === 'microsoft'))
+    faults.push(fault('issuer', 'must not end with /'))
   if (tenants?.length === 0) faults.push(fault('tenants', 'must name at least one tenant'))
   if (kind === 'microsoft' && client_secret === undefined && private_key === undefined)
     faults.push(fault('client_secret', 'is required, or a private_key'))

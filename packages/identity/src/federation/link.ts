@@ -26,8 +26,7 @@ export async function linkToAccount(
   const link = { connectionId: connection.id, issuer, subject, email }
   const facts = { provider: connectionName(connection) }
   const notices = createNotices(context, { user, kind: 'provider_linked', request, facts })
-  if ((await context.store.linkedAccounts.add(target, link, notices, context.clock.now())) !== 'linked')
-    return false
+  if ((await context.store.linkedAccounts.add(target, link, notices, context.clock.now())) !== 'linked') return false
   context.signalOutbox()
   const details = { connection: connection.id }
   await audit(context, request, 'provider_linked', { actor: user.id, subject: user.id, details })

@@ -148,6 +148,21 @@ for (const method of ['client_secret_post', 'private_key_jwt', 'none'] as const)
   })
 }
 
+test('a client that requires a new sign-in gets a new one at the provider too', async () => {
+  await withProvider(async ({ running }) => {
+    const browser = new TestBrowser(running)
+    const request = { client_id: 'web', response_type: 'code', scope: 'openid', ...pkce() }
+    for (const [more, prompt] of [
+      [{}, null],
+      [{ prompt: 'login' }, 'login'],
+      [{ max_age: '60' }, 'login'],
+    ] as const) {
+      const address = await choose(browser, await browser.get(authorizeUrl({ ...request, ...more })))
+      assert.equal(address.searchParams.get('prompt'), prompt)
+    }
+  })
+})
+
 test('a hidden connection is not offered but works; one that only links does not sign in', async () => {
   await withProvider(
     async ({ running }) => {

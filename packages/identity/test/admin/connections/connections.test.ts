@@ -75,6 +75,11 @@ const faulty: readonly (readonly [what: string, connection: object, pointer: str
     { kind: 'github', client_id: 'c', client_secret: 's', authoritative_domains: ['x.example'] },
     '/authoritative_domains',
   ],
+  [
+    'an Enterprise Server with a slash',
+    { kind: 'github', client_id: 'c', client_secret: 's', issuer: 'https://ghe.example/' },
+    '/issuer',
+  ],
   ['a member of another kind', { kind: 'google', client_id: 'c', client_secret: 's', tenants: [] }, '/tenants'],
 ]
 

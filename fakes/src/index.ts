@@ -1,4 +1,8 @@
 export { type Behaviour, createScript, type Fake, type FakeReport, type Script } from './fake.ts'
+export type { ClientCredentials } from './identity/client-authentication.ts'
+export { type GitHubFake, startGitHub } from './identity/github.ts'
+export type { Misbehaviour } from './identity/misbehaviour.ts'
+export { type OidcFake, type OidcOptions, startOidc, type UpstreamUser } from './identity/oidc.ts'
 export { type ApnsFake, type ApnsMessage, startApns } from './providers/apns.ts'
 export { type FcmFake, type FcmMessage, startFcm } from './providers/fcm.ts'
 export { type HttpMessage, startHttp } from './providers/http.ts'

@@ -51,6 +51,7 @@ export const layout: Layout = {
       'background',
       'clients',
       'config',
+      'connections',
       'context',
       'http',
       'keys',

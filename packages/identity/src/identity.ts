@@ -50,6 +50,7 @@ export async function createIdentity(options: IdentityOptions): Promise<Identity
   })
   await context.keys.refresh()
   const seeded = await applyDeclarations(context, options)
+  await context.connections.refresh()
   const workers = options.background === false ? undefined : startWorkers(context, options)
   if (workers) outbox.push(workers.mails, workers.calls)
   return {

@@ -13,6 +13,7 @@ export {
   type Limit,
   type Refund,
 } from './config/attempt-limits.ts'
+export { ConnectionDeclaration } from './config/connections.ts'
 export {
   ClientDeclaration,
   ClientPatch,

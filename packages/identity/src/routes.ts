@@ -16,6 +16,9 @@ import { deviceCodeEndpoint, devicePageEndpoint } from './device/pages.ts'
 import { enrolAppEndpoint } from './factors/app.ts'
 import { changeFactorsEndpoint, factorsEndpoint } from './factors/overview.ts'
 import { enrolSignInEndpoint, factorSignInEndpoint } from './factors/sign-in.ts'
+import { accountProvidersEndpoint } from './federation/account-providers.ts'
+import { providerCallbackEndpoint } from './federation/callback-endpoint.ts'
+import { signInWithProviderEndpoint } from './federation/sign-in-endpoint.ts'
 import { openPreflight, preflight } from './http/cors.ts'
 import { acceptForms, oauthRoute } from './http/oauth-route.ts'
 import type { OperationId } from './http/operations.ts'
@@ -95,6 +98,12 @@ function pageRoutes(http: Http, context: IdentityContext): void {
   http.post('/login', carrying('loginPage.submit'), loginEndpoint(context))
   http.post('/login/factor', carrying('factorPage.submit'), factorSignInEndpoint(context))
   http.post('/login/enrol', carrying('enrolPage.submit'), enrolSignInEndpoint(context))
+  http.post('/login/providers', carrying('providerPage.submit'), signInWithProviderEndpoint(context))
+  const callback = '/login/providers/:connection/callback'
+  http.get(callback, route('providerPage.return'), providerCallbackEndpoint(context))
+  http.post(callback, route('providerPage.returnByForm'), providerCallbackEndpoint(context))
+  http.get('/account/providers', route('accountProvidersPage.show'), accountProvidersEndpoint(context))
+  http.post('/account/providers', route('accountProvidersPage.submit'), accountProvidersEndpoint(context))
   http.post('/consent', carrying('consentPage.submit'), consentEndpoint(context))
   http.post('/organization', carrying('organizationPage.submit'), organizationEndpoint(context))
   http.get('/device', route('devicePage.show'), devicePageEndpoint(context))

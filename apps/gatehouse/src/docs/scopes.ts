@@ -18,6 +18,7 @@ export const scopes = {
   'write:account-mail': 'Send verification and reset links to users.',
   'read:personal-data': 'Read personal data without masking.',
   'reveal:personal-data': 'Reveal single members of masked personal data, with a reason.',
+  'admin:connections': 'Manage other identity providers.',
   'admin:roles': 'Grant and revoke management roles.',
   'admin:organizations': 'Manage organizations, their members, roles, invitations and domains.',
   'read:organizations': 'Read organizations, their members, roles, invitations and domains.',

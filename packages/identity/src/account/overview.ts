@@ -26,6 +26,7 @@ export function accountEndpoint(context: OverviewContext): Handler {
     const texts = textsFor(context, request)
     const page = accountPage(texts, {
       formToken: formToken(context, browser),
+      mayLink: context.connections.listForLinking().length > 0,
       user: user.email ?? user.username,
       mayUseFactors: factors.length > 0 || (await findPolicy(context, user.id)) !== 'off',
       passkeys: context.features.passkeys,

@@ -2,6 +2,7 @@ import type { AdminContext } from '../context/features.ts'
 import { createRecipientMessage } from '../mail/messages.ts'
 import { type Authority, auditChange, commandLine } from './authority.ts'
 import { createClient, deleteClient, listClients, rotateSecret, updateClient } from './clients/clients.ts'
+import { createConnection, deleteConnection, listConnections, updateConnection } from './connections/connections.ts'
 import { createApiKey, deleteApiKey, listApiKeys } from './keys/api-keys.ts'
 import { listSigningKeys, rotateSigningKey, type SigningKeyResponse } from './keys/signing-keys.ts'
 import { listAdministrators } from './roles/roles.ts'
@@ -38,6 +39,10 @@ export interface Management {
   readonly updateClient: WithAuthority<typeof updateClient>
   readonly rotateSecret: WithAuthority<typeof rotateSecret>
   readonly deleteClient: WithAuthority<typeof deleteClient>
+  readonly listConnections: WithoutContext<typeof listConnections>
+  readonly createConnection: WithAuthority<typeof createConnection>
+  readonly updateConnection: WithAuthority<typeof updateConnection>
+  readonly deleteConnection: WithAuthority<typeof deleteConnection>
   readonly listUsers: WithoutContext<typeof listUsers>
   readonly createUser: WithAuthority<typeof createUser>
   readonly importUsers: WithAuthority<typeof importUsers>
@@ -74,6 +79,10 @@ export function createManagement(context: AdminContext): Management {
     updateClient: asCommandLine(updateClient),
     rotateSecret: asCommandLine(rotateSecret),
     deleteClient: asCommandLine(deleteClient),
+    listConnections: () => listConnections(context),
+    createConnection: asCommandLine(createConnection),
+    updateConnection: asCommandLine(updateConnection),
+    deleteConnection: asCommandLine(deleteConnection),
     listUsers: (after, limit) => listUsers(context, after, limit),
     createUser: asCommandLine(createUser),
     importUsers: asCommandLine(importUsers),

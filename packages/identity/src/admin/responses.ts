@@ -1,4 +1,5 @@
 import { type TSchema, Type } from 'typebox'
+import { ConnectionDeclaration } from '../config/connections.ts'
 import { ClientPatch, UserPatch } from '../config/declarations.ts'
 
 /*
@@ -44,6 +45,18 @@ export const newClientSchema = Type.Object(
 export const secretSchema = Type.Object({ client_id: text, client_secret: secret }, { title: 'ClientSecret' })
 /** The plan of a client. */
 export const planSchema = Type.Object({ id: text, plan: text }, { title: 'Plan' })
+
+const { client_secret: _secret, private_key: _key, ...connection } = ConnectionDeclaration.properties
+/** A connection. */
+export const connectionSchema = Type.Object(
+  {
+    ...connection,
+    callback_uri: Type.String({ description: 'The redirect URI to register at the provider.' }),
+    created_at: instant,
+    updated_at: instant,
+  },
+  { title: 'Connection', description: 'A connection to another identity provider, without its secrets.' },
+)
 
 const { username, email, plan } = UserPatch.properties
 const user = {

@@ -3,6 +3,7 @@ import type { AdminContext } from '../context/features.ts'
 import type { Authenticate } from '../model/caller.ts'
 import { auditRoutes } from './audit/routes.ts'
 import { clientRoutes } from './clients/routes.ts'
+import { connectionRoutes } from './connections/routes.ts'
 import { apiKeyRoutes, signingKeyRoutes } from './keys/routes.ts'
 import { organizationRoutes, ownOrganizationRoutes } from './organizations/routes.ts'
 import { createAdminAccess } from './required-scope.ts'
@@ -14,12 +15,13 @@ import { userRoutes } from './users/routes.ts'
 import { supportRoutes } from './users/support-routes.ts'
 
 /**
- * Management under /admin/v1: clients, users, consents, sessions, roles, organizations, API keys, signing keys and the
- * audit trail; and organizations under /organizations for their members.
+ * Management under /admin/v1: clients, connections, users, consents, sessions, roles, organizations, API keys, signing
+ * keys and the audit trail; and organizations under /organizations for their members.
  */
 export function adminRoutes(http: Http, context: AdminContext, authenticate: Authenticate): void {
   const access = createAdminAccess(context, authenticate)
   clientRoutes(http, access)
+  connectionRoutes(http, access)
   userRoutes(http, access)
   importRoutes(http, access)
   accessRoutes(http, access)

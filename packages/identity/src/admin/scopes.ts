@@ -7,6 +7,7 @@ export const adminScopes = {
   audit: 'admin:audit',
   roles: 'admin:roles',
   organizations: 'admin:organizations',
+  connections: 'admin:connections',
 } as const
 
 /** The scopes that reads require; the scope for changes includes them. */

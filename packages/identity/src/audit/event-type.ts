@@ -33,5 +33,7 @@ export type AuditType =
   | 'passkey_renamed'
   | 'passkey_removed'
   | 'passkey_counter_regressed'
+  | 'provider_linked'
+  | 'provider_unlinked'
   | 'key_rotated'
   | 'management'

@@ -33,6 +33,7 @@ export type AttemptLimitName =
   | 'factor-challenge'
   | 'passkey-address'
   | 'passkey-challenge'
+  | 'provider-address'
   | 'device-code'
   | 'device-code-address'
   | 'reset'
@@ -70,6 +71,7 @@ export const attemptLimitPolicies: Readonly<
   'factor-challenge': { limit: 5, windowSeconds: 900, by: ['challenge'] },
   'passkey-address': { limit: 100, windowSeconds: 3600, by: ['address'] },
   'passkey-challenge': { limit: 600, windowSeconds: 300, by: ['address'] },
+  'provider-address': { limit: 600, windowSeconds: 600, by: ['address'] },
   'device-code': { limit: 10, windowSeconds: 600, by: ['user'] },
   'device-code-address': { limit: 30, windowSeconds: 600, by: ['address'] },
   reset: { limit: 3, windowSeconds: 3600, by: ['account'] },

@@ -9,6 +9,7 @@ import type { MfaPolicy } from '../model/second-factor.ts'
 import type { PasswordOptions } from '../passwords/hasher.ts'
 import type { IdentityStore } from '../store/index.ts'
 import type { Blocked, Forgive, Limit, Refund } from './attempt-limits.ts'
+import type { ConnectionDeclaration } from './connections.ts'
 import type { ClientDeclaration, ResourceDeclaration, UserDeclaration } from './declarations.ts'
 import type { Features } from './features.ts'
 import type { OrganizationDeclaration, OrganizationRoleDeclaration } from './organizations.ts'
@@ -20,6 +21,7 @@ export interface IdentityDeclarations {
   readonly resources?: readonly ResourceDeclaration[]
   readonly organizationRoles?: readonly OrganizationRoleDeclaration[]
   readonly organizations?: readonly OrganizationDeclaration[]
+  readonly connections?: readonly ConnectionDeclaration[]
 }
 
 /** The options of {@link createIdentity}. */

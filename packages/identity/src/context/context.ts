@@ -7,6 +7,8 @@ import type { RecentAuthentications } from '../clients/recent-authentications.ts
 import type { Blocked, Forgive, Limit, Refund } from '../config/attempt-limits.ts'
 import type { ResourceDeclaration } from '../config/declarations.ts'
 import type { Features } from '../config/features.ts'
+import type { ConnectionList } from '../connections/list.ts'
+import type { ProviderClients } from '../connections/provider-clients.ts'
 import type { ResolveTxt } from '../http/txt-resolver.ts'
 import type { MacKey } from '../keys/mac-key.ts'
 import type { SigningKeys } from '../keys/signing-keys.ts'
@@ -74,6 +76,8 @@ export interface PageContext extends PageParts, ServerContext {
   readonly features: Features
   /** Whether users of this instance may, or must, have a second factor. */
   readonly mfa: MfaPolicy
+  /** The other identity providers that pages offer. */
+  readonly connections: ConnectionList
   /** Signs the tokens of forms. */
   readonly formMac: MacKey
   /** Seals what must be read again: continuations, cookies, messages of the outbox. */
@@ -101,6 +105,11 @@ export interface MailContext extends Pick<PageParts, 'branding'>, Pick<ServerCon
   readonly mail: boolean
 }
 
+/** Calls other identity providers. */
+export interface ProviderContext {
+  readonly providers: ProviderClients
+}
+
 /** Applies the plan of users and clients that have none of their own. */
 export interface PlanContext {
   readonly defaultPlan: string
@@ -120,4 +129,5 @@ export interface IdentityContext
     PasswordContext,
     MailContext,
     PlanContext,
-    DomainContext {}
+    DomainContext,
+    ProviderContext {}

@@ -7,6 +7,8 @@ import { RecentAuthentications } from '../clients/recent-authentications.ts'
 import { unlimited } from '../config/attempt-limits.ts'
 import { type Features, parseFeatures } from '../config/features.ts'
 import type { IdentityOptions } from '../config/options.ts'
+import { ConnectionList } from '../connections/list.ts'
+import { ProviderClients } from '../connections/provider-clients.ts'
 import { createTxtResolver } from '../http/txt-resolver.ts'
 import { MacKey } from '../keys/mac-key.ts'
 import { SigningKeys } from '../keys/signing-keys.ts'
@@ -43,6 +45,8 @@ export function createContext(options: IdentityOptions, signalOutbox: () => void
     defaultPlan: options.defaultPlan ?? defaultPlan,
     store,
     clients: new ClientCache(store.clients, clock),
+    connections: new ConnectionList(store.connections, clock, log),
+    providers: new ProviderClients({ clock, encryptionKey, loopback: features.loopbackCalls }),
     keys,
     passwords,
     passwordPolicy: new PasswordPolicy(options.passwords, branding.name),

@@ -8,6 +8,7 @@ import type {
   PageContext,
   PasswordContext,
   PlanContext,
+  ProviderContext,
   ServerContext,
   TokenContext,
 } from './context.ts'
@@ -47,6 +48,13 @@ export interface LoginContext
 export interface FactorContext extends PageContext, Pick<AttemptContext, 'limit' | 'refund'> {}
 /** What the pages of passkeys need. */
 export interface PasskeyContext extends PageContext, MailContext, Pick<AttemptContext, 'limit' | 'refund'> {}
+/** What signing in with another identity provider needs. */
+export interface FederationContext
+  extends PageContext,
+    MailContext,
+    ProviderContext,
+    PlanContext,
+    Pick<AttemptContext, 'limit'> {}
 
 /** What the logout pages need. */
 export interface LogoutContext extends PageContext, ClientContext, Pick<TokenContext, 'keys'> {}
@@ -75,6 +83,7 @@ export interface AdminContext
     DomainContext,
     Pick<AttemptContext, 'limit'> {
   readonly features: PageContext['features']
+  readonly connections: PageContext['connections']
   readonly keys: TokenContext['keys']
 }
 

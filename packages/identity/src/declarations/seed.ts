@@ -10,8 +10,12 @@ import {
 } from '@gatehouse/kit'
 import { createLogoMessage } from '../clients/logo/fetch.ts'
 import { findClientFaults, parseMetadata } from '../clients/registration.ts'
+import type { ConnectionDeclaration } from '../config/connections.ts'
 import type { ClientDeclaration, UserDeclaration } from '../config/declarations.ts'
+import type { Features } from '../config/features.ts'
 import type { IdentityOptions } from '../config/options.ts'
+import { findConnectionFaults } from '../connections/faults.ts'
+import { sealSecrets, splitSecrets } from '../connections/secrets.ts'
 import { MacKey } from '../keys/mac-key.ts'
 import { createRecipientMessage } from '../mail/messages.ts'
 import { isPublic } from '../model/client.ts'
@@ -26,6 +30,7 @@ import {
   type IdentityStore,
   NameConflict,
   type NewClient,
+  type NewConnection,
   type NewUser,
   type WriteResult,
 } from '../store/index.ts'
@@ -49,6 +54,7 @@ interface SeedContext {
   readonly clock: Clock
   readonly defaultPlan: string
   readonly encryptionKey: KeyRing
+  readonly features: Pick<Features, 'loopbackCalls'>
 }
 
 /**
@@ -63,11 +69,17 @@ export async function applyDeclarations(
   const secrets = new Map<string, Secret>()
   const clients = [...(declared?.clients ?? []), ...(serviceClient ? [serviceClientDeclaration(serviceClient)] : [])]
   const users = declared?.users ?? []
+  const connections = declared?.connections ?? []
   requireNoFaults(context.passwordPolicy, clients, users)
+  requireNoConnectionFaults(connections, context.features.loopbackCalls)
   const now = context.clock.now()
   try {
     const writtenClients = await context.store.declarations.applyClients(
       clients.map((client) => clientEntry(context, client, secrets)),
+      now,
+    )
+    await context.store.declarations.applyConnections(
+      connections.map((connection) => connectionEntry(context, connection)),
       now,
     )
     const writtenUsers = await context.store.declarations.applyUsers(
@@ -137,6 +149,31 @@ function clientEntry(
       return { ...common, secretHashes: undefined, firstSecretHash: tokenHash(generated) }
     },
   }
+}
+
+function connectionEntry(
+  { encryptionKey }: SeedContext,
+  connection: ConnectionDeclaration,
+): DeclarationEntry<NewConnection> {
+  const { id } = connection
+  const { settings, secrets } = splitSecrets(connection)
+  const hashes = Object.values(secrets).map(tokenHash)
+  return {
+    id,
+    entry: { ...settings, secrets: hashes },
+    record: async () => ({ id, settings, secretSealed: sealSecrets(encryptionKey, id, secrets) }),
+  }
+}
+
+function requireNoConnectionFaults(connections: readonly ConnectionDeclaration[], loopback: boolean): void {
+  const faults = connections.flatMap((connection) =>
+    findConnectionFaults(connection, loopback).map(
+      ({ pointer, detail }) => `connection ${connection.id}: ${pointer.slice(1)} ${detail}`,
+    ),
+  )
+  const ids = connections.map(({ id }) => id)
+  faults.push(...ids.filter((id, at) => ids.indexOf(id) !== at).map((id) => `connection ${id} is declared twice`))
+  if (faults.length > 0) throw new StartError(faults.join('\n'))
 }
 
 function userEntry(

@@ -60,6 +60,26 @@ export const operation = operationsOf({
     'Complete a sign-in with a first factor',
     'Sets up the authenticator app that the sign-in requires, and shows the recovery codes.',
   ],
+  'providerPage.submit': [
+    'Sign in with another identity provider',
+    'Sends the browser to the provider that the user chose on the sign-in page.',
+  ],
+  'providerPage.return': [
+    'Return from another identity provider',
+    'The redirect URI of a connection: takes the response of its provider and signs the user in.',
+  ],
+  'providerPage.returnByForm': [
+    'Return from another identity provider by a form',
+    'As by GET, for a provider that posts its response (OAuth 2.0 Form Post Response Mode).',
+  ],
+  'accountProvidersPage.show': [
+    'Show connected providers',
+    'The accounts at other identity providers with which the signed-in user can sign in.',
+  ],
+  'accountProvidersPage.submit': [
+    'Connect or disconnect a provider',
+    'Requires a recent sign-in. The last way to sign in stays.',
+  ],
   'consentPage.submit': [
     'Allow or deny access',
     "Records the user's decision about an authorization request and redirects to the client.",
@@ -191,6 +211,17 @@ export const operation = operationsOf({
     'Rotate the secret of a client',
     'The new secret is shown only in this response. The old one is invalid at once.',
   ],
+  'connections.list': ['List connections', 'The other identity providers, ordered by id.'],
+  'connections.create': [
+    'Create a connection',
+    'Another identity provider that users sign in with. Its secrets are stored sealed and never shown.',
+  ],
+  'connections.get': ['Get a connection', 'The secrets are not shown.'],
+  'connections.update': [
+    'Update, enable or disable a connection',
+    'Omitted members stay unchanged. A disabled connection refuses at once, also a sign-in that began before.',
+  ],
+  'connections.delete': ['Delete a connection', 'With the links of users to it.'],
   'users.list': ['List users', 'Ordered by id.'],
   'users.create': ['Create a user', 'Without a password one is generated and shown only in this response.'],
   'users.import': [

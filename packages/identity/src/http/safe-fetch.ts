@@ -1,5 +1,5 @@
 import { lookup as resolve } from 'node:dns'
-import { request as overHttp, type RequestOptions } from 'node:http'
+import { type IncomingHttpHeaders, request as overHttp, type RequestOptions } from 'node:http'
 import { request as overHttps } from 'node:https'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 
@@ -17,6 +17,8 @@ export interface SafeRequest {
 /** The response of {@link safeFetch}. */
 export interface SafeResponse {
   readonly status: number
+  /** Repeated header fields are joined. */
+  readonly headers: Readonly<Record<string, string>>
   /** The body as UTF-8. */
   readonly body: string
   readonly bytes: Buffer
@@ -107,12 +109,21 @@ export function safeFetch(address: string, options: SafeRequest = {}): Promise<S
     response.on('error', reject)
     response.on('end', () => {
       const bytes = Buffer.concat(chunks)
-      answer({ status: response.statusCode ?? 0, body: bytes.toString('utf8'), bytes })
+      answer({
+        status: response.statusCode ?? 0,
+        headers: joinHeaders(response.headers),
+        body: bytes.toString('utf8'),
+        bytes,
+      })
     })
   })
   call.on('error', reject)
   call.end(body)
   return promise
+}
+
+function joinHeaders(headers: IncomingHttpHeaders): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value ?? ''].flat().join(', ')]))
 }
 
 const safeLookup: LookupFunction = (hostname, options, callback) => {

@@ -21,6 +21,7 @@ const roleScopes = {
     'admin:limits',
     'admin:roles',
     'admin:organizations',
+    'admin:connections',
     'admin:privacy',
   ],
   'gatehouse-operator': [
@@ -69,6 +70,7 @@ const includedScopes: Readonly<Record<string, readonly string[]>> = {
   'admin:notifications': ['read:delivery', 'read:settings'],
   'admin:clients': ['read:clients'],
   'admin:api-keys': ['read:clients'],
+  'admin:connections': ['read:clients'],
   'admin:users': ['read:accounts', 'write:sessions', 'write:account-mail'],
   'admin:keys': ['read:keys'],
   'admin:audit': ['read:audit'],

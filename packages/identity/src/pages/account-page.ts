@@ -5,6 +5,8 @@ import { describeAccess } from './scope-list.ts'
 /** The content of the account page. */
 export interface AccountPage {
   readonly formToken: string
+  /** Whether there are other identity providers to connect. */
+  readonly mayLink: boolean
   readonly user: string
   /** Whether the user has a second factor, or may have one. */
   readonly mayUseFactors: boolean
@@ -60,7 +62,7 @@ ${session.current && html` <span class="badge">${texts.say('account.sessions.thi
 ${endForm(texts, page.formToken, { name: 'session_id', value: session.id, text: 'account.sessions.end', label: deviceName(session.userAgent) })}</li>`,
     )}</ul>
 ${page.apiKeys.length > 0 && apiKeys(texts, page, date)}
-<p class="links"><a href="/account/password">${texts.say('account.password')}</a>${page.passkeys && html`<a href="/account/passkeys">${texts.say('passkeys.title')}</a>`}${page.mayUseFactors && html`<a href="/account/factors">${texts.say('account.factors')}</a>`}${page.hasOrganizations && html`<a href="/account/organizations">${texts.say('organizations.title')}</a>`}<a href="/end_session">${texts.say('account.signout')}</a></p>`,
+<p class="links"><a href="/account/password">${texts.say('account.password')}</a>${page.passkeys && html`<a href="/account/passkeys">${texts.say('passkeys.title')}</a>`}${page.mayUseFactors && html`<a href="/account/factors">${texts.say('account.factors')}</a>`}${page.mayLink && html`<a href="/account/providers">${texts.say('account.providers')}</a>`}${page.hasOrganizations && html`<a href="/account/organizations">${texts.say('organizations.title')}</a>`}<a href="/end_session">${texts.say('account.signout')}</a></p>`,
   }
 }
 

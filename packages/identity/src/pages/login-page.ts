@@ -14,6 +14,8 @@ export interface LoginPage {
   readonly mayRegister: boolean
   /** Whether passkeys are offered: by a button, and in the autofill of the user name. */
   readonly passkeys: boolean
+  /** The other identity providers that may sign in. */
+  readonly providers: readonly { readonly id: string; readonly name: string }[]
   readonly formTargets?: readonly string[]
 }
 
@@ -39,6 +41,7 @@ ${wrong !== undefined && html`<p class="note wrong" role="alert">${wrong}</p>`}
 <div class="actions"><button type="submit">${texts.say('login.submit')}</button></div>
 </form>
 ${page.passkeys && passkeySignIn(texts, page)}
+${page.providers.length > 0 && providerForm(texts, page)}
 ${
   (page.mayReset || page.mayRegister) &&
   html`<p class="links">${page.mayReset && html`<a href="/password/forgot">${texts.say('login.forgot')}</a>`}${page.mayRegister && html`<a href="/register">${texts.say('login.register')}</a>`}</p>`
@@ -57,4 +60,17 @@ function passkeySignIn(texts: Texts, { formToken, continuation }: LoginPage): Ht
     submit: 'login.passkey',
     quiet: true,
   })
+}
+
+/** One button for each other identity provider. */
+function providerForm(texts: Texts, { formToken, continuation, providers }: LoginPage): Html {
+  return html`<p class="or">${texts.say('login.or')}</p>
+<form method="post" action="/login/providers">
+<input type="hidden" name="form_token" value="${formToken}">
+<input type="hidden" name="continuation" value="${continuation}">
+<div class="actions providers">${providers.map(
+    ({ id, name }) =>
+      html`<button class="quiet" type="submit" name="connection" value="${id}">${texts.say('login.provider', { provider: name })}</button>`,
+  )}</div>
+</form>`
 }

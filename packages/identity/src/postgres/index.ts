@@ -6,6 +6,9 @@ import { PostgresAuthenticatorApps } from './factors/authenticator-apps.ts'
 import { PostgresFactors } from './factors/factors.ts'
 import { PostgresRecoveryCodes } from './factors/recovery-codes.ts'
 import { PostgresRememberedDevices } from './factors/remembered-devices.ts'
+import { PostgresConnectionFlows } from './federation/connection-flows.ts'
+import { PostgresConnections } from './federation/connections.ts'
+import { PostgresLinkedAccounts } from './federation/linked-accounts.ts'
 import { PostgresAuthorizationCodes } from './grants/authorization-codes.ts'
 import { PostgresConsents } from './grants/consents.ts'
 import { PostgresDeviceCodes } from './grants/device-codes.ts'
@@ -60,6 +63,9 @@ export function postgresIdentityStore(database: Database): IdentityStore {
     audit: new PostgresAuditTrail(database),
     authenticatorApps: new PostgresAuthenticatorApps(database),
     authorizationCodes: new PostgresAuthorizationCodes(database),
+    connectionFlows: new PostgresConnectionFlows(database),
+    connections: new PostgresConnections(database),
+    linkedAccounts: new PostgresLinkedAccounts(database),
     consents: new PostgresConsents(database),
     deviceCodes: new PostgresDeviceCodes(database),
     factors: new PostgresFactors(database),

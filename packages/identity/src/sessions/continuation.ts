@@ -20,6 +20,7 @@ export interface Continuation {
     | '/account/organizations'
     | '/invitation'
     | '/account/passkeys'
+    | '/account/providers'
     | '/account/passkeys/new'
     | '/account/passkeys/edit'
   readonly request: Form

@@ -16,8 +16,17 @@ export interface BrowserExchange {
 /** What the login page offers beside name and password. */
 export function signInChoices({
   features,
-}: Pick<PageContext, 'features'>): Pick<LoginPage, 'mayReset' | 'mayRegister' | 'passkeys'> {
-  return { mayReset: features.passwordReset, mayRegister: features.registration, passkeys: features.passkeys }
+  connections,
+}: Pick<PageContext, 'features' | 'connections'>): Pick<
+  LoginPage,
+  'mayReset' | 'mayRegister' | 'passkeys' | 'providers'
+> {
+  return {
+    mayReset: features.passwordReset,
+    mayRegister: features.registration,
+    passkeys: features.passkeys,
+    providers: connections.listForSignIn(),
+  }
 }
 
 /** Sends the login page in place of the page `to`, which the browser resumes with `form` after the sign-in. */

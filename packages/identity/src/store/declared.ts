@@ -1,6 +1,7 @@
 import type { Organization, OrganizationRole } from '../model/organization.ts'
 import type { RevocationTimes } from '../model/revocation-times.ts'
 import type { NewClient } from './clients.ts'
+import type { NewConnection } from './connections.ts'
 import type { OutboxMessage } from './operations.ts'
 import type { MemberChange } from './organizations.ts'
 import type { SignOutOptions } from './sessions.ts'
@@ -15,6 +16,7 @@ export type WriteResult = 'created' | 'updated'
  */
 export interface DeclarationStore {
   applyClients(entries: readonly DeclarationEntry<NewClient>[], now: number): Promise<Map<string, WriteResult>>
+  applyConnections(entries: readonly DeclarationEntry<NewConnection>[], now: number): Promise<Map<string, WriteResult>>
   /**
    * With each written user, the message of `createMessage` is added to the outbox. A new password ends what the old one
    * started.

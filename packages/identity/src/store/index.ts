@@ -1,4 +1,5 @@
 import type { ClientLogos, Clients, ReplayCache } from './clients.ts'
+import type { ConnectionFlows, Connections, LinkedAccounts } from './connections.ts'
 import type { DeclarationStore } from './declared.ts'
 import type { AuthenticatorApps, Factors, RecoveryCodes, RememberedDevices } from './factors.ts'
 import type { AuthorizationCodes, Consents, DeviceCodes, Grants, PushedRequests, RefreshFamilies } from './grants.ts'
@@ -16,6 +17,7 @@ import type { AccessTokens, ApiKeys, Revocations, SigningKeyStore } from './toke
 import type { Accounts, MailedLinks, Registrations, SignInLinks, Subjects, Users } from './users.ts'
 
 export type * from './clients.ts'
+export type * from './connections.ts'
 export type * from './declared.ts'
 export type * from './factors.ts'
 export type * from './grants.ts'
@@ -30,6 +32,9 @@ export * from './users.ts'
 export interface IdentityStore {
   readonly clients: Clients
   readonly clientLogos: ClientLogos
+  readonly connections: Connections
+  readonly connectionFlows: ConnectionFlows
+  readonly linkedAccounts: LinkedAccounts
   readonly users: Users
   readonly accounts: Accounts
   readonly mailedLinks: MailedLinks

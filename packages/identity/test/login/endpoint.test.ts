@@ -62,3 +62,15 @@ test('an abandoned login leaves no row behind', async () => {
   await running.http.inject(authorizeUrl({ client_id: 'web', response_type: 'code', scope: 'openid', ...pkce() }))
   assert.equal(await count(), earlier)
 })
+
+test('a sign-in that succeeds is recorded once, and no failure beside it', async () => {
+  const before = await running.database.query<{ events: number }>(
+    'SELECT count(*)::int AS events FROM identity.audit_event',
+  )
+  const browser = new TestBrowser(running)
+  await browser.signIn(await browser.get('/account'))
+  const { rows } = await running.database.query('SELECT type FROM identity.audit_event ORDER BY id OFFSET $1', [
+    before.rows[0]?.events,
+  ])
+  assert.deepEqual(rows, [{ type: 'login' }])
+})

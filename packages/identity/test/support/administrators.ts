@@ -100,6 +100,10 @@ export function createFixtures(running: Prepared) {
     async client() {
       return (await management.createClient({ client_id: next('client'), scopes: ['orders:read'] })).client_id
     },
+    async connection() {
+      const settings = { kind: 'google' as const, client_id: 'c', client_secret: 'secret' }
+      return (await management.createConnection({ id: next('connection'), ...settings })).id
+    },
     async apiKey() {
       return (await management.createApiKey({ owner: await user(), name: 'a key' })).id
     },

@@ -22,6 +22,7 @@ const all = [owner, operator, support, auditor] as const
 const at = (url: string): Prepared => ({ url })
 const users = '/admin/v1/users'
 const clients = '/admin/v1/clients'
+const connections = '/admin/v1/connections'
 const keys = '/admin/v1/api-keys'
 const secret = 'quiet-secret-of-a-test'
 
@@ -62,6 +63,38 @@ export const actions: readonly Action[] = [
     allowed: [owner, operator],
     prepare: async ({ client }) => at(`${clients}/${await client()}/secret`),
     recorded: 'clients.renew_secret',
+  },
+  { route: `GET ${connections}`, allowed: all, prepare: async () => at(connections) },
+  {
+    route: `GET ${connections}/:id`,
+    allowed: all,
+    prepare: async ({ connection }) => at(`${connections}/${await connection()}`),
+  },
+  {
+    route: `POST ${connections}`,
+    allowed: [owner],
+    prepare: async ({ name }) => ({
+      url: connections,
+      payload: { id: name('new'), kind: 'google', client_id: 'c', client_secret: secret },
+      secrets: [secret],
+    }),
+    recorded: 'connections.create',
+  },
+  {
+    route: `PATCH ${connections}/:id`,
+    allowed: [owner],
+    prepare: async ({ connection }) => ({
+      url: `${connections}/${await connection()}`,
+      payload: { enabled: false, client_secret: secret },
+      secrets: [secret],
+    }),
+    recorded: 'connections.update',
+  },
+  {
+    route: `DELETE ${connections}/:id`,
+    allowed: [owner],
+    prepare: async ({ connection }) => at(`${connections}/${await connection()}`),
+    recorded: 'connections.delete',
   },
   { route: `GET ${users}`, allowed: all, prepare: async () => at(users) },
   { route: `GET ${users}/:id`, allowed: all, prepare: async (things) => aboutUser(things, '') },

@@ -47,6 +47,10 @@ button.quiet { background: transparent; color: var(--ink); border-color: var(--s
 button.small { min-height: 2.25rem; padding: .25rem .8rem; font-size: .9rem; }
 .actions { display: flex; flex-wrap: wrap; gap: .75rem; margin-top: 1.5rem; }
 .actions > * { flex: 1 1 8rem; }
+.providers { flex-direction: column; margin-top: .75rem; }
+.providers > * { flex: none; }
+.or { display: flex; align-items: center; gap: .75rem; margin: 1.25rem 0 0; color: var(--soft); font-size: .9rem; }
+.or::before, .or::after { content: ""; flex: 1; border-top: 1px solid var(--line); }
 a { color: var(--accent); text-underline-offset: .2em; }
 .links { display: flex; flex-wrap: wrap; justify-content: space-between; gap: .5rem 1rem; margin: 1.5rem 0 0; font-size: .92rem; }
 .note { border-left: .25rem solid; border-radius: .6rem; padding: .75rem .9rem; margin: 0 0 1rem; font-size: .94rem; }

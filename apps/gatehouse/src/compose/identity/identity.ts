@@ -33,6 +33,7 @@ export async function composeIdentity(
       resources: file.resources ?? [],
       organizationRoles: file.organization_roles ?? [],
       organizations: file.organizations ?? [],
+      connections: file.connections ?? [],
     },
     passwords: passwords(file.passwords),
     serviceClient: settings.serviceClient,

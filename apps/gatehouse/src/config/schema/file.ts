@@ -8,6 +8,7 @@ import {
 } from '@gatehouse/gateway'
 import {
   ClientDeclaration,
+  ConnectionDeclaration,
   defaultLifetimes,
   defaultMinPasswordLength,
   type Lifetimes,
@@ -199,6 +200,9 @@ export const FileSchema = Type.Object(
     resources: Type.Optional(Type.Array(ResourceDeclaration)),
     organization_roles: Type.Optional(Type.Array(OrganizationRoleDeclaration)),
     organizations: Type.Optional(Type.Array(OrganizationDeclaration)),
+    connections: Type.Optional(
+      Type.Array(ConnectionDeclaration, { description: 'Other identity providers that users sign in with.' }),
+    ),
     access_token_signed_response_alg: Type.Optional(
       Type.Unsafe<(typeof signingAlgorithms)[number]>({
         type: 'string',

@@ -444,6 +444,46 @@ CREATE TABLE identity.registration (
 CREATE UNIQUE INDEX registration_email_index ON identity.registration (lower(email));
 CREATE INDEX registration_expiry_index ON identity.registration (expires_at);
 
+-- Other identity providers that users sign in with. The settings hold no secret.
+CREATE TABLE identity.connection (
+  id text PRIMARY KEY,
+  settings jsonb NOT NULL,
+  enabled boolean GENERATED ALWAYS AS (coalesce((settings ->> 'enabled')::boolean, true)) STORED,
+  secret_sealed text,
+  created_at bigint NOT NULL,
+  updated_at bigint NOT NULL
+);
+
+-- A browser that was sent to a provider and is expected back, once. The hash is that of the parameter state.
+CREATE TABLE identity.connection_flow (
+  hash text PRIMARY KEY,
+  connection_id text NOT NULL REFERENCES identity.connection ON DELETE CASCADE,
+  browser_hash text NOT NULL,
+  -- Sealed: nonce and PKCE verifier.
+  flow_sealed text NOT NULL,
+  -- Sealed: what the browser resumes.
+  continuation text NOT NULL,
+  -- Sealed: a response that was posted from the provider's site, so without the browser's cookies.
+  response_sealed text,
+  expires_at bigint NOT NULL
+);
+CREATE INDEX connection_flow_expiry_index ON identity.connection_flow (expires_at);
+CREATE INDEX connection_flow_connection_index ON identity.connection_flow (connection_id);
+
+-- Who a user is at a provider. Neither tokens nor claims of the provider are kept.
+CREATE TABLE identity.linked_account (
+  id uuid PRIMARY KEY,
+  connection_id text NOT NULL REFERENCES identity.connection ON DELETE CASCADE,
+  issuer text NOT NULL,
+  subject text NOT NULL,
+  user_id text NOT NULL REFERENCES identity.account ON DELETE CASCADE,
+  email text,
+  linked_at bigint NOT NULL,
+  used_at bigint NOT NULL,
+  UNIQUE (connection_id, issuer, subject)
+);
+CREATE INDEX linked_account_user_index ON identity.linked_account (user_id);
+
 -- Messages to deliver after the commit: mails, recipients, logout tokens. Sealed, because they contain links and
 -- addresses. Delivered by kind, so that one kind never waits for another.
 CREATE TABLE identity.outbox (

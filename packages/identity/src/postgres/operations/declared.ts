@@ -7,12 +7,14 @@ import {
   type DeclaredOrganization,
   NameConflict,
   type NewClient,
+  type NewConnection,
   type NewUser,
   type OutboxMessage,
   type SignOutOptions,
   type WriteResult,
 } from '../../store/index.ts'
 import { writeClient } from '../clients.ts'
+import { writeConnection } from '../federation/connections.ts'
 import { declareOrganization } from '../organizations/declare-organization.ts'
 import { putRole } from '../organizations/roles.ts'
 import { setPassword } from '../users/accounts.ts'
@@ -29,6 +31,13 @@ export class PostgresDeclarations implements DeclarationStore {
 
   applyClients(entries: readonly DeclarationEntry<NewClient>[], now: number): Promise<Map<string, WriteResult>> {
     return this.#apply('client', entries, async (tx, { record }) => writeClient(tx, await record(), now))
+  }
+
+  applyConnections(
+    entries: readonly DeclarationEntry<NewConnection>[],
+    now: number,
+  ): Promise<Map<string, WriteResult>> {
+    return this.#apply('connection', entries, async (tx, { record }) => writeConnection(tx, await record(), now))
   }
 
   applyUsers(

@@ -1,4 +1,5 @@
 import type { SealedColumn } from '@gatehouse/kit'
+import { connectionFlowPurpose, connectionPurpose, connectionResponsePurpose } from '../../connections/secrets.ts'
 import { signingKeyPurpose } from '../../keys/generate.ts'
 import { outboxPurpose } from '../../mail/messages.ts'
 import { continuationPurpose } from '../../sessions/continuation.ts'
@@ -20,6 +21,28 @@ export const identitySealed: readonly SealedColumn[] = [
   },
   {
     table: 'identity.sign_in_link',
+    id: 'hash',
+    idType: 'text',
+    sealed: 'continuation',
+    purpose: continuationPurpose,
+  },
+  { table: 'identity.connection', id: 'id', idType: 'text', sealed: 'secret_sealed', purpose: connectionPurpose },
+  {
+    table: 'identity.connection_flow',
+    id: 'hash',
+    idType: 'text',
+    sealed: 'flow_sealed',
+    purpose: connectionFlowPurpose,
+  },
+  {
+    table: 'identity.connection_flow',
+    id: 'hash',
+    idType: 'text',
+    sealed: 'response_sealed',
+    purpose: connectionResponsePurpose,
+  },
+  {
+    table: 'identity.connection_flow',
     id: 'hash',
     idType: 'text',
     sealed: 'continuation',

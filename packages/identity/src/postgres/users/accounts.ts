@@ -8,6 +8,7 @@ import type {
   SignOutOptions,
   UserChange,
 } from '../../store/index.ts'
+import { removeLinks } from '../federation/linked-accounts.ts'
 import { revokeGrantsOfUser } from '../grants/grants.ts'
 import { putMessages } from '../operations/outbox.ts'
 import { endSessions } from '../sessions.ts'
@@ -54,6 +55,7 @@ export class PostgresAccounts implements Accounts {
     return this.#database.transaction(async (tx) => {
       const link = await consumeLink(tx, linkHash, 'reset', end.now)
       if (link === undefined) return false
+      await removeUnverifiedLinks(tx, link.userId)
       await markEmailVerified(tx, link.userId, end.now)
       return setPassword(tx, { userId: link.userId, hash, endApiKeys: true, messages }, end)
     })
@@ -94,6 +96,18 @@ export class PostgresAccounts implements Accounts {
  */
 async function markEmailVerified(tx: Transaction, userId: string, now: number): Promise<void> {
   await tx.query('UPDATE identity.account SET email_verified = true, updated_at = $2 WHERE id = $1', [userId, now])
+}
+
+/**
+ * Deletes the links of an account whose address nobody had verified: whoever made them may not be the owner of the
+ * mailbox, who takes the account over now.
+ */
+async function removeUnverifiedLinks(tx: Transaction, userId: string): Promise<void> {
+  const { rows } = await tx.query<{ email_verified: boolean }>(
+    'SELECT email_verified FROM identity.account WHERE id = $1 FOR UPDATE',
+    [userId],
+  )
+  if (rows[0]?.email_verified === false) await removeLinks(tx, userId)
 }
 
 /** Sets or removes the password, and ends what was started with the previous one. */

@@ -1,0 +1,18 @@
+/** How the provider misbehaves from now on; undefined: as it should. */
+export type Misbehaviour =
+  | 'wrong_iss'
+  | 'wrong_aud'
+  | 'wrong_azp'
+  | 'wrong_nonce'
+  | 'no_nonce'
+  | 'expired'
+  | 'wrong_key'
+  | 'unsigned'
+  | 'alg_none'
+  | 'no_id_token'
+  | 'no_iss_parameter'
+  | 'wrong_iss_parameter'
+  | 'denies'
+  | 'other_userinfo'
+  | 'hang_metadata'
+  | 'hang_token'

@@ -1,0 +1,45 @@
+import type { Http } from '@gatehouse/kit'
+import { ConnectionDeclaration, ConnectionPatch } from '../../config/connections.ts'
+import { type AdminAccess, byId, describeRoute } from '../required-scope.ts'
+import { connectionSchema, listSchema } from '../responses.ts'
+import { adminScopes, readScopes } from '../scopes.ts'
+import { createConnection, deleteConnection, listConnections, readConnection, updateConnection } from './connections.ts'
+
+const scope = adminScopes.connections
+const path = '/admin/v1/connections'
+
+/**
+ * Connections: create, read, update, delete. Whoever may change them can sign in as any linked user, so only owners may.
+ */
+export function connectionRoutes(http: Http, { context, requireScope }: AdminAccess): void {
+  const list = describeRoute('connections.list', readScopes.clients, listSchema(connectionSchema))
+  http.get(path, { schema: list }, async (request) => {
+    await requireScope(request, readScopes.clients)
+    return { items: await listConnections(context) }
+  })
+  const read = { ...describeRoute('connections.get', readScopes.clients, connectionSchema), params: byId }
+  http.get(`${path}/:id`, { schema: read }, async (request) => {
+    await requireScope(request, readScopes.clients)
+    return readConnection(context, request.params.id)
+  })
+  const create = { ...describeRoute('connections.create', scope, connectionSchema, 201), body: ConnectionDeclaration }
+  http.post(path, { schema: create }, async (request, reply) => {
+    const by = await requireScope(request, scope)
+    return reply.code(201).send(await createConnection(context, by, request.body))
+  })
+  const change = {
+    ...describeRoute('connections.update', scope, connectionSchema),
+    params: byId,
+    body: ConnectionPatch,
+  }
+  http.patch(`${path}/:id`, { schema: change }, async (request) => {
+    const by = await requireScope(request, scope)
+    return updateConnection(context, by, request.params.id, request.body)
+  })
+  const remove = { ...describeRoute('connections.delete', scope), params: byId }
+  http.delete(`${path}/:id`, { schema: remove }, async (request, reply) => {
+    const by = await requireScope(request, scope)
+    await deleteConnection(context, by, request.params.id)
+    return reply.code(204).send()
+  })
+}

@@ -1,0 +1,44 @@
+import { buildAuthorizationUrl, type Configuration, calculatePKCECodeChallenge } from 'openid-client'
+import { type Connection, type ConnectionKind, callbackPath } from '../model/connection.ts'
+
+/** What a flow proves when it returns. */
+export interface FlowSecrets {
+  readonly state: string
+  readonly nonce: string
+  readonly codeVerifier: string
+}
+
+const defaultScopes: Readonly<Record<ConnectionKind, string>> = {
+  oidc: 'openid profile email',
+  google: 'openid profile email',
+  microsoft: 'openid profile email',
+  apple: 'openid name email',
+  github: 'read:user user:email',
+}
+
+/** The address that the provider sends the browser back to; from the configuration, never from the request. */
+export function redirectUri(issuer: string, connectionId: string): string {
+  return `${issuer}${callbackPath(connectionId)}`
+}
+
+/** The address of the provider to which the browser is sent. `prompt` asks for a new sign-in there. */
+export async function authorizationUrl(
+  configuration: Configuration,
+  { id, settings }: Connection,
+  issuer: string,
+  { state, nonce, codeVerifier, freshSignIn }: FlowSecrets & { readonly freshSignIn: boolean },
+): Promise<URL> {
+  const { kind, scopes, hosted_domain: hostedDomain } = settings
+  return buildAuthorizationUrl(configuration, {
+    redirect_uri: redirectUri(issuer, id),
+    scope: scopes?.join(' ') ?? defaultScopes[kind],
+    state,
+    code_challenge: await calculatePKCECodeChallenge(codeVerifier),
+    code_challenge_method: 'S256',
+    ...(kind === 'github' ? {} : { nonce }),
+    // Apple requires it with the scopes name and email.
+    ...(kind === 'apple' ? { response_mode: 'form_post' } : {}),
+    ...(hostedDomain === undefined ? {} : { hd: hostedDomain }),
+    ...(freshSignIn && (kind === 'oidc' || kind === 'microsoft') ? { prompt: 'login' } : {}),
+  })
+}

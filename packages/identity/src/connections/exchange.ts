@@ -1,0 +1,66 @@
+import { authorizationCodeGrant, type Configuration, fetchUserInfo } from 'openid-client'
+import type { Connection } from '../model/connection.ts'
+import { type FlowSecrets, redirectUri } from './authorization.ts'
+import { fetchGitHubClaims } from './github.ts'
+import { type ProviderClaims, type ProviderProfile, readProfile, UnacceptableProfile } from './profile.ts'
+import type { ProviderClients } from './provider-clients.ts'
+
+/** A provider's response to an authorization request, and what it must match. */
+export interface ProviderResponse {
+  readonly parameters: URLSearchParams
+  readonly secrets: FlowSecrets
+}
+
+/**
+ * Exchanges the code of a provider's response and reads who the user is there. State, `iss`, PKCE, nonce and the ID
+ * token with its signature are verified; the tokens are not kept.
+ * @throws Error whatever is wrong: then nobody is signed in
+ */
+export async function exchangeCode(
+  clients: ProviderClients,
+  connection: Connection,
+  issuer: string,
+  { parameters, secrets }: ProviderResponse,
+): Promise<ProviderProfile> {
+  const configuration = await clients.get(connection)
+  const address = new URL(`${redirectUri(issuer, connection.id)}?${parameters}`)
+  const { state: expectedState, codeVerifier: pkceCodeVerifier, nonce: expectedNonce } = secrets
+  if (connection.settings.kind === 'github') {
+    const tokens = await authorizationCodeGrant(configuration, address, { expectedState, pkceCodeVerifier })
+    const claims = await fetchGitHubClaims(clients.send, connection, tokens.access_token)
+    return readProfile(connection, configuration.serverMetadata().issuer, claims)
+  }
+  const checks = { expectedState, pkceCodeVerifier, expectedNonce, idTokenExpected: true }
+  const tokens = await authorizationCodeGrant(configuration, address, checks)
+  const claims = tokens.claims()
+  if (claims === undefined) throw new UnacceptableProfile('the response has no ID token')
+  if (claims.azp !== undefined && claims.azp !== connection.settings.client_id)
+    throw new UnacceptableProfile('azp must be the client id')
+  const all = await addUserinfo(configuration, connection, claims, tokens.access_token)
+  return readProfile(connection, claims.iss, { ...all, ...appleName(connection, parameters) })
+}
+
+/** Claims that the ID token leaves out may be at the userinfo endpoint (OpenID Connect Core §5.4). */
+async function addUserinfo(
+  configuration: Configuration,
+  { settings }: Connection,
+  claims: ProviderClaims & { readonly sub: string },
+  accessToken: string,
+): Promise<ProviderClaims> {
+  const { userinfo_endpoint: endpoint } = configuration.serverMetadata()
+  if (settings.kind !== 'oidc' || claims.email !== undefined || endpoint === undefined) return claims
+  return { ...(await fetchUserInfo(configuration, accessToken, claims.sub)), ...claims }
+}
+
+/** The name that Apple posts once, beside the response and unsigned: it is a name and nothing else. */
+function appleName({ settings }: Connection, parameters: URLSearchParams): ProviderClaims {
+  const text = parameters.get('user')
+  if (settings.kind !== 'apple' || text === null) return {}
+  try {
+    const { firstName, lastName } = JSON.parse(text).name
+    const [given_name, family_name] = [firstName, lastName].map((one) => (typeof one === 'string' ? one : ''))
+    return { given_name, family_name, name: `${given_name} ${family_name}` }
+  } catch {
+    return {}
+  }
+}

@@ -1,0 +1,73 @@
+import type { Clock, Log } from '@gatehouse/kit'
+import { type Connection, connectionName, isEnabled, maySignIn } from '../model/connection.ts'
+import type { Connections } from '../store/index.ts'
+
+/** How old the list may be, in milliseconds: a change in another process is seen that much later. */
+const listedMs = 5_000
+
+/** A connection as pages offer it. */
+export interface OfferedConnection {
+  readonly id: string
+  readonly name: string
+}
+
+/**
+ * The connections that pages offer, in memory: a page neither waits for the store nor for a provider. Whether a
+ * connection may be used is read from the store when it is used.
+ */
+export class ConnectionList {
+  readonly #connections: Pick<Connections, 'list'>
+  readonly #clock: Clock
+  readonly #log: Log
+  #enabled: readonly Connection[] = []
+  #readAt = Number.NEGATIVE_INFINITY
+  #reading: Promise<void> = Promise.resolve()
+
+  constructor(connections: Pick<Connections, 'list'>, clock: Clock, log: Log) {
+    this.#connections = connections
+    this.#clock = clock
+    this.#log = log
+  }
+
+  /** Those that the sign-in page offers. */
+  listForSignIn(): readonly OfferedConnection[] {
+    return this.#current()
+      .filter((one) => maySignIn(one) && one.settings.hidden !== true)
+      .map(offer)
+  }
+
+  /** Those that a user may connect to an account. */
+  listForLinking(): readonly OfferedConnection[] {
+    return this.#current()
+      .filter((one) => one.settings.hidden !== true)
+      .map(offer)
+  }
+
+  /** The connection with which the users of an email domain sign in (home realm discovery). */
+  findByDomain(domain: string): OfferedConnection | undefined {
+    const found = this.#current().find((one) => maySignIn(one) && one.settings.domains?.includes(domain))
+    return found && offer(found)
+  }
+
+  /** Reads the list; after the start, and after a change in this process. Waits for a read that began before. */
+  refresh(): Promise<void> {
+    this.#readAt = this.#clock.now()
+    this.#reading = this.#reading.catch(() => {}).then(() => this.#read())
+    return this.#reading
+  }
+
+  async #read(): Promise<void> {
+    this.#enabled = (await this.#connections.list()).filter(isEnabled)
+  }
+
+  #current(): readonly Connection[] {
+    if (this.#clock.now() - this.#readAt >= listedMs) {
+      void this.refresh().catch((error) => this.#log.warn({ err: error }, 'the connections could not be read'))
+    }
+    return this.#enabled
+  }
+}
+
+function offer(connection: Connection): OfferedConnection {
+  return { id: connection.id, name: connectionName(connection) }
+}

@@ -1,0 +1,121 @@
+import type { Clock, KeyRing } from '@gatehouse/kit'
+import { allowInsecureRequests, Configuration, customFetch, discovery, enableNonRepudiationChecks } from 'openid-client'
+import type { Connection } from '../model/connection.ts'
+import { createClientAuthentication } from './client-authentication.ts'
+import { asCustomFetch, createProviderFetch, type ProviderFetch, providerCallMs } from './provider-fetch.ts'
+import { openSecrets } from './secrets.ts'
+
+/** Older metadata of a provider is read again. */
+const metadataMs = 3_600_000
+/** The longest that a browser waits for a provider, over all calls, in milliseconds. */
+const exchangeMs = 8_000
+/** Requests that may wait for one provider at a time. */
+const maxWaiting = 100
+
+/** The provider did not answer in time, or too many requests wait for it. */
+export class ProviderUnavailable extends Error {
+  override readonly name = 'ProviderUnavailable'
+}
+
+interface Cached {
+  /** Which version of the connection it was made from. */
+  readonly updatedAt: number
+  readonly madeAt: number
+  readonly configuration: Promise<Configuration>
+}
+
+/** What {@link ProviderClients} needs. */
+export interface ProviderClientsOptions {
+  readonly clock: Clock
+  readonly encryptionKey: KeyRing
+  /** Allows providers on this machine, over http too. */
+  readonly loopback: boolean
+  /** Default: {@link createProviderFetch}. */
+  readonly send?: ProviderFetch
+}
+
+/**
+ * The clients of connections at their providers. Metadata is read when a connection is used first and cached for an
+ * hour; a provider that hangs keeps no request longer than a bound, and no more than a bound of them.
+ */
+export class ProviderClients {
+  readonly #options: ProviderClientsOptions
+  readonly #cached = new Map<string, Cached>()
+  readonly #waiting = new Map<string, number>()
+  /** Sends a request to a provider. */
+  readonly send: ProviderFetch
+
+  constructor(options: ProviderClientsOptions) {
+    this.#options = options
+    this.send = options.send ?? createProviderFetch(options.loopback)
+  }
+
+  /** The client of a connection. Concurrent callers share one read of the metadata; a failed one is not kept. */
+  get(connection: Connection): Promise<Configuration> {
+    const known = this.#cached.get(connection.id)
+    const now = this.#options.clock.now()
+    if (known?.updatedAt === connection.updatedAt && now - known.madeAt < metadataMs) return known.configuration
+    const configuration = this.#create(connection)
+    const cached = { updatedAt: connection.updatedAt, madeAt: now, configuration }
+    this.#cached.set(connection.id, cached)
+    configuration.catch(() => {
+      if (this.#cached.get(connection.id) === cached) this.#cached.delete(connection.id)
+    })
+    return configuration
+  }
+
+  /** Runs calls to the provider of a connection within the bounds. @throws ProviderUnavailable */
+  async within<Result>({ id }: Connection, work: () => Promise<Result>): Promise<Result> {
+    const waiting = this.#waiting.get(id) ?? 0
+    if (waiting >= maxWaiting) throw new ProviderUnavailable(`more than ${maxWaiting} requests wait for ${id}`)
+    this.#waiting.set(id, waiting + 1)
+    const { promise: expired, reject } = Promise.withResolvers<never>()
+    const late = () => reject(new ProviderUnavailable(`${id} did not answer within ${exchangeMs} ms`))
+    const timer = setTimeout(late, exchangeMs)
+    try {
+      return await Promise.race([work(), expired])
+    } finally {
+      clearTimeout(timer)
+      this.#waiting.set(id, (this.#waiting.get(id) ?? 1) - 1)
+    }
+  }
+
+  async #create(connection: Connection): Promise<Configuration> {
+    const { clock, encryptionKey, loopback } = this.#options
+    const { settings } = connection
+    const authentication = await createClientAuthentication(connection, openSecrets(encryptionKey, connection), clock)
+    const send = asCustomFetch(this.send)
+    if (settings.kind === 'github') {
+      const configuration = new Configuration(gitHubMetadata(settings.issuer), settings.client_id, {}, authentication)
+      configuration[customFetch] = send
+      configuration.timeout = providerCallMs / 1000
+      if (loopback) allowInsecureRequests(configuration)
+      return configuration
+    }
+    return discovery(new URL(issuerOf(connection)), settings.client_id, {}, authentication, {
+      [customFetch]: send,
+      timeout: providerCallMs / 1000,
+      // Signatures of ID tokens are verified although they come from the token endpoint over TLS.
+      execute: [enableNonRepudiationChecks, ...(loopback ? [allowInsecureRequests] : [])],
+    })
+  }
+}
+
+const issuers = {
+  google: 'https://accounts.google.com',
+  apple: 'https://appleid.apple.com',
+  microsoft: 'https://login.microsoftonline.com',
+} as const
+
+/** The issuer whose metadata is read. Of several tenants at Entra the metadata is common, and each token names its own. */
+function issuerOf({ settings: { kind, issuer, tenants = [] } }: Connection): string {
+  if (kind === 'google' || kind === 'apple') return issuer ?? issuers[kind]
+  if (kind !== 'microsoft') return issuer ?? ''
+  return `${issuer ?? issuers.microsoft}/${tenants.length === 1 ? tenants[0] : 'organizations'}/v2.0`
+}
+
+/** GitHub's endpoints: OAuth 2.0 without ID tokens. */
+function gitHubMetadata(address: string = 'https://github.com') {
+  const issuer = `${address}/login/oauth`
+  return { issuer, authorization_endpoint: `${issuer}/authorize`, token_endpoint: `${issuer}/access_token` }
+}

@@ -1,0 +1,126 @@
+import { randomUUIDv7 } from 'node:crypto'
+import { audit } from '../audit/record.ts'
+import { decideUnlinked } from '../connections/account-linking.ts'
+import type { ProviderProfile } from '../connections/profile.ts'
+import type { FederationContext } from '../context/features.ts'
+import { createRecipientMessage } from '../mail/messages.ts'
+import { createNotices } from '../mail/notices.ts'
+import { methodsOf } from '../model/authentication.ts'
+import { type Connection, connectionName, maySignIn } from '../model/connection.ts'
+import type { User } from '../model/user.ts'
+import { finishSignIn } from '../sessions/finish-sign-in.ts'
+import type { BrowserExchange } from '../sessions/sign-in-page.ts'
+import { NameConflict, type NewLink } from '../store/index.ts'
+import { sendSignInPageAgain } from './sign-in-again.ts'
+
+/** A user whom a provider authenticated, and what the browser resumes. */
+export interface ProviderSignIn {
+  readonly connection: Connection
+  readonly profile: ProviderProfile
+  readonly continuation: string
+}
+
+/** Signs in the user of a provider's account, whom the rules of linking name. False, without a response, when nobody may sign in. */
+export async function signInAt(
+  context: FederationContext,
+  exchange: BrowserExchange,
+  signIn: ProviderSignIn,
+): Promise<boolean> {
+  const { connection, continuation } = signIn
+  if (!maySignIn(connection)) return false
+  const found = await findUser(context, exchange, signIn)
+  if (found === 'sign_in_first') {
+    const values = { provider: connectionName(connection), email: signIn.profile.email ?? '' }
+    const failure = { wrong: 'provider.exists', values, status: 409, name: values.email }
+    sendSignInPageAgain(context, exchange, continuation, failure)
+    return true
+  }
+  if (found === undefined) {
+    const values = { provider: connectionName(connection) }
+    sendSignInPageAgain(context, exchange, continuation, { wrong: 'provider.unknown', values, status: 403 })
+    return true
+  }
+  const proven = { user: found, amr: methodsOf.federation, details: { connection: connection.id } }
+  return finishSignIn(context, exchange, proven, continuation)
+}
+
+function linkOf({ connection, profile: { issuer, subject, email } }: Omit<ProviderSignIn, 'continuation'>): NewLink {
+  return { connectionId: connection.id, issuer, subject, email }
+}
+
+/** The user of the linked account; of an unlinked one what {@link decideUnlinked} says. Undefined for nobody. */
+async function findUser(
+  context: FederationContext,
+  exchange: BrowserExchange,
+  signIn: ProviderSignIn,
+): Promise<User | 'sign_in_first' | undefined> {
+  const { store, clock, features } = context
+  const link = linkOf(signIn)
+  const linked = await store.linkedAccounts.use(link, clock.now())
+  if (linked !== undefined) return linked
+  const { email } = signIn.profile
+  const local = email === undefined ? undefined : await store.users.findByLogin(email)
+  const mayCreate = signIn.connection.settings.create_users ?? features.registration
+  const outcome = decideUnlinked(signIn.profile, local, mayCreate)
+  if (outcome === 'refuse') return undefined
+  if (outcome === 'create') return createUser(context, exchange, signIn, link)
+  if (outcome === 'link' && local !== undefined && email !== undefined) {
+    if (await linkVerified(context, exchange, signIn, { ...local, email })) {
+      return store.linkedAccounts.use(link, clock.now())
+    }
+  }
+  return 'sign_in_first'
+}
+
+/** Links the account with the verified address that the provider is authoritative for, with a notice to its owner. */
+async function linkVerified(
+  context: FederationContext,
+  { request }: BrowserExchange,
+  signIn: ProviderSignIn,
+  local: User & { readonly email: string },
+): Promise<boolean> {
+  const { connection } = signIn
+  const { email: verifiedEmail, id: userId, credentialVersion } = local
+  const target = { userId, credentialVersion, verifiedEmail: verifiedEmail.toLowerCase() }
+  const facts = { provider: connectionName(connection) }
+  const notices = createNotices(context, { user: local, kind: 'provider_linked', request, facts })
+  const added = await context.store.linkedAccounts.add(target, linkOf(signIn), notices, context.clock.now())
+  if (added !== 'linked') return false
+  context.signalOutbox()
+  const details = { connection: connection.id, by: 'verified address' }
+  await audit(context, request, 'provider_linked', { subject: userId, details })
+  return true
+}
+
+/** Creates the account of a provider's user. Of two at once one is created, and both sign in to it. */
+async function createUser(
+  context: FederationContext,
+  { request }: BrowserExchange,
+  { profile, connection }: ProviderSignIn,
+  link: NewLink,
+): Promise<User | 'sign_in_first' | undefined> {
+  const id = randomUUIDv7()
+  const user = {
+    id,
+    username: profile.email ?? `${connection.id}:${id}`,
+    plan: context.defaultPlan,
+    email: profile.email,
+    emailVerified: profile.email !== undefined,
+    roles: [],
+    claims: profile.claims,
+    passwordHash: undefined,
+  }
+  const now = context.clock.now()
+  try {
+    if (await context.store.linkedAccounts.createUser(user, link, [createRecipientMessage(context, id)], now)) {
+      context.signalOutbox()
+      const details = { connection: connection.id }
+      await audit(context, request, 'user_registered', { actor: id, subject: id, details })
+    }
+  } catch (error) {
+    // The address got an account a moment ago.
+    if (error instanceof NameConflict) return 'sign_in_first'
+    throw error
+  }
+  return context.store.linkedAccounts.use(link, now)
+}

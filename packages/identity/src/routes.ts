@@ -19,6 +19,7 @@ import { pageRoute } from './http/page-route.ts'
 import * as schemas from './http/route-schemas.ts'
 import { introspectEndpoint } from './introspect/endpoint.ts'
 import { confirmSignInEndpoint } from './login/confirmation.ts'
+import { enterCodeEndpoint, requestCodeEndpoint } from './login/email-code.ts'
 import { loginEndpoint } from './login/endpoint.ts'
 import { confirmEndSessionEndpoint, endSessionEndpoint } from './logout/endpoint.ts'
 import { serverMetadata } from './metadata/server-metadata.ts'
@@ -79,6 +80,8 @@ function pageRoutes(http: Http, context: IdentityContext): void {
   http.get('/authorize/continue', route('authorizePage.resume'), continueEndpoint(context))
   http.post('/authorize/continue', carrying('authorizePage.resumeByForm'), continueEndpoint(context))
   http.post('/login', carrying('loginPage.submit'), loginEndpoint(context))
+  http.post('/login/code', carrying('emailCodePage.request'), requestCodeEndpoint(context))
+  http.post('/login/code/confirm', carrying('emailCodePage.submit'), enterCodeEndpoint(context))
   http.post('/consent', carrying('consentPage.submit'), consentEndpoint(context))
   http.get('/device', route('devicePage.show'), devicePageEndpoint(context))
   http.post('/device', route('devicePage.submit'), deviceCodeEndpoint(context))

@@ -28,6 +28,12 @@ export type AttemptLimitName =
   | 'login-account'
   | 'login-address'
   | 'login-link'
+  | 'email-code'
+  | 'email-code-account'
+  | 'email-code-address'
+  | 'email-code-entry'
+  | 'email-code-entry-account'
+  | 'email-code-entry-address'
   | 'device-code'
   | 'device-code-address'
   | 'reset'
@@ -56,6 +62,12 @@ export const attemptLimitPolicies: Readonly<
   'login-account': { limit: 100, windowSeconds: 3600, by: ['account'] },
   'login-address': { limit: 100, windowSeconds: 3600, by: ['address'] },
   'login-link': { limit: 5, windowSeconds: 3600, by: ['account', 'address'] },
+  'email-code': { limit: 5, windowSeconds: 3600, by: ['account', 'address'] },
+  'email-code-account': { limit: 10, windowSeconds: 3600, by: ['account'] },
+  'email-code-address': { limit: 30, windowSeconds: 3600, by: ['address'] },
+  'email-code-entry': { limit: 10, windowSeconds: 900, by: ['account', 'address'] },
+  'email-code-entry-account': { limit: 20, windowSeconds: 86_400, by: ['account'] },
+  'email-code-entry-address': { limit: 50, windowSeconds: 3600, by: ['address'] },
   'device-code': { limit: 10, windowSeconds: 600, by: ['user'] },
   'device-code-address': { limit: 30, windowSeconds: 600, by: ['address'] },
   reset: { limit: 3, windowSeconds: 3600, by: ['account'] },

@@ -52,6 +52,14 @@ export const operation = operationsOf({
     'Sign in',
     "Checks the user's name and password, and resumes the request that required the sign-in.",
   ],
+  'emailCodePage.request': [
+    'Request a sign-in code',
+    'Asks for the email address and mails a code, if the address has an account. The response is the same if it has none.',
+  ],
+  'emailCodePage.submit': [
+    'Complete a sign-in with a code',
+    'Checks the code that was mailed, in the browser that requested it, and signs the user in.',
+  ],
   'consentPage.submit': [
     'Allow or deny access',
     "Records the user's decision about an authorization request and redirects to the client.",

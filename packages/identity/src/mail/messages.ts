@@ -37,14 +37,16 @@ export interface NotifyRequest {
 export type Notify = (request: NotifyRequest) => Promise<void>
 
 /**
- * The event types of mails with a link that does something. Their data is `link`, `minutes` of its lifetime, `product`
- * and `name`.
+ * The event types of mails with a link or a code that does something. Their data is `link`, `minutes` of its lifetime,
+ * `product`, `name` and, where there is one, `code`.
  */
 export const linkEvents = {
   verify: 'verify_email',
   reset: 'reset_password',
   signIn: 'confirm_sign_in',
   registration: 'confirm_registration',
+  signInCode: 'sign_in_code',
+  emailCode: 'email_code',
 } as const
 
 /**
@@ -82,6 +84,8 @@ const linkLifetimes = {
   reset: 'resetLink',
   signIn: 'signInLink',
   registration: 'verifyLink',
+  signInCode: 'emailCode',
+  emailCode: 'emailCode',
 } as const satisfies Record<keyof typeof linkEvents, keyof Lifetimes>
 
 /** For how long a notice that could not be delivered is of use. */

@@ -20,6 +20,8 @@ export interface Lifetimes {
   readonly verifyLink: number
   readonly resetLink: number
   readonly signInLink: number
+  /** Of a mailed code. */
+  readonly emailCode: number
   readonly auditEvent: number
 }
 
@@ -42,6 +44,7 @@ export const defaultLifetimes: Lifetimes = {
   verifyLink: 2 * day,
   resetLink: 30 * minute,
   signInLink: 15 * minute,
+  emailCode: 10 * minute,
   auditEvent: 365 * day,
 }
 
@@ -61,6 +64,7 @@ export const lifetimeBounds: Readonly<Record<keyof Lifetimes, readonly [number, 
   verifyLink: [10 * minute, 7 * day],
   resetLink: [5 * minute, day],
   signInLink: [5 * minute, 60 * minute],
+  emailCode: [minute, 10 * minute],
   auditEvent: [day, 3650 * day],
 }
 

@@ -1,4 +1,4 @@
-import { html, type PageAnswer, type Texts } from '@gatehouse/kit/page'
+import { type Html, html, type PageAnswer, type Texts } from '@gatehouse/kit/page'
 
 /** The content of the login page. */
 export interface LoginPage {
@@ -11,6 +11,8 @@ export interface LoginPage {
   readonly status?: number
   readonly mayReset: boolean
   readonly mayRegister: boolean
+  /** Whether a code can be mailed in place of the password. */
+  readonly mayUseCode: boolean
   readonly formTargets?: readonly string[]
 }
 
@@ -34,9 +36,19 @@ ${wrong !== undefined && html`<p class="note wrong" role="alert">${wrong}</p>`}
 <input id="password" name="password" type="password" autocomplete="current-password" required${name !== undefined && html` autofocus`}>
 <div class="actions"><button type="submit">${texts.say('login.submit')}</button></div>
 </form>
+${page.mayUseCode && codeForm(texts, page)}
 ${
   (page.mayReset || page.mayRegister) &&
   html`<p class="links">${page.mayReset && html`<a href="/password/forgot">${texts.say('login.forgot')}</a>`}${page.mayRegister && html`<a href="/register">${texts.say('login.register')}</a>`}</p>`
 }`,
   }
+}
+
+/** The button that leads to the page which asks for the address of a code. */
+function codeForm(texts: Texts, { formToken, continuation }: LoginPage): Html {
+  return html`<form method="post" action="/login/code">
+<input type="hidden" name="form_token" value="${formToken}">
+<input type="hidden" name="continuation" value="${continuation}">
+<div class="actions"><button class="quiet" type="submit">${texts.say('login.code')}</button></div>
+</form>`
 }

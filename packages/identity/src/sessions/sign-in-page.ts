@@ -16,8 +16,9 @@ export interface BrowserExchange {
 /** What the login page offers beside name and password. */
 export function signInChoices({
   features,
-}: Pick<PageContext, 'features'>): Pick<LoginPage, 'mayReset' | 'mayRegister'> {
-  return { mayReset: features.passwordReset, mayRegister: features.registration }
+}: Pick<PageContext, 'features'>): Pick<LoginPage, 'mayReset' | 'mayRegister' | 'mayUseCode'> {
+  const { passwordReset, registration, emailCode } = features
+  return { mayReset: passwordReset, mayRegister: registration, mayUseCode: emailCode }
 }
 
 /** Sends the login page in place of the page `to`, which the browser resumes with `form` after the sign-in. */

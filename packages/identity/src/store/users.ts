@@ -136,40 +136,6 @@ export interface MailedLinks {
   consume(hash: string, purpose: LinkPurpose, now: number): Promise<MailedLink | undefined>
 }
 
-/** A mailed link that completes a sign-in, in the browser where it began. */
-export interface SignInLink {
-  /** Of the token in the link. */
-  readonly hash: string
-  readonly userId: string
-  readonly email: string
-  /** Of the credentials that were verified when the link was made. */
-  readonly credentialVersion: string
-  /** Of the browser's own cookie. */
-  readonly browserHash: string
-  /** Sealed: what the browser resumes. */
-  readonly continuation: string
-  readonly expiresAt: number
-}
-
-/**
- * A valid link with its user: the account has the address and the credentials that it was created for and is not
- * locked.
- */
-export interface SignInLinkWithUser {
-  readonly user: User
-  readonly continuation: string
-}
-
-/** Mailed links that complete a sign-in. */
-export interface SignInLinks {
-  /** Stores the link and adds its mail to the outbox. */
-  put(link: SignInLink, message: OutboxMessage): Promise<void>
-  /** The link while it is valid in this browser; reading does not consume it. */
-  find(hash: string, browserHash: string, now: number): Promise<SignInLinkWithUser | undefined>
-  /** Consumes the link: returned to exactly one caller. */
-  consume(hash: string, browserHash: string, now: number): Promise<SignInLinkWithUser | undefined>
-}
-
 /** A request for an account with this address; the link that is mailed there completes it. */
 export interface Registration {
   /** Of the token in the link. */

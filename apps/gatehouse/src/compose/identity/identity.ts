@@ -61,8 +61,11 @@ function declaredUsers({ config: { settings, file }, log }: Pick<Parts, 'config'
 
 /** An issuer that only this machine reaches has its clients there as well, and may call them. */
 export function features(authUrl: string, declared: Parts['config']['file']['features'] = {}) {
-  const { registration, password_reset: passwordReset } = declared
-  return { ...omitUndefined({ registration, passwordReset }), loopbackCalls: isLoopback(new URL(authUrl).hostname) }
+  const { registration, password_reset: passwordReset, email_code: emailCode } = declared
+  return {
+    ...omitUndefined({ registration, passwordReset, emailCode }),
+    loopbackCalls: isLoopback(new URL(authUrl).hostname),
+  }
 }
 
 /** What the file says of passwords; also for the command line, which sets some. */

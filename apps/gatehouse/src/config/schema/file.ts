@@ -268,6 +268,9 @@ export const FileSchema = Type.Object(
           password_reset: Type.Optional(
             Type.Boolean({ description: 'People may choose a new password by a mailed link.' }),
           ),
+          email_code: Type.Optional(
+            Type.Boolean({ description: 'People may sign in with a code that is mailed to them.', default: false }),
+          ),
         },
         strict,
       ),

@@ -237,16 +237,23 @@ CREATE TABLE identity.mailed_link (
 CREATE UNIQUE INDEX mailed_link_user_index ON identity.mailed_link (user_id, purpose);
 CREATE INDEX mailed_link_expiry_index ON identity.mailed_link (expires_at);
 
--- A sign-in whose password was correct and which a mailed link confirms, in the browser where it began. The link is valid
--- while the account has the address and the credentials that it was created for.
+-- A sign-in that a mailed link completes, or a code, in the browser where it began. The link is valid while the account
+-- has the address and the credentials that it was created for. Without a user nothing was mailed: whoever entered an
+-- unknown address waits for a code as everybody does.
 CREATE TABLE identity.sign_in_link (
   hash text PRIMARY KEY,
-  user_id text NOT NULL REFERENCES identity.account ON DELETE CASCADE,
-  email text NOT NULL,
-  credential_version uuid NOT NULL,
+  user_id text REFERENCES identity.account ON DELETE CASCADE,
+  email text,
+  credential_version uuid,
   browser_hash text NOT NULL,
-  -- Sealed: the request that the browser resumes.
-  continuation text NOT NULL,
+  -- Sealed: the request that the browser resumes. Null without a user.
+  continuation text,
+  amr text[] NOT NULL,
+  -- The code, hashed with the challenge that the page keeps, and by what attempts at it are limited.
+  challenge_hash text UNIQUE,
+  code_hash text,
+  code_account text,
+  wrong_codes integer NOT NULL DEFAULT 0,
   expires_at bigint NOT NULL
 );
 CREATE INDEX sign_in_link_user_index ON identity.sign_in_link (user_id);

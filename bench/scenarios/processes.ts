@@ -32,14 +32,21 @@ const connectionsEach = 32
 const secret = 'a-secret-of-the-benchmark-0123456789'
 const durable = ['fsync=on', 'synchronous_commit=on', 'shared_buffers=512MB', 'max_wal_size=4GB']
 
+/** Enough that none reaches the limit of tokens for one client. */
+const clients = Array.from({ length: 16 }, (_, n) => `bench-${n}`)
+
 const configuration = `
 channels: { email: off, sms: off, push: off }
 clients:
-  - client_id: bench
+${clients
+  .map(
+    (id) => `  - client_id: ${id}
     client_secret: ${secret}
     grant_types: [client_credentials]
     scopes: [write:notifications, admin:notifications]
-    plan: roomy
+    plan: roomy`,
+  )
+  .join('\n')}
 tiers: { free: { rpm: 10 }, roomy: { rpm: 1000000000, daily: 1000000000 } }
 policies:
   anonymous: { rpm: 1000000000 }
@@ -104,8 +111,11 @@ function load({ url }: Program, { next, status }: Work, count: number, forSecond
 }
 
 async function worksOf({ url }: Program): Promise<Record<'token' | 'event' | 'check', Work>> {
-  const form = new URLSearchParams({ grant_type: 'client_credentials', client_id: 'bench', client_secret: secret })
-  const answer = await fetch(`${url}/token`, { method: 'POST', body: form })
+  const forms = clients.map((id) =>
+    new URLSearchParams({ grant_type: 'client_credentials', client_id: id, client_secret: secret }).toString(),
+  )
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+  const answer = await fetch(`${url}/token`, { method: 'POST', headers, body: forms[0] ?? '' })
   const { access_token: token } = (await answer.json()) as { access_token: string }
   await fetch(`${url}/v1/templates/parcel.moved/in-app/en`, {
     method: 'PUT',
@@ -114,7 +124,9 @@ async function worksOf({ url }: Program): Promise<Record<'token' | 'event' | 'ch
   })
   const post = (path: string, type: string, body: string, headers = '') =>
     `POST ${path} HTTP/1.1\r\nHost: localhost\r\n${headers}Content-Type: ${type}\r\nContent-Length: ${body.length}\r\n\r\n${body}`
-  const tokenRequest = post('/token', 'application/x-www-form-urlencoded', form.toString())
+  const tokenRequests = forms.map((form) => post('/token', 'application/x-www-form-urlencoded', form))
+  let asked = 0
+  const tokenRequest = () => tokenRequests[asked++ % tokenRequests.length] ?? ''
   const run = crypto.randomUUID()
   let sent = 0
   const event = () => {
@@ -127,7 +139,7 @@ async function worksOf({ url }: Program): Promise<Record<'token' | 'event' | 'ch
     return `GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: 10.${n >> 16}.${(n >> 8) & 255}.${n & 255}\r\n\r\n`
   }
   return {
-    token: { next: () => tokenRequest, status: 200 },
+    token: { next: tokenRequest, status: 200 },
     event: { next: event, status: 202 },
     check: { next: check, status: 200 },
   }

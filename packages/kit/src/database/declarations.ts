@@ -9,6 +9,12 @@ export interface Declaration<Entry> {
   readonly formerly?: readonly Entry[] | undefined
 }
 
+/** The kind of what is declared, in the schema of a service. */
+export interface DeclaredKind {
+  readonly schema: string
+  readonly kind: string
+}
+
 /**
  * Applies what the configuration declares to the store, last edit wins: an entry that is new or was edited in the file
  * since it was last applied is written; one that stands as it was is left alone, so that what was changed (or deleted)
@@ -16,8 +22,7 @@ export interface Declaration<Entry> {
  */
 export async function applyDeclared<Entry>(
   database: Database,
-  schema: string,
-  kind: string,
+  { schema, kind }: DeclaredKind,
   declarations: ReadonlyArray<Declaration<Entry>>,
   write: (tx: Transaction, id: string, entry: Entry) => Promise<void>,
 ): Promise<string[]> {

@@ -114,12 +114,17 @@ test('declarations are written when new or edited in the file; other changes sta
     })
     await migrate(database, 'house', url)
     const declare = (colour: string) =>
-      applyDeclared(database, 'house', 'room', [{ id: 'hall', entry: { colour } }], async (tx, id, entry) => {
-        await tx.query(
-          'INSERT INTO house.room VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET colour = excluded.colour',
-          [id, entry.colour],
-        )
-      })
+      applyDeclared(
+        database,
+        { schema: 'house', kind: 'room' },
+        [{ id: 'hall', entry: { colour } }],
+        async (tx, id, entry) => {
+          await tx.query(
+            'INSERT INTO house.room VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET colour = excluded.colour',
+            [id, entry.colour],
+          )
+        },
+      )
     const colour = async () =>
       (await database.query<{ colour: string }>('SELECT colour FROM house.room')).rows[0]?.colour
     assert.deepEqual(await declare('white'), ['hall'])

@@ -137,7 +137,7 @@ export class ProviderPool {
     this.#counts.delete(name)
     const isMisconfigured = results.some(({ kind }) => kind === 'misconfigured')
     const rules = isMisconfigured ? { ...this.#rules, ...immediateRules } : this.#rules
-    const isOpened = await this.#health.report(name, calls, failures, rules, this.#clock.now())
+    const isOpened = await this.#health.report(name, { calls, failures }, rules, this.#clock.now())
     if (failed > 0 || this.#open.has(name)) await this.#readBreakers()
     return isOpened
   }

@@ -23,16 +23,17 @@ export interface Health {
   readonly openings: number
 }
 
+/** Calls of a provider, and how many of them failed. */
+export interface CountedCalls {
+  readonly calls: number
+  readonly failures: number
+}
+
 /**
  * The state after more calls. Closed: it opens when enough calls of the window failed. Open: a call is a probe (or was
  * under way before), and closes it or keeps it open for twice as long. `now` is in Unix milliseconds.
  */
-export function nextHealth(
-  before: Health,
-  added: { readonly calls: number; readonly failures: number },
-  rules: BreakerRules,
-  now: number,
-): Health {
+export function nextHealth(before: Health, added: CountedCalls, rules: BreakerRules, now: number): Health {
   if (before.openUntil !== undefined) {
     if (now < before.openUntil) return before
     return added.failures === 0 ? closedHealth(now) : openBreaker(before, rules, now)

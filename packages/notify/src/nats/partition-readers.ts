@@ -2,6 +2,7 @@ import type { Log } from '@gatehouse/kit'
 import type { JetStreamClient } from '@nats-io/jetstream'
 import type { PartitionOwnership } from '../model/partition.ts'
 import type { TopicMessage } from '../model/topic.ts'
+import { withoutGaps } from './gaps.ts'
 import { type Layout, partitionSubject } from './layout.ts'
 import { topicMessage } from './message.ts'
 import { createMover } from './mover.ts'
@@ -81,7 +82,7 @@ export class PartitionReaders {
     return new Reader({
       what: `partition ${partition} of the topic`,
       openConsumer: () => resources.openExclusive(layout.streamOf(partition), options),
-      handle: (message, interrupt) => handle(topicMessage(message, interrupt)),
+      handle: withoutGaps((message, interrupt) => handle(topicMessage(message, interrupt))),
       concurrency,
       log,
     })
@@ -93,7 +94,7 @@ export class PartitionReaders {
       what: 'the undivided topic',
       openConsumer: () =>
         resources.openExclusive(layout.intake.name, { group: 'move', maxAckPending: concurrency * 2 }),
-      handle: createMover(client, layout),
+      handle: withoutGaps(createMover(client, layout)),
       concurrency,
       log,
     })

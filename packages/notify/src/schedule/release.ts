@@ -35,7 +35,7 @@ export function startReleaseWorker(settings: ReleaseWorkerOptions): Worker {
     const released = new Set<number>()
     for (const { event, bucket } of heads.sort((a, b) => a.place - b.place)) {
       const rate = eventTypes.get(event)?.rate
-      const count = await parked.release(bucket, event, rate, options.claimSize, clock.now())
+      const count = await parked.release(bucket, { event, rate }, options.claimSize, clock.now())
       if (count === 0) continue
       metrics.released.inc({ event }, count)
       released.add(bucket)

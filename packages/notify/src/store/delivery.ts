@@ -1,4 +1,4 @@
-import type { BreakerRules } from '../model/breaker.ts'
+import type { BreakerRules, CountedCalls } from '../model/breaker.ts'
 import type { Channel } from '../model/channel.ts'
 import type { DeliveryReport } from '../model/delivery-state.ts'
 import type { Message, Target } from '../model/notification.ts'
@@ -179,8 +179,8 @@ export type ReportOutcome = 'changed' | 'unchanged' | 'duplicate' | 'unknown'
 export interface ProviderHealth {
   /** For each provider that is open, until when it is left alone: its time, or that of a probe under way (Unix milliseconds). */
   open(): Promise<ReadonlyMap<string, number>>
-  /** Counts calls. True when they opened the breaker. */
-  report(provider: string, calls: number, failures: number, rules: BreakerRules, now: number): Promise<boolean>
+  /** Adds calls that were counted. True when they opened the breaker. */
+  report(provider: string, counted: CountedCalls, rules: BreakerRules, now: number): Promise<boolean>
   /** True for exactly one caller once an open breaker's time is over: its call is the probe. */
   probe(provider: string, now: number, untilMs: number): Promise<boolean>
 }

@@ -135,10 +135,16 @@ export interface ParkedHead {
   readonly place: number
 }
 
+/** The events of a type that wait for their turn, and how often those may be sent: undefined for no rate. */
+export interface ParkedEvents {
+  readonly event: string
+  readonly rate: EventRate | undefined
+}
+
 /** Events of the topic that came over their type's rate, until their turn comes. {@link Intake.acquireRates} parks them. */
 export interface Parked {
   /** The first of each event type that has some. */
   heads(bucket: number): Promise<readonly ParkedHead[]>
-  /** Schedules up to `most` of a type, oldest first, to be fired at once, as far as its rate allows; answers how many. */
-  release(bucket: number, event: string, rate: EventRate | undefined, max: number, now: number): Promise<number>
+  /** Schedules up to `max` of a type, oldest first, to be fired at once, as far as its rate allows; answers how many. */
+  release(bucket: number, of: ParkedEvents, max: number, now: number): Promise<number>
 }

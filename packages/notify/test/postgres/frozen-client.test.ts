@@ -42,7 +42,7 @@ const cases: readonly Case[] = [
     title: 'holds up no release of what is parked, at whatever byte it was cut off',
     work: async ({ intake, parked }, key) => {
       await intake.acquireRates([{ ...rateRequest('order.shipped', key), rate: { limit: 0, perSeconds: 60 } }], now)
-      await parked.release(0, 'order.shipped', rate, 50, now)
+      await parked.release(0, { event: 'order.shipped', rate }, 50, now)
     },
   },
 ]

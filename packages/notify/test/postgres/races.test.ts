@@ -271,7 +271,7 @@ describe('two processes on one PostgreSQL', () => {
       const { stores, clock, database } = pair
       const breaker = { windowMs: 60_000, minCalls: 5, failureRate: 0.5, openMs: 1_000, maxOpenMs: 10_000 }
       const opened = await Promise.all(
-        stores.map((store) => store.providerHealth.report('p', 10, 9, breaker, clock.now())),
+        stores.map((store) => store.providerHealth.report('p', { calls: 10, failures: 9 }, breaker, clock.now())),
       )
       assert.equal(opened.filter(Boolean).length, 1)
       clock.advance(5_000)

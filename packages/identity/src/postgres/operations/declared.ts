@@ -51,7 +51,7 @@ export class PostgresDeclarations implements DeclarationStore {
     const written = new Map<string, WriteResult>()
     const byId = new Map(entries.map((entry) => [entry.id, entry]))
     const declarations = entries.map(({ id, entry, previousEntries: formerly }) => ({ id, entry, formerly }))
-    await applyDeclared(this.#database, 'identity', kind, declarations, async (tx, id) => {
+    await applyDeclared(this.#database, { schema: 'identity', kind }, declarations, async (tx, id) => {
       const entry = byId.get(id)
       if (entry !== undefined) written.set(id, await write(tx, entry))
     })

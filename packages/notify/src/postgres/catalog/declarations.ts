@@ -12,23 +12,28 @@ const schema = 'notify'
 export function postgresDeclarations(database: Database, buckets: number): Declarations {
   return {
     async templates(declared, now) {
-      await applyDeclared(database, schema, 'template', declared, async (tx, _id, text) => {
+      await applyDeclared(database, { schema, kind: 'template' }, declared, async (tx, _id, text) => {
         await saveTemplate(tx, text, true, now)
       })
     },
     async eventTypes(declared, now) {
-      await applyDeclared(database, schema, 'event_type', declared, (tx, _id, eventType) =>
+      await applyDeclared(database, { schema, kind: 'event_type' }, declared, (tx, _id, eventType) =>
         putEventType(tx, eventType, now),
       )
     },
     async recipients(declared, now) {
-      await applyDeclared(database, schema, 'recipient', declared, async (tx, userId, { recipient, devices }) => {
-        const bucket = bucketOfUser(userId, buckets)
-        await putRecipients(tx, bucket, [recipient], now)
-        // as many as the file declares
-        const limit = Number.POSITIVE_INFINITY
-        for (const device of devices) await putDevice(tx, { buckets, userId, device, now, limit })
-      })
+      await applyDeclared(
+        database,
+        { schema, kind: 'recipient' },
+        declared,
+        async (tx, userId, { recipient, devices }) => {
+          const bucket = bucketOfUser(userId, buckets)
+          await putRecipients(tx, bucket, [recipient], now)
+          // as many as the file declares
+          const limit = Number.POSITIVE_INFINITY
+          for (const device of devices) await putDevice(tx, { buckets, userId, device, now, limit })
+        },
+      )
     },
   }
 }

@@ -21,10 +21,10 @@ export function postgresProviderHealth(database: Database): ProviderHealth {
       )
       return new Map(rows.map((row) => [row.provider, row.open_until]))
     },
-    report: (provider, calls, failures, rules, now) =>
+    report: (provider, counted, rules, now) =>
       database.transaction(async (tx) => {
         const before = await lock(tx, provider, now)
-        const after = nextHealth(before, { calls, failures }, rules, now)
+        const after = nextHealth(before, counted, rules, now)
         await tx.query(
           `UPDATE notify.provider_health
               SET since = $2, calls = $3, failures = $4, open_until = $5, openings = $6, probe_until = NULL

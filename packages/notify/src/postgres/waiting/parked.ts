@@ -23,7 +23,7 @@ export function postgresParked(database: Database): Parked {
       })
       return rows
     },
-    async release(bucket, event, rate, max, now) {
+    async release(bucket, { event, rate }, max, now) {
       const { rows } = await database.query<{ released: number }>({
         name: 'notify_release_parked',
         text: 'CALL notify.release_parked($1, $2, $3, $4, $5, $6, NULL)',

@@ -104,7 +104,7 @@ const racers: Readonly<Record<string, Racer>> = {
       [{ event: request.event, count: 0, parkable, rate: { limit: 0, perSeconds: 1 } }],
       now,
     )
-    return ({ parked }) => parked.release(0, request.event, undefined, 10, now)
+    return ({ parked }) => parked.release(0, { event: request.event, rate: undefined }, 10, now)
   },
   'a change of the inbox': async (store) => {
     await store.inbox.put([{ id: newId(0), userId: 'alice', event: 'order.shipped', body: 'x', createdAt: now }])

@@ -1,9 +1,14 @@
 import type { Http } from '@gatehouse/kit'
 import { icon, styleSheet, submitScript } from '@gatehouse/kit/page'
 import { type TSchema, Type } from 'typebox'
+import { downloadDataEndpoint } from './account/data-download.ts'
+import { deleteAccountEndpoint } from './account/deletion.ts'
+import { changeEmailEndpoint, confirmEmailEndpoint } from './account/email-change.ts'
+import { signOutEverywhereEndpoint } from './account/everywhere.ts'
 import { accountEndpoint, revokeAccessEndpoint } from './account/overview.ts'
 import { changePasswordEndpoint } from './account/password-change.ts'
 import { forgotPasswordEndpoint, resetPasswordEndpoint, verifyEmailEndpoint } from './account/password-reset.ts'
+import { profileEndpoint } from './account/profile.ts'
 import { confirmRegistrationEndpoint, registerEndpoint } from './account/registration.ts'
 import { adminRoutes } from './admin/routes.ts'
 import { consentEndpoint } from './authorize/consent-endpoint.ts'
@@ -91,7 +96,13 @@ function pageRoutes(http: Http, context: IdentityContext): void {
   http.post('/end_session/confirm', route('logoutPage.confirm'), confirmEndSessionEndpoint(context))
   http.get('/account', route('accountPage.show'), accountEndpoint(context))
   http.post('/account/end', route('accountPage.end'), revokeAccessEndpoint(context))
+  http.post('/account/sign-out', route('accountPage.signOut'), signOutEverywhereEndpoint(context))
+  http.get('/account/data', route('accountPage.download'), downloadDataEndpoint(context))
+  http.post('/account/email/confirm', route('emailPage.confirm'), confirmEmailEndpoint(context))
   for (const [path, page, endpoint, query] of [
+    ['/account/profile', 'profilePage', profileEndpoint(context), undefined],
+    ['/account/email', 'emailPage', changeEmailEndpoint(context), undefined],
+    ['/account/delete', 'deletionPage', deleteAccountEndpoint(context), undefined],
     ['/account/password', 'passwordPage', changePasswordEndpoint(context), undefined],
     ['/password/forgot', 'forgotPasswordPage', forgotPasswordEndpoint(context), undefined],
     ['/password/reset', 'resetPasswordPage', resetPasswordEndpoint(context), schemas.linkToken],

@@ -84,6 +84,24 @@ export const operation = operationsOf({
     "End an app's access, a session or an API key",
     'Ends the app access, session or API key that the form of the account page names.',
   ],
+  'accountPage.signOut': [
+    'Sign out everywhere',
+    'Ends every session and the access of every app, with or without the session of this browser.',
+  ],
+  'accountPage.download': [
+    'Download the data of the account',
+    'Everything that is kept about the user, as JSON. Requires a recent sign-in.',
+  ],
+  'profilePage.show': ['Show the form for name and phone number', 'Requires a recent sign-in.'],
+  'profilePage.submit': ['Change name and phone number', 'Requires a recent sign-in.'],
+  'emailPage.show': ['Show the form for a new email address', 'Requires a recent sign-in.'],
+  'emailPage.submit': ['Request a new email address', 'Mails a code to the new address. Requires a recent sign-in.'],
+  'emailPage.confirm': [
+    'Confirm a new email address',
+    'Changes the address, given the code that was mailed there. The old and the new address are notified.',
+  ],
+  'deletionPage.show': ['Show the form that deletes the account', 'Requires a recent sign-in.'],
+  'deletionPage.submit': ['Delete the account', 'Every session, grant and API key of the user ends at once.'],
   'passwordPage.show': ['Show the form for a new password', 'The page where a signed-in user changes the password.'],
   'passwordPage.submit': ['Change the password', 'Requires the current password. All other sessions end.'],
   'forgotPasswordPage.show': [

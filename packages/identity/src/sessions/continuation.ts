@@ -11,7 +11,14 @@ import type { Browser } from './browser.ts'
  */
 export interface Continuation {
   /** The path to resume at. */
-  readonly to: '/authorize/continue' | '/device' | '/account'
+  readonly to:
+    | '/authorize/continue'
+    | '/device'
+    | '/account'
+    | '/account/profile'
+    | '/account/email'
+    | '/account/data'
+    | '/account/delete'
   readonly request: Form
   readonly startedAt: number
   /** Whether the request was pushed (RFC 9126). */

@@ -1,5 +1,6 @@
 import type { Clients, ReplayCache } from './clients.ts'
 import type { DeclarationStore } from './declared.ts'
+import type { EmailChanges } from './email-changes.ts'
 import type { AuthorizationCodes, Consents, DeviceCodes, Grants, PushedRequests, RefreshFamilies } from './grants.ts'
 import type { AuditTrail, Outbox, Purge } from './operations.ts'
 import type { Sessions } from './sessions.ts'
@@ -9,6 +10,7 @@ import type { Accounts, MailedLinks, Registrations, Subjects, Users } from './us
 
 export type * from './clients.ts'
 export type * from './declared.ts'
+export type * from './email-changes.ts'
 export type * from './grants.ts'
 export type * from './operations.ts'
 export type * from './sessions.ts'
@@ -29,6 +31,7 @@ export interface IdentityStore {
   readonly signingKeys: SigningKeyStore
   readonly sessions: Sessions
   readonly signInLinks: SignInLinks
+  readonly emailChanges: EmailChanges
   readonly grants: Grants
   readonly authorizationCodes: AuthorizationCodes
   readonly refreshFamilies: RefreshFamilies

@@ -44,8 +44,11 @@ export interface Users {
     outbox: readonly OutboxMessage[],
     end: RevocationTimes,
   ): Promise<UserChange | 'outdated'>
-  /** Deletes the user with all sessions, grants and keys, and adds them to the revocation feed. */
-  remove(id: string, end: SignOutOptions): Promise<UserChange>
+  /**
+   * Deletes the user with all sessions, grants and keys, and adds them to the revocation feed, and messages to the
+   * outbox.
+   */
+  remove(id: string, end: SignOutOptions, messages?: readonly OutboxMessage[]): Promise<UserChange>
 }
 
 /** A unique name (an id, a username, an address) is in use. */
@@ -86,6 +89,15 @@ export interface PasswordReset {
   readonly messages: readonly OutboxMessage[]
 }
 
+/** The end of everything that a user is signed in to. */
+export interface SignOutEverywhere {
+  readonly userId: string
+  /** The session that continues. */
+  readonly keepSession: string | undefined
+  /** Messages for the outbox. */
+  readonly messages: readonly OutboxMessage[]
+}
+
 /** Changes of the credentials of a user. */
 export interface Accounts {
   /**
@@ -101,6 +113,8 @@ export interface Accounts {
   resetPassword(reset: PasswordReset, end: SignOutOptions): Promise<boolean>
   /** Consumes a link for `verify` and marks the address as verified, in one step. */
   verifyEmail(linkHash: string, now: number): Promise<boolean>
+  /** Ends every grant, mailed link and session but `keepSession`, and forgets every known browser, in one step. */
+  signOutEverywhere(everywhere: SignOutEverywhere, end: SignOutOptions): Promise<void>
   /** Locks or unlocks; locking ends every grant, mailed link and session. */
   setLocked(userId: string, locked: boolean, end: SignOutOptions): Promise<UserChange>
 }

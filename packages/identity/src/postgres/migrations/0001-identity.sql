@@ -259,6 +259,18 @@ CREATE TABLE identity.sign_in_link (
 CREATE INDEX sign_in_link_user_index ON identity.sign_in_link (user_id);
 CREATE INDEX sign_in_link_expiry_index ON identity.sign_in_link (expires_at);
 
+-- A new address of a user, which waits for the code that was mailed there, in the browser that requested it.
+CREATE TABLE identity.email_change (
+  user_id text PRIMARY KEY REFERENCES identity.account ON DELETE CASCADE,
+  email text NOT NULL,
+  browser_hash text NOT NULL,
+  challenge_hash text NOT NULL,
+  code_hash text NOT NULL,
+  wrong_codes integer NOT NULL DEFAULT 0,
+  expires_at bigint NOT NULL
+);
+CREATE INDEX email_change_expiry_index ON identity.email_change (expires_at);
+
 -- A request for an account with this address; only the link mailed there completes it. Deleted when the link is used,
 -- when the address gets an account otherwise, and when such an account is deleted.
 CREATE TABLE identity.registration (

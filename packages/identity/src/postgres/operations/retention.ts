@@ -47,6 +47,7 @@ export const agingTables: readonly AgingTable[] = [
   describeAgingTable('revocation', ['position'], { kept: 'as long as what it revokes' }),
   describeAgingTable('mailed_link', ['hash'], { kept: `at most ${formatSeconds(lifetimes.verifyLink)}` }),
   describeAgingTable('sign_in_link', ['hash'], { kept: `at most ${formatSeconds(lifetimes.signInLink)}` }),
+  describeAgingTable('email_change', ['user_id'], { kept: formatSeconds(lifetimes.emailCode) }),
   describeAgingTable('registration', ['hash'], { kept: formatSeconds(lifetimes.verifyLink) }),
   describeAgingTable('outbox', ['id'], { kept: 'as long as its message is of use' }),
   describeAgingTable('message_count', ['subject', 'kind'], { kept: 'at most a day' }),

@@ -37,7 +37,7 @@ export function codePage(context: LoginContext, texts: Texts, page: CodePage): P
     hidden: { challenge, continuation },
     fields: [codeField],
     values: { minutes: String(Math.round(context.lifetimes.emailCode / 60)) },
-    back: signInNext,
+    back: { ...signInNext, text: 'code.back' },
     ...(wrong === undefined ? {} : { wrong, wrongField: codeField.name }),
   })
   return { ...form, formTargets: target === undefined ? [] : [target] }

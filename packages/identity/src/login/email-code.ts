@@ -45,7 +45,7 @@ export function requestCodeEndpoint(context: LoginContext): Handler {
         formToken: formToken(context, browser),
         hidden: { continuation: sealed },
         fields: [{ ...emailField, value }],
-        back: signInNext,
+        back: { ...signInNext, text: 'code.back' },
         ...wrong,
       })
       return sendPage(context, reply, texts, form)

@@ -1,7 +1,7 @@
 import { createHttp, createMetrics, Secret, silentLog, systemClock } from '@gatehouse/kit'
 import { freePort, memoryDatabase } from '@gatehouse/testing'
 import type { Features } from '../../src/config/features.ts'
-import { createIdentity, type IdentityDeclarations } from '../../src/index.ts'
+import { createIdentity, type IdentityDeclarations, type Notify } from '../../src/index.ts'
 import { migrateIdentity, postgresIdentityStore } from '../../src/postgres/index.ts'
 
 /** Identity on a real port and the system clock, for third-party clients. */
@@ -13,6 +13,7 @@ export interface LiveIdentity {
 export async function startIdentity(
   declared: IdentityDeclarations,
   features: Partial<Features> = {},
+  notify?: Notify,
 ): Promise<LiveIdentity> {
   const port = await freePort()
   const issuer = `http://localhost:${port}`
@@ -24,6 +25,7 @@ export async function startIdentity(
     encryptionKey: new Secret('0123456789abcdef0123456789abcdef'),
     declared,
     features,
+    notify,
     passwords: { minLength: 8 },
     authenticate: () => {
       throw new Error('bearer authentication is not used here')

@@ -107,6 +107,29 @@ test('a group of sessions names each, and each can be ended', async () => {
   assert.deepEqual([await isSignedIn(here), await isSignedIn(there)], [true, false])
 })
 
+test('a session that is ended on the page is dead at once, and its clients are notified', async () => {
+  const [here, there] = [await signedIn(), await signedIn()]
+  await getTokens(running, { browser: there, scope: 'openid' })
+  const { rows } = await running.database.query<{ id: string }>('SELECT session_id AS id FROM identity.session_client')
+  const [session_id = ''] = rows.map(({ id }) => id)
+  const logouts = async () =>
+    (await running.database.query("SELECT 1 FROM identity.outbox WHERE kind = 'logout'")).rowCount
+  const sent = await logouts()
+  const end = async (browser: TestBrowser) => {
+    const page = await browser.get('/account')
+    const form_token = /name="form_token" value="([^"]+)"/.exec(page.text)?.[1] ?? ''
+    return browser.post('/account/end', { form_token, session_id })
+  }
+  const stranger = new TestBrowser(running)
+  await stranger.signIn(await stranger.get('/account'), 'bob', 'battery staple')
+  await end(stranger)
+  assert.ok(await isSignedIn(there), 'another user ends nothing')
+  assert.equal(await logouts(), sent)
+  await end(here)
+  assert.equal(await isSignedIn(there), false)
+  assert.equal(await logouts(), sent + 1)
+})
+
 testWith('postgresql', 'a sign-in during the end of all sessions does not survive it', async () => {
   const server = await startPostgres()
   const database = await postgresDatabase(server, 20)

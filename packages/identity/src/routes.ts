@@ -1,9 +1,14 @@
 import type { Http } from '@gatehouse/kit'
 import { icon, styleSheet, submitScript } from '@gatehouse/kit/page'
 import { type TSchema, Type } from 'typebox'
+import { downloadDataEndpoint } from './account/data-download.ts'
+import { deleteAccountEndpoint } from './account/deletion.ts'
+import { changeEmailEndpoint, confirmEmailEndpoint } from './account/email-change.ts'
+import { signOutEverywhereEndpoint } from './account/everywhere.ts'
 import { accountEndpoint, revokeAccessEndpoint } from './account/overview.ts'
 import { changePasswordEndpoint } from './account/password-change.ts'
 import { forgotPasswordEndpoint, resetPasswordEndpoint, verifyEmailEndpoint } from './account/password-reset.ts'
+import { profileEndpoint } from './account/profile.ts'
 import { confirmRegistrationEndpoint, registerEndpoint } from './account/registration.ts'
 import { adminRoutes } from './admin/routes.ts'
 import { consentEndpoint } from './authorize/consent-endpoint.ts'
@@ -26,6 +31,7 @@ import { pageRoute } from './http/page-route.ts'
 import * as schemas from './http/route-schemas.ts'
 import { introspectEndpoint } from './introspect/endpoint.ts'
 import { confirmSignInEndpoint } from './login/confirmation.ts'
+import { enterCodeEndpoint, requestCodeEndpoint } from './login/email-code.ts'
 import { loginEndpoint } from './login/endpoint.ts'
 import { confirmEndSessionEndpoint, endSessionEndpoint } from './logout/endpoint.ts'
 import { serverMetadata } from './metadata/server-metadata.ts'
@@ -104,6 +110,8 @@ function pageRoutes(http: Http, context: IdentityContext): void {
   http.post(callback, route('providerPage.returnByForm'), providerCallbackEndpoint(context))
   http.get('/account/providers', route('accountProvidersPage.show'), accountProvidersEndpoint(context))
   http.post('/account/providers', route('accountProvidersPage.submit'), accountProvidersEndpoint(context))
+  http.post('/login/code', carrying('emailCodePage.request'), requestCodeEndpoint(context))
+  http.post('/login/code/confirm', carrying('emailCodePage.submit'), enterCodeEndpoint(context))
   http.post('/consent', carrying('consentPage.submit'), consentEndpoint(context))
   http.post('/organization', carrying('organizationPage.submit'), organizationEndpoint(context))
   http.get('/device', route('devicePage.show'), devicePageEndpoint(context))
@@ -116,8 +124,14 @@ function pageRoutes(http: Http, context: IdentityContext): void {
   http.post('/account/end', route('accountPage.end'), revokeAccessEndpoint(context))
   http.get('/account/factors', route('factorsPage.show'), factorsEndpoint(context))
   http.post('/account/factors', route('factorsPage.submit'), changeFactorsEndpoint(context))
+  http.post('/account/sign-out', route('accountPage.signOut'), signOutEverywhereEndpoint(context))
+  http.get('/account/data', route('accountPage.download'), downloadDataEndpoint(context))
+  http.post('/account/email/confirm', route('emailPage.confirm'), confirmEmailEndpoint(context))
   for (const [path, page, endpoint, query] of [
     ['/account/factors/app', 'appPage', enrolAppEndpoint(context), undefined],
+    ['/account/profile', 'profilePage', profileEndpoint(context), undefined],
+    ['/account/email', 'emailPage', changeEmailEndpoint(context), undefined],
+    ['/account/delete', 'deletionPage', deleteAccountEndpoint(context), undefined],
     ['/account/password', 'passwordPage', changePasswordEndpoint(context), undefined],
     ['/password/forgot', 'forgotPasswordPage', forgotPasswordEndpoint(context), undefined],
     ['/password/reset', 'resetPasswordPage', resetPasswordEndpoint(context), schemas.linkToken],

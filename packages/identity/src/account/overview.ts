@@ -3,10 +3,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { audit } from '../audit/record.ts'
 import type { OverviewContext } from '../context/features.ts'
 import { pageParameters } from '../http/page-route.ts'
-import type { GrantRecord } from '../model/grant.ts'
 import { revocationTimes } from '../model/revocation-times.ts'
-import { claimsCoveredBy } from '../model/user.ts'
-import { accountPage } from '../pages/account-page.ts'
+import { claimsCoveredBy, type User } from '../model/user.ts'
+import { accountPage } from '../pages/account/account-page.ts'
+import { listSecurityPages } from '../pages/account/links.ts'
+import type { ShownProfile } from '../pages/account/profile.ts'
 import { type Browser, checkForm, clearSessionCookie, findPolicy, formToken, readBrowser } from '../sessions/browser.ts'
 import { endSession } from '../sessions/end-session.ts'
 import { sendSignInPage } from '../sessions/sign-in-page.ts'
@@ -15,7 +16,7 @@ type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<Fastify
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-/** GET /account: connected apps, sessions and API keys. */
+/** GET /account: profile, sessions, connected apps and API keys. */
 export function accountEndpoint(context: OverviewContext): Handler {
   return async (request, reply) => {
     const browser = await readBrowser(context, request, reply)
@@ -26,17 +27,26 @@ export function accountEndpoint(context: OverviewContext): Handler {
     const texts = textsFor(context, request)
     const page = accountPage(texts, {
       formToken: formToken(context, browser),
-      mayLink: context.connections.listForLinking().length > 0,
       user: user.email ?? user.username,
-      mayUseFactors: factors.length > 0 || (await findPolicy(context, user.id)) !== 'off',
-      passkeys: context.features.passkeys,
+      profile: shownProfile(context, user),
+      securityPages: listSecurityPages({
+        passkeys: context.features.passkeys,
+        factors: factors.length > 0 || (await findPolicy(context, user.id)) !== 'off',
+        providers: context.connections.listForLinking().length > 0,
+        organizations: (await context.store.memberships.listByUser(user.id, 1)).length > 0,
+      }),
       apps: await listApps(context, user.id, now),
       sessions: sessions.map((one) => ({ ...one, current: one.id === session.id })),
-      hasOrganizations: (await context.store.memberships.listByUser(user.id, 1)).length > 0,
       apiKeys: await context.store.apiKeys.listByOwner(user.id, now),
     })
     return sendPage(context, reply, texts, page)
   }
+}
+
+function shownProfile({ mail }: OverviewContext, user: User): ShownProfile {
+  const { username, email, emailVerified, claims } = user
+  const text = (name: string) => (typeof claims[name] === 'string' ? claims[name] : undefined)
+  return { username, name: text('name'), email, emailVerified, phoneNumber: text('phone_number'), mayChangeEmail: mail }
 }
 
 /** Each client once, with its stored consents and its active grants. */
@@ -46,7 +56,7 @@ async function listApps(context: OverviewContext, userId: string, now: number) {
   const ids = new Set([...consents.map((one) => one.clientId), ...grants.keys()])
   return Promise.all(
     [...ids].map(async (clientId) => {
-      const live: readonly GrantRecord[] = grants.get(clientId) ?? []
+      const live = grants.get(clientId) ?? []
       const consent = consents.find((one) => one.clientId === clientId)
       const name = (await context.clients.find(clientId))?.name ?? clientId
       const scopes = [...new Set([...(consent?.scopes ?? []), ...live.flatMap((grant) => grant.scopes)])]
@@ -54,7 +64,7 @@ async function listApps(context: OverviewContext, userId: string, now: number) {
       const covered = claimsCoveredBy(scopes)
       const claims = [...new Set([...(consent?.claims ?? []), ...named])].filter((claim) => !covered.has(claim))
       const since = Math.min(consent?.grantedAt ?? now, ...live.map((grant) => grant.createdAt))
-      return { clientId, name, scopes, claims, since }
+      return { clientId, name, scopes, claims, since, grants: live }
     }),
   )
 }

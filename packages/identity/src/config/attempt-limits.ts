@@ -34,6 +34,12 @@ export type AttemptLimitName =
   | 'passkey-address'
   | 'passkey-challenge'
   | 'provider-address'
+  | 'email-code'
+  | 'email-code-account'
+  | 'email-code-address'
+  | 'email-code-entry'
+  | 'email-code-entry-account'
+  | 'email-code-entry-address'
   | 'device-code'
   | 'device-code-address'
   | 'reset'
@@ -72,6 +78,12 @@ export const attemptLimitPolicies: Readonly<
   'passkey-address': { limit: 100, windowSeconds: 3600, by: ['address'] },
   'passkey-challenge': { limit: 600, windowSeconds: 300, by: ['address'] },
   'provider-address': { limit: 600, windowSeconds: 600, by: ['address'] },
+  'email-code': { limit: 5, windowSeconds: 3600, by: ['account', 'address'] },
+  'email-code-account': { limit: 10, windowSeconds: 3600, by: ['account'] },
+  'email-code-address': { limit: 30, windowSeconds: 3600, by: ['address'] },
+  'email-code-entry': { limit: 10, windowSeconds: 900, by: ['account', 'address'] },
+  'email-code-entry-account': { limit: 20, windowSeconds: 86_400, by: ['account'] },
+  'email-code-entry-address': { limit: 50, windowSeconds: 3600, by: ['address'] },
   'device-code': { limit: 10, windowSeconds: 600, by: ['user'] },
   'device-code-address': { limit: 30, windowSeconds: 600, by: ['address'] },
   reset: { limit: 3, windowSeconds: 3600, by: ['account'] },

@@ -7,6 +7,8 @@ export interface Features {
   readonly registration: boolean
   /** Whether users may reset their password by a mailed link. Requires mail. Default: true where there is mail. */
   readonly passwordReset: boolean
+  /** Whether users may sign in with a code or link that is mailed to them. Requires mail. Default: false. */
+  readonly emailCode: boolean
   /**
    * Whether the keys and logout URIs of clients may be on this machine, over http too. For development. Default: false.
    */
@@ -27,13 +29,13 @@ export interface FeatureSurroundings {
  * @throws StartError for a feature that requires mail where there is none, and for passkeys at an issuer without them
  */
 export function parseFeatures(chosen: Partial<Features> = {}, { issuer, mail }: FeatureSurroundings): Features {
-  if (!mail && (chosen.registration || chosen.passwordReset)) {
+  if (!mail && (chosen.registration || chosen.passwordReset || chosen.emailCode)) {
     throw new StartError(
-      'features.registration and features.password_reset need mail: a notification service with the email channel on',
+      'features.registration, features.password_reset and features.email_code need mail: a notification service with the email channel on',
     )
   }
   const obstacle = findPasskeyObstacle(issuer)
   if (chosen.passkeys && obstacle !== undefined) throw new StartError(`features.passkeys: ${obstacle}`)
   const passkeys = obstacle === undefined
-  return { registration: false, passwordReset: mail, loopbackCalls: false, passkeys, ...chosen }
+  return { registration: false, passwordReset: mail, emailCode: false, loopbackCalls: false, passkeys, ...chosen }
 }

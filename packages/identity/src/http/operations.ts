@@ -80,6 +80,14 @@ export const operation = operationsOf({
     'Connect or disconnect a provider',
     'Requires a recent sign-in. The last way to sign in stays.',
   ],
+  'emailCodePage.request': [
+    'Request a sign-in code',
+    'Asks for the email address and mails a code, if the address has an account. The response is the same if it has none.',
+  ],
+  'emailCodePage.submit': [
+    'Complete a sign-in with a code',
+    'Checks the code that was mailed, in the browser that requested it, and signs the user in.',
+  ],
   'consentPage.submit': [
     'Allow or deny access',
     "Records the user's decision about an authorization request and redirects to the client.",
@@ -138,6 +146,24 @@ export const operation = operationsOf({
     'Remove the password',
     'For users with a passkey. Requires a recent sign-in. All other sessions end.',
   ],
+  'accountPage.signOut': [
+    'Sign out everywhere',
+    'Ends every session and the access of every app, with or without the session of this browser.',
+  ],
+  'accountPage.download': [
+    'Download the data of the account',
+    'Everything that is kept about the user, as JSON. Requires a recent sign-in.',
+  ],
+  'profilePage.show': ['Show the form for name and phone number', 'Requires a recent sign-in.'],
+  'profilePage.submit': ['Change name and phone number', 'Requires a recent sign-in.'],
+  'emailPage.show': ['Show the form for a new email address', 'Requires a recent sign-in.'],
+  'emailPage.submit': ['Request a new email address', 'Mails a code to the new address. Requires a recent sign-in.'],
+  'emailPage.confirm': [
+    'Confirm a new email address',
+    'Changes the address, given the code that was mailed there. The old and the new address are notified.',
+  ],
+  'deletionPage.show': ['Show the form that deletes the account', 'Requires a recent sign-in.'],
+  'deletionPage.submit': ['Delete the account', 'Every session, grant and API key of the user ends at once.'],
   'passwordPage.show': ['Show the form for a new password', 'The page where a signed-in user changes the password.'],
   'passwordPage.submit': ['Change the password', 'Requires the current password. All other sessions end.'],
   'forgotPasswordPage.show': [

@@ -1,52 +1,32 @@
-import { randomToken, tokenHash } from '@gatehouse/kit'
+import { tokenHash } from '@gatehouse/kit'
 import { type PageAnswer, sendPage, type Texts, textsFor } from '@gatehouse/kit/page'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { audit } from '../audit/record.ts'
 import type { LoginContext } from '../context/features.ts'
 import { pageParameters } from '../http/page-route.ts'
-import { createLinkMail, mailAddress } from '../mail/link.ts'
-import { methodsOf } from '../model/authentication.ts'
-import type { User } from '../model/user.ts'
 import { messagePage } from '../pages/error-page.ts'
 import { formPage } from '../pages/form-page.ts'
 import { PageError, signInNext } from '../pages/page-error.ts'
-import { type Browser, checkForm, formToken, readBrowser } from '../sessions/browser.ts'
+import { checkForm, formToken, readBrowser } from '../sessions/browser.ts'
 import { openContinuation } from '../sessions/continuation.ts'
 import { finishSignIn } from '../sessions/finish-sign-in.ts'
-import { refundAttempt } from './attempts.ts'
+import { type CodePage, codePage } from './code-page.ts'
+import { refundProof } from './mailed-proof.ts'
 
-/** The page past the account's limit, whether the password was correct or not, so that it reveals nothing. */
-export function checkEmailPage({ lifetimes }: LoginContext, texts: Texts): PageAnswer {
-  const minutes = String(Math.round(lifetimes.signInLink / 60))
-  return messagePage(texts, 'confirm.sent', { values: { minutes }, next: signInNext })
-}
-
-/** Mails the link that completes the sign-in of a user with a correct password, in this browser. */
-export async function mailSignInLink(
+/**
+ * The page past the account's limit, whether the password was correct or not, so that it reveals nothing. With a
+ * challenge it waits for the code too.
+ */
+export function checkEmailPage(
   context: LoginContext,
-  request: FastifyRequest,
-  user: User & { readonly email: string },
-  { browser, continuation }: { readonly browser: Browser; readonly continuation: string },
-): Promise<void> {
-  const { allowed } = await context.limit('login-link', { account: user.id, address: request.ip })
-  if (!allowed) return
-  const token = randomToken()
-  const lifeSeconds = context.lifetimes.signInLink
-  const name = typeof user.claims.name === 'string' ? user.claims.name : user.username
-  const path = `/login/confirm?token=${token}`
-  const link = {
-    hash: tokenHash(token),
-    userId: user.id,
-    email: user.email,
-    credentialVersion: user.credentialVersion,
-    browserHash: tokenHash(browser.id),
-    continuation,
-    expiresAt: context.clock.now() + lifeSeconds * 1000,
-  }
-  const mail = createLinkMail(context, { kind: 'signIn', to: mailAddress(user), name, path, lifeSeconds })
-  await context.store.signInLinks.put(link, mail)
-  context.signalOutbox()
-  await audit(context, request, 'login_link_sent', { subject: user.id })
+  texts: Texts,
+  {
+    challenge,
+    ...page
+  }: Pick<CodePage, 'browser' | 'continuation' | 'target'> & { readonly challenge: string | undefined },
+): PageAnswer {
+  if (challenge !== undefined) return codePage(context, texts, { ...page, challenge, confirms: true })
+  const minutes = String(Math.round(context.lifetimes.signInLink / 60))
+  return messagePage(texts, 'confirm.sent', { values: { minutes }, next: signInNext })
 }
 
 /** GET and POST /login/confirm: completes the sign-in once the page is submitted; mail scanners only open it. */
@@ -70,12 +50,11 @@ export function confirmSignInEndpoint(
     }
     checkForm(context, request, browser, parameters)
     const used = await context.store.signInLinks.consume(...lookup)
-    const attempt = { account: used?.user.id ?? '', address: request.ip, isKnown: false }
     const proven = used && {
       user: used.user,
-      amr: methodsOf.password,
+      amr: used.amr,
       details: { confirmed: 'mail' },
-      refund: () => refundAttempt(context, attempt),
+      refund: () => refundProof(context, request, used),
     }
     const finished = proven && (await finishSignIn(context, { request, reply, browser }, proven, found.continuation))
     if (!finished) throw expiredLink()

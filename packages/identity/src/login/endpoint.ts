@@ -1,3 +1,4 @@
+import { randomToken } from '@gatehouse/kit'
 import { type PageAnswer, sendPage, type Texts, textsFor } from '@gatehouse/kit/page'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { audit } from '../audit/record.ts'
@@ -11,12 +12,13 @@ import type { Parameters } from '../oauth/parameters.ts'
 import { type LoginPage, loginPage } from '../pages/login-page.ts'
 import { PageError } from '../pages/page-error.ts'
 import { PasswordQueueFull } from '../passwords/hasher.ts'
-import { type Browser, checkForm, formToken, isKnownDevice, readBrowser } from '../sessions/browser.ts'
+import { checkForm, formToken, isKnownDevice, readBrowser } from '../sessions/browser.ts'
 import { type Continuation, openContinuation } from '../sessions/continuation.ts'
 import { finishSignIn } from '../sessions/finish-sign-in.ts'
 import { type BrowserExchange, signInChoices } from '../sessions/sign-in-page.ts'
 import { recordAttempt, refundAttempt, type SignInAttempt } from './attempts.ts'
-import { checkEmailPage, mailSignInLink } from './confirmation.ts'
+import { checkEmailPage } from './confirmation.ts'
+import { type BegunSignIn, mailConfirmation } from './mailed-proof.ts'
 
 /** POST /login: checks name and password, and resumes what the browser was doing. */
 export function loginEndpoint(
@@ -32,10 +34,13 @@ export function loginEndpoint(
     const texts = textsFor(context, request, String(continuation.request.ui_locales ?? ''))
     if ('isRight' in result) {
       context.metrics.signIn('unconfirmed')
-      void requestConfirmation(context, request, result, { browser, continuation: sealed }).catch((error) =>
+      const challenge = context.features.emailCode ? randomToken() : undefined
+      const begun = { browser, continuation: sealed, challenge, amr: methodsOf.password }
+      void requestConfirmation(context, request, result, begun).catch((error) =>
         request.log.error({ err: error }, 'a sign-in confirmation could not be sent'),
       )
-      return sendPage(context, reply, texts, checkEmailPage(context, texts))
+      const { target } = continuation
+      return sendPage(context, reply, texts, checkEmailPage(context, texts, { ...begun, target }))
     }
     if ('user' in result && (await finish(context, { request, reply, browser }, result, sealed))) return reply
     const failure = 'user' in result ? await rejectPassword(context, request, result.user) : result
@@ -82,6 +87,8 @@ interface SignInFailure {
 interface UnconfirmedSignIn {
   readonly isRight: boolean
   readonly user: User | undefined
+  /** By what attempts are limited. */
+  readonly account: string
 }
 
 /** A sign-in with a correct password. */
@@ -103,15 +110,16 @@ function finish(
 async function requestConfirmation(
   context: LoginContext,
   request: FastifyRequest,
-  { isRight, user }: UnconfirmedSignIn,
-  begun: { readonly browser: Browser; readonly continuation: string },
+  { isRight, user, account }: UnconfirmedSignIn,
+  begun: Omit<BegunSignIn, 'account'>,
 ): Promise<void> {
   if (user !== undefined) {
     await context.store.outbox.put(createNotices(context, { user, kind: 'too_many_failures', request: undefined }))
     context.signalOutbox()
   }
+  const { allowed } = isRight ? await context.limit('login-link', { account, address: request.ip }) : { allowed: false }
   if (!isRight || user?.email === undefined) await rejectPassword(context, request, user)
-  else await mailSignInLink(context, request, { ...user, email: user.email }, begun)
+  await mailConfirmation(context, request, allowed ? user : undefined, { ...begun, account })
 }
 
 async function rejectPassword(
@@ -146,7 +154,7 @@ async function verifyCredentials(
   if (typeof matches === 'object') return matches
   const isRight = user !== undefined && matches && user.lockedAt === undefined
   // A user without an address could not confirm, so anyone could lock them out.
-  if (counted && !(isRight && user.email === undefined)) return { isRight, user }
+  if (counted && !(isRight && user.email === undefined)) return { isRight, user, account: attempt.account }
   if (!isRight) return rejectPassword(context, request, user)
   await renewHash(context, user, password)
   return { user, attempt }

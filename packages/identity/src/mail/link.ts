@@ -26,12 +26,14 @@ export interface LinkMail {
   /** Path and query, below the issuer. */
   readonly path: string
   readonly lifeSeconds: number
+  /** A code that does the same. */
+  readonly code?: string | undefined
 }
 
 /** Creates a mail with a link. The link's address comes from the configuration, never from the request. */
 export function createLinkMail(
   context: Pick<MailContext, 'issuer' | 'branding' | 'clock' | 'encryptionKey'>,
-  { kind, to, name, path, lifeSeconds }: LinkMail,
+  { kind, to, name, path, lifeSeconds, code = '' }: LinkMail,
 ): OutboxMessage {
   const request: NotifyRequest = {
     event: linkEvents[kind],
@@ -44,6 +46,7 @@ export function createLinkMail(
       minutes: Math.round(lifeSeconds / 60),
       product: context.branding.name,
       name,
+      code,
     },
   }
   return createMessage(context, { kind: 'mail', subject: to.userId, payload: request, ttlMs: lifeSeconds * 1000 })

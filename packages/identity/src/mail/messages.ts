@@ -37,8 +37,8 @@ export interface NotifyRequest {
 export type Notify = (request: NotifyRequest) => Promise<void>
 
 /**
- * The event types of mails with a link that does something. Their data is `link`, `minutes` of its lifetime, `product`
- * and `name`; for `organization_invitation` `name` is the organization's.
+ * The event types of mails with a link or a code that does something. Their data is `link`, `minutes` of its lifetime,
+ * `product`, `name` and, where there is one, `code`; for `organization_invitation` `name` is the organization's.
  */
 export const linkEvents = {
   verify: 'verify_email',
@@ -46,6 +46,8 @@ export const linkEvents = {
   signIn: 'confirm_sign_in',
   registration: 'confirm_registration',
   invitation: 'organization_invitation',
+  signInCode: 'sign_in_code',
+  emailCode: 'email_code',
 } as const
 
 /**
@@ -85,6 +87,8 @@ const linkLifetimes = {
   signIn: 'signInLink',
   registration: 'verifyLink',
   invitation: 'invitation',
+  signInCode: 'emailCode',
+  emailCode: 'emailCode',
 } as const satisfies Record<keyof typeof linkEvents, keyof Lifetimes>
 
 /** For how long a notice that could not be delivered is of use. */

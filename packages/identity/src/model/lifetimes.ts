@@ -21,6 +21,8 @@ export interface Lifetimes {
   readonly resetLink: number
   readonly signInLink: number
   readonly invitation: number
+  /** Of a mailed code. */
+  readonly emailCode: number
   readonly auditEvent: number
 }
 
@@ -44,6 +46,7 @@ export const defaultLifetimes: Lifetimes = {
   resetLink: 30 * minute,
   signInLink: 15 * minute,
   invitation: 7 * day,
+  emailCode: 10 * minute,
   auditEvent: 365 * day,
 }
 
@@ -64,6 +67,7 @@ export const lifetimeBounds: Readonly<Record<keyof Lifetimes, readonly [number, 
   resetLink: [5 * minute, day],
   signInLink: [5 * minute, 60 * minute],
   invitation: [60 * minute, 30 * day],
+  emailCode: [minute, 10 * minute],
   auditEvent: [day, 3650 * day],
 }
 

@@ -6,9 +6,11 @@ export interface Field {
   readonly name: string
   /** The key of its label. */
   readonly text: string
-  readonly type: 'text' | 'email' | 'password'
+  readonly type: 'text' | 'email' | 'password' | 'tel'
   readonly autocomplete: string
+  readonly inputMode?: 'numeric'
   readonly value?: string | undefined
+  readonly isOptional?: boolean
   /** The key of a hint below it. */
   readonly hint?: string
 }
@@ -44,8 +46,17 @@ ${page.wrong !== undefined && html`<p class="note wrong" id="wrong" role="alert"
 <input type="hidden" name="form_token" value="${page.formToken}">
 ${Object.entries(page.hidden ?? {}).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
 ${page.fields.map(
-  ({ name, text, type, autocomplete, value, hint }) => html`<label for="${name}">${texts.say(text)}</label>
-<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}" value="${value ?? ''}" maxlength="256" required${describeField(name, hint, page)}${name === first && html` autofocus`}>
+  ({
+    name,
+    text,
+    type,
+    autocomplete,
+    inputMode,
+    value,
+    hint,
+    isOptional,
+  }) => html`<label for="${name}">${texts.say(text)}</label>
+<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}"${inputMode !== undefined && html` inputmode="${inputMode}"`} value="${value ?? ''}" maxlength="256"${isOptional !== true && html` required`}${describeField(name, hint, page)}${name === first && html` autofocus`}>
 ${hint !== undefined && html`<p class="soft" id="${name}-hint">${texts.say(hint, page.values)}</p>`}`,
 )}
 <div class="actions"><button type="submit">${texts.say(`${page.key}.submit`)}</button></div>

@@ -16,6 +16,8 @@ export interface LoginPage {
   readonly passkeys: boolean
   /** The other identity providers that may sign in. */
   readonly providers: readonly { readonly id: string; readonly name: string }[]
+  /** Whether a code can be mailed in place of the password. */
+  readonly mayUseCode: boolean
   readonly formTargets?: readonly string[]
 }
 
@@ -42,6 +44,7 @@ ${wrong !== undefined && html`<p class="note wrong" role="alert">${wrong}</p>`}
 </form>
 ${page.passkeys && passkeySignIn(texts, page)}
 ${page.providers.length > 0 && providerForm(texts, page)}
+${page.mayUseCode && codeForm(texts, page)}
 ${
   (page.mayReset || page.mayRegister) &&
   html`<p class="links">${page.mayReset && html`<a href="/password/forgot">${texts.say('login.forgot')}</a>`}${page.mayRegister && html`<a href="/register">${texts.say('login.register')}</a>`}</p>`
@@ -72,5 +75,14 @@ function providerForm(texts: Texts, { formToken, continuation, providers }: Logi
     ({ id, name }) =>
       html`<button class="quiet" type="submit" name="connection" value="${id}">${texts.say('login.provider', { provider: name })}</button>`,
   )}</div>
+</form>`
+}
+
+/** The button that leads to the page which asks for the address of a code. */
+function codeForm(texts: Texts, { formToken, continuation }: LoginPage): Html {
+  return html`<form method="post" action="/login/code">
+<input type="hidden" name="form_token" value="${formToken}">
+<input type="hidden" name="continuation" value="${continuation}">
+<div class="actions"><button class="quiet" type="submit">${texts.say('login.code')}</button></div>
 </form>`
 }

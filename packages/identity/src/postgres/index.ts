@@ -34,6 +34,7 @@ import { PostgresApiKeys } from './tokens/api-keys.ts'
 import { PostgresRevocations } from './tokens/revocations.ts'
 import { PostgresSigningKeys } from './tokens/signing-keys.ts'
 import { PostgresAccounts } from './users/accounts.ts'
+import { PostgresEmailChanges } from './users/email-changes.ts'
 import { PostgresMailedLinks } from './users/mailed-links.ts'
 import { PostgresRegistrations } from './users/registrations.ts'
 import { PostgresSignInLinks } from './users/sign-in-links.ts'
@@ -89,6 +90,7 @@ export function postgresIdentityStore(database: Database): IdentityStore {
     revocations: new PostgresRevocations(database),
     sessions: new PostgresSessions(database),
     signInLinks: new PostgresSignInLinks(database),
+    emailChanges: new PostgresEmailChanges(database),
     replayCache: new PostgresReplayCache(database),
     ping: () => database.ping(),
   }

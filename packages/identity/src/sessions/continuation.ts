@@ -23,6 +23,10 @@ export interface Continuation {
     | '/account/providers'
     | '/account/passkeys/new'
     | '/account/passkeys/edit'
+    | '/account/profile'
+    | '/account/email'
+    | '/account/data'
+    | '/account/delete'
   readonly request: Form
   readonly startedAt: number
   /** Whether the request was pushed (RFC 9126). */

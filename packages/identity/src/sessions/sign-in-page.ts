@@ -19,11 +19,12 @@ export function signInChoices({
   connections,
 }: Pick<PageContext, 'features' | 'connections'>): Pick<
   LoginPage,
-  'mayReset' | 'mayRegister' | 'passkeys' | 'providers'
+  'mayReset' | 'mayRegister' | 'mayUseCode' | 'passkeys' | 'providers'
 > {
   return {
     mayReset: features.passwordReset,
     mayRegister: features.registration,
+    mayUseCode: features.emailCode,
     passkeys: features.passkeys,
     providers: connections.listForSignIn(),
   }

@@ -11,6 +11,11 @@ export interface UserGrant {
   readonly user: User
 }
 
+/** A grant, and when tokens were last issued under it. */
+export interface UsedGrant extends GrantRecord {
+  readonly usedAt: number
+}
+
 /** The decision of a session about a device's request. */
 export interface DeviceDecision {
   /** Of the request. */
@@ -27,7 +32,8 @@ export interface Grants {
   /** Stores a grant with its code. False when the session in which it was granted has ended. */
   open(grant: GrantRecord, code: AuthorizationCode): Promise<boolean>
   find(id: string): Promise<UserGrant | undefined>
-  listByUser(userId: string, now: number): Promise<GrantRecord[]>
+  /** The active grants of a user, the latest first. */
+  listByUser(userId: string, now: number): Promise<UsedGrant[]>
   /**
    * Revokes the grant and everything under it, and adds it to the revocation feed. True for the caller who revoked it.
    */

@@ -1,6 +1,7 @@
 import type { ClientLogos, Clients, ReplayCache } from './clients.ts'
 import type { ConnectionFlows, Connections, LinkedAccounts } from './connections.ts'
 import type { DeclarationStore } from './declared.ts'
+import type { EmailChanges } from './email-changes.ts'
 import type { AuthenticatorApps, Factors, RecoveryCodes, RememberedDevices } from './factors.ts'
 import type { AuthorizationCodes, Consents, DeviceCodes, Grants, PushedRequests, RefreshFamilies } from './grants.ts'
 import type { AuditTrail, Outbox, Purge } from './operations.ts'
@@ -13,18 +14,21 @@ import type {
 } from './organizations.ts'
 import type { PasskeyChallenges, PasskeyRegistrations, Passkeys } from './passkeys.ts'
 import type { Sessions } from './sessions.ts'
+import type { SignInLinks } from './sign-in-links.ts'
 import type { AccessTokens, ApiKeys, Revocations, SigningKeyStore } from './tokens.ts'
-import type { Accounts, MailedLinks, Registrations, SignInLinks, Subjects, Users } from './users.ts'
+import type { Accounts, MailedLinks, Registrations, Subjects, Users } from './users.ts'
 
 export type * from './clients.ts'
 export type * from './connections.ts'
 export type * from './declared.ts'
+export type * from './email-changes.ts'
 export type * from './factors.ts'
 export type * from './grants.ts'
 export type * from './operations.ts'
 export type * from './organizations.ts'
 export type * from './passkeys.ts'
 export type * from './sessions.ts'
+export type * from './sign-in-links.ts'
 export type * from './tokens.ts'
 export * from './users.ts'
 
@@ -52,6 +56,7 @@ export interface IdentityStore {
   readonly recoveryCodes: RecoveryCodes
   readonly rememberedDevices: RememberedDevices
   readonly signInLinks: SignInLinks
+  readonly emailChanges: EmailChanges
   readonly grants: Grants
   readonly authorizationCodes: AuthorizationCodes
   readonly refreshFamilies: RefreshFamilies

@@ -44,8 +44,11 @@ export interface Users {
     outbox: readonly OutboxMessage[],
     end: RevocationTimes,
   ): Promise<UserChange | 'outdated'>
-  /** Deletes the user with all sessions, grants and keys, and adds them to the revocation feed. */
-  remove(id: string, end: SignOutOptions): Promise<UserChange>
+  /**
+   * Deletes the user with all sessions, grants and keys, and adds them to the revocation feed, and messages to the
+   * outbox.
+   */
+  remove(id: string, end: SignOutOptions, messages?: readonly OutboxMessage[]): Promise<UserChange>
 }
 
 /** A unique name (an id, a username, an address) is in use. */
@@ -97,6 +100,15 @@ export interface PasswordReset {
   readonly messages: readonly OutboxMessage[]
 }
 
+/** The end of everything that a user is signed in to. */
+export interface SignOutEverywhere {
+  readonly userId: string
+  /** The session that continues. */
+  readonly keepSession: string | undefined
+  /** Messages for the outbox. */
+  readonly messages: readonly OutboxMessage[]
+}
+
 /** Changes of the credentials of a user. */
 export interface Accounts {
   /**
@@ -114,6 +126,8 @@ export interface Accounts {
   resetPassword(reset: PasswordReset, end: SignOutOptions): Promise<boolean>
   /** Consumes a link for `verify` and marks the address as verified, in one step. */
   verifyEmail(linkHash: string, now: number): Promise<boolean>
+  /** Ends every grant, mailed link and session but `keepSession`, and forgets every known browser, in one step. */
+  signOutEverywhere(everywhere: SignOutEverywhere, end: SignOutOptions): Promise<void>
   /** Locks or unlocks; locking ends every grant, mailed link and session. */
   setLocked(userId: string, locked: boolean, end: SignOutOptions): Promise<UserChange>
 }
@@ -147,40 +161,6 @@ export interface MailedLinks {
   find(hash: string, purpose: LinkPurpose, now: number): Promise<MailedLink | undefined>
   /** Consumes the link: returned to exactly one caller. */
   consume(hash: string, purpose: LinkPurpose, now: number): Promise<MailedLink | undefined>
-}
-
-/** A mailed link that completes a sign-in, in the browser where it began. */
-export interface SignInLink {
-  /** Of the token in the link. */
-  readonly hash: string
-  readonly userId: string
-  readonly email: string
-  /** Of the credentials that were verified when the link was made. */
-  readonly credentialVersion: string
-  /** Of the browser's own cookie. */
-  readonly browserHash: string
-  /** Sealed: what the browser resumes. */
-  readonly continuation: string
-  readonly expiresAt: number
-}
-
-/**
- * A valid link with its user: the account has the address and the credentials that it was created for and is not
- * locked.
- */
-export interface SignInLinkWithUser {
-  readonly user: User
-  readonly continuation: string
-}
-
-/** Mailed links that complete a sign-in. */
-export interface SignInLinks {
-  /** Stores the link and adds its mail to the outbox. */
-  put(link: SignInLink, message: OutboxMessage): Promise<void>
-  /** The link while it is valid in this browser; reading does not consume it. */
-  find(hash: string, browserHash: string, now: number): Promise<SignInLinkWithUser | undefined>
-  /** Consumes the link: returned to exactly one caller. */
-  consume(hash: string, browserHash: string, now: number): Promise<SignInLinkWithUser | undefined>
 }
 
 /** A request for an account with this address; the link that is mailed there completes it. */

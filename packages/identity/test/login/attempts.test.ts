@@ -203,10 +203,10 @@ testWith('postgresql', 'of 10 concurrent uses of a sign-in link on PostgreSQL, o
     const running = await setup({ declared: { clients: [service], users } }, database)
     const { signInLinks, users: accounts } = postgresIdentityStore(database)
     const alice = (await accounts.find('alice')) ?? assert.fail('no alice')
-    const link = { hash: 'h', userId: 'alice', browserHash: 'b', continuation: 'c', expiresAt: 10 }
-    const bound = { email: 'alice@example.com', credentialVersion: alice.credentialVersion }
+    const link = { hash: 'h', browserHash: 'b', continuation: 'c', amr: ['pwd'], expiresAt: 10 }
+    const bound = { user: { ...alice, email: 'alice@example.com' } }
     const mail = { id: crypto.randomUUID(), kind: 'mail', subject: 'alice', payloadSealed: '', dueAt: 0, expiresAt: 1 }
-    await signInLinks.put({ ...link, ...bound }, { ...mail, kind: 'mail' })
+    await signInLinks.put({ ...link, ...bound }, [{ ...mail, kind: 'mail' }])
     const used = await Promise.all(Array.from({ length: 10 }, () => signInLinks.consume('h', 'b', 5)))
     assert.equal(used.filter((one) => one !== undefined).length, 1)
     await running.close()

@@ -44,7 +44,8 @@ async function withBrowser(options: BrowserContextOptions, work: (test: BrowserT
     scopes: ['openid', 'profile', 'email', 'read:photos'],
     resources: [photos],
   }
-  const server = await startIdentity({ users, clients: [web, tv] }, {}, { mfa: 'optional' })
+  const settings = { mfa: 'optional', notify: async () => {} } as const
+  const server = await startIdentity({ users, clients: [web, tv] }, { emailCode: true }, settings)
   const browser = await chromium.launch({ executablePath: findProgram('chromium') ?? '', args: ['--no-sandbox'] })
   try {
     const page = await (await browser.newContext(options)).newPage()
@@ -202,6 +203,15 @@ for (const colorScheme of ['light', 'dark'] as const) {
       await page.goto(`${server.issuer}/authorize?client_id=web&redirect_uri=https://evil.example/`)
       await look('error')
       await page.goto(authorizeAddress(at))
+      await page.click('form[action="/login/code"] button')
+      await look('request of a code')
+      await page.fill('#email', 'alice@example.com')
+      await page.click('button')
+      await look('code')
+      await page.fill('#code', '1')
+      await page.click('button')
+      await look('wrong code')
+      await page.goto(authorizeAddress(at))
       await look('login')
       await page.fill('#username', 'alice')
       await page.fill('#password', 'wrong')
@@ -225,6 +235,15 @@ for (const colorScheme of ['light', 'dark'] as const) {
       await look('passkeys')
       await page.goto(`${server.issuer}/account/passkeys/new`)
       await look('new passkey')
+      await page.goto(`${server.issuer}/account/profile`)
+      await look('profile')
+      await page.goto(`${server.issuer}/account/delete`)
+      await look('deletion')
+      await page.goto(`${server.issuer}/account/email`)
+      await look('email address')
+      await page.fill('#email', 'alice@new.example')
+      await page.click('button')
+      await look('code for an email address')
       await page.goto(`${server.issuer}/device?user_code=${await userCode(at)}`)
       await look('device')
       await page.click('button')

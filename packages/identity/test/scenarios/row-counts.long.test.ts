@@ -82,6 +82,7 @@ async function simulateHour(running: Running, nth: number): Promise<void> {
   const assertion = { grant_type: 'client_credentials', client_assertion_type, client_assertion }
   assert.equal((await running.post('/token', assertion)).status, 200)
   await browser.submit(await browser.get('/password/forgot'), { email: `${nth % 2 ? 'alice' : 'bob'}@example.com` })
+  await browser.submit(await browser.get('/account/email'), { email: `moved-${nth}@example.com` })
   if (nth % 2) await browser.get(`/end_session?${new URLSearchParams({ id_token_hint: kept.id_token ?? '' })}`)
   await browser.submit(await browser.get('/register'), { email: `new-${nth}@example.com` })
   await signInByMail(running)

@@ -30,6 +30,6 @@ test('a password reset page without mail answers 404', async () => {
 test('registration without mail is rejected at start with the conflicting settings', async () => {
   await assert.rejects(
     setup({ features: { registration: true } }),
-    (error) => error instanceof StartError && /features\.registration .* need mail/.test(error.message),
+    (error) => error instanceof StartError && /features\.registration.* need mail/.test(error.message),
   )
 })

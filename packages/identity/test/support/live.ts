@@ -13,7 +13,7 @@ export interface LiveIdentity {
 export async function startIdentity(
   declared: IdentityDeclarations,
   features: Partial<Features> = {},
-  { clock = systemClock, ...options }: Partial<Pick<IdentityOptions, 'mfa' | 'clock'>> = {},
+  { clock = systemClock, ...options }: Partial<Pick<IdentityOptions, 'mfa' | 'clock' | 'notify'>> = {},
 ): Promise<LiveIdentity> {
   const port = await freePort()
   const issuer = `http://localhost:${port}`

@@ -67,6 +67,7 @@ ul.rows { list-style: none; margin: 0; padding: 0; }
 ul.rows li { display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; gap: .5rem 1rem; padding: .8rem 0; border-top: 1px solid var(--line); }
 ul.rows li > div { flex: 1 1 14rem; min-width: 0; overflow-wrap: anywhere; }
 ul.rows strong { display: block; }
+details > ul.rows { margin-top: .6rem; }
 .badge { white-space: nowrap; font-size: .78rem; font-weight: 600; border: 1px solid var(--line); border-radius: 1rem; padding: .05rem .5rem; color: var(--soft); }
 fieldset.choice { border: 0; border-top: 1px solid var(--line); margin: 0; padding: .9rem 0; min-width: 0; }
 legend { font-weight: 600; padding: 0; float: left; float: inline-start; width: 100%; overflow-wrap: anywhere; }

@@ -69,9 +69,9 @@ function declaredUsers({ config: { settings, file }, log }: Pick<Parts, 'config'
 
 /** An issuer that only this machine reaches has its clients there as well, and may call them. */
 export function features(authUrl: string, declared: Parts['config']['file']['features'] = {}) {
-  const { registration, password_reset: passwordReset, passkeys } = declared
+  const { registration, password_reset: passwordReset, email_code: emailCode, passkeys } = declared
   return {
-    ...omitUndefined({ registration, passwordReset, passkeys }),
+    ...omitUndefined({ registration, passwordReset, emailCode, passkeys }),
     loopbackCalls: isLoopback(new URL(authUrl).hostname),
   }
 }

@@ -284,6 +284,9 @@ export const FileSchema = Type.Object(
                 'People may sign in with passkeys. Default: true where AUTH_URL is https or localhost, and no IP address.',
             }),
           ),
+          email_code: Type.Optional(
+            Type.Boolean({ description: 'People may sign in with a code that is mailed to them.', default: false }),
+          ),
         },
         strict,
       ),

@@ -186,8 +186,7 @@ export async function deleteUser(context: AdminContext, by: Authority, id: strin
   const user = await findChangeableUser(context, by, id)
   await requireOtherOwner(context, user)
   await auditChange(context, by, { action: 'users.delete', target: target(id), before: auditedMembers(user) })
-  requireChanged(await context.store.users.remove(id, signOutOptions(context)))
-  await context.store.outbox.put([createRecipientMessage(context, id)])
+  requireChanged(await context.store.users.remove(id, signOutOptions(context), [createRecipientMessage(context, id)]))
   context.signalOutbox()
 }
 

@@ -1,7 +1,7 @@
 import type { Database, Queryable, Transaction } from '@gatehouse/kit'
 import type { AuthorizationCode, ClaimsRequest, GrantRecord } from '../../model/grant.ts'
 import type { RevocationTimes } from '../../model/revocation-times.ts'
-import type { Grants, UserGrant } from '../../store/index.ts'
+import type { Grants, UsedGrant, UserGrant } from '../../store/index.ts'
 import { orUndefined, type UserRow, userOf } from '../rows.ts'
 import { lockSession } from '../sessions.ts'
 import { appendRevocations } from '../tokens/revocations.ts'
@@ -99,13 +99,13 @@ export class PostgresGrants implements Grants {
     return rows[0] && userGrantOf(rows[0])
   }
 
-  async listByUser(userId: string, now: number): Promise<GrantRecord[]> {
-    const { rows } = await this.#database.query<GrantRow>(
-      `SELECT ${userGrantColumns} FROM ${userGrantTables} LEFT JOIN identity.refresh_family f ON f.grant_id = g.id
+  async listByUser(userId: string, now: number): Promise<UsedGrant[]> {
+    const { rows } = await this.#database.query<GrantRow & { readonly used_at: number }>(
+      `SELECT ${userGrantColumns}, greatest(g.created_at, f.rotated_at) AS used_at FROM ${userGrantTables} LEFT JOIN identity.refresh_family f ON f.grant_id = g.id
        WHERE g.user_id = $1 AND g.revoked_at IS NULL AND greatest(g.expires_at, f.expires_at) > $2 ORDER BY g.created_at DESC LIMIT 500`,
       [userId, now],
     )
-    return rows.map(grantOf)
+    return rows.map((row) => ({ ...grantOf(row), usedAt: row.used_at }))
   }
 
   revoke(id: string, end: RevocationTimes): Promise<boolean> {

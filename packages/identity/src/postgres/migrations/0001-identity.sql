@@ -382,16 +382,23 @@ CREATE TABLE identity.mailed_link (
 CREATE UNIQUE INDEX mailed_link_user_index ON identity.mailed_link (user_id, purpose);
 CREATE INDEX mailed_link_expiry_index ON identity.mailed_link (expires_at);
 
--- A sign-in whose password was correct and which a mailed link confirms, in the browser where it began. The link is valid
--- while the account has the address and the credentials that it was created for.
+-- A sign-in that a mailed link completes, or a code, in the browser where it began. The link is valid while the account
+-- has the address and the credentials that it was created for. Without a user nothing was mailed: whoever entered an
+-- unknown address waits for a code as everybody does.
 CREATE TABLE identity.sign_in_link (
   hash text PRIMARY KEY,
-  user_id text NOT NULL REFERENCES identity.account ON DELETE CASCADE,
-  email text NOT NULL,
-  credential_version uuid NOT NULL,
+  user_id text REFERENCES identity.account ON DELETE CASCADE,
+  email text,
+  credential_version uuid,
   browser_hash text NOT NULL,
-  -- Sealed: the request that the browser resumes.
-  continuation text NOT NULL,
+  -- Sealed: the request that the browser resumes. Null without a user.
+  continuation text,
+  amr text[] NOT NULL,
+  -- The code, hashed with the challenge that the page keeps, and by what attempts at it are limited.
+  challenge_hash text UNIQUE,
+  code_hash text,
+  code_account text,
+  wrong_codes integer NOT NULL DEFAULT 0,
   expires_at bigint NOT NULL
 );
 CREATE INDEX sign_in_link_user_index ON identity.sign_in_link (user_id);
@@ -432,6 +439,17 @@ CREATE TABLE identity.passkey_challenge (
 );
 CREATE INDEX passkey_challenge_user_index ON identity.passkey_challenge (user_id) WHERE user_id IS NOT NULL;
 CREATE INDEX passkey_challenge_expiry_index ON identity.passkey_challenge (expires_at);
+-- A new address of a user, which waits for the code that was mailed there, in the browser that requested it.
+CREATE TABLE identity.email_change (
+  user_id text PRIMARY KEY REFERENCES identity.account ON DELETE CASCADE,
+  email text NOT NULL,
+  browser_hash text NOT NULL,
+  challenge_hash text NOT NULL,
+  code_hash text NOT NULL,
+  wrong_codes integer NOT NULL DEFAULT 0,
+  expires_at bigint NOT NULL
+);
+CREATE INDEX email_change_expiry_index ON identity.email_change (expires_at);
 
 -- A request for an account with this address; only the link mailed there completes it. Deleted when the link is used,
 -- when the address gets an account otherwise, and when such an account is deleted.

@@ -5,6 +5,7 @@ import type {
   PasswordChange,
   PasswordRemoval,
   PasswordReset,
+  SignOutEverywhere,
   SignOutOptions,
   UserChange,
 } from '../../store/index.ts'
@@ -66,6 +67,17 @@ export class PostgresAccounts implements Accounts {
       const link = await consumeLink(tx, linkHash, 'verify', now)
       if (link !== undefined) await markEmailVerified(tx, link.userId, now)
       return link !== undefined
+    })
+  }
+
+  signOutEverywhere({ userId, keepSession, messages }: SignOutEverywhere, end: SignOutOptions): Promise<void> {
+    return this.#database.transaction(async (tx) => {
+      // The lock makes a sign-in wait that is under way; its credentials are then void.
+      await tx.query('UPDATE identity.account SET credential_version = gen_random_uuid() WHERE id = $1', [userId])
+      await endSessions(tx, userId, { keep: keepSession }, end.createLogoutMessages)
+      await removeCredentialLinks(tx, userId)
+      await putMessages(tx, messages)
+      await revokeGrantsOfUser(tx, userId, end)
     })
   }
 
@@ -131,9 +143,9 @@ export async function setPassword(
   if (rowCount === 0) return false
   await endSessions(tx, userId, { keep: keepSession }, end.createLogoutMessages)
   await removeCredentialLinks(tx, userId)
-  await revokeGrantsOfUser(tx, userId, end)
   if (endApiKeys) await tx.query('DELETE FROM identity.api_key WHERE owner = $1', [userId])
   await putMessages(tx, messages)
+  await revokeGrantsOfUser(tx, userId, end)
   return true
 }
 

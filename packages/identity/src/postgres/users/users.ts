@@ -84,7 +84,7 @@ export class PostgresUsers implements Users {
     })
   }
 
-  remove(id: string, end: SignOutOptions): Promise<UserChange> {
+  remove(id: string, end: SignOutOptions, messages: readonly OutboxMessage[] = []): Promise<UserChange> {
     return this.#database.transaction(async (tx) => {
       const found = await lockUser(tx, id, true)
       if (found === undefined) return 'missing'
@@ -97,6 +97,7 @@ export class PostgresUsers implements Users {
       await tx.query("DELETE FROM identity.subject WHERE id = $1 AND kind = 'user'", [id])
       await tx.query('DELETE FROM identity.access_token WHERE subject = $1', [id])
       await tx.query('DELETE FROM identity.api_key WHERE owner = $1', [id])
+      await putMessages(tx, messages)
       await appendRevocations(tx, [{ subject: id, before: revokedBefore(end.now) }], end)
       return 'changed'
     })
@@ -117,7 +118,8 @@ export async function revokeTokensOfRoles(
   await appendRevocations(tx, [{ subject: id, before: revokedBefore(end.now) }], end)
 }
 
-const uniqueViolation = '23505'
+/** The SQLSTATE of a violated unique index. */
+export const uniqueViolation = '23505'
 
 /** Creates or updates a user; without a password hash the password stays. @throws NameConflict */
 export async function writeUser(tx: Transaction, user: NewUser, now: number): Promise<WriteResult> {
@@ -143,7 +145,7 @@ export async function writeUser(tx: Transaction, user: NewUser, now: number): Pr
 }
 
 /** Deletes the registrations for an address that has, or had, an account. */
-async function removeRegistrations(tx: Transaction, email: string | undefined): Promise<void> {
+export async function removeRegistrations(tx: Transaction, email: string | undefined): Promise<void> {
   if (email !== undefined) await tx.query('DELETE FROM identity.registration WHERE lower(email) = lower($1)', [email])
 }
 

@@ -1,0 +1,76 @@
+import { type Database, sqlState } from '@gatehouse/kit'
+import { maxCodeAttempts } from '../../model/mailed-code.ts'
+import type { EmailChange, EmailChanges, EmailCodeAttempt, OutboxMessage } from '../../store/index.ts'
+import { putMessages } from '../operations/outbox.ts'
+import { removeStaleLinks } from './mailed-links.ts'
+import { removeRegistrations, uniqueViolation } from './users.ts'
+
+const isOpen = 'user_id = $1 AND browser_hash = $2 AND challenge_hash = $3 AND expires_at > $4'
+
+/** Changes of addresses in `identity.email_change`. */
+export class PostgresEmailChanges implements EmailChanges {
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  put(change: EmailChange, messages: readonly OutboxMessage[]): Promise<void> {
+    return this.#database.transaction(async (tx) => {
+      await tx.query(
+        `INSERT INTO identity.email_change (user_id, email, browser_hash, challenge_hash, code_hash, expires_at)
+         VALUES ($1, $2, $3, $4, $5, $6)
+         ON CONFLICT (user_id) DO UPDATE SET email = excluded.email, browser_hash = excluded.browser_hash,
+           challenge_hash = excluded.challenge_hash, code_hash = excluded.code_hash, wrong_codes = 0,
+           expires_at = excluded.expires_at`,
+        [change.userId, change.email, change.browserHash, change.challengeHash, change.codeHash, change.expiresAt],
+      )
+      await putMessages(tx, messages)
+    })
+  }
+
+  async find(attempt: Omit<EmailCodeAttempt, 'codeHash'>, now: number): Promise<string | undefined> {
+    const { userId, browserHash, challengeHash } = attempt
+    const { rows } = await this.#database.query<{ email: string }>(
+      `SELECT email FROM identity.email_change WHERE ${isOpen} AND wrong_codes < $5`,
+      [userId, browserHash, challengeHash, now, maxCodeAttempts],
+    )
+    return rows[0]?.email
+  }
+
+  async complete(
+    { userId, browserHash, challengeHash, codeHash }: EmailCodeAttempt,
+    messages: readonly OutboxMessage[],
+    now: number,
+  ): Promise<'changed' | 'wrong' | 'in_use'> {
+    const open = [userId, browserHash, challengeHash, now]
+    // Counted in a statement of its own, so that of many attempts at once no more than these compare their code.
+    const counted = await this.#database.query(
+      `UPDATE identity.email_change SET wrong_codes = wrong_codes + 1 WHERE ${isOpen} AND wrong_codes < $5`,
+      [...open, maxCodeAttempts],
+    )
+    if (counted.rowCount === 0) return 'wrong'
+    try {
+      return await this.#database.transaction(async (tx) => {
+        const { rows } = await tx.query<{ email: string }>(
+          `DELETE FROM identity.email_change WHERE ${isOpen} AND code_hash = $5 RETURNING email`,
+          [...open, codeHash],
+        )
+        const [change] = rows
+        if (change === undefined) return 'wrong'
+        await tx.query('UPDATE identity.account SET email = $2, email_verified = true, updated_at = $3 WHERE id = $1', [
+          userId,
+          change.email,
+          now,
+        ])
+        await removeStaleLinks(tx, userId, change.email)
+        await removeRegistrations(tx, change.email)
+        await putMessages(tx, messages)
+        return 'changed'
+      })
+    } catch (error) {
+      if (sqlState(error) === uniqueViolation) return 'in_use'
+      throw error
+    }
+  }
+}

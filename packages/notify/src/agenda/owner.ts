@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type Log, startWorker, type Worker } from '@gatehouse/kit'
+import type { WorkShare } from '../model/partition.ts'
 import type { LeaseTable, Ownership } from '../store/ownership.ts'
 import { divideBuckets } from './shares.ts'
 
@@ -13,8 +14,8 @@ export interface OwnerOptions {
   readonly log: Log
   /** Called with the buckets in which this process works from now on. */
   readonly onOwned: (buckets: readonly number[]) => void
-  /** Called with the number of processes that share the work. */
-  readonly onProcesses: (count: number) => void
+  /** Called with what is known of all processes, again and again, and with undefined when the leases of this one ended. */
+  readonly onShare: (share: WorkShare | undefined) => void
   /** Has the other processes look at the leases now. */
   readonly announce: () => void
 }
@@ -54,23 +55,26 @@ class Owner {
   #hasJoined = false
   #owned: readonly number[] = []
   #end: NodeJS.Timeout | undefined
+  /** When the leases end, on the clock of `performance.now()`. */
+  #endsAt = 0
 
   constructor(options: OwnerOptions) {
     this.#options = options
   }
 
   async renew(): Promise<void> {
-    const { ownership, leaseMs, announce, onProcesses } = this.#options
+    const { ownership, leaseMs, announce } = this.#options
     const begun = performance.now()
     const table = (this.#hasJoined && (await ownership.renew(this.#process, leaseMs))) || (await this.#join())
     this.#lastUntil(begun + leaseMs)
-    onProcesses(table.processes.length)
-    if (await this.#share(table)) announce()
+    if (table.foundGone) announce()
+    await this.#share(table)
   }
 
   async leave(): Promise<void> {
     clearTimeout(this.#end)
-    this.#own([])
+    this.#endsAt = 0
+    this.#ownNothing()
     if (!this.#hasJoined) return
     this.#hasJoined = false
     await this.#options.ownership.leave(this.#process)
@@ -79,7 +83,7 @@ class Owner {
 
   async #join(): Promise<LeaseTable> {
     const { ownership, leaseMs, announce } = this.#options
-    this.#own([])
+    this.#ownNothing()
     if (this.#hasJoined) this.#process = randomUUID()
     await ownership.join(this.#process, leaseMs)
     this.#hasJoined = true
@@ -89,9 +93,10 @@ class Owner {
     return table
   }
 
-  /** Gives up and acquires what its share says; answers whether others may now acquire something. */
-  async #share({ processes, leases }: LeaseTable): Promise<boolean> {
-    const { ownership, count } = this.#options
+  /** Gives up and acquires what its share says. */
+  async #share(table: LeaseTable): Promise<void> {
+    const { ownership, count, announce } = this.#options
+    const { processes, leases } = table
     const living = new Set(processes)
     const owners = new Map(
       leases.flatMap(
@@ -101,33 +106,58 @@ class Owner {
     )
     const shares = divideBuckets({ count, processes, owners })
     if (!shares) {
-      this.#own(leases.map(({ bucket }) => bucket))
-      return false
+      this.#own(
+        leases.map(({ bucket }) => bucket),
+        table,
+      )
+      return
     }
     const isMine = ({ bucket }: { readonly bucket: number }) => shares.get(bucket) === this.#process
     const current = leases.filter(({ bucket }) => owners.get(bucket) === this.#process)
     const kept = current.filter(isMine).map(({ bucket }) => bucket)
     const surplus = current.filter((lease) => !isMine(lease)).map(({ bucket }) => bucket)
-    this.#own(kept)
-    if (surplus.length > 0) await ownership.release(this.#process, surplus)
+    this.#own(kept, table)
+    if (surplus.length > 0) {
+      await ownership.release(this.#process, surplus)
+      announce()
+    }
     const free = leases.filter((lease) => isMine(lease) && !owners.has(lease.bucket))
     if (free.length > 0) {
       const acquired = await ownership.acquire(this.#process, free)
-      this.#own([...kept, ...acquired.map(({ bucket }) => bucket)])
+      this.#own([...kept, ...acquired.map(({ bucket }) => bucket)], table)
     }
-    return surplus.length > 0
   }
 
-  #own(buckets: readonly number[]): void {
-    const sorted = buckets.toSorted((a, b) => a - b)
-    if (sorted.join() === this.#owned.join()) return
-    this.#owned = sorted
-    this.#options.onOwned(sorted)
+  /** Owns these, unless the leases ended while the database was asked. */
+  #own(ownedBuckets: readonly number[], { processes, generation }: LeaseTable): void {
+    if (performance.now() >= this.#endsAt) {
+      this.#ownNothing()
+      return
+    }
+    this.#setOwned(ownedBuckets.toSorted((a, b) => a - b))
+    const { count: buckets, onShare } = this.#options
+    onShare({ process: this.#process, processes, generation, buckets, ownedBuckets })
+  }
+
+  #ownNothing(): void {
+    this.#setOwned([])
+    this.#options.onShare(undefined)
+  }
+
+  #setOwned(buckets: readonly number[]): void {
+    if (buckets.join() === this.#owned.join()) return
+    this.#owned = buckets
+    this.#options.onOwned(buckets)
   }
 
   /** Ends the ownership at a time of `performance.now()`, also when nothing more is known of the database. */
   #lastUntil(time: number): void {
     clearTimeout(this.#end)
-    this.#end = setTimeout(() => this.#own([]), time - performance.now()).unref()
+    this.#endsAt = time
+    const end = () => {
+      this.#endsAt = 0
+      this.#ownNothing()
+    }
+    this.#end = setTimeout(end, time - performance.now()).unref()
   }
 }

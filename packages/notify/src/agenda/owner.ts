@@ -22,6 +22,10 @@ export interface OwnerOptions {
 
 /** A process renews its leases so often in the time that they last. */
 const renewalsPerLease = 3
+/** While buckets are free it looks again after this. */
+const unsettledMs = 250
+/** After a renewal that failed it tries again after this, doubled each time. */
+const firstRetryMs = 100
 
 /**
  * Starts the worker that keeps this process' fair share of the buckets: it renews what it has, gives up what is above its
@@ -30,15 +34,20 @@ const renewalsPerLease = 3
 export function startOwner(options: OwnerOptions): Worker {
   const { leaseMs, log } = options
   const owner = new Owner(options)
+  const renewMs = leaseMs / renewalsPerLease
+  let pauseMs = renewMs
+  let failures = 0
   const pass = async (): Promise<boolean> => {
     try {
-      await owner.renew()
+      pauseMs = (await owner.renew()) ? renewMs : unsettledMs
+      failures = 0
     } catch (error) {
+      pauseMs = firstRetryMs * 2 ** failures++
       log.warn({ err: error }, 'the leases of this process could not be renewed; they are renewed later, or end')
     }
     return false
   }
-  const worker = startWorker({ name: 'buckets', log, pass, idleMs: leaseMs / renewalsPerLease })
+  const worker = startWorker({ name: 'buckets', log, pass, idleMs: () => Math.min(renewMs, pauseMs) })
   return {
     ...worker,
     async stop() {
@@ -62,13 +71,14 @@ class Owner {
     this.#options = options
   }
 
-  async renew(): Promise<void> {
+  /** Renews the leases and follows its share; answers whether every bucket has an owner then. */
+  async renew(): Promise<boolean> {
     const { ownership, leaseMs, announce } = this.#options
     const begun = performance.now()
     const table = (this.#hasJoined && (await ownership.renew(this.#process, leaseMs))) || (await this.#join())
     this.#lastUntil(begun + leaseMs)
     if (table.foundGone) announce()
-    await this.#share(table)
+    return this.#share(table)
   }
 
   async leave(): Promise<void> {
@@ -93,8 +103,11 @@ class Owner {
     return table
   }
 
-  /** Gives up and acquires what its share says. */
-  async #share(table: LeaseTable): Promise<void> {
+  /**
+   * Gives up and acquires what its share says; answers whether nothing is free then. Processes that look one after the
+   * other may each take the last free bucket for another's, so that they have to look again.
+   */
+  async #share(table: LeaseTable): Promise<boolean> {
     const { ownership, count, announce } = this.#options
     const { processes, leases } = table
     const living = new Set(processes)
@@ -110,7 +123,7 @@ class Owner {
         leases.map(({ bucket }) => bucket),
         table,
       )
-      return
+      return true
     }
     const isMine = ({ bucket }: { readonly bucket: number }) => shares.get(bucket) === this.#process
     const current = leases.filter(({ bucket }) => owners.get(bucket) === this.#process)
@@ -121,11 +134,11 @@ class Owner {
       await ownership.release(this.#process, surplus)
       announce()
     }
-    const free = leases.filter((lease) => isMine(lease) && !owners.has(lease.bucket))
-    if (free.length > 0) {
-      const acquired = await ownership.acquire(this.#process, free)
-      this.#own([...kept, ...acquired.map(({ bucket }) => bucket)], table)
-    }
+    const free = leases.filter(({ bucket }) => !owners.has(bucket))
+    const mine = free.filter(isMine)
+    const acquired = mine.length > 0 ? await ownership.acquire(this.#process, mine) : []
+    if (acquired.length > 0) this.#own([...kept, ...acquired.map(({ bucket }) => bucket)], table)
+    return surplus.length === 0 && acquired.length === free.length
   }
 
   /** Owns these, unless the leases ended while the database was asked. */

@@ -172,6 +172,26 @@ describe('leases of buckets on PostgreSQL', () => {
     assert.equal((await world.database.query('SELECT FROM notify.worker_process')).rowCount, 0)
   })
 
+  scene('a bucket that each process takes for another’s is acquired all the same', async (world) => {
+    const dying = newId(0)
+    await world.ownership.join(dying, anHour)
+    const started = [1, 2, 3].map(() => share(world, { leaseMs: anHour, isDeaf: true }))
+    const sized = (sharing: Sharing | undefined, isWanted: (size: number) => boolean) =>
+      eventually(async () => sharing?.owned().length ?? 0, isWanted)
+    try {
+      for (const each of started) await sized(each, (size) => size === 4)
+      const [first, second, third] = started.toSorted((a, b) => (a.process() < b.process() ? -1 : 1))
+      await world.database.query('UPDATE notify.worker_process SET expires_at = now() WHERE id = $1', [dying])
+      for (const each of [second, first, third]) {
+        each?.worker.resume()
+        await sized(each, (size) => size > 4)
+      }
+      await divided(...started)
+    } finally {
+      await Promise.all(started.map((each) => each.stop()))
+    }
+  })
+
   scene('a process whose lease ended while it acquired buckets works in none of them', async ({ ownership }) => {
     const shares: WorkShare[] = []
     const ended = Promise.withResolvers<void>()

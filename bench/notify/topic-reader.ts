@@ -21,7 +21,7 @@ const commit = () => {
   }, commitMs)
 }
 
-const partitions = owned === '' ? undefined : owned.split(',').map(Number)
+const partitions = owned.split(',').map(Number)
 const cpu = process.cpuUsage()
 await topic.consume(
   async (message) => {
@@ -32,7 +32,7 @@ await topic.consume(
     message.ack()
     read++
   },
-  partitions && { ownedPartitions: () => partitions, onChange: () => () => {} },
+  { ownedPartitions: () => partitions, generation: 0, onChange: () => () => {} },
 )
 process.on('message', () => {
   const { user, system } = process.cpuUsage(cpu)

@@ -43,6 +43,7 @@ import { createShortenLinks } from './links/short-links.ts'
 import { type Channel, channels } from './model/channel.ts'
 import { bucketOfId } from './model/id.ts'
 import type { NotifyRequest } from './model/notification.ts'
+import { AssignedPartitions } from './model/partition.ts'
 import type { Topic } from './model/topic.ts'
 import { planNotification } from './plan/plan.ts'
 import { createChoices } from './preferences/choices.ts'
@@ -78,7 +79,7 @@ export interface CreateNotifyOptions {
   readonly topic?: Topic
   /** Mounts /dev/mailbox, which asks nobody who they are: embedded mode only. Default false. */
   readonly devMailbox?: boolean
-  /** Runs the workers in this process. Default true. */
+  /** Runs the workers in this process. Without them it reads no topic that is divided. Default true. */
   readonly work?: boolean
   /** The key behind the signed links of mails and the tokens of receipts; without it messages carry none of them. */
   readonly linkSecret?: Secret
@@ -121,7 +122,7 @@ export async function createNotify(settings: CreateNotifyOptions): Promise<Notif
   const parts = await createParts(settings)
   const { store, readers, clock } = parts
   const work = startWork(settings, parts)
-  const consuming = await topic?.consume(createTopicIntake(topicIntakeOptions(parts, work)))
+  const consuming = await topic?.consume(createTopicIntake(topicIntakeOptions(parts, work)), work.partitions)
   const { accept, workers } = work
   const answering = createEndpointParts(settings, { ...parts, onReported: work.onReported })
   const { reports, streams } = answering
@@ -182,23 +183,21 @@ function startWork({ providers, topic, work = true }: CreateNotifyOptions, parts
   const hints = createHints(agendas)
   const handover: HandoverTargets = new Map()
   const accept = createAccept({ ...parts, intake: store.intake, hints, handover })
-  const onChanges = () => readers.hint()
-  const working = { ...parts, accept, providers, agendas, hints, handover, onChanges, ...(topic && { topic }) }
+  const partitions = new AssignedPartitions()
+  const working = { ...parts, accept, providers, agendas, hints, handover, partitions, ...(topic && { topic }) }
   const bucketOf = (id: string) => bucketOfId(id, agendas.count)
   return {
     accept,
-    workers: work ? startWorkers(working) : [],
+    partitions,
+    workers: work ? startWorkers({ ...working, onChanges: () => readers.hint() }) : [],
     onReported: (ids: readonly string[]) => hints.onChanged([...new Set(ids.map(bucketOf))]),
     onReplayed: () => hints.onDeferred(),
     onScheduled: (id: string, fireAt: number) => hints.onDue([bucketOf(id)], fireAt),
   }
 }
 
-function topicIntakeOptions(
-  { store, options, metrics, clock, log }: SharedParts,
-  { accept }: { readonly accept: Accept },
-) {
-  return { accept, deadLetters: store.deadLetters, attempts: options.topicAttempts, metrics, clock, log }
+function topicIntakeOptions({ store, options, ...parts }: SharedParts, { accept }: { readonly accept: Accept }) {
+  return { ...parts, accept, deadLetters: store.deadLetters, attempts: options.topicAttempts }
 }
 
 /** What is to be done in which bucket; what is another process' to do is sent to it. */

@@ -15,6 +15,7 @@ import { startChannelWorker } from './deliver/worker.ts'
 import type { Accept } from './intake/accept.ts'
 import type { CompleteMessages } from './links/complete-messages.ts'
 import { type Channel, channels } from './model/channel.ts'
+import { type AssignedPartitions, sharePartitions, type WorkShare } from './model/partition.ts'
 import type { Topic } from './model/topic.ts'
 import { workKinds } from './model/work-kind.ts'
 import { purgeEveryMs, startRetentionWorker } from './privacy/retention.ts'
@@ -35,6 +36,8 @@ export interface WorkersOptions {
   readonly log: Log
   readonly metrics: NotifyMetrics
   readonly topic?: Topic
+  /** Is said which partitions of the topic this process reads. */
+  readonly partitions: AssignedPartitions
   readonly completeMessages: Partial<Record<Channel, CompleteMessages>>
   readonly agendas: Agendas
   readonly hints: Hints
@@ -106,20 +109,27 @@ function startBucketWorkers(settings: WorkersOptions, onNumbered: () => void): W
   ]
 }
 
-/** The workers that divide the buckets among processes. Where this is the only one, all of them are its own. */
+/**
+ * The workers that divide the buckets, and with them the partitions of the topic, among processes. Where this is the only
+ * one, all of them are its own.
+ */
 function startSharing(
-  { store: { ownership, hints: exchange }, agendas, options, metrics, log }: WorkersOptions,
+  settings: WorkersOptions,
   surveyor: Surveyor,
   onOwned: (buckets: readonly number[]) => void,
 ): Worker[] {
+  const { ownership, hints: exchange } = settings.store
+  const { agendas, options, log } = settings
   const { count } = agendas
+  const onShare = (share: WorkShare | undefined) => assignPartitions(settings, share)
   if (!ownership) {
-    onOwned(Array.from({ length: count }, (_, bucket) => bucket))
+    const ownedBuckets = Array.from({ length: count }, (_, bucket) => bucket)
+    onOwned(ownedBuckets)
+    onShare({ process: 'this', processes: ['this'], generation: 0, buckets: count, ownedBuckets })
     return []
   }
   const announce = () => exchange && announceLeases(exchange)
-  const onProcesses = (processes: number) => metrics.workerProcesses.set(processes)
-  const owner = startOwner({ ownership, count, leaseMs: options.bucketLeaseMs, log, onOwned, onProcesses, announce })
+  const owner = startOwner({ ownership, count, leaseMs: options.bucketLeaseMs, log, onOwned, onShare, announce })
   if (!exchange) return [owner]
   const onLeases = () => owner.resume()
   const onGap = () => {
@@ -128,6 +138,14 @@ function startSharing(
   }
   const stop = receiveHints({ exchange, agendas, onLeases, onGap })
   return [owner, { name: 'hints', resume: onGap, stop }]
+}
+
+/** The partitions follow the leases of buckets: who has no lease any more reads none. */
+function assignPartitions({ topic, partitions, metrics }: WorkersOptions, share: WorkShare | undefined): void {
+  if (share) metrics.workerProcesses.set(share.processes.length)
+  if (!topic) return
+  partitions.assign(share ? sharePartitions(topic.partitions, share) : [], share?.generation)
+  metrics.ownedPartitions.set(partitions.ownedPartitions().length)
 }
 
 function channelWorkers({ store, providers, completeMessages, agendas, ...settings }: WorkersOptions): Worker[] {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type Log, startWorker, type Worker } from '@gatehouse/kit'
+import type { WorkShare } from '../model/partition.ts'
 import type { LeaseTable, Ownership } from '../store/ownership.ts'
 import { divideBuckets } from './shares.ts'
 
@@ -13,14 +14,18 @@ export interface OwnerOptions {
   readonly log: Log
   /** Called with the buckets in which this process works from now on. */
   readonly onOwned: (buckets: readonly number[]) => void
-  /** Called with the number of processes that share the work. */
-  readonly onProcesses: (count: number) => void
+  /** Called with what is known of all processes, again and again, and with undefined when the leases of this one ended. */
+  readonly onShare: (share: WorkShare | undefined) => void
   /** Has the other processes look at the leases now. */
   readonly announce: () => void
 }
 
 /** A process renews its leases so often in the time that they last. */
 const renewalsPerLease = 3
+/** While buckets are free it looks again after this. */
+const unsettledMs = 250
+/** After a renewal that failed it tries again after this, doubled each time. */
+const firstRetryMs = 100
 
 /**
  * Starts the worker that keeps this process' fair share of the buckets: it renews what it has, gives up what is above its
@@ -29,15 +34,20 @@ const renewalsPerLease = 3
 export function startOwner(options: OwnerOptions): Worker {
   const { leaseMs, log } = options
   const owner = new Owner(options)
+  const renewMs = leaseMs / renewalsPerLease
+  let pauseMs = renewMs
+  let failures = 0
   const pass = async (): Promise<boolean> => {
     try {
-      await owner.renew()
+      pauseMs = (await owner.renew()) ? renewMs : unsettledMs
+      failures = 0
     } catch (error) {
+      pauseMs = firstRetryMs * 2 ** failures++
       log.warn({ err: error }, 'the leases of this process could not be renewed; they are renewed later, or end')
     }
     return false
   }
-  const worker = startWorker({ name: 'buckets', log, pass, idleMs: leaseMs / renewalsPerLease })
+  const worker = startWorker({ name: 'buckets', log, pass, idleMs: () => Math.min(renewMs, pauseMs) })
   return {
     ...worker,
     async stop() {
@@ -54,23 +64,27 @@ class Owner {
   #hasJoined = false
   #owned: readonly number[] = []
   #end: NodeJS.Timeout | undefined
+  /** When the leases end, on the clock of `performance.now()`. */
+  #endsAt = 0
 
   constructor(options: OwnerOptions) {
     this.#options = options
   }
 
-  async renew(): Promise<void> {
-    const { ownership, leaseMs, announce, onProcesses } = this.#options
+  /** Renews the leases and follows its share; answers whether every bucket has an owner then. */
+  async renew(): Promise<boolean> {
+    const { ownership, leaseMs, announce } = this.#options
     const begun = performance.now()
     const table = (this.#hasJoined && (await ownership.renew(this.#process, leaseMs))) || (await this.#join())
     this.#lastUntil(begun + leaseMs)
-    onProcesses(table.processes.length)
-    if (await this.#share(table)) announce()
+    if (table.foundGone) announce()
+    return this.#share(table)
   }
 
   async leave(): Promise<void> {
     clearTimeout(this.#end)
-    this.#own([])
+    this.#endsAt = 0
+    this.#ownNothing()
     if (!this.#hasJoined) return
     this.#hasJoined = false
     await this.#options.ownership.leave(this.#process)
@@ -79,7 +93,7 @@ class Owner {
 
   async #join(): Promise<LeaseTable> {
     const { ownership, leaseMs, announce } = this.#options
-    this.#own([])
+    this.#ownNothing()
     if (this.#hasJoined) this.#process = randomUUID()
     await ownership.join(this.#process, leaseMs)
     this.#hasJoined = true
@@ -89,9 +103,13 @@ class Owner {
     return table
   }
 
-  /** Gives up and acquires what its share says; answers whether others may now acquire something. */
-  async #share({ processes, leases }: LeaseTable): Promise<boolean> {
-    const { ownership, count } = this.#options
+  /**
+   * Gives up and acquires what its share says; answers whether nothing is free then. Processes that look one after the
+   * other may each take the last free bucket for another's, so that they have to look again.
+   */
+  async #share(table: LeaseTable): Promise<boolean> {
+    const { ownership, count, announce } = this.#options
+    const { processes, leases } = table
     const living = new Set(processes)
     const owners = new Map(
       leases.flatMap(
@@ -101,33 +119,58 @@ class Owner {
     )
     const shares = divideBuckets({ count, processes, owners })
     if (!shares) {
-      this.#own(leases.map(({ bucket }) => bucket))
-      return false
+      this.#own(
+        leases.map(({ bucket }) => bucket),
+        table,
+      )
+      return true
     }
     const isMine = ({ bucket }: { readonly bucket: number }) => shares.get(bucket) === this.#process
     const current = leases.filter(({ bucket }) => owners.get(bucket) === this.#process)
     const kept = current.filter(isMine).map(({ bucket }) => bucket)
     const surplus = current.filter((lease) => !isMine(lease)).map(({ bucket }) => bucket)
-    this.#own(kept)
-    if (surplus.length > 0) await ownership.release(this.#process, surplus)
-    const free = leases.filter((lease) => isMine(lease) && !owners.has(lease.bucket))
-    if (free.length > 0) {
-      const acquired = await ownership.acquire(this.#process, free)
-      this.#own([...kept, ...acquired.map(({ bucket }) => bucket)])
+    this.#own(kept, table)
+    if (surplus.length > 0) {
+      await ownership.release(this.#process, surplus)
+      announce()
     }
-    return surplus.length > 0
+    const free = leases.filter(({ bucket }) => !owners.has(bucket))
+    const mine = free.filter(isMine)
+    const acquired = mine.length > 0 ? await ownership.acquire(this.#process, mine) : []
+    if (acquired.length > 0) this.#own([...kept, ...acquired.map(({ bucket }) => bucket)], table)
+    return surplus.length === 0 && acquired.length === free.length
   }
 
-  #own(buckets: readonly number[]): void {
-    const sorted = buckets.toSorted((a, b) => a - b)
-    if (sorted.join() === this.#owned.join()) return
-    this.#owned = sorted
-    this.#options.onOwned(sorted)
+  /** Owns these, unless the leases ended while the database was asked. */
+  #own(ownedBuckets: readonly number[], { processes, generation }: LeaseTable): void {
+    if (performance.now() >= this.#endsAt) {
+      this.#ownNothing()
+      return
+    }
+    this.#setOwned(ownedBuckets.toSorted((a, b) => a - b))
+    const { count: buckets, onShare } = this.#options
+    onShare({ process: this.#process, processes, generation, buckets, ownedBuckets })
+  }
+
+  #ownNothing(): void {
+    this.#setOwned([])
+    this.#options.onShare(undefined)
+  }
+
+  #setOwned(buckets: readonly number[]): void {
+    if (buckets.join() === this.#owned.join()) return
+    this.#owned = buckets
+    this.#options.onOwned(buckets)
   }
 
   /** Ends the ownership at a time of `performance.now()`, also when nothing more is known of the database. */
   #lastUntil(time: number): void {
     clearTimeout(this.#end)
-    this.#end = setTimeout(() => this.#own([]), time - performance.now()).unref()
+    this.#endsAt = time
+    const end = () => {
+      this.#endsAt = 0
+      this.#ownNothing()
+    }
+    this.#end = setTimeout(end, time - performance.now()).unref()
   }
 }

@@ -1,31 +1,25 @@
 import { bisect, type Clock, isUnavailable, type Log, startWorker, type Worker } from '@gatehouse/kit'
-import { createAdmission } from '../admission/admission.ts'
 import { admitOnFreshProfiles } from '../admission/plan-on-current.ts'
 import type { AdmissionUnit } from '../admission/planned.ts'
 import type { Agenda } from '../agenda/agenda.ts'
 import { type BucketsDone, pauseUntilDue, workOnDue } from '../agenda/pass.ts'
 import type { Catalog, CatalogKeeper } from '../catalog/catalog.ts'
-import type { NotifyOptions } from '../config/options.ts'
-import type { Hints } from '../context/hints.ts'
+import { type AdmitLeasedOptions, admitLeased, readProfiles } from '../context/admit-leased.ts'
 import { countDecided, type NotifyMetrics } from '../context/metrics.ts'
-import { emptyProfile, type Intake, type Profile, type Waiting } from '../store/store.ts'
+import { emptyProfile, type Profile, type Waiting } from '../store/store.ts'
 import { planFlush } from './flush.ts'
 import { planAgain } from './replan.ts'
 
 /** What the worker of deferred deliveries and pending sets needs. */
-export interface ResumeWorkerOptions {
-  readonly intake: Intake
+export interface ResumeWorkerOptions extends AdmitLeasedOptions {
   readonly waiting: Waiting
   readonly catalog: CatalogKeeper
   readonly agenda: Agenda
   /** Whether each bucket is worked by itself. */
   readonly apart: boolean
-  readonly options: NotifyOptions
   readonly clock: Clock
   readonly log: Log
   readonly metrics: NotifyMetrics
-  /** Told after each admission, so that the channels' workers need not wait. */
-  readonly hints: Pick<Hints, 'onAdmitted'>
 }
 
 /** The worker that plans again what waited: deferred deliveries, fallbacks and replays, and pending sets to be flushed. */
@@ -92,19 +86,21 @@ async function admitAll<Waited extends { readonly id: string }>(
 
 /** Plans on the users' profiles of now and admits it; what another has taken meanwhile is left to it. */
 async function admitBatch<Waited>(
-  { intake, catalog: keeper, options, clock, metrics, hints }: ResumeWorkerOptions,
+  settings: ResumeWorkerOptions,
   waited: readonly Waited[],
   { userOf, plan }: Planning<Waited>,
 ): Promise<void> {
-  const read = () => intake.readProfiles([...new Set(waited.map(userOf))].sort())
+  const { intake, catalog: keeper, clock, metrics } = settings
+  const read = () => readProfiles(intake, [...new Set(waited.map(userOf))].sort())
   const now = clock.now()
-  const admitted = await admitOnFreshProfiles(read, await read(), async ({ settingsVersion, users }) => {
-    const catalog = await keeper.at(settingsVersion)
-    const units = waited.map((each) => plan(each, users.get(userOf(each)) ?? emptyProfile, catalog, now))
-    const rules = { caps: options.caps, windowMs: options.capWindowMs, profiles: users }
-    return intake.admit(units, createAdmission(rules, now))
+  const admitted = await admitOnFreshProfiles(read, await read(), async (profiles) => {
+    const catalog = await keeper.at(profiles.settingsVersion)
+    const profileOf = (each: Waited) => profiles.users.get(userOf(each)) ?? emptyProfile
+    const units = waited.map((each) => plan(each, profileOf(each), catalog, now))
+    return admitLeased(settings, units, profiles, now)
   })
-  const decided = admitted.flatMap((each) => each ?? [])
-  hints.onAdmitted(decided)
-  countDecided(metrics, decided)
+  countDecided(
+    metrics,
+    admitted.flatMap((each) => each ?? []),
+  )
 }

@@ -30,6 +30,7 @@ export function createNotifyMetrics(registry: Registry) {
       'max',
     ),
     ownedBuckets: gauge('notify_owned_buckets', 'Buckets in which this process works'),
+    ownedPartitions: gauge('notify_owned_partitions', 'Partitions of the topic that this process reads'),
     workerProcesses: gauge('notify_worker_processes', 'Processes that share the buckets, as this process knows'),
     failingBuckets: new Gauge({
       name: 'notify_failing_buckets',

@@ -1,26 +1,16 @@
 import { type Batcher, type BatchOptions, type Clock, createBatcher, Problem } from '@gatehouse/kit'
-import { answerOf, createAdmission } from '../admission/admission.ts'
+import { answerOf } from '../admission/admission.ts'
 import { admitOnFreshProfiles } from '../admission/plan-on-current.ts'
 import type { AdmissionUnit, Settled } from '../admission/planned.ts'
 import type { Catalog, CatalogKeeper } from '../catalog/catalog.ts'
 import { profileFor, type ReservedMail } from '../catalog/reserved.ts'
-import type { NotifyOptions } from '../config/options.ts'
-import type { HandoverTargets } from '../context/handover.ts'
-import type { Hints } from '../context/hints.ts'
+import { type AdmitLeasedOptions, admitLeased, type ReadProfiles, readProfiles } from '../context/admit-leased.ts'
 import { countDecided, type NotifyMetrics } from '../context/metrics.ts'
 import { bucketOfUser, newIdOfUser } from '../model/id.ts'
 import type { Acceptance, NotifyRequest } from '../model/notification.ts'
 import type { Plan } from '../plan/plan-input.ts'
 import { problemOf } from '../request/request-problem.ts'
-import {
-  emptyProfile,
-  type Intake,
-  type Parkable,
-  type Profiles,
-  type RateGrant,
-  type RateRequest,
-} from '../store/store.ts'
-import { Handover } from './handover.ts'
+import { emptyProfile, type Intake, type Parkable, type RateGrant, type RateRequest } from '../store/store.ts'
 
 /** An event on its way in, and where it came from. */
 interface IncomingEvent {
@@ -47,17 +37,11 @@ export type AcceptResult =
   | { readonly gone: true }
 
 /** What accepting events needs. */
-export interface AcceptOptions {
-  readonly intake: Intake
+export interface AcceptOptions extends AdmitLeasedOptions {
   readonly catalog: CatalogKeeper
-  readonly options: NotifyOptions
   readonly clock: Clock
   readonly plan: Plan
   readonly metrics: NotifyMetrics
-  /** Told after each commit, so that workers need not wait. */
-  readonly hints: Pick<Hints, 'onAdmitted'>
-  /** The workers of this process, to which is handed what they would send at once. */
-  readonly handover: HandoverTargets
 }
 
 /** Where both entrances meet: events are taken, planned and admitted together, and answered apart. */
@@ -139,16 +123,6 @@ async function acceptBatch(options: AcceptOptions, events: readonly IncomingEven
   })
 }
 
-interface ReadProfiles extends Profiles {
-  /** From before they were read, by `performance.now()`. */
-  readonly readAt: number
-}
-
-async function readProfiles(intake: Intake, userIds: readonly string[]): Promise<ReadProfiles> {
-  const readAt = performance.now()
-  return { ...(await intake.readProfiles(userIds)), readAt }
-}
-
 interface AdmissionBatch {
   readonly going: readonly IncomingEvent[]
   readonly profiles: ReadProfiles
@@ -157,30 +131,20 @@ interface AdmissionBatch {
 }
 
 async function admitPlanned(
-  { intake, options, plan, hints, handover: targets }: AcceptOptions,
-  { going, profiles: { users, readAt }, catalog, now }: AdmissionBatch,
+  options: AcceptOptions,
+  { going, profiles, catalog, now }: AdmissionBatch,
 ): ReturnType<Intake['admit']> {
   const units = going.flatMap((event): AdmissionUnit[] => {
     const eventType = catalog.eventTypes.get(event.request.event)
     if (!eventType) return []
-    const stored = users.get(event.request.user_id) ?? emptyProfile
+    const stored = profiles.users.get(event.request.user_id) ?? emptyProfile
     const profile = event.mail ? profileFor(event.mail, stored) : stored
     const id = newIdOfUser(event.request.user_id)
     const { request, source, occurredAt = now } = event
-    const planned = plan({ id, request, eventType, profile, catalog, now, occurredAt, source })
+    const planned = options.plan({ id, request, eventType, profile, catalog, now, occurredAt, source })
     return [{ notifications: [planned], ...(event.settles ? { settles: event.settles } : {}) }]
   })
-  if (units.length === 0) return []
-  const { leaseMs } = options
-  const leases = new Handover({ targets, buckets: intake.buckets, leaseMs, users, profilesReadAt: readAt })
-  const rules = { caps: options.caps, windowMs: options.capWindowMs, profiles: users, leases }
-  try {
-    const admitted = await intake.admit(units, createAdmission(rules, now))
-    hints.onAdmitted(leases.complete(admitted.flatMap((each) => each ?? [])))
-    return admitted
-  } finally {
-    leases.cancelAll()
-  }
+  return admitLeased(options, units, profiles, now)
 }
 
 interface RateContext {

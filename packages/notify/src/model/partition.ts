@@ -13,35 +13,44 @@ export function partitionOfUser(userId: string, partitions: number): number {
   return hashOfUser(userId) % partitions
 }
 
-/** Which partitions of the topic this process reads. For moments two processes may both own one. */
+/**
+ * Which partitions of the topic this process reads. For moments two processes may both think that they own one: then the
+ * one with the greater generation does, and never again the other.
+ */
 export interface PartitionOwnership {
   ownedPartitions(): readonly number[]
+  /** Grows with each process that comes or goes. */
+  readonly generation: number
   /** Calls `changed` whenever others are owned than before. Answers how to stop that. */
   onChange(changed: () => void): () => void
 }
 
-/** What is known of the processes that share the work, and of the buckets of this one. */
-export interface PartitionShares {
+/** What a process knows of those that share the work, and of its own part of it, as long as its leases last. */
+export interface WorkShare {
   /** All processes that live, with this one. */
   readonly processes: readonly string[]
   /** This process. */
   readonly process: string
+  /** Grows with each process that comes or goes. */
+  readonly generation: number
   /** How many buckets there are. */
   readonly buckets: number
-  /** The buckets of this process, where each has one owner. */
-  readonly ownedBuckets: ReadonlySet<number>
+  /** The buckets in which this process works: its own, or all of them where there are fewer than processes. */
+  readonly ownedBuckets: readonly number[]
 }
 
 /**
- * The partitions of this process. Where there are buckets for all processes, a partition belongs to the owner of a
- * bucket: both divide users by the same hash, so that with powers of two and at least as many partitions as buckets all
- * users of a partition are of that bucket. Otherwise the processes take partitions in turns.
+ * The partitions of this process. Both partitions and buckets divide users by the same hash: where the number of buckets
+ * divides that of partitions, all users of a partition are of one bucket, and it belongs to the owner of that. Where it
+ * does not, or where there are fewer buckets than processes, the processes take partitions in turns.
  */
-export function sharePartitions(partitions: number, shares: PartitionShares): readonly number[] {
-  const { processes, process, buckets, ownedBuckets } = shares
+export function sharePartitions(partitions: number, share: WorkShare): readonly number[] {
+  const { processes, process, buckets, ownedBuckets } = share
   const all = Array.from({ length: partitions }, (_, partition) => partition)
-  if (buckets > 1 && buckets >= processes.length)
-    return all.filter((partition) => ownedBuckets.has(partition % buckets))
+  if (buckets >= processes.length && partitions % buckets === 0) {
+    const owned = new Set(ownedBuckets)
+    return all.filter((partition) => owned.has(partition % buckets))
+  }
   const living = processes.toSorted()
   const place = living.indexOf(process)
   return all.filter((partition) => partition % living.length === place)
@@ -51,6 +60,11 @@ export function sharePartitions(partitions: number, shares: PartitionShares): re
 export class AssignedPartitions implements PartitionOwnership {
   readonly #listeners = new Set<() => void>()
   #owned: readonly number[] = []
+  #generation = 0
+
+  get generation(): number {
+    return this.#generation
+  }
 
   ownedPartitions(): readonly number[] {
     return this.#owned
@@ -61,8 +75,9 @@ export class AssignedPartitions implements PartitionOwnership {
     return () => this.#listeners.delete(changed)
   }
 
-  /** These are owned from now on. */
-  assign(partitions: readonly number[]): void {
+  /** These are owned from now on, as is known since a generation; without one, since the same as before. */
+  assign(partitions: readonly number[], generation: number = this.#generation): void {
+    this.#generation = generation
     if (partitions.join() === this.#owned.join()) return
     this.#owned = partitions
     for (const changed of this.#listeners) changed()

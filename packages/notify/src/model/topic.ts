@@ -37,12 +37,12 @@ export interface Topic {
   /** How many partitions it has. With 1, every process reads all of it. */
   readonly partitions: number
   /**
-   * Hands every message to `handle`, several at once. With one partition all processes share all messages. With more, each
-   * is read by the process that owns it; without an ownership the processes divide them among themselves.
+   * Hands every message to `handle`, several at once. With one partition all processes share all messages, whatever they
+   * own. With more, each is read by the process that owns it.
    */
   consume(
     handle: (message: TopicMessage) => Promise<void>,
-    ownership?: PartitionOwnership,
+    ownership: PartitionOwnership,
   ): Promise<{
     /** Takes no further message and resolves when those under way are done. */
     stop(): Promise<void>

@@ -61,7 +61,7 @@ export async function natsTopic(options: NatsTopicOptions): Promise<Topic> {
   return {
     partitions: layout.partitions,
     async consume(handle, ownership) {
-      const reading = startReading({ connection, client, resources, layout, handle, ownership, concurrency, log })
+      const reading = startReading({ client, resources, layout, handle, ownership, concurrency, log })
       consuming.add(reading)
       return {
         async stop() {

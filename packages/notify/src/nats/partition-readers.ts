@@ -72,7 +72,7 @@ export class PartitionReaders {
   }
 
   #openPartition(partition: number): Reader {
-    const { resources, layout, handle, log } = this.#options
+    const { resources, layout, ownership, handle, log } = this.#options
     const concurrency = Math.max(minConcurrency, Math.ceil(this.#options.concurrency / layout.partitions))
     const options = {
       group: `notify-${partition}`,
@@ -81,7 +81,7 @@ export class PartitionReaders {
     }
     return new Reader({
       what: `partition ${partition} of the topic`,
-      openConsumer: () => resources.openExclusive(layout.streamOf(partition), options),
+      openConsumer: () => resources.openExclusive(layout.streamOf(partition), options, ownership.generation),
       handle: withoutGaps((message, interrupt) => handle(topicMessage(message, interrupt))),
       concurrency,
       log,
@@ -89,11 +89,11 @@ export class PartitionReaders {
   }
 
   #openMover(): Reader {
-    const { client, resources, layout, concurrency, log } = this.#options
+    const { client, resources, layout, ownership, concurrency, log } = this.#options
+    const options = { group: 'move', maxAckPending: concurrency * 2 }
     return new Reader({
       what: 'the undivided topic',
-      openConsumer: () =>
-        resources.openExclusive(layout.intake.name, { group: 'move', maxAckPending: concurrency * 2 }),
+      openConsumer: () => resources.openExclusive(layout.intake.name, options, ownership.generation),
       handle: withoutGaps(createMover(client, layout)),
       concurrency,
       log,

@@ -9,7 +9,8 @@ export type HandleMessage = (message: JsMsg, interrupt: (delayMs: number) => voi
 export interface ReaderOptions {
   /** What is read, for the log. */
   readonly what: string
-  readonly openConsumer: () => Promise<Consumer>
+  /** Undefined where it is another process' to read: it is asked again after a while. */
+  readonly openConsumer: () => Promise<Consumer | undefined>
   /** Calls back when the consumer is found missing. Answers how to stop that. */
   readonly onLost?: (lost: (error: Error) => void) => () => void
   readonly handle: HandleMessage
@@ -22,6 +23,7 @@ const retryDelayMs = 5_000
 /** How long a request for messages stands; a server that is silent for half of it twice is looked after. */
 const pullMs = 10_000
 const maxPauseMs = 5_000
+const othersPauseMs = 500
 const stopMs = 5_000
 
 /**
@@ -65,11 +67,10 @@ export class Reader {
     const { log, what } = this.#options
     for (let failures = 0; !signal.aborted; ) {
       try {
-        await this.#open()
+        const isOpen = await this.#open()
         failures = 0
-        await this.#read()
-        if (this.#interruptedMs !== undefined) await this.#waitInterrupted(this.#interruptedMs)
-        else if (!signal.aborted) throw new Error('the server ended it')
+        if (isOpen) await this.#read()
+        else await pause(othersPauseMs, signal)
       } catch (error) {
         if (signal.aborted) return
         failures++
@@ -80,16 +81,25 @@ export class Reader {
     }
   }
 
-  async #open(): Promise<void> {
+  async #open(): Promise<boolean> {
     const consumer = await this.#options.openConsumer()
+    this.#fault = undefined
+    if (!consumer) return false
     const { concurrency } = this.#options
     const options = { max_messages: concurrency, expires: pullMs, abort_on_missing_resource: true }
     this.#messages = await consumer.consume(options)
     if (this.#stopping.signal.aborted) this.#messages.stop()
-    this.#fault = undefined
+    return true
   }
 
+  /** Reads until it is stopped or interrupted, and then waits as long as that asks for. @throws where it ended otherwise */
   async #read(): Promise<void> {
+    await this.#handleMessages()
+    if (this.#interruptedMs !== undefined) await this.#waitInterrupted(this.#interruptedMs)
+    else if (!this.#stopping.signal.aborted) throw new Error('the server ended it')
+  }
+
+  async #handleMessages(): Promise<void> {
     const { handle, concurrency, log } = this.#options
     const interrupt = (delayMs: number) => {
       this.#interruptedMs = Math.max(delayMs, this.#interruptedMs ?? 0)

@@ -1,10 +1,8 @@
 import type { Log } from '@gatehouse/kit'
 import type { JetStreamClient } from '@nats-io/jetstream'
-import type { NatsConnection } from '@nats-io/transport-node'
 import type { PartitionOwnership } from '../model/partition.ts'
 import type { TopicMessage } from '../model/topic.ts'
 import type { Layout } from './layout.ts'
-import { PartitionMembers } from './members.ts'
 import { topicMessage } from './message.ts'
 import { PartitionReaders } from './partition-readers.ts'
 import { Reader } from './reader.ts'
@@ -12,12 +10,11 @@ import type { Resources } from './resources.ts'
 
 /** Options of {@link startReading}. */
 export interface ReadingOptions {
-  readonly connection: NatsConnection
   readonly client: JetStreamClient
   readonly resources: Resources
   readonly layout: Layout
   readonly handle: (message: TopicMessage) => Promise<void>
-  readonly ownership: PartitionOwnership | undefined
+  readonly ownership: PartitionOwnership
   /** Messages under way at once. */
   readonly concurrency: number
   readonly log: Log
@@ -33,20 +30,7 @@ export interface Reading {
 
 /** Reads an undivided topic together with all processes, and a divided one by its partitions. */
 export function startReading(options: ReadingOptions): Reading {
-  const { connection, layout, ownership } = options
-  if (layout.partitions === 1) return readShared(options)
-  if (ownership) return new PartitionReaders({ ...options, ownership })
-  const members = new PartitionMembers({ connection, partitions: layout.partitions })
-  const readers = new PartitionReaders({ ...options, ownership: members })
-  return {
-    get fault() {
-      return readers.fault
-    },
-    async stop() {
-      await readers.stop()
-      members.stop()
-    },
-  }
+  return options.layout.partitions === 1 ? readShared(options) : new PartitionReaders(options)
 }
 
 function readShared({ resources, layout, handle, concurrency, log }: ReadingOptions): Reading {

@@ -21,7 +21,12 @@ export interface ResourcesOptions {
 /** The durable consumer of a stream that all processes share. */
 const sharedName = 'notify'
 
+/** In the metadata of a consumer of a partition: the generation of the owner that opened it. */
+const generationKey = 'gatehouse-generation'
+
 const ackWaitMs = 30_000
+/** A consumer of a partition that nobody asks for messages is removed by the server after so long. */
+const abandonedMs = 30_000
 
 /** The streams and the consumers: creates what is missing, at the start and later. */
 export class Resources {
@@ -71,17 +76,28 @@ export class Resources {
 
   /**
    * A new consumer of some subjects of a stream, in place of whatever read them before: whoever used that one is ended by
-   * the server, and what it did not acknowledge comes to this one first, in the order of the stream. The state of such a
-   * consumer is kept in memory, which halves what it costs a cluster: without it, it begins with what is not acknowledged.
+   * the server, and what it did not acknowledge comes to this one first, in the order of the stream. Undefined where
+   * that is an owner of a greater generation: between looking and creating nobody comes unnoticed, since the stream has at
+   * most one consumer of a subject. The state of such a consumer is kept in memory, which halves what it costs a cluster:
+   * without it, it begins with what is not acknowledged.
    */
-  async openExclusive(stream: string, { group, filter, maxAckPending }: ExclusiveOptions): Promise<Consumer> {
+  async openExclusive(
+    stream: string,
+    { group, filter, maxAckPending }: ExclusiveOptions,
+    generation: number,
+  ): Promise<Consumer | undefined> {
     await this.prepare()
     const { manager, client } = this.#options
-    for await (const { name } of manager.consumers.list(stream))
-      if (name === sharedName || name.startsWith(`${group}-`)) await manager.consumers.delete(stream, name)
+    for await (const { name, config } of manager.consumers.list(stream)) {
+      if (name !== sharedName && !name.startsWith(`${group}-`)) continue
+      if (Number(config.metadata?.[generationKey] ?? 0) > generation) return undefined
+      await manager.consumers.delete(stream, name)
+    }
     const name = `${group}-${crypto.randomUUID()}`
     await manager.consumers.add(stream, {
       durable_name: name,
+      metadata: { [generationKey]: String(generation) },
+      inactive_threshold: nanos(abandonedMs),
       mem_storage: true,
       ...(filter === undefined ? {} : { filter_subject: filter }),
       ack_policy: AckPolicy.Explicit,

@@ -10,6 +10,10 @@ export interface BucketLease {
 /** The processes that live and the leases of all buckets, as they are after a process renewed its own. */
 export interface LeaseTable {
   readonly processes: readonly string[]
+  /** Grows whenever a process comes or goes: two that know the same one know the same processes. */
+  readonly generation: number
+  /** Whether this call found that others are gone, which nobody has announced yet. */
+  readonly foundGone: boolean
   readonly leases: readonly BucketLease[]
 }
 

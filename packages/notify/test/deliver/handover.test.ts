@@ -226,6 +226,55 @@ test('what was handed over before quiet hours, and finds a slot in them, waits f
   assert.ok(counts.claimed <= 1)
 })
 
+test('what quiet hours deferred is sent in the morning without a claim', async (t) => {
+  const { s, counts, orders } = await working(t)
+  const evening = new Date(s.clock.now() + 86_400_000)
+  evening.setUTCHours(23, 0, 0, 0)
+  s.clock.advance(evening.getTime() - s.clock.now())
+  await s.call('PUT', '/v1/users/alice/preferences/*', { quiet_hours: { start: '22:00', end: '07:00' } })
+  await accept(s, ['A-1', 'A-2'])
+  assert.deepEqual(await readQueue(s), [])
+  s.clock.advance(8 * 3_600_000 + 1_000)
+  await eventually(
+    async () => orders.length,
+    (count) => count === 2,
+  )
+  await eventually(() => readQueue(s), isEmpty)
+  assert.deepEqual(orders.sort(), ['Order A-1', 'Order A-2'])
+  assert.equal(counts.claimed, 0)
+})
+
+test('what was aggregated is sent at its flush without a claim', async (t) => {
+  const { s, counts, orders } = await working(t)
+  await s.call('PUT', '/v1/event-types/order.shipped', {
+    channels: ['email'],
+    aggregation: { threshold: 5, actor: 'order_id' },
+  })
+  await accept(s, ['A-1', 'A-2'])
+  assert.deepEqual(await readQueue(s), [])
+  s.clock.advance(301_000)
+  await eventually(
+    async () => orders.length,
+    (count) => count === 2,
+  )
+  await eventually(() => readQueue(s), isEmpty)
+  assert.equal(counts.claimed, 0)
+})
+
+test('what was scheduled is sent when it fires without a claim', async (t) => {
+  const { s, counts, orders } = await working(t)
+  const fire_at = new Date(s.clock.now() + 60_000).toISOString()
+  const payload = { ...shipped, channels: ['email'], data: { order_id: 'A-1' } }
+  assert.equal((await s.call('POST', '/v1/scheduled', { fire_at, payload })).status, 201)
+  s.clock.advance(61_000)
+  await eventually(
+    async () => orders.length,
+    (count) => count === 1,
+  )
+  await eventually(() => readQueue(s), isEmpty)
+  assert.equal(counts.claimed, 0)
+})
+
 describe('a process that dies between the commit and the handover', () => {
   let server: Server | undefined
   before(async () => {

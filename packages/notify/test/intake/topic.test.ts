@@ -4,6 +4,7 @@ import { silentLog } from '@gatehouse/kit'
 import { type Server, startNats, testWith } from '@gatehouse/testing'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
+import { AssignedPartitions } from '../../src/model/partition.ts'
 import { natsTopic } from '../../src/nats/index.ts'
 import { eventually, seedEventType, setup } from '../support/setup.ts'
 
@@ -79,7 +80,7 @@ describe('the topic notifications', () => {
         const { dedup_key: _none, ...event } = JSON.parse(message.text ?? '')
         await s.call('POST', '/v1/notify', { ...event, dedup_key: message.key })
         message.ack()
-      })
+      }, new AssignedPartitions())
       const event = { event: 'order.shipped', user_id: 'alice', data: { order_id: order }, channels: ['in-app'] }
       await jetstream(connection).publish('notifications', JSON.stringify(event))
       await eventually(

@@ -48,22 +48,25 @@ test('with at least as many partitions as buckets, a partition has users of one 
 })
 
 test('a partition belongs to the owner of its bucket where all processes have buckets', () => {
-  const shares = { processes: ['a', 'b'], process: 'a', buckets: 4, ownedBuckets: new Set([1, 2]) }
-  assert.deepEqual(sharePartitions(16, shares), [1, 2, 5, 6, 9, 10, 13, 14])
-  assert.deepEqual(sharePartitions(4, { ...shares, buckets: 8, ownedBuckets: new Set([0, 5]) }), [0])
+  const share = { processes: ['a', 'b'], process: 'a', generation: 1, buckets: 4, ownedBuckets: [1, 2] }
+  assert.deepEqual(sharePartitions(16, share), [1, 2, 5, 6, 9, 10, 13, 14])
+  const alone = { ...share, processes: ['a'], buckets: 1, ownedBuckets: [0] }
+  assert.deepEqual(sharePartitions(4, alone), [0, 1, 2, 3])
 })
 
-test('processes take partitions in turns where there are fewer buckets than processes', () => {
-  for (const buckets of [1, 2]) {
+test('processes take partitions in turns where a partition has no owner of its bucket', () => {
+  for (const buckets of [1, 2, 3, 16]) {
     const processes = ['c', 'a', 'b']
-    const all = processes.map((process) => sharePartitions(8, { processes, process, buckets, ownedBuckets: new Set() }))
+    const all = processes.map((process) =>
+      sharePartitions(8, { processes, process, generation: 1, buckets, ownedBuckets: [0] }),
+    )
     assert.deepEqual(all, [
       [2, 5],
       [0, 3, 6],
       [1, 4, 7],
     ])
   }
-  const unknown = { processes: ['a'], process: 'b', buckets: 1, ownedBuckets: new Set<number>() }
+  const unknown = { processes: ['a', 'c'], process: 'b', generation: 1, buckets: 1, ownedBuckets: [] }
   assert.deepEqual(sharePartitions(8, unknown), [])
 })
 
@@ -71,10 +74,12 @@ test('an assignment is announced when it changes', () => {
   const ownership = new AssignedPartitions()
   const seen: Array<readonly number[]> = []
   const stop = ownership.onChange(() => seen.push(ownership.ownedPartitions()))
-  for (const partitions of [[0, 1], [0, 1], []]) ownership.assign(partitions)
+  for (const [generation, partitions] of [[0, 1], [0, 1], []].entries()) ownership.assign(partitions, generation)
+  assert.equal(ownership.generation, 2)
   stop()
   ownership.assign([2])
   assert.deepEqual(seen, [[0, 1], []])
+  assert.equal(ownership.generation, 2)
 })
 
 test('a number of partitions is a power of two up to 1,024', () => {

@@ -5,6 +5,7 @@ import { createMetrics, type Log, silentLog } from '@gatehouse/kit'
 import { findProgram, type Server, startNats, temporaryFolder, waitsFor } from '@gatehouse/testing'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect, nanos } from '@nats-io/transport-node'
+import { AssignedPartitions } from '../../src/model/partition.ts'
 import { type NatsTopicOptions, natsTopic } from '../../src/nats/index.ts'
 import { eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
 
@@ -37,7 +38,7 @@ async function setupTopic(t: TestContext, options: Partial<NatsTopicOptions> = {
   const reading = await topic.consume(async (message) => {
     got.push(message.text ?? '')
     message.ack()
-  })
+  }, new AssignedPartitions())
   const client = await connect({ servers: `127.0.0.1:${port}`, maxReconnectAttempts: -1, reconnectTimeWait: 100 })
   t.after(async () => {
     server.process.kill('SIGCONT')
@@ -282,7 +283,7 @@ describe('the topic on NATS', { skip: findProgram('nats-server') ? false : waits
     t.after(() => server.stop())
     t.after(() => server.process.kill('SIGCONT'))
     const topic = await natsTopic({ url: server.url, log: silentLog })
-    const reading = await topic.consume(async (message) => message.ack())
+    const reading = await topic.consume(async (message) => message.ack(), new AssignedPartitions())
     await freeze(server)
     const began = performance.now()
     await reading.stop()

@@ -19,6 +19,7 @@ const program = 'nats-server-2.15'
 const all = (partitions: number) => Array.from({ length: partitions }, (_, partition) => partition)
 const owning = (partitions: number): PartitionOwnership => ({
   ownedPartitions: () => all(partitions),
+  generation: 0,
   onChange: () => () => {},
 })
 
@@ -83,23 +84,17 @@ testWith(program, 'the server and we divide users alike, whatever their ids look
 interface ReaderProcessOptions {
   readonly partitions: PartitionSettings
   readonly intake?: StreamSettings
-  /** Whether it finds out by itself what to read. */
-  readonly members?: boolean
 }
 
 /** A process that reads partitions, and what it reported, in the order of reports of all. */
 async function startReader(t: TestContext, url: string, options: ReaderProcessOptions, received: Received[]) {
-  const { members = false, ...topic } = options
-  const child: ChildProcess = fork(join(import.meta.dirname, '../support/topic-process.ts'), [
-    url,
-    JSON.stringify(topic),
-    members ? 'members' : 'assigned',
-  ])
+  const file = join(import.meta.dirname, '../support/topic-process.ts')
+  const child: ChildProcess = fork(file, [url, JSON.stringify(options)])
   t.after(() => child.kill('SIGKILL'))
   await once(child, 'message')
   child.on('message', (message: Pick<TopicMessage, 'text' | 'key'>) => received.push(receivedOf(message)))
   return {
-    own: (partitions: readonly number[]) => child.send(partitions),
+    own: (partitions: readonly number[], generation: number = 0) => child.send([partitions, generation]),
     /** Resolves when it stands still and all that it reported is there. */
     async freeze() {
       child.kill('SIGSTOP')
@@ -244,50 +239,17 @@ testWith(program, 'events stay in order when the server is restarted among them'
   checkOrder(received, users, 40)
 })
 
-testWith(program, 'processes divide partitions among themselves, also when one is killed or stops', async (t) => {
-  const { url, publish } = await setupServer(t)
-  const [count, partitions] = [60, 8]
-  const received: Received[] = []
-  const options = { partitions: { count: partitions } }
-  const first = await startReader(t, url, { ...options, members: true }, received)
-  const second: Received[] = []
-  const topic = await openTopic(t, url, options.partitions)
-  const consuming = await topic.consume(async (message) => {
-    received.push(receivedOf(message))
-    second.push(receivedOf(message))
-    message.ack()
-  })
-  for (let n = 0; n < count / 3; n++) await publishInOrder(publish, n)
-  const keys = () => new Set(received.map(({ key }) => key)).size
-  await eventuallyOnCluster(
-    async () => keys(),
-    (size) => size === (count / 3) * users.length,
-  )
-  assert.ok(second.length > 0 && second.length < received.length, 'both read')
-  await first.kill()
-  for (let n = count / 3; n < (count * 2) / 3; n++) await publishInOrder(publish, n)
-  await eventuallyOnCluster(
-    async () => keys(),
-    (size) => size === ((count * 2) / 3) * users.length,
-  )
-  await startReader(t, url, { ...options, members: true }, received)
-  await consuming.stop()
-  for (let n = (count * 2) / 3; n < count; n++) await publishInOrder(publish, n)
-  await eventuallyOnCluster(
-    async () => keys(),
-    (size) => size === count * users.length,
-  )
-  checkOrder(received, users, count)
-})
-
 testWith(program, 'events stay in order when the leader of their stream is killed among them', async (t) => {
   const cluster = await startNatsCluster({ program })
   t.after(() => cluster.stop())
   const [count, partitions] = [60, 8]
   const received: Received[] = []
-  const options = { partitions: { count: partitions }, members: true, intake: { replicas: 3 } }
-  await startReader(t, cluster.url, options, received)
-  await startReader(t, cluster.url, options, received)
+  const options = { partitions: { count: partitions }, intake: { replicas: 3 } }
+  for (const owned of [
+    [0, 1, 2, 3],
+    [4, 5, 6, 7],
+  ])
+    (await startReader(t, cluster.url, options, received)).own(owned)
   const connection = await connect({
     servers: cluster.url.split(',').map((each) => each.replace('nats://', '')),
     maxReconnectAttempts: -1,

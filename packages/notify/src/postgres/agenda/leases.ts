@@ -2,10 +2,18 @@ import type { Database } from '@gatehouse/kit'
 import type { BucketLease, Ownership } from '../../store/ownership.ts'
 import { queries } from '../queries/index.ts'
 
-/** The row of a process stands for its life: once that is gone, its leases are free, and it can't be renewed. */
+const raiseGeneration = 'UPDATE notify.worker_generation SET generation = generation + 1'
+
+/**
+ * The row of a process stands for its life: once that is gone, its leases are free, and it can't be renewed. Rows that
+ * another locks are left to it, and the generation is locked last, so that nobody waits in a circle.
+ */
 const removeExpired = `
-DELETE FROM notify.worker_process WHERE id IN (
-  SELECT id FROM notify.worker_process WHERE expires_at <= now() FOR UPDATE SKIP LOCKED)`
+WITH gone AS (
+  DELETE FROM notify.worker_process WHERE id IN (
+    SELECT id FROM notify.worker_process WHERE expires_at <= now() FOR UPDATE SKIP LOCKED) RETURNING id
+)
+${raiseGeneration} WHERE EXISTS (SELECT FROM gone)`
 
 const joinSql = `
 INSERT INTO notify.worker_process (id, expires_at) VALUES ($1, now() + $2::integer * interval '1 millisecond')`
@@ -18,10 +26,23 @@ const renewSql = `
 UPDATE notify.worker_process SET expires_at = now() + $2::integer * interval '1 millisecond'
  WHERE id = $1 AND expires_at > now() RETURNING id`
 
+/** In one statement, so that a generation has the same processes for whoever reads it. */
+const processesSql = `
+SELECT g.generation, p.id FROM notify.worker_generation g LEFT JOIN notify.worker_process p ON true`
+
+const leaveSql = `
+WITH gone AS (DELETE FROM notify.worker_process WHERE id = $1 RETURNING id)
+${raiseGeneration} WHERE EXISTS (SELECT FROM gone)`
+
 const leasesSql = 'SELECT bucket, owner, fence FROM notify.bucket_lease ORDER BY bucket'
 
 const releaseSql = `
 UPDATE notify.bucket_lease SET owner = NULL, fence = fence + 1 WHERE owner = $1 AND bucket = ANY ($2::smallint[])`
+
+interface ProcessRow {
+  readonly generation: number
+  readonly id: string | null
+}
 
 interface LeaseRow {
   readonly bucket: number
@@ -34,21 +55,25 @@ export function postgresOwnership(database: Database, count: number): Ownership 
   return {
     async join(process, leaseMs) {
       await database.pipeline([
-        removeExpired,
         { text: joinSql, values: [process, leaseMs] },
+        removeExpired,
+        raiseGeneration,
         { text: addBucketsSql, values: [count] },
       ])
     },
     async renew(process, leaseMs) {
-      const [, renewed, processes, leases] = await database.pipeline<object>([
-        removeExpired,
+      const [renewed, removed, processes, leases] = await database.pipeline<object>([
         { name: 'notify_renew_process', text: renewSql, values: [process, leaseMs] },
-        'SELECT id FROM notify.worker_process',
+        removeExpired,
+        { name: 'notify_processes', text: processesSql },
         { name: 'notify_bucket_leases', text: leasesSql },
       ])
       if (renewed?.rowCount !== 1) return undefined
+      const known = (processes?.rows ?? []) as ProcessRow[]
       return {
-        processes: ((processes?.rows ?? []) as Array<{ readonly id: string }>).map(({ id }) => id),
+        processes: known.flatMap(({ id }) => id ?? []),
+        generation: known[0]?.generation ?? 0,
+        foundGone: removed?.rowCount === 1,
         leases: ((leases?.rows ?? []) as LeaseRow[]).map(leaseOf),
       }
     },
@@ -62,7 +87,7 @@ export function postgresOwnership(database: Database, count: number): Ownership 
       await database.query(releaseSql, [process, buckets])
     },
     async leave(process) {
-      await database.query('DELETE FROM notify.worker_process WHERE id = $1', [process])
+      await database.query(leaveSql, [process])
     },
   }
 }

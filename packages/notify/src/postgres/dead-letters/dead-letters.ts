@@ -163,7 +163,7 @@ async function discard(tx: Transaction, bucket: number, filter: DeadLetterFilter
   )
   await eraseSensitive(
     tx,
-    bucket,
+    { count: 1, bucket },
     removed.filter((letter) => letter.notification_id !== null).map(({ id }) => id),
   )
   return removed.length
@@ -224,7 +224,7 @@ export async function purgeDeadLetters(
   )
   await eraseSensitive(
     tx,
-    bucket,
+    { count: 1, bucket },
     rows.filter(({ notification_id }) => notification_id !== null).map(({ id }) => id),
   )
   return rows.length

@@ -48,8 +48,7 @@ export function postgresDeliveries(
       const { results } = await inGroups(groups, ({ scope, items }) => markCalled(database, scope, items))
       return new Set(results.flat())
     },
-    report: (reports, now) =>
-      applyReports(database, reports, { buckets: buckets.count, now, streaming: options.streaming }),
+    report: (reports, now) => applyReports(database, reports, { buckets, now, streaming: options.streaming }),
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Transaction } from '@gatehouse/kit'
 import { notificationIdOf } from '../../model/id.ts'
 import type { ProviderReport } from '../../store/store.ts'
-import { among } from '../sql/plans.ts'
+import { type BucketScope, bucketsOfIds, nameFor, textFor } from '../sql/buckets.ts'
 
 /** Reports of recipients that are kept of one delivery: whoever holds its token can add no more to its timeline. */
 const maxPerDelivery = 20
@@ -28,21 +28,26 @@ const nothing: Unrecorded = { reports: [], sensitive: new Set() }
  */
 export async function findUnrecorded(
   tx: Transaction,
-  bucket: number,
+  scope: BucketScope,
   reports: readonly ProviderReport[],
 ): Promise<Unrecorded> {
   if (reports.length === 0) return nothing
   const ids = [...new Set(reports.map(({ deliveryId }) => notificationIdOf(deliveryId)))]
   const [{ rows }, sensitive] = await Promise.all([
     tx.query<Recorded>({
-      name: 'notify_recorded_receipts',
-      text: `SELECT e.delivery_id, e.entry_type AS type, e.detail->>'link' AS link FROM notify.timeline_entry e
-              WHERE e.bucket = $1 AND ${among('e.notification_id', '$2')} AND e.delivery_id IS NOT NULL
-                AND e.entry_type IN ('delivered', 'opened', 'clicked')
-                AND e.detail->>'provider' IN ('receipts', 'tracking') AND e.detail->>'machine' IS NULL`,
-      values: [bucket, ids],
+      name: nameFor(scope, 'notify_recorded_receipts'),
+      text: textFor(
+        scope,
+        `SELECT found.* FROM unnest($1::smallint[], $2::uuid[]) AS r (bucket, id)
+          CROSS JOIN LATERAL (
+            SELECT e.delivery_id, e.entry_type AS type, e.detail->>'link' AS link FROM notify.timeline_entry e
+             WHERE e.bucket = r.bucket AND e.notification_id = r.id AND e.delivery_id IS NOT NULL
+               AND e.entry_type IN ('delivered', 'opened', 'clicked')
+               AND e.detail->>'provider' IN ('receipts', 'tracking') AND e.detail->>'machine' IS NULL OFFSET 0) AS found`,
+      ),
+      values: [bucketsOfIds(scope, ids, (id) => id), ids],
     }),
-    sensitiveAmong(tx, bucket, reports),
+    sensitiveAmong(tx, scope, reports),
   ])
   const counts = new Map<string, number>()
   const keys = new Set<string>()
@@ -70,17 +75,24 @@ function keyOf(deliveryId: string, type: string, link: string | null | undefined
  */
 export async function sensitiveAmong(
   tx: Transaction,
-  bucket: number,
+  scope: BucketScope,
   reports: readonly ProviderReport[],
 ): Promise<ReadonlySet<string>> {
   const worded = reports.flatMap(({ deliveryId, link, reason, machine }) =>
     link === undefined && (reason === undefined || machine) ? [] : [deliveryId],
   )
   if (worded.length === 0) return nothing.sensitive
+  const ids = [...new Set(worded.map(notificationIdOf))]
   const { rows } = await tx.query<{ id: string }>({
-    name: 'notify_sensitive_receipts',
-    text: `SELECT id FROM notify.notification WHERE bucket = $1 AND ${among('id', '$2')} AND sensitive`,
-    values: [bucket, [...new Set(worded.map(notificationIdOf))]],
+    name: nameFor(scope, 'notify_sensitive_receipts'),
+    text: textFor(
+      scope,
+      `SELECT r.id FROM unnest($1::smallint[], $2::uuid[]) AS r (bucket, id)
+        CROSS JOIN LATERAL (
+          SELECT n.sensitive FROM notify.notification n WHERE n.bucket = r.bucket AND n.id = r.id LIMIT 1) AS found
+        WHERE found.sensitive`,
+    ),
+    values: [bucketsOfIds(scope, ids, (id) => id), ids],
   })
   const found = new Set(rows.map(({ id }) => id))
   return new Set(worded.filter((id) => found.has(notificationIdOf(id))))

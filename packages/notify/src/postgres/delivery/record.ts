@@ -44,12 +44,9 @@ export async function record(
     await Promise.all([
       addDeadLetters(tx, scope, current),
       markTokensDead(tx, scope, current),
-      ...byBucketOf(current, ({ suppressed }) => suppressed !== undefined).map(([bucket, mine]) =>
-        suppressAddresses(tx, bucket, mine),
-      ),
+      suppressAddresses(tx, scope, current),
     ])
-    for (const [bucket, mine] of byBucketOf(current, isFinishedSensitive))
-      await eraseSensitive(tx, bucket, mine.map(deliveryId))
+    await eraseSensitive(tx, scope, current.filter(isFinishedSensitive).map(deliveryId))
     const overtaken = await acknowledgeLate(tx, scope, stale)
     const items = current.flatMap(itemOf)
     const entries = [...current, ...overtaken].filter((each) => !(sent.has(deliveryId(each)) && isWholeSending(each)))
@@ -60,7 +57,7 @@ export async function record(
         entries.map((each) => entryOf(each, sent)),
       ),
       ...(streaming ? stream(scope, current, sent, expired) : []),
-      ...[...Map.groupBy(items, ({ bucket }) => bucket)].flatMap(([bucket, mine]) => putItems(bucket, mine)),
+      ...putItems(scope, items),
     ])
     return { late: records.length - current.length - overtaken.length, items }
   })
@@ -72,8 +69,7 @@ export async function record(
 function itemOf({ claimed, acknowledged, at }: AttemptRecord) {
   if (!acknowledged?.inInbox) return []
   const { subject, body } = claimed.message
-  const { bucket } = claimed
-  const item = { bucket, id: claimed.deliveryId, userId: claimed.userId, event: claimed.event, createdAt: at, body }
+  const item = { id: claimed.deliveryId, userId: claimed.userId, event: claimed.event, createdAt: at, body }
   return [{ ...item, ...(subject === undefined ? {} : { subject }) }]
 }
 
@@ -182,14 +178,6 @@ const ends: ReadonlySet<AttemptRecord['next']['kind']> = new Set(['done', 'expir
 
 function isFinishedSensitive({ claimed, next }: AttemptRecord): boolean {
   return claimed.sensitive && ends.has(next.kind)
-}
-
-/** Those of the records that are as wanted, by bucket: of what is rare, each bucket has a statement of its own. */
-function byBucketOf(
-  records: readonly AttemptRecord[],
-  isWanted: (record: AttemptRecord) => boolean,
-): Array<[bucket: number, records: AttemptRecord[]]> {
-  return [...Map.groupBy(records.filter(isWanted), ({ claimed }) => claimed.bucket)]
 }
 
 function stream(

@@ -6,11 +6,13 @@ import { maskReason } from '../../model/masking.ts'
 import { all } from '../../model/suppression.ts'
 import type { ProviderReport, ReportOutcome } from '../../store/store.ts'
 import { eraseSensitive } from '../retention/erase-sensitive.ts'
-import { columns, timestamp } from '../sql/columns.ts'
-import { among, useCustomPlans } from '../sql/plans.ts'
+import { type BucketScope, type Buckets, bucketsOfIds, groupByBucket, nameFor, textFor } from '../sql/buckets.ts'
+import { columns } from '../sql/columns.ts'
+import { byIndexes, useCustomPlans } from '../sql/plans.ts'
 import { type StreamOptions, writeChanges } from '../timeline/outbox.ts'
 import { appendTimeline, type NewTimelineEntry } from '../timeline/timeline.ts'
 import { addSuppressions } from '../users/suppressions.ts'
+import { firstSeen } from './first-seen.ts'
 import { findUnrecorded, sensitiveAmong } from './receipts.ts'
 
 interface ReportedDelivery {
@@ -30,14 +32,15 @@ interface FreshReport {
 
 /** Options of {@link applyReports}. */
 export interface ReportOptions extends StreamOptions {
-  readonly buckets: number
+  readonly buckets: Buckets
   /** Unix milliseconds. */
   readonly now: number
 }
 
 /**
- * Applies reports, those of one bucket in one transaction, under the locks of their dead letters, their work and their
- * deliveries: an event id that was seen, or a pair not in the table of states, changes nothing. Answers for each.
+ * Applies reports in one transaction, or those of each bucket where buckets are on different nodes, under the locks of
+ * their dead letters, their work and their deliveries: an event id that was seen, or a pair not in the table of states,
+ * changes nothing. Answers for each.
  */
 export async function applyReports(
   database: Database,
@@ -46,31 +49,31 @@ export async function applyReports(
 ): Promise<ReportOutcome[]> {
   const outcomes = new Map<ProviderReport, ReportOutcome>()
   const known = reports.filter(({ deliveryId }) => channelOf(deliveryId))
-  const byBucket = Map.groupBy(known, ({ deliveryId }) => bucketOfId(deliveryId, buckets))
-  for (const [bucket, mine] of byBucket) {
-    const applied = await database.transaction((tx) => applyInBucket(tx, bucket, mine, { now, streaming }))
+  const groups = groupByBucket(buckets, known, ({ deliveryId }, count) => bucketOfId(deliveryId, count))
+  for (const { scope, items } of groups) {
+    const applied = await database.transaction((tx) => applyTogether(tx, scope, items, { now, streaming }))
     for (const [report, outcome] of applied) outcomes.set(report, outcome)
   }
   return reports.map((report) => outcomes.get(report) ?? 'unknown')
 }
 
-async function applyInBucket(
+async function applyTogether(
   tx: Transaction,
-  bucket: number,
+  scope: BucketScope,
   reports: readonly ProviderReport[],
   { now, streaming }: Omit<ReportOptions, 'buckets'>,
 ): Promise<Map<ProviderReport, ReportOutcome>> {
   const ids = [...new Set(reports.map(({ deliveryId }) => deliveryId))].sort()
-  const { deliveries, letters } = await lock(tx, bucket, ids)
+  const { deliveries, letters } = await lock(tx, scope, ids)
   const known = reports.filter(({ deliveryId }) => deliveries.has(deliveryId))
   const { true: receipts = [], false: others = [] } = Object.groupBy(
     known,
     ({ byRecipient }) => `${byRecipient === true}`,
   )
   const [seen, { reports: unseen, sensitive }, quoted] = await Promise.all([
-    firstSeen(tx, bucket, others, now),
-    findUnrecorded(tx, bucket, receipts),
-    sensitiveAmong(tx, bucket, others),
+    firstSeen(tx, scope, others, now),
+    findUnrecorded(tx, scope, receipts),
+    sensitiveAmong(tx, scope, others),
   ])
   const counted = new Set([...seen, ...unseen])
   const fresh = follow(
@@ -80,74 +83,41 @@ async function applyInBucket(
   const changed = fresh.filter(({ state }) => state !== undefined)
   if (fresh.length > 0)
     await Promise.all([
-      ...appendTimeline({ count: 1, bucket }, fresh.map(entryOf)).map((query) => tx.query(query)),
-      raiseStates(tx, bucket, changed),
-      removeFromQueue(tx, bucket, changed),
-      removeDeadLetters(tx, bucket, letters.intersection(new Set(changed.map(({ delivery }) => delivery.id)))),
-      addSuppressions(tx, bucket, fresh.flatMap(suppressionsOf), now),
-      streaming ? stream(tx, bucket, changed) : undefined,
+      ...appendTimeline(scope, fresh.map(entryOf)).map((query) => tx.query(query)),
+      raiseStates(tx, scope, changed),
+      removeFromQueue(tx, scope, changed),
+      removeDeadLetters(tx, scope, letters.intersection(new Set(changed.map(({ delivery }) => delivery.id)))),
+      addSuppressions(tx, scope, fresh.flatMap(suppressionsOf), now),
+      streaming ? stream(tx, scope, changed) : undefined,
     ])
   const outcomes = new Map<ProviderReport, ReportOutcome>(known.map((report) => [report, 'duplicate']))
   for (const { original, state } of fresh) outcomes.set(original, state ? 'changed' : 'unchanged')
   return outcomes
 }
 
-async function lock(tx: Transaction, bucket: number, ids: readonly string[]) {
+/** Locks what reports are about, each kind in the order of the ids, which are sorted. */
+async function lock(tx: Transaction, scope: BucketScope, ids: readonly string[]) {
+  const values = [bucketsOfIds(scope, ids, (id) => id), ids]
+  const locking = (name: string, table: string, key: string, fields = `t.${key}`) => ({
+    name: nameFor(scope, name),
+    text: textFor(
+      scope,
+      `SELECT found.* FROM unnest($1::smallint[], $2::uuid[]) WITH ORDINALITY AS r (bucket, id, place)
+        CROSS JOIN LATERAL (
+          SELECT ${fields} FROM ${table} t WHERE t.bucket = r.bucket AND t.${key} = r.id LIMIT 1 FOR UPDATE) AS found
+        ORDER BY r.place`,
+    ),
+    values,
+  })
   const [, letters, , { rows }] = await Promise.all([
-    useCustomPlans(tx),
-    tx.query<{ id: string }>({
-      name: 'notify_lock_reported_letters',
-      text: `SELECT id FROM notify.dead_letter WHERE bucket = $1 AND ${among('id', '$2')} ORDER BY id FOR UPDATE`,
-      values: [bucket, ids],
-    }),
-    tx.query({
-      name: 'notify_lock_reported_queue',
-      text: `SELECT FROM notify.delivery_queue WHERE bucket = $1 AND ${among('delivery_id', '$2')} ORDER BY delivery_id FOR UPDATE`,
-      values: [bucket, ids],
-    }),
-    tx.query<ReportedDelivery>({
-      name: 'notify_lock_reported',
-      text: `SELECT id, user_id, address, state FROM notify.delivery
-              WHERE bucket = $1 AND ${among('id', '$2')} ORDER BY id FOR UPDATE`,
-      values: [bucket, ids],
-    }),
+    scope.bucket === undefined ? tx.query(byIndexes) : useCustomPlans(tx),
+    tx.query<{ id: string }>(locking('notify_lock_reported_letters', 'notify.dead_letter', 'id')),
+    tx.query(locking('notify_lock_reported_queue', 'notify.delivery_queue', 'delivery_id')),
+    tx.query<ReportedDelivery>(
+      locking('notify_lock_reported', 'notify.delivery', 'id', 't.id, t.user_id, t.address, t.state'),
+    ),
   ])
   return { deliveries: new Map(rows.map((row) => [row.id, row])), letters: new Set(letters.rows.map(({ id }) => id)) }
-}
-
-/** Keeps the event ids, in an order that two writers share. Answers the reports whose id was not there before. */
-async function firstSeen(
-  tx: Transaction,
-  bucket: number,
-  reports: readonly ProviderReport[],
-  now: number,
-): Promise<ProviderReport[]> {
-  const keyOf = (provider: string, eventId: string) => JSON.stringify([provider, eventId])
-  const first = new Map<string, ProviderReport>()
-  for (const report of reports) {
-    const key = keyOf(report.provider, report.eventId)
-    if (!first.has(key)) first.set(key, report)
-  }
-  if (first.size === 0) return []
-  const inOrder = [...first].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, report]) => report)
-  const { rows } = await tx.query<{ provider: string; event_id: string }>({
-    name: 'notify_first_seen',
-    text: `INSERT INTO notify.provider_event (bucket, provider, event_id, at)
-           SELECT $1, e.provider, e.event_id, $2
-             FROM unnest($3::text[], $4::text[]) WITH ORDINALITY AS e (provider, event_id, place) ORDER BY e.place
-           ON CONFLICT (bucket, provider, event_id) DO NOTHING RETURNING provider, event_id`,
-    values: [
-      bucket,
-      timestamp(now),
-      ...columns(
-        inOrder,
-        (r) => r.provider,
-        (r) => r.eventId,
-      ),
-    ],
-  })
-  const inserted = new Set(rows.map((row) => keyOf(row.provider, row.event_id)))
-  return [...first].flatMap(([key, report]) => (inserted.has(key) ? [report] : []))
 }
 
 /** Takes each delivery through its reports, in the order they came. */
@@ -192,17 +162,21 @@ function lastOfEach(changed: readonly FreshReport[]): FreshReport[] {
   return [...new Map(changed.map((each) => [each.delivery.id, each])).values()]
 }
 
-async function raiseStates(tx: Transaction, bucket: number, changed: readonly FreshReport[]): Promise<void> {
+async function raiseStates(tx: Transaction, scope: BucketScope, changed: readonly FreshReport[]): Promise<void> {
   if (changed.length === 0) return
+  const last = lastOfEach(changed)
   await tx.query({
-    name: 'notify_raise_states',
-    text: `UPDATE notify.delivery d SET state = r.state, provider = coalesce(d.provider, r.provider), ended = NULL
-             FROM unnest($2::uuid[], $3::text[], $4::text[]) AS r (id, state, provider)
-            WHERE d.bucket = $1 AND ${among('d.id', '$2')} AND d.id = r.id`,
+    name: nameFor(scope, 'notify_raise_states'),
+    text: textFor(
+      scope,
+      `UPDATE notify.delivery d SET state = r.state, provider = coalesce(d.provider, r.provider), ended = NULL
+         FROM unnest($1::smallint[], $2::uuid[], $3::text[], $4::text[]) AS r (bucket, id, state, provider)
+        WHERE d.bucket = r.bucket AND d.id = r.id`,
+    ),
     values: [
-      bucket,
+      bucketsOfIds(scope, last, (f) => f.delivery.id),
       ...columns(
-        lastOfEach(changed),
+        last,
         (f) => f.delivery.id,
         (f) => f.state,
         (f) => (f.report.byRecipient ? null : f.report.provider),
@@ -215,30 +189,38 @@ async function raiseStates(tx: Transaction, bucket: number, changed: readonly Fr
  * A report that overtakes our record of the ack ends the work: whom it reached is not tried again. Of a push to several
  * devices nobody knows which one it reached, and the others may still be waiting.
  */
-async function removeFromQueue(tx: Transaction, bucket: number, changed: readonly FreshReport[]): Promise<void> {
-  const overtaken = lastOfEach(changed).filter(({ delivery }) => delivery.state === 'queued')
+async function removeFromQueue(tx: Transaction, scope: BucketScope, changed: readonly FreshReport[]): Promise<void> {
+  const overtaken = lastOfEach(changed).flatMap(({ delivery: { id, state } }) => (state === 'queued' ? [id] : []))
   if (overtaken.length === 0) return
   const { rows } = await tx.query<{ delivery_id: string; sensitive: boolean }>({
-    name: 'notify_end_reported',
-    text: `DELETE FROM notify.delivery_queue WHERE bucket = $1 AND ${among('delivery_id', '$2')}
-              AND (channel <> 'push' OR json_array_length(message->'targets') = 1)
-        RETURNING delivery_id, sensitive`,
-    values: [bucket, overtaken.map(({ delivery }) => delivery.id)],
+    name: nameFor(scope, 'notify_end_reported'),
+    text: textFor(
+      scope,
+      `DELETE FROM notify.delivery_queue w USING unnest($1::smallint[], $2::uuid[]) AS r (bucket, id)
+        WHERE w.bucket = r.bucket AND w.delivery_id = r.id
+          AND (w.channel <> 'push' OR json_array_length(w.message->'targets') = 1)
+    RETURNING w.delivery_id, w.sensitive`,
+    ),
+    values: [bucketsOfIds(scope, overtaken, (id) => id), overtaken],
   })
   const sensitive = rows.filter((row) => row.sensitive).map((row) => row.delivery_id)
-  if (sensitive.length > 0) await eraseSensitive(tx, bucket, sensitive)
+  if (sensitive.length > 0) await eraseSensitive(tx, scope, sensitive)
 }
 
 /** Letters that were original up too early: whom they reached after all must not get them again by a replay. */
-async function removeDeadLetters(tx: Transaction, bucket: number, found: ReadonlySet<string>): Promise<void> {
+async function removeDeadLetters(tx: Transaction, scope: BucketScope, found: ReadonlySet<string>): Promise<void> {
   if (found.size === 0) return
   const letters = [...found]
   await tx.query({
-    name: 'notify_remove_dead_letters',
-    text: `DELETE FROM notify.dead_letter WHERE bucket = $1 AND ${among('id', '$2')}`,
-    values: [bucket, letters],
+    name: nameFor(scope, 'notify_remove_dead_letters'),
+    text: textFor(
+      scope,
+      `DELETE FROM notify.dead_letter l USING unnest($1::smallint[], $2::uuid[]) AS r (bucket, id)
+        WHERE l.bucket = r.bucket AND l.id = r.id`,
+    ),
+    values: [bucketsOfIds(scope, letters, (id) => id), letters],
   })
-  await eraseSensitive(tx, bucket, letters)
+  await eraseSensitive(tx, scope, letters)
 }
 
 /** What is sent to an address that bounced or complained is left out from now on, as far as the report says. */
@@ -249,27 +231,33 @@ function suppressionsOf({ report, delivery, channel }: FreshReport) {
   return [{ ...about, ...(detail === undefined ? {} : { detail }), ...suppressing }]
 }
 
-async function stream(tx: Transaction, bucket: number, changed: readonly FreshReport[]): Promise<void> {
+async function stream(tx: Transaction, scope: BucketScope, changed: readonly FreshReport[]): Promise<void> {
   if (changed.length === 0) return
-  const events = await eventsOf(tx, bucket, changed)
+  const events = await eventsOf(tx, scope, changed)
   const changes = changed.map(({ report, delivery, channel, state = delivery.state }) => {
     const event = events.get(notificationIdOf(delivery.id))
     const about = { deliveryId: delivery.id, userId: delivery.user_id, channel, ...(event ? { event } : {}) }
     return { ...about, state, at: report.at }
   })
-  for (const query of writeChanges({ count: 1, bucket }, changes)) await tx.query(query)
+  for (const query of writeChanges(scope, changes)) await tx.query(query)
 }
 
 /** The event types of the notifications that the reports are about, but of those that were purged. */
 async function eventsOf(
   tx: Transaction,
-  bucket: number,
+  scope: BucketScope,
   changed: readonly FreshReport[],
 ): Promise<ReadonlyMap<string, string>> {
+  const ids = [...new Set(changed.map(({ delivery }) => notificationIdOf(delivery.id)))]
   const { rows } = await tx.query<{ id: string; event: string }>({
-    name: 'notify_events_of_reports',
-    text: `SELECT id, event FROM notify.notification WHERE bucket = $1 AND ${among('id', '$2')}`,
-    values: [bucket, [...new Set(changed.map(({ delivery }) => notificationIdOf(delivery.id)))]],
+    name: nameFor(scope, 'notify_events_of_reports'),
+    text: textFor(
+      scope,
+      `SELECT r.id, found.event FROM unnest($1::smallint[], $2::uuid[]) AS r (bucket, id)
+        CROSS JOIN LATERAL (
+          SELECT n.event FROM notify.notification n WHERE n.bucket = r.bucket AND n.id = r.id LIMIT 1) AS found`,
+    ),
+    values: [bucketsOfIds(scope, ids, (id) => id), ids],
   })
   return new Map(rows.map(({ id, event }) => [id, event]))
 }

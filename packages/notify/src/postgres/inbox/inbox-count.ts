@@ -1,6 +1,7 @@
 import type { Query, Transaction } from '@gatehouse/kit'
 import type { InboxCounts } from '../../store/store.ts'
 import { queries } from '../queries/index.ts'
+import { type BucketScope, bucketsOfUsers, nameFor, textFor } from '../sql/buckets.ts'
 
 /** Who listens for changed inboxes, and what is said there: users' ids. */
 export const inboxChannel = 'notify_inbox'
@@ -9,13 +10,18 @@ export const inboxChannel = 'notify_inbox'
  * Locks the inboxes of users, in order, and makes their counters where there are none. Whoever changes an inbox holds
  * this lock from before its statement to its commit: so the numbers it gives become visible in their order.
  */
-export function openInboxes(bucket: number, users: Iterable<string>): Query {
+export function openInboxes(scope: BucketScope, users: Iterable<string>): Query {
+  const inOrder = [...new Set(users)].sort()
   return {
-    name: 'notify_open_inboxes',
-    text: `INSERT INTO notify.inbox_count (bucket, user_id)
-           SELECT $1, u.user_id FROM unnest($2::text[]) WITH ORDINALITY AS u (user_id, place) ORDER BY u.place
-           ON CONFLICT (bucket, user_id) DO UPDATE SET user_id = excluded.user_id`,
-    values: [bucket, [...new Set(users)].sort()],
+    name: nameFor(scope, 'notify_open_inboxes'),
+    text: textFor(
+      scope,
+      `INSERT INTO notify.inbox_count (bucket, user_id)
+       SELECT u.bucket, u.user_id
+         FROM unnest($1::smallint[], $2::text[]) WITH ORDINALITY AS u (bucket, user_id, place) ORDER BY u.place
+       ON CONFLICT (bucket, user_id) DO UPDATE SET user_id = excluded.user_id`,
+    ),
+    values: [bucketsOfUsers(scope, inOrder), inOrder],
   }
 }
 

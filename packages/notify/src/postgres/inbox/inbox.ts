@@ -2,8 +2,9 @@ import { changedKeys, type Database, type Notifier, type Query } from '@gatehous
 import { bucketOfUser } from '../../model/id.ts'
 import type { Inbox, InboxFilter, InboxItem, InboxNews, InboxPage } from '../../store/store.ts'
 import { queries } from '../queries/index.ts'
+import { type BucketScope, type Buckets, bucketsOfUsers, groupByBucket, nameFor, textFor } from '../sql/buckets.ts'
 import { columns, timestamp, withoutNulls } from '../sql/columns.ts'
-import { customPlan } from '../sql/plans.ts'
+import { byIndexes, customPlan } from '../sql/plans.ts'
 import { changeInbox } from './inbox-change.ts'
 import { type CountRow, countsOf, emptyInbox, inboxChannel, openInboxes } from './inbox-count.ts'
 
@@ -28,12 +29,14 @@ const fields = 'i.id, i.event, i.subject, i.body, i.created_at, i.seen_at, i.rea
 const counts = 'c.sequence, c.total, c.unseen, c.unread'
 
 /** Inboxes on PostgreSQL. `notifier` is given the users whose inboxes changed. */
-export function postgresInbox(database: Database, buckets: number, notifier: Notifier): Inbox {
+export function postgresInbox(database: Database, layout: Buckets, notifier: Notifier): Inbox {
+  const { count: buckets } = layout
+  const bucketOf = ({ userId }: { readonly userId: string }, count: number) => bucketOfUser(userId, count)
   return {
     async put(items) {
       const each = [...new Map(items.map((item) => [item.id, item])).values()]
-      for (const [bucket, mine] of Map.groupBy(each, ({ userId }) => bucketOfUser(userId, buckets)))
-        await database.pipeline([customPlan, ...putItems(bucket, mine)])
+      for (const { scope, items: mine } of groupByBucket(layout, each, bucketOf))
+        await database.pipeline([scope.bucket === undefined ? byIndexes : customPlan, ...putItems(scope, mine)])
       notifier.publish(each.map(({ userId }) => userId))
     },
     page: (userId, filter) => readPage(database, bucketOfUser(userId, buckets), userId, filter),
@@ -45,8 +48,8 @@ export function postgresInbox(database: Database, buckets: number, notifier: Not
     },
     async news(requests, limit) {
       const found = new Map<string, InboxNews>()
-      for (const [bucket, mine] of Map.groupBy(requests, ({ userId }) => bucketOfUser(userId, buckets)))
-        for (const [userId, news] of await readNews(database, bucket, mine, limit)) found.set(userId, news)
+      for (const { scope, items } of groupByBucket(layout, requests, bucketOf))
+        for (const [userId, news] of await readNews(database, scope, items, limit)) found.set(userId, news)
       return found
     },
     listen(changed, missed) {
@@ -84,16 +87,16 @@ function filterSql({ unread, archived }: InboxFilter): string {
 }
 
 /** The statements that put items into inboxes, none of them twice. */
-export function putItems(bucket: number, items: readonly NewItem[]): Query[] {
+export function putItems(scope: BucketScope, items: readonly NewItem[]): Query[] {
   if (items.length === 0) return []
   const users = items.map(({ userId }) => userId)
   return [
-    openInboxes(bucket, users),
+    openInboxes(scope, users),
     {
-      name: 'notify_inbox_put',
-      text: queries['inbox/put-items'],
+      name: nameFor(scope, 'notify_inbox_put'),
+      text: textFor(scope, queries['inbox/put-items']),
       values: [
-        bucket,
+        bucketsOfUsers(scope, users),
         ...columns(
           items,
           (i) => i.userId,
@@ -110,22 +113,30 @@ export function putItems(bucket: number, items: readonly NewItem[]): Query[] {
 
 async function readNews(
   database: Database,
-  bucket: number,
+  scope: BucketScope,
   requests: Parameters<Inbox['news']>[0],
   limit: number,
 ): Promise<Map<string, InboxNews>> {
   const { rows } = await database.query<ItemRow>({
-    name: 'notify_inbox_news',
-    text: `SELECT a.user_id, ${counts}, i.*
-             FROM unnest($2::text[], $3::bigint[]) AS a (user_id, after)
-             LEFT JOIN notify.inbox_count c ON c.bucket = $1 AND c.user_id = a.user_id
-             LEFT JOIN LATERAL (
-               SELECT ${fields} FROM notify.inbox i
-                WHERE i.bucket = $1 AND i.user_id = a.user_id AND i.changed > a.after
-                ORDER BY i.changed LIMIT $4) AS i ON true
-            ORDER BY a.user_id, i.changed`,
+    name: nameFor(scope, 'notify_inbox_news'),
+    text: textFor(
+      scope,
+      `SELECT a.user_id, ${counts}, i.*
+           FROM unnest($1::smallint[], $2::text[], $3::bigint[]) AS a (bucket, user_id, after)
+           LEFT JOIN LATERAL (
+             SELECT ${counts} FROM notify.inbox_count c
+              WHERE c.bucket = a.bucket AND c.user_id = a.user_id LIMIT 1) AS c ON true
+           LEFT JOIN LATERAL (
+             SELECT ${fields} FROM notify.inbox i
+              WHERE i.bucket = a.bucket AND i.user_id = a.user_id AND i.changed > a.after
+              ORDER BY i.changed LIMIT $4) AS i ON true
+          ORDER BY a.user_id, i.changed`,
+    ),
     values: [
-      bucket,
+      bucketsOfUsers(
+        scope,
+        requests.map(({ userId }) => userId),
+      ),
       ...columns(
         requests,
         (a) => a.userId,

@@ -1,6 +1,6 @@
 import type { AdmissionDecision, DeliveryDecision } from '../../admission/admission.ts'
 import type { PlannedNotification } from '../../admission/planned.ts'
-import { bucketOfId, newIdBeside } from '../../model/id.ts'
+import { newIdBeside } from '../../model/id.ts'
 import { writeShortLinks } from '../catalog/short-links.ts'
 import { erasedWhenSpent } from '../retention/erase-sensitive.ts'
 import type { Statement } from '../sql/at-once.ts'
@@ -53,7 +53,7 @@ export function writeAdmitted(
     ...writeDeadLetters(scope, deliveries, now),
     ...writeResumed(scope, decided, now, options),
     ...appendDuplicates(scope, decided, now),
-    ...spent.flatMap((id) => erasedWhenSpent(bucketOfId(id, scope.count), [id])),
+    ...erasedWhenSpent(scope, spent),
   ]
 }
 

@@ -43,6 +43,13 @@ CREATE TABLE notify.worker_process (
   expires_at timestamptz NOT NULL
 );
 
+-- One row, raised whenever a process comes or goes: of two that know different processes, the one with the greater number
+-- knows those of later.
+CREATE TABLE notify.worker_generation (
+  generation bigint NOT NULL
+);
+INSERT INTO notify.worker_generation (generation) VALUES (0);
+
 -- The process that works in a bucket. The lease is free where no such process is known. Each change of owner raises `fence`.
 CREATE TABLE notify.bucket_lease (
   bucket smallint PRIMARY KEY,

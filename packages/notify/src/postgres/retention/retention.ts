@@ -68,6 +68,7 @@ export const notifyTables: readonly TableBound[] = [
     table: 'worker_process',
     bound: 'one for each process that runs workers, and until another notices that it is gone',
   },
+  { table: 'worker_generation', bound: 'one row' },
   { table: 'bucket_lease', bound: 'one for each bucket' },
   { table: 'push_token', bound: 'one for each device' },
   { table: 'recipient', bound: 'one for each user who can be reached; goes with the user' },

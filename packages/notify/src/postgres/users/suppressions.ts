@@ -9,6 +9,7 @@ import type {
   SuppressionRecord,
   Suppressions,
 } from '../../store/store.ts'
+import { type BucketScope, type Buckets, bucketsOfUsers, groupByBucket, nameFor, textFor } from '../sql/buckets.ts'
 import { columns, timestamp, withoutNulls } from '../sql/columns.ts'
 
 interface SuppressionRow {
@@ -24,34 +25,50 @@ interface SuppressionRow {
 }
 
 const fields = 'id, user_id, channel, address, scope, reason, since, expires_at, detail'
-const matching = `bucket = $1 AND ($2::uuid[] IS NULL OR id = ANY($2)) AND ($3::text IS NULL OR user_id = $3)
-  AND ($4::text IS NULL OR channel = $4)
-  AND ($5::text IS NULL OR address = $5 OR (channel = 'email' AND lower(address) = lower($5))) AND ($6::text IS NULL OR scope = $6)
-  AND ($7::text IS NULL OR reason = $7)`
+const matching = `s.bucket = b.bucket AND ($2::uuid[] IS NULL OR s.id = ANY($2)) AND ($3::text IS NULL OR s.user_id = $3)
+  AND ($4::text IS NULL OR s.channel = $4)
+  AND ($5::text IS NULL OR s.address = $5 OR (s.channel = 'email' AND lower(s.address) = lower($5)))
+  AND ($6::text IS NULL OR s.scope = $6) AND ($7::text IS NULL OR s.reason = $7)`
 
-function valuesOf(bucket: number, filter: SuppressionFilter): unknown[] {
+/** `$1` to `$7` of a statement about buckets: all of these, or the one of the scope. */
+function valuesOf({ bucket }: BucketScope, buckets: readonly number[], filter: SuppressionFilter): unknown[] {
   const { ids, userId, channel, address, scope, reason } = filter
-  return [bucket, ids ?? null, userId ?? null, channel ?? null, address ?? null, scope ?? null, reason ?? null]
+  return [
+    bucket ?? buckets,
+    ids ?? null,
+    userId ?? null,
+    channel ?? null,
+    address ?? null,
+    scope ?? null,
+    reason ?? null,
+  ]
 }
 
 const listSql = `
-SELECT ${fields} FROM notify.suppression
- WHERE ${matching} AND ($8::uuid IS NULL OR id < $8) AND (expires_at IS NULL OR expires_at > $9)
- ORDER BY id DESC LIMIT $10`
+SELECT s.* FROM unnest($1::smallint[]) AS b (bucket)
+ CROSS JOIN LATERAL (
+   SELECT ${fields} FROM notify.suppression s
+    WHERE ${matching} AND ($8::uuid IS NULL OR s.id < $8) AND (s.expires_at IS NULL OR s.expires_at > $9)
+    ORDER BY s.id DESC LIMIT $10) AS s
+ ORDER BY s.id DESC LIMIT $10`
+
+const liftSql = `DELETE FROM notify.suppression s USING unnest($1::smallint[]) AS b (bucket) WHERE ${matching}`
 
 /** Suppressions on PostgreSQL. */
-export function postgresSuppressions(database: Database, buckets: number): Suppressions {
+export function postgresSuppressions(database: Database, layout: Buckets): Suppressions {
+  const { count: buckets } = layout
   const bucketsOf = ({ userId, ids }: SuppressionFilter): number[] => {
     if (userId !== undefined) return [bucketOfUser(userId, buckets)]
     if (ids) return [...new Set(ids.map((id) => bucketOfId(id, buckets)))]
     return Array.from({ length: buckets }, (_, bucket) => bucket)
   }
+  const groupsOf = (filter: SuppressionFilter) => groupByBucket(layout, bucketsOf(filter), (bucket) => bucket)
   return {
     async list(filter, limit, before, now) {
       const found: SuppressionRow[] = []
-      for (const bucket of bucketsOf(filter)) {
-        const values = [...valuesOf(bucket, filter), before ?? null, timestamp(now), limit]
-        const { rows } = await database.query<SuppressionRow>(listSql, values)
+      for (const { scope, items } of groupsOf(filter)) {
+        const values = [...valuesOf(scope, items, filter), before ?? null, timestamp(now), limit]
+        const { rows } = await database.query<SuppressionRow>(textFor(scope, listSql), values)
         found.push(...rows)
       }
       return found
@@ -61,19 +78,22 @@ export function postgresSuppressions(database: Database, buckets: number): Suppr
     },
     async add(entries, now) {
       const stored = new Map<NewSuppression, SuppressionRecord>()
-      const byBucket = Map.groupBy(entries, ({ userId }) => bucketOfUser(userId, buckets))
-      for (const [bucket, mine] of byBucket)
-        for (const record of await addSuppressions(database, bucket, mine, now))
-          for (const entry of mine) if (keyOf(entry) === keyOf(record)) stored.set(entry, record)
+      for (const { scope, items } of groupByBucket(layout, entries, ({ userId }, count) =>
+        bucketOfUser(userId, count),
+      )) {
+        const records = await addSuppressions(database, scope, items, now)
+        const byKey = new Map(records.map((record) => [keyOf(record), record]))
+        for (const entry of items) {
+          const record = byKey.get(keyOf(entry))
+          if (record) stored.set(entry, record)
+        }
+      }
       return entries.flatMap((entry) => stored.get(entry) ?? [])
     },
     async lift(filter) {
       let lifted = 0
-      for (const bucket of bucketsOf(filter)) {
-        const { rowCount } = await database.query(
-          `DELETE FROM notify.suppression WHERE ${matching}`,
-          valuesOf(bucket, filter),
-        )
+      for (const { scope, items } of groupsOf(filter)) {
+        const { rowCount } = await database.query(textFor(scope, liftSql), valuesOf(scope, items, filter))
         lifted += rowCount
       }
       return lifted
@@ -81,10 +101,10 @@ export function postgresSuppressions(database: Database, buckets: number): Suppr
   }
 }
 
-/** Adds suppressions of one bucket in one statement, in an order that two writers share. */
+/** Adds suppressions in one statement, in an order that two writers share. */
 export async function addSuppressions(
   on: Queryable,
-  bucket: number,
+  scope: BucketScope,
   entries: readonly NewSuppression[],
   now: number,
 ): Promise<SuppressionRecord[]> {
@@ -92,20 +112,26 @@ export async function addSuppressions(
   const byKey = new Map(entries.map((entry) => [keyOf(entry), entry]))
   const distinct = [...byKey].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, entry]) => entry)
   const { rows } = await on.query<SuppressionRow>({
-    name: 'notify_suppress',
-    text: `INSERT INTO notify.suppression (bucket, id, user_id, channel, address, scope, reason, since, expires_at, detail)
-           SELECT $1, s.id, s.user_id, s.channel, s.address, s.scope, s.reason, $2, s.expires_at, s.detail
-             FROM unnest($3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::timestamptz[], $10::text[])
-                  WITH ORDINALITY AS s (id, user_id, channel, address, scope, reason, expires_at, detail, place)
-            ORDER BY s.place
-           ON CONFLICT (bucket, user_id, channel, address, scope, reason) DO UPDATE
-              SET expires_at = CASE WHEN suppression.expires_at IS NULL OR excluded.expires_at IS NULL THEN NULL
-                                    ELSE greatest(suppression.expires_at, excluded.expires_at) END,
-                  detail = coalesce(excluded.detail, suppression.detail)
-           RETURNING ${fields}`,
+    name: nameFor(scope, 'notify_suppress'),
+    text: textFor(
+      scope,
+      `INSERT INTO notify.suppression (bucket, id, user_id, channel, address, scope, reason, since, expires_at, detail)
+       SELECT s.bucket, s.id, s.user_id, s.channel, s.address, s.scope, s.reason, $10::timestamptz, s.expires_at, s.detail
+         FROM unnest($1::smallint[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
+                     $8::timestamptz[], $9::text[])
+              WITH ORDINALITY AS s (bucket, id, user_id, channel, address, scope, reason, expires_at, detail, place)
+        ORDER BY s.place
+       ON CONFLICT (bucket, user_id, channel, address, scope, reason) DO UPDATE
+          SET expires_at = CASE WHEN suppression.expires_at IS NULL OR excluded.expires_at IS NULL THEN NULL
+                                ELSE greatest(suppression.expires_at, excluded.expires_at) END,
+              detail = coalesce(excluded.detail, suppression.detail)
+       RETURNING ${fields}`,
+    ),
     values: [
-      bucket,
-      timestamp(now),
+      bucketsOfUsers(
+        scope,
+        distinct.map(({ userId }) => userId),
+      ),
       ...columns(
         distinct,
         (s) => newIdOfUser(s.userId),
@@ -117,6 +143,7 @@ export async function addSuppressions(
         (s) => (s.expiresAt === undefined ? null : timestamp(s.expiresAt)),
         (s) => s.detail?.slice(0, 500) ?? null,
       ),
+      timestamp(now),
     ],
   })
   return rows.map(recordOf)
@@ -125,13 +152,14 @@ export async function addSuppressions(
 /** Suppresses the addresses that a batch of tries found to be at fault. */
 export async function suppressAddresses(
   on: Queryable,
-  bucket: number,
+  scope: BucketScope,
   records: readonly AttemptRecord[],
 ): Promise<void> {
-  const entries = records.flatMap(({ claimed: { userId, channel }, suppressed }) =>
+  const suppressing = records.filter(({ suppressed }) => suppressed !== undefined)
+  const entries = suppressing.flatMap(({ claimed: { userId, channel }, suppressed }) =>
     suppressed && channel !== 'in-app' ? [{ userId, channel, scope: all, ...suppressed }] : [],
   )
-  await addSuppressions(on, bucket, entries, records[0]?.at ?? 0)
+  await addSuppressions(on, scope, entries, suppressing[0]?.at ?? 0)
 }
 
 function keyOf({ userId, channel, address, scope, reason }: NewSuppression): string {

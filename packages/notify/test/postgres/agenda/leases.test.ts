@@ -5,6 +5,7 @@ import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehou
 import { startOwner } from '../../../src/agenda/owner.ts'
 import { announceLeases } from '../../../src/agenda/shared-hints.ts'
 import { newId } from '../../../src/model/id.ts'
+import type { WorkShare } from '../../../src/model/partition.ts'
 import { migrateNotify, postgresNotifyStore } from '../../../src/postgres/index.ts'
 import type { HintExchange, Ownership } from '../../../src/store/ownership.ts'
 import { eventually } from '../../support/setup.ts'
@@ -24,14 +25,21 @@ interface Scene {
 /** A process that keeps its share, and what that is. */
 interface Sharing {
   readonly worker: Worker
+  /** Its id. */
+  readonly process: () => string
   readonly owned: () => readonly number[]
   /** How often its share changed. */
   readonly changes: () => number
   stop(): Promise<void>
 }
 
-function share({ ownership, exchange }: Scene, leaseMs: number = halfAMinute): Sharing {
+/** One that is deaf hears of no other process. */
+function share(
+  { ownership, exchange }: Scene,
+  { leaseMs = halfAMinute, isDeaf = false }: { readonly leaseMs?: number; readonly isDeaf?: boolean } = {},
+): Sharing {
   let owned: readonly number[] = []
+  let process = ''
   let changes = 0
   const worker = startOwner({
     ownership,
@@ -42,16 +50,20 @@ function share({ ownership, exchange }: Scene, leaseMs: number = halfAMinute): S
       owned = buckets
       changes++
     },
-    onProcesses() {},
+    onShare(known) {
+      process = known?.process ?? process
+    },
     announce: () => announceLeases(exchange),
   })
-  const stopListening = exchange.listen({ onHints: () => worker.resume(), onGap: () => worker.resume() })
+  const onHints = () => worker.resume()
+  const stopListening = isDeaf ? undefined : exchange.listen({ onHints, onGap: onHints })
   return {
     worker,
+    process: () => process,
     owned: () => owned,
     changes: () => changes,
     async stop() {
-      await Promise.all([stopListening(), worker.stop()])
+      await Promise.all([stopListening?.(), worker.stop()])
     },
   }
 }
@@ -160,6 +172,57 @@ describe('leases of buckets on PostgreSQL', () => {
     assert.equal((await world.database.query('SELECT FROM notify.worker_process')).rowCount, 0)
   })
 
+  scene('a bucket that each process takes for another’s is acquired all the same', async (world) => {
+    const dying = newId(0)
+    await world.ownership.join(dying, anHour)
+    const started = [1, 2, 3].map(() => share(world, { leaseMs: anHour, isDeaf: true }))
+    const sized = (sharing: Sharing | undefined, isWanted: (size: number) => boolean) =>
+      eventually(async () => sharing?.owned().length ?? 0, isWanted)
+    try {
+      for (const each of started) await sized(each, (size) => size === 4)
+      const [first, second, third] = started.toSorted((a, b) => (a.process() < b.process() ? -1 : 1))
+      await world.database.query('UPDATE notify.worker_process SET expires_at = now() WHERE id = $1', [dying])
+      for (const each of [second, first, third]) {
+        each?.worker.resume()
+        await sized(each, (size) => size > 4)
+      }
+      await divided(...started)
+    } finally {
+      await Promise.all(started.map((each) => each.stop()))
+    }
+  })
+
+  scene('a process whose lease ended while it acquired buckets works in none of them', async ({ ownership }) => {
+    const shares: WorkShare[] = []
+    const ended = Promise.withResolvers<void>()
+    const slow: Ownership = {
+      ...ownership,
+      async acquire(...request) {
+        const acquired = await ownership.acquire(...request)
+        await ended.promise
+        return acquired
+      },
+    }
+    const worker = startOwner({
+      ownership: slow,
+      count,
+      leaseMs: 300,
+      log: silentLog,
+      onOwned() {},
+      onShare(known) {
+        if (known === undefined && shares.length > 0) ended.resolve()
+        if (known) shares.push(known)
+      },
+      announce() {},
+    })
+    const owning = await eventually(
+      async () => shares.find((known) => known.ownedBuckets.length === count),
+      (known) => known !== undefined,
+    )
+    await worker.stop()
+    assert.notEqual(owning?.process, shares[0]?.process, 'it is known under another id since')
+  })
+
   scene('a process that can not renew its leases works in no bucket any more, and comes back', async (world) => {
     const { ownership } = world
     let isAway = false
@@ -167,7 +230,7 @@ describe('leases of buckets on PostgreSQL', () => {
       ...ownership,
       renew: (...args) => (isAway ? Promise.reject(new Error('the database is away')) : ownership.renew(...args)),
     }
-    const process = share({ ...world, ownership: failing }, 300)
+    const process = share({ ...world, ownership: failing }, { leaseMs: 300 })
     await divided(process)
     isAway = true
     await eventually(

@@ -25,6 +25,7 @@ const registers = new Set([
   'bucket_anchor',
   ...['property', 'declared', 'event_type', 'template', 'published_template', 'provider_health', 'event_rate'],
   ...['recipient', 'preference', 'device', 'push_token', 'sealed_secret', 'migration', 'state_change_position'],
+  'worker_generation',
 ])
 /** What is under way for a moment, and never stays. */
 const passing = new Set([

@@ -1,13 +1,56 @@
-import type { AdmissionDecision, DeliveryDecision, Leases } from '../admission/admission.ts'
-import type { PlannedNotification } from '../admission/planned.ts'
-import type { HandoverTarget, HandoverTargets } from '../context/handover.ts'
+import { type AdmissionDecision, createAdmission, type DeliveryDecision, type Leases } from '../admission/admission.ts'
+import type { AdmissionUnit, PlannedNotification } from '../admission/planned.ts'
+import type { NotifyOptions } from '../config/options.ts'
 import type { Channel } from '../model/channel.ts'
 import { bucketOfId } from '../model/id.ts'
 import { all } from '../model/suppression.ts'
-import type { ClaimedDelivery, Profile, Profiles } from '../store/store.ts'
+import type { ClaimedDelivery, Intake, Profile, Profiles } from '../store/store.ts'
+import type { HandoverTarget, HandoverTargets } from './handover.ts'
+import type { Hints } from './hints.ts'
 
-/** What the handover of a batch needs. */
-export interface HandoverOptions {
+/** Profiles, and since when they may be outdated. */
+export interface ReadProfiles extends Profiles {
+  /** From before they were read, by `performance.now()`. */
+  readonly readAt: number
+}
+
+/** Reads profiles for {@link admitLeased}. */
+export async function readProfiles(intake: Intake, userIds: readonly string[]): Promise<ReadProfiles> {
+  const readAt = performance.now()
+  return { ...(await intake.readProfiles(userIds)), readAt }
+}
+
+/** What {@link admitLeased} needs. */
+export interface AdmitLeasedOptions {
+  readonly intake: Intake
+  readonly options: NotifyOptions
+  /** Told of what is to be claimed, so that workers need not wait. */
+  readonly hints: Pick<Hints, 'onAdmitted'>
+  /** The workers of this process, to which is handed what they would send at once. */
+  readonly handover: HandoverTargets
+}
+
+/** Admits units that were planned on profiles, and hands what can be sent at once to the workers of this process. */
+export async function admitLeased(
+  { intake, options, hints, handover: targets }: AdmitLeasedOptions,
+  units: readonly AdmissionUnit[],
+  { users, readAt }: ReadProfiles,
+  now: number,
+): ReturnType<Intake['admit']> {
+  if (units.length === 0) return []
+  const { leaseMs } = options
+  const leases = new Handover({ targets, buckets: intake.buckets, leaseMs, users, profilesReadAt: readAt })
+  const rules = { caps: options.caps, windowMs: options.capWindowMs, profiles: users, leases }
+  try {
+    const admitted = await intake.admit(units, createAdmission(rules, now))
+    hints.onAdmitted(leases.complete(admitted.flatMap((each) => each ?? [])))
+    return admitted
+  } finally {
+    leases.cancelAll()
+  }
+}
+
+interface HandoverOptions {
   readonly targets: HandoverTargets
   readonly buckets: number
   readonly leaseMs: number
@@ -33,7 +76,7 @@ interface Reservation {
  * that the worker may use begins when the profile was read, and none is older at its call than those of a claim.
  * A process that dies after the write leaves a lease that ends, as it does after a claim.
  */
-export class Handover implements Leases {
+class Handover implements Leases {
   readonly #options: HandoverOptions
   readonly #reserved = new Map<string, Reservation>()
 

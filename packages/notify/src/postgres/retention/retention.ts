@@ -69,6 +69,7 @@ export const notifyTables: readonly TableBound[] = [
     bound: 'one for each process that runs workers, and until another notices that it is gone',
   },
   { table: 'bucket_lease', bound: 'one for each bucket' },
+  { table: 'coordinator_write', bound: 'none, always' },
   { table: 'push_token', bound: 'one for each device' },
   { table: 'recipient', bound: 'one for each user who can be reached; goes with the user' },
   { table: 'preference', bound: 'one for each user and event type of the catalog' },

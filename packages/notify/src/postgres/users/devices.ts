@@ -117,6 +117,23 @@ export async function putDevice(
   return dropped
 }
 
+/**
+ * Removes the former device of a token. Where nothing is found, the transaction that registered it may have committed on
+ * the node of the token and not yet on that of its user. So its row is locked, which waits for that, or made, and removed.
+ */
+async function removeFormer(tx: Transaction, device: readonly unknown[]): Promise<void> {
+  const { rowCount } = await tx.query(removeFormerSql, device)
+  if (rowCount > 0) return
+  await tx.query(lockFormerSql, device)
+  await tx.query(removeFormerSql, device)
+}
+
+const removeFormerSql = 'DELETE FROM notify.device WHERE bucket = $1 AND user_id = $2 AND device_id = $3 AND token = $4'
+
+const lockFormerSql = `
+INSERT INTO notify.device AS d (bucket, user_id, device_id, token, service, registered_at) VALUES ($1, $2, $3, $4, '', 'epoch')
+ON CONFLICT (bucket, user_id, device_id) DO UPDATE SET token = d.token`
+
 interface TokenOwner {
   readonly token: string
   readonly userId: string
@@ -138,12 +155,7 @@ async function acquireToken(tx: Transaction, buckets: number, { token, userId, d
   )
   const { former_user_id: formerUser, former_device_id: formerDevice } = rows[0] ?? {}
   if (typeof formerUser !== 'string') return
-  await tx.query('DELETE FROM notify.device WHERE bucket = $1 AND user_id = $2 AND device_id = $3 AND token = $4', [
-    bucketOfUser(formerUser, buckets),
-    formerUser,
-    formerDevice,
-    token,
-  ])
+  await removeFormer(tx, [bucketOfUser(formerUser, buckets), formerUser, formerDevice, token])
   await tx.query(
     'UPDATE notify.push_token SET former_user_id = NULL, former_device_id = NULL WHERE bucket = $1 AND token_hash = $2',
     place,

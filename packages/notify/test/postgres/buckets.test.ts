@@ -89,7 +89,7 @@ for (const distributed of [false, true])
   })
 
 for (const distributed of [false, true])
-  test(`what is scheduled fires, and can be read and cancelled, in whatever bucket (${places(distributed)})`, async (t) => {
+  test(`what is scheduled in any bucket fires, is read and cancelled (${places(distributed)})`, async (t) => {
     const { s, sent } = await spread({ buckets, distributed })
     t.after(s.close)
     const fire_at = new Date(s.clock.now() + 60_000).toISOString()

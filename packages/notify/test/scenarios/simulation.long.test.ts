@@ -69,7 +69,7 @@ interface RunningEngine {
 const engines: Readonly<Record<string, Engine>> = {
   PostgreSQL: { servers: ['nats-server'], size: 100_000, buckets: 1, start: startPlain },
   // Fewer events: each costs several times as much there, and all nodes share this machine.
-  Citus: { servers: ['nats-server', 'citus'], size: 10_000, buckets: 32, start: startDistributed },
+  Citus: { servers: ['nats-server', 'citus'], size: 5_000, buckets: 32, start: startDistributed },
 }
 
 async function startPlain(): Promise<RunningEngine> {

@@ -55,7 +55,7 @@ export interface AcceptOptions {
   readonly plan: Plan
   readonly metrics: NotifyMetrics
   /** Told after each commit, so that workers need not wait. */
-  readonly hints: Pick<Hints, 'onAdmitted'>
+  readonly hints: Pick<Hints, 'onAdmitted' | 'onParked'>
   /** The workers of this process, to which is handed what they would send at once. */
   readonly handover: HandoverTargets
 }
@@ -112,7 +112,7 @@ function sharedQueueOf(userId: string): number {
 }
 
 async function acceptBatch(options: AcceptOptions, events: readonly IncomingEvent[]): Promise<AcceptResult[]> {
-  const { intake, catalog: keeper, clock, metrics } = options
+  const { intake, catalog: keeper, clock, metrics, hints } = options
   const userIds = [...new Set(events.map(({ request }) => request.user_id))].sort()
   const read = () => readProfiles(intake, userIds)
   const profiles = await read()
@@ -122,6 +122,8 @@ async function acceptBatch(options: AcceptOptions, events: readonly IncomingEven
   const parked = events.filter((_, index) => stopped[index] && 'parked' in stopped[index])
   for (const [event, { length }] of Map.groupBy(parked, ({ request }) => request.event))
     metrics.parked.inc({ event }, length)
+  // Later, so that a flood has each bucket visited once in that time.
+  if (parked.length > 0) hints.onParked(bucketsOf(parked, intake.buckets), now + options.options.idleMs)
   const remaining = events.filter((_, index) => !stopped[index])
   const admitted = await admitOnFreshProfiles(read, profiles, (on) =>
     admitPlanned(options, { going: remaining, profiles: on, catalog, now }),
@@ -137,6 +139,10 @@ async function acceptBatch(options: AcceptOptions, events: readonly IncomingEven
     if (!decided) return { gone: true }
     return { accepted: { id: decided.answerId, deliveries: answerOf(decided) } }
   })
+}
+
+function bucketsOf(events: readonly IncomingEvent[], count: number): number[] {
+  return [...new Set(events.map(({ request }) => bucketOfUser(request.user_id, count)))]
 }
 
 interface ReadProfiles extends Profiles {

@@ -18,7 +18,7 @@ export interface Hints {
   onDeferred(buckets?: readonly number[], dueAt?: number): void
   /** Something is scheduled. */
   onDue(buckets?: readonly number[], dueAt?: number): void
-  /** Events of the topic were parked; some may be released then. */
+  /** Events of the topic were parked; some may be released from then on. */
   onParked(buckets: readonly number[], dueAt?: number): void
   /** States have changed. */
   onChanged(buckets?: readonly number[]): void

@@ -122,8 +122,8 @@ async function acceptBatch(options: AcceptOptions, events: readonly IncomingEven
   const parked = events.filter((_, index) => stopped[index] && 'parked' in stopped[index])
   for (const [event, { length }] of Map.groupBy(parked, ({ request }) => request.event))
     metrics.parked.inc({ event }, length)
-  // Later, so that a flood has each bucket visited once in that time.
-  if (parked.length > 0) hints.onParked(bucketsOf(parked, intake.buckets), now + options.options.idleMs)
+  // A survey of all buckets finds them within a second, where there is one.
+  if (parked.length > 0 && intake.distributed) hints.onParked(bucketsOf(parked, intake.buckets), now)
   const remaining = events.filter((_, index) => !stopped[index])
   const admitted = await admitOnFreshProfiles(read, profiles, (on) =>
     admitPlanned(options, { going: remaining, profiles: on, catalog, now }),

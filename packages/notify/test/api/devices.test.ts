@@ -308,6 +308,20 @@ describe('devices on one PostgreSQL', () => {
     },
   )
 
+  withStores('of a user who is erased while they register no push token is left', async ({ stores, database }) => {
+    for (let round = 0; round < 20; round++) {
+      const devices = [0, 1, 2].map((n) => ({ deviceId: `${n}`, token: `token-${round}-${n}`, service: 'fcm' }))
+      await Promise.all([
+        ...devices.map((device) => stores[0].devices.put('alice', device, 1_000)),
+        stores[1].privacy.eraseUser('alice'),
+        stores[1].privacy.eraseUser('alice'),
+      ])
+      const kept = await stores[0].devices.list('alice')
+      const { rowCount: tokens } = await database.query("SELECT FROM notify.push_token WHERE user_id = 'alice'")
+      assert.equal(tokens, kept.length, 'every token is that of a device')
+    }
+  })
+
   withStores(
     'a dead device that registers again while it is purged is there afterwards',
     async ({ stores, database }) => {

@@ -134,6 +134,25 @@ const lockFormerSql = `
 INSERT INTO notify.device AS d (bucket, user_id, device_id, token, service, registered_at) VALUES ($1, $2, $3, $4, '', 'epoch')
 ON CONFLICT (bucket, user_id, device_id) DO UPDATE SET token = d.token`
 
+/**
+ * Locks the push tokens of a user's devices. A registration that has committed on the node of the user, and not yet on
+ * those of the tokens, is waited for. The transaction must have locked the user.
+ */
+export async function lockTokens(tx: Transaction, buckets: number, userId: string): Promise<void> {
+  const { rows } = await tx.query<{ token: string; device_id: string }>(
+    'SELECT token, device_id FROM notify.device WHERE bucket = $1 AND user_id = $2 ORDER BY token COLLATE "C"',
+    [bucketOfUser(userId, buckets), userId],
+  )
+  for (const { token, device_id: deviceId } of rows) {
+    const tokenHash = hash('sha256', token)
+    await tx.query(
+      `INSERT INTO notify.push_token AS p (bucket, token_hash, user_id, device_id) VALUES ($1, $2, $3, $4)
+       ON CONFLICT (bucket, token_hash) DO UPDATE SET user_id = p.user_id`,
+      [bucketOfHash(tokenHash, buckets), tokenHash, userId, deviceId],
+    )
+  }
+}
+
 interface TokenOwner {
   readonly token: string
   readonly userId: string

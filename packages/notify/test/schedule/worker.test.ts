@@ -50,8 +50,8 @@ test('a restarted service fires everything due once, oldest first, at most 1,000
     [1_000, 1_000, 300],
   )
   assert.deepEqual(claims.flat(), claims.flat().toSorted())
-  const { rows } = await down.database.query<{ number: number; orders: number }>(
-    "SELECT count(*)::int AS number, count(DISTINCT data->>'order_id')::int AS orders FROM notify.notification",
+  const { rows } = await down.database.query<{ order: string }>(
+    `SELECT data->>'order_id' AS "order" FROM notify.notification`,
   )
-  assert.deepEqual(rows, [{ number: due, orders: due }])
+  assert.deepEqual([rows.length, new Set(rows.map(({ order }) => order)).size], [due, due])
 })

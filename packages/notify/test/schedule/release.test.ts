@@ -38,7 +38,7 @@ async function readNotified({ database }: Pick<Setup, 'database'>): Promise<numb
 const inOrder = (places: readonly number[]) => [...places].sort((a, b) => a - b)
 
 for (const distributed of [false, true])
-  test(`metrics count parked and released events of a type (${distributed ? 'apart' : 'together'})`, async (t) => {
+  test(`metrics count parked and released events (${distributed ? 'apart' : 'together'})`, async (t) => {
     const { topic, deliver } = createManualTopic()
     const metrics = createMetrics()
     const s = await setupLimited({ topic, metrics, tables: { distributed } })

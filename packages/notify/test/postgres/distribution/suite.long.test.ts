@@ -8,10 +8,16 @@ const root = resolve(import.meta.dirname, '../../../../..')
 
 /** Some of each kind of work, within a few minutes; `npm run test:citus` runs all. */
 const part = [
-  ...['admission/caps.test.ts', 'aggregate/aggregation.test.ts', 'api/dead-letters.test.ts', 'api/devices.test.ts'],
+  ...['admission/caps.test.ts', 'aggregate/aggregation.test.ts', 'api/dead-letters.test.ts'],
   ...['api/suppressions.test.ts', 'deliver/handover.test.ts', 'intake/topic.test.ts', 'notify.test.ts'],
-  ...['postgres/buckets.test.ts', 'postgres/races.test.ts', 'postgres/inbox', 'postgres/retention', 'postgres/timeline'],
-  ...['scenarios/life-cycle.test.ts', 'schedule', 'state-changes', 'webhooks/endpoint.test.ts'],
+  ...[
+    'postgres/buckets.test.ts',
+    'postgres/races.test.ts',
+    'postgres/inbox',
+    'postgres/retention',
+    'postgres/timeline',
+  ],
+  ...['scenarios/life-cycle.test.ts', 'schedule', 'state-changes/stream.test.ts', 'webhooks/endpoint.test.ts'],
 ].map((path) => `packages/notify/test/${path}`)
 
 testWith('citus', 'tests of stores pass on a distributed database of 32 buckets', async () => {

@@ -131,6 +131,16 @@ export function testWith(name: ServerName, title: string, body: (t: TestContext)
   else test(title, { skip: waitsFor(name) }, () => {})
 }
 
+/** A test that needs several servers, as {@link testWith}: what is said is about the first that is missing. */
+export function testWithAll(
+  names: readonly ServerName[],
+  title: string,
+  body: (t: TestContext) => Promise<void> | void,
+): void {
+  const [missing] = names.filter((name) => !isInstalled(name))
+  testWith(missing ?? names[0] ?? 'postgresql', title, body)
+}
+
 /** The path of a server's program. Throws in one line what to install when it is missing. */
 export function requireProgram(name: ServerName, program: string = programs[name]): string {
   const path = findProgram(program)

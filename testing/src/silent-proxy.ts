@@ -10,6 +10,11 @@ export interface SilentProxy {
   silence(): void
   /** Lets so many bytes more pass to the server, counted over all connections, then goes silent; resolves when it has. */
   silenceAfter(bytes: number): Promise<void>
+  /**
+   * Waits for a connection on which what matches these passes to the server, one after the other. The last of it still
+   * reaches the server; once that has answered, nothing passes any more, the answer included.
+   */
+  loseAnswerTo(...patterns: readonly RegExp[]): Promise<void>
   /** Bytes that have passed to the server. */
   readonly sent: number
   stop(): Promise<void>
@@ -22,6 +27,7 @@ export async function startSilentProxy(port: number): Promise<SilentProxy> {
   let sent = 0
   let left = Number.POSITIVE_INFINITY
   let reached = () => {}
+  let awaited: { readonly patterns: readonly RegExp[]; readonly onLost: () => void } | undefined
   const silence = () => {
     for (const [client, upstream] of pairs) {
       upstream.unpipe(client)
@@ -39,12 +45,36 @@ export async function startSilentProxy(port: number): Promise<SilentProxy> {
     left = Number.POSITIVE_INFINITY
     reached()
   }
+  /** Follows the patterns on a connection; the answer to the last of them is kept from the client. */
+  const createFollower = (client: Socket, upstream: Socket) => {
+    let found = 0
+    let patterns = awaited?.patterns
+    return (chunk: Buffer) => {
+      if (patterns !== awaited?.patterns) [found, patterns] = [0, awaited?.patterns]
+      if (!awaited) return
+      const text = chunk.toString('latin1')
+      while (awaited.patterns[found]?.test(text)) found++
+      if (found < awaited.patterns.length) return
+      const { onLost } = awaited
+      awaited = undefined
+      upstream.unpipe(client)
+      upstream.once('data', () => {
+        silence()
+        onLost()
+      })
+      upstream.resume()
+    }
+  }
   const server = createServer((client) => {
     connections++
     const upstream = connect(port, '127.0.0.1')
     const pair = [client, upstream] as const
     pairs.add(pair)
-    client.on('data', (chunk: Buffer) => pass(chunk, upstream))
+    const follow = createFollower(client, upstream)
+    client.on('data', (chunk: Buffer) => {
+      follow(chunk)
+      pass(chunk, upstream)
+    })
     client.on('end', () => upstream.end())
     upstream.pipe(client)
     for (const socket of pair) {
@@ -63,6 +93,11 @@ export async function startSilentProxy(port: number): Promise<SilentProxy> {
       return sent
     },
     silence,
+    loseAnswerTo(...patterns) {
+      return new Promise((resolve) => {
+        awaited = { patterns, onLost: resolve }
+      })
+    },
     silenceAfter(bytes) {
       left = bytes
       return new Promise((resolve) => {

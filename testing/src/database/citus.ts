@@ -95,20 +95,9 @@ export async function dropCitusDatabase(nodes: readonly string[], url: string): 
 /** Tests hold locks on purpose, on machines that may be busy. */
 const patient = { statementMs: 60_000, lockMs: 60_000, idleTransactionMs: 60_000 }
 
-/** Opens a database that is removed from all nodes when it is closed. */
-export async function openCitusDatabase(
-  nodes: readonly string[],
-  url: string,
-  connections: number = 10,
-): Promise<Database> {
-  const database = await openPostgres({ url: new Secret(url), log: silentLog, connections, timeouts: patient })
-  return {
-    ...database,
-    async close() {
-      await database.close()
-      await dropCitusDatabase(nodes, url)
-    },
-  }
+/** Opens a database of a cluster. */
+export function openCitusDatabase(url: string, connections: number = 10): Promise<Database> {
+  return openPostgres({ url: new Secret(url), log: silentLog, connections, timeouts: patient })
 }
 
 const nameOf = (url: string) => new URL(url).pathname.slice(1)

@@ -14,6 +14,8 @@ interface Entry {
   dueAt: number
   /** The same, of the hints since it was last named. */
   hintedAt: number
+  /** When it was last named, Unix milliseconds: a visit does what was due by then. */
+  namedAt: number
   /** When it is swept, on the elapsed clock. */
   sweepAt: number
   /** Its place in the order in which buckets were last visited. */
@@ -36,6 +38,8 @@ export class Agenda {
   readonly #elapsed: () => number
   readonly #random: () => number
   readonly #entries = new Map<number, Entry>()
+  /** Buckets in which something was due and done since they were last asked for. */
+  readonly #served = new Set<number>()
   #turn = 0
 
   constructor({ sweepMs, elapsed = () => performance.now(), random = Math.random }: AgendaOptions) {
@@ -68,6 +72,7 @@ export class Agenda {
         bucket,
         dueAt: Number.POSITIVE_INFINITY,
         hintedAt: Number.POSITIVE_INFINITY,
+        namedAt: Number.NEGATIVE_INFINITY,
         sweepAt: now + (this.#sweepMs * place) / added.length,
         turn: 0,
         failures: 0,
@@ -107,7 +112,10 @@ export class Agenda {
     const sound = due.filter(({ failures }) => failures === 0).sort((a, b) => a.turn - b.turn || a.bucket - b.bucket)
     const [failing] = due.filter(({ failures }) => failures > 0).sort((a, b) => a.pausedUntil - b.pausedUntil)
     const named = failing ? [...sound, failing] : sound
-    for (const entry of named) entry.hintedAt = Number.POSITIVE_INFINITY
+    for (const entry of named) {
+      entry.hintedAt = Number.POSITIVE_INFINITY
+      entry.namedAt = now
+    }
     return named.map(({ bucket }) => bucket)
   }
 
@@ -116,18 +124,33 @@ export class Agenda {
     return (this.#entries.get(bucket)?.failures ?? 0) > 0
   }
 
-  /** These were visited, and nothing more is due in them before `nextDueAt` (Unix milliseconds) but what was hinted since. */
+  /**
+   * These were visited, and nothing more is due in them before `nextDueAt` (Unix milliseconds) but what was hinted since, or
+   * for later.
+   */
   visited(buckets: Iterable<number>, nextDueAt: number = Number.POSITIVE_INFINITY): void {
     const sweepAt = this.#elapsed() + this.#sweepMs
     const turn = ++this.#turn
     for (const bucket of buckets) {
       const entry = this.#entries.get(bucket)
       if (!entry) continue
-      entry.dueAt = Math.min(entry.hintedAt, nextDueAt)
+      const isServed = entry.dueAt <= entry.namedAt
+      if (isServed) this.#served.add(bucket)
+      entry.dueAt = Math.min(isServed ? Number.POSITIVE_INFINITY : entry.dueAt, entry.hintedAt, nextDueAt)
       entry.sweepAt = sweepAt
       entry.turn = turn
       entry.failures = 0
     }
+  }
+
+  /**
+   * Its buckets in which what was due has been done since this was last called. It knew the first due time of each, and of
+   * none behind it: who has no frequent survey looks at these again.
+   */
+  takeServed(): readonly number[] {
+    const served = [...this.#served].filter((bucket) => this.#entries.has(bucket))
+    this.#served.clear()
+    return served
   }
 
   /** The work in this bucket failed: it is left alone for a second, then for twice as long each time, up to a minute. */

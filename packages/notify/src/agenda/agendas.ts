@@ -4,6 +4,9 @@ import { Agenda, type AgendaOptions } from './agenda.ts'
 /** What came to a process' notice, and is another's to do: buckets of a kind, or all, and from when on if not from now. */
 export type ShareHint = (kind: WorkKind, buckets: readonly number[], dueAt: number | undefined) => void
 
+/** Work that waits for a time, of which a claim does not say what is due next. */
+const timedKinds: readonly WorkKind[] = ['schedule', 'resume']
+
 /** Options of {@link Agendas}. */
 export interface AgendasOptions extends AgendaOptions {
   /** How many buckets the database has. */
@@ -59,6 +62,11 @@ export class Agendas {
   receive(kind: WorkKind, buckets: readonly number[], dueAt?: number): void {
     this.of(kind).hint(buckets, dueAt)
     if (dueAt === undefined) this.#workers.get(kind)?.()
+  }
+
+  /** The buckets in which something timed was due and done since this was last called: what is due next is not known. */
+  takeServed(): ReadonlySet<number> {
+    return new Set(timedKinds.flatMap((kind) => this.of(kind).takeServed()))
   }
 
   /** All buckets of this process were looked at, or these of them. */

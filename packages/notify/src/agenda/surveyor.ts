@@ -10,7 +10,7 @@ export interface SurveyorOptions {
   readonly agendas: Agendas
   /** From one survey to the next, in milliseconds, where one statement looks at all buckets. */
   readonly idleMs: number
-  /** Within this time each bucket is looked at where they are apart, in milliseconds. */
+  /** Within this time each bucket is looked at where they are apart, and sooner where something was due, in milliseconds. */
   readonly sweepMs: number
   readonly clock: Clock
   readonly log: Log
@@ -49,6 +49,7 @@ export function startSurveyor(options: SurveyorOptions): Surveyor {
       if (rounds.buckets.length > 0) await look(rounds.buckets)
       return false
     }
+    rounds.hint(agendas.takeServed())
     return workOnDue({ name: 'survey', agenda: rounds, now: clock.now(), log, apart, work: look })
   }
   const worker = startWorker({ name: 'survey', log, pass, idleMs: () => pauseMs })

@@ -134,9 +134,10 @@ class Handover implements Leases {
     this.cancel([...this.#reserved.keys()])
   }
 
-  #claimedOf(notification: PlannedNotification, { id, channel, plan }: DeliveryDecision) {
+  /** Undefined for a duplicate, which has the id of what it repeats: that may be of the same batch. */
+  #claimedOf(notification: PlannedNotification, { id, channel, outcome, plan }: DeliveryDecision) {
     const reservation = id === undefined ? undefined : this.#reserved.get(id)
-    if (!reservation || id === undefined || plan.kind !== 'send') return undefined
+    if (!reservation || id === undefined || outcome !== 'queued' || plan.kind !== 'send') return undefined
     const { userId, event, priority, sensitive, expiresAt } = notification
     const profile = this.#options.users.get(userId)
     const delivery: ClaimedDelivery = {

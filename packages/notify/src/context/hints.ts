@@ -18,8 +18,8 @@ export interface Hints {
   onDeferred(buckets?: readonly number[], dueAt?: number): void
   /** Something is scheduled. */
   onDue(buckets?: readonly number[], dueAt?: number): void
-  /** Events of the topic were parked. */
-  onParked(buckets: readonly number[]): void
+  /** Events of the topic were parked; some may be released from then on. */
+  onParked(buckets: readonly number[], dueAt?: number): void
   /** States have changed. */
   onChanged(buckets?: readonly number[]): void
 }
@@ -33,7 +33,7 @@ export function createHints(agendas: Agendas): Hints {
     onQueued: (channel, buckets, dueAt) => agendas.hint(`deliver ${channel}`, buckets, dueAt),
     onDeferred: (buckets, dueAt) => agendas.hint('resume', buckets, dueAt),
     onDue: (buckets, dueAt) => agendas.hint('schedule', buckets, dueAt),
-    onParked: (buckets) => agendas.hint('release', buckets),
+    onParked: (buckets, dueAt) => agendas.hint('release', buckets, dueAt),
     onChanged: (buckets) => agendas.hint('outbox', buckets),
   }
 }

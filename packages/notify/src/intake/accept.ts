@@ -5,6 +5,7 @@ import type { AdmissionUnit, Settled } from '../admission/planned.ts'
 import type { Catalog, CatalogKeeper } from '../catalog/catalog.ts'
 import { profileFor, type ReservedMail } from '../catalog/reserved.ts'
 import { type AdmitLeasedOptions, admitLeased, type ReadProfiles, readProfiles } from '../context/admit-leased.ts'
+import type { Hints } from '../context/hints.ts'
 import { countDecided, type NotifyMetrics } from '../context/metrics.ts'
 import { bucketOfUser, newIdOfUser } from '../model/id.ts'
 import type { Acceptance, NotifyRequest } from '../model/notification.ts'
@@ -42,6 +43,7 @@ export interface AcceptOptions extends AdmitLeasedOptions {
   readonly clock: Clock
   readonly plan: Plan
   readonly metrics: NotifyMetrics
+  readonly hints: Pick<Hints, 'onAdmitted' | 'onParked'>
 }
 
 /** Where both entrances meet: events are taken, planned and admitted together, and answered apart. */
@@ -96,7 +98,7 @@ function sharedQueueOf(userId: string): number {
 }
 
 async function acceptBatch(options: AcceptOptions, events: readonly IncomingEvent[]): Promise<AcceptResult[]> {
-  const { intake, catalog: keeper, clock, metrics } = options
+  const { intake, catalog: keeper, clock, metrics, hints } = options
   const userIds = [...new Set(events.map(({ request }) => request.user_id))].sort()
   const read = () => readProfiles(intake, userIds)
   const profiles = await read()
@@ -106,6 +108,8 @@ async function acceptBatch(options: AcceptOptions, events: readonly IncomingEven
   const parked = events.filter((_, index) => stopped[index] && 'parked' in stopped[index])
   for (const [event, { length }] of Map.groupBy(parked, ({ request }) => request.event))
     metrics.parked.inc({ event }, length)
+  // A survey of all buckets finds them within a second, where there is one.
+  if (parked.length > 0 && intake.distributed) hints.onParked(bucketsOf(parked, intake.buckets), now)
   const remaining = events.filter((_, index) => !stopped[index])
   const admitted = await admitOnFreshProfiles(read, profiles, (on) =>
     admitPlanned(options, { going: remaining, profiles: on, catalog, now }),
@@ -121,6 +125,10 @@ async function acceptBatch(options: AcceptOptions, events: readonly IncomingEven
     if (!decided) return { gone: true }
     return { accepted: { id: decided.answerId, deliveries: answerOf(decided) } }
   })
+}
+
+function bucketsOf(events: readonly IncomingEvent[], count: number): number[] {
+  return [...new Set(events.map(({ request }) => bucketOfUser(request.user_id, count)))]
 }
 
 interface AdmissionBatch {

@@ -33,6 +33,8 @@ export function startReleaseWorker(settings: ReleaseWorkerOptions): Worker {
     if (heads.length === 0) return { done: buckets, more: [] }
     const { eventTypes } = await catalog.current()
     const released = new Set<number>()
+    // For the next pass: where buckets are apart no survey comes soon that finds what the rate did not allow yet.
+    if (apart) agenda.hint(new Set(heads.map(({ bucket }) => bucket)))
     for (const { event, bucket } of heads.sort((a, b) => a.place - b.place)) {
       const rate = eventTypes.get(event)?.rate
       const count = await parked.release(bucket, { event, rate }, options.claimSize, clock.now())

@@ -45,6 +45,29 @@ test('a bucket is named when its due time has come, and for the earliest of seve
   assert.deepEqual(agenda.take(500), [0])
 })
 
+test('a due time that is known is not forgotten by a sweep before it', () => {
+  const { agenda, clock } = createAgenda([0])
+  agenda.hint([0], 500)
+  clock.now = sweepMs
+  assert.deepEqual(agenda.take(100), [0])
+  agenda.visited([0])
+  assert.deepEqual(agenda.take(499), [])
+  assert.deepEqual(agenda.take(500), [0])
+})
+
+test('a bucket in which something was due is served once it was visited, and mentioned once', () => {
+  const { agenda, clock } = createAgenda([0, 1, 2])
+  agenda.hint([0], 500)
+  agenda.hint([1])
+  assert.deepEqual(agenda.take(500), [0, 1])
+  assert.deepEqual(agenda.takeServed(), [], 'nobody said that they were visited')
+  agenda.visited([0, 1])
+  assert.deepEqual(agenda.takeServed(), [0, 1])
+  clock.now = sweepMs
+  agenda.visited(agenda.take(500))
+  assert.deepEqual(agenda.takeServed(), [], 'nothing was due in them')
+})
+
 test('buckets that nobody mentions are swept once in the time of a sweep, spread evenly', () => {
   const clock = { now: 0 }
   const agenda = new Agenda({ sweepMs, elapsed: () => clock.now })

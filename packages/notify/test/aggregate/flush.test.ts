@@ -2,11 +2,13 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { createMetrics, manualClock } from '@gatehouse/kit'
 import { testWith } from '@gatehouse/testing'
-import { deliveryIdOf, newId } from '../../src/model/id.ts'
-import { type DatabaseServer, postgresDatabase, startDatabaseServer } from '../support/engine.ts'
+import { bucketOfUser, deliveryIdOf, newIdOfUser } from '../../src/model/id.ts'
+import { type DatabaseServer, postgresDatabase, startDatabaseServer, testBuckets } from '../support/engine.ts'
 import { type Answer, eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
 
 const minute = 60_000
+/** That of alice. */
+const bucket = bucketOfUser('alice', testBuckets)
 const noCap = { caps: { total: 9_999, channels: {}, priorities: {} } }
 const createLike = (actor: string, more: object = {}) => ({
   event: 'photo.liked',
@@ -46,18 +48,19 @@ describe('large pending sets on PostgreSQL', () => {
     const database = await postgresDatabase(server ?? assert.fail('PostgreSQL did not start'))
     const settings = { aggregation: { threshold, actor: 'actor' } }
     const s = await setupAggregation({ database, options: noCap, work }, settings)
-    const id = newId(0)
+    const id = newIdOfUser('alice')
     await database.query(
       `INSERT INTO notify.pending_item (bucket, window_id, notification_id, actor, at, data, channels, by_request)
-       SELECT 0, $1::text::uuid, (left($1::text, 19) || '8000-' || lpad(to_hex(n), 7, '0') || '00000')::uuid, ${actor},
+       SELECT $4::smallint, $1::text::uuid, (left($1::text, 19) || '8000-' || lpad(to_hex(n), 7, '0')
+              || '0' || right($1::text, 4))::uuid, ${actor},
               $3::timestamptz + n * interval '1 microsecond', '{"order_id": 1}', '{in-app}', false
          FROM generate_series(1, $2::integer) AS n`,
-      [id, items, new Date(s.clock.now()).toISOString()],
+      [id, items, new Date(s.clock.now()).toISOString(), bucket],
     )
     await database.query(
       `INSERT INTO notify.pending_window (bucket, id, user_id, event, state, flush_at)
-       VALUES (0, $1, 'alice', 'photo.liked', 'open', $2)`,
-      [id, new Date(s.clock.now()).toISOString()],
+       VALUES ($3, $1, 'alice', 'photo.liked', 'open', $2)`,
+      [id, new Date(s.clock.now()).toISOString(), bucket],
     )
     return s
   }
@@ -68,7 +71,7 @@ describe('large pending sets on PostgreSQL', () => {
     async () => {
       const s = await filled(20_000, "'actor ' || n", { work: false })
       try {
-        const [window] = await s.store.waiting.closeWindows([0], 10, 0, s.clock.now())
+        const [window] = await s.store.waiting.closeWindows([bucket], 10, 0, s.clock.now())
         assert.equal(window?.items.length, 100)
         assert.equal(window?.summary?.actors.length, 100)
         assert.equal(window?.summary?.actorCount, 20_000)
@@ -120,8 +123,9 @@ test('a pending set that cannot be flushed does not block the others of its batc
   await seedEventType(s, 'photo.shared', { channels: ['in-app'], aggregation: { threshold: 3, actor: 'actor' } })
   const stuck = await s.call('POST', '/v1/notify', createLike('Ann'))
   await s.call('POST', '/v1/notify', { ...createLike('Bob'), event: 'photo.shared' })
-  await s.database.query("INSERT INTO notify.delivery VALUES (0, $1, 'alice', 'in-app', 'queued')", [
+  await s.database.query("INSERT INTO notify.delivery VALUES ($2, $1, 'alice', 'in-app', 'queued')", [
     deliveryIdOf(stuck.body.id, 'in-app'),
+    bucket,
   ])
   s.clock.advance(5 * minute)
   await eventually(

@@ -14,6 +14,7 @@ import {
   startDatabaseServer,
 } from '../support/engine.ts'
 import { buildProvider } from '../support/providers.ts'
+import { purgeBuckets } from '../support/purge.ts'
 import { type Setup, setup } from '../support/setup.ts'
 
 const dayMs = 86_400_000
@@ -81,7 +82,7 @@ test('dead devices are purged with their tokens after the configured days', asyn
   await s.call('PUT', '/v1/users/alice/devices/phone', { token: 'b' })
   await s.store.devices.markDead('alice', 'a', s.clock.now(), 'Unregistered')
   const purgeAfter = (days: number) =>
-    s.store.privacy.purge(0, { ...defaultOptions.retention, deadDeviceDays: 30 }, s.clock.now() + days * dayMs)
+    purgeBuckets(s.store, { ...defaultOptions.retention, deadDeviceDays: 30 }, s.clock.now() + days * dayMs)
   assert.equal(await purgeAfter(29), 0)
   assert.equal(await purgeAfter(31), 1)
   assert.deepEqual(
@@ -255,12 +256,14 @@ describe('devices on one PostgreSQL', () => {
       }
       assert.ok(dropped.flat().length >= 30)
     }
-    const { rows } = await database.query(
-      `SELECT coalesce(d.device_id, p.device_id) AS device FROM notify.device d
-         FULL JOIN notify.push_token p ON p.token_hash = encode(sha256(convert_to(d.token, 'UTF8')), 'hex')
-        WHERE d.device_id IS DISTINCT FROM p.device_id OR d.user_id IS DISTINCT FROM p.user_id`,
-    )
-    assert.deepEqual(rows, [], 'every token is where its device is')
+    const placesIn = async (table: string, hash: string) => {
+      const { rows } = await database.query<{ place: string }>(
+        `SELECT concat_ws(' ', ${hash}, user_id, device_id) AS place FROM notify.${table} ORDER BY 1`,
+      )
+      return rows.map(({ place }) => place)
+    }
+    const devices = await placesIn('device', "encode(sha256(convert_to(token, 'UTF8')), 'hex')")
+    assert.deepEqual(await placesIn('push_token', 'token_hash'), devices, 'every token is where its device is')
     assert.equal((await database.query('SELECT 1 FROM notify.cap')).rowCount, 0)
   })
 
@@ -304,6 +307,20 @@ describe('devices on one PostgreSQL', () => {
       assert.equal(await devices.markDead('alice', 'a', 6_000, 'Unregistered'), false, 'it was dead before')
     },
   )
+
+  withStores('of a user who is erased while they register no push token is left', async ({ stores, database }) => {
+    for (let round = 0; round < 20; round++) {
+      const devices = [0, 1, 2].map((n) => ({ deviceId: `${n}`, token: `token-${round}-${n}`, service: 'fcm' }))
+      await Promise.all([
+        ...devices.map((device) => stores[0].devices.put('alice', device, 1_000)),
+        stores[1].privacy.eraseUser('alice'),
+        stores[1].privacy.eraseUser('alice'),
+      ])
+      const kept = await stores[0].devices.list('alice')
+      const { rowCount: tokens } = await database.query("SELECT FROM notify.push_token WHERE user_id = 'alice'")
+      assert.equal(tokens, kept.length, 'every token is that of a device')
+    }
+  })
 
   withStores(
     'a dead device that registers again while it is purged is there afterwards',

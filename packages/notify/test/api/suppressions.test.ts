@@ -6,6 +6,7 @@ import { defaultOptions } from '../../src/config/options.ts'
 import type { OutgoingMessage, Provider, SendResult } from '../../src/index.ts'
 import { type Suppression, suppresses } from '../../src/model/suppression.ts'
 import { migrateNotify, postgresDatabase, postgresNotifyStore, startDatabaseServer } from '../support/engine.ts'
+import { purgeBuckets } from '../support/purge.ts'
 import { eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
 
 const shipped = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' }, channels: ['email'] }
@@ -114,7 +115,7 @@ test('a suppression ends at its time and is purged with the old records', async 
   s.clock.advance(60_000)
   assert.deepEqual(await outcomes(s), ['queued'])
   assert.deepEqual((await s.call('GET', '/v1/suppressions')).body.suppressions, [])
-  await s.store.privacy.purge(0, defaultOptions.retention, s.clock.now())
+  await purgeBuckets(s.store, defaultOptions.retention, s.clock.now())
   const { rows } = await s.database.query('SELECT 1 FROM notify.suppression')
   assert.equal(rows.length, 0)
 })

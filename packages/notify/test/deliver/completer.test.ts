@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { after, before, describe } from 'node:test'
 import type { Database } from '@gatehouse/kit'
-import { testWith } from '@gatehouse/testing'
+import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
 import type { Provider } from '../../src/index.ts'
-import { type DatabaseServer, postgresDatabase, startDatabaseServer } from '../support/engine.ts'
 import { eventually, seedEventType, setup } from '../support/setup.ts'
 import { provider as base, shipped, stateOf } from '../support/webhook-provider.ts'
 
+/** On PostgreSQL: a trigger makes its statements fail, and a distributed table can have none. */
 describe('steps are recorded beside the calls', () => {
-  let server: DatabaseServer | undefined
+  let server: Server | undefined
   before(async () => {
-    server = await startDatabaseServer().catch(() => undefined)
+    server = await startPostgres().catch(() => undefined)
   })
   after(() => server?.stop())
 

@@ -7,8 +7,8 @@ import { type ManualClock, systemClock } from '@gatehouse/kit'
 import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
 import type { NotifyOptions } from '../../src/config/options.ts'
 import type { NotifyStore, Provider } from '../../src/index.ts'
-import { migrateNotify, postgresNotifyStore } from '../../src/postgres/index.ts'
 import { notifyDatabase } from '../support/database.ts'
+import { migrateNotify, postgresNotifyStore } from '../support/engine.ts'
 import { eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
 import { provider as base, shipped } from '../support/webhook-provider.ts'
 
@@ -116,6 +116,24 @@ test('what is admitted while the worker has nothing to do is sent without a clai
     attempt: 1,
     results: [{ target: 'email', provider: 'reporter', result: 'accepted' }],
   })
+})
+
+test('an event that comes with its replay in one batch is handed over once', async (t) => {
+  const { s, counts, orders } = await working(t)
+  const event = { ...shipped, channels: ['email'] as const, data: { order_id: 'A-1' }, dedup_key: 'A-1' }
+  const accepted = await s.notify.accept([event, event, event])
+  assert.deepEqual(
+    accepted.map((each) => 'accepted' in each && each.accepted.deliveries.map(({ outcome }) => outcome)),
+    [['queued'], ['duplicate'], ['duplicate']],
+  )
+  await eventually(() => readQueue(s), isEmpty)
+  // What would come a second time would come before this.
+  await accept(s, ['A-2'])
+  await eventually(
+    async () => orders,
+    (all) => all.includes('Order A-2'),
+  )
+  assert.deepEqual([orders, counts.claimed], [['Order A-1', 'Order A-2'], 0])
 })
 
 test('what fails after a handover is claimed for its next attempt', async (t) => {

@@ -39,7 +39,8 @@ test('event types that wait for their next attempt get no share of a claim', asy
     await s.call('PUT', `/v1/event-types/${event}`, { channels: ['sms'], template_id: 'a.flood' })
     await submit(s, event, 1)
   }
-  await s.database.query("UPDATE notify.delivery_queue SET due_at = due_at + interval '1 hour'")
+  const inAnHour = new Date(s.clock.now() + 3_600_000).toISOString()
+  await s.database.query('UPDATE notify.delivery_queue SET due_at = $1', [inAnHour])
   await submit(s, 'a.flood', 60)
   assert.deepEqual(await claimed(s, 40), { 'a.flood': 40 })
   s.clock.advance(3_600_000)

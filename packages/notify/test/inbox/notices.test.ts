@@ -4,6 +4,7 @@ import type { Database } from '@gatehouse/kit'
 import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
 import { defaultOptions } from '../../src/config/options.ts'
 import { deliveryIdOf, newId } from '../../src/model/id.ts'
+import { purgeBuckets } from '../support/purge.ts'
 import { eventually, seedEventType, setup } from '../support/setup.ts'
 import { readStream } from '../support/stream-reader.ts'
 
@@ -37,7 +38,7 @@ describe('notices of changed inboxes on PostgreSQL', () => {
         (answer) => answer.body.deliveries[0].state === 'sent',
       )
       await s.store.inbox.change('alice', 'read', {}, s.clock.now())
-      await s.store.privacy.purge(0, { ...defaultOptions.retention, inboxDays: 0 }, s.clock.now() + 1_000)
+      await purgeBuckets(s.store, { ...defaultOptions.retention, inboxDays: 0 }, s.clock.now() + 1_000)
       const burst = Array.from({ length: 400 }, (_, n) => s.store.inbox.put([item(`user-${n}`)]))
       await Promise.all(burst)
       const notifying = await eventually(

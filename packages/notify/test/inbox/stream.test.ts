@@ -9,6 +9,7 @@ import { defaultOptions } from '../../src/config/options.ts'
 import { createNotifyMetrics } from '../../src/context/metrics.ts'
 import { InboxStreams } from '../../src/inbox/streams.ts'
 import { deliveryIdOf, newId } from '../../src/model/id.ts'
+import { embeddedDatabase } from '../support/embedded.ts'
 import { type DatabaseServer, postgresDatabase, startDatabaseServer } from '../support/engine.ts'
 import { eventually, type Setup, type SetupOptions, setup } from '../support/setup.ts'
 import { type Reader, readStream, type StreamEvent } from '../support/stream-reader.ts'
@@ -140,7 +141,7 @@ test('a stream ends when its token expires', async (t) => {
     scopes: new Set(['read:notifications']),
     expiresAt: 1_050,
   })
-  const s = await setupStreams(t, { authenticate, clock: clock as never })
+  const s = await setupStreams(t, { database: await embeddedDatabase(), authenticate, clock: clock as never })
   const stream = await s.stream()
   await stream.ended
   assert.equal(stream.events.length, 1)
@@ -169,14 +170,15 @@ test('a stream ends when its credential is revoked, which is checked only while 
 })
 
 test('an idle stream sends heartbeats', async (t) => {
-  const s = await setupStreams(t, { options: { inboxStreams: { ...inboxStreams, heartbeatMs: 5 } } })
+  const options = { inboxStreams: { ...inboxStreams, heartbeatMs: 5 } }
+  const s = await setupStreams(t, { database: await embeddedDatabase(), options })
   const stream = await s.stream()
   while (stream.beats() < 3) await new Promise(setImmediate)
   assert.equal(stream.events.length, 1)
 })
 
 test('a reader that stops reading is disconnected and does not delay the others', async (t) => {
-  const s = await setup()
+  const s = await setup({ database: await embeddedDatabase() })
   const metrics = createNotifyMetrics(createMetrics())
   const rules = { ...inboxStreams, heartbeatMs: 5 }
   const streams = new InboxStreams({

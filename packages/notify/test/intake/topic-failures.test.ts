@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createMetrics, type Log, silentLog } from '@gatehouse/kit'
+import { embeddedDatabase } from '../support/embedded.ts'
 import { createManualTopic } from '../support/manual-topic.ts'
 import { eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
 
@@ -35,7 +36,9 @@ async function withTopic(t: { after(end: () => Promise<void>): void }, attempts 
   const hand = createManualTopic()
   const { log, errors } = errorLog()
   const metrics = createMetrics()
-  const s = await setup({ topic: hand.topic, options: { topicAttempts: attempts }, log, metrics })
+  // A trigger makes statements fail, and a distributed table can have none.
+  const database = await embeddedDatabase()
+  const s = await setup({ database, topic: hand.topic, options: { topicAttempts: attempts }, log, metrics })
   t.after(s.close)
   await seedEventType(s)
   return { ...hand, s, errors, metrics }

@@ -5,7 +5,7 @@ import { testWith } from '@gatehouse/testing'
 import { createAdmission } from '../../src/admission/admission.ts'
 import type { AdmissionUnit, PlannedNotification } from '../../src/admission/planned.ts'
 import { defaultOptions } from '../../src/config/options.ts'
-import { deliveryIdOf, newId } from '../../src/model/id.ts'
+import { deliveryIdOf, newIdOfUser } from '../../src/model/id.ts'
 import type { NotifyStore } from '../../src/store/store.ts'
 import { notifyDatabase } from '../support/database.ts'
 import {
@@ -15,6 +15,7 @@ import {
   postgresNotifyStore,
   startDatabaseServer,
 } from '../support/engine.ts'
+import { purgeBuckets } from '../support/purge.ts'
 
 const dayMs = 86_400_000
 const later = 400 * dayMs
@@ -31,7 +32,7 @@ const rowsOf = async (database: Database, table: string) =>
 
 const unit = (userId: string, key: string, now: number): AdmissionUnit => {
   const notification: PlannedNotification = {
-    id: newId(0),
+    id: newIdOfUser(userId),
     userId,
     event: 'e',
     data: {},
@@ -56,7 +57,7 @@ const unit = (userId: string, key: string, now: number): AdmissionUnit => {
 }
 
 const item = (userId: string, createdAt: number) => ({
-  id: deliveryIdOf(newId(0), 'in-app'),
+  id: deliveryIdOf(newIdOfUser(userId), 'in-app'),
   userId,
   event: 'e',
   body: 'b',
@@ -69,10 +70,10 @@ test('the cap counters of a user go with the last notification and log entry, an
   const store = await fresh(database)
   const now = Date.now()
   await store.intake.admit([unit('alice', 'k', now)], createAdmission(rules, now))
-  await store.privacy.purge(0, retention, now + 31 * dayMs)
+  await purgeBuckets(store, retention, now + 31 * dayMs)
   assert.equal(await rowsOf(database, 'dedup_log'), 0)
   assert.equal(await rowsOf(database, 'cap'), 1, 'the notification is there')
-  await store.privacy.purge(0, retention, now + 91 * dayMs)
+  await purgeBuckets(store, retention, now + 91 * dayMs)
   assert.equal(await rowsOf(database, 'notification'), 0)
   assert.equal(await rowsOf(database, 'cap'), 0)
 })
@@ -85,9 +86,9 @@ test('the counts of an inbox go with its last item, and a reader of an empty one
   await store.inbox.put([item('alice', now), item('alice', now + 10 * dayMs)])
   await store.inbox.change('nobody', 'read', {}, now)
   assert.equal(await rowsOf(database, 'inbox_count'), 1, 'nobody never had an item')
-  await store.privacy.purge(0, retention, now + 366 * dayMs)
+  await purgeBuckets(store, retention, now + 366 * dayMs)
   assert.equal((await store.inbox.page('alice', { limit: 5 })).counts.total, 1)
-  await store.privacy.purge(0, retention, now + later)
+  await purgeBuckets(store, retention, now + later)
   assert.equal(await rowsOf(database, 'inbox_count'), 0)
 })
 
@@ -112,14 +113,14 @@ describe('on PostgreSQL', () => {
       await database.query("UPDATE notify.notification SET id = ('01000000' || substr(id::text, 9))::uuid")
       await database.query("UPDATE notify.cap SET counters = '{}'")
       await Promise.all([
-        store.privacy.purge(0, retention, old + round * dayMs),
+        purgeBuckets(store, retention, old + round * dayMs),
         ...Array.from({ length: 4 }, (_, n) =>
           store.intake.admit(
             users.map((user) => unit(user, `${round}-${n}`, old)),
             createAdmission(rules, old),
           ),
         ),
-        store.privacy.purge(0, retention, old + round * dayMs),
+        purgeBuckets(store, retention, old + round * dayMs),
       ])
       const { rows } = await database.query<{ user_id: string; used: number }>(
         "SELECT user_id, (counters->'total'->>'used')::int AS used FROM notify.cap ORDER BY user_id",
@@ -143,9 +144,9 @@ describe('on PostgreSQL', () => {
     for (let round = 0; round < 10; round++) {
       await store.inbox.put(users.map((user) => item(user, now - later)))
       await Promise.all([
-        store.privacy.purge(0, retention, now),
+        purgeBuckets(store, retention, now),
         store.inbox.put(users.map((user) => item(user, now))),
-        store.privacy.purge(0, retention, now),
+        purgeBuckets(store, retention, now),
         store.inbox.put(users.toReversed().map((user) => item(user, now))),
       ])
       for (const user of users) {

@@ -43,6 +43,8 @@ async function spread(tables: PostgresNotifyOptions = { buckets }): Promise<Spre
   }
 }
 
+const places = (distributed: boolean) => (distributed ? 'one at a time' : 'at once')
+
 const eventOf = (user_id: string) => ({
   event: 'order.shipped',
   user_id,
@@ -52,7 +54,7 @@ const eventOf = (user_id: string) => ({
 })
 
 for (const distributed of [false, true])
-  test(`users of many buckets are admitted in them (${distributed ? 'one at a time' : 'at once'})`, async (t) => {
+  test(`users of many buckets are admitted in them (${places(distributed)})`, async (t) => {
     const { s, sent } = await spread({ buckets, distributed })
     t.after(s.close)
     const bulk = () =>
@@ -86,23 +88,47 @@ for (const distributed of [false, true])
     assert.equal(sent.length, users.length)
   })
 
-test('what is scheduled fires, and can be read and cancelled, in whatever bucket its user is', async (t) => {
-  const { s, sent } = await spread()
-  t.after(s.close)
-  const fire_at = new Date(s.clock.now() + 60_000).toISOString()
-  const made = await Promise.all(
-    users.map((user) => s.call('POST', '/v1/scheduled', { fire_at, payload: eventOf(user) })),
-  )
-  for (const { body } of made) assert.equal((await s.call('GET', `/v1/scheduled/${body.id}`)).status, 200)
-  for (const { body } of made.slice(0, 4))
-    assert.equal((await s.call('DELETE', `/v1/scheduled/${body.id}`)).status, 204)
-  s.clock.advance(60_000)
-  await eventually(
-    async () => sent.length,
-    (count) => count === users.length - 4,
-  )
-  assert.deepEqual(new Set(sent.map(({ userId }) => userId)), new Set(users.slice(4)))
-})
+for (const distributed of [false, true])
+  test(`what is scheduled in any bucket fires, is read and cancelled (${places(distributed)})`, async (t) => {
+    const { s, sent } = await spread({ buckets, distributed })
+    t.after(s.close)
+    const fire_at = new Date(s.clock.now() + 60_000).toISOString()
+    const made = await Promise.all(
+      users.map((user) => s.call('POST', '/v1/scheduled', { fire_at, payload: eventOf(user) })),
+    )
+    for (const { body } of made) assert.equal((await s.call('GET', `/v1/scheduled/${body.id}`)).status, 200)
+    for (const { body } of made.slice(0, 4))
+      assert.equal((await s.call('DELETE', `/v1/scheduled/${body.id}`)).status, 204)
+    s.clock.advance(60_000)
+    await eventually(
+      async () => sent.length,
+      (count) => count === users.length - 4,
+    )
+    assert.deepEqual(new Set(sent.map(({ userId }) => userId)), new Set(users.slice(4)))
+  })
+
+for (const distributed of [false, true])
+  test(`of what is scheduled in one bucket each fires when it is due (${places(distributed)})`, async (t) => {
+    const { s, sent } = await spread({ buckets, distributed })
+    t.after(s.close)
+    const [user = ''] = users
+    const begun = s.clock.now()
+    for (const minutes of [3, 1, 2]) {
+      const fire_at = new Date(begun + minutes * 60_000).toISOString()
+      const { status } = await s.call('POST', '/v1/scheduled', {
+        fire_at,
+        payload: { ...eventOf(user), dedup_key: fire_at },
+      })
+      assert.equal(status, 201)
+    }
+    for (const fired of [1, 2, 3]) {
+      s.clock.advance(60_000)
+      await eventually(
+        async () => sent.length,
+        (count) => count === fired,
+      )
+    }
+  })
 
 test('dead letters of all buckets are listed newest first, replayed once, and discarded', async (t) => {
   const { s, sent, answer } = await spread()

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { defaultOptions } from '../../src/config/options.ts'
 import type { OutgoingMessage, Provider } from '../../src/index.ts'
 import { claimDue } from '../support/claims.ts'
+import { purgeBuckets } from '../support/purge.ts'
 import { eventually, seedEventType, setup } from '../support/setup.ts'
 
 const shipped = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' }, channels: ['email'] }
@@ -36,7 +37,7 @@ test('a dead letter whose notification was purged is delivered when replayed', a
     () => s.call('GET', '/v1/dead-letters'),
     ({ body }) => body.dead_letters.length === 1,
   )
-  await s.store.privacy.purge(0, shortRetention, Date.now() + 2 * day)
+  await purgeBuckets(s.store, shortRetention, Date.now() + 2 * day)
   assert.equal((await s.database.query('SELECT 1 FROM notify.notification')).rowCount, 0)
   state.healed = true
   const replayed = await s.call('POST', `/v1/dead-letters/${letters.body.dead_letters[0].id}/replay`)
@@ -55,7 +56,7 @@ test('an unrendered dead letter cannot be replayed once its notification was pur
   await s.call('DELETE', '/v1/templates/order.shipped/email/en')
   const { body } = await s.call('POST', '/v1/notify', shipped)
   assert.equal(body.deliveries[0].outcome, 'failed')
-  await s.store.privacy.purge(0, shortRetention, Date.now() + 2 * day)
+  await purgeBuckets(s.store, shortRetention, Date.now() + 2 * day)
   assert.deepEqual((await s.call('POST', '/v1/dead-letters/replay', {})).body, { replayed: 0 })
   const { body: left } = await s.call('GET', '/v1/dead-letters?user_id=alice&channel=email&event=order.shipped')
   assert.equal(left.dead_letters.length, 1)
@@ -70,7 +71,7 @@ test('a deferred notification is not purged before it is planned again', async (
   await s.call('POST', '/v1/notify', shipped)
   const at = new Date(s.clock.now() + 10 * day).toISOString()
   assert.deepEqual((await s.call('POST', '/v1/dead-letters/replay', { at })).body, { replayed: 1 })
-  await s.store.privacy.purge(0, shortRetention, Date.now() + 2 * day)
+  await purgeBuckets(s.store, shortRetention, Date.now() + 2 * day)
   await s.call('PUT', '/v1/templates/order.shipped/email/en', { subject: 'Order', body: 'It left.' })
   s.clock.advance(10 * day)
   await eventually(

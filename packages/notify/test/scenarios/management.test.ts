@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { manualClock } from '@gatehouse/kit'
+import { purgeBuckets } from '../support/purge.ts'
 import { eventually, seedEventType, setup } from '../support/setup.ts'
 
 const shipped = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' } }
@@ -114,7 +115,7 @@ test('records of each kind are removed after their own retention', async (t) => 
     () => s.database.query("SELECT 1 FROM notify.delivery WHERE state = 'sent'"),
     ({ rowCount }) => rowCount === 1,
   )
-  const after = (days: number) => s.store.privacy.purge(0, retention, s.clock.now() + days * 86_400_000)
+  const after = (days: number) => purgeBuckets(s.store, retention, s.clock.now() + days * 86_400_000)
   assert.equal(await after(29), 0)
   assert.equal(await after(31), 1, 'the log')
   assert.equal(await after(91), 2, 'the notification and its delivery')

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { defaultOptions, type Provider } from '../../src/index.ts'
 import { createManualTopic } from '../support/manual-topic.ts'
+import { purgeBuckets } from '../support/purge.ts'
 import { type Answer, eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
 
 const reset = {
@@ -99,8 +100,8 @@ for (const [how, remove] of [
     'purged for its age',
     async ({ store, clock }: Setup) => {
       const retention = { ...defaultOptions.retention, deadLetterDays: 7 }
-      assert.equal(await store.privacy.purge(0, retention, clock.now() + 6 * 86_400_000), 0)
-      assert.equal(await store.privacy.purge(0, retention, clock.now() + 8 * 86_400_000), 1)
+      assert.equal(await purgeBuckets(store, retention, clock.now() + 6 * 86_400_000), 0)
+      assert.equal(await purgeBuckets(store, retention, clock.now() + 8 * 86_400_000), 1)
     },
   ],
 ] as const)

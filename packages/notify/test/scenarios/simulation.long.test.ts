@@ -2,26 +2,30 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import type { TestContext } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { openPostgres, Secret, silentLog } from '@gatehouse/kit'
 import {
+  createCitusDatabase,
   type PostgresServer,
   postgresDatabase,
+  type ServerName,
   type SilentProxy,
+  startCitus,
   startNats,
   startPostgres,
   startSilentProxy,
   temporaryFolder,
-  testWith,
+  testWithAll,
 } from '@gatehouse/testing'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
 import pg from 'pg'
-import { migrateNotify } from '../../src/postgres/index.ts'
+import { bucketOfUser } from '../../src/model/id.ts'
+import { distributeNotify, migrateNotify } from '../../src/postgres/index.ts'
 import { type ProviderCall, startFakeProvider } from '../support/simulation/fake-provider.ts'
 import { createTraffic, type Traffic } from '../support/simulation/traffic.ts'
 
-const size = 100_000
 const cap = 10
 /** The workers' lease. A call begins only while enough of it is left, so that nobody else begins the same one soon. */
 const leaseMs = 20_000
@@ -45,8 +49,50 @@ interface Interruption {
   readonly pid?: number
 }
 
+/** The database that the simulation runs on. */
+interface Engine {
+  readonly servers: readonly ServerName[]
+  /** How many events are published. */
+  readonly size: number
+  readonly buckets: number
+  start(): Promise<RunningEngine>
+}
+
+interface RunningEngine {
+  /** Of the database, which has the tables. */
+  readonly url: string
+  /** Those that end in the middle of everything, the one that programs connect to first. */
+  readonly nodes: readonly PostgresServer[]
+  stop(): Promise<void>
+}
+
+const engines: Readonly<Record<string, Engine>> = {
+  PostgreSQL: { servers: ['nats-server'], size: 100_000, buckets: 1, start: startPlain },
+  // Fewer events: each costs several times as much there, and all nodes share this machine.
+  Citus: { servers: ['nats-server', 'citus'], size: 5_000, buckets: 32, start: startDistributed },
+}
+
+async function startPlain(): Promise<RunningEngine> {
+  const postgres = await startPostgres()
+  const database = await postgresDatabase(postgres)
+  await migrateNotify(database, {})
+  const { rows } = await database.query<{ name: string }>('SELECT current_database() AS name')
+  await database.close()
+  return { url: postgres.url.replace(/[^/]+$/, rows[0]?.name ?? ''), nodes: [postgres], stop: () => postgres.stop() }
+}
+
+async function startDistributed(): Promise<RunningEngine> {
+  // What a crash left prepared on a worker is settled soon.
+  const citus = await startCitus({ settings: ['citus.shard_count=8', 'citus.recover_2pc_interval=5s'] })
+  const url = await createCitusDatabase(citus.nodes)
+  const database = await openPostgres({ url: new Secret(url), log: silentLog, connections: 1 })
+  await distributeNotify(database, { buckets: engines.Citus?.buckets ?? 32 })
+  await database.close()
+  return { url, nodes: [citus.coordinator, ...citus.workers], stop: () => citus.stop() }
+}
+
 interface World {
-  readonly postgres: PostgresServer
+  readonly nodes: readonly PostgresServer[]
   /** The database that holds everything, and the proxy by which the processes reach it. */
   readonly url: string
   readonly proxy: SilentProxy
@@ -70,65 +116,61 @@ const faults: readonly ((world: World) => Promise<void>)[] = [
   killOldest,
 ]
 
-testWith(
-  'nats-server',
-  'two processes lose no event and repeat only calls in flight, whatever is killed or frozen',
-  async (t) => {
-    const postgres = await startPostgres()
-    const folder = temporaryFolder('nats-kept')
-    let nats = await startNats({ folder })
-    const provider = await startFakeProvider(5_000)
-    const proxy = await startSilentProxy(postgres.port)
-    const database = await postgresDatabase(postgres)
-    await migrateNotify(database, {})
-    const name = (await database.query<{ name: string }>('SELECT current_database() AS name')).rows[0]?.name
-    await database.close()
-    const url = postgres.url.replace(/[^/]+$/, name ?? '')
-    const submitted = createTraffic(size)
-    await seedService(url, submitted)
-    const workers: ChildProcess[] = []
-    const world: World = {
-      postgres,
-      url,
-      proxy,
-      workers,
-      interruptions: [],
-      async startWorker() {
-        const through = new URL(url)
-        through.port = String(proxy.port)
-        const child = fork(join(import.meta.dirname, '../support/simulation/worker.ts'), [
-          through.href,
-          nats.url,
-          provider.url,
-        ])
-        workers.push(child)
-        await once(child, 'message')
-      },
-      async restartQueue() {
-        await nats.stop()
-        nats = await startNats({ folder, port: nats.port })
-      },
-    }
-    t.after(async () => {
-      for (const worker of workers) worker.kill('SIGKILL')
-      provider.stop()
-      await proxy.stop()
+for (const [name, engine] of Object.entries(engines))
+  testWithAll(
+    engine.servers,
+    `two processes on ${name} lose no event and repeat only calls in flight, whatever fails`,
+    (t) => simulate(t, engine),
+  )
+
+async function simulate(t: TestContext, { size, buckets, start }: Engine): Promise<void> {
+  const engine = await start()
+  const { url, nodes } = engine
+  const folder = temporaryFolder('nats-kept')
+  let nats = await startNats({ folder })
+  const provider = await startFakeProvider(5_000)
+  const proxy = await startSilentProxy(Number(new URL(url).port))
+  const submitted = createTraffic(size)
+  await seedService(url, submitted, buckets)
+  const workers: ChildProcess[] = []
+  const world: World = {
+    nodes,
+    url,
+    proxy,
+    workers,
+    interruptions: [],
+    async startWorker() {
+      const through = new URL(url)
+      through.port = String(proxy.port)
+      const file = join(import.meta.dirname, '../support/simulation/worker.ts')
+      const child = fork(file, [through.href, nats.url, provider.url, '{}', String(buckets)])
+      workers.push(child)
+      await once(child, 'message')
+    },
+    async restartQueue() {
       await nats.stop()
-      await postgres.stop()
-    })
-    await Promise.all([world.startWorker(), world.startWorker()])
-    const publishing = publish(nats.url, submitted)
-    for (const fault of faults) {
-      await pause(2_000 + Math.random() * 2_000)
-      await fault(world)
-    }
-    await publishing
-    await waitUntilDrained(url, nats.url)
-    checkCalls(submitted, provider.calls, world.interruptions)
-    await checkAlerts(url, submitted, provider.calls)
-    await checkRecords(url, provider.calls)
-  },
-)
+      nats = await startNats({ folder, port: nats.port })
+    },
+  }
+  t.after(async () => {
+    for (const worker of workers) worker.kill('SIGKILL')
+    provider.stop()
+    await proxy.stop()
+    await nats.stop()
+    await engine.stop()
+  })
+  await Promise.all([world.startWorker(), world.startWorker()])
+  const publishing = publish(nats.url, submitted)
+  for (const fault of faults) {
+    await pause(2_000 + Math.random() * 2_000)
+    await fault(world)
+  }
+  await publishing
+  await waitUntilDrained(url, nats.url)
+  checkCalls(submitted, provider.calls, world.interruptions)
+  await checkAlerts(url, submitted, provider.calls)
+  await checkRecords(url, provider.calls)
+}
 
 /** The process that has run longest is killed, and another begins. */
 async function killOldest({ workers, interruptions, startWorker }: World): Promise<void> {
@@ -183,30 +225,33 @@ async function killBackend({ url, interruptions }: World): Promise<void> {
   })
 }
 
-/** The whole server ends in the middle of everything and starts again. */
-async function restartDatabase({ postgres, interruptions }: World): Promise<void> {
-  const at = Date.now()
-  await postgres.restartImmediately()
-  interruptions.push({ at, until: at })
+/** The whole server ends in the middle of everything and starts again, and then each other node. */
+async function restartDatabase({ nodes, interruptions }: World): Promise<void> {
+  for (const node of nodes) {
+    const at = Date.now()
+    await node.restartImmediately()
+    interruptions.push({ at, until: at })
+  }
 }
 
 /** Makes every user reachable, and puts the quiet ones into quiet hours that hold for the hours to come. */
-async function seedService(url: string, { users, quietUsers }: Traffic): Promise<void> {
+async function seedService(url: string, { users, quietUsers }: Traffic, buckets: number): Promise<void> {
   const database = await openPostgres({ url: new Secret(url), log: silentLog, connections: 1 })
+  const bucketsOf = (of: readonly string[]) => of.map((user) => bucketOfUser(user, buckets))
   await database.query(
-    `INSERT INTO notify.recipient (bucket, user_id, email, updated_at) SELECT 0, u, u || '@example.com', now() FROM unnest($1::text[]) AS u`,
-    [users],
+    `INSERT INTO notify.recipient (bucket, user_id, email, updated_at) SELECT b, u, u || '@example.com', now() FROM unnest($1::smallint[], $2::text[]) AS r (b, u)`,
+    [bucketsOf(users), users],
   )
   await database.query(
     `INSERT INTO notify.device (bucket, user_id, device_id, token, service, registered_at)
-     SELECT 0, u, 'phone', 'token of ' || u, 'fake', now() FROM unnest($1::text[]) AS u`,
-    [users],
+     SELECT b, u, 'phone', 'token of ' || u, 'fake', now() FROM unnest($1::smallint[], $2::text[]) AS r (b, u)`,
+    [bucketsOf(users), users],
   )
   const hour = (offset: number) => `${String((new Date().getUTCHours() + offset + 24) % 24).padStart(2, '0')}:00`
   await database.query(
     `INSERT INTO notify.preference (bucket, user_id, event_type, quiet_start, quiet_end, updated_at)
-     SELECT 0, u, '*', $2, $3, now() FROM unnest($1::text[]) AS u`,
-    [[...quietUsers], hour(-2), hour(6)],
+     SELECT b, u, '*', $3::text, $4::text, now() FROM unnest($1::smallint[], $2::text[]) AS r (b, u)`,
+    [bucketsOf([...quietUsers]), [...quietUsers], hour(-2), hour(6)],
   )
   await database.close()
 }
@@ -344,21 +389,24 @@ function isInterrupted(call: ProviderCall, again: ProviderCall, interruptions: r
 async function checkAlerts(url: string, { unique }: Traffic, calls: readonly ProviderCall[]): Promise<void> {
   const reached = new Set(calls.flatMap(({ channel, body }) => body.split(',').map((key) => `${key} ${channel}`)))
   const lost = unique.filter(({ event, data }) => event === 'alert' && !reached.has(`${data.key} email`))
+  if (lost.length === 0) return
   const database = await openPostgres({ url: new Secret(url), log: silentLog, connections: 1 })
-  const { rows } = await database.query(
-    `SELECT n.id, n.data->>'key' AS key, l.cause, l.detail,
-            (SELECT json_agg(d) FROM notify.delivery d WHERE d.user_id = n.user_id) AS deliveries,
-            (SELECT json_agg(e ORDER BY e.id) FROM notify.timeline_entry e WHERE e.notification_id = n.id) AS timeline
-       FROM notify.notification n LEFT JOIN notify.dead_letter l ON l.notification_id = n.id
-      WHERE n.data->>'key' = ANY ($1::text[])`,
-    [lost.map(({ data }) => data.key)],
+  const keys = lost.map(({ data }) => data.key)
+  const { rows: notifications } = await database.query<{ id: string }>(
+    "SELECT id, data->>'key' AS key, accepted_at FROM notify.notification WHERE data->>'key' = ANY ($1::text[])",
+    [keys],
+  )
+  const ids = [notifications.map(({ id }) => id)]
+  const { rows: letters } = await database.query(
+    'SELECT id, cause, detail FROM notify.dead_letter WHERE notification_id = ANY ($1::uuid[])',
+    ids,
+  )
+  const { rows: timeline } = await database.query(
+    'SELECT * FROM notify.timeline_entry WHERE notification_id = ANY ($1::uuid[]) ORDER BY id',
+    ids,
   )
   await database.close()
-  assert.deepEqual(
-    lost.map(({ data, user_id }) => `${data.key} of ${user_id}`),
-    [],
-    `lost; known of them: ${JSON.stringify(rows)}`,
-  )
+  assert.deepEqual(keys, [], `lost; known of them: ${JSON.stringify({ notifications, letters, timeline })}`)
 }
 
 /** What was stored as taken was never called again: not once between an interruption and the end. */

@@ -37,25 +37,26 @@ async function readNotified({ database }: Pick<Setup, 'database'>): Promise<numb
 
 const inOrder = (places: readonly number[]) => [...places].sort((a, b) => a - b)
 
-test('metrics count the parked and the released events of a type', async (t) => {
-  const { topic, deliver } = createManualTopic()
-  const metrics = createMetrics()
-  const s = await setupLimited({ topic, metrics })
-  t.after(s.close)
-  for (let place = 1; place <= 5; place++) await deliver(place, createView(place))
-  const count = async (name: string) => {
-    const { values = [] } = (await metrics.getSingleMetric(name)?.get()) ?? {}
-    return values.map(({ labels, value }) => [labels.event, value])
-  }
-  assert.deepEqual(await count('notify_parked_total'), [['photo.viewed', 3]])
-  assert.deepEqual(await count('notify_released_total'), [])
-  s.clock.advance(span)
-  const released = await eventually(
-    () => count('notify_released_total'),
-    (values) => values.length > 0,
-  )
-  assert.deepEqual(released, [['photo.viewed', 2]])
-})
+for (const distributed of [false, true])
+  test(`metrics count parked and released events (${distributed ? 'apart' : 'together'})`, async (t) => {
+    const { topic, deliver } = createManualTopic()
+    const metrics = createMetrics()
+    const s = await setupLimited({ topic, metrics, tables: { distributed } })
+    t.after(s.close)
+    for (let place = 1; place <= 5; place++) await deliver(place, createView(place))
+    const count = async (name: string) => {
+      const { values = [] } = (await metrics.getSingleMetric(name)?.get()) ?? {}
+      return values.map(({ labels, value }) => [labels.event, value])
+    }
+    assert.deepEqual(await count('notify_parked_total'), [['photo.viewed', 3]])
+    assert.deepEqual(await count('notify_released_total'), [])
+    s.clock.advance(span)
+    const released = await eventually(
+      () => count('notify_released_total'),
+      (values) => values.length > 0,
+    )
+    assert.deepEqual(released, [['photo.viewed', 2]])
+  })
 
 test('topic events over their rate are parked, acked and released in order at the rate', async (t) => {
   const { topic, deliver } = createManualTopic()

@@ -1,13 +1,13 @@
 /** A process that dies between the commit of an event and its handover: `node dying-acceptor.ts URL`. */
 import { createMetrics, openPostgres, Secret, silentLog, systemClock } from '@gatehouse/kit'
 import { createNotify, type Provider } from '../../src/index.ts'
-import { migrateNotify, postgresNotifyStore } from '../../src/postgres/index.ts'
+import { postgresNotifyStore } from '../../src/postgres/index.ts'
+import { migrateNotify } from './engine.ts'
 import { provider as base, shipped } from './webhook-provider.ts'
 
 const [url = ''] = process.argv.slice(2)
 const database = await openPostgres({ url: new Secret(url), log: silentLog, connections: 4 })
-await migrateNotify(database)
-const store = postgresNotifyStore(database)
+const store = postgresNotifyStore(database, await migrateNotify(database))
 const { promise: isIdle, resolve: becomeIdle } = Promise.withResolvers<void>()
 let reads = 0
 const provider: Provider = { ...base, send: () => Promise.reject(new Error('it was called')) }

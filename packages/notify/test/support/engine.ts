@@ -3,19 +3,10 @@
  * `NOTIFY_TEST_CITUS` has the addresses of the nodes of a Citus cluster and that of a database to copy, a distributed
  * one with 32 buckets.
  */
-import { type Database, migrate, openPostgres, Secret, silentLog } from '@gatehouse/kit'
-import {
-  copyCitusDatabase,
-  createCitusDatabase,
-  openCitusDatabase,
-  type PostgresOptions,
-  postgresDatabase as plainDatabase,
-  type Server,
-  startPostgres,
-} from '@gatehouse/testing'
-import { distributeTables } from '../../src/postgres/distribution/distribute.ts'
-import { migrations } from '../../src/postgres/distribution/migrate.ts'
+import type { Database } from '@gatehouse/kit'
+import { type PostgresOptions, postgresDatabase as plainDatabase, type Server, startPostgres } from '@gatehouse/testing'
 import * as postgres from '../../src/postgres/index.ts'
+import { distributedDatabase } from './distributed.ts'
 
 const [template = '', ...nodes] = (process.env.NOTIFY_TEST_CITUS ?? '').split(' ').filter(Boolean)
 
@@ -45,20 +36,9 @@ export async function startDatabaseServer(options: PostgresOptions = {}): Promis
 
 /** A database on a running PostgreSQL; where it is distributed, with the tables. */
 export function postgresDatabase(server: DatabaseServer, connections?: number): Promise<Database> {
-  return isDistributed ? distributedDatabase(connections) : plainDatabase(server, connections)
+  return isDistributed ? testDatabase(connections) : plainDatabase(server, connections)
 }
 
 /** A distributed database with the tables, and no number of buckets yet. */
-export async function distributedDatabase(connections?: number): Promise<Database> {
-  return openCitusDatabase(nodes, await copyCitusDatabase(nodes, template), connections)
-}
-
-/** A database to be copied by {@link distributedDatabase}. */
-export async function createDistributedTemplate(ofNodes: readonly string[]): Promise<string> {
-  const url = await createCitusDatabase(ofNodes)
-  const database = await openPostgres({ url: new Secret(url), log: silentLog, connections: 1 })
-  await migrate(database, 'notify', migrations)
-  await database.session(distributeTables)
-  await database.close()
-  return url
-}
+export const testDatabase = (connections?: number): Promise<Database> =>
+  distributedDatabase({ nodes, template }, connections)

@@ -61,7 +61,8 @@ export async function setup(settings: SetupOptions = {}): Promise<Setup> {
   const { database = await notifyDatabase(), tables = {}, ...options } = settings
   const division = await migrateNotify(database, tables)
   const clock = (options.clock as ManualClock | undefined) ?? manualClock()
-  const store = postgresNotifyStore(database, { ...tables, ...division })
+  const distributed = tables.distributed === true || division.distributed
+  const store = postgresNotifyStore(database, { ...tables, ...division, distributed })
   const notify = await createNotify({
     store,
     providers: mailboxes(store, clock),

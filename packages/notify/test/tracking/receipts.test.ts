@@ -7,6 +7,7 @@ import { createReceiptTokens } from '../../src/links/receipt-token.ts'
 import { deliveryIdOf, newId } from '../../src/model/id.ts'
 import { baseUrl, linkSecret } from '../support/mail-links.ts'
 import { createManualTopic } from '../support/manual-topic.ts'
+import { purgeBuckets } from '../support/purge.ts'
 import { eventually, type Setup, type SetupOptions, seedEventType, setup } from '../support/setup.ts'
 
 const dayMs = 86_400_000
@@ -120,7 +121,7 @@ test('a receipt counts once, also when repeated later, and a click once for each
   await s.report(click('a'), click('a'), click('b'), { token, report: 'opened' })
   await s.report(click('a'), click(), { token, report: 'opened' })
   s.clock.advance(20 * dayMs)
-  for (let times = 0; times < 3; times++) await s.store.privacy.purge(0, retention, s.clock.now())
+  for (let times = 0; times < 3; times++) await purgeBuckets(s.store, retention, s.clock.now())
   assert.deepEqual(outline(await s.report(click('b'))), accepted)
   assert.deepEqual(receiptsIn((await recordOf(s, id)).timeline), [
     ['clicked', 'a'],

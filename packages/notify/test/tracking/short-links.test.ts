@@ -4,6 +4,7 @@ import { startFcm, startTwilio } from '@gatehouse/fakes'
 import { newLinkId } from '../../src/links/short-links.ts'
 import { baseUrl, linkSecret, pathOf, reader } from '../support/mail-links.ts'
 import { buildProvider, createPresentClock } from '../support/providers.ts'
+import { purgeBuckets } from '../support/purge.ts'
 import { eventually, type SetupOptions, seedEventType, setup } from '../support/setup.ts'
 
 const accountSid = `AC${'0'.repeat(32)}`
@@ -188,12 +189,12 @@ test('a short link is purged when it expires or its user is erased', async (t) =
   const path = pathOf((await sentText(s, 'sms')).body, '/l/')
   const erased = pathOf((await sentText(s, 'sms')).body, '/l/')
   s.clock.advance(9 * dayMs)
-  await s.store.privacy.purge(0, retention, s.clock.now())
+  await purgeBuckets(s.store, retention, s.clock.now())
   assert.equal((await s.follow(path)).statusCode, 302)
   s.clock.advance(2 * dayMs)
   assert.equal((await s.follow(path)).statusCode, 404)
   assert.equal(await s.rows(), 2)
-  await s.store.privacy.purge(0, retention, s.clock.now())
+  await purgeBuckets(s.store, retention, s.clock.now())
   assert.equal(await s.rows(), 0)
   const later = pathOf((await sentText(s, 'sms')).body, '/l/')
   assert.ok(JSON.stringify((await s.call('GET', '/v1/users/alice/data')).body).includes(target), 'it is handed out')

@@ -1,10 +1,10 @@
-import type { Database, Query } from '@gatehouse/kit'
+import type { Database } from '@gatehouse/kit'
 import { rangesOf } from '../../agenda/shares.ts'
 import type { DueWork } from '../../model/work-kind.ts'
 import type { Survey } from '../../store/ownership.ts'
 import { queries } from '../queries/index.ts'
 import { timestamp } from '../sql/columns.ts'
-import { indexPlans } from '../sql/index-plans.ts'
+import { queryByIndex } from '../sql/index-plans.ts'
 
 /** So many rows are looked at for one that is not leased. */
 const rowsRead = 16
@@ -99,10 +99,6 @@ interface DueRow {
 
 /** The survey on PostgreSQL: one statement for all buckets, or one for each where they are on different nodes. */
 export function postgresSurvey(database: Database, distributed: boolean): Survey {
-  const run = async (query: Query) => {
-    const [, found] = await database.pipeline<DueRow>([indexPlans, query])
-    return found?.rows ?? []
-  }
   return {
     apart: distributed,
     async survey(buckets, now) {
@@ -110,13 +106,15 @@ export function postgresSurvey(database: Database, distributed: boolean): Survey
       if (distributed) {
         const rows = buckets.map(async (bucket) => {
           const query = { name: 'notify_survey_bucket', text: ofBucketSql, values: [at, bucket] }
-          return (await run(query)).map((row) => ({ ...row, bucket }))
+          const found = await queryByIndex<DueRow>(database, { bucket }, query)
+          return found.rows.map((row) => ({ ...row, bucket }))
         })
         return (await Promise.all(rows)).flat().map(dueWorkOf)
       }
       const ranges = rangesOf(buckets)
       const values = [at, ranges.map(([first]) => first), ranges.map(([, last]) => last)]
-      return (await run({ name: 'notify_survey', text: ofRangesSql, values })).map(dueWorkOf)
+      const query = { name: 'notify_survey', text: ofRangesSql, values }
+      return (await queryByIndex<DueRow>(database, {}, query)).rows.map(dueWorkOf)
     },
   }
 }

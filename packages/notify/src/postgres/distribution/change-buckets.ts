@@ -1,5 +1,5 @@
 import type { Queryable } from '@gatehouse/kit'
-import { anchorTable, workerTables } from './tables.ts'
+import { anchorTable, citusTables } from './tables.ts'
 
 /** The slot that four hexadecimal digits stand for. */
 const slotOf = (digits: string) => `('x' || ${digits})::bit(16)::integer`
@@ -41,13 +41,22 @@ const slots: Readonly<Record<string, string | null>> = {
 }
 
 /**
+ * Nobody works in the buckets as they were: a process that comes back with a lease has lost it, and who comes next need not
+ * wait for its end.
+ */
+const endLeases = (buckets: number) => `
+      DELETE FROM notify.worker_process;
+      DELETE FROM notify.bucket_lease WHERE bucket >= ${buckets};
+      UPDATE notify.bucket_lease SET owner = NULL, fence = fence + 1;`
+
+/**
  * Moves all rows into so many buckets, in one transaction, as long as they are not distributed and nobody else works on
- * them. The ids stay: they carry the user's slot.
+ * them. The ids stay: they carry the user's slot. The leases of the buckets end.
  */
 export async function changeBuckets(session: Queryable, buckets: number, timeoutMs: number): Promise<void> {
-  const tables = await workerTables(session)
+  const tables = await citusTables(session)
   const statements = tables
-    .filter(({ table, copied }) => !copied && table !== anchorTable)
+    .filter(({ table, placement }) => placement === 'divided' && table !== anchorTable)
     .map(({ table }) => {
       const slot = slots[table] === undefined ? slotOfUser : slots[table]
       return slot === null
@@ -57,7 +66,7 @@ export async function changeBuckets(session: Queryable, buckets: number, timeout
   await session.query({
     text: `${slotOfUserSql};
       BEGIN;
-      ${statements.join(';\n')};
+      ${statements.join(';\n')};${endLeases(buckets)}
       DELETE FROM notify.${anchorTable};
       INSERT INTO notify.${anchorTable} (bucket) SELECT generate_series(0, ${buckets - 1});
       INSERT INTO notify.property (name, value) VALUES ('buckets', ${buckets})

@@ -1,7 +1,7 @@
 import { type Database, migrate, type Queryable, StartError, tryLockMigrations } from '@gatehouse/kit'
 import { changeBuckets } from './change-buckets.ts'
 import { migrations } from './migrate.ts'
-import { anchorTable, workerTables } from './tables.ts'
+import { anchorTable, citusTables, type Placement } from './tables.ts'
 
 /** What is distributed, and how. */
 export interface DistributeOptions {
@@ -39,38 +39,38 @@ export async function distributeNotify(database: Database, options: DistributeOp
     await session.query('SET lock_timeout = 0')
     if (!(await tryLockMigrations(session, 'notify')))
       throw new StartError('another process is migrating or distributing the notification tables.')
-    const isNew = (await workerTables(session)).every(({ distributed }) => !distributed)
+    const isNew = (await citusTables(session)).every(({ distributed }) => !distributed)
     if (isNew) await refuseWhileUsed(session)
     const buckets = await settleBuckets(session, options, isNew)
     const distributed = await distributeTables(session)
-    return { buckets, workers, distributed, tables: (await workerTables(session)).length }
+    return { buckets, workers, distributed, tables: (await citusTables(session)).length }
   })
 }
 
 /** Distributes those tables that are not, with the rows that they have; returns their names. */
 export async function distributeTables(on: Queryable): Promise<string[]> {
-  const missing = (await workerTables(on)).filter(({ distributed }) => !distributed)
-  for (const { table, copied } of missing) {
-    const name = `notify.${table}`
-    const companion = table === anchorTable ? 'none' : `notify.${anchorTable}`
-    await on.query({
-      ...(copied
-        ? { text: 'SELECT create_reference_table($1)', values: [name] }
-        : {
-            text: "SELECT create_distributed_table($1, 'bucket', colocate_with => $2)",
-            values: [name, companion],
-          }),
-      timeoutMs: copyTimeoutMs,
-    })
+  const missing = (await citusTables(on)).filter(({ distributed }) => !distributed)
+  for (const { table, placement } of missing) {
+    const values = [`notify.${table}`]
+    await on.query({ text: placeSql(table, placement), values, timeoutMs: copyTimeoutMs })
     // The rows were copied; the old ones are still there, where no statement sees them.
-    await on.query({
-      text: 'SELECT truncate_local_data_after_distributing_table($1)',
-      values: [name],
-      timeoutMs: copyTimeoutMs,
-    })
+    if (placement !== 'coordinator')
+      await on.query({
+        text: 'SELECT truncate_local_data_after_distributing_table($1)',
+        values,
+        timeoutMs: copyTimeoutMs,
+      })
   }
   await on.query(distributeProcedureSql)
   return missing.map(({ table }) => table)
+}
+
+/** The statement that places a table, `$1`. */
+function placeSql(table: string, placement: Placement): string {
+  if (placement === 'copied') return 'SELECT create_reference_table($1)'
+  if (placement === 'coordinator') return 'SELECT citus_add_local_table_to_metadata($1)'
+  const companion = table === anchorTable ? 'none' : `notify.${anchorTable}`
+  return `SELECT create_distributed_table($1, 'bucket', colocate_with => '${companion}')`
 }
 
 /** Has a call of `run_at_once` run on the node of its bucket, with one round trip instead of one for each statement. */
@@ -80,21 +80,32 @@ SELECT create_distributed_function(p.oid::regprocedure, 'of_bucket', colocate_wi
  WHERE p.oid = to_regproc('notify.run_at_once')
    AND NOT EXISTS (SELECT FROM pg_dist_object o WHERE o.objid = p.oid AND o.distribution_argument_index IS NOT NULL)`
 
-/** @throws StartError where there is no Citus, or it has no workers, or this is one of them */
+/** @throws StartError where there is no Citus, or it has no workers, or knows no coordinator, or this is a worker */
 async function refuseWithoutWorkers(on: Queryable): Promise<number> {
   const { rows } = await on.query("SELECT FROM pg_extension WHERE extname = 'citus'")
   if (rows.length === 0)
     throw new StartError(
       'this database is not distributed: it needs the extension citus, created on every node, and workers that were added to the coordinator.',
     )
-  const found = await on.query<{ is_coordinator: boolean; workers: number }>(
+  const found = await on.query<{ is_coordinator: boolean; has_address: boolean; workers: number }>(
     `SELECT citus_is_coordinator() AS is_coordinator,
+            EXISTS (SELECT FROM pg_dist_node WHERE groupid = 0) AS has_address,
             (SELECT count(*) FROM pg_dist_node WHERE groupid > 0 AND isactive AND shouldhaveshards) AS workers`,
   )
-  const [{ is_coordinator: isCoordinator, workers } = { is_coordinator: false, workers: 0 }] = found.rows
+  const [
+    { is_coordinator: isCoordinator, has_address: hasAddress, workers } = {
+      is_coordinator: false,
+      has_address: false,
+      workers: 0,
+    },
+  ] = found.rows
   if (!isCoordinator) throw new StartError('DATABASE_URL names a worker of Citus; the coordinator is needed.')
   if (workers === 0)
     throw new StartError("Citus has no workers: add each on the coordinator, with SELECT citus_add_node('host', 5432).")
+  if (!hasAddress)
+    throw new StartError(
+      "Citus does not know its coordinator: on it, SELECT citus_set_coordinator_host('host', 5432), with the host by which workers reach it.",
+    )
   return workers
 }
 

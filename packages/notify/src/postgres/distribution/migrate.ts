@@ -1,6 +1,6 @@
 import { type Database, migrate, StartError } from '@gatehouse/kit'
 import { readDistributed } from '../sql/buckets.ts'
-import { anchorTable, workerTables } from './tables.ts'
+import { anchorTable, citusTables } from './tables.ts'
 
 /** How the tables of users are divided, as a store must know it. */
 export interface TableDivision {
@@ -52,7 +52,7 @@ async function createBuckets(database: Database, buckets: number): Promise<numbe
 }
 
 async function refuseUndistributed(database: Database): Promise<void> {
-  const missing = (await workerTables(database)).filter(({ distributed }) => !distributed)
+  const missing = (await citusTables(database)).filter(({ distributed }) => !distributed)
   if (missing.length > 0)
     throw new StartError(
       `${missing.map(({ table }) => `notify.${table}`).join(', ')} is not distributed as the other tables are: ` +

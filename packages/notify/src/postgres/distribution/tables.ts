@@ -12,26 +12,37 @@ const referenceTables: readonly string[] = ['property']
 /** Tables about buckets, not about users: statements lock several of their rows, and no worker that is down may stop them. */
 const coordinatorTables: readonly string[] = ['bucket_lease']
 
-/** A table that a distributed database has on its workers. */
-export interface WorkerTable {
+/** Tables of the coordinator that Citus is to know, see the migration. */
+const knownTables: readonly string[] = ['coordinator_write']
+
+/**
+ * Where a distributed database has a table: `divided` by bucket over the workers, `copied` to every node, or on the
+ * `coordinator` and known to Citus.
+ */
+export type Placement = 'divided' | 'copied' | 'coordinator'
+
+/** A table that Citus knows. */
+export interface CitusTable {
   readonly table: string
-  /** Copied to every node instead of divided by bucket. */
-  readonly copied: boolean
+  readonly placement: Placement
+  /** Whether it is placed so already. */
   readonly distributed: boolean
 }
 
-/** Those that a distributed database has on its workers, the anchor first. The database must have Citus. */
-export async function workerTables(on: Queryable): Promise<WorkerTable[]> {
-  const { rows } = await on.query<WorkerTable>(
-    `SELECT c.relname AS table, c.relname = ANY ($1::text[]) AS copied,
+/** Those that Citus knows in a distributed database, the anchor first. The database must have Citus. */
+export async function citusTables(on: Queryable): Promise<CitusTable[]> {
+  const { rows } = await on.query<CitusTable>(
+    `SELECT c.relname AS table,
+            CASE WHEN c.relname = ANY ($1::text[]) THEN 'copied' WHEN c.relname = ANY ($4::text[]) THEN 'coordinator'
+                 ELSE 'divided' END AS placement,
             EXISTS (SELECT FROM pg_dist_partition p WHERE p.logicalrelid = c.oid) AS distributed
        FROM pg_class c
       WHERE c.relnamespace = 'notify'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
         AND c.relname <> ALL ($3::text[])
-        AND (c.relname = ANY ($1::text[]) OR EXISTS (
+        AND (c.relname = ANY ($1::text[]) OR c.relname = ANY ($4::text[]) OR EXISTS (
               SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'bucket' AND NOT a.attisdropped))
       ORDER BY c.relname <> $2, c.relname`,
-    [referenceTables, anchorTable, coordinatorTables],
+    [referenceTables, anchorTable, coordinatorTables, knownTables],
   )
   return rows
 }

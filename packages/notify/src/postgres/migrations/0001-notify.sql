@@ -379,6 +379,13 @@ CREATE TABLE notify.state_change_position (
 );
 INSERT INTO notify.state_change_position (name, sequence) VALUES ('last', 0), ('removed', 0), ('published', 0);
 
+-- Always empty. A distributed engine knows that it is on the coordinator: whoever writes to it, if only to remove nothing,
+-- has the engine commit on the coordinator and on the workers together, by two-phase commit. Of the log it knows nothing,
+-- and would commit on the worker first; a crash before the other commit would lose what was moved between them.
+CREATE TABLE notify.coordinator_write (
+  id smallint PRIMARY KEY
+);
+
 -- Numbers up to `max_rows` rows of the outbox, bucket by bucket, in each those with ids from its part of `sinces` on, and
 -- returns how many. A function, so that the lock is held within the server alone: a client that stops delays nobody. The limit is a
 -- subquery, because a planner without statistics that knows the number reads and sorts all of a large outbox to number its
@@ -415,6 +422,7 @@ BEGIN
   END LOOP;
   IF numbered > 0 THEN
     UPDATE notify.state_change_position SET sequence = newest WHERE name = 'last';
+    DELETE FROM notify.coordinator_write;
   END IF;
   RETURN numbered;
 END $$;

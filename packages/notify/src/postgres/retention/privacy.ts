@@ -1,6 +1,7 @@
 import type { Database, Notifier, Transaction } from '@gatehouse/kit'
 import { bucketOfUser, notificationIdOf } from '../../model/id.ts'
 import type { Privacy } from '../../store/store.ts'
+import { lockTokens } from '../users/devices.ts'
 import { createPurge } from './purge.ts'
 
 const ofUser = 'bucket = $1 AND user_id = $2'
@@ -49,7 +50,7 @@ export function postgresPrivacy(database: Database, buckets: number, inboxes: No
       }
       return withoutSecrets(found)
     },
-    eraseUser: (userId) => database.transaction((tx) => erase(tx, bucketOfUser(userId, buckets), userId)),
+    eraseUser: (userId) => database.transaction((tx) => erase(tx, buckets, userId)),
     purge: createPurge(database, buckets, inboxes),
   }
 }
@@ -87,13 +88,14 @@ const maxRounds = 20
  * rows about them holds a row of theirs from before it does so until its commit. So it is waited for, or its row is seen
  * once all have been removed; then another round removes what it added.
  */
-async function erase(tx: Transaction, bucket: number, userId: string): Promise<number> {
-  const values = [bucket, userId]
+async function erase(tx: Transaction, buckets: number, userId: string): Promise<number> {
+  const values = [bucketOfUser(userId, buckets), userId]
   const { rowCount: made } = await tx.query(
     'INSERT INTO notify.cap (bucket, user_id) VALUES ($1, $2) ON CONFLICT (bucket, user_id) DO NOTHING',
     values,
   )
   await tx.query('SELECT FROM notify.cap WHERE bucket = $1 AND user_id = $2 FOR UPDATE', values)
+  await lockTokens(tx, buckets, userId)
   const notifications = new Set<string>()
   let removed = -made
   for (let rounds = 1; ; rounds++) {

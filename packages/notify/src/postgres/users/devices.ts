@@ -117,6 +117,42 @@ export async function putDevice(
   return dropped
 }
 
+/**
+ * Removes the former device of a token. Where nothing is found, the transaction that registered it may have committed on
+ * the node of the token and not yet on that of its user. So its row is locked, which waits for that, or made, and removed.
+ */
+async function removeFormer(tx: Transaction, device: readonly unknown[]): Promise<void> {
+  const { rowCount } = await tx.query(removeFormerSql, device)
+  if (rowCount > 0) return
+  await tx.query(lockFormerSql, device)
+  await tx.query(removeFormerSql, device)
+}
+
+const removeFormerSql = 'DELETE FROM notify.device WHERE bucket = $1 AND user_id = $2 AND device_id = $3 AND token = $4'
+
+const lockFormerSql = `
+INSERT INTO notify.device AS d (bucket, user_id, device_id, token, service, registered_at) VALUES ($1, $2, $3, $4, '', 'epoch')
+ON CONFLICT (bucket, user_id, device_id) DO UPDATE SET token = d.token`
+
+/**
+ * Locks the push tokens of a user's devices. A registration that has committed on the node of the user, and not yet on
+ * those of the tokens, is waited for. The transaction must have locked the user.
+ */
+export async function lockTokens(tx: Transaction, buckets: number, userId: string): Promise<void> {
+  const { rows } = await tx.query<{ token: string; device_id: string }>(
+    'SELECT token, device_id FROM notify.device WHERE bucket = $1 AND user_id = $2 ORDER BY token COLLATE "C"',
+    [bucketOfUser(userId, buckets), userId],
+  )
+  for (const { token, device_id: deviceId } of rows) {
+    const tokenHash = hash('sha256', token)
+    await tx.query(
+      `INSERT INTO notify.push_token AS p (bucket, token_hash, user_id, device_id) VALUES ($1, $2, $3, $4)
+       ON CONFLICT (bucket, token_hash) DO UPDATE SET user_id = p.user_id`,
+      [bucketOfHash(tokenHash, buckets), tokenHash, userId, deviceId],
+    )
+  }
+}
+
 interface TokenOwner {
   readonly token: string
   readonly userId: string
@@ -138,12 +174,7 @@ async function acquireToken(tx: Transaction, buckets: number, { token, userId, d
   )
   const { former_user_id: formerUser, former_device_id: formerDevice } = rows[0] ?? {}
   if (typeof formerUser !== 'string') return
-  await tx.query('DELETE FROM notify.device WHERE bucket = $1 AND user_id = $2 AND device_id = $3 AND token = $4', [
-    bucketOfUser(formerUser, buckets),
-    formerUser,
-    formerDevice,
-    token,
-  ])
+  await removeFormer(tx, [bucketOfUser(formerUser, buckets), formerUser, formerDevice, token])
   await tx.query(
     'UPDATE notify.push_token SET former_user_id = NULL, former_device_id = NULL WHERE bucket = $1 AND token_hash = $2',
     place,

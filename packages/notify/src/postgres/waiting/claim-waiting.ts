@@ -1,5 +1,5 @@
 import type { Database } from '@gatehouse/kit'
-import { type Buckets, nameFor, textFor } from '../sql/buckets.ts'
+import { type BucketScope, type Buckets, nameFor, textFor } from '../sql/buckets.ts'
 import { timestamp } from '../sql/columns.ts'
 import { queryByIndex } from '../sql/index-plans.ts'
 
@@ -20,12 +20,13 @@ export async function claimWaiting<Row extends object>(
   { buckets, limit, leaseMs, now }: WaitingClaim,
 ): Promise<Row[]> {
   const claimed: Row[] = []
-  for (const scope of distributed ? buckets.map((bucket) => ({ count, bucket })) : [{ count }]) {
+  const scopes: readonly BucketScope[] = distributed ? buckets.map((bucket) => ({ count, bucket })) : [{ count }]
+  for (const scope of scopes) {
     if (claimed.length >= limit) break
-    const { rows } = await queryByIndex<Row>(database, {
+    const { rows } = await queryByIndex<Row>(database, scope, {
       name: nameFor(scope, query.name),
       text: textFor(scope, query.text),
-      values: ['bucket' in scope ? scope.bucket : buckets, limit - claimed.length, leaseMs, timestamp(now)],
+      values: [scope.bucket ?? buckets, limit - claimed.length, leaseMs, timestamp(now)],
     })
     claimed.push(...rows)
   }

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { after, before, describe } from 'node:test'
 import { type Database, openPostgres, Secret, StartError, silentLog } from '@gatehouse/kit'
 import { type CitusServer, createCitusDatabase, startCitus, startPostgres, testWith } from '@gatehouse/testing'
-import { distributeNotify, migrateNotify } from '../../../src/postgres/index.ts'
+import { newId } from '../../../src/model/id.ts'
+import { distributeNotify, migrateNotify, postgresNotifyStore } from '../../../src/postgres/index.ts'
 import { eventually, seedEventType, setup } from '../../support/setup.ts'
 
 const open = (url: string, connections: number = 1) =>
@@ -16,6 +17,8 @@ async function withDatabase(url: string, work: (database: Database) => Promise<v
     await database.close()
   }
 }
+
+const anHour = 3_600_000
 
 const refused = (message: RegExp) => (error: unknown) => error instanceof StartError && message.test(error.message)
 
@@ -91,6 +94,43 @@ describe('tables are distributed over the workers of Citus', () => {
       await assert.rejects(migrateNotify(database, { buckets: 64 }), refused(/created with 32 buckets, not 64/))
     })
   })
+
+  for (const former of [4, 64])
+    testWith('citus', `leases of ${former} buckets end when there are 32, each of which is free`, async () => {
+      const url = await createCitusDatabase(nodes())
+      const ownershipOf = async (database: Database, buckets: number) => {
+        const { ownership } = postgresNotifyStore(database, await migrateNotify(database, { buckets }))
+        return ownership ?? assert.fail('no leases')
+      }
+      const [dead, living] = [newId(0), newId(0)]
+      const owned = await (async () => {
+        const database = await open(url, 2)
+        const ownership = await ownershipOf(database, former)
+        await ownership.join(dead, anHour)
+        const { leases } = (await ownership.renew(dead, anHour)) ?? assert.fail('it is not known')
+        const acquired = await ownership.acquire(dead, leases)
+        await database.close()
+        return acquired
+      })()
+      assert.equal(owned.length, former)
+      await withDatabase(url, async (database) => {
+        await eventually(
+          () => distributeNotify(database, { buckets: former, changeTo: 32 }).catch(() => undefined),
+          (report) => report?.buckets === 32,
+        )
+        const ownership = await ownershipOf(database, 32)
+        assert.equal(await ownership.renew(dead, anHour), undefined, 'who comes back is not known any more')
+        await ownership.join(living, anHour)
+        const { processes, leases } = (await ownership.renew(living, anHour)) ?? assert.fail('it is not known')
+        assert.deepEqual(processes, [living])
+        assert.deepEqual(
+          leases.map(({ bucket, owner }) => [bucket, owner]),
+          Array.from({ length: 32 }, (_, bucket) => [bucket, undefined]),
+        )
+        assert.deepEqual(await ownership.acquire(living, owned), [], 'what was read before is out of date')
+        assert.equal((await ownership.acquire(living, leases)).length, 32)
+      })
+    })
 
   testWith('citus', 'the rows of one bucket are moved into 32 and keep their ids', async () => {
     const url = await createCitusDatabase(nodes())

@@ -14,6 +14,7 @@ import {
   postgresNotifyStore,
   startDatabaseServer,
 } from '../../support/engine.ts'
+import { purgeBuckets } from '../../support/purge.ts'
 
 const at = Date.UTC(2026, 5, 1)
 const newItemId = () => deliveryIdOf(newId(0), 'in-app')
@@ -81,7 +82,7 @@ test('the counts of an inbox equal its items after any sequence of changes', asy
       await store.privacy.eraseUser('alice')
       for (const each of steps) {
         if ('put' in each) await inbox.put(each.put.map((id) => item(id, 'alice', at + known.indexOf(id) * 1_000)))
-        else if ('purge' in each) await store.privacy.purge(0, retention, at + 86_400_000 + each.purge * 1_000)
+        else if ('purge' in each) await purgeBuckets(store, retention, at + 86_400_000 + each.purge * 1_000)
         else if ('ids' in each) await inbox.change('alice', each.change, each, at)
         else await inbox.change('alice', each.change, each.upTo === undefined ? {} : { upTo: each.upTo }, at)
         await agrees(database, inbox)

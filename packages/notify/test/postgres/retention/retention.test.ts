@@ -53,6 +53,7 @@ test('the retention worker purges batch by batch, then rests until it is trigger
   agenda.hint([0, 1])
   worker.resume()
   assert.equal(await eventually(left, (rows) => rows === 0), 0)
+  await worker.stop()
   assert.ok(
     removedCounts.every((removed) => removed <= 2_000),
     `in small batches: ${removedCounts}`,

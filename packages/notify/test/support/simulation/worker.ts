@@ -1,6 +1,6 @@
 /**
  * One of the simulation's two processes: the whole service, taking events from the topic and calling the fake provider.
- * A fourth argument has options of the topic.
+ * A fourth argument has options of the topic, a fifth the number of buckets.
  */
 import { createMetrics, openPostgres, Secret, silentLog, systemClock } from '@gatehouse/kit'
 import { Pool } from 'undici'
@@ -8,7 +8,7 @@ import { type Channel, createNotify, type Provider } from '../../../src/index.ts
 import { natsTopic } from '../../../src/nats/index.ts'
 import { migrateNotify, postgresNotifyStore } from '../../../src/postgres/index.ts'
 
-const [databaseUrl = '', natsUrl = '', providerUrl = '', topicOptions = '{}'] = process.argv.slice(2)
+const [databaseUrl = '', natsUrl = '', providerUrl = '', topicOptions = '{}', buckets = '1'] = process.argv.slice(2)
 /** The provider always answers; on a machine with much else to do it takes its time. */
 const providerTimeoutMs = 9_000
 const pool = new Pool(providerUrl, { connections: 64 })
@@ -40,9 +40,9 @@ function provider(channel: Channel): Provider {
 }
 
 const database = await openPostgres({ url: new Secret(databaseUrl), log: silentLog, connections: 8 })
-await migrateNotify(database)
+const tables = await migrateNotify(database, { buckets: Number(buckets) })
 await createNotify({
-  store: postgresNotifyStore(database, { streaming: true }),
+  store: postgresNotifyStore(database, { ...tables, streaming: true }),
   providers: { push: [provider('push')], email: [provider('email')] },
   topic: await natsTopic({ url: natsUrl, log: silentLog, ...JSON.parse(topicOptions) }),
   declared: {

@@ -125,8 +125,8 @@ async function worksOf({ url }: Program): Promise<Record<'token' | 'event' | 'ch
   const post = (path: string, type: string, body: string, headers = '') =>
     `POST ${path} HTTP/1.1\r\nHost: localhost\r\n${headers}Content-Type: ${type}\r\nContent-Length: ${body.length}\r\n\r\n${body}`
   const tokenRequests = forms.map((form) => post('/token', 'application/x-www-form-urlencoded', form))
-  let asked = 0
-  const tokenRequest = () => tokenRequests[asked++ % tokenRequests.length] ?? ''
+  let requests = 0
+  const tokenRequest = () => tokenRequests[requests++ % tokenRequests.length] ?? ''
   const run = crypto.randomUUID()
   let sent = 0
   const event = () => {

@@ -229,7 +229,7 @@ test('an empty scope is omitted from responses, tokens and introspection', async
   assert.equal(await statusOfUserinfo(unscoped.access_token), 403)
 })
 
-test('introspection says when and how the user signed in; of a client that acts for itself nothing', async () => {
+test('introspection says when and how the user signed in, if one did', async () => {
   for (const client of ['app', 'opaque']) {
     const { access_token, id_token } = await tokens(client, 'openid')
     const { auth_time, acr } = decodeJwt(String(id_token))

@@ -20,110 +20,77 @@ const maxPauseMs = 30_000
  * when it closes, another goes on from where it is itself. Answers how to stop, and how to try again at once.
  */
 export function follow(api: Api, handlers: LiveHandlers): { stop(): void; now(): void } {
-  const follower = new Follower(api, handlers)
-  void share(api.inbox, follower.signal, {
-    receive: (message) => void follower.receive(message),
-    lead: (broadcast) => follower.lead(broadcast),
-  })
-  follower.load().catch(() => {})
-  return { now: () => follower.resume(), stop: () => follower.stop() }
-}
-
-/** Nobody is let in by asking faster: a refused window waits as long as after so many failures. */
-const failuresOfRefused = 5
-
-/** One window of an inbox: how far it has seen, and how it goes on. */
-class Follower {
-  readonly #api: Api
-  readonly #handlers: LiveHandlers
-  readonly #stopping = new AbortController()
-  /** The last event that was seen; undefined before the feed was read, and after it was reset. */
-  #last: number | undefined
-  #loading: Promise<void> | undefined
-  #failures = 0
-  #endPause = () => {}
-
-  constructor(api: Api, handlers: LiveHandlers) {
-    this.#api = api
-    this.#handlers = handlers
-  }
-
-  get signal(): AbortSignal {
-    return this.#stopping.signal
-  }
-
-  stop(): void {
-    this.#stopping.abort()
-    this.#endPause()
-  }
-
-  resume(): void {
-    this.#endPause()
-  }
-
-  /** Reads the feed, once however many ask for it meanwhile. */
-  load(): Promise<void> {
-    this.#loading ??= this.#handlers
-      .reload()
-      .then((sequence) => {
-        this.#last = sequence
-      })
-      .finally(() => {
-        this.#loading = undefined
-      })
-    return this.#loading
-  }
-
-  /** Another window was told. What comes while the feed is read may be newer than what is read, and waits for it. */
-  async receive(message: WindowMessage): Promise<void> {
-    this.#handlers.connected(message.open)
-    if (!message.news || message.id === undefined) return
-    await this.#loading?.catch(() => {})
-    if (this.signal.aborted) return
-    if (message.event === 'reset' || this.#last === undefined) await this.load().catch(() => {})
-    else if (message.id > this.#last) {
-      this.#last = message.id
-      this.#handlers.changed(message.news)
-    }
-  }
-
-  /** Holds the stream for all windows, until it is stopped or refused: perhaps another window is let in. */
-  async lead(broadcast: (message: WindowMessage) => void): Promise<void> {
-    for (let refused = false; !this.signal.aborted && !refused; ) {
-      try {
-        if (this.#last === undefined) await this.load()
-        await this.#readStream(this.#last ?? 0, broadcast)
-      } catch (error) {
-        refused = error instanceof ApiError && (error.status === 401 || error.status === 403)
-        this.#failures = Math.max(this.#failures + 1, refused ? failuresOfRefused : 0)
-      }
-      if (this.signal.aborted) return
-      this.#handlers.connected(false)
-      broadcast({ open: false })
-      if (this.#last !== undefined || this.#failures > 0)
-        await this.#pause(Math.min(maxPauseMs, 250 * 2 ** this.#failures) * (0.5 + Math.random() / 2))
-    }
-  }
-
-  async #readStream(after: number, broadcast: (message: WindowMessage) => void): Promise<void> {
-    for await (const { event, id, data } of events(this.#api, after, this.signal)) {
-      this.#failures = 0
-      this.#handlers.connected(true)
-      broadcast({ open: true, event, id, news: data })
-      this.#last = event === 'reset' ? undefined : id
-      if (this.#last === undefined) return
-      this.#handlers.changed(data)
-    }
-  }
-
-  #pause(milliseconds: number): Promise<void> {
-    return new Promise<void>((resolve) => {
+  const stopping = new AbortController()
+  const { signal } = stopping
+  let last: number | undefined
+  let loading: Promise<void> | undefined
+  let endPause = () => {}
+  const pause = (milliseconds: number) =>
+    new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, milliseconds)
-      this.#endPause = () => {
+      endPause = () => {
         clearTimeout(timer)
         resolve()
       }
     })
+  /** Reads the feed, once however many ask for it meanwhile. */
+  const load = () => {
+    loading ??= handlers
+      .reload()
+      .then((sequence) => {
+        last = sequence
+      })
+      .finally(() => {
+        loading = undefined
+      })
+    return loading
+  }
+  /** Another window was told. What comes while the feed is read may be newer than what is read, and waits for it. */
+  const receive = async (message: WindowMessage): Promise<void> => {
+    handlers.connected(message.open)
+    if (!message.news || message.id === undefined) return
+    await loading?.catch(() => {})
+    if (signal.aborted) return
+    if (message.event === 'reset' || last === undefined) await load().catch(() => {})
+    else if (message.id > last) {
+      last = message.id
+      handlers.changed(message.news)
+    }
+  }
+  let failures = 0
+  const lead = async (broadcast: (message: WindowMessage) => void) => {
+    for (let refused = false; !signal.aborted && !refused; ) {
+      try {
+        if (last === undefined) await load()
+        for await (const { event, id, data } of events(api, last ?? 0, signal)) {
+          failures = 0
+          handlers.connected(true)
+          broadcast({ open: true, event, id, news: data })
+          last = event === 'reset' ? undefined : id
+          if (last === undefined) break
+          handlers.changed(data)
+        }
+      } catch (error) {
+        failures++
+        // Nobody is let in by asking faster, but perhaps another window is.
+        refused = error instanceof ApiError && (error.status === 401 || error.status === 403)
+        if (refused) failures = Math.max(failures, 5)
+      }
+      if (signal.aborted) return
+      handlers.connected(false)
+      broadcast({ open: false })
+      if (last !== undefined || failures > 0)
+        await pause(Math.min(maxPauseMs, 250 * 2 ** failures) * (0.5 + Math.random() / 2))
+    }
+  }
+  void share(api.inbox, signal, { receive: (message) => void receive(message), lead })
+  load().catch(() => {})
+  return {
+    now: () => endPause(),
+    stop() {
+      stopping.abort()
+      endPause()
+    },
   }
 }
 

@@ -106,8 +106,10 @@ function pageRoutes(http: Http, context: IdentityContext): void {
   http.post('/login/enrol', carrying('enrolPage.submit'), enrolSignInEndpoint(context))
   http.post('/login/providers', carrying('providerPage.submit'), signInWithProviderEndpoint(context))
   const callback = '/login/providers/:connection/callback'
-  http.get(callback, route('providerPage.return'), providerCallbackEndpoint(context))
-  http.post(callback, route('providerPage.returnByForm'), providerCallbackEndpoint(context))
+  const params = Type.Object({ connection: Type.String({ description: 'The connection.' }) })
+  const callbackRoute = (id: OperationId) => ({ ...pageRoute(context), schema: { ...schemas.page(id), params } })
+  http.get(callback, callbackRoute('providerPage.return'), providerCallbackEndpoint(context))
+  http.post(callback, callbackRoute('providerPage.returnByForm'), providerCallbackEndpoint(context))
   http.get('/account/providers', route('accountProvidersPage.show'), accountProvidersEndpoint(context))
   http.post('/account/providers', route('accountProvidersPage.submit'), accountProvidersEndpoint(context))
   http.post('/login/code', carrying('emailCodePage.request'), requestCodeEndpoint(context))

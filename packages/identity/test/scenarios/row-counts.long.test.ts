@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import type { Lifetimes } from '../../src/model/lifetimes.ts'
 import { identityTables, postgresIdentityStore } from '../../src/postgres/index.ts'
+import { asksForFactor, type Enrolled, enrol } from '../support/factors.ts'
 import {
   authorizeUrl,
   clients,
@@ -18,7 +19,10 @@ import { issuer, type Running, setup } from '../support/setup.ts'
 
 const hourMs = 3_600_000
 /** Tables that grow by declaration and management only, not by use. */
-const registers = new Set(['account', 'client', 'subject', 'declared', 'signing_key', 'api_key', 'consent'])
+const registers = new Set([
+  ...['account', 'client', 'subject', 'declared', 'signing_key', 'api_key', 'consent'],
+  ...['authenticator_app', 'recovery_code', 'factor_reset'],
+])
 const webForm = { client_id: 'web', client_secret: 'web-secret-0123456789abc' }
 
 const keyPair = await generateKeyPair('ES256')
@@ -35,12 +39,16 @@ const declared = {
       scopes: ['read:users'],
     },
   ],
-  users,
+  users: [
+    ...users,
+    { id: 'carol', password: 'a quiet tree house', email: 'carol@example.com' },
+    { id: 'dave', password: 'a quiet tree house' },
+  ],
 }
 
 async function rowCounts({ database }: Running): Promise<Record<string, number>> {
   const { rows } = await database.query<{ table_name: string }>(
-    "SELECT table_name FROM information_schema.tables WHERE table_schema = 'identity' AND table_name NOT LIKE '%migration%'",
+    "SELECT table_name FROM information_schema.tables WHERE table_schema = 'identity' AND table_type = 'BASE TABLE' AND table_name NOT LIKE '%migration%'",
   )
   const counts: Record<string, number> = {}
   for (const { table_name } of rows) {
@@ -81,8 +89,26 @@ async function simulateHour(running: Running, nth: number): Promise<void> {
   if (nth % 2) await browser.get(`/end_session?${new URLSearchParams({ id_token_hint: kept.id_token ?? '' })}`)
   await browser.submit(await browser.get('/register'), { email: `new-${nth}@example.com` })
   await signInByMail(running)
+  await signInWithFactor(running)
   const request = authorizeUrl({ client_id: 'web', response_type: 'code', scope: 'openid', prompt: 'none', ...pkce() })
   assert.equal('error' in redirectParameters(await browser.get(request)), nth % 2 === 1)
+}
+
+/** The browser and the app of carol, who has a second factor. */
+const enrolled = new WeakMap<Running, Enrolled>()
+
+/** A sign-in that needs the second factor once in 30 days; and a reset of somebody else's factors. */
+async function signInWithFactor(running: Running): Promise<void> {
+  const carol = ['carol', 'a quiet tree house'] as const
+  const known = enrolled.get(running) ?? (await enrol(running, carol))
+  enrolled.set(running, known)
+  const { browser, app } = known
+  const page = await browser.get('/account')
+  const next = page.text.includes('action="/login"') ? await browser.signIn(page, ...carol) : page
+  if (asksForFactor(next)) await browser.submit(next, { code: app.nextCode(), remember: 'yes' })
+  const now = running.clock.now()
+  const end = { now, expiresAt: now, createLogoutMessages: () => [] }
+  await postgresIdentityStore(running.database).factors.reset('dave', end, [])
 }
 
 /** The ids of accounts above their limit, where an unknown device confirms by mail. */
@@ -106,6 +132,7 @@ async function setupWithPurge(lifetimes: Partial<Lifetimes>) {
     features: { registration: true },
     limit: async (policy, { account = '' }) => ({ allowed: policy !== 'login-account' || !attacked.has(account) }),
     lifetimes,
+    mfa: 'optional',
     notify: async () => {
       throw new Error('the notification service is unavailable')
     },

@@ -32,7 +32,7 @@ test('pages forbid framing and inline scripts, and escape what they show', async
   assert.doesNotMatch(policy, /unsafe/)
   assert.equal(page.headers['x-frame-options'], 'DENY')
   assert.match(policy, /script-src 'self'; connect-src 'self';/)
-  const scripts = page.payload.match(/<script[^]*?<\/script>/g)
+  const scripts = page.payload.match(/<script.*?<\/script>/gs)
   assert.deepEqual(scripts, ['<script type="module" src="/pages/passkeys.js"></script>'])
 })
 

@@ -32,7 +32,7 @@ test('pages forbid framing and inline scripts, and escape what they show', async
   assert.doesNotMatch(policy, /unsafe/)
   assert.equal(page.headers['x-frame-options'], 'DENY')
   assert.match(policy, /script-src 'self'; connect-src 'self';/)
-  const scripts = page.payload.match(/<script[\s\S]*?<\/script>/g)
+  const scripts = page.payload.match(/<script.*?<\/script>/gs)
   assert.deepEqual(scripts, ['<script type="module" src="/pages/passkeys.js"></script>'])
 })
 
@@ -61,16 +61,4 @@ test('an abandoned login leaves no row behind', async () => {
   const earlier = await count()
   await running.http.inject(authorizeUrl({ client_id: 'web', response_type: 'code', scope: 'openid', ...pkce() }))
   assert.equal(await count(), earlier)
-})
-
-test('a sign-in that succeeds is recorded once, and no failure beside it', async () => {
-  const before = await running.database.query<{ events: number }>(
-    'SELECT count(*)::int AS events FROM identity.audit_event',
-  )
-  const browser = new TestBrowser(running)
-  await browser.signIn(await browser.get('/account'))
-  const { rows } = await running.database.query('SELECT type FROM identity.audit_event ORDER BY id OFFSET $1', [
-    before.rows[0]?.events,
-  ])
-  assert.deepEqual(rows, [{ type: 'login' }])
 })

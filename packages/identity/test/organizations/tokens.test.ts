@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { decodeJwt } from 'jose'
-import { authorizeUrl, getTokens, hiddenFields, pkce, redirectParameters, type TestBrowser } from '../support/journey.ts'
+import {
+  authorizeUrl,
+  getTokens,
+  hiddenFields,
+  pkce,
+  redirectParameters,
+  type TestBrowser,
+} from '../support/journey.ts'
 import {
   introspect,
   invoices,

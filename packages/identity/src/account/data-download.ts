@@ -34,11 +34,12 @@ export function downloadDataEndpoint(
 /** What is kept of a user; secrets and their hashes are left out. What a feature keeps besides is added here. */
 async function collectParts({ store, clock }: OverviewContext, user: User): Promise<Part[]> {
   const now = clock.now()
-  const [sessions, consents, grants, keys] = await Promise.all([
+  const [sessions, consents, grants, keys, signIn] = await Promise.all([
     store.sessions.listByUser(user.id, now),
     store.consents.listByUser(user.id),
     store.grants.listByUser(user.id, now),
     store.apiKeys.listByOwner(user.id, now),
+    collectSignIn(store, user.id, now),
   ])
   return [
     ['exported_at', { time: time(now) }],
@@ -84,9 +85,63 @@ async function collectParts({ store, clock }: OverviewContext, user: User): Prom
         ...(expiresAt === undefined ? {} : { expires_at: time(expiresAt) }),
       })),
     ],
+    ...signIn,
     ['events', listEvents(store, user.id)],
   ]
 }
+
+/** How the user signs in, and for which organizations. */
+async function collectSignIn(store: OverviewContext['store'], userId: string, now: number): Promise<Part[]> {
+  const [passkeys, links, enrolled, devices, memberships] = await Promise.all([
+    store.passkeys.listByUser(userId),
+    store.linkedAccounts.listByUser(userId),
+    store.factors.find(userId),
+    store.rememberedDevices.listByUser(userId, now),
+    store.memberships.listByUser(userId, maxMemberships),
+  ])
+  return [
+    [
+      'passkeys',
+      passkeys.map(({ id, name, aaguid, transports, createdAt, lastUsedAt, lastUserAgent }) => ({
+        id,
+        name,
+        aaguid,
+        transports,
+        created_at: time(createdAt),
+        last_user_agent: lastUserAgent,
+        ...(lastUsedAt === undefined ? {} : { last_used_at: time(lastUsedAt) }),
+      })),
+    ],
+    [
+      'providers',
+      links.map(({ connectionId, issuer, subject, email, linkedAt, usedAt }) => ({
+        connection: connectionId,
+        issuer,
+        subject,
+        email,
+        linked_at: time(linkedAt),
+        used_at: time(usedAt),
+      })),
+    ],
+    ['factors', enrolled.factors.map(({ kind, createdAt }) => ({ kind, created_at: time(createdAt) }))],
+    ['recovery_codes', { left: enrolled.recoveryCodes }],
+    [
+      'remembered_devices',
+      devices.map(({ id, userAgent, createdAt, expiresAt }) => ({
+        id,
+        user_agent: userAgent,
+        created_at: time(createdAt),
+        expires_at: time(expiresAt),
+      })),
+    ],
+    [
+      'organizations',
+      memberships.map(({ organization, roles }) => ({ id: organization.id, name: organization.name, roles })),
+    ],
+  ]
+}
+
+const maxMemberships = 1_000
 
 function profileOf(user: User): object {
   const { id, username, plan, roles, createdAt, updatedAt, passwordHash, passwordChangedAt } = user

@@ -33,7 +33,8 @@ export function readProfile(connection: Connection, issuer: string, claims: Prov
     throw new UnacceptableProfile('sub must be a string of 1 to 255 characters')
   requireTenant(settings, claims)
   const verified = isEmailVerified(settings, claims)
-  const email = verified || settings.trust_email === true ? readEmail(claims.email) : undefined
+  const claimed = verified || settings.trust_email === true ? readEmail(claims.email) : undefined
+  const email = claimed !== undefined && isOfDomains(settings, claimed) ? claimed : undefined
   return {
     issuer,
     subject: sub,
@@ -44,6 +45,11 @@ export function readProfile(connection: Connection, issuer: string, claims: Prov
 }
 
 type Settings = Connection['settings']
+
+/** A connection with domains vouches for no other address. */
+function isOfDomains({ domains }: Settings, email: string): boolean {
+  return domains === undefined || domains.includes(email.slice(email.lastIndexOf('@') + 1))
+}
 
 /** The tenant or Workspace domain in the token itself must be an allowed one. */
 function requireTenant(

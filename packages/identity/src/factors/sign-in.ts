@@ -32,8 +32,8 @@ export function factorSignInEndpoint(context: FactorContext): Handler {
     const result = await verifyFactor(context, request, { user, attempt }, parameters)
     if ('rejected' in result) return rejectFactor(context, exchange, pendingRequest, result)
     await completeSignIn(context, exchange, pendingRequest, result.amr)
-    if (pending.raises === undefined && parameters.get('remember') === 'yes')
-      await rememberDevice(context, request, reply, user)
+    const mayRemember = pending.raises === undefined && parameters.get('recovery_code') === undefined
+    if (mayRemember && parameters.get('remember') === 'yes') await rememberDevice(context, request, reply, user)
     return resumeSealed(context, exchange, continuation)
   }
 }

@@ -32,12 +32,16 @@ export async function beginFlow(
   connection: Connection,
   { continuation, linking }: { readonly continuation: string; readonly linking?: Linking },
 ): Promise<FastifyReply> {
-  const { request } = openContinuation(context, exchange.browser, continuation)
+  const { to, request } = openContinuation(context, exchange.browser, continuation)
   const secrets = { state: randomToken(), nonce: randomToken(), codeVerifier: randomToken() }
+  // Who is signed in already signs in again for a change of how they sign in.
+  const signsInAgain = linking === undefined && to !== '/authorize/continue' && exchange.browser.signedIn !== undefined
   const freshSignIn =
+    signsInAgain ||
     String(request.prompt ?? '')
       .split(' ')
-      .includes('login') || request.max_age !== undefined
+      .includes('login') ||
+    request.max_age !== undefined
   const address = await context.providers.within(connection, async () =>
     authorizationUrl(await context.providers.get(connection), connection, context.issuer, { ...secrets, freshSignIn }),
   )

@@ -63,9 +63,12 @@ export function requestCodeEndpoint(context: LoginContext): Handler {
   }
 }
 
-/** Not by mail for administrators, as with a reset of the password. */
+/**
+ * Not by mail for administrators, as with a reset of the password; nor to an address that nobody verified: a reset, which
+ * ends what others added to the account, is the way of its owner.
+ */
 function mayUseCode(user: User | undefined): boolean {
-  return user !== undefined && user.lockedAt === undefined && !user.roles.some(isManagementRole)
+  return user?.emailVerified === true && user.lockedAt === undefined && !user.roles.some(isManagementRole)
 }
 
 /** @throws PageError 429 */

@@ -50,12 +50,11 @@ function strongestAcr(factors: readonly FactorKind[]): Acr {
 }
 
 /**
- * Whether a sign-in suffices to change how the user signs in. Who has an authenticator app uses it or a passkey, so that
- * nobody replaces a factor by a weaker one. Without one the password is a whole way to sign in, beside the passkeys. A
- * recovery code counts, because it is for users who have lost a factor.
+ * Whether a sign-in suffices to change how the user signs in: whoever has a factor uses one, so that nobody who learned a
+ * password alone adds a factor of their own. A recovery code counts, because it is for users who have lost a factor.
  */
 export function mayManageFactors(amr: readonly string[], factors: readonly FactorKind[]): boolean {
-  return amr.includes('mfa') || !factors.includes('totp')
+  return amr.includes('mfa') || factors.length === 0
 }
 
 /** A level that a request wants of a sign-in, and what the user can do about it. */

@@ -9,7 +9,7 @@ import type { User } from '../model/user.ts'
 import type { Parameters } from '../oauth/parameters.ts'
 import { PageError } from '../pages/page-error.ts'
 import { editPasskeyPage } from '../pages/passkeys/pages.ts'
-import { checkForm, formToken, readBrowser } from '../sessions/browser.ts'
+import { checkForm, findPolicy, formToken, markKnownDevice, readBrowser } from '../sessions/browser.ts'
 import { openContinuation } from '../sessions/continuation.ts'
 import { requireRecentSignIn } from '../sessions/recent-sign-in.ts'
 import type { BrowserExchange } from '../sessions/sign-in-page.ts'
@@ -28,15 +28,21 @@ export function editPasskeyEndpoint(
     const id = readId(context, exchange, parameters)
     const recent = requireRecentSignIn(context, exchange, path, { id })
     if ('sent' in recent) return recent.sent
-    const { user } = recent.signedIn
-    const passkey = (await context.store.passkeys.listByUser(user.id)).find((one) => one.id === id)
+    const { user, factors } = recent.signedIn
+    const passkeys = await context.store.passkeys.listByUser(user.id)
+    const passkey = passkeys.find((one) => one.id === id)
     if (passkey === undefined) throw missing()
     if (request.method === 'GET') return sendEditPage(context, exchange, passkey)
     const isRemoval = parameters.get('decision') === 'remove'
+    const isLastFactor = passkeys.length === 1 && !factors.includes('totp')
+    if (isRemoval && isLastFactor && (await findPolicy(context, user.id)) === 'required')
+      return sendEditPage(context, exchange, passkey, 'factors.required')
     const wrong = isRemoval
       ? await removePasskey(context, request, user, passkey)
       : await renamePasskey(context, request, user, { passkey, name: passkeyNameOf(parameters.get('name')) })
     if (wrong !== undefined) return sendEditPage(context, exchange, passkey, wrong)
+    const changed = isRemoval ? await context.store.users.find(user.id) : undefined
+    if (changed !== undefined) markKnownDevice(context, reply, changed)
     return reply.redirect('/account/passkeys', 303)
   }
 }

@@ -1,14 +1,26 @@
 import assert from 'node:assert/strict'
-import { after, before } from 'node:test'
+import { after, before, beforeEach } from 'node:test'
 import { testWith } from '@gatehouse/testing'
 import type { Page } from 'playwright-core'
-import { users } from '../support/journey.ts'
 import { type LiveIdentity, startIdentity } from '../support/live.ts'
 import { PasskeyDevice } from '../support/virtual-authenticator.ts'
 
+/** A user for each test: whoever has a passkey needs it to add another. */
+const people = Array.from({ length: 20 }, (_, n) => ({
+  id: `person-${n}`,
+  password: 'correct horse',
+  email: `person-${n}@example.com`,
+  email_verified: true,
+}))
+let person = { id: '', email: '' }
+let begun = 0
+
 let server: LiveIdentity
 before(async () => {
-  server = await startIdentity({ users })
+  server = await startIdentity({ users: people })
+})
+beforeEach(() => {
+  person = people[begun++] ?? assert.fail('too few people')
 })
 after(() => server.close())
 
@@ -18,16 +30,16 @@ const heading = (page: Page) => page.textContent('h1')
 const failure = (page: Page) => page.locator('[role=alert]').textContent()
 const notice = (page: Page) => page.locator('[role=status]:not([hidden])').textContent()
 
-/** Signs alice in by her password and opens the page that adds a passkey. */
+/** Signs the user in by the password and opens the page that adds a passkey. */
 async function openRegistration({ page }: PasskeyDevice): Promise<void> {
   await page.goto(`${account()}/passkeys/new`)
-  await page.fill('#username', 'alice')
+  await page.fill('#username', person.id)
   await page.fill('#password', 'correct horse')
   await page.click('button')
   await page.waitForSelector('#name', { state: 'attached' })
 }
 
-/** Adds a passkey of the device to the account of alice. */
+/** Adds a passkey of the device to the account of the user. */
 async function register(device: PasskeyDevice, name: string = 'My laptop'): Promise<void> {
   const { page } = device
   await openRegistration(device)
@@ -49,7 +61,7 @@ testWith('chromium', 'a passkey is added, and signs in from the autofill of the 
   assert.equal((await device.credentials()).length, 1)
   await signOut(device)
   await page.goto(account())
-  await page.waitForSelector('text=alice@example.com')
+  await page.waitForSelector(`text=${person.email}`)
   assert.equal(await heading(page), 'Your account')
   assert.deepEqual(device.complaints, [])
 })
@@ -63,7 +75,7 @@ testWith('chromium', 'a passkey signs in by the button', async () => {
   await page.goto(account())
   assert.equal(await page.textContent(button), 'Sign in with a passkey')
   await page.click(button)
-  await page.waitForSelector('text=alice@example.com')
+  await page.waitForSelector(`text=${person.email}`)
   assert.deepEqual(device.complaints, [])
 })
 
@@ -77,10 +89,10 @@ testWith('chromium', 'a cancelled passkey leaves the page usable, and the passwo
   await page.goto(account())
   await page.click(button)
   assert.equal(await notice(page), 'This was cancelled or took too long. You can try again.')
-  await page.fill('#username', 'alice')
+  await page.fill('#username', person.id)
   await page.fill('#password', 'correct horse')
   await page.click('button')
-  await page.waitForSelector('text=alice@example.com')
+  await page.waitForSelector(`text=${person.email}`)
 })
 
 testWith('chromium', 'a cancelled registration can be repeated on the same page', async () => {
@@ -151,7 +163,7 @@ testWith('chromium', 'a passkey whose counter goes back is refused', async () =>
     await signOut(device)
     await page.goto(account())
     await page.click(button)
-    await page.waitForSelector('text=alice@example.com')
+    await page.waitForSelector(`text=${person.email}`)
   }
   await device.replace({ ...credential, signCount: 1 })
   await signOut(device)

@@ -77,8 +77,9 @@ test('the last way to sign in is not removed', async () => {
   assert.deepEqual(await passkeyIds(browser), [second])
 })
 
-test('a change needs a recent sign-in, which leads back to the passkey', async () => {
-  const { browser, ids } = await withPasskeys('alice', new Authenticator())
+test('a change needs a recent sign-in by the passkey, which leads back to it', async () => {
+  const authenticator = new Authenticator()
+  const { browser, ids } = await withPasskeys('alice', authenticator)
   const id = ids[0] ?? ''
   const page = await browser.get(`/account/passkeys/edit?id=${id}`)
   running.clock.advance(5 * 60_000 + 1)
@@ -88,7 +89,31 @@ test('a change needs a recent sign-in, which leads back to the passkey', async (
   }
   assert.deepEqual(await passkeyIds(browser), ids)
   const after = await browser.signIn(await browser.get(`/account/passkeys/edit?id=${id}`))
-  assert.match(after.text, new RegExp(`name="id" value="${id}"`))
+  assert.match(after.text, /action="\/login\/passkey"/, 'a password alone is not enough')
+  const resumed = await signInByPasskey(browser, after, authenticator)
+  assert.match((await browser.follow(resumed)).text, new RegExp(`name="id" value="${id}"`))
+})
+
+test('a password alone adds no second passkey, and reaches no level by one', async () => {
+  await withPasskeys('alice', new Authenticator())
+  const thief = new TestBrowser(running)
+  await thief.signIn(await thief.get('/account'))
+  const page = await thief.get('/account/passkeys/new')
+  assert.doesNotMatch(page.text, /data-passkey="create"/)
+  assert.match(page.text, /action="\/login\/passkey"/)
+  const { rows } = await running.database.query(
+    "SELECT amr FROM identity.session WHERE user_id = 'alice' ORDER BY seen_at",
+  )
+  assert.deepEqual(rows.at(-1), { amr: ['pwd'] })
+})
+
+test('a removed passkey voids what was verified before it', async () => {
+  const { browser, ids } = await withPasskeys('alice', new Authenticator())
+  const version = async () =>
+    (await running.database.query("SELECT credential_version FROM identity.account WHERE id = 'alice'")).rows[0]
+  const before = await version()
+  await editPasskey(browser, ids[0] ?? '', { decision: 'remove' })
+  assert.notDeepEqual(await version(), before)
 })
 
 test('a change without the token of the form is rejected', async () => {

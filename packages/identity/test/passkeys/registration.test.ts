@@ -53,9 +53,10 @@ test('the passkeys of a user are excluded from the next registration', async () 
 
 test('a passkey has the name that its user enters, or that of the browser', async () => {
   const browser = await signedIn()
-  await registerPasskey(browser, new Authenticator(), { name: '  Laptop <b>  ' })
+  const laptop = new Authenticator()
+  await registerPasskey(browser, laptop, { name: '  Laptop <b>  ' })
   const firefox = new TestBrowser(running, { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) Gecko Firefox/150.0' })
-  await firefox.signIn(await firefox.get('/account'))
+  await signInByPasskey(firefox, await firefox.get('/account'), laptop)
   await registerPasskey(firefox, new Authenticator(), { name: ' ' })
   const { text } = await browser.get('/account/passkeys')
   const names = [...text.matchAll(/<strong>([^<]*)<\/strong>/g)].map(([, name]) => name)

@@ -81,7 +81,10 @@ export class PartitionReaders {
     }
     return new Reader({
       what: `partition ${partition} of the topic`,
-      openConsumer: () => resources.openExclusive(layout.streamOf(partition), options, ownership.generation),
+      openConsumer: async () =>
+        ownership.ownedPartitions().includes(partition)
+          ? resources.openExclusive(layout.streamOf(partition), options, ownership.generation)
+          : undefined,
       handle: withoutGaps((message, interrupt) => handle(topicMessage(message, interrupt))),
       concurrency,
       log,
@@ -93,7 +96,10 @@ export class PartitionReaders {
     const options = { group: 'move', maxAckPending: concurrency * 2 }
     return new Reader({
       what: 'the undivided topic',
-      openConsumer: () => resources.openExclusive(layout.intake.name, options, ownership.generation),
+      openConsumer: async () =>
+        ownership.ownedPartitions().includes(0)
+          ? resources.openExclusive(layout.intake.name, options, ownership.generation)
+          : undefined,
       handle: withoutGaps(createMover(client, layout)),
       concurrency,
       log,

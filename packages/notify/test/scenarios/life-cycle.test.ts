@@ -166,6 +166,10 @@ async function countRows(s: Setup, tables: readonly string[] = tablesOfUsers): P
 
 /** One user is exported and erased, the others stay; then everything grows old and is removed. */
 async function exportAndRemove({ s }: Scene): Promise<void> {
+  await eventually(
+    () => countRows(s, ['outbox']),
+    ({ outbox }) => outbox === 0,
+  )
   await Promise.all(s.notify.workers.map((worker) => worker.stop()))
   const [erased = ''] = users
   const before = await countRows(s)

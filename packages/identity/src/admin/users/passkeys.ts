@@ -34,6 +34,7 @@ export async function listPasskeys({ store }: AdminContext, userId: string): Pro
 /** Removes a passkey of a user, even the last way to sign in. @throws Problem 403, 404, 503 */
 export async function removePasskey(context: AdminContext, by: Authority, userId: string, id: string): Promise<void> {
   const user = await findChangeableUser(context, by, userId)
+  if (by.actor.subject === userId) throw new Problem(403, 'Remove your own passkeys on your account page.')
   const passkey = (await context.store.passkeys.listByUser(userId)).find((one) => one.id === id)
   if (passkey === undefined) throw notFound()
   const before = { passkey_id: id, name: passkey.name }

@@ -77,6 +77,7 @@ export class PostgresPasskeys implements Passkeys {
       if ((await tx.query(owned, [userId, id])).rowCount === 0) return 'missing'
       if (!evenLast && (await countSignInWays(tx, userId)) < 2) return 'last_way'
       await tx.query('DELETE FROM identity.passkey WHERE user_id = $1 AND id = $2', [userId, id])
+      await tx.query('UPDATE identity.account SET credential_version = gen_random_uuid() WHERE id = $1', [userId])
       await removeUselessCodes(tx, userId)
       await putMessages(tx, messages)
       return 'removed'

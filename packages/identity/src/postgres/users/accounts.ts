@@ -9,6 +9,7 @@ import type {
   SignOutOptions,
   UserChange,
 } from '../../store/index.ts'
+import { removeUselessCodes } from '../factors/factors.ts'
 import { removeLinks } from '../federation/linked-accounts.ts'
 import { revokeGrantsOfUser } from '../grants/grants.ts'
 import { putMessages } from '../operations/outbox.ts'
@@ -56,7 +57,7 @@ export class PostgresAccounts implements Accounts {
     return this.#database.transaction(async (tx) => {
       const link = await consumeLink(tx, linkHash, 'reset', end.now)
       if (link === undefined) return false
-      await removeUnverifiedLinks(tx, link.userId)
+      await removeUnverifiedWays(tx, link.userId)
       await markEmailVerified(tx, link.userId, end.now)
       return setPassword(tx, { userId: link.userId, hash, endApiKeys: true, messages }, end)
     })
@@ -111,15 +112,18 @@ async function markEmailVerified(tx: Transaction, userId: string, now: number): 
 }
 
 /**
- * Deletes the links of an account whose address nobody had verified: whoever made them may not be the owner of the
- * mailbox, who takes the account over now.
+ * Deletes the links and passkeys of an account whose address nobody had verified: whoever made them may not be the owner
+ * of the mailbox, who takes the account over now. An authenticator app stays; it opens nothing alone.
  */
-async function removeUnverifiedLinks(tx: Transaction, userId: string): Promise<void> {
+async function removeUnverifiedWays(tx: Transaction, userId: string): Promise<void> {
   const { rows } = await tx.query<{ email_verified: boolean }>(
     'SELECT email_verified FROM identity.account WHERE id = $1 FOR UPDATE',
     [userId],
   )
-  if (rows[0]?.email_verified === false) await removeLinks(tx, userId)
+  if (rows[0]?.email_verified !== false) return
+  await removeLinks(tx, userId)
+  await tx.query('DELETE FROM identity.passkey WHERE user_id = $1', [userId])
+  await removeUselessCodes(tx, userId)
 }
 
 /** Sets or removes the password, and ends what was started with the previous one. */

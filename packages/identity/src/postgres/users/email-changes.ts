@@ -58,11 +58,12 @@ export class PostgresEmailChanges implements EmailChanges {
         )
         const [change] = rows
         if (change === undefined) return 'wrong'
-        await tx.query('UPDATE identity.account SET email = $2, email_verified = true, updated_at = $3 WHERE id = $1', [
-          userId,
-          change.email,
-          now,
-        ])
+        // Who registered with an address has it as the user name, which must not keep it from its next owner.
+        await tx.query(
+          `UPDATE identity.account SET username = CASE WHEN username = lower(email) THEN $2 ELSE username END,
+             email = $2, email_verified = true, updated_at = $3 WHERE id = $1`,
+          [userId, change.email, now],
+        )
         await removeStaleLinks(tx, userId, change.email)
         await removeRegistrations(tx, change.email)
         await putMessages(tx, messages)

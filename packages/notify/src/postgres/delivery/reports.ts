@@ -50,10 +50,17 @@ export async function applyReports(
   const outcomes = new Map<ProviderReport, ReportOutcome>()
   const known = reports.filter(({ deliveryId }) => channelOf(deliveryId))
   const groups = groupByBucket(buckets, known, ({ deliveryId }, count) => bucketOfId(deliveryId, count))
+  // A bucket that fails stops no other: who repeats all of them finds the others stored.
+  const errors: unknown[] = []
   for (const { scope, items } of groups) {
-    const applied = await database.transaction((tx) => applyTogether(tx, scope, items, { now, streaming }))
-    for (const [report, outcome] of applied) outcomes.set(report, outcome)
+    try {
+      const applied = await database.transaction((tx) => applyTogether(tx, scope, items, { now, streaming }))
+      for (const [report, outcome] of applied) outcomes.set(report, outcome)
+    } catch (error) {
+      errors.push(error)
+    }
   }
+  if (errors.length > 0) throw errors.length === 1 ? errors[0] : new AggregateError(errors)
   return reports.map((report) => outcomes.get(report) ?? 'unknown')
 }
 

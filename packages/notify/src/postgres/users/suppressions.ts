@@ -93,7 +93,9 @@ export function postgresSuppressions(database: Database, layout: Buckets): Suppr
     async lift(filter) {
       let lifted = 0
       for (const { scope, items } of groupsOf(filter)) {
-        const { rowCount } = await database.query(textFor(scope, liftSql), valuesOf(scope, items, filter))
+        const { rowCount } = await database.transaction((tx) =>
+          tx.query(textFor(scope, liftSql), valuesOf(scope, items, filter)),
+        )
         lifted += rowCount
       }
       return lifted

@@ -125,7 +125,7 @@ test('of two first sign-ins of one user at once both sign in to one account', as
   assert.equal((await usersByEmail(running, 'twin@example.com')).length, 1)
 })
 
-test('a reset of an account whose address nobody had verified removes the links made before', async () => {
+test('a reset of an account whose address nobody had verified removes links and passkeys made before', async () => {
   for (const verified of [false, true]) {
     const id = `hijack-${verified}`
     const user = { id, email: `${id}@corp.example`, email_verified: verified, password }
@@ -135,6 +135,12 @@ test('a reset of an account whose address nobody had verified removes the links 
     const link = { connectionId: 'plain', issuer: plain.url, subject: id, email: undefined }
     const now = running.clock.now()
     assert.equal(await store.linkedAccounts.add({ userId: id, credentialVersion }, link, [], now), 'linked')
+    await running.database.query(
+      `INSERT INTO identity.passkey (id, credential_id, user_id, public_key, sign_count, backup_eligible, backed_up,
+         transports, aaguid, name, created_at)
+       VALUES (gen_random_uuid(), $1, $1, 'k', 0, false, false, '{}', '', 'planted', 0)`,
+      [id],
+    )
     const mailed = { hash: id, purpose: 'reset' as const, userId: id, email: user.email, credentialVersion }
     const message = {
       id: randomUUID(),
@@ -148,6 +154,7 @@ test('a reset of an account whose address nobody had verified removes the links 
     const end: SignOutOptions = { now, expiresAt: now + 1_000, createLogoutMessages: () => [] }
     assert.ok(await store.accounts.resetPassword({ linkHash: id, passwordHash: 'hash', messages: [] }, end))
     assert.equal((await store.linkedAccounts.listByUser(id)).length, verified ? 1 : 0)
+    assert.equal((await store.passkeys.listByUser(id)).length, verified ? 1 : 0)
   }
 })
 

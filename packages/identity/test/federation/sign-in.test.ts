@@ -80,6 +80,22 @@ test('an unverified address is not stored, unless the operator vouches for the p
   }
 })
 
+test('a provider with domains vouches for no address outside of them', async () => {
+  await withProvider(
+    async ({ provider, running }) => {
+      for (const [sub, email, count] of [
+        ['u-1', 'victim@bank.example', 0],
+        ['u-2', 'carol@acme.example', 1],
+      ] as const) {
+        provider.user = { sub, email, email_verified: true }
+        assert.equal((await signInAt(running)).status, 200)
+        assert.equal((await usersByEmail(running, email)).length, count, email)
+      }
+    },
+    { domains: ['acme.example'] },
+  )
+})
+
 test('without just-in-time creation an unknown user gets the sign-in page and no account', async () => {
   await withProvider(
     async ({ provider, running }) => {

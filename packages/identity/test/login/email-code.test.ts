@@ -17,6 +17,7 @@ const options = {
     users: [
       ...users,
       { id: 'boss', password: 'four candles please', email: 'boss@example.com', roles: ['gatehouse-owner'] },
+      { id: 'new', password: 'fork handles please', email: 'new@example.com' },
       { id: 'locked', password: 'fork handles please', email: 'locked@example.com' },
     ],
   },
@@ -142,7 +143,7 @@ test('a code expires after ten minutes, and with the credentials of the account'
   assert.ok(!isSignedIn(browser))
 })
 
-test('an address without an account, of a locked one and of an administrator get the same pages', async () => {
+test('an address of nobody, of a locked, unverified or administrating account gets the same pages', async () => {
   const hidden = (text: string) => text.replaceAll(/(value)="[^"]*"/g, '$1')
   const walk = async (email: string) => {
     const browser = new TestBrowser(running)
@@ -158,7 +159,7 @@ test('an address without an account, of a locked one and of an administrator get
     known.map(([status]) => status),
     [200, 400, 400, 400, 400, 400, 400],
   )
-  for (const email of ['nobody@example.com', 'locked@example.com', 'boss@example.com'])
+  for (const email of ['nobody@example.com', 'locked@example.com', 'boss@example.com', 'new@example.com'])
     assert.deepEqual(await walk(email), known, email)
   assert.deepEqual(await waitingMails(running.database), [])
 })

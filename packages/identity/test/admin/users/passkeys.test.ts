@@ -47,6 +47,7 @@ test('the passkeys of an administrator are removed only by who has all of their 
   const [passkey] = await passkeyIds(browser)
   const refused = await as('gatehouse-operator', 'DELETE', `/admin/v1/users/owner/passkeys/${passkey}`)
   assert.equal(refused.status, 403)
+  assert.equal((await as('gatehouse-owner', 'DELETE', `/admin/v1/users/owner/passkeys/${passkey}`)).status, 403)
   const other = new TestBrowser(running)
   assert.equal((await signInByPasskey(other, await other.get('/account'), authenticator)).status, 303)
 })

@@ -125,7 +125,7 @@ test('of two first sign-ins of one user at once both sign in to one account', as
   assert.equal((await usersByEmail(running, 'twin@example.com')).length, 1)
 })
 
-test('a reset of an account whose address nobody had verified removes links and passkeys made before', async () => {
+test('a reset of an account with an unverified address removes its links and passkeys', async () => {
   for (const verified of [false, true]) {
     const id = `hijack-${verified}`
     const user = { id, email: `${id}@corp.example`, email_verified: verified, password }

@@ -41,6 +41,7 @@ async function readDefinitions(database: Database): Promise<string> {
 /** As a migration leaves the tables: these have rows, all others none. */
 const restoreSql: Readonly<Record<string, string>> = {
   property: "DELETE FROM notify.property WHERE name <> 'settings_version'; UPDATE notify.property SET value = 1",
+  worker_generation: 'UPDATE notify.worker_generation SET generation = 0',
   state_change_position: 'UPDATE notify.state_change_position SET sequence = 0, holder = NULL, lease_until = NULL',
 }
 

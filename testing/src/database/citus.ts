@@ -78,6 +78,8 @@ export async function copyCitusDatabase(nodes: readonly string[], url: string): 
     nodes.map((node) =>
       runOn(
         node,
+        // Processes copy one after the other: two at once would change the same row of the catalog.
+        'SELECT pg_advisory_lock(1)',
         `ALTER DATABASE ${template} ALLOW_CONNECTIONS false`,
         `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '${template}'`,
         `CREATE DATABASE ${name} TEMPLATE ${template}`,

@@ -201,7 +201,7 @@ test('a year of weekly visits leaves no more rows at its end than at its beginni
   }
 })
 
-const visitsADay = 8
+const stepsADay = 8
 
 test('every table levels off under constant use and empties without it', async (t) => {
   const { running, purge } = await setupWithPurge({
@@ -214,12 +214,12 @@ test('every table levels off under constant use and empties without it', async (
   const peaks: Record<string, number>[] = []
   for (let day = 0; day < 5; day++) {
     const peak: Record<string, number> = {}
-    for (let visit = 0; visit < visitsADay; visit++) {
-      await simulateHour(running, day * visitsADay + visit)
+    for (let step = 0; step < stepsADay; step++) {
+      await simulateHour(running, day * stepsADay + step)
       for (const [table, count] of Object.entries(await rowCounts(running))) {
         peak[table] = Math.max(peak[table] ?? 0, count)
       }
-      running.clock.advance((24 * hourMs) / visitsADay)
+      running.clock.advance((24 * hourMs) / stepsADay)
       await purge()
     }
     await running.identity.management.rotateSigningKey('ES256')

@@ -2,7 +2,7 @@ import { Problem } from '@gatehouse/kit'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { AdminContext } from '../context/features.ts'
-import { type OperationId, operation } from '../http/operations.ts'
+import { type OperationId, operation } from '../http/operations/index.ts'
 import type { Authenticate, Caller } from '../model/caller.ts'
 import {
   isManagementRole,

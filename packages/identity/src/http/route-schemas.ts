@@ -1,5 +1,5 @@
 import { type TSchema, Type } from 'typebox'
-import { type OperationId, operation } from './operations.ts'
+import { type OperationId, operation } from './operations/index.ts'
 import { authorization, credentials, form, query } from './parameter-schemas.ts'
 
 export { linkToken } from './parameter-schemas.ts'

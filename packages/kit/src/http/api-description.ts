@@ -40,6 +40,9 @@ export function redirectAnswer(description: string) {
 /** What an operation is for: a summary in the imperative, and what else its caller should know. */
 type Purpose = readonly [summary: string, description: string]
 
+/** What operations are for, by their ids. */
+export type Purposes = Readonly<Record<`${string}.${string}`, Purpose>>
+
 /** Returns the description of an operation by its id (`noun.verb`), which generated clients use as the name of the call. */
 export function operationsOf<Id extends `${string}.${string}`>(purposes: Readonly<Record<Id, Purpose>>) {
   return (id: Id) => {

@@ -1,7 +1,7 @@
 import type { Http } from '@gatehouse/kit'
 import type { FastifyRequest } from 'fastify'
 import type { AdminContext } from '../../context/features.ts'
-import type { OperationId } from '../../http/operations.ts'
+import type { OperationId } from '../../http/operations/index.ts'
 import { type OrganizationPermission, organizationPermissions as permissions } from '../../model/organization.ts'
 import { maskInvitation, maskOrganizationMember, maskUnlessPermitted } from '../masking.ts'
 import { createPage, pageQuery } from '../required-scope.ts'

@@ -1,7 +1,7 @@
 import { Problem } from '@gatehouse/kit'
 import type { FastifyRequest } from 'fastify'
 import type { AdminContext } from '../../context/features.ts'
-import { type OperationId, operation } from '../../http/operations.ts'
+import { type OperationId, operation } from '../../http/operations/index.ts'
 import type { Authenticate, Caller } from '../../model/caller.ts'
 import type { OrganizationPermission } from '../../model/organization.ts'
 import { done } from '../required-scope.ts'

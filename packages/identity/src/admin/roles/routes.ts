@@ -1,6 +1,6 @@
 import type { Http } from '@gatehouse/kit'
 import { Type } from 'typebox'
-import { operation } from '../../http/operations.ts'
+import { operation } from '../../http/operations/index.ts'
 import { maskMember, maskUnlessPermitted } from '../masking.ts'
 import { type AdminAccess, createPage, describeRoute, idParameter, pageQuery } from '../required-scope.ts'
 import { callerSchema, listSchema, memberSchema, pageSchema, roleSchema } from '../responses.ts'

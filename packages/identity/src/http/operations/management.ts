@@ -1,0 +1,81 @@
+import type { Purposes } from '@gatehouse/kit'
+
+/** The operations of management. */
+export const managementOperations = {
+  'clients.list': ['List clients', 'Ordered by id.'],
+  'clients.create': ['Register a client', "A confidential client's secret is shown only in this response."],
+  'clients.get': ['Get a client', 'The secret is not shown; it is stored as a hash.'],
+  'clients.update': ['Update a client', 'Omitted members stay unchanged.'],
+  'clients.delete': ['Delete a client', 'Every grant of the client ends at once.'],
+  'clients.getPlan': ['Get the plan of a client', "The tier that limits the client's own requests."],
+  'clients.rotateSecret': [
+    'Rotate the secret of a client',
+    'The new secret is shown only in this response. The old one is invalid at once.',
+  ],
+  'connections.list': ['List connections', 'The other identity providers, ordered by id.'],
+  'connections.create': [
+    'Create a connection',
+    'Another identity provider that users sign in with. Its secrets are stored sealed and never shown.',
+  ],
+  'connections.get': ['Get a connection', 'The secrets are not shown.'],
+  'connections.update': [
+    'Update, enable or disable a connection',
+    'Omitted members stay unchanged. A disabled connection refuses at once, also a sign-in that began before.',
+  ],
+  'connections.delete': ['Delete a connection', 'With the links of users to it.'],
+  'users.list': ['List users', 'Ordered by id.'],
+  'users.create': ['Create a user', 'Without a password one is generated and shown only in this response.'],
+  'users.import': [
+    'Import users of another system',
+    'With the hashes of their passwords. Users who exist already stay as they are. The results are in the order of the users.',
+  ],
+  'users.get': ['Get a user', 'An account with its roles, plan and claims.'],
+  'users.update': [
+    'Update, lock or unlock a user',
+    'Omitted members stay unchanged. Locking ends every session and grant.',
+  ],
+  'users.delete': ['Delete a user', 'Every session, grant and API key of the user ends at once.'],
+  'users.setPassword': ['Set the password of a user', 'Every session and grant of the user ends.'],
+  'consents.list': ['List the consents of a user', 'The clients that the user gave access, with their scopes.'],
+  'consents.withdraw': ['Withdraw a consent and its grants', 'The client needs a new consent.'],
+  'sessions.list': ['List the sessions of a user', 'The browsers in which the user is signed in.'],
+  'sessions.end': ['End a session of a user', 'Signs the user out of one browser.'],
+  'factors.get': [
+    'Get the second factors of a user',
+    'What the user has enrolled, how many recovery codes are left, and how many devices are remembered.',
+  ],
+  'factors.reset': [
+    'Reset the second factors of a user',
+    'Removes every factor, recovery code and remembered device, and ends the sessions. The next sign-in requires a new factor.',
+  ],
+  'passkeys.list': ['List the passkeys of a user', 'Ordered by the time of creation. Keys are not shown.'],
+  'passkeys.remove': [
+    'Remove a passkey of a user',
+    'Even the last way to sign in: the user then needs a new password. Sessions stay.',
+  ],
+  'apiKeys.list': ['List API keys', 'The keys themselves are not shown; they are stored as hashes.'],
+  'apiKeys.create': ['Create an API key', 'The key is shown only in this response.'],
+  'apiKeys.delete': ['Delete an API key', 'The key is invalid at once.'],
+  'apiKeys.resolve': ['Resolve an API key', 'The owner, scopes and plan of a key, for gateways in other processes.'],
+  'signingKeys.list': ['List signing keys', 'The keys that sign and those that only verify, without private parts.'],
+  'signingKeys.rotate': [
+    'Rotate the signing key',
+    'The new key signs after a minute, when every verifier can know it. A compromised key is revoked at once, and its tokens are invalid.',
+  ],
+  'auditEvents.list': ['List audit events', 'Sign-ins, grants and management changes, oldest first by default.'],
+  'auditEvents.export': ['Export audit events', 'Every event that matches the filters, one JSON object per line.'],
+  'roles.list': ['List management roles', 'The management roles with the scopes that each allows.'],
+  'roleMembers.list': ['List the members of a management role', 'Ordered by user id.'],
+  'roleMembers.get': ['Get a member of a management role', 'Not found if the user does not have the role.'],
+  'roleMembers.add': ['Grant a management role to a user', 'The caller must have every scope that the role allows.'],
+  'roleMembers.remove': ['Revoke a management role from a user', 'Takes effect at once, also for issued tokens.'],
+  'caller.get': ['Get the caller', "The caller's roles and current scopes."],
+  'users.sendMail': [
+    'Mail a user a link',
+    'With the link the user verifies the email address or chooses a new password.',
+  ],
+  'users.reveal': [
+    'Reveal personal data of a user',
+    'Returns members of a user that are otherwise masked. The reason is recorded in the audit trail.',
+  ],
+} as const satisfies Purposes

@@ -63,21 +63,24 @@ const stream = {
 }
 
 /** GET /v1/users/{id}/inbox */
-export const listItems = describeOperation('inbox.list', {
+export const listItems = describeOperation('users.inbox.list', {
   params: UserParams,
   querystring: FeedQuery,
   response: { 200: Feed },
 })
 
 /** GET /v1/users/{id}/inbox/counts */
-export const countItems = describeOperation('inbox.count', { params: UserParams, response: { 200: CountsRecord } })
+export const countItems = describeOperation('users.inbox.count', {
+  params: UserParams,
+  response: { 200: CountsRecord },
+})
 
 const changeOperations: Readonly<Record<InboxChange, OperationId>> = {
-  seen: 'inbox.markSeen',
-  read: 'inbox.markRead',
-  unread: 'inbox.markUnread',
-  archived: 'inbox.archive',
-  unarchived: 'inbox.unarchive',
+  seen: 'users.inbox.markSeen',
+  read: 'users.inbox.markRead',
+  unread: 'users.inbox.markUnread',
+  archived: 'users.inbox.archive',
+  unarchived: 'users.inbox.unarchive',
 }
 
 /** POST /v1/users/{id}/inbox/{change} */
@@ -87,7 +90,7 @@ export function changeItems(change: InboxChange) {
 }
 
 /** GET /v1/users/{id}/inbox/stream */
-export const streamItems = describeOperation('inbox.stream', {
+export const streamItems = describeOperation('users.inbox.stream', {
   description:
     'Events `change` ({items, counts}: the items as they are now) and `reset` ({counts}: too far behind, read the feed again). The id of an event is counts.sequence; send the one of the feed you have read as Last-Event-ID. Ends with the token.',
   params: UserParams,

@@ -57,7 +57,7 @@ const response = {
 }
 
 /** GET /v1/events */
-export const listChanges = describeOperation('events.list', {
+export const listChanges = describeOperation('events.read', {
   querystring: ChangeQuery,
   headers: ChangeHeaders,
   response: response as object,

@@ -52,7 +52,7 @@ function managementAdministration({ requireScope }: AdminAccess): Administration
       return { by: await requireScope(request, scopeOf(permission)), organizationId, member: undefined }
     },
     describe: (id, permission, answer, status) =>
-      describeRoute(`organization${id}`, scopeOf(permission), answer, status),
+      describeRoute(`organizations.${id}`, scopeOf(permission), answer, status),
   }
 }
 
@@ -68,7 +68,7 @@ function readingRoutes(http: Http, { context, requireScope }: AdminAccess): void
     await requireScope(request, reading)
     return organizations.readOrganization(context, { organizationId: request.params.organization_id })
   })
-  const ofUser = describeRoute('memberships.list', reading, listSchema(schemas.membershipSchema))
+  const ofUser = describeRoute('users.organizations.list', reading, listSchema(schemas.membershipSchema))
   http.get('/admin/v1/users/:id/organizations', { schema: { ...ofUser, params: byId } }, async (request) => {
     await requireScope(request, reading)
     return { items: await organizations.listUserOrganizations(context, request.params.id) }
@@ -100,17 +100,17 @@ function changingRoutes(http: Http, { context, requireScope }: AdminAccess): voi
 
 function templateRoutes(http: Http, { context, requireScope }: AdminAccess): void {
   const templates = '/admin/v1/organization-roles'
-  const list = describeRoute('organizationTemplates.list', reading, listSchema(schemas.organizationRoleSchema))
+  const list = describeRoute('organizations.roleTemplates.list', reading, listSchema(schemas.organizationRoleSchema))
   http.get(templates, { schema: list }, async (request) => {
     return { items: await listOrganizationRoles(context, { by: await requireScope(request, reading) }) }
   })
-  const put = { ...describeRoute('organizationTemplates.put', scope), params: schemas.ofTemplate }
+  const put = { ...describeRoute('organizations.roleTemplates.put', scope), params: schemas.ofTemplate }
   http.put(`${templates}/:role`, { schema: { ...put, body: schemas.roleBody } }, async (request, reply) => {
     const by = await requireScope(request, scope)
     await putOrganizationRole(context, { by }, request.params.role, request.body)
     return reply.code(204).send()
   })
-  const remove = { ...describeRoute('organizationTemplates.delete', scope), params: schemas.ofTemplate }
+  const remove = { ...describeRoute('organizations.roleTemplates.delete', scope), params: schemas.ofTemplate }
   http.delete(`${templates}/:role`, { schema: remove }, async (request, reply) => {
     const by = await requireScope(request, scope)
     await deleteOrganizationRole(context, { by }, request.params.role)

@@ -27,7 +27,7 @@ function readingRoutes(http: Http, { context, requireScope }: AdminAccess): void
     await requireScope(request, reading)
     return { items: listRoles() }
   })
-  const members = { ...describeRoute('roleMembers.list', reading, pageSchema(memberSchema)), params: byRole }
+  const members = { ...describeRoute('roles.members.list', reading, pageSchema(memberSchema)), params: byRole }
   http.get(`${path}/:role/members`, { schema: { ...members, querystring: pageQuery } }, async (request) => {
     const by = await requireScope(request, reading)
     const { after = '', limit = 50 } = request.query
@@ -42,19 +42,19 @@ function readingRoutes(http: Http, { context, requireScope }: AdminAccess): void
 
 function memberRoutes(http: Http, { context, requireScope }: AdminAccess): void {
   const member = `${path}/:role/members/:user_id`
-  const read = { ...describeRoute('roleMembers.get', reading, memberSchema), params: byMember }
+  const read = { ...describeRoute('roles.members.get', reading, memberSchema), params: byMember }
   http.get(member, { schema: read }, async (request) => {
     const by = await requireScope(request, reading)
     const { role, user_id } = request.params
     return maskUnlessPermitted(by, await readMember(context, parseRole(role), user_id), maskMember)
   })
-  const grant = { ...describeRoute('roleMembers.add', adminScopes.roles), params: byMember }
+  const grant = { ...describeRoute('roles.members.add', adminScopes.roles), params: byMember }
   http.put(member, { schema: grant }, async (request, reply) => {
     const by = await requireScope(request, adminScopes.roles)
     await changeRole(context, by, request.params.user_id, { role: request.params.role, granted: true })
     return reply.code(204).send()
   })
-  const revoke = { ...describeRoute('roleMembers.remove', adminScopes.roles), params: byMember }
+  const revoke = { ...describeRoute('roles.members.remove', adminScopes.roles), params: byMember }
   http.delete(member, { schema: revoke }, async (request, reply) => {
     const by = await requireScope(request, adminScopes.roles)
     await changeRole(context, by, request.params.user_id, { role: request.params.role, granted: false })

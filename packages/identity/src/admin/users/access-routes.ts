@@ -21,7 +21,7 @@ export function accessRoutes(http: Http, access: AdminAccess): void {
 function factorRoutes(http: Http, { context, requireScope }: AdminAccess): void {
   http.get(
     `${path}/factors`,
-    { schema: { ...describeRoute('factors.get', readScopes.accounts, factorsSchema), params: byId } },
+    { schema: { ...describeRoute('users.factors.get', readScopes.accounts, factorsSchema), params: byId } },
     async (request) => {
       await requireScope(request, readScopes.accounts)
       return readFactors(context, request.params.id)
@@ -29,7 +29,7 @@ function factorRoutes(http: Http, { context, requireScope }: AdminAccess): void 
   )
   http.delete(
     `${path}/factors`,
-    { schema: { ...describeRoute('factors.reset', scope), params: byId } },
+    { schema: { ...describeRoute('users.factors.reset', scope), params: byId } },
     async (request, reply) => {
       const by = await requireScope(request, scope)
       await resetFactors(context, by, request.params.id)
@@ -41,14 +41,16 @@ function factorRoutes(http: Http, { context, requireScope }: AdminAccess): void 
 function consentRoutes(http: Http, { context, requireScope }: AdminAccess): void {
   http.get(
     `${path}/consents`,
-    { schema: { ...describeRoute('consents.list', readScopes.accounts, listSchema(consentSchema)), params: byId } },
+    {
+      schema: { ...describeRoute('users.consents.list', readScopes.accounts, listSchema(consentSchema)), params: byId },
+    },
     async (request) => {
       await requireScope(request, readScopes.accounts)
       return { items: await listConsents(context, request.params.id) }
     },
   )
   const ofClient = Type.Object({ ...byId.properties, client_id: idParameter('The client.') })
-  const withdraw = { ...describeRoute('consents.withdraw', scope), params: ofClient }
+  const withdraw = { ...describeRoute('users.consents.withdraw', scope), params: ofClient }
   http.delete(`${path}/consents/:client_id`, { schema: withdraw }, async (request, reply) => {
     const by = await requireScope(request, scope)
     await withdrawConsent(context, by, request.params.id, request.params.client_id)
@@ -59,7 +61,9 @@ function consentRoutes(http: Http, { context, requireScope }: AdminAccess): void
 function sessionRoutes(http: Http, { context, requireScope }: AdminAccess): void {
   http.get(
     `${path}/sessions`,
-    { schema: { ...describeRoute('sessions.list', readScopes.accounts, listSchema(sessionSchema)), params: byId } },
+    {
+      schema: { ...describeRoute('users.sessions.list', readScopes.accounts, listSchema(sessionSchema)), params: byId },
+    },
     async (request) => {
       const by = await requireScope(request, readScopes.accounts)
       const sessions = await listSessions(context, request.params.id)
@@ -68,7 +72,7 @@ function sessionRoutes(http: Http, { context, requireScope }: AdminAccess): void
   )
   const session = Type.String({ format: 'uuid', description: 'The session.' })
   const ofSession = Type.Object({ ...byId.properties, session_id: session })
-  const end = { ...describeRoute('sessions.end', sessionScope), params: ofSession }
+  const end = { ...describeRoute('users.sessions.end', sessionScope), params: ofSession }
   http.delete(`${path}/sessions/:session_id`, { schema: end }, async (request, reply) => {
     const by = await requireScope(request, sessionScope)
     await endUserSession(context, by, request.params.id, request.params.session_id)

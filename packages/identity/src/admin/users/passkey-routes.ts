@@ -11,7 +11,7 @@ const path = '/admin/v1/users/:id/passkeys'
 /** The passkeys of a user: list, remove. */
 export function passkeyRoutes(http: Http, { context, requireScope }: AdminAccess): void {
   const scope = adminScopes.users
-  const list = { ...describeRoute('passkeys.list', readScopes.accounts, listSchema(passkeySchema)), params: byId }
+  const list = { ...describeRoute('users.passkeys.list', readScopes.accounts, listSchema(passkeySchema)), params: byId }
   http.get(path, { schema: list }, async (request) => {
     const by = await requireScope(request, readScopes.accounts)
     const passkeys = await listPasskeys(context, request.params.id)
@@ -19,7 +19,7 @@ export function passkeyRoutes(http: Http, { context, requireScope }: AdminAccess
   })
   const passkey = Type.String({ format: 'uuid', description: 'The passkey.' })
   const ofPasskey = Type.Object({ ...byId.properties, passkey_id: passkey })
-  const remove = { ...describeRoute('passkeys.remove', scope), params: ofPasskey }
+  const remove = { ...describeRoute('users.passkeys.remove', scope), params: ofPasskey }
   http.delete(`${path}/:passkey_id`, { schema: remove }, async (request, reply) => {
     const by = await requireScope(request, scope)
     await removePasskey(context, by, request.params.id, request.params.passkey_id)

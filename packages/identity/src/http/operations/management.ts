@@ -36,20 +36,20 @@ export const managementOperations = {
   ],
   'users.delete': ['Delete a user', 'Every session, grant and API key of the user ends at once.'],
   'users.setPassword': ['Set the password of a user', 'Every session and grant of the user ends.'],
-  'consents.list': ['List the consents of a user', 'The clients that the user gave access, with their scopes.'],
-  'consents.withdraw': ['Withdraw a consent and its grants', 'The client needs a new consent.'],
-  'sessions.list': ['List the sessions of a user', 'The browsers in which the user is signed in.'],
-  'sessions.end': ['End a session of a user', 'Signs the user out of one browser.'],
-  'factors.get': [
+  'users.consents.list': ['List the consents of a user', 'The clients that the user gave access, with their scopes.'],
+  'users.consents.withdraw': ['Withdraw a consent and its grants', 'The client needs a new consent.'],
+  'users.sessions.list': ['List the sessions of a user', 'The browsers in which the user is signed in.'],
+  'users.sessions.end': ['End a session of a user', 'Signs the user out of one browser.'],
+  'users.factors.get': [
     'Get the second factors of a user',
     'What the user has enrolled, how many recovery codes are left, and how many devices are remembered.',
   ],
-  'factors.reset': [
+  'users.factors.reset': [
     'Reset the second factors of a user',
     'Removes every factor, recovery code and remembered device, and ends the sessions. The next sign-in requires a new factor.',
   ],
-  'passkeys.list': ['List the passkeys of a user', 'Ordered by the time of creation. Keys are not shown.'],
-  'passkeys.remove': [
+  'users.passkeys.list': ['List the passkeys of a user', 'Ordered by the time of creation. Keys are not shown.'],
+  'users.passkeys.remove': [
     'Remove a passkey of a user',
     'Even the last way to sign in: the user then needs a new password. Sessions stay.',
   ],
@@ -65,10 +65,10 @@ export const managementOperations = {
   'auditEvents.list': ['List audit events', 'Sign-ins, grants and management changes, oldest first by default.'],
   'auditEvents.export': ['Export audit events', 'Every event that matches the filters, one JSON object per line.'],
   'roles.list': ['List management roles', 'The management roles with the scopes that each allows.'],
-  'roleMembers.list': ['List the members of a management role', 'Ordered by user id.'],
-  'roleMembers.get': ['Get a member of a management role', 'Not found if the user does not have the role.'],
-  'roleMembers.add': ['Grant a management role to a user', 'The caller must have every scope that the role allows.'],
-  'roleMembers.remove': ['Revoke a management role from a user', 'Takes effect at once, also for issued tokens.'],
+  'roles.members.list': ['List the members of a management role', 'Ordered by user id.'],
+  'roles.members.get': ['Get a member of a management role', 'Not found if the user does not have the role.'],
+  'roles.members.add': ['Grant a management role to a user', 'The caller must have every scope that the role allows.'],
+  'roles.members.remove': ['Revoke a management role from a user', 'Takes effect at once, also for issued tokens.'],
   'caller.get': ['Get the caller', "The caller's roles and current scopes."],
   'users.sendMail': [
     'Mail a user a link',

@@ -96,14 +96,14 @@ export const liftSuppression = describeOperation('suppressions.lift', {
 })
 
 /** GET /v1/users/{id}/suppressions */
-export const listUserSuppressions = describeOperation('userSuppressions.list', {
+export const listUserSuppressions = describeOperation('users.suppressions.list', {
   params: UserParams,
   querystring: UserFilterPage,
   response: list,
 })
 
 /** DELETE /v1/users/{id}/suppressions/{suppression_id} */
-export const liftUserSuppression = describeOperation('userSuppressions.lift', {
+export const liftUserSuppression = describeOperation('users.suppressions.lift', {
   params: UserSuppressionParams,
   response: { 204: NoContent },
 })

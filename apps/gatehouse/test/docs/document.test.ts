@@ -151,6 +151,19 @@ describe('the OpenAPI document of a running program', () => {
     }
   })
 
+  test('pages every list by cursor and limit, and marks it for generated clients', () => {
+    const lists = operations().filter(([, , { operationId = '' }]) => /\.(list|search)$/.test(operationId))
+    assert.ok(lists.length > 20)
+    for (const [method, path, operation] of lists) {
+      assert.equal(operation['x-gatehouse-page'], method === 'get' ? 'query' : 'body', `${method} ${path}`)
+      const request = JSON.stringify(method === 'get' ? operation.parameters : operation.requestBody)
+      assert.match(request, /cursor/, `${method} ${path}`)
+      assert.match(request, /"minimum":1,"maximum":200,"default":50/, `${method} ${path}`)
+    }
+    const marked = operations().filter(([, , operation]) => operation['x-gatehouse-page'] !== undefined)
+    assert.deepEqual(marked, lists)
+  })
+
   test('has a success or a redirect for every operation', () => {
     for (const [method, path, { responses = {} }] of operations())
       assert.ok(

@@ -21,7 +21,7 @@ export const operation = operationsOf({
   'notifications.get': ['Read a notification', 'Its deliveries, their states, and every decision in the timeline.'],
   'events.read': [
     'Read state changes of deliveries',
-    'All of them, in one order. Resume with the `next` of the page as `after`; no change is left out or comes twice. With `wait` an empty page is answered late. 410 names the oldest cursor that can be read from.',
+    'All of them, in one order. Resume with the `next` of the page as `cursor`; no change is left out or comes twice. With `wait` an empty page is answered late. 410 names the oldest cursor that can be read from.',
   ],
   'scheduled.create': [
     'Schedule a notification',
@@ -39,12 +39,15 @@ export const operation = operationsOf({
   ],
   'deadLetters.replay': ['Replay a dead letter', 'Delivers it again at once; one that has expired is refused.'],
   'deadLetters.discardMany': ['Discard dead letters', 'Discards those that the filters match.'],
-  'eventTypes.list': ['List event types', 'Those of the file and those stored here.'],
+  'eventTypes.list': ['List event types', 'Those of the file and those stored here, ordered by name.'],
   'eventTypes.get': ['Read an event type', 'Its priority, channels, aggregation and limits.'],
   'eventTypes.update': ['Create or replace an event type', 'Members that are left out get their defaults.'],
   'eventTypes.delete': ['Delete an event type', 'Its events are refused from then on.'],
-  'templates.list': ['List published texts', 'One entry for each template, channel and locale.'],
-  'templates.get': ['Read the versions of a template', 'Every version of its texts, in every channel and locale.'],
+  'templates.list': ['List published texts', 'One entry for each template, channel and locale, in that order.'],
+  'templates.versions.list': [
+    'List the versions of a template',
+    'Every version of its texts, in every channel and locale; the highest first.',
+  ],
   'templates.update': [
     'Store and publish a text',
     'Stores a new version of a text and publishes it. Earlier versions stay.',
@@ -81,7 +84,7 @@ export const operation = operationsOf({
     'Replaces the record; members that are left out follow the one of `*`, then the defaults.',
   ],
   'users.preferences.delete': ['Delete a preference', 'The event type follows the one of `*`, then the defaults.'],
-  'users.devices.list': ['List the devices of a user', 'Dead ones too; push tokens are never read back.'],
+  'users.devices.list': ['List the devices of a user', 'Newest first, dead ones too; push tokens are never read back.'],
   'users.devices.register': [
     'Register a device or its new token',
     'Replaces the push token of the device. Where that makes more devices than a user may have, a dead one is dropped, or else the one that was registered the longest ago; the response names it.',

@@ -1,11 +1,17 @@
-import type { Http } from '@gatehouse/kit'
+import {
+  createPage,
+  defaultPageSize,
+  type Http,
+  PageQuery,
+  PageQueryById,
+  pageSchema,
+  selectPage,
+} from '@gatehouse/kit'
 import type { FastifyRequest } from 'fastify'
 import type { AdminContext } from '../../context/features.ts'
 import type { OperationId } from '../../http/operations/index.ts'
 import { type OrganizationPermission, organizationPermissions as permissions } from '../../model/organization.ts'
 import { maskInvitation, maskOrganizationMember, maskUnlessPermitted } from '../masking.ts'
-import { createPage, pageQuery } from '../required-scope.ts'
-import { listSchema, pageSchema } from '../responses.ts'
 import type { OrganizationCaller } from './caller.ts'
 import { addDomain, listDomains, removeDomain, verifyDomain } from './domains.ts'
 import { createInvitation, listInvitations, revokeInvitation } from './invitations.ts'
@@ -50,14 +56,14 @@ function maskFor<Answer>({ by, member }: OrganizationCaller, answer: Answer, mas
 
 function memberRoutes(http: Http, context: AdminContext, { path, authorize, describe }: Administration): void {
   const list = describe('members.list', permissions.read, pageSchema(schemas.organizationMemberSchema))
-  const listed = { ...list, params: schemas.ofOrganization, querystring: pageQuery }
+  const listed = { ...list, params: schemas.ofOrganization, querystring: PageQuery }
   http.get(`${path}/members`, { schema: listed }, async (request) => {
     const caller = await authorize(request, request.params.organization_id, permissions.read)
-    const { after = '', limit = 50 } = request.query
-    const members = await listOrganizationMembers(context, caller, after, limit)
+    const { cursor = '', limit = defaultPageSize } = request.query
+    const members = await listOrganizationMembers(context, caller, cursor, limit)
     return createPage(
       members.map((one) => maskFor(caller, one, maskOrganizationMember)),
-      limit,
+      request.query,
       ({ user_id }) => user_id,
     )
   })
@@ -77,11 +83,15 @@ function memberRoutes(http: Http, context: AdminContext, { path, authorize, desc
 }
 
 function roleRoutes(http: Http, context: AdminContext, { path, authorize, describe }: Administration): void {
-  const list = describe('roles.list', permissions.read, listSchema(schemas.organizationRoleSchema))
-  http.get(`${path}/roles`, { schema: { ...list, params: schemas.ofOrganization } }, async (request) => {
-    const caller = await authorize(request, request.params.organization_id, permissions.read)
-    return { items: await listOrganizationRoles(context, caller) }
-  })
+  const list = describe('roles.list', permissions.read, pageSchema(schemas.organizationRoleSchema))
+  http.get(
+    `${path}/roles`,
+    { schema: { ...list, params: schemas.ofOrganization, querystring: PageQuery } },
+    async (request) => {
+      const caller = await authorize(request, request.params.organization_id, permissions.read)
+      return selectPage(await listOrganizationRoles(context, caller), request.query, ({ key }) => key)
+    },
+  )
   const put = { ...describe('roles.put', permissions.roles), params: schemas.ofRole, body: schemas.roleBody }
   http.put(`${path}/roles/:role`, { schema: put }, async (request, reply) => {
     const { organization_id, role } = request.params
@@ -99,14 +109,14 @@ function roleRoutes(http: Http, context: AdminContext, { path, authorize, descri
 
 function invitationRoutes(http: Http, context: AdminContext, { path, authorize, describe }: Administration): void {
   const list = describe('invitations.list', permissions.read, pageSchema(schemas.invitationSchema))
-  const listed = { ...list, params: schemas.ofOrganization, querystring: pageQuery }
+  const listed = { ...list, params: schemas.ofOrganization, querystring: PageQueryById }
   http.get(`${path}/invitations`, { schema: listed }, async (request) => {
     const caller = await authorize(request, request.params.organization_id, permissions.read)
-    const { after = '', limit = 50 } = request.query
-    const invitations = await listInvitations(context, caller, after, limit)
+    const { cursor, limit = defaultPageSize } = request.query
+    const invitations = await listInvitations(context, caller, cursor, limit)
     return createPage(
       invitations.map((one) => maskFor(caller, one, maskInvitation)),
-      limit,
+      request.query,
       ({ id }) => id,
     )
   })
@@ -127,11 +137,15 @@ function invitationRoutes(http: Http, context: AdminContext, { path, authorize, 
 }
 
 function domainRoutes(http: Http, context: AdminContext, { path, authorize, describe }: Administration): void {
-  const list = describe('domains.list', permissions.read, listSchema(schemas.domainSchema))
-  http.get(`${path}/domains`, { schema: { ...list, params: schemas.ofOrganization } }, async (request) => {
-    const caller = await authorize(request, request.params.organization_id, permissions.read)
-    return { items: await listDomains(context, caller) }
-  })
+  const list = describe('domains.list', permissions.read, pageSchema(schemas.domainSchema))
+  http.get(
+    `${path}/domains`,
+    { schema: { ...list, params: schemas.ofOrganization, querystring: PageQuery } },
+    async (request) => {
+      const caller = await authorize(request, request.params.organization_id, permissions.read)
+      return selectPage(await listDomains(context, caller), request.query, ({ domain }) => domain)
+    },
+  )
   const add = { ...describe('domains.add', permissions.change, schemas.domainSchema), params: schemas.ofDomain }
   http.put(`${path}/domains/:domain`, { schema: add }, async (request) => {
     const { organization_id, domain } = request.params

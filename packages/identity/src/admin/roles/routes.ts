@@ -1,9 +1,9 @@
-import type { Http } from '@gatehouse/kit'
+import { createPage, defaultPageSize, type Http, PageQuery, pageSchema, selectPage } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import { operation } from '../../http/operations/index.ts'
 import { maskMember, maskUnlessPermitted } from '../masking.ts'
-import { type AdminAccess, createPage, describeRoute, idParameter, pageQuery } from '../required-scope.ts'
-import { callerSchema, listSchema, memberSchema, pageSchema, roleSchema } from '../responses.ts'
+import { type AdminAccess, describeRoute, idParameter } from '../required-scope.ts'
+import { callerSchema, memberSchema, roleSchema } from '../responses.ts'
 import { adminScopes, readScopes } from '../scopes.ts'
 import { changeRole } from '../users/users.ts'
 import { describeCaller, listMembers, listRoles, parseRole, readMember } from './roles.ts'
@@ -23,18 +23,19 @@ export function roleRoutes(http: Http, access: AdminAccess): void {
 }
 
 function readingRoutes(http: Http, { context, requireScope }: AdminAccess): void {
-  http.get(path, { schema: describeRoute('roles.list', reading, listSchema(roleSchema)) }, async (request) => {
+  const list = describeRoute('roles.list', reading, pageSchema(roleSchema))
+  http.get(path, { schema: { ...list, querystring: PageQuery } }, async (request) => {
     await requireScope(request, reading)
-    return { items: listRoles() }
+    return selectPage(listRoles(), request.query, ({ role }) => role)
   })
   const members = { ...describeRoute('roles.members.list', reading, pageSchema(memberSchema)), params: byRole }
-  http.get(`${path}/:role/members`, { schema: { ...members, querystring: pageQuery } }, async (request) => {
+  http.get(`${path}/:role/members`, { schema: { ...members, querystring: PageQuery } }, async (request) => {
     const by = await requireScope(request, reading)
-    const { after = '', limit = 50 } = request.query
-    const found = await listMembers(context, parseRole(request.params.role), after, limit)
+    const { cursor = '', limit = defaultPageSize } = request.query
+    const found = await listMembers(context, parseRole(request.params.role), cursor, limit)
     return createPage(
       found.map((member) => maskUnlessPermitted(by, member, maskMember)),
-      limit,
+      request.query,
       (member) => member.user_id,
     )
   })

@@ -1,8 +1,8 @@
-import type { Http } from '@gatehouse/kit'
+import { type Http, PageQuery, pageSchema, selectPage } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import { maskSession, maskUnlessPermitted } from '../masking.ts'
 import { type AdminAccess, byId, describeRoute, idParameter } from '../required-scope.ts'
-import { consentSchema, factorsSchema, listSchema, sessionSchema } from '../responses.ts'
+import { consentSchema, factorsSchema, sessionSchema } from '../responses.ts'
 import { adminScopes, readScopes } from '../scopes.ts'
 import { endUserSession, listConsents, listSessions, withdrawConsent } from './access.ts'
 import { readFactors, resetFactors } from './factors.ts'
@@ -42,11 +42,21 @@ function consentRoutes(http: Http, { context, requireScope }: AdminAccess): void
   http.get(
     `${path}/consents`,
     {
-      schema: { ...describeRoute('users.consents.list', readScopes.accounts, listSchema(consentSchema)), params: byId },
+      schema: {
+        ...describeRoute('users.consents.list', readScopes.accounts, pageSchema(consentSchema)),
+        params: byId,
+        querystring: PageQuery,
+      },
     },
     async (request) => {
       await requireScope(request, readScopes.accounts)
-      return { items: await listConsents(context, request.params.id) }
+      const consents = await listConsents(context, request.params.id)
+      return selectPage(
+        consents,
+        request.query,
+        ({ granted_at, client_id }) => `${granted_at} ${client_id}`,
+        'descending',
+      )
     },
   )
   const ofClient = Type.Object({ ...byId.properties, client_id: idParameter('The client.') })
@@ -62,12 +72,17 @@ function sessionRoutes(http: Http, { context, requireScope }: AdminAccess): void
   http.get(
     `${path}/sessions`,
     {
-      schema: { ...describeRoute('users.sessions.list', readScopes.accounts, listSchema(sessionSchema)), params: byId },
+      schema: {
+        ...describeRoute('users.sessions.list', readScopes.accounts, pageSchema(sessionSchema)),
+        params: byId,
+        querystring: PageQuery,
+      },
     },
     async (request) => {
       const by = await requireScope(request, readScopes.accounts)
       const sessions = await listSessions(context, request.params.id)
-      return { items: sessions.map((session) => maskUnlessPermitted(by, session, maskSession)) }
+      const page = selectPage(sessions, request.query, ({ seen_at, id }) => `${seen_at} ${id}`, 'descending')
+      return { ...page, items: page.items.map((session) => maskUnlessPermitted(by, session, maskSession)) }
     },
   )
   const session = Type.String({ format: 'uuid', description: 'The session.' })

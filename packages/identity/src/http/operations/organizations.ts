@@ -40,7 +40,7 @@ export const organizationOperations = {
   'organizations.roles.delete': ['Delete a role of an organization', 'Members and invitations lose the role at once.'],
   'organizations.invitations.list': [
     'List the invitations of an organization',
-    'Those that wait, ordered by id. Their links are in the mails only.',
+    'Those that wait, newest first. Their links are in the mails only.',
   ],
   'organizations.invitations.create': [
     'Invite a person to an organization',
@@ -82,7 +82,7 @@ export const organizationOperations = {
   ],
   'ownOrganization.invitations.list': [
     'List the invitations of your organization',
-    'Those that wait, ordered by id. Their links are in the mails only.',
+    'Those that wait, newest first. Their links are in the mails only.',
   ],
   'ownOrganization.invitations.create': [
     'Invite a person to your organization',

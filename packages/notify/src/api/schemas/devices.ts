@@ -1,3 +1,4 @@
+import { PageQuery, pageSchema } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import { describeOperation } from '../../request/route-options.ts'
 import { NoContent, UserParams } from '../../request/schemas.ts'
@@ -57,7 +58,8 @@ const RegisteredDevice = Type.Object(
 /** GET /v1/users/{id}/devices */
 export const listDevices = describeOperation('users.devices.list', {
   params: UserParams,
-  response: { 200: Type.Object({ devices: Type.Array(Device) }) },
+  querystring: PageQuery,
+  response: { 200: pageSchema(Device) },
 })
 
 /** PUT /v1/users/{id}/devices/{device_id} */

@@ -1,3 +1,4 @@
+import { PageQuery, pageSchema } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import { ChannelList } from '../../catalog/declaration.ts'
 import { timeOfDayPattern } from '../../model/quiet-hours.ts'
@@ -55,7 +56,8 @@ const one = { 200: PreferenceRecord }
 /** GET /v1/users/{id}/preferences */
 export const listPreferences = describeOperation('users.preferences.list', {
   params: UserParams,
-  response: { 200: Type.Object({ preferences: Type.Array(PreferenceRecord) }) },
+  querystring: PageQuery,
+  response: { 200: pageSchema(PreferenceRecord) },
 })
 
 /** PUT /v1/users/{id}/preferences */

@@ -139,7 +139,7 @@ describe('the OpenAPI document of a running program', () => {
       if (title !== undefined) assert.equal(text.split(`"title":"${title}"`).length, 2, `${name} stands once`)
   })
 
-  test('has every operation of the tables once, by an id as users.sessions.end, with a short summary', () => {
+  test('has every operation of the tables once, by an id and with a short summary', () => {
     const ids = operations().map(([, , { operationId = '' }]) => operationId)
     const tables = [identityOperations, notifyOperations, gatewayOperations, operation].flatMap(({ ids }) => [...ids])
     assert.deepEqual(ids.toSorted(), tables.toSorted())

@@ -16,7 +16,7 @@ export const operation = operationsOf({
   ],
   'notifications.explain': [
     'Explain what a user would receive',
-    'Takes the same body as `notifications.send` and answers which channels would be used, with the decision behind each. Nothing is stored or sent.',
+    'Takes the same body as `notifications.send` and answers which channels would be used, with the decision behind each, now or `at` another time. Nothing is stored or sent.',
   ],
   'notifications.get': ['Read a notification', 'Its deliveries, their states, and every decision in the timeline.'],
   'events.read': [

@@ -30,6 +30,12 @@ export function describeOperation<const Schema extends FastifySchema>(id: Operat
   return { tags: [tags[group] ?? group], ...operation(id), security: [], ...schema }
 }
 
+/**
+ * Answers with what the handler returns, whatever the schema of the response says: a timeline may have entries that
+ * another version of the program wrote.
+ */
+export const asReturned = { serializerCompiler: () => JSON.stringify }
+
 /** What a route is registered with: who may call it, and its schema. */
 export interface RouteOptions<Schema extends FastifySchema> {
   readonly onRequest: (request: FastifyRequest) => Promise<void>

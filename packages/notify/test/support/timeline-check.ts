@@ -6,5 +6,6 @@ import { TimelineEntry } from '../../src/api/schemas/timeline.ts'
 export function checkTimeline(body: unknown): void {
   const { timeline } = (body ?? {}) as { timeline?: unknown }
   if (!Array.isArray(timeline)) return
-  for (const entry of timeline) assert.ok(Check(TimelineEntry, entry), `not in the API document: ${JSON.stringify(entry)}`)
+  for (const entry of timeline)
+    assert.ok(Check(TimelineEntry, entry), `not in the API document: ${JSON.stringify(entry)}`)
 }

@@ -23,7 +23,7 @@ const isTexts = (values: unknown) => Array.isArray(values) && values.every((valu
 
 interface Variant {
   readonly title?: string
-  readonly properties?: Readonly<Record<string, { readonly const?: unknown }>>
+  readonly properties?: Readonly<Record<string, { readonly const?: unknown; readonly enum?: readonly unknown[] }>>
 }
 
 /** A union of titled objects that one member of theirs tells apart, as OpenAPI says it. */
@@ -34,12 +34,18 @@ function describeUnion({ anyOf, ...schema }: Readonly<Record<string, unknown>>):
   const propertyName = Object.keys(first?.properties ?? {}).find((name) => discriminates(name, variants))
   if (propertyName === undefined) return { ...schema, anyOf }
   const mapping = Object.fromEntries(
-    variants.map(({ title, properties }) => [properties?.[propertyName]?.const, `#/components/schemas/${title}`]),
+    variants.map((variant) => [onlyValueOf(variant, propertyName), `#/components/schemas/${variant.title}`]),
   )
   return { ...schema, oneOf: anyOf, discriminator: { propertyName, mapping } }
 }
 
+/** The one value that a member of a variant may have. */
+function onlyValueOf({ properties }: Variant, name: string): unknown {
+  const { const: value, enum: values = [] } = properties?.[name] ?? {}
+  return value ?? (values.length === 1 ? values[0] : undefined)
+}
+
 function discriminates(name: string, variants: readonly Variant[]): boolean {
-  const values = variants.map(({ title, properties }) => (title === undefined ? undefined : properties?.[name]?.const))
+  const values = variants.map((variant) => (variant.title === undefined ? undefined : onlyValueOf(variant, name)))
   return values.every((value) => typeof value === 'string') && new Set(values).size === values.length
 }

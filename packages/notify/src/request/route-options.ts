@@ -16,6 +16,8 @@ const tags: Readonly<Record<string, string>> = {
   reservedMails: 'notifications',
   shortLinks: 'tracking',
   unsubscribePage: 'subscriptions',
+  texts: 'templates',
+  versions: 'templates',
 }
 
 /**

@@ -164,7 +164,7 @@ describe('the OpenAPI document of a running program', () => {
     assert.deepEqual(marked, lists)
   })
 
-  test('has the entries of a timeline as a union, discriminated by what, with a schema of each detail', () => {
+  test('has the entries of a timeline as a union, discriminated by what, each with its detail', () => {
     const schemas = { ...document.components?.schemas } as Record<string, { properties?: Record<string, unknown> }>
     const timeline = schemas.Notification?.properties?.timeline as { items: { discriminator: { mapping: object } } }
     const { mapping } = timeline.items.discriminator

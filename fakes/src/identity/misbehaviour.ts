@@ -15,4 +15,5 @@ export type Misbehaviour =
   | 'denies'
   | 'other_userinfo'
   | 'hang_metadata'
+  | 'no_end_session'
   | 'hang_token'

@@ -2,6 +2,7 @@ import { createHash, generateKeyPairSync, type KeyObject, randomBytes } from 'no
 import { type FakeAnswer, type FakeRequest, type HttpFake, type Seen, startHttpFake } from '../server/http-server.ts'
 import { type ClientCredentials, findClientFault } from './client-authentication.ts'
 import { createIdToken } from './id-token.ts'
+import { createLogoutToken, endSession, type LogoutFacts, type Logouts } from './logout.ts'
 import type { Misbehaviour } from './misbehaviour.ts'
 
 /** The user who is signed in at the provider: claims of the ID token, with `sub`. */
@@ -17,6 +18,7 @@ export interface CodeExchange {
 export interface OidcOptions {
   readonly client: ClientCredentials
   readonly redirectUris: readonly string[]
+  readonly postLogoutRedirectUris?: readonly string[]
   readonly port?: number
   /** Below the address of the fake. Default: none. */
   readonly issuerPath?: string
@@ -38,6 +40,10 @@ export interface OidcFake extends HttpFake<CodeExchange> {
   extraFields: Readonly<Record<string, string>>
   /** The authorization requests that were all right. */
   readonly authorizations: readonly URLSearchParams[]
+  /** The logout requests that were all right. */
+  readonly logouts: readonly URLSearchParams[]
+  /** A logout token (OpenID Connect Back-Channel Logout §2.4) about the user who is signed in. */
+  createLogoutToken(facts?: LogoutFacts): string
 }
 
 interface IssuedCode {
@@ -54,6 +60,7 @@ interface State {
   readonly codes: Map<string, IssuedCode>
   readonly accessTokens: Map<string, UpstreamUser>
   readonly authorizations: URLSearchParams[]
+  readonly logouts: Logouts
   readonly keys: ReturnType<typeof createKeys>
 }
 
@@ -74,6 +81,7 @@ export async function startOidc(options: OidcOptions): Promise<OidcFake> {
     codes: new Map(),
     accessTokens: new Map(),
     authorizations: [],
+    logouts: { idTokens: new Set(), requests: [] },
     keys: createKeys(),
   }
   const http = await startHttpFake<CodeExchange>({
@@ -83,7 +91,13 @@ export async function startOidc(options: OidcOptions): Promise<OidcFake> {
     see: (request) => route(state, request),
   })
   state.fake.url = http.url
-  return Object.assign(state.fake, { ...http, authorizations: state.authorizations })
+  const issued = (facts: LogoutFacts = {}) =>
+    createLogoutToken(
+      { issuer: issuerOf(state), audience: options.client.id, user: state.fake.user, ...state.keys },
+      facts,
+    )
+  const { authorizations, logouts } = state
+  return Object.assign(state.fake, { ...http, authorizations, logouts: logouts.requests, createLogoutToken: issued })
 }
 
 function route(state: State, request: FakeRequest): Seen<CodeExchange> {
@@ -97,6 +111,7 @@ function route(state: State, request: FakeRequest): Seen<CodeExchange> {
   if (path === '/userinfo') return userinfo(state, request)
   if (path === '/token' && request.method === 'POST') return exchange(state, request)
   if (path === '/authorize' && request.method === 'GET') return authorize(state, request.query)
+  if (path === '/logout' && request.method === 'GET') return endSession(state.options, state.logouts, request.query)
   return { kind: 'aside', answer: { status: 404 } }
 }
 
@@ -116,7 +131,9 @@ function metadata(state: State) {
     token_endpoint: `${at}/token`,
     jwks_uri: `${at}/jwks`,
     userinfo_endpoint: `${at}/userinfo`,
-    end_session_endpoint: `${at}/logout`,
+    ...(state.fake.misbehaviour === 'no_end_session' ? {} : { end_session_endpoint: `${at}/logout` }),
+    backchannel_logout_supported: true,
+    backchannel_logout_session_supported: true,
     response_types_supported: ['code'],
     subject_types_supported: ['public'],
     id_token_signing_alg_values_supported: ['RS256'],
@@ -209,6 +226,7 @@ function exchange(state: State, request: FakeRequest): Seen<CodeExchange> {
     keys: state.keys,
     misbehaviour,
   })
+  state.logouts.idTokens.add(idToken)
   const body = {
     access_token: accessToken,
     token_type: 'Bearer',

@@ -3,6 +3,7 @@ import { sendPage, type Texts, textsFor } from '@gatehouse/kit/page'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { audit } from '../audit/record.ts'
 import { enforceLimits } from '../config/attempt-limits.ts'
+import { findRequiredConnection } from '../connections/home.ts'
 import type { AccountContext } from '../context/features.ts'
 import { pageParameters } from '../http/page-route.ts'
 import { createLinkMail, mailAddress } from '../mail/link.ts'
@@ -41,6 +42,9 @@ export function changeEmailEndpoint(context: AccountContext): Handler {
     const recent = requireRecentSignIn(context, { request, reply, browser }, '/account/email')
     if ('sent' in recent) return recent.sent
     const { user } = recent.signedIn
+    // Another address would open other ways to sign in.
+    if ((await findRequiredConnection(context, user.email)) !== undefined)
+      throw new PageError(403, 'email.managed', {}, accountNext)
     const texts = textsFor(context, request)
     const value = request.method === 'POST' ? parameters.get('email') : unverifiedEmail(user)
     const form: FormPage = {

@@ -21,12 +21,20 @@ export function redirectUri(issuer: string, connectionId: string): string {
   return `${issuer}${callbackPath(connectionId)}`
 }
 
-/** The address of the provider to which the browser is sent. `prompt` asks for a new sign-in there. */
+/** How a user is sent to a provider. */
+export interface AuthorizationOptions extends FlowSecrets {
+  /** Whether to ask for a new sign-in there. */
+  readonly freshSignIn: boolean
+  /** The address that the user entered. */
+  readonly loginHint?: string | undefined
+}
+
+/** The address of the provider to which the browser is sent. */
 export async function authorizationUrl(
   configuration: Configuration,
   { id, settings }: Connection,
   issuer: string,
-  { state, nonce, codeVerifier, freshSignIn }: FlowSecrets & { readonly freshSignIn: boolean },
+  { state, nonce, codeVerifier, freshSignIn, loginHint }: AuthorizationOptions,
 ): Promise<URL> {
   const { kind, scopes, hosted_domain: hostedDomain } = settings
   return buildAuthorizationUrl(configuration, {
@@ -39,6 +47,7 @@ export async function authorizationUrl(
     // Apple requires it with the scopes name and email.
     ...(kind === 'apple' ? { response_mode: 'form_post' } : {}),
     ...(hostedDomain === undefined ? {} : { hd: hostedDomain }),
+    ...(loginHint === undefined || kind === 'apple' || kind === 'github' ? {} : { login_hint: loginHint }),
     ...(freshSignIn && (kind === 'oidc' || kind === 'microsoft') ? { prompt: 'login' } : {}),
   })
 }

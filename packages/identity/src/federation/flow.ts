@@ -30,7 +30,11 @@ export async function beginFlow(
   context: FederationContext,
   exchange: BrowserExchange,
   connection: Connection,
-  { continuation, linking }: { readonly continuation: string; readonly linking?: Linking },
+  {
+    continuation,
+    linking,
+    loginHint,
+  }: { readonly continuation: string; readonly linking?: Linking; readonly loginHint?: string },
 ): Promise<FastifyReply> {
   const { to, request } = openContinuation(context, exchange.browser, continuation)
   const secrets = { state: randomToken(), nonce: randomToken(), codeVerifier: randomToken() }
@@ -43,7 +47,11 @@ export async function beginFlow(
       .includes('login') ||
     request.max_age !== undefined
   const address = await context.providers.within(connection, async () =>
-    authorizationUrl(await context.providers.get(connection), connection, context.issuer, { ...secrets, freshSignIn }),
+    authorizationUrl(await context.providers.get(connection), connection, context.issuer, {
+      ...secrets,
+      freshSignIn,
+      loginHint,
+    }),
   )
   const hash = tokenHash(secrets.state)
   const flow: SealedFlow = { ...secrets, linking }

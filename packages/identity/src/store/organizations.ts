@@ -50,11 +50,16 @@ export interface Memberships {
   findMember(organizationId: string, userId: string): Promise<Member | undefined>
   /** In the order of the users' ids. */
   listMembers(organizationId: string, after: string, limit: number): Promise<Member[]>
+  /**
+   * Makes a user a member, unless they were one before: who was removed, or left, is added by people only. `former`: that
+   * is the case; `outdated`: they are a member.
+   */
+  join(member: Omit<MemberChange, 'expected'>): Promise<MemberResult | 'former'>
   /** Adds a member or replaces the roles of one. */
   put(change: MemberChange): Promise<MemberResult>
   /**
    * Removes a member who still has the roles `expected`, or any where it is undefined, and in the same step ends their
-   * grants in the organization and adds those to the revocation feed.
+   * grants in the organization and adds those to the revocation feed. No connection makes them a member again.
    */
   remove(
     member: Pick<MemberChange, 'organizationId' | 'userId' | 'expected'>,

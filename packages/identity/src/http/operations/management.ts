@@ -48,6 +48,14 @@ export const managementOperations = {
     'Reset the second factors of a user',
     'Removes every factor, recovery code and remembered device, and ends the sessions. The next sign-in requires a new factor.',
   ],
+  'linkedProviders.list': [
+    'List the linked providers of a user',
+    'The accounts at other identity providers with which the user can sign in.',
+  ],
+  'linkedProviders.remove': [
+    'Remove a linked provider of a user',
+    'Even the last way to sign in: the response says how many are left. Every session and grant of the user ends.',
+  ],
   'passkeys.list': ['List the passkeys of a user', 'Ordered by the time of creation. Keys are not shown.'],
   'passkeys.remove': [
     'Remove a passkey of a user',

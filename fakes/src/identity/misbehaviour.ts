@@ -6,6 +6,7 @@ export type Misbehaviour =
   | 'wrong_nonce'
   | 'no_nonce'
   | 'expired'
+  | 'no_auth_time'
   | 'wrong_key'
   | 'unsigned'
   | 'alg_none'

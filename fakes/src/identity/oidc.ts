@@ -51,6 +51,8 @@ interface IssuedCode {
   readonly nonce: string
   readonly redirectUri: string
   readonly challenge: string
+  /** When the user signed in, in Unix seconds; undefined where the request did not ask for it. */
+  readonly authTime: number | undefined
   used: boolean
 }
 
@@ -175,6 +177,7 @@ function respond(state: State, redirectUri: string, query: URLSearchParams): Fak
       nonce: query.get('nonce') ?? '',
       redirectUri,
       challenge: query.get('code_challenge') ?? '',
+      authTime: authTimeOf(query),
       used: false,
     })
   }
@@ -182,6 +185,14 @@ function respond(state: State, redirectUri: string, query: URLSearchParams): Fak
     parameters.iss = misbehaviour === 'wrong_iss_parameter' ? 'https://other.example' : issuerOf(state)
   if (query.get('response_mode') === 'form_post') return formPage(redirectUri, { ...parameters, ...extraFields })
   return { status: 302, headers: { location: `${redirectUri}?${new URLSearchParams(parameters)}` } }
+}
+
+/** The user signed in an hour ago, and does so again where the request wants it (OpenID Connect Core §3.1.2.1). */
+function authTimeOf(query: URLSearchParams): number | undefined {
+  const maxAge = query.get('max_age')
+  if (maxAge === null) return undefined
+  const isNew = query.get('prompt')?.split(' ').includes('login') || Number(maxAge) < 3_600
+  return Math.floor(Date.now() / 1000) - (isNew ? 0 : 3_600)
 }
 
 /** OAuth 2.0 Form Post Response Mode. */
@@ -222,6 +233,7 @@ function exchange(state: State, request: FakeRequest): Seen<CodeExchange> {
     issuer: issuerOf(state).replace('{tid}', String(user.tid)),
     audience: state.options.client.id,
     nonce: code.nonce,
+    authTime: code.authTime,
     claims: Object.fromEntries(claims),
     keys: state.keys,
     misbehaviour,

@@ -6,6 +6,8 @@ export interface FlowSecrets {
   readonly state: string
   readonly nonce: string
   readonly codeVerifier: string
+  /** Where a new sign-in was asked for: when, in Unix seconds. An older one there does not count. */
+  readonly freshSince?: number | undefined
 }
 
 const defaultScopes: Readonly<Record<ConnectionKind, string>> = {
@@ -23,8 +25,6 @@ export function redirectUri(issuer: string, connectionId: string): string {
 
 /** How a user is sent to a provider. */
 export interface AuthorizationOptions extends FlowSecrets {
-  /** Whether to ask for a new sign-in there. */
-  readonly freshSignIn: boolean
   /** The address that the user entered. */
   readonly loginHint?: string | undefined
 }
@@ -34,7 +34,7 @@ export async function authorizationUrl(
   configuration: Configuration,
   { id, settings }: Connection,
   issuer: string,
-  { state, nonce, codeVerifier, freshSignIn, loginHint }: AuthorizationOptions,
+  { state, nonce, codeVerifier, freshSince, loginHint }: AuthorizationOptions,
 ): Promise<URL> {
   const { kind, scopes, hosted_domain: hostedDomain } = settings
   return buildAuthorizationUrl(configuration, {
@@ -48,6 +48,8 @@ export async function authorizationUrl(
     ...(kind === 'apple' ? { response_mode: 'form_post' } : {}),
     ...(hostedDomain === undefined ? {} : { hd: hostedDomain }),
     ...(loginHint === undefined || kind === 'apple' || kind === 'github' ? {} : { login_hint: loginHint }),
-    ...(freshSignIn && (kind === 'oidc' || kind === 'microsoft') ? { prompt: 'login' } : {}),
+    ...(freshSince !== undefined && (kind === 'oidc' || kind === 'microsoft') ? { prompt: 'login' } : {}),
+    // The ID token then says when the user signed in (OpenID Connect Core §3.1.2.1).
+    ...(freshSince !== undefined && kind === 'oidc' ? { max_age: '0' } : {}),
   })
 }

@@ -47,6 +47,8 @@ export async function exchangeCode(
   if (claims === undefined) throw new UnacceptableProfile('the response has no ID token')
   if (claims.azp !== undefined && claims.azp !== connection.settings.client_id)
     throw new UnacceptableProfile('azp must be the client id')
+  if (!isFresh(connection, secrets, claims.auth_time))
+    throw new UnacceptableProfile('auth_time must be that of a new sign-in')
   const all = await addUserinfo(configuration, connection, claims, tokens.access_token)
   const profile = readProfile(connection, claims.iss, { ...all, ...appleName(connection, parameters) })
   const { sid } = claims
@@ -56,6 +58,17 @@ export async function exchangeCode(
     ...(typeof sid === 'string' && sid !== '' && sid.length <= maxSidLength ? { sid } : {}),
     ...(idToken.length <= maxIdTokenLength ? { idToken } : {}),
   }
+}
+
+const toleranceSeconds = 30
+
+/**
+ * Whether the user signed in at the provider since they were sent there, where that was asked for: whoever sits at the
+ * browser can remove the question from the address. Only `oidc` has to say so; the others don't.
+ */
+function isFresh({ settings }: Connection, { freshSince }: FlowSecrets, authTime: unknown): boolean {
+  if (freshSince === undefined || settings.kind !== 'oidc') return true
+  return typeof authTime === 'number' && authTime >= freshSince - toleranceSeconds
 }
 
 /** Claims that the ID token leaves out may be at the userinfo endpoint (OpenID Connect Core §5.4). */

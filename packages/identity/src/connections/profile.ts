@@ -41,7 +41,7 @@ export function readProfile(connection: Connection, issuer: string, claims: Prov
     issuer,
     subject: sub,
     email,
-    ...judgeAddress(settings, verified ? email : undefined, claims),
+    ...readTrust(settings, verified ? email : undefined, claims),
     claims: readClaims(settings, claims),
   }
 }
@@ -74,7 +74,7 @@ function isEmailVerified({ kind }: Settings, { email_verified: verified, xms_edo
 }
 
 /** Google keeps addresses of other domains that were verified once; only `hd` says that the domain is managed there. */
-function judgeAddress(
+function readTrust(
   { kind, authoritative_domains: domains = [] }: Settings,
   email: string | undefined,
   { hd }: ProviderClaims,

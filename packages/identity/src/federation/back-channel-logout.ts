@@ -1,8 +1,7 @@
 import { tokenHash } from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { audit } from '../audit/record.ts'
-import { verifyLogoutToken } from '../connections/logout/logout-token.ts'
-import { ProviderUnavailable } from '../connections/provider-clients.ts'
+import { InvalidLogoutToken, verifyLogoutToken } from '../connections/logout/logout-token.ts'
 import type { FederationContext } from '../context/features.ts'
 import { formParameters } from '../http/oauth-route.ts'
 import { type Connection, isEnabled } from '../model/connection.ts'
@@ -45,8 +44,8 @@ async function verify(context: FederationContext, request: FastifyRequest, conne
     return { ...logout, connectionId: connection.id, tokenHash: tokenHash(tokenId) }
   } catch (error) {
     request.log.warn({ err: error, connection: connection.id }, 'a logout token was not accepted')
-    if (error instanceof ProviderUnavailable) throw new OAuthError('temporarily_unavailable', 'try again later')
-    throw invalid()
+    if (error instanceof InvalidLogoutToken) throw invalid()
+    throw new OAuthError('temporarily_unavailable', "the keys of the provider can't be read")
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Clock } from '@gatehouse/kit'
-import { jwtVerify } from 'jose'
+import { errors, jwtVerify } from 'jose'
 import type { Connection } from '../../model/connection.ts'
 import type { ProviderClients } from '../provider-clients.ts'
 
@@ -33,7 +33,7 @@ const types = ['logout+jwt', 'application/logout+jwt', 'JWT', undefined]
 /**
  * Verifies a logout token of a connection's provider (OpenID Connect Back-Channel Logout §2.6). An ID token is none: it
  * lacks the event, and may have a nonce.
- * @throws Error whatever is wrong: then no session ends
+ * @throws InvalidLogoutToken; any other Error when the provider's keys can't be read
  */
 export async function verifyLogoutToken(
   clients: ProviderClients,
@@ -43,7 +43,7 @@ export async function verifyLogoutToken(
 ): Promise<LogoutToken> {
   if (token.length > maxLength) throw new InvalidLogoutToken(`longer than ${maxLength} characters`)
   const { issuer } = (await clients.get(connection)).serverMetadata()
-  const { payload, protectedHeader } = await jwtVerify(token, await clients.keys(connection), {
+  const verified = jwtVerify(token, await clients.keys(connection), {
     algorithms,
     issuer,
     audience: connection.settings.client_id,
@@ -51,6 +51,9 @@ export async function verifyLogoutToken(
     maxTokenAge: maxAgeSeconds,
     clockTolerance: toleranceSeconds,
     currentDate: new Date(clock.now()),
+  })
+  const { payload, protectedHeader } = await verified.catch((error: unknown) => {
+    throw isVerdict(error) ? new InvalidLogoutToken('it does not verify', { cause: error }) : error
   })
   if (!types.includes(protectedHeader.typ)) throw new InvalidLogoutToken('typ must be logout+jwt')
   const { sub, sid, jti, iat = 0, events, nonce } = payload
@@ -62,6 +65,12 @@ export async function verifyLogoutToken(
   if (tokenId === undefined) throw new InvalidLogoutToken('jti is required')
   const expiresAt = (iat + maxAgeSeconds + 2 * toleranceSeconds) * 1000
   return { issuer, subject, sid: session, tokenId, expiresAt }
+}
+
+/** Whether an error is about the token, and not about the keys. */
+function isVerdict(error: unknown): boolean {
+  if (!(error instanceof errors.JOSEError) || error instanceof errors.JWKSTimeout) return false
+  return error.code !== errors.JOSEError.code
 }
 
 function isLogoutEvent(events: unknown): boolean {

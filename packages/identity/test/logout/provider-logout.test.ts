@@ -17,6 +17,8 @@ import { issuer, type Running, type TestResponse } from '../support/setup.ts'
 const back = `${issuer}/end_session/return`
 const bye = 'https://app.example/bye'
 
+const carol = { sub: 'u-1', sid: 's-1', email: 'carol@example.com', email_verified: true }
+
 let provider: OidcFake
 let running: Running
 before(async () => {
@@ -32,7 +34,7 @@ after(async () => {
   await provider.stop()
 })
 beforeEach(() => {
-  provider.user = { sub: 'u-1', sid: 's-1', email: 'carol@example.com', email_verified: true }
+  provider.user = carol
 })
 
 /** A browser in which a user of the provider is signed in, with an ID token of ours. */
@@ -109,7 +111,9 @@ test('where it goes is known to the browser that left, once, for ten minutes, wi
 })
 
 test('a logout stays here by the setting, and where the provider has no such address or does not answer', async () => {
+  provider.user = { sub: 'u-2', email: 'dave@example.com', email_verified: true }
   const local = await signedIn('local')
+  provider.user = carol
   assert.equal((await local.browser.get(leave(local.idToken, { post_logout_redirect_uri: bye }))).headers.location, bye)
   const { rows } = await running.database.query(
     `SELECT 1 FROM identity.provider_session p JOIN identity.linked_account l ON l.id = p.link_id

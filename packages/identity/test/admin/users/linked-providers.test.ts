@@ -13,7 +13,11 @@ import { clients, getTokens, TestBrowser, webSecret } from '../../support/journe
 import { takeMails } from '../../support/notices.ts'
 import { setupOnce } from '../../support/setup.ts'
 
-const running = setupOnce({ declared: { clients: [consoleClient, ...clients], users: administrators } })
+const running = setupOnce({
+  declared: { clients: [consoleClient, ...clients], users: administrators },
+  notify: async () => {},
+  background: false,
+})
 const password = 'a long and quiet password'
 
 const as = async (role: Role, method: string, url: string) =>
@@ -47,6 +51,8 @@ test('a removal ends sessions, refresh tokens and links, says what is left, and 
   const form = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token ?? '', ...webSecret }
   assert.equal((await running.post('/token', form)).status, 400)
   assert.equal((await as('gatehouse-operator', 'DELETE', pathOf(linked))).status, 404)
+  const mails = (await takeMails(running.database)).map(({ event, data }) => [event, data.provider, data.address])
+  assert.deepEqual(mails, [['provider_unlinked', 'Google', '']])
   const { rows } = await running.database.query(
     `SELECT members_before FROM identity.audit_event WHERE action = 'linkedProviders.remove' AND target_id = $1`,
     [linked.user],

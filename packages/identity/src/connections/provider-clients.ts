@@ -90,7 +90,7 @@ export class ProviderClients {
   }
 
   /** Runs calls to the provider of a connection within the bounds. @throws ProviderUnavailable */
-  async within<Result>({ id }: Connection, work: () => Promise<Result>): Promise<Result> {
+  async within<Result>({ id }: Pick<Connection, 'id'>, work: () => Promise<Result>): Promise<Result> {
     const waiting = this.#waiting.get(id) ?? 0
     if (waiting >= maxWaiting) throw new ProviderUnavailable(`more than ${maxWaiting} requests wait for ${id}`)
     this.#waiting.set(id, waiting + 1)

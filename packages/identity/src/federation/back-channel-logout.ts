@@ -38,7 +38,8 @@ export function backChannelLogoutEndpoint(
 
 async function verify(context: FederationContext, request: FastifyRequest, connection: Connection, token: string) {
   try {
-    const { tokenId, ...logout } = await context.providers.within(connection, () =>
+    // Apart from sign-ins: a flood of tokens takes none of their places.
+    const { tokenId, ...logout } = await context.providers.within({ id: `${connection.id} logout` }, () =>
       verifyLogoutToken(context.providers, connection, token, context.clock),
     )
     return { ...logout, connectionId: connection.id, tokenHash: tokenHash(tokenId) }

@@ -68,9 +68,12 @@ export async function sendToOrganization(
 ): Promise<boolean> {
   const address = normalizeName(name)
   if (address.length > maxAddressLength) return false
+  const count = () => enforceLimits(context.limit, [['provider-address', { address: exchange.request.ip }]])
+  // Attempts with a password have limits of their own.
+  if (!hasPassword) await count()
   const home = await findHomeConnection(context, address)
   if (home === undefined || (hasPassword && home.settings.required !== true)) return false
-  await enforceLimits(context.limit, [['provider-address', { address: exchange.request.ip }]])
+  if (hasPassword) await count()
   const connection = await context.store.connections.find(home.id)
   if (connection === undefined || !maySignIn(connection)) return false
   await sendToProvider(context, exchange, connection, { continuation, loginHint: address })

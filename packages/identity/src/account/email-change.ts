@@ -42,10 +42,13 @@ export function changeEmailEndpoint(context: AccountContext): Handler {
     const recent = requireRecentSignIn(context, { request, reply, browser }, '/account/email')
     if ('sent' in recent) return recent.sent
     const { user } = recent.signedIn
+    const texts = textsFor(context, request)
     // Another address would open other ways to sign in.
     if ((await findRequiredConnection(context, user.email)) !== undefined)
-      throw new PageError(403, 'email.managed', {}, accountNext)
-    const texts = textsFor(context, request)
+      return sendPage(context, reply, texts, {
+        ...messagePage(texts, 'email.managed', { next: accountNext }),
+        status: 403,
+      })
     const value = request.method === 'POST' ? parameters.get('email') : unverifiedEmail(user)
     const form: FormPage = {
       key: 'email',

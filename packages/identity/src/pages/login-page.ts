@@ -42,10 +42,8 @@ ${wrong !== undefined && html`<p class="note wrong" role="alert">${wrong}</p>`}
 <input id="username" name="username" value="${name ?? ''}" autocomplete="username${page.passkeys && ' webauthn'}" autocapitalize="none" spellcheck="false" required${name === undefined && html` autofocus`}>
 <label for="password">${texts.say('login.password')}</label>
 <input id="password" name="password" type="password" autocomplete="current-password"${!page.organizations && html` required`}${name !== undefined && html` autofocus`}>
-<div class="actions"><button type="submit">${texts.say('login.submit')}</button>${
-      page.organizations &&
-      html`<button class="quiet" type="submit" formaction="/login/organization" formnovalidate>${texts.say('login.organization')}</button>`
-    }</div>
+<div class="actions"><button type="submit">${texts.say('login.submit')}</button></div>
+${page.organizations && organizationButton(texts)}
 </form>
 ${page.passkeys && passkeySignIn(texts, page)}
 ${page.providers.length > 0 && providerForm(texts, page)}
@@ -55,6 +53,11 @@ ${
   html`<p class="links">${page.mayReset && html`<a href="/password/forgot">${texts.say('login.forgot')}</a>`}${page.mayRegister && html`<a href="/register">${texts.say('login.register')}</a>`}</p>`
 }`,
   }
+}
+
+/** Sends the name alone, to the page that looks for the provider of its domain. */
+function organizationButton(texts: Texts): Html {
+  return html`<div class="actions providers"><button class="quiet" type="submit" formaction="/login/organization" formnovalidate>${texts.say('login.organization')}</button></div>`
 }
 
 function passkeySignIn(texts: Texts, { formToken, continuation }: LoginPage): Html {

@@ -26,7 +26,7 @@ after(async () => {
   await provider.stop()
 })
 
-const asked = (url: URL) => [url.searchParams.get('prompt'), url.searchParams.get('max_age')]
+const requested = (url: URL) => [url.searchParams.get('prompt'), url.searchParams.get('max_age')]
 
 /** A browser whose sign-in is too old for changes, and the way to the provider that a change leads to. */
 async function signInAgain(): Promise<{ browser: TestBrowser; address: URL }> {
@@ -50,12 +50,12 @@ const mayChange = async (browser: TestBrowser) => {
 
 test('a first sign-in may be silent at the provider', async () => {
   const browser = new TestBrowser(running)
-  assert.deepEqual(asked(await choose(browser, await browser.get('/account'))), [null, null])
+  assert.deepEqual(requested(await choose(browser, await browser.get('/account'))), [null, null])
 })
 
 test('a sign-in before a change of credentials is a new one at the provider', async () => {
   const { browser, address } = await signInAgain()
-  assert.deepEqual(asked(address), ['login', '0'])
+  assert.deepEqual(requested(address), ['login', '0'])
   await browser.follow(await browser.get(await followProvider(address)))
   assert.ok(await mayChange(browser))
 })
@@ -98,7 +98,7 @@ test('a client’s prompt and max_age reach the provider; prompt=none never lead
     const browser = new TestBrowser(running)
     const page = await browser.get(authorizeUrl({ ...request, ...more }))
     const response = await browser.post('/login/providers', { ...hiddenFields(page), connection: 'acme' })
-    assert.deepEqual(asked(sentTo(response)), wanted, JSON.stringify(more))
+    assert.deepEqual(requested(sentTo(response)), wanted, JSON.stringify(more))
   }
   const silent = await new TestBrowser(running).get(authorizeUrl({ ...request, prompt: 'none' }))
   assert.match(String(silent.headers.location), /error=login_required/)

@@ -104,7 +104,7 @@ test('the address that a user enters leads to the provider of its domain, with o
   assert.equal(sentTo(response).origin, other.url)
 })
 
-test('without a password the sign-in form leads there too, with one only where it is required', async () => {
+test('the sign-in form leads there without a password, or where the provider is required', async () => {
   assert.equal(sentTo(await login('ann@acme.example', '')).origin, provider.url)
   assert.equal((await login('ann@acme.example')).status, 303)
   assert.equal((await login('sam@people.example', '')).status, 401)
@@ -112,7 +112,7 @@ test('without a password the sign-in form leads there too, with one only where i
     for (const secret of [password, 'wrong', '']) assert.equal(sentTo(await login(address, secret)).origin, other.url)
 })
 
-test('an address without an organization gets the sign-in page again, the same for every account', async () => {
+test('an address without an organization gets the same page for every account', async () => {
   const answers: string[] = []
   for (const username of ['sam@people.example', 'nobody@people.example', 'sam', '', 'a@sub.acme.example', '@', 'x@']) {
     const browser = new TestBrowser(running)
@@ -145,7 +145,7 @@ test('the connection of an organization signs in addresses of its own domains on
   assert.deepEqual(await usersByEmail(running, 'eve@people.example'), [])
 })
 
-test('a verified account of the domain is linked; an unverified one and an administrator are not', async () => {
+test('a verified account of the domain is linked; an unverified or an administrator’s is not', async () => {
   for (const [user, status] of [
     ['ann', 200],
     ['una', 409],

@@ -110,7 +110,7 @@ test('where it goes is known to the browser that left, once, for ten minutes, wi
   running.clock.set(Date.now())
 })
 
-test('a logout stays here by the setting, and where the provider has no such address or does not answer', async () => {
+test('a logout stays here by the setting, and where the provider can’t take part', async () => {
   provider.user = { sub: 'u-2', email: 'dave@example.com', email_verified: true }
   const local = await signedIn('local')
   provider.user = carol
@@ -148,7 +148,7 @@ test('an address of the client that no cookie holds is reached without the provi
   assert.equal(answer.headers.location, `${bye}?state=${state}`)
 })
 
-test('who signed in with a password leaves here only, also in a browser that used a provider before', async () => {
+test('who signed in with a password leaves here only, also after another user’s provider', async () => {
   const { browser } = await signedIn()
   browser.cookies.delete('gatehouse_session')
   await browser.signIn(await browser.get('/account'))

@@ -40,7 +40,7 @@ test('linked providers are listed, and masked for a caller without personal data
   assert.equal((await as('gatehouse-owner', 'GET', '/admin/v1/users/nobody/providers')).status, 404)
 })
 
-test('a removal ends sessions, refresh tokens and links, says what is left, and tells the user', async () => {
+test('a removal ends sessions, refresh tokens and links, says what is left, and is mailed', async () => {
   const linked = await createFixtures(running).linkedProvider()
   const browser = new TestBrowser(running)
   const tokens = await getTokens(running, { browser, user: [linked.user, password] })
@@ -71,7 +71,7 @@ test('an administrator removes even the last way to sign in, of the user in the 
   assert.deepEqual(responses.find(({ status }) => status === 200)?.body, { remaining_ways: 0 })
 })
 
-test('the provider of an administrator is removed only by who has all of their scopes, not by themselves', async () => {
+test('an administrator’s provider is removed only by another who has all of their scopes', async () => {
   const { store } = { store: postgresIdentityStore(running.database) }
   const { connection } = await createFixtures(running).linkedProvider()
   const { credentialVersion = '' } = (await store.users.find('owner')) ?? {}

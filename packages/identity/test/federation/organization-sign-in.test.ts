@@ -87,7 +87,7 @@ const membersOf = async (organization: string) => {
   return rows
 }
 
-test('the address that a user enters leads to the provider of its domain, with or without an account', async () => {
+test('an entered address leads to the provider of its domain, with or without an account', async () => {
   for (const address of ['ann@acme.example', 'nobody@acme.example', 'ANN@ACME.EXAMPLE', 'x@bücher.example']) {
     const browser = new TestBrowser(running)
     const page = await browser.get('/account')

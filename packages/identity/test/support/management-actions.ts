@@ -172,7 +172,7 @@ export const actions: readonly Action[] = [
       const { user, link } = await linkedProvider()
       return at(`${users}/${user}/providers/${link}`)
     },
-    recorded: 'linkedProviders.remove',
+    recorded: 'linked_providers.remove',
   },
   { route: `GET ${users}/:id/passkeys`, allowed: all, prepare: async (things) => aboutUser(things, '/passkeys') },
   {

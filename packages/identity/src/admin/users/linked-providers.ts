@@ -47,7 +47,7 @@ export async function removeLinkedProvider(
   const link = (await linkedAccounts.listByUser(userId)).find((one) => one.id === linkId)
   if (link === undefined) throw notFound()
   const before = { link_id: linkId, connection: link.connectionId }
-  await auditChange(context, by, { action: 'linkedProviders.remove', target: { type: 'user', id: userId }, before })
+  await auditChange(context, by, { action: 'linked_providers.remove', target: { type: 'user', id: userId }, before })
   const connection = await connections.find(link.connectionId)
   const facts = { provider: connection === undefined ? link.connectionId : connectionName(connection) }
   const notices = createNotices(context, { user, kind: 'provider_unlinked', request: undefined, facts })

@@ -59,7 +59,7 @@ export class PostgresLinkedAccounts implements LinkedAccounts {
   async listByUser(userId: string): Promise<LinkedAccount[]> {
     const { rows } = await this.#database.query<LinkRow>(
       `SELECT id, connection_id, issuer, subject, email, linked_at, used_at FROM identity.linked_account
-       WHERE user_id = $1 ORDER BY linked_at, id LIMIT 100`,
+       WHERE user_id = $1 ORDER BY linked_at, id LIMIT 1000`,
       [userId],
     )
     return rows.map(linkOf)

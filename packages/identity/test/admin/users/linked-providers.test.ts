@@ -54,7 +54,7 @@ test('a removal ends sessions, refresh tokens and links, says what is left, and 
   const mails = (await takeMails(running.database)).map(({ event, data }) => [event, data.provider, data.address])
   assert.deepEqual(mails, [['provider_unlinked', 'Google', '']])
   const { rows } = await running.database.query(
-    `SELECT members_before FROM identity.audit_event WHERE action = 'linkedProviders.remove' AND target_id = $1`,
+    `SELECT members_before FROM identity.audit_event WHERE action = 'linked_providers.remove' AND target_id = $1`,
     [linked.user],
   )
   assert.deepEqual(rows, [{ members_before: { link_id: linked.link, connection: linked.connection } }])

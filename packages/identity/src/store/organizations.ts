@@ -49,12 +49,21 @@ export interface MemberChange {
 /** The result of a change of a member. The last owner who can sign in stays one. */
 export type MemberResult = 'changed' | 'missing' | 'outdated' | 'last_owner' | 'unknown_role'
 
+/** A membership that ended. */
+export interface FormerMembership {
+  readonly organizationId: string
+  /** Unix milliseconds. */
+  readonly removedAt: number
+}
+
 /** Memberships of users in organizations. */
 export interface Memberships {
   /** A user's membership with its permissions, while the organization is active. */
   find(organizationId: string, userId: string): Promise<Membership | undefined>
   /** A user's memberships in active organizations, by the name of the organization. */
   listByUser(userId: string, limit: number): Promise<Membership[]>
+  /** The organizations that no connection makes the user a member of again. */
+  listFormer(userId: string): Promise<FormerMembership[]>
   findMember(organizationId: string, userId: string): Promise<Member | undefined>
   /** In the order of the users' ids. */
   listMembers(organizationId: string, after: string, limit: number): Promise<Member[]>

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { type OidcFake, startOidc } from '@gatehouse/fakes'
+import { KeyRing, reseal, Secret, unseal } from '@gatehouse/kit'
+import { identitySealed } from '../../src/postgres/index.ts'
 import { authorizeUrl, callback, pkce, redirectParameters, TestBrowser, webSecret } from '../support/journey.ts'
 import {
   callbackOf,
@@ -12,7 +14,7 @@ import {
   signInAt,
   upstreamClient,
 } from '../support/providers.ts'
-import { issuer, type Running, type TestResponse } from '../support/setup.ts'
+import { encryptionKey, issuer, type Running, type TestResponse } from '../support/setup.ts'
 
 const back = `${issuer}/end_session/return`
 const bye = 'https://app.example/bye'
@@ -158,4 +160,23 @@ test('who signed in with a password leaves here only, also after another user’
   await alice.signIn(await alice.get('/account'))
   const left = await alice.submit(await alice.get('/end_session'), { decision: 'leave' })
   assert.equal(left.headers.refresh, undefined)
+})
+
+test('the ID token of a session is sealed for it, and a new encryption key seals it again', async () => {
+  const { browser, idToken } = await signedIn()
+  const newest = 'SELECT id, id_token_sealed AS sealed FROM identity.provider_session ORDER BY id DESC LIMIT 1'
+  const [before] = (await running.database.query<{ id: string; sealed: string }>(newest)).rows
+  assert.ok(before !== undefined && !before.sealed.includes(idToken))
+  const ring = new KeyRing([new Secret('n'.repeat(32)), new Secret(encryptionKey)])
+  const column = identitySealed.find(({ table }) => table === 'identity.provider_session') ?? assert.fail()
+  const { resealed, remaining } = await reseal(running.database, column, ring)
+  assert.ok(resealed > 0)
+  assert.deepEqual(remaining, {})
+  const [after] = (await running.database.query<{ id: string; sealed: string }>(newest)).rows
+  const alone = KeyRing.of(new Secret('n'.repeat(32)))
+  const open = (id: string) => unseal(after?.sealed ?? '', alone, column.purpose(id))
+  assert.match(open(before.id), /^[\w-]+\.[\w-]+\.[\w-]+$/)
+  assert.throws(() => open('00000000-0000-7000-8000-000000000000'), 'that of another session')
+  // A key that is missing here leaves the logout local.
+  assert.equal((await browser.get(leave(idToken, { post_logout_redirect_uri: bye }))).headers.location, bye)
 })

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { type Database, type Queryable, sqlState, type Transaction } from '@gatehouse/kit'
 import { type Membership, organizationOwner } from '../../model/organization.ts'
 import type { RevocationTimes } from '../../model/revocation-times.ts'
-import type { Member, MemberChange, MemberResult, Memberships } from '../../store/index.ts'
+import type { FormerMembership, Member, MemberChange, MemberResult, Memberships } from '../../store/index.ts'
 import { deleteRefreshFamilies, revokeGrantsInOrganization } from '../grants/grants.ts'
 import { type MembershipRow, queries, runStatement } from '../queries.ts'
 import { orUndefined } from '../rows.ts'
@@ -36,6 +36,14 @@ export class PostgresMemberships implements Memberships {
 
   async listByUser(userId: string, limit: number): Promise<Membership[]> {
     return (await runStatement(this.#database, queries.listMemberships, [userId, limit])).rows.map(membershipOf)
+  }
+
+  async listFormer(userId: string): Promise<FormerMembership[]> {
+    const { rows } = await this.#database.query<{ organization_id: string; removed_at: number }>(
+      'SELECT organization_id, removed_at FROM identity.former_member WHERE user_id = $1 ORDER BY organization_id',
+      [userId],
+    )
+    return rows.map((row) => ({ organizationId: row.organization_id, removedAt: row.removed_at }))
   }
 
   async findMember(organizationId: string, userId: string): Promise<Member | undefined> {

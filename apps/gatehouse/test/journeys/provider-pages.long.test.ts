@@ -148,8 +148,6 @@ testWith('chromium', 'every page about other providers is accessible, in each lo
           await faultless(tab, what)
           const overflow = await tab.evaluate('document.documentElement.scrollWidth > window.innerWidth')
           assert.equal(overflow, false, `${what}: wider than the window`)
-          if (process.env.SHOTS)
-            await tab.screenshot({ path: `${process.env.SHOTS}/${what.replaceAll(/[ ,]+/g, '-')}.png`, fullPage: true })
         })
       await walkPages({ tab, url, provider, look })
     }

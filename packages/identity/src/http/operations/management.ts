@@ -46,7 +46,7 @@ export const managementOperations = {
   ],
   'factors.reset': [
     'Reset the second factors of a user',
-    'Removes every factor, recovery code and remembered device, and ends the sessions. The next sign-in requires a new factor.',
+    'Removes every factor, recovery code and remembered device. The next sign-in requires a new factor. The sessions, refresh tokens, mailed links and API keys of the user end, as with a reset of the password.',
   ],
   'passkeys.list': ['List the passkeys of a user', 'Ordered by the time of creation. Keys are not shown.'],
   'passkeys.remove': [

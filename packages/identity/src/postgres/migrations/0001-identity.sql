@@ -439,9 +439,13 @@ CREATE TABLE identity.passkey_challenge (
 );
 CREATE INDEX passkey_challenge_user_index ON identity.passkey_challenge (user_id) WHERE user_id IS NOT NULL;
 CREATE INDEX passkey_challenge_expiry_index ON identity.passkey_challenge (expires_at);
--- A new address of a user, which waits for the code that was mailed there, in the browser that requested it.
+
+-- A new address of a user, which waits for the code that was mailed there, in the browser that requested it, while the
+-- account has the address and the credentials that it had then.
 CREATE TABLE identity.email_change (
   user_id text PRIMARY KEY REFERENCES identity.account ON DELETE CASCADE,
+  previous_email text,
+  credential_version uuid NOT NULL,
   email text NOT NULL,
   browser_hash text NOT NULL,
   challenge_hash text NOT NULL,

@@ -70,7 +70,8 @@ async function disconnect(
   const connection = await context.store.connections.find(link.connectionId)
   const facts = { provider: connection === undefined ? link.connectionId : connectionName(connection) }
   const notices = createNotices(context, { user, kind: 'provider_unlinked', request: exchange.request, facts })
-  const removed = await context.store.linkedAccounts.remove(user.id, link.id, notices)
+  const { passkeys } = context.features
+  const removed = await context.store.linkedAccounts.remove({ userId: user.id, id: link.id, passkeys }, notices)
   if (removed === 'last_way') return sendProviders(context, exchange, signedIn, { text: 'providers.last', status: 409 })
   if (removed === 'removed') {
     context.signalOutbox()

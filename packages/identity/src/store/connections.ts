@@ -83,6 +83,14 @@ export interface LinkTarget {
   readonly verifiedEmail?: string
 }
 
+/** A removal of a link. */
+export interface LinkRemoval {
+  readonly userId: string
+  readonly id: string
+  /** Whether passkeys are switched on: only then a passkey is another way to sign in. */
+  readonly passkeys: boolean
+}
+
 /** The links of users to accounts at providers. */
 export interface LinkedAccounts {
   /** The user of an upstream account, through an enabled connection; records the use. */
@@ -97,12 +105,6 @@ export interface LinkedAccounts {
   ): Promise<'linked' | 'other_user' | 'outdated'>
   /** Creates a user with a link. False when the upstream account was linked meanwhile. @throws NameConflict */
   createUser(user: NewUser, link: NewLink, messages: readonly OutboxMessage[], now: number): Promise<boolean>
-  /**
-   * Removes a link of the user, who then has another way to sign in. What was verified through it is void.
-   */
-  remove(
-    userId: string,
-    linkId: string,
-    messages: readonly OutboxMessage[],
-  ): Promise<'removed' | 'missing' | 'last_way'>
+  /** Removes a link of a user who has another way to sign in. What was verified through it is void. */
+  remove(removal: LinkRemoval, messages: readonly OutboxMessage[]): Promise<'removed' | 'missing' | 'last_way'>
 }

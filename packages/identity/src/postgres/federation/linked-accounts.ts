@@ -4,6 +4,7 @@ import type { User } from '../../model/user.ts'
 import type {
   LinkedAccount,
   LinkedAccounts,
+  LinkRemoval,
   LinkTarget,
   NewLink,
   NewUser,
@@ -100,16 +101,15 @@ export class PostgresLinkedAccounts implements LinkedAccounts {
   }
 
   remove(
-    userId: string,
-    linkId: string,
+    { userId, id, passkeys }: LinkRemoval,
     messages: readonly OutboxMessage[],
   ): Promise<'removed' | 'missing' | 'last_way'> {
     return this.#database.transaction(async (tx) => {
       if ((await lockUser(tx, userId, false)) === undefined) return 'missing'
       const owned = 'SELECT 1 FROM identity.linked_account WHERE id = $1 AND user_id = $2'
-      if ((await tx.query(owned, [linkId, userId])).rowCount === 0) return 'missing'
-      if ((await countSignInWays(tx, userId, linkId)) === 0) return 'last_way'
-      await tx.query('DELETE FROM identity.linked_account WHERE id = $1', [linkId])
+      if ((await tx.query(owned, [id, userId])).rowCount === 0) return 'missing'
+      if ((await countSignInWays(tx, userId, { passkeys, exceptLink: id })) === 0) return 'last_way'
+      await tx.query('DELETE FROM identity.linked_account WHERE id = $1', [id])
       // A sign-in through the link that has not finished yet is void.
       await tx.query('UPDATE identity.account SET credential_version = gen_random_uuid() WHERE id = $1', [userId])
       await putMessages(tx, messages)

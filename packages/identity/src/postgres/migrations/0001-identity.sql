@@ -429,7 +429,8 @@ CREATE VIEW identity.factor AS
   UNION ALL
   SELECT user_id, 'passkey', created_at, last_used_at FROM identity.passkey;
 
--- A challenge that one response answers, in one browser and for one purpose; user_id is null where a sign-in begins.
+-- A challenge that one response answers, in one browser and for one purpose; user_id is null where a sign-in begins, and
+-- where a user has no account yet.
 CREATE TABLE identity.passkey_challenge (
   hash text PRIMARY KEY,
   purpose text NOT NULL,
@@ -460,6 +461,7 @@ CREATE INDEX email_change_expiry_index ON identity.email_change (expires_at);
 CREATE TABLE identity.registration (
   hash text PRIMARY KEY,
   user_id text NOT NULL,
+  passkey_user_handle text NOT NULL,
   email text NOT NULL,
   expires_at bigint NOT NULL
 );

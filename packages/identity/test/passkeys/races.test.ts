@@ -178,3 +178,34 @@ testWith('postgresql', 'passkeys and challenges go with their user', async () =>
   assert.equal(await store.passkeys.exists('alice'), false)
   assert.equal((await database.query('SELECT 1 FROM identity.passkey_challenge')).rowCount, 0)
 })
+
+/** A registration of an address, and the account with a passkey alone that would complete it. */
+async function registering(name: string) {
+  const email = `${name}@example.com`
+  const registration = { hash: `link ${name}`, userId: name, userHandle: `handle ${name}`, email, expiresAt: 100 }
+  await store.registrations.put(registration, [])
+  const user = { id: name, username: email, plan: undefined, email, emailVerified: true, roles: [], claims: {} }
+  const complete = (credentialId: string) => {
+    const created = { ...passkey(credentialId), userId: name }
+    const account = { ...user, passwordHash: undefined }
+    return store.registrations.complete({ registration, user: account, passkey: created, messages: [] }, 1)
+  }
+  return { registration, complete }
+}
+
+testWith('postgresql', 'of many accounts with a passkey that one link would create, one is', async () => {
+  const { complete } = await registering('carol')
+  const results = await Promise.all(Array.from({ length: 8 }, (_, at) => complete(`first ${at}`)))
+  assert.deepEqual([count(results, 'created'), count(results, 'expired')], [1, 7])
+  assert.equal((await store.passkeys.listByUser('carol')).length, 1)
+})
+
+testWith('postgresql', 'of two accounts with one credential one is created, and the other link stays', async () => {
+  const people = [await registering('dan'), await registering('dora')]
+  const results = await Promise.all(people.map(({ complete }) => complete('shared')))
+  assert.deepEqual(results.toSorted(), ['created', 'passkey_in_use'])
+  const [refused = assert.fail()] = people.filter((_, at) => results[at] === 'passkey_in_use')
+  assert.deepEqual(await store.registrations.find(refused.registration.hash, 1), refused.registration)
+  assert.equal(await store.users.find(refused.registration.userId), undefined)
+  assert.equal(await refused.complete('own'), 'created')
+})

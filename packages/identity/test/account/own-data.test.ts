@@ -308,20 +308,23 @@ testWith('postgresql', 'of a change by its user and one by an administrator at o
   const server = await startPostgres()
   const database = await postgresDatabase(server, 10)
   const at = await setup(options, database)
-  const { updateUser } = at.identity.management
-  for (let round = 0; round < 5; round++) {
-    const browser = await signedIn('carol', at)
-    const page = await requestEmail(browser, `carol@own${round}.example`)
-    const code = String((await nextCode(at)).data.code)
-    const admin = { email: `carol@admin${round}.example`, email_verified: true }
-    const [own, other] = await Promise.allSettled([browser.submit(page, { code }), updateUser('carol', admin)])
-    const isOwn = own.status === 'fulfilled' && own.value.status === 200
-    const { rows } = await database.query<{ email: string }>("SELECT email FROM identity.account WHERE id = 'carol'")
-    // Whoever read the account before the other changed it is refused; one of the two happens, or the later of both.
-    assert.ok(isOwn || other.status === 'fulfilled')
-    assert.equal(rows[0]?.email, other.status === 'fulfilled' ? admin.email : `carol@own${round}.example`)
+  try {
+    const { updateUser } = at.identity.management
+    for (let round = 0; round < 5; round++) {
+      const browser = await signedIn('carol', at)
+      const page = await requestEmail(browser, `carol@own${round}.example`)
+      const code = String((await nextCode(at)).data.code)
+      const admin = { email: `carol@admin${round}.example`, email_verified: true }
+      const [own, other] = await Promise.allSettled([browser.submit(page, { code }), updateUser('carol', admin)])
+      const isOwn = own.status === 'fulfilled' && own.value.status === 200
+      const { rows } = await database.query<{ email: string }>("SELECT email FROM identity.account WHERE id = 'carol'")
+      // Whoever read the account before the other changed it is refused; one of the two happens, or the later of both.
+      assert.ok(isOwn || other.status === 'fulfilled')
+      assert.equal(rows[0]?.email, other.status === 'fulfilled' ? admin.email : `carol@own${round}.example`)
+    }
+  } finally {
+    await at.close()
+    await database.close()
+    await server.stop()
   }
-  await at.close()
-  await database.close()
-  await server.stop()
 })

@@ -65,8 +65,8 @@ test('an account is created with a passkey alone, for a verified address, and si
   assert.deepEqual(account, { password_hash: null, email_verified: true, claims: { name: 'Pat New' } })
   const login = await browser.get('/account')
   assert.equal((await browser.submit(login, { username: email, password: '' })).status, 401)
-  const account_ = await browser.follow(await signInByPasskey(browser, login, authenticator))
-  assert.match(account_.text, /Your account/)
+  const signedIn = await browser.follow(await signInByPasskey(browser, login, authenticator))
+  assert.match(signedIn.text, /Your account/)
   assert.match((await browser.get('/account/passkeys')).text, /<strong>Firefox · Linux<\/strong>/)
   const second = new Authenticator({ synced: true })
   assert.equal((await registerPasskey(browser, second)).status, 303, 'the handle stays')
@@ -187,14 +187,16 @@ test('an address with an account is offered nothing, and its page is that of any
   await nextLink()
 })
 
-test('where passkeys are off, or past the limit of challenges, a password is asked for alone', async () => {
+test('where passkeys are off, or past the limit of challenges, a password is asked for alone', async (t) => {
   const browser = new TestBrowser(running)
   const { email, path } = await request(browser)
   const page = await browser.get(path)
   const credential = new Authenticator().create(creationOptions(page))
   const off = await setup({ ...options, features: { registration: true, passkeys: false } }, running.database)
+  t.after(() => off.close())
   const limit = async (name: string) => ({ allowed: name !== 'passkey-challenge' })
   const limited = await setup({ ...options, features: { registration: true }, limit }, running.database)
+  t.after(() => limited.close())
   for (const at of [off, limited]) {
     const same = new TestBrowser(at)
     for (const [name, value] of browser.cookies) same.cookies.set(name, value)
@@ -204,5 +206,4 @@ test('where passkeys are off, or past the limit of challenges, a password is ask
     if (at === off) assert.equal((await confirm(same, page, credential)).status, 400)
   }
   assert.equal(await accountOf(email), undefined)
-  await Promise.all([off.close(), limited.close()])
 })

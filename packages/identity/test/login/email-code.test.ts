@@ -105,8 +105,9 @@ test('the mailed link does the same as the code, and either uses up both', async
   }
 })
 
-test('once codes are switched off theirs are void, and a link that confirms a password is not', async () => {
+test('once codes are switched off theirs are void, and a link that confirms a password is not', async (t) => {
   const off = await setup({ ...options, clock, features: {} }, running.database)
+  t.after(() => off.close())
   const browser = new TestBrowser(running)
   const page = await request('alice@example.com', browser)
   const mail = await nextMail()
@@ -120,7 +121,6 @@ test('once codes are switched off theirs are void, and a link that confirms a pa
   await running.database.query("UPDATE identity.sign_in_link SET amr = '{pwd}'")
   assert.equal((await same.submit(await same.get(path))).status, 303)
   assert.ok(isSignedIn(same))
-  await off.close()
 })
 
 test('a code is of no use in another browser', async () => {

@@ -17,6 +17,7 @@ import { organizationEndpoint } from './authorize/organization-endpoint.ts'
 import type { IdentityContext } from './context/context.ts'
 import { deviceAuthorizationEndpoint } from './device/authorization.ts'
 import { deviceDecisionEndpoint } from './device/decision.ts'
+import { deviceOrganizationEndpoint } from './device/organization.ts'
 import { deviceCodeEndpoint, devicePageEndpoint } from './device/pages.ts'
 import { enrolAppEndpoint } from './factors/app.ts'
 import { changeFactorsEndpoint, factorsEndpoint } from './factors/overview.ts'
@@ -118,6 +119,7 @@ function pageRoutes(http: Http, context: IdentityContext): void {
   http.post('/organization', carrying('organizationPage.submit'), organizationEndpoint(context))
   http.get('/device', route('devicePage.show'), devicePageEndpoint(context))
   http.post('/device', route('devicePage.submit'), deviceCodeEndpoint(context))
+  http.post('/device/organization', route('deviceOrganizationPage.submit'), deviceOrganizationEndpoint(context))
   http.post('/device/decision', route('devicePage.decide'), deviceDecisionEndpoint(context))
   http.get('/end_session', route('logoutPage.show', schemas.logoutQuery), endSessionEndpoint(context))
   http.post('/end_session', route('logoutPage.submit'), endSessionEndpoint(context))

@@ -71,6 +71,10 @@ export const pageOperations = {
     'The page where the user enters the code that a device shows (RFC 8628 §3.3).',
   ],
   'devicePage.submit': ['Enter a user code', 'Shows which device requests which access, for the user to decide.'],
+  'deviceOrganizationPage.submit': [
+    'Choose an organization for a device',
+    'Continues the request of a device for the organization that the user chose.',
+  ],
   'devicePage.decide': [
     'Connect or deny a device',
     "Records the user's decision about the access that a device requested.",

@@ -300,6 +300,8 @@ CREATE TABLE identity.device_code (
   polled_at bigint,
   address text NOT NULL,
   user_agent text NOT NULL,
+  -- The organization that the client named, which may not exist; null leaves the choice to the user.
+  organization_id text,
   created_at bigint NOT NULL,
   expires_at bigint NOT NULL
 );

@@ -72,6 +72,10 @@ export const noticeEvents = [
   'too_many_failures',
   'account_exists',
   'invitation_not_yours',
+  'organization_joined',
+  'organization_left',
+  'organization_roles_changed',
+  'organization_requires_mfa',
 ] as const
 
 /** The kind of a notice: its event type. */

@@ -11,8 +11,16 @@ export interface Organizations {
   list(after: string, limit: number): Promise<Organization[]>
   /** False when the id is in use. */
   create(organization: Organization): Promise<boolean>
-  /** Updates members of an organization. Suspending it ends every grant in it, in the same step. */
-  update(id: string, patch: OrganizationUpdate, end: RevocationTimes): Promise<boolean>
+  /**
+   * Updates members of an organization. Suspending it ends every grant in it, in the same step. The messages are put into
+   * the outbox if it begins to require a second factor.
+   */
+  update(
+    id: string,
+    patch: OrganizationUpdate,
+    end: RevocationTimes,
+    messages: readonly OutboxMessage[],
+  ): Promise<boolean>
   /** Whether any active organization of the user requires a second factor of its members. */
   requiresMfa(userId: string): Promise<boolean>
   /** Deletes an organization with all that is in it, and ends every grant in it. */
@@ -36,6 +44,8 @@ export interface MemberChange {
   /** The roles of the member as they were read; undefined adds a member. */
   readonly expected: readonly string[] | undefined
   readonly now: number
+  /** For the outbox, if the member is changed. */
+  readonly messages: readonly OutboxMessage[]
 }
 
 /** The result of a change of a member. The last owner who can sign in stays one. */
@@ -56,10 +66,7 @@ export interface Memberships {
    * Removes a member who still has the roles `expected`, or any where it is undefined, and in the same step ends their
    * grants in the organization and adds those to the revocation feed.
    */
-  remove(
-    member: Pick<MemberChange, 'organizationId' | 'userId' | 'expected'>,
-    end: RevocationTimes,
-  ): Promise<MemberResult>
+  remove(member: Omit<MemberChange, 'roles' | 'now'>, end: RevocationTimes): Promise<MemberResult>
 }
 
 /** The result of writing a role; `conflict`: a template and a role of an organization can't share a key. */
@@ -93,6 +100,13 @@ export interface MailedInvitation extends Invitation {
   readonly organizationName: string
 }
 
+/** A user who accepts an invitation, by the hash of its token. */
+export interface InvitationAcceptance {
+  readonly hash: string
+  readonly userId: string
+  readonly now: number
+}
+
 /** Whether the inviter may still grant the roles of an invitation. */
 export type MayInvite = (inviter: Membership, roles: readonly OrganizationRole[]) => boolean
 
@@ -112,8 +126,15 @@ export interface Invitations {
   find(hash: string, userId: string, mayInvite: MayInvite, now: number): Promise<MailedInvitation | undefined>
   /** The invitation of the link, whoever it is for. */
   findMailed(hash: string, now: number): Promise<MailedInvitation | undefined>
-  /** Consumes the invitation and adds the member in one step; returned to exactly one caller, as for `find`. */
-  accept(hash: string, userId: string, mayInvite: MayInvite, now: number): Promise<MailedInvitation | undefined>
+  /**
+   * Consumes the invitation and adds the member in one step, with messages for the outbox unless the user is a member
+   * already; returned to exactly one caller, as for `find`.
+   */
+  accept(
+    acceptance: InvitationAcceptance,
+    mayInvite: MayInvite,
+    messages: readonly OutboxMessage[],
+  ): Promise<MailedInvitation | undefined>
   remove(organizationId: string, id: string): Promise<boolean>
 }
 

@@ -3,6 +3,7 @@ import { changedMembers, Problem } from '@gatehouse/kit'
 import type { Static } from 'typebox'
 import type { NewOrganization, OrganizationPatch } from '../../config/organizations.ts'
 import type { AdminContext } from '../../context/features.ts'
+import { createMembersMessage } from '../../mail/member-notices.ts'
 import type { Organization } from '../../model/organization.ts'
 import { revocationTimes } from '../../model/revocation-times.ts'
 import type { Authority } from '../authority.ts'
@@ -73,8 +74,10 @@ export async function updateOrganization(
   }
   const changes = changedMembers(auditedMembers(before), auditedMembers({ ...before, ...patch }))
   await auditOrganization(context, caller, { action: 'organizations.update', ...changes })
-  if (!(await context.store.organizations.update(before.id, patch, revocationTimes(context))))
+  const messages = requireMfa ? createMembersMessage(context, before.id) : []
+  if (!(await context.store.organizations.update(before.id, patch, revocationTimes(context), messages)))
     throwNotFound('organization')
+  if (messages.length > 0) context.signalOutbox()
   return readOrganization(context, caller)
 }
 

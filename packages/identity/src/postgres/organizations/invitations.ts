@@ -1,6 +1,13 @@
 import type { Database, Queryable } from '@gatehouse/kit'
 import type { OrganizationRole } from '../../model/organization.ts'
-import type { Invitation, Invitations, MailedInvitation, MayInvite, OutboxMessage } from '../../store/index.ts'
+import type {
+  Invitation,
+  InvitationAcceptance,
+  Invitations,
+  MailedInvitation,
+  MayInvite,
+  OutboxMessage,
+} from '../../store/index.ts'
 import { putMessages } from '../operations/outbox.ts'
 import { orUndefined } from '../rows.ts'
 import { findMembership, foreignKeyFault, ownerOfRole, putMember } from './memberships.ts'
@@ -88,7 +95,11 @@ export class PostgresInvitations implements Invitations {
     return rows[0] && invitationOf(rows[0])
   }
 
-  accept(hash: string, userId: string, mayInvite: MayInvite, now: number): Promise<MailedInvitation | undefined> {
+  accept(
+    { hash, userId, now }: InvitationAcceptance,
+    mayInvite: MayInvite,
+    messages: readonly OutboxMessage[],
+  ): Promise<MailedInvitation | undefined> {
     return this.#database.transaction(async (tx) => {
       const text = 'SELECT organization_id FROM identity.invitation WHERE hash = $1'
       const [named] = (await tx.query<{ organization_id: string }>(text, [hash])).rows
@@ -99,7 +110,7 @@ export class PostgresInvitations implements Invitations {
       if (found === undefined) return undefined
       await tx.query('DELETE FROM identity.invitation WHERE hash = $1', [hash])
       // Who is a member already keeps their roles.
-      await putMember(tx, { ...found, userId, expected: undefined, now })
+      await putMember(tx, { ...found, userId, expected: undefined, now, messages })
       return found
     })
   }

@@ -4,6 +4,7 @@ import { type Membership, organizationOwner } from '../../model/organization.ts'
 import type { RevocationTimes } from '../../model/revocation-times.ts'
 import type { Member, MemberChange, MemberResult, Memberships } from '../../store/index.ts'
 import { deleteRefreshFamilies, revokeGrantsInOrganization } from '../grants/grants.ts'
+import { putMessages } from '../operations/outbox.ts'
 import { type MembershipRow, queries, runStatement } from '../queries.ts'
 import { orUndefined } from '../rows.ts'
 import { lockOrganization } from './organizations.ts'
@@ -60,7 +61,7 @@ export class PostgresMemberships implements Memberships {
   }
 
   remove(
-    { organizationId, userId, expected }: Pick<MemberChange, 'organizationId' | 'userId' | 'expected'>,
+    { organizationId, userId, expected, messages }: Omit<MemberChange, 'roles' | 'now'>,
     end: RevocationTimes,
   ): Promise<MemberResult> {
     return this.#database.transaction(async (tx) => {
@@ -71,6 +72,7 @@ export class PostgresMemberships implements Memberships {
       const ended = await revokeGrantsInOrganization(tx, organizationId, userId, end)
       const values = [organizationId, userId]
       await tx.query('DELETE FROM identity.membership WHERE organization_id = $1 AND user_id = $2', values)
+      await putMessages(tx, messages)
       await deleteRefreshFamilies(tx, ended, end)
       return 'changed'
     })
@@ -90,7 +92,7 @@ export async function findMembership(
 /** Adds a member, or replaces the roles of one, in a transaction. */
 export async function putMember(
   tx: Transaction,
-  { organizationId, userId, roles, expected, now }: MemberChange,
+  { organizationId, userId, roles, expected, now, messages }: MemberChange,
 ): Promise<MemberResult> {
   if (expected === undefined) {
     const { rowCount } = await tx.query(
@@ -106,6 +108,7 @@ export async function putMember(
     if (leavesOwners && !(await hasOtherOwner(tx, organizationId, userId))) return 'last_owner'
   }
   await replaceRoles(tx, { organizationId, userId, roles })
+  await putMessages(tx, messages)
   return 'changed'
 }
 

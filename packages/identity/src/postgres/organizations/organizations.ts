@@ -1,8 +1,9 @@
 import type { Database, Transaction } from '@gatehouse/kit'
 import type { Organization, OrganizationStatus } from '../../model/organization.ts'
 import type { RevocationTimes } from '../../model/revocation-times.ts'
-import type { Organizations, OrganizationUpdate } from '../../store/index.ts'
+import type { Organizations, OrganizationUpdate, OutboxMessage } from '../../store/index.ts'
 import { deleteRefreshFamilies, revokeGrantsInOrganization } from '../grants/grants.ts'
+import { putMessages } from '../operations/outbox.ts'
 
 interface OrganizationRow {
   readonly id: string
@@ -42,8 +43,16 @@ export class PostgresOrganizations implements Organizations {
     return rowCount === 1
   }
 
-  update(id: string, { name, status, requireMfa }: OrganizationUpdate, end: RevocationTimes): Promise<boolean> {
+  update(
+    id: string,
+    { name, status, requireMfa }: OrganizationUpdate,
+    end: RevocationTimes,
+    messages: readonly OutboxMessage[],
+  ): Promise<boolean> {
     return this.#database.transaction(async (tx) => {
+      const text = 'SELECT require_mfa FROM identity.organization WHERE id = $1 FOR NO KEY UPDATE'
+      const [before] = (await tx.query<{ require_mfa: boolean }>(text, [id])).rows
+      if (before?.require_mfa === false && requireMfa) await putMessages(tx, messages)
       const { rowCount } = await tx.query(
         `UPDATE identity.organization SET name = coalesce($2, name), status = coalesce($3, status),
            require_mfa = coalesce($4::boolean, require_mfa), updated_at = $5 WHERE id = $1`,

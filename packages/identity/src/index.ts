@@ -35,6 +35,7 @@ export {
   type Notify,
   type NotifyRequest,
   type OnRecipient,
+  phoneCodeEvent,
   type Recipient,
 } from './mail/messages.ts'
 export type { Authenticate, Caller } from './model/caller.ts'

@@ -8,6 +8,7 @@ import { signOutEverywhereEndpoint } from './account/everywhere.ts'
 import { accountEndpoint, revokeAccessEndpoint } from './account/overview.ts'
 import { changePasswordEndpoint } from './account/password-change.ts'
 import { forgotPasswordEndpoint, resetPasswordEndpoint, verifyEmailEndpoint } from './account/password-reset.ts'
+import { changePhoneEndpoint, confirmPhoneEndpoint } from './account/phone-change.ts'
 import { profileEndpoint } from './account/profile.ts'
 import { confirmRegistrationEndpoint, registerEndpoint } from './account/registration.ts'
 import { adminRoutes } from './admin/routes.ts'
@@ -131,6 +132,9 @@ function pageRoutes(http: Http, context: IdentityContext): void {
   http.post('/account/sign-out', route('accountPage.signOut'), signOutEverywhereEndpoint(context))
   http.get('/account/data', route('accountPage.download'), downloadDataEndpoint(context))
   http.post('/account/email/confirm', route('emailPage.confirm'), confirmEmailEndpoint(context))
+  http.get('/account/phone', route('phonePage.show'), changePhoneEndpoint(context))
+  http.post('/account/phone', route('phonePage.submit'), changePhoneEndpoint(context))
+  http.post('/account/phone/confirm', route('phonePage.confirm'), confirmPhoneEndpoint(context))
   for (const [path, page, endpoint, query] of [
     ['/account/factors/app', 'appPage', enrolAppEndpoint(context), undefined],
     ['/account/profile', 'profilePage', profileEndpoint(context), undefined],

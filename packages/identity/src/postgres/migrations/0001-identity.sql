@@ -453,6 +453,18 @@ CREATE TABLE identity.email_change (
 );
 CREATE INDEX email_change_expiry_index ON identity.email_change (expires_at);
 
+-- A new phone number of a user, which waits for the code that was sent to it, in the browser and session that requested it.
+CREATE TABLE identity.phone_change (
+  user_id text PRIMARY KEY REFERENCES identity.account ON DELETE CASCADE,
+  phone_number text NOT NULL,
+  browser_hash text NOT NULL,
+  challenge_hash text NOT NULL,
+  code_hash text NOT NULL,
+  wrong_codes integer NOT NULL DEFAULT 0,
+  expires_at bigint NOT NULL
+);
+CREATE INDEX phone_change_expiry_index ON identity.phone_change (expires_at);
+
 -- A request for an account with this address; only the link mailed there completes it. Deleted when the link is used,
 -- when the address gets an account otherwise, and when such an account is deleted.
 CREATE TABLE identity.registration (

@@ -24,7 +24,13 @@ export {
 } from './config/declarations.ts'
 export type { Features } from './config/features.ts'
 export type { IdentityDeclarations, IdentityOptions } from './config/options.ts'
-export { OrganizationDeclaration, OrganizationRoleDeclaration } from './config/organizations.ts'
+export {
+  InvitationBody,
+  MemberBody,
+  NewOrganization,
+  OrganizationDeclaration,
+  OrganizationRoleDeclaration,
+} from './config/organizations.ts'
 export { defaultPlan } from './context/create.ts'
 export type { Seeded } from './declarations/seed.ts'
 export { createIdentity, type Identity } from './identity.ts'

@@ -70,6 +70,15 @@ function within(here: Notify): Outward {
   }
 }
 
+/**
+ * For the command line: mails wait in the outbox for the program that runs, where one sends any. Undefined without one.
+ */
+export function deferredMail({ settings, file }: Parts['config']): Pick<IdentityOptions, 'notify'> | undefined {
+  const isApart = settings.notifyUrl !== undefined && settings.serviceClient !== undefined
+  if (isOff(file.channels?.email) || !(settings.services.has('notify') || isApart)) return undefined
+  return { notify: () => Promise.reject(new Error('the command line delivers nothing')) }
+}
+
 const patienceMs = 5_000
 
 function overHttp({ token, resources }: Parts, notifyUrl: string): Outward {

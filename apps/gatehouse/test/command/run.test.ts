@@ -99,14 +99,14 @@ test('more users than one request takes are imported from a list', async () => {
 })
 
 test('organizations are created, shown, and get members and invitations', async () => {
-  await gatehouse('user', 'add', 'olga', '--email', 'olga@example.com')
+  await gatehouse('user', 'add', 'vera', '--email', 'vera@example.com')
   const made = await gatehouse('organization', 'add', 'acme', '--name', 'Acme Ltd', '--require-mfa')
   assert.deepEqual([made.id, made.name, made.require_mfa], ['acme', 'Acme Ltd', true])
-  await gatehouse('member', 'add', 'acme', 'olga', '--roles', 'owner')
+  await gatehouse('member', 'add', 'acme', 'vera', '--roles', 'owner')
   const shown = await gatehouse('organization', 'show', 'acme')
   assert.deepEqual(
     shown.members.map(({ user_id, roles }: Record<string, unknown>) => [user_id, roles]),
-    [['olga', ['owner']]],
+    [['vera', ['owner']]],
   )
   assert.deepEqual(
     (await gatehouse('organization', 'list')).map(({ id }: { id: string }) => id),
@@ -115,16 +115,16 @@ test('organizations are created, shown, and get members and invitations', async 
   const invited = await gatehouse('organization', 'invite', 'acme', 'New@Example.com', '--roles', 'owner')
   assert.deepEqual([invited.email, invited.roles, invited.invited_by], ['new@example.com', ['owner'], undefined])
   assert.doesNotMatch(JSON.stringify(invited), /token|http/, 'the link is in the mail only')
-  const { rows } = await database.query("SELECT 1 FROM identity.outbox WHERE kind = 'mail' AND subject = 'olga'")
+  const { rows } = await database.query("SELECT 1 FROM identity.outbox WHERE kind = 'mail' AND subject = 'vera'")
   assert.equal(rows.length, 2, 'the running program mails the proof of the address, and the notice')
-  await assert.rejects(gatehouse('member', 'remove', 'acme', 'olga'), /last member with the role owner/)
-  await assert.rejects(gatehouse('member', 'add', 'acme', 'olga', '--roles', 'king'), /is not a role here/)
+  await assert.rejects(gatehouse('member', 'remove', 'acme', 'vera'), /last member with the role owner/)
+  await assert.rejects(gatehouse('member', 'add', 'acme', 'vera', '--roles', 'king'), /is not a role here/)
   await assert.rejects(gatehouse('organization', 'invite', 'acme', 'x', '--roles', 'owner,owner'), StartError)
   await assert.rejects(gatehouse('organization', 'show', 'nowhere'), Problem)
   await assert.rejects(gatehouse('organization', 'add', 'a/b'), StartError)
   await gatehouse('user', 'add', 'petra')
   await gatehouse('member', 'add', 'acme', 'petra', '--roles', 'owner')
-  assert.deepEqual(await gatehouse('member', 'remove', 'acme', 'olga'), { done: true })
+  assert.deepEqual(await gatehouse('member', 'remove', 'acme', 'vera'), { done: true })
 })
 
 test('the second factors of a user are listed, and reset with a notice', async () => {

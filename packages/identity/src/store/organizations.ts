@@ -107,6 +107,12 @@ export interface InvitationAcceptance {
   readonly now: number
 }
 
+/** The invitations of a user that wait: those to their verified address, and those that they sent. */
+export interface UserInvitations {
+  readonly received: readonly MailedInvitation[]
+  readonly sent: readonly MailedInvitation[]
+}
+
 /** Whether the inviter may still grant the roles of an invitation. */
 export type MayInvite = (inviter: Membership, roles: readonly OrganizationRole[]) => boolean
 
@@ -124,6 +130,7 @@ export interface Invitations {
    * organization is active and the inviter may still grant the roles.
    */
   find(hash: string, userId: string, mayInvite: MayInvite, now: number): Promise<MailedInvitation | undefined>
+  listByUser(userId: string, now: number): Promise<UserInvitations>
   /** The invitation of the link, whoever it is for. */
   findMailed(hash: string, now: number): Promise<MailedInvitation | undefined>
   /**

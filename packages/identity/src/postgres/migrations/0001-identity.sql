@@ -189,6 +189,8 @@ CREATE TABLE identity.invitation (
 );
 CREATE UNIQUE INDEX invitation_email_index ON identity.invitation (organization_id, lower(email));
 CREATE INDEX invitation_inviter_index ON identity.invitation (organization_id, invited_by) WHERE invited_by IS NOT NULL;
+-- Whose address it is: for the download of their data, and when their account is deleted.
+CREATE INDEX invitation_address_index ON identity.invitation (lower(email));
 CREATE INDEX invitation_expiry_index ON identity.invitation (expires_at);
 
 CREATE TABLE identity.invitation_role (

@@ -7,6 +7,7 @@ import type {
   MailedInvitation,
   MayInvite,
   OutboxMessage,
+  UserInvitations,
 } from '../../store/index.ts'
 import { putMessages } from '../operations/outbox.ts'
 import { orUndefined } from '../rows.ts'
@@ -83,6 +84,18 @@ export class PostgresInvitations implements Invitations {
       [organizationId, after, limit, now],
     )
     return rows.map(invitationOf)
+  }
+
+  async listByUser(userId: string, now: number): Promise<UserInvitations> {
+    const list = async (condition: string) => {
+      const text = `SELECT ${columns} FROM ${tables} JOIN identity.account a ON ${condition}
+        WHERE a.id = $1 AND i.expires_at > $2 ORDER BY i.created_at LIMIT 1000`
+      return (await this.#database.query<InvitationRow>(text, [userId, now])).rows.map(invitationOf)
+    }
+    return {
+      received: await list('a.email_verified AND lower(a.email) = lower(i.email)'),
+      sent: await list('a.id = i.invited_by'),
+    }
   }
 
   find(hash: string, userId: string, mayInvite: MayInvite, now: number): Promise<MailedInvitation | undefined> {

@@ -48,22 +48,22 @@ after(async () => {
 })
 
 test('an owner sees the roles, and deletes after a second factor', async () => {
-  let asked = 0
+  let enrolments = 0
   const alice = new Person((page) => {
     if (!page.includes('class="secret"')) return {}
-    asked++
+    enrolments++
     return { code: new TestApp({ clock: systemClock }, { text: page }).code() }
   })
   const home = await alice.browse(new URL('/sign-in', origin))
   assert.match(home.text, /Hello Alice Adams[\s\S]*Organization: acme\. Roles: owner\.[\s\S]*Delete the project/)
-  assert.equal(asked, 0, 'signing in needs no second factor')
+  assert.equal(enrolments, 0, 'signing in needs no second factor')
   const codes = await alice.browse(new URL('/delete', origin))
   const continuation = /name="continuation" value="([^"]+)"/.exec(codes.text)?.[1] ?? assert.fail(codes.text)
   const resumed = new URL(`/authorize/continue?continuation=${continuation}`, server.issuer)
   assert.match((await alice.browse(resumed)).text, /Deleted/)
-  assert.equal(asked, 1, 'the first time a factor is set up')
+  assert.equal(enrolments, 1, 'the first time a factor is set up')
   assert.match((await alice.browse(new URL('/delete', origin))).text, /Deleted/)
-  assert.equal(asked, 1, 'the second factor counts for five minutes')
+  assert.equal(enrolments, 1, 'the second factor counts for five minutes')
 })
 
 test('a member who is no owner sees the roles and deletes nothing', async () => {

@@ -93,7 +93,7 @@ describe('the pages of an account', () => {
 
   /** What the next message to an address contains; it is delivered in the background. */
   async function received(address: string, pattern: RegExp): Promise<string> {
-    for (let tries = 0; tries < 600; tries++) {
+    for (let attempts = 0; attempts < 600; attempts++) {
       const answer = await fetch(`${program.url}/dev/mailbox`, { headers: { accept: 'application/json' } })
       const { messages } = (await answer.json()) as { messages: Message[] }
       for (const message of messages) {

@@ -51,7 +51,7 @@ export function changePhoneEndpoint(context: AccountContext): Handler {
       key: 'phone',
       action: '/account/phone',
       formToken: formToken(context, browser),
-      fields: [{ ...phoneField, value, hint, isOptional: isRemovable }],
+      fields: [{ ...phoneField, value: value || undefined, hint, isOptional: isRemovable }],
       back: accountNext,
     }
     if (request.method === 'GET') return sendPage(context, reply, texts, formPage(texts, form))

@@ -101,7 +101,7 @@ test('a number is removed by its user, who is notified', async () => {
   assert.equal((await request(browser, '')).status, 400, 'there is none to remove')
 })
 
-test('a code is worth nothing in another browser, another session, for another user or another challenge', async () => {
+test('a code works in its own browser and session only, and for its own user', async () => {
   const browser = await signedIn('erin')
   const page = await request(browser, '+442079460001')
   const code = String((await sentCode()).data.code)

@@ -28,7 +28,7 @@ const manage = (method: string, path: string, payload?: object) =>
 const summary = (mails: readonly NotifyRequest[]) =>
   mails.map(({ event, email, data }) => [event, email, data.organization, data.roles].filter(Boolean).join(' '))
 
-const taken = async () => summary(await takeMails(running.database))
+const announced = async () => summary(await takeMails(running.database))
 
 test('a member who is added, changed and removed by others is notified once of each', async () => {
   const path = '/acme/members/sam'
@@ -40,15 +40,15 @@ test('a member who is added, changed and removed by others is notified once of e
   ])
   assert.deepEqual([joined?.data.device, joined?.data.address], ['', ''], 'not the device of the administrator')
   await manage('PUT', path, { roles: ['viewer', 'editor'] })
-  assert.deepEqual(await taken(), [], 'nothing was changed')
+  assert.deepEqual(await announced(), [], 'nothing was changed')
   await manage('PUT', path, { roles: ['viewer'] })
-  assert.deepEqual(await taken(), ['organization_roles_changed sam@people.example Acme Ltd viewer'])
+  assert.deepEqual(await announced(), ['organization_roles_changed sam@people.example Acme Ltd viewer'])
   await manage('DELETE', path)
-  assert.deepEqual(await taken(), ['organization_left sam@people.example Acme Ltd'])
+  assert.deepEqual(await announced(), ['organization_left sam@people.example Acme Ltd'])
   assert.equal((await manage('DELETE', path)).status, 404)
   assert.equal((await manage('PUT', '/acme/members/olga', { roles: [] })).status, 409)
   assert.equal((await manage('DELETE', '/acme/members/olga')).status, 409)
-  assert.deepEqual(await taken(), [], 'what was refused is not announced')
+  assert.deepEqual(await announced(), [], 'what was refused is not announced')
 })
 
 test('who leaves or accepts an invitation is notified, with the browser that did it', async () => {
@@ -64,7 +64,7 @@ test('who leaves or accepts an invitation is notified, with the browser that did
   assert.deepEqual(summary([joined ?? assert.fail()]), ['organization_joined vera@people.example Beta Inc viewer'])
   assert.equal(joined?.data.address, '127.0.0.1')
   await vera.submit(await vera.get('/account/organizations'), { organization: 'beta' })
-  assert.deepEqual(await taken(), ['organization_left vera@people.example Beta Inc'])
+  assert.deepEqual(await announced(), ['organization_left vera@people.example Beta Inc'])
 })
 
 test('a member who is invited again learns nothing new', async () => {
@@ -73,7 +73,7 @@ test('a member who is invited again learns nothing new', async () => {
   const ann = await signedIn(running, 'ann')
   await takeMails(running.database)
   await ann.submit(await ann.get(String(mail?.data.link).replace('http://localhost:8080', '')))
-  assert.deepEqual(await taken(), [])
+  assert.deepEqual(await announced(), [])
 })
 
 test('of ten changes at once, those that were made are announced', async () => {
@@ -85,7 +85,7 @@ test('of ten changes at once, those that were made are announced', async () => {
   await manage('PUT', '/acme/members/vera', { roles: [] })
 })
 
-test('every member learns once that a second factor is required, and again only when it is newly required', async () => {
+test('every member learns once that their organization requires a second factor', async () => {
   const mails: NotifyRequest[] = []
   const big = await setupOrganizations({ notify: async (request) => void mails.push(request) })
   const store = postgresIdentityStore(big.database)

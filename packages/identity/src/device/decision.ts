@@ -114,7 +114,11 @@ async function recordDecision(
     throw new PageError(400, 'device.unknown')
   }
   if (notices.length > 0) context.signalOutbox()
-  const details = { scopes: grant?.scopes ?? deviceRequest.scopes, address: deviceRequest.address }
+  const details = {
+    scopes: grant?.scopes ?? deviceRequest.scopes,
+    address: deviceRequest.address,
+    ...(grant?.organizationId !== undefined && { organization: grant.organizationId }),
+  }
   const facts = { actor: user.id, subject: user.id, clientId: deviceRequest.clientId, details }
   await audit(context, request, grant === undefined ? 'device_denied' : 'device_approved', facts)
 }

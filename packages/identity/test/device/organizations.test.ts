@@ -74,6 +74,10 @@ test('a device that names none leaves the choice to a member of several', async 
   await browser.submit(confirm, { decision: 'allow' })
   const { body } = await poll(device_code)
   assert.deepEqual(decodeJwt(String(body.access_token)).org_roles, ['editor'])
+  const { rows } = await running.database.query<{ details: { organization?: string } }>(
+    "SELECT details FROM identity.audit_event WHERE type = 'device_approved' ORDER BY id DESC LIMIT 1",
+  )
+  assert.equal(rows[0]?.details.organization, 'acme')
 })
 
 test('an organization of others is denied, named by the device or chosen by the user', async () => {

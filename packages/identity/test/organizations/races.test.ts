@@ -162,6 +162,24 @@ describe('organizations on PostgreSQL', () => {
     }
   })
 
+  testWith('postgresql', 'a device that is connected while the membership ends does not outlive it', async () => {
+    const grant_type = 'urn:ietf:params:oauth:grant-type:device_code'
+    for (let round = 0; round < 5; round++) {
+      await put('sam', ['editor'])
+      const request = { client_id: 'terminal', scope: 'openid', organization: 'acme' }
+      const { device_code, user_code } = (await running.post('/device_authorization', request)).body
+      const browser = await signedIn(running, 'sam')
+      const page = await browser.submit(await browser.get('/device'), { user_code: String(user_code) })
+      const [answer, removed] = await Promise.all([browser.submit(page, { decision: 'allow' }), remove('sam')])
+      assert.equal(removed, 'changed')
+      assert.ok([200, 400].includes(answer.status), answer.text)
+      running.clock.advance(5_000)
+      const polled = { grant_type, device_code: String(device_code), client_id: 'terminal' }
+      const { body } = await running.post('/token', polled)
+      assert.ok(['invalid_grant', 'authorization_pending'].includes(String(body.error)), JSON.stringify(body))
+    }
+  })
+
   testWith('postgresql', 'a refresh and a removal at once never leave a live family or token', async () => {
     for (let round = 0; round < 5; round++) {
       await put('sam', ['editor'])

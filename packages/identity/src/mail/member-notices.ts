@@ -40,12 +40,13 @@ export async function createMemberNotices(
   const organization = await store.organizations.find(message.subject)
   if (organization === undefined || !organization.requireMfa) return []
   const members = await store.memberships.listMembers(organization.id, after, membersAtOnce)
-  const users = await Promise.all(members.map(({ userId }) => store.users.find(userId)))
   const facts = { organization: organization.name }
   const kind = 'organization_requires_mfa'
-  const notices = users.flatMap((user) =>
-    user === undefined ? [] : createNotices(context, { user, kind, request: undefined, facts }),
-  )
+  const notices: OutboxMessage[] = []
+  for (const { userId } of members) {
+    const user = await store.users.find(userId)
+    if (user !== undefined) notices.push(...createNotices(context, { user, kind, request: undefined, facts }))
+  }
   const last = members.length < membersAtOnce ? undefined : members.at(-1)
   return last === undefined ? notices : [...notices, ...createMembersMessage(context, organization.id, last.userId)]
 }

@@ -179,6 +179,11 @@ test('each mail of identity with a link expires when its link does', () => {
     [verifyLink, resetLink, signInLink, verifyLink],
   )
   assert.deepEqual([...lifetimes.keys()].sort(), [...identityEvents].sort())
+  const texted = eventTypes.filter(({ channels }) => channels.includes('sms'))
+  assert.deepEqual(
+    texted.map(({ event, channels, ttl_seconds }) => [event, channels, ttl_seconds]),
+    [[phoneCodeEvent, ['sms'], defaultLifetimes.emailCode]],
+  )
 })
 
 test('each mail of identity has a text in English and in German, with a subject and its link', async () => {

@@ -33,6 +33,7 @@ export {
 } from './config/organizations.ts'
 export { defaultPlan } from './context/create.ts'
 export type { Seeded } from './declarations/seed.ts'
+export { operation as identityOperations } from './http/operations/index.ts'
 export { createIdentity, type Identity } from './identity.ts'
 export {
   type GoneRecipient,

@@ -103,7 +103,7 @@ export function createManagement(context: AdminContext): Management {
     readFactors: (userId) => readFactors(context, userId),
     resetFactors: asCommandLine(resetFactors),
     ...createOrganizationCommands(context),
-    listApiKeys: (after, limit) => listApiKeys(context, after, limit),
+    listApiKeys: (before, limit) => listApiKeys(context, before, limit),
     createApiKey: asCommandLine(createApiKey),
     deleteApiKey: asCommandLine(deleteApiKey),
     listSigningKeys: () => listSigningKeys(context),

@@ -5,6 +5,14 @@ import type { OutboxMessage } from './operations.ts'
 /** The members of an organization to change; those left out stay. */
 export type OrganizationUpdate = Partial<Pick<Organization, 'name' | 'status' | 'requireMfa'>>
 
+/** What an update of an organization depends on, and what it announces. */
+export interface OrganizationChange {
+  /** The organization as it was read. */
+  readonly expected?: Organization | undefined
+  /** For the outbox, if the organization begins to require a second factor. */
+  readonly messages: readonly OutboxMessage[]
+}
+
 /** Organizations. */
 export interface Organizations {
   find(id: string): Promise<Organization | undefined>
@@ -12,15 +20,15 @@ export interface Organizations {
   /** False when the id is in use. */
   create(organization: Organization): Promise<boolean>
   /**
-   * Updates members of an organization. Suspending it ends every grant in it, in the same step. The messages are put into
-   * the outbox if it begins to require a second factor.
+   * Updates members of an organization, where one is expected only as long as it is that. Suspending it ends every grant
+   * in it, in the same step.
    */
   update(
     id: string,
     patch: OrganizationUpdate,
     end: RevocationTimes,
-    messages: readonly OutboxMessage[],
-  ): Promise<boolean>
+    change: OrganizationChange,
+  ): Promise<'changed' | 'missing' | 'outdated'>
   /** Whether any active organization of the user requires a second factor of its members. */
   requiresMfa(userId: string): Promise<boolean>
   /** Deletes an organization with all that is in it, and ends every grant in it. */
@@ -124,7 +132,7 @@ export interface Invitations {
     hash: string,
     messages: readonly OutboxMessage[],
   ): Promise<'created' | 'missing' | 'unknown_role'>
-  list(organizationId: string, after: string, limit: number, now: number): Promise<Invitation[]>
+  list(organizationId: string, before: string | undefined, limit: number, now: number): Promise<Invitation[]>
   /**
    * The invitation of the link, while it is valid for this user: they have the invited address and proved it, the
    * organization is active and the inviter may still grant the roles.

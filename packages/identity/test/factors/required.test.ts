@@ -166,7 +166,7 @@ test('an organization that requires a factor suspends the sessions of its member
     messages: [],
   })
   assert.ok(await isSignedIn(browser))
-  await organizations.update('acme', { requireMfa: true }, revocationTimes(lenient), [])
+  await organizations.update('acme', { requireMfa: true }, revocationTimes(lenient), { messages: [] })
   assert.ok(!(await isSignedIn(browser)))
   assert.ok(asksToEnrol(await browser.signIn(await browser.get('/account'), ...user)))
 })

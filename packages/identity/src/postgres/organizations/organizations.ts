@@ -1,7 +1,8 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Database, Transaction } from '@gatehouse/kit'
 import type { Organization, OrganizationStatus } from '../../model/organization.ts'
 import type { RevocationTimes } from '../../model/revocation-times.ts'
-import type { Organizations, OrganizationUpdate, OutboxMessage } from '../../store/index.ts'
+import type { OrganizationChange, Organizations, OrganizationUpdate } from '../../store/index.ts'
 import { deleteRefreshFamilies, revokeGrantsInOrganization } from '../grants/grants.ts'
 import { putMessages } from '../operations/outbox.ts'
 
@@ -47,20 +48,22 @@ export class PostgresOrganizations implements Organizations {
     id: string,
     { name, status, requireMfa }: OrganizationUpdate,
     end: RevocationTimes,
-    messages: readonly OutboxMessage[],
-  ): Promise<boolean> {
+    { messages, expected }: OrganizationChange,
+  ): Promise<'changed' | 'missing' | 'outdated'> {
     return this.#database.transaction(async (tx) => {
-      const text = 'SELECT require_mfa FROM identity.organization WHERE id = $1 FOR NO KEY UPDATE'
-      const [before] = (await tx.query<{ require_mfa: boolean }>(text, [id])).rows
-      if (before?.require_mfa === false && requireMfa) await putMessages(tx, messages)
-      const { rowCount } = await tx.query(
+      const text = `${select} WHERE id = $1 FOR UPDATE`
+      const [current] = (await tx.query<OrganizationRow>(text, [id])).rows
+      if (current === undefined) return 'missing'
+      if (expected !== undefined && !isDeepStrictEqual(organizationOf(current), expected)) return 'outdated'
+      if (requireMfa && !current.require_mfa) await putMessages(tx, messages)
+      await tx.query(
         `UPDATE identity.organization SET name = coalesce($2, name), status = coalesce($3, status),
            require_mfa = coalesce($4::boolean, require_mfa), updated_at = $5 WHERE id = $1`,
         [id, name ?? null, status ?? null, requireMfa ?? null, end.now],
       )
-      if (rowCount === 1 && status === 'suspended')
+      if (status === 'suspended')
         await deleteRefreshFamilies(tx, await revokeGrantsInOrganization(tx, id, undefined, end), end)
-      return rowCount === 1
+      return 'changed'
     })
   }
 

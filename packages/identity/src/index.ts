@@ -24,7 +24,13 @@ export {
 } from './config/declarations.ts'
 export type { Features } from './config/features.ts'
 export type { IdentityDeclarations, IdentityOptions } from './config/options.ts'
-export { OrganizationDeclaration, OrganizationRoleDeclaration } from './config/organizations.ts'
+export {
+  InvitationBody,
+  MemberBody,
+  NewOrganization,
+  OrganizationDeclaration,
+  OrganizationRoleDeclaration,
+} from './config/organizations.ts'
 export { defaultPlan } from './context/create.ts'
 export type { Seeded } from './declarations/seed.ts'
 export { operation as identityOperations } from './http/operations/index.ts'
@@ -36,6 +42,7 @@ export {
   type Notify,
   type NotifyRequest,
   type OnRecipient,
+  phoneCodeEvent,
   type Recipient,
 } from './mail/messages.ts'
 export type { Authenticate, Caller } from './model/caller.ts'

@@ -8,6 +8,7 @@ import { signOutEverywhereEndpoint } from './account/everywhere.ts'
 import { accountEndpoint, revokeAccessEndpoint } from './account/overview.ts'
 import { changePasswordEndpoint } from './account/password-change.ts'
 import { forgotPasswordEndpoint, resetPasswordEndpoint, verifyEmailEndpoint } from './account/password-reset.ts'
+import { changePhoneEndpoint, confirmPhoneEndpoint } from './account/phone-change.ts'
 import { profileEndpoint } from './account/profile.ts'
 import { registerEndpoint } from './account/registration.ts'
 import { confirmRegistrationEndpoint } from './account/registration-confirmation.ts'
@@ -18,6 +19,7 @@ import { organizationEndpoint } from './authorize/organization-endpoint.ts'
 import type { IdentityContext } from './context/context.ts'
 import { deviceAuthorizationEndpoint } from './device/authorization.ts'
 import { deviceDecisionEndpoint } from './device/decision.ts'
+import { deviceOrganizationEndpoint } from './device/organization.ts'
 import { deviceCodeEndpoint, devicePageEndpoint } from './device/pages.ts'
 import { enrolAppEndpoint } from './factors/app.ts'
 import { changeFactorsEndpoint, factorsEndpoint } from './factors/overview.ts'
@@ -129,6 +131,7 @@ function pageRoutes(http: Http, context: IdentityContext): void {
   http.post('/organization', carrying('organizationPage.submit'), organizationEndpoint(context))
   http.get('/device', route('devicePage.show'), devicePageEndpoint(context))
   http.post('/device', route('devicePage.submit'), deviceCodeEndpoint(context))
+  http.post('/device/organization', route('deviceOrganizationPage.submit'), deviceOrganizationEndpoint(context))
   http.post('/device/decision', route('devicePage.decide'), deviceDecisionEndpoint(context))
   http.get('/end_session', route('logoutPage.show', schemas.logoutQuery), endSessionEndpoint(context))
   http.post('/end_session', route('logoutPage.submit'), endSessionEndpoint(context))
@@ -141,6 +144,9 @@ function pageRoutes(http: Http, context: IdentityContext): void {
   http.post('/account/sign-out', route('accountPage.signOut'), signOutEverywhereEndpoint(context))
   http.get('/account/data', route('accountPage.download'), downloadDataEndpoint(context))
   http.post('/account/email/confirm', route('emailPage.confirm'), confirmEmailEndpoint(context))
+  http.get('/account/phone', route('phonePage.show'), changePhoneEndpoint(context))
+  http.post('/account/phone', route('phonePage.submit'), changePhoneEndpoint(context))
+  http.post('/account/phone/confirm', route('phonePage.confirm'), confirmPhoneEndpoint(context))
   for (const [path, page, endpoint, query] of [
     ['/account/factors/app', 'appPage', enrolAppEndpoint(context), undefined],
     ['/account/profile', 'profilePage', profileEndpoint(context), undefined],

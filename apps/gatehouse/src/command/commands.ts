@@ -3,6 +3,7 @@ import { clientCommands } from './client-commands.ts'
 import type { Commands } from './command.ts'
 import { databaseCommands } from './database-commands.ts'
 import { keyCommands } from './key-commands.ts'
+import { organizationCommands } from './organization-commands.ts'
 import { providerCommands } from './provider-commands.ts'
 import { userCommands } from './user-commands.ts'
 
@@ -12,6 +13,7 @@ export const commands: Commands = {
   ...clientCommands,
   ...userCommands,
   ...providerCommands,
+  ...organizationCommands,
   ...keyCommands,
   ...databaseCommands,
 }

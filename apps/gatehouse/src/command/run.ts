@@ -5,7 +5,7 @@ import type { Command, Maintenance } from './command.ts'
 import { commands } from './commands.ts'
 import type { Typed } from './typed.ts'
 
-const flags = ['public', 'compromised', 'help']
+const flags = ['public', 'compromised', 'require-mfa', 'help']
 const values = [
   ...[
     'name',

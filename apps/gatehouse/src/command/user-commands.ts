@@ -77,6 +77,16 @@ export const userCommands: Commands = {
       return { ended: sessions.length }
     },
   },
+  'user factors': {
+    usage: '<id>',
+    summary: 'the second factors of the user, without secrets',
+    run: (management, { args }) => management.readFactors(first(args, idOfUser)),
+  },
+  'user reset-factors': {
+    usage: '<id>',
+    summary: 'remove every second factor and end the sessions; the next sign-in sets up a new one',
+    run: (management, { args }) => management.resetFactors(first(args, idOfUser)),
+  },
   'user lock': {
     usage: '<id>',
     summary: 'end what the user is signed in to, and let nobody in',

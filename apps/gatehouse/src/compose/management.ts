@@ -5,12 +5,14 @@ import type { Config } from '../config/config.ts'
 import { omitUndefined } from './defined-members.ts'
 import { encryptionKey, openDatabase } from './engines.ts'
 import { lifetimes, passwords } from './identity/identity.ts'
+import { deferredMail } from './identity/mail.ts'
 
 /** Management as functions on the database that the settings name, for the command line; nothing listens. */
 export async function composeManagement(
-  { settings, file }: Config,
+  config: Config,
   log: Log,
 ): Promise<{ management: Management; close: () => Promise<void> }> {
+  const { settings, file } = config
   const database = await openDatabase(settings, log)
   try {
     await migrateIdentity(database)
@@ -25,6 +27,7 @@ export async function composeManagement(
       authenticate: () => {
         throw new Error('the command line serves no requests')
       },
+      ...deferredMail(config),
       background: false,
       clock: systemClock,
       log,

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { briefly } from '@gatehouse/testing'
 import { migratedDataDir } from '../support/data-dir.ts'
 import { root, started } from '../support/program.ts'
+import { eventually } from '../support/shop.ts'
 
 function gatehouse(dataDir: string, ...args: string[]) {
   const { stdout, stderr, status } = spawnSync(
@@ -35,6 +36,21 @@ test('a client created on the command line gets a token with the secret that was
   const locked = gatehouse(dataDir, 'user', 'list')
   assert.equal(locked.status, 1)
   assert.match(locked.stderr, /^gatehouse: the data folder \S+ is in use by another process/)
+  await program.stop()
+})
+
+test('an invitation made on the command line is mailed once the program runs', async () => {
+  const dataDir = await migratedDataDir()
+  assert.equal(gatehouse(dataDir, 'organization', 'add', 'acme', '--name', 'Acme Ltd').status, 0)
+  const invited = gatehouse(dataDir, 'organization', 'invite', 'acme', 'ann@example.com', '--roles', 'owner')
+  assert.equal(invited.status, 0, invited.stderr)
+  const program = await started({ dataDir })
+  const mailbox = async () => {
+    const answer = await fetch(`${program.url}/dev/mailbox`, { headers: { accept: 'application/json' } })
+    return ((await answer.json()) as { messages: { address: string; body: string }[] }).messages
+  }
+  const found = await eventually(mailbox, (messages) => messages.some(({ address }) => address === 'ann@example.com'))
+  assert.match(found.find(({ address }) => address === 'ann@example.com')?.body ?? '', /\/invitation\?token=/)
   await program.stop()
 })
 

@@ -18,6 +18,7 @@ before(async () => {
     baseUrl: 'http://localhost:8080',
     encryptionKey: new Secret('0123456789abcdef0123456789abcdef'),
     authenticate: () => assert.fail('the command line serves no requests'),
+    notify: () => assert.fail('the command line delivers nothing'),
     background: false,
     clock: manualClock(),
     log: silentLog,
@@ -95,6 +96,54 @@ test('more users than one request takes are imported from a list', async () => {
   writeFileSync(path, JSON.stringify({ users }))
   assert.equal((await gatehouse('users', 'import', path)).created, users.length)
   assert.equal((await gatehouse('users', 'import', path)).exists, users.length)
+})
+
+test('organizations are created, shown, and get members and invitations', async () => {
+  await gatehouse('user', 'add', 'vera', '--email', 'vera@example.com')
+  const made = await gatehouse('organization', 'add', 'acme', '--name', 'Acme Ltd', '--require-mfa')
+  assert.deepEqual([made.id, made.name, made.require_mfa], ['acme', 'Acme Ltd', true])
+  await gatehouse('member', 'add', 'acme', 'vera', '--roles', 'owner')
+  const shown = await gatehouse('organization', 'show', 'acme')
+  assert.deepEqual(
+    shown.members.map(({ user_id, roles }: Record<string, unknown>) => [user_id, roles]),
+    [['vera', ['owner']]],
+  )
+  assert.deepEqual(
+    (await gatehouse('organization', 'list')).map(({ id }: { id: string }) => id),
+    ['acme'],
+  )
+  const invited = await gatehouse('organization', 'invite', 'acme', 'New@Example.com', '--roles', 'owner')
+  assert.deepEqual([invited.email, invited.roles, invited.invited_by], ['new@example.com', ['owner'], undefined])
+  assert.doesNotMatch(JSON.stringify(invited), /token|http/, 'the link is in the mail only')
+  const { rows } = await database.query("SELECT 1 FROM identity.outbox WHERE kind = 'mail' AND subject = 'vera'")
+  assert.equal(rows.length, 2, 'the running program mails the proof of the address, and the notice')
+  await assert.rejects(gatehouse('member', 'remove', 'acme', 'vera'), /last member with the role owner/)
+  await assert.rejects(gatehouse('member', 'add', 'acme', 'vera', '--roles', 'king'), /is not a role here/)
+  await assert.rejects(gatehouse('organization', 'invite', 'acme', 'x', '--roles', 'owner,owner'), StartError)
+  await assert.rejects(gatehouse('organization', 'show', 'nowhere'), Problem)
+  await assert.rejects(gatehouse('organization', 'add', 'a/b'), StartError)
+  await gatehouse('user', 'add', 'petra')
+  await gatehouse('member', 'add', 'acme', 'petra', '--roles', 'owner')
+  assert.deepEqual(await gatehouse('member', 'remove', 'acme', 'vera'), { done: true })
+})
+
+test('the second factors of a user are listed, and reset with a notice', async () => {
+  await gatehouse('user', 'add', 'frida', '--email', 'frida@example.com')
+  const { authenticatorApps, users } = postgresIdentityStore(database)
+  const { credentialVersion = '' } = (await users.find('frida')) ?? {}
+  const app = { userId: 'frida', secretSealed: 'sealed-secret', lastStep: 0 }
+  const change = { userId: 'frida', verified: credentialVersion, messages: [], now: 0 }
+  assert.ok(await authenticatorApps.enrol(app, ['hash'], change))
+  const listed = await gatehouse('user', 'factors', 'frida')
+  assert.deepEqual(
+    listed.factors.map(({ kind }: { kind: string }) => kind),
+    ['totp'],
+  )
+  assert.doesNotMatch(JSON.stringify(listed), /sealed-secret/)
+  assert.deepEqual(await gatehouse('user', 'reset-factors', 'frida'), { done: true })
+  const { factors: left, must_enrol } = await gatehouse('user', 'factors', 'frida')
+  assert.deepEqual([left, must_enrol], [[], true])
+  await assert.rejects(gatehouse('user', 'reset-factors', 'nobody'), Problem)
 })
 
 test('consents and sessions of a user are listed and ended', async () => {

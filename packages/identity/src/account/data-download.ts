@@ -5,6 +5,7 @@ import type { OverviewContext } from '../context/features.ts'
 import { claimsOf, type User } from '../model/user.ts'
 import { readBrowser } from '../sessions/browser.ts'
 import { requireRecentSignIn } from '../sessions/recent-sign-in.ts'
+import type { MailedInvitation } from '../store/index.ts'
 
 const eventsAtOnce = 500
 
@@ -92,13 +93,14 @@ async function collectParts({ store, clock }: OverviewContext, user: User): Prom
 
 /** How the user signs in, and for which organizations. */
 async function collectSignIn(store: OverviewContext['store'], userId: string, now: number): Promise<Part[]> {
-  const [passkeys, links, enrolled, devices, memberships, former] = await Promise.all([
+  const [passkeys, links, enrolled, devices, memberships, former, invitations] = await Promise.all([
     store.passkeys.listByUser(userId),
     store.linkedAccounts.listByUser(userId),
     store.factors.find(userId),
     store.rememberedDevices.listByUser(userId, now),
     store.memberships.listByUser(userId, maxMemberships),
     store.memberships.listFormer(userId),
+    store.invitations.listByUser(userId, now),
   ])
   return [
     [
@@ -143,7 +145,19 @@ async function collectSignIn(store: OverviewContext['store'], userId: string, no
       'former_organizations',
       former.map(({ organizationId, removedAt }) => ({ id: organizationId, removed_at: time(removedAt) })),
     ],
+    ['invitations', invitations.received.map(formatInvitation)],
+    ['invitations_sent', invitations.sent.map(formatInvitation)],
   ]
+}
+
+/** An invitation that waits. Whom the user invited, or who invited them, is about others and left out. */
+function formatInvitation({ organizationId, organizationName, roles, createdAt, expiresAt }: MailedInvitation): object {
+  return {
+    organization: { id: organizationId, name: organizationName },
+    roles,
+    created_at: time(createdAt),
+    expires_at: time(expiresAt),
+  }
 }
 
 const maxMemberships = 1_000

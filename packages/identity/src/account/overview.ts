@@ -44,10 +44,19 @@ export function accountEndpoint(context: OverviewContext): Handler {
   }
 }
 
-function shownProfile({ mail }: OverviewContext, user: User): ShownProfile {
+function shownProfile({ mail, sms }: OverviewContext, user: User): ShownProfile {
   const { username, email, emailVerified, claims } = user
   const text = (name: string) => (typeof claims[name] === 'string' ? claims[name] : undefined)
-  return { username, name: text('name'), email, emailVerified, phoneNumber: text('phone_number'), mayChangeEmail: mail }
+  return {
+    username,
+    name: text('name'),
+    email,
+    emailVerified,
+    phoneNumber: text('phone_number'),
+    isPhoneNumberVerified: claims.phone_number_verified === true,
+    mayChangeEmail: mail,
+    mayChangePhoneNumber: sms,
+  }
 }
 
 /** Each client once, with its stored consents and its active grants. */

@@ -14,10 +14,9 @@ import { requireRecentSignIn } from '../sessions/recent-sign-in.ts'
 
 const accountNext: NextStep = { href: '/account', text: 'back' }
 const maxNameLength = 200
-/** E.164: at most 15 digits, the first not zero. */
-const phoneNumberPattern = /^\+[1-9]\d{6,14}$/
+const nameField: Field = { name: 'name', text: 'register.name', type: 'text', autocomplete: 'name', isOptional: true }
 
-/** GET and POST /account/profile: changes name and phone number. Messages go to the number, so a recent sign-in is needed. */
+/** GET and POST /account/profile: changes the name. Needs a recent sign-in. */
 export function profileEndpoint(
   context: OverviewContext,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
@@ -30,39 +29,18 @@ export function profileEndpoint(
     const { user } = recent.signedIn
     const posted = request.method === 'POST'
     const name = posted ? (parameters.get('name')?.trim() ?? '') : claimOf(user, 'name')
-    const phoneNumber = posted ? normalizePhoneNumber(parameters.get('phone_number')) : claimOf(user, 'phone_number')
     const texts = textsFor(context, request)
     const form = {
       key: 'profile',
       action: '/account/profile',
       formToken: formToken(context, browser),
-      fields: fieldsOf(name, phoneNumber),
+      fields: [{ ...nameField, value: name }],
       back: accountNext,
     }
     if (!posted) return sendPage(context, reply, texts, formPage(texts, form))
-    if (phoneNumber !== '' && !phoneNumberPattern.test(phoneNumber)) {
-      const wrong = { wrong: 'profile.phone.wrong', wrongField: 'phone_number' }
-      return sendPage(context, reply, texts, formPage(texts, { ...form, ...wrong }))
-    }
-    await changeProfile(context, request, user, { name: name.slice(0, maxNameLength), phone_number: phoneNumber })
+    await changeName(context, request, user, name.slice(0, maxNameLength))
     return sendPage(context, reply, texts, messagePage(texts, 'profile.done', { next: accountNext }))
   }
-}
-
-function fieldsOf(name: string, phoneNumber: string): Field[] {
-  const optional = { isOptional: true }
-  return [
-    { name: 'name', text: 'register.name', type: 'text', autocomplete: 'name', value: name, ...optional },
-    {
-      name: 'phone_number',
-      text: 'profile.phone',
-      type: 'tel',
-      autocomplete: 'tel',
-      value: phoneNumber,
-      hint: 'profile.phone.hint',
-      ...optional,
-    },
-  ]
 }
 
 function claimOf({ claims }: User, name: string): string {
@@ -70,30 +48,14 @@ function claimOf({ claims }: User, name: string): string {
   return typeof value === 'string' ? value : ''
 }
 
-function normalizePhoneNumber(text: string | undefined): string {
-  return (text ?? '').replaceAll(/[\s()./-]/g, '').replace(/^00/, '+')
-}
-
 /** @throws PageError 400 when the account changed meanwhile */
-async function changeProfile(
-  context: OverviewContext,
-  request: FastifyRequest,
-  user: User,
-  members: Readonly<Record<'name' | 'phone_number', string>>,
-): Promise<void> {
-  const claims = { ...user.claims, ...members }
-  // Nobody has proven the new number.
-  if (members.phone_number !== claimOf(user, 'phone_number')) Reflect.deleteProperty(claims, 'phone_number_verified')
-  for (const [name, value] of Object.entries(members)) if (value === '') Reflect.deleteProperty(claims, name)
-  const changed = { ...user, claims, passwordHash: undefined }
+async function changeName(context: OverviewContext, request: FastifyRequest, user: User, name: string): Promise<void> {
+  const { name: before, ...others } = user.claims
+  const changed = { ...user, claims: name === '' ? others : { ...user.claims, name }, passwordHash: undefined }
   const messages = [createRecipientMessage(context, user.id)]
   const result = await context.store.users.update(changed, user, messages, revocationTimes(context))
   if (result !== 'changed') throw new PageError(400, 'error.stale')
   context.signalOutbox()
-  const before = Object.keys(members).filter((name) => claimOf(user, name) !== members[name as keyof typeof members])
-  await audit(context, request, 'profile_changed', {
-    actor: user.id,
-    subject: user.id,
-    details: { members: before },
-  })
+  const members = (before ?? '') === name ? [] : ['name']
+  await audit(context, request, 'profile_changed', { actor: user.id, subject: user.id, details: { members } })
 }

@@ -5,8 +5,10 @@ import { createClient, deleteClient, listClients, rotateSecret, updateClient } f
 import { createConnection, deleteConnection, listConnections, updateConnection } from './connections/connections.ts'
 import { createApiKey, deleteApiKey, listApiKeys } from './keys/api-keys.ts'
 import { listSigningKeys, rotateSigningKey, type SigningKeyResponse } from './keys/signing-keys.ts'
+import { createOrganizationCommands, type OrganizationCommands } from './organizations/commands.ts'
 import { listAdministrators } from './roles/roles.ts'
 import { endUserSession, listConsents, listSessions, withdrawConsent } from './users/access.ts'
+import { readFactors, resetFactors } from './users/factors.ts'
 import { importUsers } from './users/import/import-users.ts'
 import { listLinkedProviders, removeLinkedProvider } from './users/linked-providers.ts'
 import {
@@ -34,7 +36,7 @@ type WithAuthority<Operation> = Operation extends (
   : never
 
 /** Management as functions for the command line. They throw the `Problem` that the API would return. */
-export interface Management {
+export interface Management extends OrganizationCommands {
   readonly listClients: WithoutContext<typeof listClients>
   readonly createClient: WithAuthority<typeof createClient>
   readonly updateClient: WithAuthority<typeof updateClient>
@@ -59,6 +61,8 @@ export interface Management {
   readonly endSession: WithAuthority<typeof endUserSession>
   readonly listLinkedProviders: WithoutContext<typeof listLinkedProviders>
   readonly removeLinkedProvider: WithAuthority<typeof removeLinkedProvider>
+  readonly readFactors: WithoutContext<typeof readFactors>
+  readonly resetFactors: WithAuthority<typeof resetFactors>
   readonly listApiKeys: WithoutContext<typeof listApiKeys>
   readonly createApiKey: WithAuthority<typeof createApiKey>
   readonly deleteApiKey: WithAuthority<typeof deleteApiKey>
@@ -101,6 +105,9 @@ export function createManagement(context: AdminContext): Management {
     endSession: asCommandLine(endUserSession),
     listLinkedProviders: (userId) => listLinkedProviders(context, userId),
     removeLinkedProvider: asCommandLine(removeLinkedProvider),
+    readFactors: (userId) => readFactors(context, userId),
+    resetFactors: asCommandLine(resetFactors),
+    ...createOrganizationCommands(context),
     listApiKeys: (before, limit) => listApiKeys(context, before, limit),
     createApiKey: asCommandLine(createApiKey),
     deleteApiKey: asCommandLine(deleteApiKey),

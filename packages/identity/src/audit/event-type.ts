@@ -36,6 +36,8 @@ export type AuditType =
   | 'provider_linked'
   | 'provider_unlinked'
   | 'email_changed'
+  | 'phone_changed'
+  | 'phone_removed'
   | 'profile_changed'
   | 'signed_out_everywhere'
   | 'data_exported'

@@ -2,9 +2,9 @@ import type { AuthorizeContext } from '../context/features.ts'
 import { type Access, covers } from '../model/consent.ts'
 import { claimsCoveredBy, type User } from '../model/user.ts'
 import type { AuthorizationRequest } from '../oauth/authorization-request.ts'
+import { type OrganizationChoice, permissionsOf } from '../oauth/organization.ts'
 import { grantResources, listApis } from '../oauth/resource.ts'
 import { filterPermittedScopes } from '../oauth/scope.ts'
-import { type OrganizationChoice, permissionsOf } from './organization.ts'
 
 type ResourceContext = Pick<AuthorizeContext, 'issuer' | 'apiIdentifier'>
 

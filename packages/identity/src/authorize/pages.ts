@@ -96,6 +96,7 @@ export function sendOrganizationPage(
   const texts = textsFor(context, transaction.request, authorization.uiLocales)
   const startedAt = transaction.waitingSince ?? context.clock.now()
   const page = organizationPage(texts, {
+    action: '/organization',
     formToken: formToken(context, transaction.browser),
     continuation: sealTransaction(context, transaction, authorization, { startedAt, consentIn: session.id }),
     client: authorization.client.name,

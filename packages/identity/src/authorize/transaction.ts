@@ -5,13 +5,13 @@ import { strictestPolicy } from '../model/second-factor.ts'
 import { type AuthorizationRequest, type Destination, parseRequest } from '../oauth/authorization-request.ts'
 import { OAuthError } from '../oauth/error.ts'
 import { readIdTokenHint } from '../oauth/id-token-hint.ts'
+import { findOrganization, notMember, type OrganizationChoice } from '../oauth/organization.ts'
 import { Parameters } from '../oauth/parameters.ts'
 import { leavesNoAccess } from '../oauth/scope.ts'
 import { type Browser, findPolicy } from '../sessions/browser.ts'
 import type { Continuation } from '../sessions/continuation.ts'
 import { limitToRoles, readAccess } from './access.ts'
 import { chooseNextStep, type NextStep } from './next-step.ts'
-import { findOrganization, notMember, type OrganizationChoice } from './organization.ts'
 
 /** An authorization request in progress, across the pages that it needs. */
 export interface AuthorizationTransaction {

@@ -3,6 +3,7 @@ import { fetchLogo } from '../clients/logo/fetch.ts'
 import type { BackgroundContext } from '../context/features.ts'
 import { safeFetch } from '../http/safe-fetch.ts'
 import { signJwt } from '../keys/sign-jwt.ts'
+import { createMemberNotices } from '../mail/member-notices.ts'
 import { formatRecipient, type Notify, type NotifyRequest, type OnRecipient, openPayload } from '../mail/messages.ts'
 import type { LogoutNotice } from '../sessions/end-session.ts'
 import type { IdentityStore, OutboxMessage } from '../store/index.ts'
@@ -15,7 +16,7 @@ export interface OutboxOptions {
 }
 
 /** Messages of one queue never wait for those of the other: addresses that clients chose may hang. */
-export const outboxQueues = { mails: ['mail', 'recipient'], calls: ['logout', 'logo'] } as const
+export const outboxQueues = { mails: ['mail', 'recipient', 'members'], calls: ['logout', 'logo'] } as const
 
 const leaseMs = 60_000
 /** A longer pass leaves the rest to the next one, before its leases expire. */
@@ -41,7 +42,7 @@ export async function deliverOutbox(options: OutboxOptions, queue: keyof typeof 
     if (clock.now() > claimedAt + maxPassMs) await store.outbox.postpone(message.id, clock.now())
     else await attemptDelivery(options, message)
   }
-  return messages.length === batchSize
+  return messages.length === batchSize || messages.some(({ kind }) => kind === 'members')
 }
 
 type Claimed = Awaited<ReturnType<IdentityStore['outbox']['claim']>>[number]
@@ -69,6 +70,10 @@ async function deliver({ context, notify, onRecipient }: OutboxOptions, message:
   if (message.kind === 'recipient') {
     const user = await context.store.users.find(message.subject)
     await onRecipient?.(user === undefined ? { user_id: message.subject, removed: true } : formatRecipient(user))
+    return
+  }
+  if (message.kind === 'members') {
+    await context.store.outbox.replace(message.id, await createMemberNotices(context, message))
     return
   }
   if (message.kind === 'logo') {

@@ -41,6 +41,13 @@ export type AttemptLimitName =
   | 'email-code-entry'
   | 'email-code-entry-account'
   | 'email-code-entry-address'
+  | 'phone-code'
+  | 'phone-code-day'
+  | 'phone-code-address'
+  | 'phone-code-number'
+  | 'phone-code-range'
+  | 'phone-code-entry'
+  | 'phone-code-entry-day'
   | 'device-code'
   | 'device-code-address'
   | 'reset'
@@ -86,6 +93,13 @@ export const attemptLimitPolicies: Readonly<
   'email-code-entry': { limit: 10, windowSeconds: 900, by: ['account', 'address'] },
   'email-code-entry-account': { limit: 20, windowSeconds: 86_400, by: ['account'] },
   'email-code-entry-address': { limit: 50, windowSeconds: 3600, by: ['address'] },
+  'phone-code': { limit: 3, windowSeconds: 3600, by: ['account'] },
+  'phone-code-day': { limit: 6, windowSeconds: 86_400, by: ['account'] },
+  'phone-code-address': { limit: 10, windowSeconds: 3600, by: ['address'] },
+  'phone-code-number': { limit: 4, windowSeconds: 86_400, by: ['number'] },
+  'phone-code-range': { limit: 20, windowSeconds: 86_400, by: ['range'] },
+  'phone-code-entry': { limit: 10, windowSeconds: 900, by: ['account'] },
+  'phone-code-entry-day': { limit: 30, windowSeconds: 86_400, by: ['account'] },
   'device-code': { limit: 10, windowSeconds: 600, by: ['user'] },
   'device-code-address': { limit: 30, windowSeconds: 600, by: ['address'] },
   reset: { limit: 3, windowSeconds: 3600, by: ['account'] },

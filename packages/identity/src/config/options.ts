@@ -60,6 +60,8 @@ export interface IdentityOptions {
   readonly dns?: DnsOptions
   /** Sends a mail through the notification service; may be called again with the same dedup_key. */
   readonly notify?: Notify | undefined
+  /** Whether `notify` sends text messages too: users then set and prove their phone number. Default: false. */
+  readonly sms?: boolean
   /** Called at least once for every change of a user. */
   readonly onRecipient?: OnRecipient | undefined
   readonly authenticate: Authenticate

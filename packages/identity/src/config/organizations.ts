@@ -75,6 +75,20 @@ export const NewOrganization = Type.Object(
 /** A valid {@link NewOrganization}. */
 export type NewOrganization = Static<typeof NewOrganization>
 
+const roles = Type.Array(roleKey, {
+  maxItems: maxMemberRoles,
+  uniqueItems: true,
+  description: 'The keys of roles of this organization, or of templates.',
+})
+
+/** The roles of a member in the management API. */
+export const MemberBody = Type.Object({ roles }, strict)
+/** An invitation in the management API. */
+export const InvitationBody = Type.Object(
+  { email: Type.String({ format: 'email', maxLength: 254 }), roles: Type.Optional(roles) },
+  strict,
+)
+
 /** An organization in the configuration file. */
 export const OrganizationDeclaration = Type.Object(
   {

@@ -88,6 +88,8 @@ export interface PageContext extends PageParts, ServerContext {
   readonly signalOutbox: () => void
   /** Whether mail can be sent at all. */
   readonly mail: boolean
+  /** Whether text messages can be sent. */
+  readonly sms: boolean
 }
 
 /** Hashes passwords, and decides which may be set. */

@@ -64,6 +64,7 @@ export function createContext(options: IdentityOptions, signalOutbox: () => void
     signalOutbox,
     resolveTxt: createTxtResolver(options.dns),
     mail,
+    sms: mail && options.sms === true,
     clock,
     log,
   }

@@ -88,7 +88,10 @@ export interface AdminContext
 }
 
 /** What the background workers need. */
-export interface BackgroundContext extends ServerContext, ClientContext, Pick<TokenContext, 'keys' | 'lifetimes'> {
+export interface BackgroundContext
+  extends ServerContext,
+    ClientContext,
+    Pick<TokenContext, 'keys' | 'lifetimes'>,
+    Pick<MailContext, 'branding' | 'encryptionKey' | 'mail'> {
   readonly features: PageContext['features']
-  readonly encryptionKey: MailContext['encryptionKey']
 }

@@ -6,6 +6,7 @@ import { allowOrigin } from '../http/cors.ts'
 import { formParameters } from '../http/oauth-route.ts'
 import { type Client, deviceGrant } from '../model/client.ts'
 import { OAuthError } from '../oauth/error.ts'
+import { parseOrganization } from '../oauth/organization.ts'
 import type { Parameters } from '../oauth/parameters.ts'
 import { parseResources } from '../oauth/resource.ts'
 import { isUserScope, parseScope, requireAllowedScopes } from '../oauth/scope.ts'
@@ -68,6 +69,7 @@ async function openDeviceRequest(
       ? requireAllowedScopes(requested, client.scopes)
       : client.scopes.filter((one) => !isUserScope(one))
   const resources = parseResources(context, client, scopes, parameters.getAll('resource'))
+  const organizationId = parseOrganization(client.organizations, parameters.get('organization'))
   const createdAt = context.clock.now()
   for (let attempts = 0; attempts < maxAttempts; attempts++) {
     const userCode = makeUserCode()
@@ -77,6 +79,7 @@ async function openDeviceRequest(
       clientId: client.id,
       scopes,
       resources,
+      organizationId,
       state: 'pending',
       claimedBy: undefined,
       grantId: undefined,

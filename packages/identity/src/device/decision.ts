@@ -10,7 +10,7 @@ import type { Access } from '../model/consent.ts'
 import type { GrantRecord } from '../model/grant.ts'
 import { maxAccessTokenMs } from '../model/revocation-times.ts'
 import { chooseFactorStep, type FactorStep, strictestPolicy } from '../model/second-factor.ts'
-import { permissionsOutside } from '../oauth/organization.ts'
+import { findOrganization, permissionsOf } from '../oauth/organization.ts'
 import { grantResources } from '../oauth/resource.ts'
 import { filterPermittedScopes, leavesNoAccess } from '../oauth/scope.ts'
 import { messagePage } from '../pages/error-page.ts'
@@ -32,7 +32,7 @@ export function deviceDecisionEndpoint(context: DevicePageContext): Handler {
     const parameters = pageParameters(request)
     const { browser, signedIn } = await readSignedIn(context, request, reply)
     const continuation = openContinuation(context, browser, parameters.get('continuation'))
-    const { shown } = continuation
+    const { shown, organization } = continuation
     if (continuation.to !== '/device' || continuation.consentIn !== signedIn.session.id || shown === undefined) {
       throw new PageError(400, 'error.stale')
     }
@@ -40,7 +40,7 @@ export function deviceDecisionEndpoint(context: DevicePageContext): Handler {
     const texts = textsFor(context, request)
     if (deviceRequest === undefined) throw new PageError(400, 'device.unknown')
     if (parameters.get('decision') === 'allow') {
-      await approveRequest(context, request, deviceRequest, { ...signedIn, shown })
+      await approveRequest(context, request, deviceRequest, { ...signedIn, shown, organization })
       return sendPage(context, reply, texts, messagePage(texts, 'device.done'))
     }
     await denyRequest(context, request, deviceRequest, signedIn)
@@ -48,21 +48,31 @@ export function deviceDecisionEndpoint(context: DevicePageContext): Handler {
   }
 }
 
-/** Approves the part of the shown access that is still permitted. */
+/** What the page showed that the user allowed. */
+interface Shown {
+  readonly shown: Access
+  readonly organization: string | undefined
+}
+
+/** Approves the part of the shown access that is still permitted, for the organization that the page named. */
 async function approveRequest(
   context: DevicePageContext,
   request: FastifyRequest,
   deviceRequest: DeviceRequest,
-  { shown, ...signedIn }: SignedIn & { readonly shown: Access },
+  { shown, organization, ...signedIn }: SignedIn & Shown,
 ): Promise<void> {
   const client = await context.clients.find(deviceRequest.clientId)
-  const outside = await permissionsOutside(context)
-  const permitted =
-    client === undefined ? [] : filterPermittedScopes(deviceRequest.scopes, client, signedIn.user, outside)
+  if (client === undefined) throw new PageError(400, 'error.stale')
+  const named = deviceRequest.organizationId ?? organization
+  const choice = await findOrganization(context, { client, organization: named }, signedIn.user)
+  const current = choice.kind === 'member' ? choice.membership.organization.id : undefined
+  if (choice.kind === 'denied' || choice.kind === 'open' || current !== organization)
+    throw new PageError(400, 'error.stale')
+  const permitted = filterPermittedScopes(deviceRequest.scopes, client, signedIn.user, permissionsOf(choice))
   const scopes = permitted.filter((scope) => shown.scopes.includes(scope))
-  if (client === undefined || leavesNoAccess(deviceRequest.scopes, scopes)) throw new PageError(400, 'error.stale')
+  if (leavesNoAccess(deviceRequest.scopes, scopes)) throw new PageError(400, 'error.stale')
   if ((await findMissingFactor(context, client, signedIn)) !== undefined) throw new PageError(400, 'error.stale')
-  const grant = createGrant(context, { ...deviceRequest, scopes }, signedIn)
+  const grant = createGrant(context, { ...deviceRequest, scopes, organizationId: organization }, signedIn)
   const notices = await createAccessNotices(context, request, { user: signedIn.user, client, scopes })
   await recordDecision(context, request, deviceRequest, { ...signedIn, grant, notices })
 }
@@ -104,7 +114,11 @@ async function recordDecision(
     throw new PageError(400, 'device.unknown')
   }
   if (notices.length > 0) context.signalOutbox()
-  const details = { scopes: grant?.scopes ?? deviceRequest.scopes, address: deviceRequest.address }
+  const details = {
+    scopes: grant?.scopes ?? deviceRequest.scopes,
+    address: deviceRequest.address,
+    ...(grant?.organizationId !== undefined && { organization: grant.organizationId }),
+  }
   const facts = { actor: user.id, subject: user.id, clientId: deviceRequest.clientId, details }
   await audit(context, request, grant === undefined ? 'device_denied' : 'device_approved', facts)
 }
@@ -134,7 +148,7 @@ function createGrant(
     userId: user.id,
     clientId: deviceRequest.clientId,
     sessionId: undefined,
-    organizationId: undefined,
+    organizationId: deviceRequest.organizationId,
     scopes: deviceRequest.scopes,
     resources: grantResources(context, deviceRequest.scopes, deviceRequest.resources),
     claims: { userinfo: [], idToken: [] },

@@ -1,24 +1,19 @@
-import { type PageAnswer, sendPage, type Texts, textsFor } from '@gatehouse/kit/page'
+import { sendPage, textsFor } from '@gatehouse/kit/page'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { enforceLimits } from '../config/attempt-limits.ts'
 import type { DevicePageContext } from '../context/features.ts'
 import { pageParameters } from '../http/page-route.ts'
-import type { Client } from '../model/client.ts'
-import { withoutOwnApi } from '../model/consent.ts'
 import type { FactorStep } from '../model/second-factor.ts'
-import { permissionsOutside } from '../oauth/organization.ts'
-import { listApis } from '../oauth/resource.ts'
-import { filterPermittedScopes, leavesNoAccess } from '../oauth/scope.ts'
-import { deviceConfirmPage, devicePage } from '../pages/device-pages.ts'
-import { messagePage } from '../pages/error-page.ts'
+import { devicePage } from '../pages/device-pages.ts'
 import { PageError } from '../pages/page-error.ts'
-import { type Browser, formToken, readBrowser } from '../sessions/browser.ts'
-import { type Continuation, openContinuation, sealContinuation } from '../sessions/continuation.ts'
+import { formToken, readBrowser } from '../sessions/browser.ts'
+import { openContinuation, sealContinuation } from '../sessions/continuation.ts'
 import { beginFactorStep } from '../sessions/second-factor/factor-pages.ts'
 import { type BrowserExchange, sendSignInPage } from '../sessions/sign-in-page.ts'
-import type { DeviceRequest } from '../store/index.ts'
-import { denyRequest, findMissingFactor, readSignedIn, type SignedIn } from './decision.ts'
-import { readUserCode, userCodeHash } from './user-code.ts'
+import { claimRequest } from './claim.ts'
+import { sendConfirmation } from './confirmation.ts'
+import { findMissingFactor, readSignedIn, type SignedIn } from './decision.ts'
+import { readUserCode } from './user-code.ts'
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 
@@ -65,14 +60,7 @@ export function deviceCodeEndpoint(context: DevicePageContext): Handler {
     if (!code || !deviceRequest || !client) return reject('device.unknown', 400)
     const step = await findMissingFactor(context, client, signedIn)
     if (step !== undefined) return sendMissingFactor(context, { request, reply, browser }, step, code)
-    const outside = await permissionsOutside(context)
-    const scopes = filterPermittedScopes(deviceRequest.scopes, client, signedIn.user, outside)
-    if (leavesNoAccess(deviceRequest.scopes, scopes)) {
-      await denyRequest(context, request, deviceRequest, signedIn)
-      return sendPage(context, reply, texts, messagePage(texts, 'device.powerless'))
-    }
-    const claimed = { code, deviceRequest, client, scopes }
-    return sendPage(context, reply, texts, confirmationPage(context, texts, { browser, signedIn }, claimed))
+    return sendConfirmation(context, { request, reply, browser }, signedIn, { code, deviceRequest, client })
   }
 }
 
@@ -115,47 +103,4 @@ async function limitAttempt(
     if (!(error instanceof PageError)) throw error
     return error.headers['retry-after'] ?? ''
   }
-}
-
-interface ClaimedRequest {
-  readonly code: string
-  readonly deviceRequest: DeviceRequest
-  readonly client: Client
-  /** Those of the request that the user may allow. */
-  readonly scopes: readonly string[]
-}
-
-function confirmationPage(
-  context: DevicePageContext,
-  texts: Texts,
-  { browser, signedIn }: { readonly browser: Browser; readonly signedIn: SignedIn },
-  { code, deviceRequest, client, scopes }: ClaimedRequest,
-): PageAnswer {
-  const { session, user } = signedIn
-  const shown = { scopes, resources: listApis(context, scopes, deviceRequest.resources), claims: [] }
-  const continuation: Continuation = {
-    to: '/device',
-    request: { user_code: code },
-    startedAt: context.clock.now(),
-    consentIn: session.id,
-    shown,
-  }
-  return deviceConfirmPage(texts, {
-    formToken: formToken(context, browser),
-    continuation: sealContinuation(context, browser, continuation),
-    code,
-    client: client.name,
-    user: user.email ?? user.username,
-    access: withoutOwnApi(context, shown),
-    address: deviceRequest.address,
-    userAgent: deviceRequest.userAgent,
-  })
-}
-
-function claimRequest(
-  { store, clock }: DevicePageContext,
-  code: string,
-  { session }: SignedIn,
-): Promise<DeviceRequest | undefined> {
-  return store.deviceCodes.claim(userCodeHash(code), session.id, clock.now())
 }

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { audit } from '../audit/record.ts'
 import { isOfOrganization } from '../connections/home.ts'
 import type { FederationContext } from '../context/features.ts'
+import { createNotices } from '../mail/notices.ts'
 import type { Connection } from '../model/connection.ts'
 import type { User } from '../model/user.ts'
 
@@ -26,16 +27,20 @@ export async function joinOrganization(
   context: FederationContext,
   request: FastifyRequest,
   { id: connection, settings }: Connection,
-  { id: userId }: User,
+  user: User,
 ): Promise<void> {
   const { organization: organizationId, add_members: adds, member_roles: roles = [] } = settings
-  const { memberships } = context.store
+  const { id: userId } = user
+  const { memberships, organizations } = context.store
   if (organizationId === undefined || adds !== true) return
   if ((await memberships.findMember(organizationId, userId)) !== undefined) return
-  const result = await memberships.join({ organizationId, userId, roles, now: context.clock.now() })
+  const facts = { organization: (await organizations.find(organizationId))?.name ?? '', roles: roles.join(', ') }
+  const messages = createNotices(context, { user, kind: 'organization_joined', request, facts })
+  const result = await memberships.join({ organizationId, userId, roles, now: context.clock.now(), messages })
   if (result === 'unknown_role')
     request.log.warn({ connection, roles }, 'a member was not added: the organization lacks a role of the connection')
   if (result !== 'changed') return
+  context.signalOutbox()
   const details = { organization: organizationId, connection, roles }
   await audit(context, request, 'organization_joined', { actor: userId, subject: userId, details })
 }

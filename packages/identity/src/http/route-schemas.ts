@@ -64,7 +64,7 @@ export const deviceAuthorization = {
   tags: ['token'],
   ...operation('deviceAuthorizations.create'),
   security: clientAuth,
-  body: form([], ['scope', 'resource', ...credentials]),
+  body: form([], ['scope', 'resource', 'organization', ...credentials]),
   response: {
     200: Type.Object({
       device_code: text,

@@ -53,9 +53,14 @@ export function createLinkMail(
 }
 
 /** The mail address of a user. */
-export function mailAddress({ id, email, claims: { locale } }: User & { readonly email: string }): MailAddress {
+export function mailAddress(user: User & { readonly email: string }): MailAddress {
+  return { userId: user.id, email: user.email, ...languageOf(user) }
+}
+
+/** The language of a user's messages, if it is known. */
+export function languageOf({ claims: { locale } }: User): { readonly locale?: string } {
   const isTag = typeof locale === 'string' && locale.length >= 1 && locale.length <= maxTagLength
-  return { userId: id, email, ...(isTag ? { locale } : {}) }
+  return isTag ? { locale } : {}
 }
 
 /** Longer values are not valid language tags. */

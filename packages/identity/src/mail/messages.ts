@@ -22,18 +22,20 @@ export interface GoneRecipient {
 /** Receives the changes of recipients. */
 export type OnRecipient = (recipient: Recipient | GoneRecipient) => Promise<void>
 
-/** A mail for the notification service to send, to the address in the request. */
+/** A mail or text message for the notification service to send, to the one address in the request. */
 export interface NotifyRequest {
-  readonly event: (typeof linkEvents)[keyof typeof linkEvents] | NoticeKind
+  readonly event: (typeof linkEvents)[keyof typeof linkEvents] | typeof phoneCodeEvent | NoticeKind
   readonly user_id: string
-  readonly email: string
+  readonly email?: string
+  /** E.164; for the event type {@link phoneCodeEvent} alone. */
+  readonly phone_number?: string
   /** BCP 47. */
   readonly locale?: string
   readonly data: Readonly<Record<string, string | number>>
   readonly dedup_key: string
 }
 
-/** Sends a mail through the notification service. */
+/** Sends a mail or text message through the notification service. */
 export type Notify = (request: NotifyRequest) => Promise<void>
 
 /**
@@ -51,6 +53,12 @@ export const linkEvents = {
 } as const
 
 /**
+ * The event type of text messages with a code that proves a phone number. Its data is `code`, `minutes` of its lifetime,
+ * `product` and `host`, of the pages that take the code.
+ */
+export const phoneCodeEvent = 'phone_code'
+
+/**
  * The event types of notices of what happened to an account. Their data is `at`, `device` and `address` (empty where
  * unknown), `link` to the account page, `product`, `name`, and what the notice is about.
  */
@@ -59,6 +67,7 @@ export const noticeEvents = [
   'password_changed',
   'password_reset',
   'email_changed',
+  'phone_changed',
   'factor_added',
   'factor_removed',
   'passkey_copied',
@@ -72,13 +81,19 @@ export const noticeEvents = [
   'too_many_failures',
   'account_exists',
   'invitation_not_yours',
+  'organization_joined',
+  'organization_left',
+  'organization_roles_changed',
+  'organization_requires_mfa',
 ] as const
 
 /** The kind of a notice: its event type. */
 export type NoticeKind = (typeof noticeEvents)[number]
 
-/** Every event type of identity's mails: critical (no cap, no quiet hours) and sensitive (their content is not stored). */
-export const identityEvents: readonly string[] = [...Object.values(linkEvents), ...noticeEvents]
+/**
+ * Every event type of identity's messages: critical (no cap, no quiet hours) and sensitive (their content is not stored).
+ */
+export const identityEvents: readonly string[] = [...Object.values(linkEvents), ...noticeEvents, phoneCodeEvent]
 
 /** The lifetime of the link in each mail. */
 const linkLifetimes = {
@@ -94,12 +109,13 @@ const linkLifetimes = {
 /** For how long a notice that could not be delivered is of use. */
 export const noticeSeconds = 7 * 86_400
 
-/** For how long the mail of each event type is of use, in seconds: one with a link until that expires. */
+/** For how long the message of each event type is of use, in seconds: one with a link until that expires. */
 export function mailLifetimes(lifetimes: Lifetimes): ReadonlyMap<string, number> {
   const kinds = Object.keys(linkEvents) as (keyof typeof linkEvents)[]
   return new Map([
     ...kinds.map((kind) => [linkEvents[kind], lifetimes[linkLifetimes[kind]]] as const),
     ...noticeEvents.map((event) => [event, noticeSeconds] as const),
+    [phoneCodeEvent, lifetimes.emailCode] as const,
   ])
 }
 

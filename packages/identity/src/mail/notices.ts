@@ -15,8 +15,12 @@ export interface NoticeFacts {
   readonly app?: string
   /** The name of the identity provider. */
   readonly provider?: string
-  /** The name of the organization whose invitation it is. */
+  /** The name of the organization that it is about. */
   readonly organization?: string
+  /** The keys of the roles that a member has now, separated by commas. */
+  readonly roles?: string
+  /** The last digits of the new phone number; empty when it was removed. */
+  readonly phone?: string
   /** The new address, to which `email_changed` goes too. It is not named in the mail to the old one. */
   readonly email?: string
 }

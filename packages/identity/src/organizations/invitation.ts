@@ -45,8 +45,13 @@ export function invitationEndpoint(
       return sendPage(context, reply, texts, formPage(texts, { ...form, hidden: { token }, values, back: accountNext }))
     }
     checkForm(context, request, browser, parameters)
-    const accepted = await invitations.accept(tokenHash(token), user.id, mayAssignRoles, now)
+    const attempt = { hash: tokenHash(token), userId: user.id, now }
+    const named = await invitations.find(attempt.hash, user.id, mayAssignRoles, now)
+    const facts = { organization: named?.organizationName ?? '', roles: named?.roles.join(', ') ?? '' }
+    const notices = createNotices(context, { user, kind: 'organization_joined', request, facts })
+    const accepted = named && (await invitations.accept(attempt, mayAssignRoles, notices))
     if (accepted === undefined) return rejectInvitation(context, request, token, user)
+    context.signalOutbox()
     const details = { organization: accepted.organizationId, invitation: accepted.id, roles: accepted.roles }
     await audit(context, request, 'organization_joined', { actor: user.id, subject: user.id, details })
     const values = { organization: accepted.organizationName }

@@ -3,7 +3,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { audit } from '../audit/record.ts'
 import type { PageContext } from '../context/context.ts'
 import { pageParameters } from '../http/page-route.ts'
+import { createNotices } from '../mail/notices.ts'
 import { revocationTimes } from '../model/revocation-times.ts'
+import type { User } from '../model/user.ts'
 import { membershipsPage } from '../pages/memberships-page.ts'
 import { type Browser, checkForm, formToken, readBrowser } from '../sessions/browser.ts'
 import { type BrowserExchange, sendSignInPage } from '../sessions/sign-in-page.ts'
@@ -23,7 +25,7 @@ export function membershipsEndpoint(
     if (signedIn === undefined) return sendSignInPage(context, exchange, '/account/organizations')
     const organizationId = request.method === 'POST' ? parameters.get('organization') : undefined
     if (organizationId === undefined) return sendMemberships(context, exchange, signedIn)
-    const left = await leaveOrganization(context, request, organizationId, signedIn.user.id)
+    const left = await leaveOrganization(context, request, organizationId, signedIn.user)
     if (!left) return sendMemberships(context, exchange, signedIn, 'organizations.last')
     return reply.redirect('/account/organizations', 303)
   }
@@ -34,12 +36,18 @@ async function leaveOrganization(
   context: PageContext,
   request: FastifyRequest,
   organizationId: string,
-  userId: string,
+  user: User,
 ): Promise<boolean> {
-  const member = { organizationId, userId, expected: undefined }
+  const organization = await context.store.organizations.find(organizationId)
+  const facts = { organization: organization?.name ?? '' }
+  const messages = createNotices(context, { user, kind: 'organization_left', request, facts })
+  const member = { organizationId, userId: user.id, expected: undefined, messages }
   const result = await context.store.memberships.remove(member, revocationTimes(context))
-  const facts = { actor: userId, subject: userId, details: { organization: organizationId } }
-  if (result === 'changed') await audit(context, request, 'organization_left', facts)
+  if (result === 'changed') {
+    context.signalOutbox()
+    const details = { organization: organizationId }
+    await audit(context, request, 'organization_left', { actor: user.id, subject: user.id, details })
+  }
   return result !== 'last_owner'
 }
 

@@ -36,6 +36,8 @@ export interface DeviceConfirmPage {
   readonly code: string
   readonly client: string
   readonly user: string
+  /** The name of the organization that the device acts for. */
+  readonly organization: string | undefined
   readonly access: Access
   readonly address: string
   readonly userAgent: string
@@ -43,13 +45,14 @@ export interface DeviceConfirmPage {
 
 /** The page that asks whether to connect a device. */
 export function deviceConfirmPage(texts: Texts, page: DeviceConfirmPage): PageAnswer {
-  const { client, user, code, address } = page
+  const { client, user, code, address, organization } = page
   const title = texts.say('device.confirm.title', { client })
   return {
     title,
     body: html`<h1>${title}</h1>
 <p class="lead">${texts.say('device.confirm.lead', { user, code })}</p>
 ${accessList(texts, page.access)}
+${organization !== undefined && html`<p class="soft">${texts.say('consent.organization', { organization })}</p>`}
 <p class="soft">${texts.say('device.confirm.where', { address, agent: deviceName(page.userAgent) })}</p>
 <p class="note careful">${texts.say('device.confirm.warning')}</p>
 <form method="post" action="/device/decision">

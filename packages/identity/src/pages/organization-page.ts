@@ -2,6 +2,8 @@ import { html, type PageAnswer, type Texts } from '@gatehouse/kit/page'
 
 /** The content of the page where a user chooses an organization. */
 export interface OrganizationPage {
+  /** The path of the form. */
+  readonly action: string
   readonly formToken: string
   readonly continuation: string
   readonly client: string
@@ -19,7 +21,7 @@ export function organizationPage(texts: Texts, page: OrganizationPage): PageAnsw
     formTargets: page.formTargets,
     body: html`<h1>${title}</h1>
 <p class="lead">${texts.say('organization.lead', { client, user })}</p>
-<form method="post" action="/organization">
+<form method="post" action="${page.action}">
 <input type="hidden" name="form_token" value="${page.formToken}">
 <input type="hidden" name="continuation" value="${page.continuation}">
 <ul class="choices">${page.organizations.map(

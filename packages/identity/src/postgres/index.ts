@@ -37,6 +37,7 @@ import { PostgresSigningKeys } from './tokens/signing-keys.ts'
 import { PostgresAccounts } from './users/accounts.ts'
 import { PostgresEmailChanges } from './users/email-changes.ts'
 import { PostgresMailedLinks } from './users/mailed-links.ts'
+import { PostgresPhoneChanges } from './users/phone-changes.ts'
 import { PostgresRegistrations } from './users/registrations.ts'
 import { PostgresSignInLinks } from './users/sign-in-links.ts'
 import { PostgresSubjects } from './users/subjects.ts'
@@ -93,6 +94,7 @@ export function postgresIdentityStore(database: Database): IdentityStore {
     sessions: new PostgresSessions(database),
     signInLinks: new PostgresSignInLinks(database),
     emailChanges: new PostgresEmailChanges(database),
+    phoneChanges: new PostgresPhoneChanges(database),
     replayCache: new PostgresReplayCache(database),
     ping: () => database.ping(),
   }

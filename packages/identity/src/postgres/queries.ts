@@ -36,6 +36,7 @@ export interface DeviceCodeRow {
   readonly polled_at: number | null
   readonly address: string
   readonly user_agent: string
+  readonly organization_id: string | null
   readonly created_at: number
   readonly expires_at: number
 }

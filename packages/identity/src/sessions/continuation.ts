@@ -26,6 +26,7 @@ export interface Continuation {
     | '/account/passkeys/edit'
     | '/account/profile'
     | '/account/email'
+    | '/account/phone'
     | '/account/data'
     | '/account/delete'
   readonly request: Form

@@ -74,6 +74,8 @@ export interface DeviceRequest {
   readonly clientId: string
   readonly scopes: readonly string[]
   readonly resources: readonly string[]
+  /** The organization that the client named; undefined leaves the choice to the user. */
+  readonly organizationId: string | undefined
   readonly state: 'pending' | 'approved' | 'denied' | 'consumed'
   /** The session that entered the user code; no other may decide. */
   readonly claimedBy: string | undefined

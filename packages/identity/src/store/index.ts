@@ -13,6 +13,7 @@ import type {
   Organizations,
 } from './organizations.ts'
 import type { PasskeyChallenges, PasskeyRegistrations, Passkeys } from './passkeys.ts'
+import type { PhoneChanges } from './phone-changes.ts'
 import type { Sessions } from './sessions.ts'
 import type { SignInLinks } from './sign-in-links.ts'
 import type { AccessTokens, ApiKeys, Revocations, SigningKeyStore } from './tokens.ts'
@@ -27,6 +28,7 @@ export type * from './grants.ts'
 export type * from './operations.ts'
 export type * from './organizations.ts'
 export type * from './passkeys.ts'
+export type * from './phone-changes.ts'
 export type * from './sessions.ts'
 export type * from './sign-in-links.ts'
 export type * from './tokens.ts'
@@ -58,6 +60,7 @@ export interface IdentityStore {
   readonly rememberedDevices: RememberedDevices
   readonly signInLinks: SignInLinks
   readonly emailChanges: EmailChanges
+  readonly phoneChanges: PhoneChanges
   readonly grants: Grants
   readonly authorizationCodes: AuthorizationCodes
   readonly refreshFamilies: RefreshFamilies

@@ -47,7 +47,7 @@ export interface AuditTrail {
 /** A message that is delivered after the commit, sealed. Times are Unix milliseconds. */
 export interface OutboxMessage {
   readonly id: string
-  readonly kind: 'mail' | 'recipient' | 'logout' | 'logo'
+  readonly kind: 'mail' | 'recipient' | 'members' | 'logout' | 'logo'
   readonly subject: string
   readonly payloadSealed: string
   readonly dueAt: number
@@ -74,6 +74,8 @@ export interface Outbox {
     limit: number,
   ): Promise<(OutboxMessage & { attempts: number })[]>
   remove(id: string): Promise<void>
+  /** Puts others in the place of a message, in one step; without effect when it was removed or replaced before. */
+  replace(id: string, messages: readonly OutboxMessage[]): Promise<void>
   /** Schedules the next attempt at `dueAt`. */
   postpone(id: string, dueAt: number): Promise<void>
 }

@@ -5,6 +5,14 @@ import type { OutboxMessage } from './operations.ts'
 /** The members of an organization to change; those left out stay. */
 export type OrganizationUpdate = Partial<Pick<Organization, 'name' | 'status' | 'requireMfa'>>
 
+/** What an update of an organization depends on, and what it announces. */
+export interface OrganizationChange {
+  /** The organization as it was read. */
+  readonly expected?: Organization | undefined
+  /** For the outbox, if the organization begins to require a second factor. */
+  readonly messages: readonly OutboxMessage[]
+}
+
 /** Organizations. */
 export interface Organizations {
   find(id: string): Promise<Organization | undefined>
@@ -19,7 +27,7 @@ export interface Organizations {
     id: string,
     patch: OrganizationUpdate,
     end: RevocationTimes,
-    expected?: Organization,
+    change: OrganizationChange,
   ): Promise<'changed' | 'missing' | 'outdated'>
   /** Whether any active organization of the user requires a second factor of its members. */
   requiresMfa(userId: string): Promise<boolean>
@@ -44,6 +52,8 @@ export interface MemberChange {
   /** The roles of the member as they were read; undefined adds a member. */
   readonly expected: readonly string[] | undefined
   readonly now: number
+  /** For the outbox, if the member is changed. */
+  readonly messages: readonly OutboxMessage[]
 }
 
 /** The result of a change of a member. The last owner who can sign in stays one. */
@@ -78,10 +88,7 @@ export interface Memberships {
    * Removes a member who still has the roles `expected`, or any where it is undefined, and in the same step ends their
    * grants in the organization and adds those to the revocation feed. No connection makes them a member again.
    */
-  remove(
-    member: Pick<MemberChange, 'organizationId' | 'userId' | 'expected'>,
-    end: RevocationTimes,
-  ): Promise<MemberResult>
+  remove(member: Omit<MemberChange, 'roles' | 'now'>, end: RevocationTimes): Promise<MemberResult>
 }
 
 /** The result of writing a role; `conflict`: a template and a role of an organization can't share a key. */
@@ -115,6 +122,19 @@ export interface MailedInvitation extends Invitation {
   readonly organizationName: string
 }
 
+/** A user who accepts an invitation, by the hash of its token. */
+export interface InvitationAcceptance {
+  readonly hash: string
+  readonly userId: string
+  readonly now: number
+}
+
+/** The invitations of a user that wait: those to their verified address, and those that they sent. */
+export interface UserInvitations {
+  readonly received: readonly MailedInvitation[]
+  readonly sent: readonly MailedInvitation[]
+}
+
 /** Whether the inviter may still grant the roles of an invitation. */
 export type MayInvite = (inviter: Membership, roles: readonly OrganizationRole[]) => boolean
 
@@ -132,10 +152,18 @@ export interface Invitations {
    * organization is active and the inviter may still grant the roles.
    */
   find(hash: string, userId: string, mayInvite: MayInvite, now: number): Promise<MailedInvitation | undefined>
+  listByUser(userId: string, now: number): Promise<UserInvitations>
   /** The invitation of the link, whoever it is for. */
   findMailed(hash: string, now: number): Promise<MailedInvitation | undefined>
-  /** Consumes the invitation and adds the member in one step; returned to exactly one caller, as for `find`. */
-  accept(hash: string, userId: string, mayInvite: MayInvite, now: number): Promise<MailedInvitation | undefined>
+  /**
+   * Consumes the invitation and adds the member in one step, with messages for the outbox unless the user is a member
+   * already; returned to exactly one caller, as for `find`.
+   */
+  accept(
+    acceptance: InvitationAcceptance,
+    mayInvite: MayInvite,
+    messages: readonly OutboxMessage[],
+  ): Promise<MailedInvitation | undefined>
   remove(organizationId: string, id: string): Promise<boolean>
 }
 

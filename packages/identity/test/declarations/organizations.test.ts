@@ -30,8 +30,15 @@ test('declared roles and organizations are created with their members', async ()
 test('an unchanged declaration does not overwrite later changes, and a changed one does', async () => {
   const store = postgresIdentityStore(database)
   const now = Date.now()
-  await store.organizations.update('acme', { name: 'Renamed' }, { now, expiresAt: now })
-  await store.memberships.put({ organizationId: 'acme', userId: 'bob', roles: [], expected: undefined, now })
+  await store.organizations.update('acme', { name: 'Renamed' }, { now, expiresAt: now }, { messages: [] })
+  await store.memberships.put({
+    organizationId: 'acme',
+    userId: 'bob',
+    roles: [],
+    expected: undefined,
+    now,
+    messages: [],
+  })
   await start([acme])
   assert.equal((await store.organizations.find('acme'))?.name, 'Renamed')
   await start([{ ...acme, require_mfa: true, members: [{ user_id: 'ann', roles: ['owner'] }] }])

@@ -157,9 +157,16 @@ test('an organization that requires a factor suspends the sessions of its member
   const now = lenient.clock.now()
   const acme = { id: 'acme', name: 'Acme', status: 'active' as const, requireMfa: false }
   await organizations.create({ ...acme, createdAt: now, updatedAt: now })
-  await memberships.put({ organizationId: 'acme', userId: user[0], roles: ['owner'], expected: undefined, now })
+  await memberships.put({
+    organizationId: 'acme',
+    userId: user[0],
+    roles: ['owner'],
+    expected: undefined,
+    now,
+    messages: [],
+  })
   assert.ok(await isSignedIn(browser))
-  await organizations.update('acme', { requireMfa: true }, revocationTimes(lenient))
+  await organizations.update('acme', { requireMfa: true }, revocationTimes(lenient), { messages: [] })
   assert.ok(!(await isSignedIn(browser)))
   assert.ok(asksToEnrol(await browser.signIn(await browser.get('/account'), ...user)))
 })

@@ -89,7 +89,7 @@ test('of a removal and a sign-in at once the removal counts', async () => {
     const path = await followProvider(sentTo(await browser.post('/login/organization', form)))
     const { memberships } = store()
     const end = { now: running.clock.now(), expiresAt: running.clock.now() + 1_000 }
-    const removed = memberships.remove({ organizationId: 'acme', userId: id, expected: undefined }, end)
+    const removed = memberships.remove({ organizationId: 'acme', userId: id, expected: undefined, messages: [] }, end)
     await Promise.all([removed, browser.get(path)])
     assert.equal(await rolesOf(id), undefined, name)
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { TestBrowser } from '../support/journey.ts'
+import { getTokens, TestBrowser } from '../support/journey.ts'
 import {
   invitationLink,
   memberToken,
@@ -180,6 +180,57 @@ test('the account page of a member leads to the organizations, which can be left
   assert.equal(refused.status, 400)
   assert.match(refused.text, /You are the last owner/)
   assert.deepEqual(await rolesOf('olga'), ['owner'])
+})
+
+test('deleting an account deletes the invitations to its proven address, and those that it sent', async () => {
+  const { createUser, deleteUser } = running.identity.management
+  const email = 'ivy@people.example'
+  const list = async () => {
+    const { body } = await send(running, olga, 'GET', '/organizations/acme/invitations')
+    return (body.items as { email: string }[]).map((one) => one.email)
+  }
+  const invited = await invite(email, [], olga)
+  await createUser({ id: 'pretender', password, email })
+  await deleteUser('pretender')
+  assert.ok((await list()).includes(email), 'an address that was never proven is not whose it says')
+  await createUser({ id: 'ivy', password, email, email_verified: true })
+  await deleteUser('ivy')
+  assert.ok(!(await list()).includes(email))
+  await createUser({ id: 'ivy', password, email, email_verified: true })
+  // The next owner of the address does not get it.
+  assertInvalid(await (await signedIn(running, 'ivy')).get(invited))
+
+  const options = { client: 'console', scope: 'openid admin:organizations', user: ['owner', password] as const }
+  const { access_token = '' } = await getTokens(running, options)
+  await send(running, access_token, 'PUT', '/admin/v1/organizations/acme/members/ivy', { roles: ['admin'] })
+  const sent = await invite('guest@people.example', [], await memberToken(running, 'ivy', 'acme'))
+  await createUser({ id: 'guest', password, email: 'guest@people.example', email_verified: true })
+  const guest = await signedIn(running, 'guest')
+  const page = await guest.get(sent)
+  assert.equal(page.status, 200)
+  await deleteUser('ivy')
+  assertInvalid(await guest.submit(page))
+  assert.ok(!(await list()).includes('guest@people.example'))
+  await deleteUser('guest')
+})
+
+test('the download of a user’s data has their memberships and the invitations that wait', async () => {
+  await invite('ann@people.example', ['viewer'], olga)
+  await invite('elsewhere@people.example', [], olga)
+  const ann = await signedIn(running, 'ann')
+  const { organizations, invitations, invitations_sent } = (await ann.get('/account/data')).body
+  assert.deepEqual(organizations, [
+    { id: 'acme', name: 'Acme Ltd', roles: ['editor'] },
+    { id: 'beta', name: 'Beta Inc', roles: ['viewer'] },
+  ])
+  const [received, ...more] = invitations as { organization: object; roles: string[] }[]
+  assert.deepEqual([received?.organization, received?.roles], [{ id: 'acme', name: 'Acme Ltd' }, ['viewer']])
+  assert.deepEqual([more, invitations_sent], [[], []])
+  const owner = await (await signedIn(running, 'olga')).get('/account/data')
+  assert.equal((owner.body.invitations_sent as object[]).length, 2)
+  assert.doesNotMatch(owner.text, /ann@|elsewhere@/, 'whom the user invited is about others')
+  const stranger = await (await signedIn(running, 'uma')).get('/account/data')
+  assert.deepEqual([stranger.body.organizations, stranger.body.invitations], [[], []])
 })
 
 test('joining and leaving are in the audit trail', async () => {

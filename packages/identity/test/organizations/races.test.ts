@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, before, describe } from 'node:test'
-import { type Database, sqlState } from '@gatehouse/kit'
+import { type Database, KeyRing, Secret, sqlState } from '@gatehouse/kit'
 import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
+import { createMessage } from '../../src/mail/messages.ts'
 import { mayAssignRoles } from '../../src/model/organization.ts'
 import { revocationTimes } from '../../src/model/revocation-times.ts'
 import { postgresIdentityStore } from '../../src/postgres/index.ts'
 import type { IdentityStore } from '../../src/store/index.ts'
 import { authorizeUrl, pkce, redirectParameters } from '../support/journey.ts'
+import { takeMails } from '../support/notices.ts'
 import {
   introspect,
   type Organizations,
@@ -16,6 +18,7 @@ import {
   signedIn,
   tokensOf,
 } from '../support/organizations.ts'
+import { encryptionKey } from '../support/setup.ts'
 
 const ten = Array.from({ length: 10 })
 
@@ -28,7 +31,7 @@ describe('organizations on PostgreSQL', () => {
     server = await startPostgres().catch(() => undefined)
     if (server === undefined) return
     database = await postgresDatabase(server, 20)
-    running = await setupOrganizations({}, database)
+    running = await setupOrganizations({ background: false }, database)
     store = postgresIdentityStore(database)
   })
   after(async () => {
@@ -39,9 +42,14 @@ describe('organizations on PostgreSQL', () => {
 
   const end = () => revocationTimes(running)
   const put = (userId: string, roles: readonly string[], expected?: readonly string[]) =>
-    store.memberships.put({ organizationId: 'acme', userId, roles, expected, now: running.clock.now() })
+    store.memberships.put({ organizationId: 'acme', userId, roles, expected, now: running.clock.now(), messages: [] })
+  const notice = (hash: string) => {
+    const payload = { event: 'organization_joined', data: { hash } }
+    const context = { clock: running.clock, encryptionKey: KeyRing.of(new Secret(encryptionKey)) }
+    return createMessage(context, { kind: 'mail', subject: 'sam', payload, ttlMs: 1000 })
+  }
   const remove = (userId: string) =>
-    store.memberships.remove({ organizationId: 'acme', userId, expected: undefined }, end())
+    store.memberships.remove({ organizationId: 'acme', userId, expected: undefined, messages: [] }, end())
   const roles = async (userId: string) => (await store.memberships.findMember('acme', userId))?.roles
   const owners = async () =>
     (await store.memberships.listMembers('acme', '', 100)).filter((one) => one.roles.includes('owner'))
@@ -85,9 +93,12 @@ describe('organizations on PostgreSQL', () => {
       }
       const hash = `hash-${round}`
       assert.equal(await store.invitations.put(invitation, hash, []), 'created')
-      const accepted = await Promise.all(ten.map(() => store.invitations.accept(hash, 'sam', mayAssignRoles, now)))
+      const accepted = await Promise.all(
+        ten.map(() => store.invitations.accept({ hash, userId: 'sam', now }, mayAssignRoles, [notice(hash)])),
+      )
       assert.equal(accepted.filter((one) => one !== undefined).length, 1)
       assert.deepEqual(await roles('sam'), ['viewer'])
+      assert.equal((await takeMails(database)).length, 1, 'one notice for one membership')
       await remove('sam')
     }
   })
@@ -148,6 +159,24 @@ describe('organizations on PostgreSQL', () => {
         `SELECT id FROM identity.grant_record WHERE user_id = 'sam' AND organization_id IS NOT NULL`,
       )
       assert.deepEqual(rows, [])
+    }
+  })
+
+  testWith('postgresql', 'a device that is connected while the membership ends does not outlive it', async () => {
+    const grant_type = 'urn:ietf:params:oauth:grant-type:device_code'
+    for (let round = 0; round < 5; round++) {
+      await put('sam', ['editor'])
+      const request = { client_id: 'terminal', scope: 'openid', organization: 'acme' }
+      const { device_code, user_code } = (await running.post('/device_authorization', request)).body
+      const browser = await signedIn(running, 'sam')
+      const page = await browser.submit(await browser.get('/device'), { user_code: String(user_code) })
+      const [answer, removed] = await Promise.all([browser.submit(page, { decision: 'allow' }), remove('sam')])
+      assert.equal(removed, 'changed')
+      assert.ok([200, 400].includes(answer.status), answer.text)
+      running.clock.advance(5_000)
+      const polled = { grant_type, device_code: String(device_code), client_id: 'terminal' }
+      const { body } = await running.post('/token', polled)
+      assert.ok(['invalid_grant', 'authorization_pending'].includes(String(body.error)), JSON.stringify(body))
     }
   })
 

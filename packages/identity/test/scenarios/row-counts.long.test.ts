@@ -94,6 +94,8 @@ async function simulateHour(running: Running, nth: number): Promise<void> {
   assert.equal((await running.post('/token', assertion)).status, 200)
   await browser.submit(await browser.get('/password/forgot'), { email: `${nth % 2 ? 'alice' : 'bob'}@example.com` })
   await browser.submit(await browser.get('/account/email'), { email: `moved-${nth}@example.com` })
+  const phone_number = `+44207946${String(nth).padStart(4, '0')}`
+  await browser.submit(await browser.get('/account/phone'), { phone_number })
   if (nth % 2) await browser.get(`/end_session?${new URLSearchParams({ id_token_hint: kept.id_token ?? '' })}`)
   await browser.submit(await browser.get('/register'), { email: `new-${nth}@example.com` })
   await signInByMail(running)
@@ -153,6 +155,7 @@ async function setupWithPurge(lifetimes: Partial<Lifetimes>) {
     limit: async (policy, { account = '' }) => ({ allowed: policy !== 'login-account' || !attacked.has(account) }),
     lifetimes,
     mfa: 'optional',
+    sms: true,
     notify: async () => {
       throw new Error('the notification service is unavailable')
     },

@@ -50,6 +50,12 @@ export async function startIdentity(
 /** A person with a browser that keeps cookies, without scripts. */
 export class Person {
   readonly #cookies = new Map<string, string>()
+  readonly #fill: (page: string) => Readonly<Record<string, string>>
+
+  /** `fill` returns what the person enters into a form beside name and password. */
+  constructor(fill: (page: string) => Readonly<Record<string, string>> = () => ({})) {
+    this.#fill = fill
+  }
 
   /** Opens the address, signs in and consents; returns the URL of another origin that it is redirected to. */
   async authorize(address: URL, decision: string = 'allow'): Promise<URL> {
@@ -96,12 +102,14 @@ export class Person {
     for (const [, name = '', value = ''] of page.matchAll(/<input[^>]* name="([^"]+)"[^>]* value="([^"]*)"/g)) {
       if (name !== 'username') body.set(name, value)
     }
-    return this.#fetch(new URL(action, base), { method: 'POST', body })
+    for (const [name, value] of Object.entries(this.#fill(page))) body.set(name, value)
+    const { origin } = base
+    return this.#fetch(new URL(action, base), { method: 'POST', body, headers: { origin } })
   }
 
   async #fetch(address: URL, init: RequestInit = {}): Promise<Response> {
     const cookie = [...this.#cookies].map(([name, value]) => `${name}=${value}`).join('; ')
-    const response = await fetch(address, { ...init, redirect: 'manual', headers: { cookie } })
+    const response = await fetch(address, { ...init, redirect: 'manual', headers: { ...init.headers, cookie } })
     for (const line of response.headers.getSetCookie()) {
       const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
       this.#cookies.set(name, value)

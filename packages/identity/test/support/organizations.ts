@@ -30,12 +30,20 @@ const portal = {
   skip_consent: true,
 }
 
+const device = {
+  token_endpoint_auth_method: 'none' as const,
+  grant_types: ['urn:ietf:params:oauth:grant-type:device_code' as const, 'refresh_token' as const],
+  scopes: ['openid', 'offline_access', 'read:invoices', 'write:invoices'],
+}
+
 export const declared = {
   clients: [
     { ...portalSecret, client_name: 'Portal', ...portal },
     { client_id: 'opaque', client_secret: secret, ...portal, access_token_format: 'opaque' as const },
     { client_id: 'single', client_secret: secret, ...portal, organizations: 'none' as const },
     { client_id: 'business', client_secret: secret, ...portal, organizations: 'required' as const },
+    { client_id: 'terminal', client_name: 'Terminal', ...device },
+    { client_id: 'terminal-single', ...device, organizations: 'none' as const },
     consoleClient,
   ],
   users: [

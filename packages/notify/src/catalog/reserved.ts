@@ -13,15 +13,20 @@ import { type EventTypeDeclaration, eventTypeOf } from './declaration.ts'
 export interface ReservedDeclarations {
   /** The service they belong to, as problems name it. */
   readonly owner: string
-  /** Mailed at once and sensitive, whatever else they say. */
+  /** Sent at once and sensitive, whatever else they say; mailed unless `sms` is their only channel. */
   readonly eventTypes: readonly EventTypeDeclaration[]
   /** The texts of the templates that these event types name. */
   readonly templates: readonly TemplateDeclaration[]
 }
 
-/** A mail of a reserved event type: it goes to the address that comes with it, whatever is stored of the user. */
+/**
+ * A mail of a reserved event type, or a text message: it goes to the address that comes with it, whatever is stored of
+ * the user. It has exactly one, that of the channel of its event type.
+ */
 export interface ReservedMail extends Omit<NotifyRequest, 'channels'> {
-  readonly email: string
+  readonly email?: string | undefined
+  /** E.164. */
+  readonly phone_number?: string | undefined
   /** BCP 47; left out: the default. */
   readonly locale?: string
 }
@@ -42,7 +47,14 @@ const nothing: ReservedDeclarations = { owner: '', eventTypes: [], templates: []
 /** Parses the reserved event types and their texts. @throws RangeError for a text that does not parse */
 export function parseReserved({ owner, eventTypes, templates }: ReservedDeclarations = nothing): Reserved {
   const known = new Map(
-    eventTypes.map(({ event, ...settings }) => [event, { ...eventTypeOf(event, settings, 1), ...mailedAtOnce }]),
+    eventTypes.map(({ event, ...settings }) => [
+      event,
+      {
+        ...eventTypeOf(event, settings, 1),
+        ...sentAtOnce,
+        channels: [reservedChannel(settings.channels)],
+      },
+    ]),
   )
   const templateIds = new Set([...known.values()].map(({ templateId }) => templateId))
   const from = `belongs to ${owner}: it and its texts are changed in the configuration (the templates folder) alone`
@@ -59,11 +71,11 @@ export function parseReserved({ owner, eventTypes, templates }: ReservedDeclarat
   }
 }
 
-const mailedAtOnce = {
-  channels: ['email'],
-  priority: 'critical',
-  sensitive: true,
-} as const satisfies Partial<EventType>
+const sentAtOnce = { priority: 'critical', sensitive: true } as const satisfies Partial<EventType>
+
+function reservedChannel(channels: EventTypeDeclaration['channels'] = []): 'email' | 'sms' {
+  return channels.length === 1 && channels[0] === 'sms' ? 'sms' : 'email'
+}
 
 /** The store as everybody reads it: what is reserved stands in the place of whatever is stored under its names. */
 export function hideReserved(store: NotifyStore, reserved: Reserved): NotifyStore {
@@ -99,7 +111,13 @@ function reservedTemplates(store: Templates, { texts, hasTemplate }: Reserved): 
 }
 
 /** The user as a reserved mail has them: at its own address, and with no wishes of theirs. */
-export function profileFor({ user_id: userId, email, locale }: ReservedMail, { suppressions }: Profile): Profile {
-  const recipient = { userId, email, ...(locale === undefined ? {} : { locale }) }
+export function profileFor(mail: ReservedMail, { suppressions }: Profile): Profile {
+  const { user_id: userId, email, phone_number: phoneNumber, locale } = mail
+  const recipient = {
+    userId,
+    ...(email === undefined ? {} : { email }),
+    ...(phoneNumber === undefined ? {} : { phoneNumber }),
+    ...(locale === undefined ? {} : { locale }),
+  }
   return { recipient, preferences: [], devices: [], suppressions }
 }

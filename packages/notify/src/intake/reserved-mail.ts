@@ -15,12 +15,20 @@ export async function acceptReservedMail(
   mail: ReservedMail,
   source: string,
 ): Promise<AcceptResult> {
-  if (!reserved.eventTypes.has(mail.event))
+  const eventType = reserved.eventTypes.get(mail.event)
+  if (eventType === undefined)
     return {
       refused: new Problem(422, `The event type ${mail.event} is not reserved; notify of it like of any other.`),
     }
-  const { email: _, locale: __, ...request } = mail
-  return accept.one({ request: { ...request, channels: ['email'] }, source, mail })
+  const { email, phone_number: phoneNumber, locale: _, ...request } = mail
+  const { channels } = eventType
+  const isText = channels.includes('sms')
+  const [needed, other] = isText ? [phoneNumber, email] : [email, phoneNumber]
+  if (needed === undefined || other !== undefined) {
+    const name = isText ? 'phone_number' : 'email'
+    return { refused: new Problem(422, `${mail.event} needs the member ${name}, and no other address.`) }
+  }
+  return accept.one({ request: { ...request, channels }, source, mail })
 }
 
 /** POST /v1/reserved-mails: 202 once the mail is committed. */

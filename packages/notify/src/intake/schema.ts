@@ -9,7 +9,8 @@ const MailBody = Type.Object(
   {
     event,
     user_id,
-    email: Type.Required(RecipientSettings).properties.email,
+    email: RecipientSettings.properties.email,
+    phone_number: RecipientSettings.properties.phone_number,
     locale: RecipientSettings.properties.locale,
     data,
     dedup_key,

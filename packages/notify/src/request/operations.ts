@@ -12,7 +12,7 @@ export const operation = operationsOf({
   ],
   'reservedMails.send': [
     'Send a mail of a reserved event type',
-    'For the service that reserved event types belong to. The mail goes to the address in the body, whatever is stored of the user. A repeated `dedup_key` sends nothing again.',
+    'For the service that reserved event types belong to. The mail goes to the `email` in the body, a text message to the `phone_number`, whatever is stored of the user; exactly one of them is required. A repeated `dedup_key` sends nothing again.',
   ],
   'notifications.explain': [
     'Explain what a user would receive',

@@ -8,26 +8,36 @@ import { cases } from '../support/routes.ts'
 import { eventually, type Setup, setup } from '../support/setup.ts'
 
 const event = 'reset_password'
+const smsEvent = 'phone_code'
 const link = 'https://auth.example/password/reset?token=hush'
 const manager = 'admin:notifications write:notifications read:personal-data'
 const service = 'write:reserved-mails'
 
 const reserved: ReservedDeclarations = {
   owner: 'identity',
-  eventTypes: [{ event, channels: ['email'] }],
-  templates: [{ templateId: event, channel: 'email', locale: 'en', subject: 'Reset', body: 'Open {{ link }}' }],
+  eventTypes: [
+    { event, channels: ['email'] },
+    { event: smsEvent, channels: ['sms'] },
+  ],
+  templates: [
+    { templateId: event, channel: 'email', locale: 'en', subject: 'Reset', body: 'Open {{ link }}' },
+    { templateId: smsEvent, channel: 'sms', locale: 'en', body: '{{ code }} is your code' },
+  ],
 }
 
 const mail: ReservedMail = { event, user_id: 'alice', email: 'alice@home.example', data: { link } }
 
 /** Carries mails, but for those to `dead@…`, which it refuses, and to `slow@…`, which it never answers. */
-function createMailProvider(): { readonly provider: Provider; readonly sent: OutgoingMessage[] } {
+function createMailProvider(channel: 'email' | 'sms' = 'email'): {
+  readonly provider: Provider
+  readonly sent: OutgoingMessage[]
+} {
   const sent: OutgoingMessage[] = []
   return {
     sent,
     provider: {
-      name: 'mailer',
-      channel: 'email',
+      name: channel === 'sms' ? 'texter' : 'mailer',
+      channel,
       timeoutMs: 1_000,
       async send(messages) {
         if (messages.some(({ target }) => target.address.startsWith('slow@'))) await new Promise(() => {})
@@ -44,13 +54,14 @@ function createMailProvider(): { readonly provider: Provider; readonly sent: Out
 
 const changes: ManagementChange[] = []
 const { provider, sent } = createMailProvider()
+const texter = createMailProvider('sms')
 const { topic, deliver } = createManualTopic()
 let s: Setup
 before(async () => {
   s = await setup({
     reserved,
     topic,
-    providers: { email: [provider] },
+    providers: { email: [provider], sms: [texter.provider] },
     options: {
       caps: { total: 0, channels: {}, priorities: {} },
       concurrency: { push: 1, email: 8, sms: 1, 'in-app': 1 },
@@ -84,6 +95,18 @@ test('a reserved mail goes to the address in its request, not to a stored one', 
   }
 })
 
+test('a reserved text message goes to the number in its request, by sms alone', async () => {
+  await s.call('PUT', '/v1/recipients/texted', { phone_number: '+15550100', email: 'texted@home.example' }, manager)
+  const text = { event: smsEvent, user_id: 'texted', phone_number: '+442079460000', data: { code: '012345' } }
+  assert.equal((await s.call('POST', '/v1/reserved-mails', text, service)).status, 202)
+  const [message] = await eventually(
+    async () => texter.sent,
+    ({ length }) => length > 0,
+  )
+  assert.deepEqual([message?.target.address, message?.content.body], ['+442079460000', '012345 is your code'])
+  assert.deepEqual(addressesOf('texted'), [])
+})
+
 test('a reserved mail from this process has its own address and locale', async () => {
   const result = await s.notify.mail({ ...mail, user_id: 'inside', locale: 'de', dedup_key: 'k' })
   assert.ok('accepted' in result)
@@ -101,7 +124,10 @@ test('reserved mails are accepted from clients with the service scope only', asy
     [`user:alice ${service}`, mail, 403],
     [service, { ...mail, event: 'order.shipped' }, 422],
     [service, { ...mail, email: 'a@x.example, b@x.example' }, 400],
-    [service, { ...mail, email: undefined }, 400],
+    [service, { ...mail, email: undefined }, 422],
+    [service, { ...mail, phone_number: '+442079460000' }, 422],
+    [service, { ...mail, event: smsEvent }, 422],
+    [service, { ...mail, event: smsEvent, email: undefined, phone_number: '020 7946' }, 400],
     [service, { ...mail, channels: ['sms'] }, 400],
   ] as const) {
     const answer = await s.call('POST', '/v1/reserved-mails', body, scopes)

@@ -1,19 +1,19 @@
-import { defaultLifetimes, type IdentityOptions, mailLifetimes } from '@gatehouse/identity'
+import { defaultLifetimes, type IdentityOptions, mailLifetimes, phoneCodeEvent } from '@gatehouse/identity'
 import type { Notify, ReservedDeclarations, TemplateDeclaration } from '@gatehouse/notify'
 import { Pool } from 'undici'
-import { isOff } from '../../config/config.ts'
+import { hasDevPages, isOff } from '../../config/config.ts'
 import type { Parts } from '../parts.ts'
 
-type Outward = Required<Pick<IdentityOptions, 'onRecipient'>> & Pick<IdentityOptions, 'notify'>
+type Outward = Required<Pick<IdentityOptions, 'onRecipient'>> & Pick<IdentityOptions, 'notify' | 'sms'>
 
 /**
- * The event types of identity's own mails, which nobody else sends; only the configuration changes their texts. None of
+ * The event types of identity's own mails and text messages, which nobody else sends; only the configuration changes their texts. None of
  * them outlives its link.
  */
 export function reservedForIdentity(templates: readonly TemplateDeclaration[]): ReservedDeclarations {
   const eventTypes = [...mailLifetimes(defaultLifetimes)].map(([event, seconds]) => ({
     event,
-    channels: ['email' as const],
+    channels: [event === phoneCodeEvent ? ('sms' as const) : ('email' as const)],
     ttl_seconds: seconds,
   }))
   return { owner: 'identity', eventTypes, templates }
@@ -25,7 +25,18 @@ export function reservedForIdentity(templates: readonly TemplateDeclaration[]): 
  */
 export function identityMail(parts: Parts, notify: Notify | undefined): Outward | undefined {
   const outward = outwardOf(parts, notify)
-  return outward && isOff(parts.config.file.channels?.email) ? { onRecipient: outward.onRecipient } : outward
+  if (outward === undefined) return undefined
+  if (isOff(parts.config.file.channels?.email)) return { onRecipient: outward.onRecipient }
+  return { ...outward, sms: hasTextMessages(parts.config, notify !== undefined) }
+}
+
+/**
+ * Whether a provider sends text messages: one of the file, which services that run apart share, or the development
+ * mailbox of this process.
+ */
+function hasTextMessages({ settings, file }: Parts['config'], isHere: boolean): boolean {
+  if (isOff(file.channels?.sms)) return false
+  return (file.providers?.sms?.length ?? 0) > 0 || (isHere && hasDevPages(settings, file))
 }
 
 function outwardOf(parts: Parts, notify: Notify | undefined): Outward | undefined {
@@ -57,6 +68,15 @@ function within(here: Notify): Outward {
       }
     },
   }
+}
+
+/**
+ * For the command line: mails wait in the outbox for the program that runs, where one sends any. Undefined without one.
+ */
+export function deferredMail({ settings, file }: Parts['config']): Pick<IdentityOptions, 'notify'> | undefined {
+  const isApart = settings.notifyUrl !== undefined && settings.serviceClient !== undefined
+  if (isOff(file.channels?.email) || !(settings.services.has('notify') || isApart)) return undefined
+  return { notify: () => Promise.reject(new Error('the command line delivers nothing')) }
 }
 
 const patienceMs = 5_000

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { defaultLifetimes, identityEvents } from '@gatehouse/identity'
+import { defaultLifetimes, identityEvents, phoneCodeEvent } from '@gatehouse/identity'
 import { readTemplates } from '@gatehouse/notify'
 import { freePort, temporaryFolder } from '@gatehouse/testing'
 import { reservedForIdentity } from '../../../src/compose/identity/mail.ts'
@@ -179,6 +179,11 @@ test('each mail of identity with a link expires when its link does', () => {
     [verifyLink, resetLink, signInLink, verifyLink],
   )
   assert.deepEqual([...lifetimes.keys()].sort(), [...identityEvents].sort())
+  const texted = eventTypes.filter(({ channels }) => channels.includes('sms'))
+  assert.deepEqual(
+    texted.map(({ event, channels, ttl_seconds }) => [event, channels, ttl_seconds]),
+    [[phoneCodeEvent, ['sms'], defaultLifetimes.emailCode]],
+  )
 })
 
 test('each mail of identity has a text in English and in German, with a subject and its link', async () => {
@@ -186,7 +191,12 @@ test('each mail of identity has a text in English and in German, with a subject 
   for (const event of identityEvents)
     for (const locale of ['en', 'de']) {
       const text = texts.find((one) => one.templateId === event && one.locale === locale)
-      assert.ok(text?.subject, `${event} ${locale}`)
+      assert.ok(text, `${event} ${locale}`)
+      if (event === phoneCodeEvent) {
+        assert.match(text.body, /@\{\{ host \}\} #\{\{ code \}\}\n$/, 'browsers fill the code in at this host alone')
+        continue
+      }
+      assert.ok(text.subject, `${event} ${locale}`)
       assert.match(text.body, /\{\{ link \}\}/)
       assert.doesNotMatch(text.body + text.subject, /token/)
     }

@@ -13,7 +13,12 @@ test('the published JSON Schema is what the program checks the file by', () => {
   assert.equal(readFileSync(join(root, 'apps/gatehouse/gatehouse.schema.json'), 'utf8'), publishedSchema())
 })
 
-for (const file of ['gatehouse.yaml', 'examples/demo.yaml', 'apps/gatehouse/test/support/production.yaml']) {
+for (const file of [
+  'gatehouse.yaml',
+  'examples/demo.yaml',
+  'examples/sign-in/gatehouse.yaml',
+  'apps/gatehouse/test/support/production.yaml',
+]) {
   test(`${file} is without fault, and names the published schema for editors`, () => {
     const path = join(root, file)
     const faults = new Faults()

@@ -1,9 +1,11 @@
 import { Problem } from '@gatehouse/kit'
 import type { Static } from 'typebox'
 import type { AdminContext } from '../../context/features.ts'
+import type { NoticeKind } from '../../mail/messages.ts'
+import { createNotices } from '../../mail/notices.ts'
 import { organizationOwner } from '../../model/organization.ts'
 import { revocationTimes } from '../../model/revocation-times.ts'
-import type { Member, MemberResult } from '../../store/index.ts'
+import type { Member, MemberResult, OutboxMessage } from '../../store/index.ts'
 import {
   auditOrganization,
   type OrganizationCaller,
@@ -68,8 +70,32 @@ export async function putMember(
     ...(found === undefined ? {} : { before: { user_id: userId, roles: before } }),
     after: { user_id: userId, roles },
   })
-  const change = { organizationId, userId, roles, expected: found?.roles, now: context.clock.now() }
+  const kind = found === undefined ? 'organization_joined' : 'organization_roles_changed'
+  const messages = await noticesFor(context, caller, userId, { kind, roles })
+  const change = { organizationId, userId, roles, expected: found?.roles, now: context.clock.now(), messages }
   requireChanged(await context.store.memberships.put(change))
+  context.signalOutbox()
+}
+
+interface MemberFacts {
+  readonly kind: NoticeKind
+  readonly roles?: readonly string[]
+}
+
+/** The notices of what is done to a member; they name the organization and not who did it. */
+async function noticesFor(
+  context: AdminContext,
+  { organizationId }: OrganizationCaller,
+  userId: string,
+  { kind, roles }: MemberFacts,
+): Promise<readonly OutboxMessage[]> {
+  const [organization, user] = await Promise.all([
+    context.store.organizations.find(organizationId),
+    context.store.users.find(userId),
+  ])
+  if (organization === undefined || user === undefined) return []
+  const facts = { organization: organization.name, ...(roles && { roles: roles.join(', ') }) }
+  return createNotices(context, { user, kind, request: undefined, facts })
 }
 
 async function requireAddable(context: AdminContext, caller: OrganizationCaller, userId: string): Promise<void> {
@@ -93,8 +119,10 @@ export async function removeMember(context: AdminContext, caller: OrganizationCa
   )
   const before = { user_id: userId, roles: found.roles }
   await auditOrganization(context, caller, { action: 'organization_members.remove', before })
-  const member = { organizationId, userId, expected: found.roles }
+  const messages = await noticesFor(context, caller, userId, { kind: 'organization_left' })
+  const member = { organizationId, userId, expected: found.roles, messages }
   requireChanged(await context.store.memberships.remove(member, revocationTimes(context)))
+  context.signalOutbox()
 }
 
 /** @throws Problem 404, 409 */

@@ -3,6 +3,7 @@ import { changedMembers, entityTagOf, Problem, preconditionFailed, requireMatch 
 import type { Static } from 'typebox'
 import type { NewOrganization, OrganizationPatch } from '../../config/organizations.ts'
 import type { AdminContext } from '../../context/features.ts'
+import { createMembersMessage } from '../../mail/member-notices.ts'
 import type { Organization } from '../../model/organization.ts'
 import { revocationTimes } from '../../model/revocation-times.ts'
 import type { Authority } from '../authority.ts'
@@ -80,10 +81,12 @@ export async function updateOrganization(
   }
   const changes = changedMembers(auditedMembers(before), auditedMembers({ ...before, ...patch }))
   await auditOrganization(context, caller, { action: 'organizations.update', ...changes })
-  const expected = ifMatch === undefined ? undefined : before
-  const result = await context.store.organizations.update(before.id, patch, revocationTimes(context), expected)
+  const messages = requireMfa ? createMembersMessage(context, before.id) : []
+  const condition = { messages, expected: ifMatch === undefined ? undefined : before }
+  const result = await context.store.organizations.update(before.id, patch, revocationTimes(context), condition)
   if (result === 'missing') throwNotFound('organization')
   if (result === 'outdated') throw preconditionFailed(entityTagOf(await readOrganization(context, caller)))
+  if (messages.length > 0) context.signalOutbox()
   return readOrganization(context, caller)
 }
 

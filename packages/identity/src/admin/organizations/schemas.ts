@@ -1,6 +1,12 @@
 import { Type } from 'typebox'
-import { OrganizationPatch, OrganizationRolePatch, organizationId, roleKey } from '../../config/organizations.ts'
-import { maxMemberRoles } from '../../model/organization.ts'
+import {
+  InvitationBody,
+  MemberBody,
+  OrganizationPatch,
+  OrganizationRolePatch,
+  organizationId,
+  roleKey,
+} from '../../config/organizations.ts'
 import { idParameter } from '../required-scope.ts'
 
 /* The schemas of requests and responses about organizations. */
@@ -30,20 +36,10 @@ export const organizationBody = OrganizationPatch
 export const ownOrganizationBody = Type.Omit(OrganizationPatch, ['status'], strict)
 /** The definition of a role. */
 export const roleBody = OrganizationRolePatch
-
-const roles = Type.Array(roleKey, {
-  maxItems: maxMemberRoles,
-  uniqueItems: true,
-  description: 'The keys of roles of this organization, or of templates.',
-})
-
 /** The roles of a member. */
-export const memberBody = Type.Object({ roles }, strict)
+export const memberBody = MemberBody
 /** An invitation. */
-export const invitationBody = Type.Object(
-  { email: Type.String({ format: 'email', maxLength: 254 }), roles: Type.Optional(roles) },
-  strict,
-)
+export const invitationBody = InvitationBody
 
 /** An organization. */
 export const organizationSchema = Type.Object(

@@ -75,6 +75,10 @@ export const pageOperations = {
     'The page where the user enters the code that a device shows (RFC 8628 §3.3).',
   ],
   'devicePage.submit': ['Enter a user code', 'Shows which device requests which access, for the user to decide.'],
+  'deviceOrganizationPage.submit': [
+    'Choose an organization for a device',
+    'Continues the request of a device for the organization that the user chose.',
+  ],
   'devicePage.decide': [
     'Connect or deny a device',
     "Records the user's decision about the access that a device requested.",
@@ -132,13 +136,22 @@ export const pageOperations = {
     'Download the data of the account',
     'Everything that is kept about the user, as JSON. Requires a recent sign-in.',
   ],
-  'profilePage.show': ['Show the form for name and phone number', 'Requires a recent sign-in.'],
-  'profilePage.submit': ['Change name and phone number', 'Requires a recent sign-in.'],
+  'profilePage.show': ['Show the form for the name', 'Requires a recent sign-in.'],
+  'profilePage.submit': ['Change the name', 'Requires a recent sign-in.'],
   'emailPage.show': ['Show the form for a new email address', 'Requires a recent sign-in.'],
   'emailPage.submit': ['Request a new email address', 'Mails a code to the new address. Requires a recent sign-in.'],
   'emailPage.confirm': [
     'Confirm a new email address',
     'Changes the address, given the code that was mailed there. The old and the new address are notified.',
+  ],
+  'phonePage.show': ['Show the form for a phone number', 'Requires a recent sign-in, and text messages.'],
+  'phonePage.submit': [
+    'Request or remove a phone number',
+    'Sends a code to the new number by SMS; without a number removes the present one. Requires a recent sign-in.',
+  ],
+  'phonePage.confirm': [
+    'Confirm a phone number',
+    'Sets the number as verified, given the code that was sent to it. The email address is notified.',
   ],
   'deletionPage.show': ['Show the form that deletes the account', 'Requires a recent sign-in.'],
   'deletionPage.submit': ['Delete the account', 'Every session, grant and API key of the user ends at once.'],

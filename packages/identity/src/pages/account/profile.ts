@@ -7,13 +7,16 @@ export interface ShownProfile {
   readonly email: string | undefined
   readonly emailVerified: boolean
   readonly phoneNumber: string | undefined
+  readonly isPhoneNumberVerified: boolean
   /** Whether the address can be changed: where there is mail. */
   readonly mayChangeEmail: boolean
+  /** Whether the phone number can be changed: where there are text messages. */
+  readonly mayChangePhoneNumber: boolean
 }
 
 /** Name, address and phone number, with the pages that change them. */
 export function profileSection(texts: Texts, profile: ShownProfile): Html {
-  const { username, name, email, emailVerified, phoneNumber, mayChangeEmail } = profile
+  const { username, name, email, phoneNumber, mayChangeEmail, mayChangePhoneNumber } = profile
   const none = texts.say('account.profile.none')
   return html`<h2>${texts.say('account.profile')}</h2>
 <ul class="rows">
@@ -22,11 +25,22 @@ ${row(texts, 'account.profile.name', html`${name ?? none}`, '/account/profile')}
 ${row(
   texts,
   'account.profile.email',
-  html`${email ?? none}${email !== undefined && html` <span class="badge">${texts.say(emailVerified ? 'account.profile.verified' : 'account.profile.unverified')}</span>`}`,
+  email === undefined ? html`${none}` : html`${email}${provenBadge(texts, profile.emailVerified)}`,
   mayChangeEmail ? '/account/email' : undefined,
 )}
-${row(texts, 'account.profile.phone', html`${phoneNumber ?? none}`, '/account/profile')}
+${row(
+  texts,
+  'account.profile.phone',
+  phoneNumber === undefined
+    ? html`${none}`
+    : html`${phoneNumber}${mayChangePhoneNumber && provenBadge(texts, profile.isPhoneNumberVerified)}`,
+  mayChangePhoneNumber ? '/account/phone' : undefined,
+)}
 </ul>`
+}
+
+function provenBadge(texts: Texts, isProven: boolean): Html {
+  return html` <span class="badge">${texts.say(isProven ? 'account.profile.verified' : 'account.profile.unverified')}</span>`
 }
 
 function row(texts: Texts, label: string, value: Html, href?: string): Html {

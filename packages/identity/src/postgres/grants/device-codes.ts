@@ -6,10 +6,10 @@ import { type DeviceCodeRow, queries, runStatement } from '../queries.ts'
 import { orUndefined } from '../rows.ts'
 import { lockSession } from '../sessions.ts'
 import { insertRefreshFamily } from './authorization-codes.ts'
-import { insertGrant } from './grants.ts'
+import { insertGrant, lockMembership } from './grants.ts'
 
 const columns = `d.hash, d.user_code_hash, d.client_id, d.scopes, d.resources, d.state, d.claimed_by, d.grant_id, d.interval_ms,
-  d.polled_at, d.address, d.user_agent, d.created_at, d.expires_at`
+  d.polled_at, d.address, d.user_agent, d.organization_id, d.created_at, d.expires_at`
 
 /** Device requests in `identity.device_code`. */
 export class PostgresDeviceCodes implements DeviceCodes {
@@ -21,8 +21,8 @@ export class PostgresDeviceCodes implements DeviceCodes {
 
   async open(request: DeviceRequest): Promise<boolean> {
     const { rowCount } = await this.#database.query(
-      `INSERT INTO identity.device_code (hash, user_code_hash, client_id, scopes, resources, state, interval_ms, address, user_agent, created_at, expires_at)
-       VALUES ($1, $2, $3, $4, $5, 'pending', $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING`,
+      `INSERT INTO identity.device_code (hash, user_code_hash, client_id, scopes, resources, state, interval_ms, address, user_agent, organization_id, created_at, expires_at)
+       VALUES ($1, $2, $3, $4, $5, 'pending', $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING`,
       [
         request.hash,
         request.userCodeHash,
@@ -32,6 +32,7 @@ export class PostgresDeviceCodes implements DeviceCodes {
         request.intervalMs,
         request.address,
         request.userAgent,
+        request.organizationId ?? null,
         request.createdAt,
         request.expiresAt,
       ],
@@ -63,6 +64,7 @@ export class PostgresDeviceCodes implements DeviceCodes {
   decide({ hash, sessionId, grant, messages }: DeviceDecision, now: number): Promise<boolean> {
     return this.#database.transaction(async (tx) => {
       if (!(await lockSession(tx, sessionId))) return false
+      if (grant !== undefined && !(await lockMembership(tx, grant))) return false
       if (grant !== undefined) await insertGrant(tx, grant)
       const { rowCount } = await tx.query(
         `UPDATE identity.device_code SET state = $3, grant_id = $4
@@ -103,6 +105,7 @@ function requestOf(row: DeviceCodeRow): DeviceRequest {
     polledAt: orUndefined(row.polled_at),
     address: row.address,
     userAgent: row.user_agent,
+    organizationId: orUndefined(row.organization_id),
     createdAt: row.created_at,
     expiresAt: row.expires_at,
   }

@@ -179,7 +179,7 @@ export async function revokeGrantsInOrganization(
  * Locks the membership that a grant is for until the end of the transaction; false when it has ended or the organization
  * is suspended. Whoever ends it waits, and then ends the grant too.
  */
-async function lockMembership(tx: Transaction, { organizationId, userId }: GrantRecord): Promise<boolean> {
+export async function lockMembership(tx: Transaction, { organizationId, userId }: GrantRecord): Promise<boolean> {
   if (organizationId === undefined) return true
   const { rowCount } = await tx.query(
     `SELECT 1 FROM identity.organization o JOIN identity.membership m ON m.organization_id = o.id

@@ -198,6 +198,8 @@ CREATE TABLE identity.invitation (
 );
 CREATE UNIQUE INDEX invitation_email_index ON identity.invitation (organization_id, lower(email));
 CREATE INDEX invitation_inviter_index ON identity.invitation (organization_id, invited_by) WHERE invited_by IS NOT NULL;
+-- Whose address it is: for the download of their data, and when their account is deleted.
+CREATE INDEX invitation_address_index ON identity.invitation (lower(email));
 CREATE INDEX invitation_expiry_index ON identity.invitation (expires_at);
 
 CREATE TABLE identity.invitation_role (
@@ -309,6 +311,8 @@ CREATE TABLE identity.device_code (
   polled_at bigint,
   address text NOT NULL,
   user_agent text NOT NULL,
+  -- The organization that the client named, which may not exist; null leaves the choice to the user.
+  organization_id text,
   created_at bigint NOT NULL,
   expires_at bigint NOT NULL
 );
@@ -464,6 +468,18 @@ CREATE TABLE identity.email_change (
   expires_at bigint NOT NULL
 );
 CREATE INDEX email_change_expiry_index ON identity.email_change (expires_at);
+
+-- A new phone number of a user, which waits for the code that was sent to it, in the browser and session that requested it.
+CREATE TABLE identity.phone_change (
+  user_id text PRIMARY KEY REFERENCES identity.account ON DELETE CASCADE,
+  phone_number text NOT NULL,
+  browser_hash text NOT NULL,
+  challenge_hash text NOT NULL,
+  code_hash text NOT NULL,
+  wrong_codes integer NOT NULL DEFAULT 0,
+  expires_at bigint NOT NULL
+);
+CREATE INDEX phone_change_expiry_index ON identity.phone_change (expires_at);
 
 -- A request for an account with this address; only the link mailed there completes it. Deleted when the link is used,
 -- when the address gets an account otherwise, and when such an account is deleted.

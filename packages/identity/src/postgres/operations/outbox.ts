@@ -52,6 +52,13 @@ export class PostgresOutbox implements Outbox {
     await this.#database.query('DELETE FROM identity.outbox WHERE id = $1', [id])
   }
 
+  async replace(id: string, messages: readonly OutboxMessage[]): Promise<void> {
+    await this.#database.transaction(async (tx) => {
+      const { rowCount } = await tx.query('DELETE FROM identity.outbox WHERE id = $1', [id])
+      if (rowCount === 1) await putMessages(tx, messages)
+    })
+  }
+
   async postpone(id: string, dueAt: number): Promise<void> {
     await this.#database.query('UPDATE identity.outbox SET due_at = $2 WHERE id = $1', [id, dueAt])
   }

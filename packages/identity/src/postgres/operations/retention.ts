@@ -51,6 +51,7 @@ export const agingTables: readonly AgingTable[] = [
   describeAgingTable('connection_flow', ['hash'], { kept: '10 minutes' }),
   describeAgingTable('sign_in_link', ['hash'], { kept: `at most ${formatSeconds(lifetimes.signInLink)}` }),
   describeAgingTable('email_change', ['user_id'], { kept: formatSeconds(lifetimes.emailCode) }),
+  describeAgingTable('phone_change', ['user_id'], { kept: formatSeconds(lifetimes.emailCode) }),
   describeAgingTable('registration', ['hash'], { kept: formatSeconds(lifetimes.verifyLink) }),
   describeAgingTable('remembered_device', ['id'], { kept: '30 days' }),
   describeAgingTable('invitation', ['organization_id', 'id'], { kept: formatSeconds(lifetimes.invitation) }),

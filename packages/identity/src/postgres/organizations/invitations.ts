@@ -1,6 +1,14 @@
 import type { Database, Queryable } from '@gatehouse/kit'
 import type { OrganizationRole } from '../../model/organization.ts'
-import type { Invitation, Invitations, MailedInvitation, MayInvite, OutboxMessage } from '../../store/index.ts'
+import type {
+  Invitation,
+  InvitationAcceptance,
+  Invitations,
+  MailedInvitation,
+  MayInvite,
+  OutboxMessage,
+  UserInvitations,
+} from '../../store/index.ts'
 import { putMessages } from '../operations/outbox.ts'
 import { orUndefined } from '../rows.ts'
 import { findMembership, foreignKeyFault, ownerOfRole, putMember } from './memberships.ts'
@@ -78,6 +86,18 @@ export class PostgresInvitations implements Invitations {
     return rows.map(invitationOf)
   }
 
+  async listByUser(userId: string, now: number): Promise<UserInvitations> {
+    const list = async (condition: string) => {
+      const text = `SELECT ${columns} FROM ${tables} JOIN identity.account a ON ${condition}
+        WHERE a.id = $1 AND i.expires_at > $2 ORDER BY i.created_at LIMIT 1000`
+      return (await this.#database.query<InvitationRow>(text, [userId, now])).rows.map(invitationOf)
+    }
+    return {
+      received: await list('a.email_verified AND lower(a.email) = lower(i.email)'),
+      sent: await list('a.id = i.invited_by'),
+    }
+  }
+
   find(hash: string, userId: string, mayInvite: MayInvite, now: number): Promise<MailedInvitation | undefined> {
     return findAcceptable(this.#database, { hash, userId, now }, mayInvite)
   }
@@ -88,7 +108,11 @@ export class PostgresInvitations implements Invitations {
     return rows[0] && invitationOf(rows[0])
   }
 
-  accept(hash: string, userId: string, mayInvite: MayInvite, now: number): Promise<MailedInvitation | undefined> {
+  accept(
+    { hash, userId, now }: InvitationAcceptance,
+    mayInvite: MayInvite,
+    messages: readonly OutboxMessage[],
+  ): Promise<MailedInvitation | undefined> {
     return this.#database.transaction(async (tx) => {
       const text = 'SELECT organization_id FROM identity.invitation WHERE hash = $1'
       const [named] = (await tx.query<{ organization_id: string }>(text, [hash])).rows
@@ -99,7 +123,7 @@ export class PostgresInvitations implements Invitations {
       if (found === undefined) return undefined
       await tx.query('DELETE FROM identity.invitation WHERE hash = $1', [hash])
       // Who is a member already keeps their roles.
-      await putMember(tx, { ...found, userId, expected: undefined, now })
+      await putMember(tx, { ...found, userId, expected: undefined, now, messages })
       return found
     })
   }

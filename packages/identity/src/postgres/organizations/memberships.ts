@@ -4,6 +4,7 @@ import { type Membership, organizationOwner } from '../../model/organization.ts'
 import type { RevocationTimes } from '../../model/revocation-times.ts'
 import type { FormerMembership, Member, MemberChange, MemberResult, Memberships } from '../../store/index.ts'
 import { deleteRefreshFamilies, revokeGrantsInOrganization } from '../grants/grants.ts'
+import { putMessages } from '../operations/outbox.ts'
 import { type MembershipRow, queries, runStatement } from '../queries.ts'
 import { orUndefined } from '../rows.ts'
 import { lockOrganization } from './organizations.ts'
@@ -84,7 +85,7 @@ export class PostgresMemberships implements Memberships {
   }
 
   remove(
-    { organizationId, userId, expected }: Pick<MemberChange, 'organizationId' | 'userId' | 'expected'>,
+    { organizationId, userId, expected, messages }: Omit<MemberChange, 'roles' | 'now'>,
     end: RevocationTimes,
   ): Promise<MemberResult> {
     return this.#database.transaction(async (tx) => {
@@ -100,6 +101,7 @@ export class PostgresMemberships implements Memberships {
          ON CONFLICT (organization_id, user_id) DO UPDATE SET removed_at = excluded.removed_at`,
         [...values, end.now],
       )
+      await putMessages(tx, messages)
       await deleteRefreshFamilies(tx, ended, end)
       return 'changed'
     })
@@ -119,7 +121,7 @@ export async function findMembership(
 /** Adds a member, or replaces the roles of one, in a transaction. */
 export async function putMember(
   tx: Transaction,
-  { organizationId, userId, roles, expected, now }: MemberChange,
+  { organizationId, userId, roles, expected, now, messages }: MemberChange,
 ): Promise<MemberResult> {
   if (expected === undefined) {
     if (!(await insertMember(tx, { organizationId, userId, now }))) return 'outdated'
@@ -131,6 +133,7 @@ export async function putMember(
     if (leavesOwners && !(await hasOtherOwner(tx, organizationId, userId))) return 'last_owner'
   }
   await replaceRoles(tx, { organizationId, userId, roles })
+  await putMessages(tx, messages)
   return 'changed'
 }
 

@@ -2,8 +2,9 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Database, Transaction } from '@gatehouse/kit'
 import type { Organization, OrganizationStatus } from '../../model/organization.ts'
 import type { RevocationTimes } from '../../model/revocation-times.ts'
-import type { Organizations, OrganizationUpdate } from '../../store/index.ts'
+import type { OrganizationChange, Organizations, OrganizationUpdate } from '../../store/index.ts'
 import { deleteRefreshFamilies, revokeGrantsInOrganization } from '../grants/grants.ts'
+import { putMessages } from '../operations/outbox.ts'
 
 interface OrganizationRow {
   readonly id: string
@@ -47,13 +48,14 @@ export class PostgresOrganizations implements Organizations {
     id: string,
     { name, status, requireMfa }: OrganizationUpdate,
     end: RevocationTimes,
-    expected?: Organization,
+    { messages, expected }: OrganizationChange,
   ): Promise<'changed' | 'missing' | 'outdated'> {
     return this.#database.transaction(async (tx) => {
       const text = `${select} WHERE id = $1 FOR UPDATE`
       const [current] = (await tx.query<OrganizationRow>(text, [id])).rows
       if (current === undefined) return 'missing'
       if (expected !== undefined && !isDeepStrictEqual(organizationOf(current), expected)) return 'outdated'
+      if (requireMfa && !current.require_mfa) await putMessages(tx, messages)
       await tx.query(
         `UPDATE identity.organization SET name = coalesce($2, name), status = coalesce($3, status),
            require_mfa = coalesce($4::boolean, require_mfa), updated_at = $5 WHERE id = $1`,

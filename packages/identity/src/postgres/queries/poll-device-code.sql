@@ -9,5 +9,5 @@ WITH before AS (
     FROM before WHERE d.hash = before.hash
 )
 SELECT d.hash, d.user_code_hash, d.client_id, d.scopes, d.resources, d.state, d.claimed_by, d.grant_id, d.interval_ms,
-       d.polled_at, d.address, d.user_agent, d.created_at, d.expires_at
+       d.polled_at, d.address, d.user_agent, d.organization_id, d.created_at, d.expires_at
   FROM before d

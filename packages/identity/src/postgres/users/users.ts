@@ -89,11 +89,14 @@ export class PostgresUsers implements Users {
       const found = await lockUser(tx, id, true)
       if (found === undefined) return 'missing'
       if (found.lastOwner) return 'last_owner'
-      const text = 'SELECT email FROM identity.account WHERE id = $1'
-      const [account] = (await tx.query<{ email: string | null }>(text, [id])).rows
+      const text = 'SELECT email, email_verified FROM identity.account WHERE id = $1'
+      const [account] = (await tx.query<{ email: string | null; email_verified: boolean }>(text, [id])).rows
       await endSessions(tx, id, {}, end.createLogoutMessages)
       await revokeGrantsOfUser(tx, id, end)
       await removeRegistrations(tx, account?.email ?? undefined)
+      // Of an address that is not proven it is unknown whose invitations these are.
+      if (account?.email_verified)
+        await tx.query('DELETE FROM identity.invitation WHERE lower(email) = lower($1)', [account.email])
       await tx.query("DELETE FROM identity.subject WHERE id = $1 AND kind = 'user'", [id])
       await tx.query('DELETE FROM identity.access_token WHERE subject = $1', [id])
       await tx.query('DELETE FROM identity.api_key WHERE owner = $1', [id])

@@ -1,3 +1,4 @@
+import { markIdempotent } from './idempotent.ts'
 import { markList } from './lists.ts'
 import {
   commonComponents,
@@ -24,6 +25,7 @@ interface Operation {
   readonly requestBody?: { readonly content?: Readonly<Record<string, unknown>> }
   readonly responses?: Responses
   readonly 'x-gatehouse-page'?: 'query' | 'body'
+  readonly 'x-gatehouse-idempotent'?: true | 'dedup_key'
 }
 
 const parts = ['schemas', 'responses', 'headers', 'securitySchemes'] as const
@@ -124,6 +126,7 @@ function completeOperation(method: string, operation: Operation, facts: RouteFac
     ...operation,
     ...(method === 'patch' ? mergePatch(operation) : {}),
     ...markList(operation),
+    ...markIdempotent(operation.operationId),
     security: facts.apiKeys ? withApiKeys(security) : security,
     responses: { ...problemResponses(statuses, isPage), ...responses },
   }

@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict'
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
@@ -97,9 +96,9 @@ testWith(
     if (await tab.locator('button[value=allow]').count()) await tab.click('button[value=allow]')
     await tab.getByText('Good to see you, alice').waitFor()
     const shop = { clientId: 'shop', clientSecret: 'the-secret-of-the-shop-here' }
-    const gatehouse = createGatehouse({ baseUrl: issuer, credentials: clientCredentials({ issuer, ...shop }) })
-    const data = { order_id: 'E-1', item: 'a tent', name: 'Alice', tracking_url: 'https://shop.example' }
-    await gatehouse.notify({ event: 'order.shipped', user_id: 'alice', data })
+    const client = createGatehouse({ baseUrl: issuer, credentials: clientCredentials({ issuer, ...shop }) })
+    const order = { order_id: 'E-1', item: 'a tent', name: 'Alice', tracking_url: 'https://shop.example' }
+    await client.notify({ event: 'order.shipped', user_id: 'alice', data: order })
     await tab.locator('.badge', { hasText: /^1$/ }).waitFor()
     await tab.waitForFunction("document.title === '(1) A product'")
     await tab.locator('.bell').click()

@@ -65,7 +65,7 @@ test('the members of a body stand beside parameters, unless one has the name of 
   assert.equal(form(post({ name: {} }, { type: 'array' })), 'value')
 })
 
-test('the client has no pages and no operation that authenticates clients, and says how the others are called', () => {
+test('the client has neither pages nor operations that authenticate clients', () => {
   const content = { 'text/html': { schema: { type: 'string' } } }
   const document: Document = {
     paths: {

@@ -142,7 +142,7 @@ describe('the OpenAPI document of a running program', () => {
       if (title !== undefined) assert.equal(text.split(`"title":"${title}"`).length, 2, `${name} stands once`)
   })
 
-  test('has every operation of the tables once, by an id as users.sessions.end, with a short summary', () => {
+  test('has every operation of the tables once, by an id as users.sessions.end', () => {
     const ids = operations().map(([, , { operationId = '' }]) => operationId)
     const tables = [identityOperations, notifyOperations, gatewayOperations, operation].flatMap(({ ids }) => [...ids])
     assert.deepEqual(ids.toSorted(), tables.toSorted())
@@ -167,7 +167,7 @@ describe('the OpenAPI document of a running program', () => {
     assert.deepEqual(marked, lists)
   })
 
-  test('is what the types and the table of @gatehouse/client are generated from: npm run client', () => {
+  test('is what the types and the table of @gatehouse/client are generated from', () => {
     for (const { path, text } of generatedFiles(document as unknown as Document))
       assert.ok(readFileSync(path, 'utf8') === text, `${path} is out of date: npm run client`)
   })

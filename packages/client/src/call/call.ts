@@ -20,25 +20,10 @@ import { nextAttemptIn } from './retry-policy.ts'
  * const user = await call<User>(connection, { method: 'GET', path: '/admin/v1/users/{id}', params: { id: 'alice' } })
  * ```
  */
-export function call<Result = unknown>(
+export async function call<Result = unknown>(
   connection: ClientConnection,
   request: CallRequest,
   options: CallOptions = {},
-): Promise<Result> {
-  return callWith(connection, request, options, async (response, signal) => {
-    const value = parseAnswer(response.headers, await readText(response, signal)) as Result
-    const { status, headers } = response
-    options.onAnswer?.({ status, headers, requestId: requestIdOf(headers), etag: headers.get('etag') ?? undefined })
-    return value
-  })
-}
-
-/** As {@link call}, for an answer that is read in another way; reading is a part of the attempt. */
-export async function callWith<Result>(
-  connection: ClientConnection,
-  request: CallRequest,
-  options: CallOptions,
-  read: (response: Response, signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
   const { clock } = connection.platform
   const prepared = prepare(connection, request, options)
@@ -50,7 +35,8 @@ export async function callWith<Result>(
     for (let attempt = 1; ; attempt++) {
       const bound = beginDeadline(clock, attemptTimeoutMs, deadline.signal)
       try {
-        return await read(await sendOnce(prepared, maxSent, bound.signal), bound.signal)
+        const response = await sendOnce(prepared, maxSent, bound.signal)
+        return (await readAnswer(response, options, bound.signal)) as Result
       } catch (error) {
         if (deadline.signal.aborted) throw deadline.signal.reason
         await waitForNext(prepared, { attempt, maxSent, deadline, error })
@@ -61,6 +47,14 @@ export async function callWith<Result>(
   } finally {
     deadline.end()
   }
+}
+
+/** Reads the value of an answer; this is a part of the attempt. */
+async function readAnswer(response: Response, { onAnswer }: CallOptions, signal: AbortSignal): Promise<unknown> {
+  const { status, headers } = response
+  const value = parseAnswer(headers, await readText(response, signal))
+  onAnswer?.({ status, headers, requestId: requestIdOf(headers), etag: headers.get('etag') ?? undefined })
+  return value
 }
 
 interface Failure {

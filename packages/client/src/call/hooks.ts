@@ -25,8 +25,11 @@ export interface RetryEvent extends RequestEvent {
 
 /** Functions that observe a client, for logs and metrics. What they throw is ignored. */
 export interface Hooks {
+  /** A request is about to be sent. */
   onRequest?(event: RequestEvent): void
+  /** An answer has begun. */
   onResponse?(event: ResponseEvent): void
+  /** Another attempt is waited for. */
   onRetry?(event: RetryEvent): void
 }
 

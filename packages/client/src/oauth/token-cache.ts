@@ -10,7 +10,7 @@ const renewBeforeMs = 60_000
 const jitterMs = 15_000
 
 /** When a token is renewed: a minute before it expires and up to 15 s earlier, at half its life if that is less. */
-export function renewalOf(expiresAt: number, now: number, random: () => number): number {
+function renewalOf(expiresAt: number, now: number, random: () => number): number {
   return expiresAt - Math.min(renewBeforeMs + jitterMs * random(), (expiresAt - now) / 2)
 }
 

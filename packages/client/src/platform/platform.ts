@@ -8,7 +8,9 @@ export interface Clock {
 
 /** What a client needs of the place where it runs; all of it can be replaced. */
 export interface Platform {
+  /** Default: the global one. */
   readonly fetch: typeof globalThis.fetch
+  /** Default: the system clock. */
   readonly clock: Clock
   /** A number from 0 up to 1; for jitter, never for secrets. */
   readonly random: () => number

@@ -66,11 +66,11 @@ describe('a bulk call', () => {
   })
 
   test('takes events as they are needed, and no more than a batch and one ahead', async () => {
-    let taken = 0
+    let consumed = 0
     let released = false
     async function* endless() {
       try {
-        for (;;) yield eventOf(taken++)
+        for (;;) yield eventOf(consumed++)
       } finally {
         released = true
       }
@@ -78,7 +78,7 @@ describe('a bulk call', () => {
     let seen = 0
     for await (const line of notifyBulk(connect(bulkServer().options()), endless(), { batchSize: 10 })) {
       seen = line.index + 1
-      assert.ok(taken <= seen + 11, `${taken} events were taken for ${seen}`)
+      assert.ok(consumed <= seen + 11, `${consumed} events were consumed for ${seen}`)
       if (seen === 1_000) break
     }
     assert.ok(released)

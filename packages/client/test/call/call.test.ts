@@ -119,7 +119,7 @@ describe('another attempt', () => {
     )
   })
 
-  test('waits exactly as long as Retry-After says, in seconds or as a date by the clock of the server', async () => {
+  test('waits exactly as long as Retry-After says, in seconds or as a date', async () => {
     const date = { 'retry-after': 'Sun, 22 Nov 2026 12:00:07 GMT', date: 'Sun, 22 Nov 2026 12:00:00 GMT' }
     for (const headers of [{ 'retry-after': '7' }, date]) {
       const server = inTurn(problem(429, {}, headers), () => json(1))
@@ -225,7 +225,7 @@ describe('hooks', () => {
   })
 })
 
-test('errors have a class and a code by their status, what the problem says, and the id of the request', async () => {
+test('errors have a class and a code by status, the detail of the problem, and the request id', async () => {
   const table = [
     [400, 'ValidationError', 'validation_failed'],
     [401, 'AuthenticationError', 'unauthenticated'],

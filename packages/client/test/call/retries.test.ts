@@ -38,16 +38,16 @@ test('a retry budget never gives more than ten a minute, or a tenth of the calls
 
 test('a retry budget is full again after a minute, and grows with the calls', () => {
   const budget = new RetryBudget()
-  const taken = (now: number) => {
+  const takeAll = (now: number) => {
     let count = 0
     while (budget.take(now)) count++
     return count
   }
-  assert.equal(taken(0), 10)
-  assert.equal(taken(minute), 0)
-  assert.equal(taken(minute + 20_000), 10)
+  assert.equal(takeAll(0), 10)
+  assert.equal(takeAll(minute), 0)
+  assert.equal(takeAll(minute + 20_000), 10)
   for (let n = 0; n < 500; n++) budget.record(10 * minute)
-  assert.equal(taken(10 * minute), 50)
+  assert.equal(takeAll(10 * minute), 50)
 })
 
 test('the next attempt is never before Retry-After, and never past the deadline', () => {
@@ -84,7 +84,7 @@ const request = fc.record({
   afterMs: fc.nat(5_000),
 })
 
-test('calls together stay within the budget, wait as told, and repeat nothing that is not idempotent', async () => {
+test('calls stay within the budget, wait as required, and repeat only what is idempotent', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(request, { minLength: 1, maxLength: 30 }),

@@ -216,9 +216,9 @@ describe('the tokens of a user', () => {
 
 test('a bearer function is called with true once for all calls that one token was refused in', async () => {
   let token = 'old'
-  const asked: boolean[] = []
+  const renewals: boolean[] = []
   const get = async (renew: boolean) => {
-    asked.push(renew)
+    renewals.push(renew)
     if (renew) token = 'new'
     return token
   }
@@ -227,7 +227,7 @@ test('a bearer function is called with true once for all calls that one token wa
   )
   const connection = connect(server.options({ credentials: bearer(get) }))
   await Promise.all([call(connection, read), call(connection, read), call(connection, read)])
-  assert.deepEqual(asked.filter(Boolean), [true])
+  assert.deepEqual(renewals.filter(Boolean), [true])
   await call(connection, read)
   assert.equal(server.requests.length, 7)
 })

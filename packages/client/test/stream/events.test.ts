@@ -108,7 +108,7 @@ describe('a stream of events', () => {
     assert.deepEqual(waits, [60_750, 1_500, 3_000, 20_000])
   })
 
-  test('ends when the server has no more, resumes where it is told to, and fails when it is refused', async () => {
+  test('ends when the server has no more, begins after a named event, and fails when refused', async () => {
     const { found, server } = await readEvents(1, [204], { lastEventId: '41' })
     assert.deepEqual([found, server.requests[0]?.headers.get('last-event-id')], [[], '41'])
     await assert.rejects(readEvents(1, [problem(403)]), { code: 'permission_denied' })

@@ -34,7 +34,7 @@ describe('a webhook', () => {
         assert.equal((await verifyWebhook(body, fields, options)).id, vector.id)
   })
 
-  test('is genuine by one of several secrets and one of several signatures, without the prefix too', async () => {
+  test('is genuine by one of several secrets and signatures, without the prefix too', async () => {
     const bare = vector.secret.replace('whsec_', '')
     await verifyWebhook(vector.body, headers, { ...options, secrets: [other, bare] })
     const both = await signWebhook(vector.body, { secrets: [other, vector.secret], id: vector.id, nowMs: vector.nowMs })

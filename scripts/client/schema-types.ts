@@ -79,10 +79,12 @@ function referenceType($ref: string, { names }: TypeStyle): string {
   return type
 }
 
-/** An enumeration of texts stays open where newer servers may answer more. */
+/** An enumeration of texts stays open where newer servers may answer more. One value is a constant. */
 function enumType(values: readonly unknown[], { open }: TypeStyle): string {
   const known = values.map((value) => JSON.stringify(value))
-  return open && values.every((value) => typeof value === 'string') ? union([...known, 'OtherText']) : union(known)
+  return open && values.length > 1 && values.every((value) => typeof value === 'string')
+    ? union([...known, 'OtherText'])
+    : union(known)
 }
 
 function union(types: readonly string[]): string {

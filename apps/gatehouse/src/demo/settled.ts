@@ -56,8 +56,8 @@ export async function readGathered(producer: Producer, ids: readonly string[]): 
 
 const waits = ({ deliveries }: Notification) => deliveries.some(({ outcome }) => outcome === 'aggregated')
 function intoOf({ timeline }: Notification): string | undefined {
-  const into = timeline.find(({ what }) => what === 'combined')?.detail?.into
-  return typeof into === 'string' ? into : undefined
+  for (const entry of timeline) if (entry.what === 'combined') return entry.detail?.into
+  return undefined
 }
 
 /** The notifications, each read again until `unsettled` is false for it or a minute is over. */

@@ -142,7 +142,7 @@ describe('the OpenAPI document of a running program', () => {
       if (title !== undefined) assert.equal(text.split(`"title":"${title}"`).length, 2, `${name} stands once`)
   })
 
-  test('has every operation of the tables once, by an id as users.sessions.end', () => {
+  test('has every operation of the tables once, by an id and with a short summary', () => {
     const ids = operations().map(([, , { operationId = '' }]) => operationId)
     const tables = [identityOperations, notifyOperations, gatewayOperations, operation].flatMap(({ ids }) => [...ids])
     assert.deepEqual(ids.toSorted(), tables.toSorted())
@@ -176,6 +176,18 @@ describe('the OpenAPI document of a running program', () => {
     const marked = operations().filter(([, , operation]) => operation['x-gatehouse-idempotent'] !== undefined)
     assert.deepEqual(marked.map(([, , { operationId }]) => operationId).toSorted(), repeatableIds.toSorted())
     for (const [method, path] of marked) assert.equal(method, 'post', path)
+  })
+
+  test('has the entries of a timeline as a union, discriminated by what, with a schema of each detail', () => {
+    const schemas = { ...document.components?.schemas } as Record<string, { properties?: Record<string, unknown> }>
+    const timeline = schemas.Notification?.properties?.timeline as { items: { discriminator: { mapping: object } } }
+    const { mapping } = timeline.items.discriminator
+    assert.ok(Object.keys(mapping).includes('queued'))
+    for (const [what, reference] of Object.entries(mapping)) {
+      const { properties = {} } = schemas[String(reference).split('/').at(-1) ?? ''] ?? {}
+      assert.match(JSON.stringify(properties.what), new RegExp(`"${what}"`))
+      assert.match(JSON.stringify(properties.detail), /"properties"/, what)
+    }
   })
 
   test('has a success or a redirect for every operation', () => {

@@ -262,6 +262,22 @@ export interface EventTypeSettings {
   readonly sensitive?: boolean
 }
 
+/** The schema `ExplainRequest` of the API document. */
+export interface ExplainRequest {
+  /** Event type name */
+  readonly event: string
+  /** Target user */
+  readonly user_id: string
+  /** Variables for the template */
+  readonly data: Readonly<Record<string, unknown>>
+  /** Overrides the channels that the preferences would give */
+  readonly channels?: readonly ("push" | "email" | "sms" | "in-app")[]
+  /** Prevents a second notification when the event is replayed */
+  readonly dedup_key?: string
+  /** Explains for this time; left out, for now. Settings are those of now. */
+  readonly at?: string
+}
+
 /** What became of each user, in their order. */
 export interface ImportResults {
   readonly results: readonly ({
@@ -556,12 +572,7 @@ export interface Notification {
     readonly provider?: string
     readonly ended?: string
   })[]
-  readonly timeline: readonly ({
-    readonly at: string
-    readonly what: string
-    readonly channel?: string
-    readonly detail?: Readonly<Record<string, unknown>>
-  })[]
+  readonly timeline: readonly (TimelineAccepted | TimelineChannels | TimelineExcluded | TimelineQuietHours | TimelineMissingVariables | TimelineQueued | TimelineDuplicate | TimelineCapped | TimelineDeferred | TimelineAggregated | TimelineNoRecipient | TimelineUndeliverable | TimelineFailed | TimelineExpired | TimelineCombined | TimelineSent | TimelineAttemptFailed | TimelinePostponed | TimelineFinished | TimelineDeadLetter | TimelineReplayed | TimelineAcknowledged | TimelineDelivered | TimelineOpened | TimelineClicked | TimelineBounced | TimelineComplained | TimelineUnsubscribed)[]
 }
 
 /** The schema `NotificationExplanation` of the API document. */
@@ -569,6 +580,11 @@ export interface NotificationExplanation {
   readonly channels: readonly ({
     readonly channel: string
     readonly outcome: string
+    /** Why, as one of a closed set of codes. */
+    readonly reason_code?: "channel_off" | "preference" | "event_type_removed" | "event_type_reserved" | "data_erased" | "no_device" | "no_email_address" | "no_phone_number" | "no_feed" | "address_suppressed" | "template_missing" | "template_failed" | "dedup_key_used" | "cap_reached" | "quiet_hours" | "expires_in_quiet_hours" | "aggregated" | "expired" | "permanent" | "attempts_exhausted" | "unregistered" | "worker_died" | "waited_too_long" | OtherText
+    /** What the reason is about. */
+    readonly params?: Readonly<Record<string, unknown>>
+    /** Why, for people. */
     readonly reason?: string
     readonly until?: string
     readonly subject?: string
@@ -577,7 +593,8 @@ export interface NotificationExplanation {
   })[]
   /** From when on nothing of it would be sent any more */
   readonly expires_at?: string
-  readonly decisions: readonly Readonly<Record<string, unknown>>[]
+  /** What was decided, in order. */
+  readonly decisions: readonly (TimelineAccepted | TimelineChannels | TimelineExcluded | TimelineQuietHours | TimelineMissingVariables | TimelineQueued | TimelineDuplicate | TimelineCapped | TimelineDeferred | TimelineAggregated | TimelineNoRecipient | TimelineUndeliverable | TimelineFailed | TimelineExpired | TimelineCombined | TimelineSent | TimelineAttemptFailed | TimelinePostponed | TimelineFinished | TimelineDeadLetter | TimelineReplayed | TimelineAcknowledged | TimelineDelivered | TimelineOpened | TimelineClicked | TimelineBounced | TimelineComplained | TimelineUnsubscribed)[]
   readonly cap: Readonly<Record<string, unknown>>
 }
 
@@ -925,6 +942,448 @@ export interface TemplateTextSettings {
   readonly html?: string
   /** Whether this version is used at once */
   readonly publish?: boolean
+}
+
+/** The schema `TimelineAccepted` of the API document. */
+export interface TimelineAccepted {
+  readonly at: string
+  readonly what: "accepted"
+  readonly channel?: "push" | "email" | "sms" | "in-app" | OtherText
+  readonly detail?: {
+    readonly source: string
+    readonly event: string
+    readonly priority: "critical" | "normal" | "low" | OtherText
+    /** How many events were combined. */
+    readonly count?: number
+  }
+}
+
+/** The schema `TimelineAcknowledged` of the API document. */
+export interface TimelineAcknowledged {
+  readonly at: string
+  readonly what: "acknowledged"
+  readonly channel?: "push" | "email" | "sms" | "in-app" | OtherText
+  readonly detail?: {
+    readonly provider: string
+    /** The state that the delivery came to, if the report changed it. */
+    readonly state?: string
+    readonly reason?: string
+    /** A bounce after which the address is still good. */
+    readonly soft?: boolean
+    /** No person opened or clicked. */
+    readonly machine?: boolean
+    readonly link?: string
+  }
+}
+
+/** The schema `TimelineAggregated` of the API document. */
+export interface TimelineAggregated {
+  readonly at: string
+  readonly what: "aggregated"
+  readonly channel?: "push" | "email" | "sms" | "in-app" | OtherText
+  readonly detail?: {
+    readonly delivery_id?: string
+    readonly dedup_key?: string
+  }
+}
+
+/** The schema `TimelineAttemptFailed` of the API document. */
+export interface TimelineAttemptFailed {
+  readonly at: string
+  readonly what: "attempt_failed"
+  readonly channel?: "push" | "email" | "sms" | "in-app" | OtherText
+  readonly detail?: {
+    /** Counts the attempts of this delivery. */
+    readonly attempt: number
+    readonly state?: string
+    readonly results?: readonly ({
+      readonly target: string
+      readonly provider: string
+      readonly result: string
+      readonly reason?: string
+      readonly [member: string]: unknown
+    })[]
+    readonly reason?: string
+  }
+}
+
+/** The schema `TimelineBounced` of the API document. */
+export interface TimelineBounced {
+  readonly at: string
+  readonly what: "bounced"
+  readonly channel?: "push" | "email" | "sms" | "in-app" | OtherText
+  readonly detail?: {
+    readonly provider: string
+    /** The state that the delivery came to, if the report changed it. */
+    readonly state?: string
+    readonly reason?: string
+    /** A bounce after which the address is still good. */
+    readonly soft?: boolean
+    /** No person opened or clicked. */
+    readonly machine?: boolean
+    readonly link?: string
+  }
+}
+
+/** The schema `TimelineCapped` of the API document. */
+export interface TimelineCapped {
+  readonly at: string
+  readonly what: "capped"
+  readonly channel?: "push" | "email" | "sms" | "in-app" | OtherText
+  readonly detail?: {
+    readonly delivery_id?: string
+    readonly dedup_key?: string
+    /** Why, as one of a closed set of codes. */
+    readonly reason_code: "channel_off" | "preference" | "event_type_removed" | "event_type_reserved" | "data_erased" | "no_device" | "no_email_address" | "no_phone_number" | "no_feed" | "address_suppressed" | "template_missing" | "template_failed" | "dedup_key_used" | "cap_reached" | "quiet_hours" | "expires_in_quiet_hours" | "aggregated" | "expired" | "permanent" | "attempts_exhausted" | "unregistered" | "worker_died" | "waited_too_long" | OtherText
+    /** What the reason is about. */
+    readonly params?: Readonly<Record<string, unknown>>
+    /** Why, for people. */
+    readonly reason: string
+    readonly until?: string
+  }
+}
+
+/** The schema `TimelineChannels` of the API document. */
+export interface TimelineChannels {
+  readonly at: string
+  readonly what: "channels"
+  readonly channel?: "push" | "email" | "sms" | "in-app" | OtherText
+  readonly detail?: {
+    readonly channels: readonly ("push" | "email" | "sms" | "in-app" | OtherText)[]
+    readonly because: "request" | "preference" | "preference for *" | "event type" | OtherText
+  }
+}
+
+/** The schema `TimelineClicked` of the API document. */
+export interface TimelineClicked {
+  readonly at: string
+  readonly what: "clicked"
+  readonly channel?: "push" | "email" | "sms" | "in-app" | OtherText
+  readonly detail?: {
+    readonly provider: string
+    /** The state that the delivery came to, if the report changed it. */
+    readonly state?: string
+    readonly reason?: string
+    /** A bounce after which the address is still good. */
+    readonly soft?: boolean
+    /** No person opened or clicked. */
+    readonly machine?: boolean
+    readonly link?: string
+  }
+}
+
+/** The schema `TimelineCombined` of the API document. */
+export interface TimelineCombined {
+  readonly at: string
+  readonly what: "combined"
+  readonly channel?: "push" | "email" | "sms" | "in-app" | OtherText
+  readonly detail?: {
+    /** The notification that it was combined into. */
+    readonly into: string
+  }
+}
+
+/** The schema `TimelineComplained` of the API document. */
+export interface TimelineComplained {
+  readonly at: string
+  readonly what: "complained"
+  readonly channel?: "push" | "email" | "sms" | "in-app" | OtherText
+  readonly detail?: {
+    readonly provider: string
+    /** The state that the delivery came to, if the report changed it. */
+    readonly state?: string
+    readonly reason?: string
+    /** A bounce after which the address is still good. */
+    readonly soft?: boolean
+    /** No person opened or clicked. */
+    readonly machine?: boolean
+    readonly link?: string
+  }
+}
+
+/** The schema `TimelineDeadLetter` of the API document. */
+export interface TimelineDeadLetter {
+  readonly at: string
+  readonly what: "dead_letter"
+  readonly channel?: "push" | "email" | "sms" | "in-app" | OtherText
+  readonly detail?: {
+    /** Counts the attempts of this delivery. */
+    readonly attempt: number
+    readonly state?: string
+    readonly results?: readonly ({
+      readonly target: string
+      readonly provider: string
+      readonly result: string
+      readonly reason?: string
+      readonly [member: string]: unknown
+    })[]
+    readonly reason?: string
+    /** Why, as one of a closed set of codes. */
+    readonly reason_code: "channel_off" | "preference" | "event_type_removed" | "event_type_reserved" | "data_erased" | "no_device" | "no_email_address" | "no_phone_number" | "no_feed" | "address_suppressed" | "template_missing" | "template_failed" | "dedup_key_used" | "cap_reached" | "quiet_hours" | "expires_in_quiet_hours" | "aggregated" | "expired" | "permanent" | "attempts_exhausted" | "unregistered" | "worker_died" | "waited_too_long" | OtherText
+  }
+}
+
+/** The schema `TimelineDeferred` of the API document. */
+export interface TimelineDeferred {
+  readonly at: string
+  readonly what: "deferred"
+  readonly channel?: "push" | "email" | "sms" | "in-app" | OtherText
+  readonly detail?: {
+    readonly delivery_id?: string
+    readonly dedup_key?: string
+  }
+}
+
+/** The schema `TimelineDelivered` of the API document. */
+export interface TimelineDelivered {
+  readonly at: string
+  readonly what: "delivered"
+  readonly channel?: "push" | "email" | "sms" | "in-app" | OtherText
+  readonly detail?: {
+    readonly provider: string
+    /** The state that the delivery came to, if the report changed it. */
+    readonly state?: string
+    readonly reason?: string
+    /** A bounce after which the address is still good. */
+    readonly soft?: boolean
+    /** No person opened or clicked. */
+    readonly machine?: boolean
+    readonly link?: string
+  }
+}
+
+/** The schema `TimelineDuplicate` of the API document. */
+export interface TimelineDuplicate {
+  readonly at: string
+  readonly what: "duplicate"
+  readonly channel?: "push" | "email" | "sms" | "in-app" | OtherText
+  readonly detail?: {
+    readonly delivery_id?: string
+    readonly dedup_key?: string
+    readonly source?: string
+  }
+}
+
+/** The schema `TimelineExcluded` of the API document. */
+export interface TimelineExcluded {
+  readonly at: string
+  readonly what: "excluded"
+  readonly channel?: "push" | "email" | "sms" | "in-app" | OtherText
+  readonly detail?: {
+    /** Why, as one of a closed set of codes. */
+    readonly reason_code: "channel_off" | "preference" | "event_type_removed" | "event_type_reserved" | "data_erased" | "no_device" | "no_email_address" | "no_phone_number" | "no_feed" | "address_suppressed" | "template_missing" | "template_failed" | "dedup_key_used" | "cap_reached" | "quiet_hours" | "expires_in_quiet_hours" | "aggregated" | "expired" | "permanent" | "attempts_exhausted" | "unregistered" | "worker_died" | "waited_too_long" | OtherText
+    /** What the reason is about. */
+    readonly params?: Readonly<Record<string, unknown>>
+    /** Why, for people. */
+    readonly reason: string
+  }
+}
+
+/** The schema `TimelineExpired` of the API document. */
+export interface TimelineExpired {
+  readonly at: string
+  readonly what: "expired"
+  readonly channel?: "push" | "email" | "sms" | "in-app" | OtherText
+  readonly detail?: {
+    readonly delivery_id?: string
+    readonly dedup_key?: string
+    readonly attempt?: number
+    readonly expires_at: string
+  }
+}
+
+/** The schema `TimelineFailed` of the API document. */
+export interface TimelineFailed {
+  readonly at: string
+  readonly what: "failed"
+  readonly channel?: "push" | "email" | "sms" | "in-app" | OtherText
+  readonly detail?: {
+    readonly delivery_id?: string
+    readonly dedup_key?: string
+    /** Why, as one of a closed set of codes. */
+    readonly reason_code: "channel_off" | "preference" | "event_type_removed" | "event_type_reserved" | "data_erased" | "no_device" | "no_email_address" | "no_phone_number" | "no_feed" | "address_suppressed" | "template_missing" | "template_failed" | "dedup_key_used" | "cap_reached" | "quiet_hours" | "expires_in_quiet_hours" | "aggregated" | "expired" | "permanent" | "attempts_exhausted" | "unregistered" | "worker_died" | "waited_too_long" | OtherText
+    /** What the reason is about. */
+    readonly params?: Readonly<Record<string, unknown>>
+    readonly reason?: string
+  }
+}
+
+/** The schema `TimelineFinished` of the API document. */
+export interface TimelineFinished {
+  readonly at: string
+  readonly what: "finished"
+  readonly channel?: "push" | "email" | "sms" | "in-app" | OtherText
+  readonly detail?: {
+    /** Counts the attempts of this delivery. */
+    readonly attempt: number
+    readonly state?: string
+    readonly results?: readonly ({
+      readonly target: string
+      readonly provider: string
+      readonly result: string
+      readonly reason?: string
+      readonly [member: string]: unknown
+    })[]
+    readonly reason?: string
+    readonly expires_at?: string
+  }
+}
+
+/** The schema `TimelineMissingVariables` of the API document. */
+export interface TimelineMissingVariables {
+  readonly at: string
+  readonly what: "missing_variables"
+  readonly channel?: "push" | "email" | "sms" | "in-app" | OtherText
+  readonly detail?: {
+    readonly variables: readonly string[]
+  }
+}
+
+/** The schema `TimelineNoRecipient` of the API document. */
+export interface TimelineNoRecipient {
+  readonly at: string
+  readonly what: "no_recipient"
+  readonly channel?: "push" | "email" | "sms" | "in-app" | OtherText
+  readonly detail?: {
+    readonly delivery_id?: string
+    readonly dedup_key?: string
+    /** Why, as one of a closed set of codes. */
+    readonly reason_code: "channel_off" | "preference" | "event_type_removed" | "event_type_reserved" | "data_erased" | "no_device" | "no_email_address" | "no_phone_number" | "no_feed" | "address_suppressed" | "template_missing" | "template_failed" | "dedup_key_used" | "cap_reached" | "quiet_hours" | "expires_in_quiet_hours" | "aggregated" | "expired" | "permanent" | "attempts_exhausted" | "unregistered" | "worker_died" | "waited_too_long" | OtherText
+    /** What the reason is about. */
+    readonly params?: Readonly<Record<string, unknown>>
+    /** Why, for people. */
+    readonly reason: string
+  }
+}
+
+/** The schema `TimelineOpened` of the API document. */
+export interface TimelineOpened {
+  readonly at: string
+  readonly what: "opened"
+  readonly channel?: "push" | "email" | "sms" | "in-app" | OtherText
+  readonly detail?: {
+    readonly provider: string
+    /** The state that the delivery came to, if the report changed it. */
+    readonly state?: string
+    readonly reason?: string
+    /** A bounce after which the address is still good. */
+    readonly soft?: boolean
+    /** No person opened or clicked. */
+    readonly machine?: boolean
+    readonly link?: string
+  }
+}
+
+/** The schema `TimelinePostponed` of the API document. */
+export interface TimelinePostponed {
+  readonly at: string
+  readonly what: "postponed"
+  readonly channel?: "push" | "email" | "sms" | "in-app" | OtherText
+  readonly detail?: {
+    /** Counts the attempts of this delivery. */
+    readonly attempt: number
+    readonly state?: string
+    readonly results?: readonly ({
+      readonly target: string
+      readonly provider: string
+      readonly result: string
+      readonly reason?: string
+      readonly [member: string]: unknown
+    })[]
+    readonly reason?: string
+  }
+}
+
+/** The schema `TimelineQueued` of the API document. */
+export interface TimelineQueued {
+  readonly at: string
+  readonly what: "queued"
+  readonly channel?: "push" | "email" | "sms" | "in-app" | OtherText
+  readonly detail?: {
+    readonly delivery_id?: string
+    readonly dedup_key?: string
+    readonly template?: {
+      readonly id: string
+      readonly version: number
+      readonly locale: string
+    }
+  }
+}
+
+/** The schema `TimelineQuietHours` of the API document. */
+export interface TimelineQuietHours {
+  readonly at: string
+  readonly what: "quiet_hours"
+  readonly channel?: "push" | "email" | "sms" | "in-app" | OtherText
+  readonly detail?: {
+    readonly until: string
+    readonly attempt?: number
+  }
+}
+
+/** The schema `TimelineReplayed` of the API document. */
+export interface TimelineReplayed {
+  readonly at: string
+  readonly what: "replayed"
+  readonly channel?: "push" | "email" | "sms" | "in-app" | OtherText
+  readonly detail?: {
+    readonly at: string
+  }
+}
+
+/** The schema `TimelineSent` of the API document. */
+export interface TimelineSent {
+  readonly at: string
+  readonly what: "sent"
+  readonly channel?: "push" | "email" | "sms" | "in-app" | OtherText
+  readonly detail?: {
+    /** Counts the attempts of this delivery. */
+    readonly attempt: number
+    readonly state?: string
+    readonly results?: readonly ({
+      readonly target: string
+      readonly provider: string
+      readonly result: string
+      readonly reason?: string
+      readonly [member: string]: unknown
+    })[]
+    readonly reason?: string
+  }
+}
+
+/** The schema `TimelineUndeliverable` of the API document. */
+export interface TimelineUndeliverable {
+  readonly at: string
+  readonly what: "undeliverable"
+  readonly channel?: "push" | "email" | "sms" | "in-app" | OtherText
+  readonly detail?: {
+    readonly delivery_id?: string
+    readonly dedup_key?: string
+    /** Why, as one of a closed set of codes. */
+    readonly reason_code: "channel_off" | "preference" | "event_type_removed" | "event_type_reserved" | "data_erased" | "no_device" | "no_email_address" | "no_phone_number" | "no_feed" | "address_suppressed" | "template_missing" | "template_failed" | "dedup_key_used" | "cap_reached" | "quiet_hours" | "expires_in_quiet_hours" | "aggregated" | "expired" | "permanent" | "attempts_exhausted" | "unregistered" | "worker_died" | "waited_too_long" | OtherText
+    /** What the reason is about. */
+    readonly params?: Readonly<Record<string, unknown>>
+    /** Why, for people. */
+    readonly reason: string
+  }
+}
+
+/** The schema `TimelineUnsubscribed` of the API document. */
+export interface TimelineUnsubscribed {
+  readonly at: string
+  readonly what: "unsubscribed"
+  readonly channel?: "push" | "email" | "sms" | "in-app" | OtherText
+  readonly detail?: {
+    readonly provider: string
+    /** The state that the delivery came to, if the report changed it. */
+    readonly state?: string
+    readonly reason?: string
+    /** A bounce after which the address is still good. */
+    readonly soft?: boolean
+    /** No person opened or clicked. */
+    readonly machine?: boolean
+    readonly link?: string
+  }
 }
 
 /** A user. */
@@ -1438,7 +1897,7 @@ export interface Operations {
       readonly expires_at?: string
       /** What an invalid message of the topic said */
       readonly text?: string
-      readonly timeline?: readonly Readonly<Record<string, unknown>>[]
+      readonly timeline?: readonly (TimelineAccepted | TimelineChannels | TimelineExcluded | TimelineQuietHours | TimelineMissingVariables | TimelineQueued | TimelineDuplicate | TimelineCapped | TimelineDeferred | TimelineAggregated | TimelineNoRecipient | TimelineUndeliverable | TimelineFailed | TimelineExpired | TimelineCombined | TimelineSent | TimelineAttemptFailed | TimelinePostponed | TimelineFinished | TimelineDeadLetter | TimelineReplayed | TimelineAcknowledged | TimelineDelivered | TimelineOpened | TimelineClicked | TimelineBounced | TimelineComplained | TimelineUnsubscribed)[]
     }
   }
   "deadLetters.list": {
@@ -1470,7 +1929,7 @@ export interface Operations {
         readonly expires_at?: string
         /** What an invalid message of the topic said */
         readonly text?: string
-        readonly timeline?: readonly Readonly<Record<string, unknown>>[]
+        readonly timeline?: readonly (TimelineAccepted | TimelineChannels | TimelineExcluded | TimelineQuietHours | TimelineMissingVariables | TimelineQueued | TimelineDuplicate | TimelineCapped | TimelineDeferred | TimelineAggregated | TimelineNoRecipient | TimelineUndeliverable | TimelineFailed | TimelineExpired | TimelineCombined | TimelineSent | TimelineAttemptFailed | TimelinePostponed | TimelineFinished | TimelineDeadLetter | TimelineReplayed | TimelineAcknowledged | TimelineDelivered | TimelineOpened | TimelineClicked | TimelineBounced | TimelineComplained | TimelineUnsubscribed)[]
       })[]
       /** The cursor of the next page. Without it there are no more items. */
       readonly next?: string
@@ -1585,7 +2044,7 @@ export interface Operations {
   "health.get": {
     readonly input: Nothing
     readonly output: {
-      readonly status: "ok" | OtherText
+      readonly status: "ok"
     }
   }
   "jwks.get": {
@@ -1649,7 +2108,7 @@ export interface Operations {
     readonly output: string
   }
   "notifications.explain": {
-    readonly input: NotifyRequest
+    readonly input: ExplainRequest
     readonly output: NotificationExplanation
   }
   "notifications.get": {
@@ -2083,7 +2542,7 @@ export interface Operations {
   "readiness.get": {
     readonly input: Nothing
     readonly output: {
-      readonly status: "ready" | OtherText | "degraded" | OtherText | "unavailable" | OtherText
+      readonly status: "ready" | "degraded" | "unavailable"
       readonly engines: Readonly<Record<string, string>>
     }
   }
@@ -2448,6 +2907,17 @@ export interface Operations {
     readonly output: {
       readonly results: readonly Readonly<Record<string, unknown>>[]
     }
+  }
+  "templates.texts.get": {
+    readonly input: {
+      /** The template. */
+      readonly template_id: string
+      /** The channel of the text. */
+      readonly channel: "push" | "email" | "sms" | "in-app"
+      /** A language tag such as en or pt-BR. */
+      readonly locale: string
+    }
+    readonly output: TemplateText
   }
   "templates.update": {
     readonly input: {
@@ -3163,7 +3633,7 @@ export interface Api {
     get(input?: Operations["metrics.get"]['input'], options?: CallOptions): Promise<Operations["metrics.get"]['output']>
   }
   readonly notifications: {
-    /** Explain what a user would receive. Takes the same body as `notifications.send` and answers which channels would be used, with the decision behind each. Nothing is stored or sent. */
+    /** Explain what a user would receive. Takes the same body as `notifications.send` and answers which channels would be used, with the decision behind each, now or `at` another time. Nothing is stored or sent. */
     explain(input: Operations["notifications.explain"]['input'], options?: CallOptions): Promise<Operations["notifications.explain"]['output']>
     /** Read a notification. Its deliveries, their states, and every decision in the timeline. */
     get(input: Operations["notifications.get"]['input'], options?: CallOptions): Promise<Operations["notifications.get"]['output']>
@@ -3357,6 +3827,10 @@ export interface Api {
     test(input: Operations["templates.test"]['input'], options?: CallOptions): Promise<Operations["templates.test"]['output']>
     /** Store and publish a text. Stores a new version of a text and publishes it. Earlier versions stay. */
     update(input: Operations["templates.update"]['input'], options?: CallOptions): Promise<Operations["templates.update"]['output']>
+    readonly texts: {
+      /** Read a text. The published version of a text, or else the highest; its entity tag is for changes. */
+      get(input: Operations["templates.texts.get"]['input'], options?: CallOptions): Promise<Operations["templates.texts.get"]['output']>
+    }
     readonly versions: {
       /** List the versions of a template. Every version of its texts, in every channel and locale; the highest first. */
       list(input: Operations["templates.versions.list"]['input'], options?: CallOptions): List<Operations["templates.versions.list"]['output']['items'][number], Operations["templates.versions.list"]['output']>

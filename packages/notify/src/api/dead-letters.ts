@@ -48,7 +48,7 @@ export function getDeadLetter({ access, store, notifications }: DeadLetterContex
         ...entry,
         at: new Date(entry.at).toISOString(),
       })),
-    }
+    } as never
   }
 }
 

@@ -16,7 +16,7 @@ export const operation = operationsOf({
   ],
   'notifications.explain': [
     'Explain what a user would receive',
-    'Takes the same body as `notifications.send` and answers which channels would be used, with the decision behind each. Nothing is stored or sent.',
+    'Takes the same body as `notifications.send` and answers which channels would be used, with the decision behind each, now or `at` another time. Nothing is stored or sent.',
   ],
   'notifications.get': ['Read a notification', 'Its deliveries, their states, and every decision in the timeline.'],
   'events.read': [
@@ -47,6 +47,10 @@ export const operation = operationsOf({
   'templates.versions.list': [
     'List the versions of a template',
     'Every version of its texts, in every channel and locale; the highest first.',
+  ],
+  'templates.texts.get': [
+    'Read a text',
+    'The published version of a text, or else the highest; its entity tag is for changes.',
   ],
   'templates.update': [
     'Store and publish a text',

@@ -16,6 +16,8 @@ const tags: Readonly<Record<string, string>> = {
   reservedMails: 'notifications',
   shortLinks: 'tracking',
   unsubscribePage: 'subscriptions',
+  texts: 'templates',
+  versions: 'templates',
 }
 
 /**
@@ -29,6 +31,12 @@ export function describeOperation<const Schema extends FastifySchema>(id: Operat
   const group = id.split('.').at(-2) ?? ''
   return { tags: [tags[group] ?? group], ...operation(id), security: [], ...schema }
 }
+
+/**
+ * Answers with what the handler returns, whatever the schema of the response says: a timeline may have entries that
+ * another version of the program wrote.
+ */
+export const asReturned = { serializerCompiler: () => JSON.stringify }
 
 /** What a route is registered with: who may call it, and its schema. */
 export interface RouteOptions<Schema extends FastifySchema> {

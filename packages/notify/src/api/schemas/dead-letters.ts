@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 import { channels } from '../../model/channel.ts'
 import { describeOperation } from '../../request/route-options.ts'
 import { Id, IdCursor, NoContent } from '../../request/schemas.ts'
+import { TimelineEntry } from './timeline.ts'
 
 /** The parameters of `/v1/dead-letters/{id}`. */
 export const DeadLetterParams = Type.Object({ id: Id })
@@ -18,7 +19,7 @@ const DeadLetter = Type.Object({
   died_at: Type.String({ format: 'date-time' }),
   expires_at: Type.Optional(Type.String({ format: 'date-time', description: "From when on it can't be replayed" })),
   text: Type.Optional(Type.String({ description: 'What an invalid message of the topic said' })),
-  timeline: Type.Optional(Type.Array(Type.Object({}, { additionalProperties: true }))),
+  timeline: Type.Optional(Type.Array(TimelineEntry)),
 })
 
 const Replayed = Type.Object({

@@ -141,7 +141,7 @@ describe('the client, installed in a product of its own', () => {
     checkTypes(folder, firstExample('client'))
   })
 
-  test('runs the example of the README on every Node of this machine', async () => {
+  test('runs the example of the README, and the rest, on every Node of this machine', async () => {
     const requests: string[] = []
     const server = createServer((request, response) => {
       const { url = '', method } = request
@@ -150,6 +150,8 @@ describe('the client, installed in a product of its own', () => {
       const issuer = `http://localhost:${(server.address() as AddressInfo).port}`
       if (url.startsWith('/.well-known')) return json({ issuer, token_endpoint: `${issuer}/token` })
       if (url === '/token') return json({ access_token: 't', token_type: 'Bearer', expires_in: 900 })
+      if (url.endsWith('/stream'))
+        return response.setHeader('content-type', 'text/event-stream').end('data: {"a":1}\n\n')
       if (url === '/v1/notify') return json({ id: 'n1', deliveries: [] })
       if (url === '/v1/notifications/n1') return json({ deliveries: [{ channel: 'email', state: 'sent' }] })
       return json(url.includes('cursor') ? { items: [] } : { items: [{ event: 'a', priority: 'low' }], next: '2' })
@@ -163,6 +165,20 @@ describe('the client, installed in a product of its own', () => {
         assert.equal(stdout, 'email sent\na low\n', node)
       }
       assert.ok(requests.includes('GET /v1/event-types?cursor=2'))
+      // What depends on WebCrypto and streams, by the same server.
+      const more = `import { clientCredentials, createGatehouse, signWebhook, verifyWebhook } from '@gatehouse/client'
+        const pair = await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, ['sign', 'verify'])
+        const key = await crypto.subtle.exportKey('jwk', pair.privateKey)
+        const issuer = process.env.GATEHOUSE_URL
+        const gatehouse = createGatehouse({ baseUrl: issuer, credentials: clientCredentials({ issuer, clientId: 'a', privateKey: { key } }) })
+        for await (const { data } of gatehouse.users.inbox.stream({ id: 'alice' })) { console.log(data.a); break }
+        const secrets = ['whsec_' + btoa('a secret of 24 bytes, ok')]
+        console.log((await verifyWebhook('{"b":2}', await signWebhook('{"b":2}', { secrets }), { secrets })).message.b)`
+      writeFileSync(join(folder, 'more.js'), more)
+      for (const node of nodes) {
+        const { stdout } = await promisify(execFile)(node, ['more.js'], { cwd: folder, env, timeout: 20_000 })
+        assert.equal(stdout, '1\n2\n', node)
+      }
     } finally {
       server.close()
     }

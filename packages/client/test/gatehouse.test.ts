@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { apiKey, createGatehouse, type Gatehouse, type NotifyRequest, operations } from '../src/index.ts'
 import { json, ScriptedServer } from './support/scripted-server.ts'
@@ -72,7 +74,8 @@ describe('the client', () => {
   })
 
   test('reads a stream beside the pages of the same operation', async () => {
-    const stream = () => new Response('id: 1\ndata: {"sequence":1}\n\n')
+    const headers = { 'content-type': 'text/event-stream' }
+    const stream = () => new Response('id: 1\ndata: {"sequence":1}\n\n', { headers })
     const server = new ScriptedServer(stream)
     const gatehouse = createGatehouse(server.options())
     for await (const { data } of gatehouse.stream('events.read', { state: 'bounced' })) {
@@ -92,6 +95,30 @@ describe('the client', () => {
       [null, 'gk_1'],
     )
   })
+})
+
+test('the documentation calls methods that there are', () => {
+  const text = readFileSync(join(import.meta.dirname, '../../../docs/sdk.md'), 'utf8')
+  const client = createGatehouse({ baseUrl: 'http://localhost:1' })
+  const paths = [...text.matchAll(/gatehouse((?:\.\w+)+)\(/g)].map(([, path = '']) => path.slice(1).split('.'))
+  assert.ok(paths.length > 8)
+  for (const path of paths) {
+    const method = path
+      .filter((name) => name !== 'pages' && name !== 'take')
+      .reduce((group: unknown, name) => (group as Record<string, unknown>)?.[name], client)
+    assert.equal(typeof method, 'function', path.join('.'))
+  }
+})
+
+test('no generated type has the name of something else that the package exports', () => {
+  const read = (name: string) => readFileSync(join(import.meta.dirname, '../src', name), 'utf8')
+  const generated = [...read('operations/types.gen.ts').matchAll(/^export (?:interface|type) (\w+)/gm)]
+  const index = new Set(read('index.ts').match(/\w+/g))
+  assert.ok(generated.length > 50)
+  assert.deepEqual(
+    generated.flatMap(([, name = '']) => (index.has(name) ? [name] : [])),
+    [],
+  )
 })
 
 /** Compiled, never run: what the types accept and refuse. */

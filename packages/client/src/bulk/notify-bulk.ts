@@ -23,7 +23,7 @@ const maxBatchLength = 1_048_576
 /**
  * Sends events in batches of newline-delimited JSON, and yields what became of each, in order. Events are taken as they
  * are needed and no more than a batch of them is kept. An event without `dedup_key` gets a random one, so that a batch
- * may be sent again. The timeout is that of a batch.
+ * may be sent again. The timeouts are those of a batch, by default 60 s with all attempts and 30 s for one.
  *
  * When a batch can not be sent, its events are yielded with the error; then the loop ends with it, and no more events
  * are taken.
@@ -33,8 +33,9 @@ const maxBatchLength = 1_048_576
 export async function* notifyBulk<Event extends NotifyRequest>(
   connection: ClientConnection,
   events: Iterable<Event> | AsyncIterable<Event>,
-  { batchSize = 500, ...options }: BulkOptions = {},
+  { batchSize = 500, ...more }: BulkOptions = {},
 ): AsyncGenerator<BulkLine<Event>, void, undefined> {
+  const options = { timeoutMs: 60_000, attemptTimeoutMs: 30_000, ...more }
   let index = 0
   const bounds = { maxItems: Math.max(1, batchSize), maxLength: maxBatchLength }
   for await (const { items, lines } of batchesOf(events, formatLine, bounds)) {

@@ -68,16 +68,8 @@ async function exchange(prepared: Prepared, secret: Readonly<Record<string, stri
   const event = { operation: request.operation, method: request.method, path: request.path, attempt: ++prepared.sent }
   report(hooks.onRequest, event)
   const beganAt = platform.clock.now()
-  const init = {
-    method: request.method,
-    headers: mergeHeaders(headers, secret),
-    ...(body === undefined ? {} : { body }),
-  }
-  const response = await fetchDirectly(platform, url, {
-    ...init,
-    cache: 'no-store',
-    signal,
-  })
+  const init = { method: request.method, headers: mergeHeaders(headers, secret), cache: 'no-store', signal } as const
+  const response = await fetchDirectly(platform, url, body === undefined ? init : { ...init, body })
   const { status } = response
   const durationMs = platform.clock.now() - beganAt
   report(hooks.onResponse, { ...event, status, durationMs, requestId: requestIdOf(response.headers) })

@@ -74,7 +74,8 @@ async function waitForNext(prepared: Prepared, { attempt, maxSent, deadline, err
       attempt: Math.max(attempt, sent),
       maxAttempts: maxSent,
       retryable: error.retryable,
-      repeatable: sent === 0 || isIdempotent(request),
+      // The first attempt may have made another version of the one that If-Match names.
+      repeatable: sent === 0 || (isIdempotent(request) && !prepared.headers.has('if-match')),
       retryAfterMs: retryAfterOf(error),
       othersWait: waiting.size > 0,
       remainingMs: deadline.at - platform.clock.now(),

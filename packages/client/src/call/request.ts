@@ -39,7 +39,7 @@ export interface CallOptions {
   /** Ends the call; it rejects with the reason of the signal. */
   readonly signal?: AbortSignal | undefined
   readonly headers?: Readonly<Record<string, string>>
-  /** Changes only this version of the resource (`If-Match`). */
+  /** Changes only this version of the resource (`If-Match`). Such a call is not repeated. */
   readonly ifMatch?: string
   /** Receives what the answer came with. */
   readonly onAnswer?: (facts: AnswerFacts) => void

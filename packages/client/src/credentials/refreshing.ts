@@ -30,7 +30,8 @@ const freshMs = 60_000
 
 /**
  * The tokens of a user, renewed by their refresh token (RFC 6749 §6) a minute before they expire. Rotated refresh tokens
- * are saved before the new access token is used.
+ * are saved before the new access token is used; where the process ends in between, the issuer accepts the old one for
+ * its grace period. A store that never answers holds up the calls, each until its timeout.
  *
  * @throws TypeError when the issuer is neither https nor on loopback
  * @example

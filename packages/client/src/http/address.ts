@@ -16,7 +16,7 @@ export function parseBaseUrl(name: string, address: string, allowInsecureHttp = 
   if (url.username || url.password || url.hash || url.search)
     throw new TypeError(`${name} must have no credentials, query and fragment`)
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && (allowInsecureHttp || isLoopback(url.hostname))))
-    throw new TypeError(`${name} must be https, or http on loopback, not ${url.protocol}//${url.hostname}`)
+    throw new TypeError(`${name} must be https, or http on loopback`)
   return url
 }
 
@@ -29,7 +29,7 @@ export function requestUrl(base: URL, template: string, parameters: PathParamete
     const value = parameters[name]
     // '' would name the list, '..' the folder above.
     if (value === undefined || /^\.{0,2}$/.test(String(value)))
-      throw new TypeError(`${name} must be a non-empty path parameter, not ${JSON.stringify(value)}`)
+      throw new TypeError(`the path parameter ${name} must not be ${JSON.stringify(value)}`)
     return encodeURIComponent(value)
   })
   const url = new URL(base)

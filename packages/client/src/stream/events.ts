@@ -82,8 +82,11 @@ async function openStream(
   const accept = { accept: 'text/event-stream', ...headers, ...resume }
   const opening = beginDeadline(clock, silenceMs, signal)
   try {
-    const { status, body } = await sendOnce(prepare(connection, request, { headers: accept }), 2, opening.signal)
-    return status === 204 || body === null ? undefined : piecesOf(body)
+    const answer = await sendOnce(prepare(connection, request, { headers: accept }), 2, opening.signal)
+    if (answer.status === 204 || answer.body === null) return undefined
+    if (/^text\/event-stream\b/.test(answer.headers.get('content-type') ?? '')) return piecesOf(answer.body)
+    void answer.body.cancel().catch(() => {})
+    throw new GatehouseError('the answer is no stream of events', { code: 'invalid_response' })
   } finally {
     opening.end()
   }

@@ -119,6 +119,13 @@ describe('another attempt', () => {
     )
   })
 
+  test('is not made with If-Match: the first attempt may have changed the version', async () => {
+    const server = inTurn('broken', () => json(1))
+    const put = { method: 'PUT', path: '/v1/things/a', body: {} }
+    await assert.rejects(call(connect(server.options()), put, { ifMatch: '"1"' }), { code: 'connection_failed' })
+    assert.equal(server.requests.length, 1)
+  })
+
   test('waits exactly as long as Retry-After says, in seconds or as a date', async () => {
     const date = { 'retry-after': 'Sun, 22 Nov 2026 12:00:07 GMT', date: 'Sun, 22 Nov 2026 12:00:00 GMT' }
     for (const headers of [{ 'retry-after': '7' }, date]) {

@@ -112,6 +112,7 @@ describe('a stream of events', () => {
     const { found, server } = await readEvents(1, [204], { lastEventId: '41' })
     assert.deepEqual([found, server.requests[0]?.headers.get('last-event-id')], [[], '41'])
     await assert.rejects(readEvents(1, [problem(403)]), { code: 'permission_denied' })
+    await assert.rejects(readEvents(1, [Response.json({ items: [] })]), { code: 'invalid_response' })
   })
 
   test('lets go of its connection when the loop is left or its signal aborted', async () => {
@@ -121,7 +122,8 @@ describe('a stream of events', () => {
         start: (controller) => controller.enqueue(new TextEncoder().encode('data: 1\n\n')),
         cancel: () => void left.push('cancelled'),
       })
-    const server = new ScriptedServer(() => new Response(body()))
+    const headers = { 'content-type': 'text/event-stream; charset=utf-8' }
+    const server = new ScriptedServer(() => new Response(body(), { headers }))
     const connection = connect(server.options())
     for await (const _ of events(connection, request)) break
     const controller = new AbortController()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -142,17 +142,4 @@ describe('the client against a running program', () => {
     const stranger = createGatehouse({ baseUrl: program.url, credentials: wrong })
     await assert.rejects(stranger.notifications.get({ id: 'x' }), { code: 'oauth_failed' })
   })
-})
-
-test('the documentation shows code that compiles under the names that there are', () => {
-  const text = readFileSync(join(import.meta.dirname, '../../docs/sdk.md'), 'utf8')
-  const client = createGatehouse({ baseUrl: 'http://localhost:1' })
-  const paths = [...text.matchAll(/gatehouse((?:\.\w+)+)\(/g)].map(([, path = '']) => path.slice(1).split('.'))
-  assert.ok(paths.length > 8)
-  for (const path of paths) {
-    const method = path
-      .filter((name) => name !== 'pages' && name !== 'take')
-      .reduce((group: unknown, name) => (group as Record<string, unknown>)?.[name], client)
-    assert.equal(typeof method, 'function', path.join('.'))
-  }
 })

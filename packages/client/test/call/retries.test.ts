@@ -121,6 +121,6 @@ test('calls stay within the budget, wait as required, and repeat only what is id
         assert.equal(server.clock.pending, 0)
       },
     ),
-    { numRuns: 40 },
+    { numRuns: 40, endOnFailure: true },
   )
 })

@@ -40,7 +40,7 @@ test('a retry budget is full again after a minute, and grows with the calls', ()
   const budget = new RetryBudget()
   const takeAll = (now: number) => {
     let count = 0
-    while (budget.take(now)) count++
+    while (count < 1_000 && budget.take(now)) count++
     return count
   }
   assert.equal(takeAll(0), 10)

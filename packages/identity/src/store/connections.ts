@@ -16,10 +16,10 @@ export interface Connections {
   list(): Promise<Connection[]>
   /** False when the id is in use. */
   create(connection: NewConnection, now: number): Promise<boolean>
-  /** Updates a connection whose settings are still those `expected`. */
+  /** Updates a connection that was not updated since it was read as `expected`. */
   update(
     connection: NewConnection,
-    expected: Connection['settings'],
+    expected: Pick<Connection, 'settings' | 'updatedAt'>,
     now: number,
   ): Promise<'changed' | 'missing' | 'outdated'>
   /** Deletes the connection and the links of users to it. */

@@ -74,7 +74,7 @@ export async function updateConnection(
   const hasNewSecret = patch.client_secret !== undefined || patch.private_key !== undefined
   const secretSealed = hasNewSecret ? sealSecrets(context.encryptionKey, id, secrets) : undefined
   const written = { id, settings, secretSealed }
-  const result = await context.store.connections.update(written, connection.settings, context.clock.now())
+  const result = await context.store.connections.update(written, connection, context.clock.now())
   if (result === 'missing') throw notFound()
   if (result === 'outdated' && ifMatch !== undefined)
     throw preconditionFailed(entityTagOf(await readConnection(context, id)))

@@ -216,7 +216,7 @@ test('explain shows a replay, a burst and quiet hours, and changes nothing', asy
   assert.deepEqual(await kept(), before)
 })
 
-test('a text that is missing or fails has a code each, and quotes its fault unless it is sensitive', async (t) => {
+test('a text that is missing or fails has a code, and its fault unless it is sensitive', async (t) => {
   const s = await setupSeeded({ work: false })
   t.after(s.close)
   const params = { template_id: 'order.shipped', channel: 'sms' } as const

@@ -127,6 +127,16 @@ export interface Connection {
   readonly authoritative_domains?: readonly string[]
   /** The domains of email addresses whose users sign in with this connection. */
   readonly domains?: readonly string[]
+  /** The organization that the connection belongs to. It signs in only users with an address of a domain that the organization has verified, and whoever enters such an address is sent there. An organization has one connection. */
+  readonly organization?: string
+  /** Users with an address of its domains sign in with this connection and in no other way. Default: false. */
+  readonly required?: boolean
+  /** Makes who signs in a member of the organization, except who was removed from it before. Default: false. */
+  readonly add_members?: boolean
+  /** The roles of members who are added by add_members. Default: none. */
+  readonly member_roles?: readonly string[]
+  /** oidc and microsoft: whether signing out at Gatehouse ends the session at the provider too. Default: local. */
+  readonly logout?: "local" | "upstream" | OtherText
   /** The names of claims, where the provider uses others. */
   readonly claim_names?: {
     /** The provider's claim for name. Default: name. */
@@ -142,6 +152,10 @@ export interface Connection {
   }
   /** The redirect URI to register at the provider. */
   readonly callback_uri: string
+  /** oidc: where the provider says that a session ended there. */
+  readonly backchannel_logout_uri: string
+  /** Where the provider sends the browser after a logout there. */
+  readonly post_logout_redirect_uri: string
   readonly created_at: string
   readonly updated_at: string
 }
@@ -416,6 +430,20 @@ export interface Limits {
     /** Whether the caller's tier, or anonymous, counts too. */
     readonly tier: boolean
   })[]
+}
+
+/** The schema `LinkedProvider` of the API document. */
+export interface LinkedProvider {
+  /** The identifier of the link. */
+  readonly id: string
+  readonly connection: string
+  readonly issuer: string
+  /** The identifier of the user at the provider. */
+  readonly subject: string
+  /** The address there when it was linked. */
+  readonly email?: string
+  readonly linked_at: string
+  readonly used_at: string
 }
 
 /** The schema `ManagementCaller` of the API document. */
@@ -830,6 +858,12 @@ export interface RegisteredDevice {
   readonly dead_reason?: string
   /** Devices that the user no longer has because this one would have been one too many */
   readonly dropped_devices?: readonly string[]
+}
+
+/** The schema `RemovedProvider` of the API document. */
+export interface RemovedProvider {
+  /** In how many ways the user can still sign in: password, passkeys and linked providers. 0: in none. */
+  readonly remaining_ways: number
 }
 
 /** The schema `ReservedMail` of the API document. */
@@ -1744,6 +1778,16 @@ export interface Operations {
       readonly authoritative_domains?: readonly string[]
       /** The domains of email addresses whose users sign in with this connection. */
       readonly domains?: readonly string[]
+      /** The organization that the connection belongs to. It signs in only users with an address of a domain that the organization has verified, and whoever enters such an address is sent there. An organization has one connection. */
+      readonly organization?: string
+      /** Users with an address of its domains sign in with this connection and in no other way. Default: false. */
+      readonly required?: boolean
+      /** Makes who signs in a member of the organization, except who was removed from it before. Default: false. */
+      readonly add_members?: boolean
+      /** The roles of members who are added by add_members. Default: none. */
+      readonly member_roles?: readonly string[]
+      /** oidc and microsoft: whether signing out at Gatehouse ends the session at the provider too. Default: local. */
+      readonly logout?: "local" | "upstream"
       /** The names of claims, where the provider uses others. */
       readonly claim_names?: {
         /** The provider's claim for name. Default: name. */
@@ -1828,6 +1872,16 @@ export interface Operations {
       readonly authoritative_domains?: readonly string[]
       /** The domains of email addresses whose users sign in with this connection. */
       readonly domains?: readonly string[]
+      /** The organization that the connection belongs to. It signs in only users with an address of a domain that the organization has verified, and whoever enters such an address is sent there. An organization has one connection. */
+      readonly organization?: string
+      /** Users with an address of its domains sign in with this connection and in no other way. Default: false. */
+      readonly required?: boolean
+      /** Makes who signs in a member of the organization, except who was removed from it before. Default: false. */
+      readonly add_members?: boolean
+      /** The roles of members who are added by add_members. Default: none. */
+      readonly member_roles?: readonly string[]
+      /** oidc and microsoft: whether signing out at Gatehouse ends the session at the provider too. Default: local. */
+      readonly logout?: "local" | "upstream"
       /** The names of claims, where the provider uses others. */
       readonly claim_names?: {
         /** The provider's claim for name. Default: name. */
@@ -2538,6 +2592,18 @@ export interface Operations {
       readonly require_mfa?: boolean
     }
     readonly output: Organization
+  }
+  "providerLogouts.create": {
+    readonly input: {
+      /** The connection. */
+      readonly connection: string
+      readonly body: {
+        /** The logout token of the provider, a JWT (OpenID Connect Back-Channel Logout §2.4). */
+        readonly logout_token: string
+        readonly [member: string]: unknown
+      }
+    }
+    readonly output: undefined
   }
   "readiness.get": {
     readonly input: Nothing
@@ -3400,6 +3466,30 @@ export interface Operations {
     } & PreferenceSettings
     readonly output: Preference
   }
+  "users.providers.list": {
+    readonly input: {
+      /** The identifier of the resource. */
+      readonly id: string
+      /** The `next` of the previous page. */
+      readonly cursor?: string
+      /** The maximum number of items on a page. */
+      readonly limit?: number
+    }
+    readonly output: {
+      readonly items: readonly LinkedProvider[]
+      /** The cursor of the next page. Without it there are no more items. */
+      readonly next?: string
+    }
+  }
+  "users.providers.remove": {
+    readonly input: {
+      /** The identifier of the resource. */
+      readonly id: string
+      /** The link. */
+      readonly link_id: string
+    }
+    readonly output: RemovedProvider
+  }
   "users.reveal": {
     readonly input: {
       /** The identifier of the resource. */
@@ -3740,6 +3830,10 @@ export interface Api {
       put(input: Operations["ownOrganization.roles.put"]['input'], options?: CallOptions): Promise<Operations["ownOrganization.roles.put"]['output']>
     }
   }
+  readonly providerLogouts: {
+    /** End sessions that ended at a provider. Takes the logout token of another identity provider (OpenID Connect Back-Channel Logout). */
+    create(input: Operations["providerLogouts.create"]['input'], options?: CallOptions): Promise<Operations["providerLogouts.create"]['output']>
+  }
   readonly readiness: {
     /** Check that the engines answer. Names each engine; 503 when one that is needed does not answer. */
     get(input?: Operations["readiness.get"]['input'], options?: CallOptions): Promise<Operations["readiness.get"]['output']>
@@ -3938,6 +4032,12 @@ export interface Api {
       set(input: Operations["users.preferences.set"]['input'], options?: CallOptions): Promise<Operations["users.preferences.set"]['output']>
       /** Set a preference. Replaces the record; members that are left out follow the one of `*`, then the defaults. */
       update(input: Operations["users.preferences.update"]['input'], options?: CallOptions): Promise<Operations["users.preferences.update"]['output']>
+    }
+    readonly providers: {
+      /** List the linked providers of a user. The accounts at other identity providers with which the user can sign in. Newest first. */
+      list(input: Operations["users.providers.list"]['input'], options?: CallOptions): List<Operations["users.providers.list"]['output']['items'][number], Operations["users.providers.list"]['output']>
+      /** Remove a linked provider of a user. Even the last way to sign in: the response says how many are left. Every session and grant of the user ends. */
+      remove(input: Operations["users.providers.remove"]['input'], options?: CallOptions): Promise<Operations["users.providers.remove"]['output']>
     }
     readonly sessions: {
       /** End a session of a user. Signs the user out of one browser. */

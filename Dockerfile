@@ -7,6 +7,7 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY apps/gatehouse/package.json apps/gatehouse/
 COPY packages/bearer/package.json packages/bearer/
+COPY packages/client/package.json packages/client/
 COPY packages/gateway/package.json packages/gateway/
 COPY packages/identity/package.json packages/identity/
 COPY packages/inbox/package.json packages/inbox/

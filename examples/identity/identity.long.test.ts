@@ -62,7 +62,7 @@ test('the example of a service calls the example of a protected API', async () =
   await api.said(/listening/)
   assert.equal((await fetch(`http://localhost:${apiPort}/`)).status, 401)
   const service = run('service.ts', { CLIENT_SECRET: secret, API: `http://localhost:${apiPort}/` })
-  await service.said(/200 Hello demo/)
+  await service.said(/200\nHello demo/)
   api.stop()
 })
 

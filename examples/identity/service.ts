@@ -3,16 +3,13 @@
  *
  *     CLIENT_ID=demo CLIENT_SECRET=… node examples/identity/service.ts
  */
+import { call, clientCredentials, connect } from '@gatehouse/client'
+
 const issuer = process.env.ISSUER ?? 'http://localhost:8080'
 const api = process.env.API ?? `${issuer}/users/alice`
-const credentials = { client_id: process.env.CLIENT_ID ?? 'demo', client_secret: process.env.CLIENT_SECRET ?? '' }
+const { CLIENT_ID: clientId = 'demo', CLIENT_SECRET: clientSecret = '' } = process.env
 
-const answer = await fetch(`${issuer}/token`, {
-  method: 'POST',
-  body: new URLSearchParams({ grant_type: 'client_credentials', scope: 'read:users', ...credentials }),
-})
-const token = (await answer.json()) as { access_token?: string; error_description?: string }
-if (!answer.ok) throw new Error(`no token: ${token.error_description}`)
-
-const user = await fetch(api, { headers: { authorization: `Bearer ${token.access_token}` } })
-console.log(user.status, await user.text())
+const credentials = clientCredentials({ issuer, clientId, clientSecret, scope: ['read:users'] })
+const connection = connect({ baseUrl: api, credentials })
+const answer = await call(connection, { method: 'GET', path: '' }, { onAnswer: ({ status }) => console.log(status) })
+console.log(answer)

@@ -1,9 +1,9 @@
-import assert from 'node:assert/strict'
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { after } from 'node:test'
+import { clientCredentials, createGatehouse } from '@gatehouse/client'
 import { findProgram, freePort, temporaryFolder, testWith } from '@gatehouse/testing'
 import { chromium } from 'playwright-core'
 
@@ -95,19 +95,10 @@ testWith(
     await tab.click('button')
     if (await tab.locator('button[value=allow]').count()) await tab.click('button[value=allow]')
     await tab.getByText('Good to see you, alice').waitFor()
-    const shop = { client_id: 'shop', client_secret: 'the-secret-of-the-shop-here', grant_type: 'client_credentials' }
-    const tokens = await fetch(`${issuer}/token`, { method: 'POST', body: new URLSearchParams(shop) })
-    const { access_token } = (await tokens.json()) as { access_token: string }
-    const sent = await fetch(`${issuer}/v1/notify`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${access_token}`, 'content-type': 'application/json' },
-      body: JSON.stringify({
-        event: 'order.shipped',
-        user_id: 'alice',
-        data: { order_id: 'E-1', item: 'a tent', name: 'Alice', tracking_url: 'https://shop.example' },
-      }),
-    })
-    assert.equal(sent.status, 202, await sent.text())
+    const shop = { clientId: 'shop', clientSecret: 'the-secret-of-the-shop-here' }
+    const client = createGatehouse({ baseUrl: issuer, credentials: clientCredentials({ issuer, ...shop }) })
+    const order = { order_id: 'E-1', item: 'a tent', name: 'Alice', tracking_url: 'https://shop.example' }
+    await client.notify({ event: 'order.shipped', user_id: 'alice', data: order })
     await tab.locator('.badge', { hasText: /^1$/ }).waitFor()
     await tab.waitForFunction("document.title === '(1) A product'")
     await tab.locator('.bell').click()

@@ -10,7 +10,7 @@ import { join, resolve } from 'node:path'
 import { Application, type TypeDocOptions } from 'typedoc'
 
 const root = resolve(import.meta.dirname, '../..')
-const libraries = ['bearer', 'limiter']
+const libraries = ['bearer', 'client', 'limiter']
 
 const onlyCheck = process.argv.includes('--check')
 const named = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))

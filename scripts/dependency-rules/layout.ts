@@ -99,7 +99,11 @@ export const layout: Layout = {
   providers: { role: 'library', lower: ['kind', 'mail', 'model', 'push', 'signature', 'transport'] },
   kit: { role: 'library', lower: ['database', 'http', 'resources', 'secrets', 'text', 'page'] },
   inbox: { role: 'browser' },
-  client: { role: 'browser' },
+  client: {
+    role: 'browser',
+    lower: ['call', 'errors', 'http', 'oauth', 'operations', 'paging', 'platform', 'stream'],
+    entries: ['gatehouse'],
+  },
   testing: { role: 'tool' },
   fakes: { role: 'tool' },
   bench: { role: 'tool' },

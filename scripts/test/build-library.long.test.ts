@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { execFile, execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { delimiter, join } from 'node:path'
 import { describe, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
@@ -126,6 +128,60 @@ describe('the bearer check, installed in a product of its own', () => {
       }`
     for (const node of nodes) assert.match(runBy(node, folder, example), /^401 Bearer realm="api"/, node)
     checkTypes(folder, firstExample('bearer'))
+  })
+})
+
+describe('the client, installed in a product of its own', () => {
+  const folder = productWith('client')
+
+  test('brings nothing else with it, and has types', () => {
+    const manifest = readFileSync(join(folder, 'node_modules/@gatehouse/client/package.json'), 'utf8')
+    const { dependencies, devDependencies, scripts } = JSON.parse(manifest)
+    assert.deepEqual([dependencies, devDependencies, scripts], [undefined, undefined, undefined])
+    checkTypes(folder, firstExample('client'))
+  })
+
+  test('runs the example of the README, and the rest, on every Node of this machine', async () => {
+    const requests: string[] = []
+    const server = createServer((request, response) => {
+      const { url = '', method } = request
+      requests.push(`${method} ${url}`)
+      const json = (value: object) => response.setHeader('content-type', 'application/json').end(JSON.stringify(value))
+      const issuer = `http://localhost:${(server.address() as AddressInfo).port}`
+      if (url.startsWith('/.well-known')) return json({ issuer, token_endpoint: `${issuer}/token` })
+      if (url === '/token') return json({ access_token: 't', token_type: 'Bearer', expires_in: 900 })
+      if (url.endsWith('/stream'))
+        return response.setHeader('content-type', 'text/event-stream').end('data: {"a":1}\n\n')
+      if (url === '/v1/notify') return json({ id: 'n1', deliveries: [] })
+      if (url === '/v1/notifications/n1') return json({ deliveries: [{ channel: 'email', state: 'sent' }] })
+      return json(url.includes('cursor') ? { items: [] } : { items: [{ event: 'a', priority: 'low' }], next: '2' })
+    })
+    await new Promise<void>((resolve) => server.listen(0, resolve))
+    try {
+      writeFileSync(join(folder, 'example.js'), firstExample('client'))
+      const env = { GATEHOUSE_URL: `http://localhost:${(server.address() as AddressInfo).port}` }
+      for (const node of nodes) {
+        const { stdout } = await promisify(execFile)(node, ['example.js'], { cwd: folder, env, timeout: 20_000 })
+        assert.equal(stdout, 'email sent\na low\n', node)
+      }
+      assert.ok(requests.includes('GET /v1/event-types?cursor=2'))
+      // What depends on WebCrypto and streams, by the same server.
+      const more = `import { clientCredentials, createGatehouse, signWebhook, verifyWebhook } from '@gatehouse/client'
+        const pair = await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, ['sign', 'verify'])
+        const key = await crypto.subtle.exportKey('jwk', pair.privateKey)
+        const issuer = process.env.GATEHOUSE_URL
+        const gatehouse = createGatehouse({ baseUrl: issuer, credentials: clientCredentials({ issuer, clientId: 'a', privateKey: { key } }) })
+        for await (const { data } of gatehouse.users.inbox.stream({ id: 'alice' })) { console.log(data.a); break }
+        const secrets = ['whsec_' + btoa('a secret of 24 bytes, ok')]
+        console.log((await verifyWebhook('{"b":2}', await signWebhook('{"b":2}', { secrets }), { secrets })).message.b)`
+      writeFileSync(join(folder, 'more.js'), more)
+      for (const node of nodes) {
+        const { stdout } = await promisify(execFile)(node, ['more.js'], { cwd: folder, env, timeout: 20_000 })
+        assert.equal(stdout, '1\n2\n', node)
+      }
+    } finally {
+      server.close()
+    }
   })
 })
 

@@ -1,12 +1,9 @@
+import type { NotifyRequest } from '@gatehouse/client'
 import type { Producer } from './producer.ts'
 import { readDeliveries } from './settled.ts'
 
-interface DeadLetter {
-  readonly notification_id: string
-  readonly event: string
-  readonly channel: string
-  readonly detail: string
-}
+/** A channel that a notification may be sent on. */
+export type Channel = NonNullable<NotifyRequest['channels']>[number]
 
 /** What was wrong with the dead letters, and what became of them once it was mended. */
 export interface Repaired {
@@ -23,21 +20,16 @@ export interface Repaired {
 /** Reads the dead letters of an event type on a channel, gives it the text that it lacked, and replays them. */
 export async function repairDeadLetters(
   producer: Producer,
-  { event, channel, body }: { readonly event: string; readonly channel: string; readonly body: string },
+  { event, channel, body }: { readonly event: string; readonly channel: Channel; readonly body: string },
 ): Promise<Repaired> {
-  const list = async () => {
-    const query = new URLSearchParams({ event, channel, limit: '100' })
-    const answer = (await producer.call('GET', `/v1/dead-letters?${query}`)) as { items: DeadLetter[] }
-    return answer.items
-  }
+  const list = () => producer.patiently((gatehouse) => gatehouse.deadLetters.list({ event, channel }).take(100))
   const letters = await list()
-  await producer.call('PUT', `/v1/templates/${event}/${channel}/en`, { body })
-  const { replayed } = (await producer.call('POST', '/v1/dead-letters/replay', { event, channel })) as {
-    replayed: number
-  }
+  const text = { template_id: event, channel, locale: 'en', body: { body } }
+  await producer.patiently((gatehouse) => gatehouse.templates.update(text))
+  const { replayed } = await producer.patiently((gatehouse) => gatehouse.deadLetters.replayMany({ event, channel }))
   const states = await readDeliveries(
     producer,
-    letters.map((letter) => letter.notification_id),
+    letters.flatMap((letter) => letter.notification_id ?? []),
     (outcome) => ['queued', 'failed'].includes(outcome),
   )
   const [first] = letters
@@ -47,6 +39,6 @@ export async function repairDeadLetters(
     replayed,
     sent: states.filter(({ state }) => state !== 'queued').length,
     left: (await list()).length,
-    ...(first ? { example: first.notification_id } : {}),
+    ...(first?.notification_id ? { example: first.notification_id } : {}),
   }
 }

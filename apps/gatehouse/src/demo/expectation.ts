@@ -1,4 +1,4 @@
-import type { ProducerEvent } from './producer.ts'
+import type { NotifyRequest } from '@gatehouse/client'
 
 /** What the demo knows of its event types, read from the same file that configures the program. */
 export interface DemoEventType {
@@ -29,7 +29,7 @@ export interface Rules {
  * over the cap is capped and does not burn its key, critical events pass both cap and quiet hours, what there is no
  * text for becomes a dead letter.
  */
-export function expect(events: readonly ProducerEvent[], rules: Rules): Expectation {
+export function expect(events: readonly NotifyRequest[], rules: Rules): Expectation {
   const seen = new Set<string>()
   const sentTo = new Map<string, number>()
   const outcomes = events.map((event) => {
@@ -43,7 +43,7 @@ export function expect(events: readonly ProducerEvent[], rules: Rules): Expectat
   return { outcomes }
 }
 
-function fresh(event: ProducerEvent, type: DemoEventType, rules: Rules, sentTo: Map<string, number>): string {
+function fresh(event: NotifyRequest, type: DemoEventType, rules: Rules, sentTo: Map<string, number>): string {
   if (type.critical) return type.written ? 'queued' : 'failed'
   if (type.aggregated) return 'aggregated'
   if (rules.quiet.has(event.user_id)) return 'deferred'

@@ -6,11 +6,12 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Acceptance } from '@gatehouse/client'
 import { freePort } from '../config/free-port.ts'
 import { repairDeadLetters } from './dead-letters.ts'
 import { startInstance } from './instance.ts'
 import { outcomeTable } from './outcome-table.ts'
-import { type Accepted, Producer, play } from './producer.ts'
+import { Producer, play } from './producer.ts'
 import { prepareRecipients } from './recipients.ts'
 import { demoConfig, demoScript } from './script.ts'
 import { readDeliveries, readGathered } from './settled.ts'
@@ -31,11 +32,10 @@ console.log(`A new instance on port ${port} with its data in ${dataDir}. It diff
 for (const difference of script.differences) console.log(`  ${difference}`)
 const instance = await startInstance({ port, env })
 const producer = new Producer({ url: instance.url, clientId: 'shop', clientSecret: secret })
-await producer.signIn()
 await prepareRecipients(producer, script.users, script.quietUsers)
 
 const started = performance.now()
-const accepted: Accepted[] = []
+const accepted: Acceptance[] = []
 let answered = 0
 await play(producer, script.events, senders, (_event, index, answer) => {
   accepted[index] = answer

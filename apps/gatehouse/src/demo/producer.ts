@@ -1,19 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises'
-
-/** One line of `examples/events.jsonl`: the body of a notify request. */
-export interface ProducerEvent {
-  readonly event: string
-  readonly user_id: string
-  readonly data: Readonly<Record<string, unknown>>
-  readonly dedup_key?: string
-  readonly channels?: readonly string[]
-}
-
-/** What `POST /v1/notify` answers with 202. */
-export interface Accepted {
-  readonly id: string
-  readonly deliveries: ReadonlyArray<{ readonly id?: string; readonly channel: string; readonly outcome: string }>
-}
+import {
+  type Acceptance,
+  clientCredentials,
+  createGatehouse,
+  type Gatehouse,
+  isGatehouseError,
+  type NotifyRequest,
+} from '@gatehouse/client'
 
 /** Where a producer sends its events, and its client credentials. */
 export interface ProducerOptions {
@@ -22,71 +15,62 @@ export interface ProducerOptions {
   readonly clientSecret: string
 }
 
-/** A producer service as anyone might write one: it gets a token, sends over HTTP, and waits when it is told to. */
+/** A producer service as anyone might write one: it calls the APIs by the client, and waits as long as a limit says. */
 export class Producer {
-  readonly #options: ProducerOptions
-  #token = ''
-  /** How often the producer was told to wait (429). */
+  /** The client, for calls that are not to wait for a limit. */
+  readonly gatehouse: Gatehouse
+  /** How often the producer was rate limited (429). */
   waits = 0
 
-  constructor(options: ProducerOptions) {
-    this.#options = options
-  }
-
-  /** Gets an access token by client credentials. */
-  async signIn(): Promise<void> {
-    const { url, clientId, clientSecret } = this.#options
-    const answer = await fetch(`${url}/token`, {
-      method: 'POST',
-      body: new URLSearchParams({ grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret }),
+  constructor({ url, clientId, clientSecret }: ProducerOptions) {
+    this.gatehouse = createGatehouse({
+      baseUrl: url,
+      credentials: clientCredentials({ issuer: url, tokenEndpoint: `${url}/token`, clientId, clientSecret }),
+      hooks: { onRetry: ({ code }) => this.#count(code) },
     })
-    const body = (await answer.json()) as { access_token?: string; error_description?: string }
-    if (!body.access_token) throw new Error(`no token: ${answer.status} ${body.error_description}`)
-    this.#token = body.access_token
   }
 
-  /** Sends one event; waits as long as a 429 says and tries again. Throws when it is refused or the server is gone. */
-  async notify(event: ProducerEvent): Promise<Accepted> {
-    return (await this.call('POST', '/v1/notify', event)) as Accepted
+  /** Sends one event. @throws GatehouseError when it is refused or the server is gone */
+  notify(event: NotifyRequest): Promise<Acceptance> {
+    return this.patiently((gatehouse) => gatehouse.notify(event))
   }
 
-  /** Calls the API with the token. Throws on any answer that is neither 2xx nor 429. */
-  async call(method: string, path: string, body?: unknown): Promise<unknown> {
+  /** Calls the APIs, again when a limit wants a longer wait than the client makes within a call. */
+  async patiently<Result>(send: (gatehouse: Gatehouse) => PromiseLike<Result>): Promise<Result> {
     for (;;) {
-      const answer = await fetch(`${this.#options.url}${path}`, {
-        method,
-        headers: {
-          authorization: `Bearer ${this.#token}`,
-          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      })
-      const text = await answer.text()
-      if (answer.ok) return text === '' ? undefined : JSON.parse(text)
-      if (answer.status !== 429) throw new Error(`${method} ${path} was answered with ${answer.status}: ${text}`)
-      this.waits++
-      await pause(Number(answer.headers.get('retry-after') ?? 1) * 1000)
+      try {
+        return await send(this.gatehouse)
+      } catch (error) {
+        if (!isGatehouseError(error, 'rate_limited')) throw error
+        this.#count(error.code)
+        await pause((error.retryAfterSeconds ?? 1) * 1_000)
+      }
     }
+  }
+
+  #count(code: string): void {
+    if (code === 'rate_limited') this.waits++
   }
 }
 
 /**
  * Sends the events, those of one user in their order and one at a time, those of different users `senders` at a time.
- * `each` hears every answer as it comes.
+ * `each` receives every response as it comes. Ends when all senders have, with the error of one that failed.
  */
 export async function play(
   producer: Producer,
-  events: readonly ProducerEvent[],
+  events: readonly NotifyRequest[],
   senders: number,
-  each: (event: ProducerEvent, index: number, accepted: Accepted) => void,
+  each: (event: NotifyRequest, index: number, accepted: Acceptance) => void,
 ): Promise<void> {
-  const queues = Array.from({ length: senders }, () => [] as Array<readonly [ProducerEvent, number]>)
+  const queues = Array.from({ length: senders }, () => [] as Array<readonly [NotifyRequest, number]>)
   const users = [...new Set(events.map(({ user_id }) => user_id))]
   const queueOf = new Map(users.map((user, index) => [user, queues[index % senders]]))
   for (const [index, event] of events.entries()) queueOf.get(event.user_id)?.push([event, index])
-  await Promise.all(
+  const ended = await Promise.allSettled(
     queues.map(async (queue) => {
       for (const [event, index] of queue) each(event, index, await producer.notify(event))
     }),
   )
+  for (const sender of ended) if (sender.status === 'rejected') throw sender.reason
 }

@@ -15,12 +15,16 @@ export async function prepareRecipients(
     locale: 'en',
     zoneinfo: 'UTC',
   }))
-  await producer.call('PUT', '/v1/recipients', { recipients })
+  await producer.patiently((gatehouse) => gatehouse.recipients.updateMany({ recipients }))
   for (const user of users) {
-    await producer.call('PUT', `/v1/users/${user}/devices/phone`, { token: `token-of-${user}` })
+    const device = { id: user, device_id: 'phone', token: `token-of-${user}` }
+    await producer.patiently((gatehouse) => gatehouse.users.devices.register(device))
   }
   const quiet_hours = { start: timeOfDay(Date.now() - anHour), end: timeOfDay(Date.now() + 2 * anHour) }
-  for (const user of quiet) await producer.call('PUT', `/v1/users/${user}/preferences/*`, { quiet_hours })
+  for (const id of quiet) {
+    const preference = { id, event_type: '*', quiet_hours }
+    await producer.patiently((gatehouse) => gatehouse.users.preferences.update(preference))
+  }
 }
 
 /** `hh:mm` in UTC. */

@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import type { NotifyRequest } from '@gatehouse/client'
 import { parse } from 'yaml'
+import type { Channel } from './dead-letters.ts'
 import { expect, type Rules } from './expectation.ts'
-import type { ProducerEvent } from './producer.ts'
 
 const examples = join(import.meta.dirname, '../../../../examples')
 
@@ -15,7 +16,7 @@ interface DemoFile {
   readonly tiers: Readonly<Record<string, { rpm: number; daily: number }>>
   readonly event_types: ReadonlyArray<{
     readonly event: string
-    readonly channels: readonly string[]
+    readonly channels: readonly Channel[]
     readonly priority?: string
     readonly aggregation?: { readonly threshold: number; readonly actor: string }
   }>
@@ -32,7 +33,7 @@ export function demoScript() {
   const events = readFileSync(eventsFile, 'utf8')
     .trim()
     .split('\n')
-    .map((line) => JSON.parse(line) as ProducerEvent)
+    .map((line) => JSON.parse(line) as NotifyRequest)
   const eventTypes = Object.fromEntries(
     file.event_types.map(({ event, channels, priority, aggregation }) => [
       event,

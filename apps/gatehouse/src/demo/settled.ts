@@ -1,17 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import type { Notification } from '@gatehouse/client'
 import type { Producer } from './producer.ts'
-
-/** What `GET /v1/notifications/{id}` tells, as far as the demo looks. */
-export interface Notification {
-  readonly event: string
-  readonly deliveries: ReadonlyArray<{ readonly channel: string; readonly outcome: string; readonly state?: string }>
-  readonly timeline: ReadonlyArray<{
-    readonly at: string
-    readonly what: string
-    readonly channel?: string
-    readonly detail?: { readonly into?: string; readonly [name: string]: unknown }
-  }>
-}
 
 /** The state of one delivery. */
 export interface DeliveryState {
@@ -66,7 +55,10 @@ export async function readGathered(producer: Producer, ids: readonly string[]): 
 }
 
 const waits = ({ deliveries }: Notification) => deliveries.some(({ outcome }) => outcome === 'aggregated')
-const intoOf = ({ timeline }: Notification) => timeline.find(({ what }) => what === 'combined')?.detail?.into
+function intoOf({ timeline }: Notification): string | undefined {
+  for (const entry of timeline) if (entry.what === 'combined') return entry.detail?.into
+  return undefined
+}
 
 /** The notifications, each read again until `unsettled` is false for it or a minute is over. */
 async function readOnce(
@@ -80,7 +72,7 @@ async function readOnce(
   while (waiting.length > 0) {
     const again: string[] = []
     await inParallel(waiting, async (id) => {
-      const notification = (await producer.call('GET', `/v1/notifications/${id}`)) as Notification
+      const notification = await producer.patiently((gatehouse) => gatehouse.notifications.get({ id }))
       if (unsettled(notification) && Date.now() < deadline) again.push(id)
       else settled.push(notification)
     })

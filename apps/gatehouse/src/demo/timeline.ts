@@ -1,9 +1,8 @@
 import type { Producer } from './producer.ts'
-import type { Notification } from './settled.ts'
 
 /** "Why?": everything that was decided about a notification and happened to it, one line each. */
 export async function timelineOf(producer: Producer, id: string): Promise<string> {
-  const { timeline } = (await producer.call('GET', `/v1/notifications/${id}`)) as Notification
+  const { timeline } = await producer.patiently((gatehouse) => gatehouse.notifications.get({ id }))
   return timeline
     .map(({ at, what, channel = '', detail = {} }) => {
       const members = Object.entries(detail).map(([name, value]) => `${name}: ${formatValue(value)}`)

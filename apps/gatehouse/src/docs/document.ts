@@ -1,3 +1,4 @@
+import { markIdempotent } from './idempotent.ts'
 import { carriesEntityTag, markList, takesEntityTag } from './resources.ts'
 import {
   commonComponents,
@@ -25,6 +26,7 @@ interface Operation {
   readonly requestBody?: { readonly content?: Readonly<Record<string, unknown>> }
   readonly responses?: Responses
   readonly 'x-gatehouse-page'?: 'query' | 'body'
+  readonly 'x-gatehouse-idempotent'?: true | 'dedup_key'
 }
 
 const parts = ['schemas', 'responses', 'headers', 'securitySchemes'] as const
@@ -140,6 +142,7 @@ function completeOperation(method: string, operation: Operation, facts: Completi
     ...operation,
     ...(method === 'patch' ? mergePatch(operation) : {}),
     ...markList(operation),
+    ...markIdempotent(operation.operationId),
     security: facts.apiKeys ? withApiKeys(security) : security,
     responses: { ...problemResponses(statuses, isPage), ...responses },
   }

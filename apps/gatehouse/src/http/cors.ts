@@ -1,8 +1,8 @@
 import type { Http } from '@gatehouse/kit'
 
-const allowedHeaders = 'authorization, content-type, last-event-id'
+const allowedHeaders = 'authorization, content-type, if-match, last-event-id'
 const exposedHeaders =
-  'www-authenticate, retry-after, x-request-id, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset'
+  'www-authenticate, retry-after, etag, x-request-id, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset'
 /** What a page of another origin may call: the API that takes bearer tokens. Never with cookies. */
 const openPath = /^\/v1\//
 /**

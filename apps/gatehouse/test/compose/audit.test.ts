@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { freePort } from '@gatehouse/testing'
-import { Producer } from '../../src/demo/producer.ts'
+import { Producer } from '../support/producer.ts'
 import { type Program, started } from '../support/program.ts'
 
 const secret = 'the-secret-of-an-operator-of-the-test'

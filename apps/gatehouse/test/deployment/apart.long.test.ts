@@ -9,7 +9,6 @@ import { type Program, started } from '../support/program.ts'
 /** Through the front door: a token, a notification that is sent, the user, and what is refused. */
 async function journey(front: string, secret: string): Promise<void> {
   const producer = new Producer({ url: front, clientId: 'demo', clientSecret: secret })
-  await producer.signIn()
   const data = { order_id: 'A-1', item: 'a bicycle', tracking_url: 'https://shop.example/A-1' }
   const { id, deliveries } = await producer.notify({ event: 'order.shipped', user_id: 'alice', data })
   assert.deepEqual(deliveries.map(({ channel, outcome }) => `${channel} ${outcome}`).sort(), [
@@ -22,7 +21,7 @@ async function journey(front: string, secret: string): Promise<void> {
     states.map(({ state }) => state),
     ['sent', 'sent', 'sent'],
   )
-  assert.deepEqual(await producer.call('GET', '/users/alice'), { id: 'alice', plan: 'free' })
+  assert.deepEqual(await producer.gatehouse.users.getPlan({ id: 'alice' }), { id: 'alice', plan: 'free' })
 
   const anonymous = await fetch(`${front}/users/alice`)
   assert.equal(anonymous.status, 401)
@@ -121,7 +120,6 @@ testWith(
     const second = await started({ env: { ...env, AUTH_URL: first.url, BASE_URL: first.url } })
     try {
       const producer = new Producer({ url: first.url, clientId: 'demo', clientSecret: 'the-secret-of-the-demo-client' })
-      await producer.signIn()
       const { id, deliveries } = await producer.notify({
         event: 'order.shipped',
         user_id: 'alice',
@@ -140,7 +138,7 @@ testWith(
         user_id: 'alice',
         data: { item: 'a tent' },
         channels: ['email', 'in-app'],
-      }
+      } as const
       const named = await producer.notify(request)
       assert.deepEqual(
         named.deliveries.map(({ channel, outcome }) => `${channel} ${outcome}`).sort(),

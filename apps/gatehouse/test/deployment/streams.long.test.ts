@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Producer } from '../../src/demo/producer.ts'
 import { startApart } from '../support/apart.ts'
+import { Producer } from '../support/producer.ts'
 import { type Program, started } from '../support/program.ts'
 
 const secretOf = (program: Program): string =>

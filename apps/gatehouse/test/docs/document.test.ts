@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -9,7 +9,10 @@ import { gatewayOperations } from '@gatehouse/gateway'
 import { identityOperations } from '@gatehouse/identity'
 import { notifyOperations } from '@gatehouse/notify'
 import { Validator } from '@seriousme/openapi-schema-validator'
+import type { Document } from '../../../../scripts/client/document.ts'
+import { generatedFiles } from '../../../../scripts/client/generated-files.ts'
 import type { ApiDocument } from '../../src/docs/document.ts'
+import { repeatableIds } from '../../src/docs/idempotent.ts'
 import { operation } from '../../src/docs/operations.ts'
 import { createJoining } from '../../src/docs/siblings.ts'
 import { type Program, started } from '../support/program.ts'
@@ -162,6 +165,17 @@ describe('the OpenAPI document of a running program', () => {
     }
     const marked = operations().filter(([, , operation]) => operation['x-gatehouse-page'] !== undefined)
     assert.deepEqual(marked, lists)
+  })
+
+  test('is what the types and the table of @gatehouse/client are generated from', () => {
+    for (const { path, text } of generatedFiles(document as unknown as Document))
+      assert.ok(readFileSync(path, 'utf8') === text, `${path} is out of date: npm run client`)
+  })
+
+  test('marks operations that may be sent again, and only those that exist', () => {
+    const marked = operations().filter(([, , operation]) => operation['x-gatehouse-idempotent'] !== undefined)
+    assert.deepEqual(marked.map(([, , { operationId }]) => operationId).toSorted(), repeatableIds.toSorted())
+    for (const [method, path] of marked) assert.equal(method, 'post', path)
   })
 
   test('names the entity tag of what is edited, and 412 where If-Match is taken', () => {

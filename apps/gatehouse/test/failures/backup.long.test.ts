@@ -97,25 +97,20 @@ testWith(
 
     const first = await started({ port, env: { ...env, DATABASE_URL: original.url } })
     const shop = new Producer({ url: first.url, clientId: 'shop', clientSecret: secret })
-    await shop.signIn()
-    await shop.call('PUT', '/v1/templates/order.shipped/email/en', { subject: 'Shipped', body: 'Order {{ id }} left.' })
+    const body = { subject: 'Shipped', body: 'Order {{ id }} left.' }
+    await shop.gatehouse.templates.update({ template_id: 'order.shipped', channel: 'email', locale: 'en', body })
     const send = (order: number) => {
       const data = { id: String(order) }
-      return shop.call('POST', '/v1/notify', {
-        event: 'order.shipped',
-        user_id: 'alice',
-        dedup_key: `order-${order}`,
-        data,
-      })
+      return shop.notify({ event: 'order.shipped', user_id: 'alice', dedup_key: `order-${order}`, data })
     }
     const orders = Array.from({ length: 40 }, (_, order) => order)
-    const sent = (await Promise.all(orders.slice(0, 30).map(send))) as ReadonlyArray<{ id: string }>
+    const sent = await Promise.all(orders.slice(0, 30).map(send))
     await eventually(
       async () => smtp.requests.length,
       (count) => count === 30,
     )
     smtp.answerNext({ status: 451, body: 'try later' }, 10)
-    const waiting = (await Promise.all(orders.slice(30).map(send))) as ReadonlyArray<{ id: string }>
+    const waiting = await Promise.all(orders.slice(30).map(send))
     const { access_token, refresh_token } = await signIn(first.url)
     const renewed = (await (await post(first.url, { grant_type: 'refresh_token', refresh_token })).json()) as Tokens
     await first.stop()
@@ -125,7 +120,7 @@ testWith(
 
     const second = await started({ port, env: { ...env, DATABASE_URL: restored.url } })
     t.after(() => second.stop())
-    const again = (await Promise.all(orders.slice(0, 30).map(send))) as ReadonlyArray<{ id: string }>
+    const again = await Promise.all(orders.slice(0, 30).map(send))
     assert.deepEqual(
       again.map(({ id }) => id),
       sent.map(({ id }) => id),

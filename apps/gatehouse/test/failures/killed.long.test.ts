@@ -15,7 +15,6 @@ test('a restart after SIGKILL in the demo delivers every accepted event exactly 
   const env = { GATEHOUSE_CONFIG: demoConfig, DEMO_SECRET: secret }
   const first = await started({ port, env })
   const producer = new Producer({ url: first.url, clientId: 'shop', clientSecret: secret })
-  await producer.signIn()
   await prepareRecipients(producer, users, quietUsers)
   const accepted = new Map<number, string>()
   const queued: string[] = []

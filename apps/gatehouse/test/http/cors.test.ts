@@ -26,6 +26,11 @@ test('pages of the origins that are named may call the API under /v1/, and no ot
     headers: { ...preflight.headers, origin: own },
   })
   assert.equal(allowed.headers.get('access-control-allow-methods'), 'GET, POST, PUT, PATCH, DELETE')
+  // What the client sends and reads: entity tags, the last event of a stream, challenges and waits.
+  assert.match(allowed.headers.get('access-control-allow-headers') ?? '', /if-match.*last-event-id/)
+  const exposed = await fetch(`${program.url}/v1/event-types`, { headers: { origin: own } })
+  for (const name of ['www-authenticate', 'retry-after', 'etag', 'x-request-id'])
+    assert.ok(exposed.headers.get('access-control-expose-headers')?.includes(name), name)
   for (const origin of [
     'https://evil.example',
     'https://app.example.com.evil.example',

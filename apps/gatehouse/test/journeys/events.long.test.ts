@@ -6,8 +6,8 @@ import { test } from 'node:test'
 import { startNats, startNatsCluster, temporaryFolder, testWith } from '@gatehouse/testing'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect, nanos } from '@nats-io/transport-node'
-import { Producer } from '../../src/demo/producer.ts'
 import { startApart } from '../support/apart.ts'
+import { Producer } from '../support/producer.ts'
 import { launch, type Program, root, started } from '../support/program.ts'
 
 const secretOf = (program: Program): string =>

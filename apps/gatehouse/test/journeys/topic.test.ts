@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { freePort, startNats, temporaryFolder, testWith } from '@gatehouse/testing'
 import { jetstream } from '@nats-io/jetstream'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
-import { Producer } from '../../src/demo/producer.ts'
+import { Producer } from '../support/producer.ts'
 import { launch, type Program, started } from '../support/program.ts'
 
 interface StateChange {

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { Producer } from '../../src/demo/producer.ts'
+import { Producer } from './producer.ts'
 
 const secret = 'the-secret-of-a-shop-that-rehearses'
 

@@ -1,0 +1,27 @@
+/**
+ * POST operations that may be sent again, when the answer to the first request was lost: they change nothing, or nothing
+ * more the second time; or they do so with the member that is named here.
+ */
+const repeatable: Readonly<Record<string, true | 'dedup_key'>> = {
+  'apiKeys.resolve': true,
+  'notifications.explain': true,
+  'notifications.send': 'dedup_key',
+  'receipts.record': true,
+  'reservedMails.send': 'dedup_key',
+  'suppressions.search': true,
+  'templates.preview': true,
+  'users.inbox.archive': true,
+  'users.inbox.markRead': true,
+  'users.inbox.markSeen': true,
+  'users.inbox.markUnread': true,
+  'users.inbox.unarchive': true,
+}
+
+/** Marks an operation that may be sent again, for generated clients. */
+export function markIdempotent(id: string | undefined): { readonly 'x-gatehouse-idempotent'?: true | 'dedup_key' } {
+  const mark = id === undefined ? undefined : repeatable[id]
+  return mark === undefined ? {} : { 'x-gatehouse-idempotent': mark }
+}
+
+/** The ids of operations that may be sent again. */
+export const repeatableIds: readonly string[] = Object.keys(repeatable)

@@ -1,0 +1,24 @@
+/**
+ * Sends the events of a file, one of JSON on each line, however many there are.
+ *
+ *     CLIENT_SECRET=… node examples/client/send-events.ts examples/events.jsonl
+ */
+import { open } from 'node:fs/promises'
+import { clientCredentials, createGatehouse, type NotifyRequest } from '@gatehouse/client'
+
+const issuer = process.env.ISSUER ?? 'http://localhost:8080'
+const { CLIENT_ID: clientId = 'demo', CLIENT_SECRET: clientSecret = '' } = process.env
+const credentials = clientCredentials({ issuer, clientId, clientSecret, scope: ['write:notifications'] })
+const gatehouse = createGatehouse({ baseUrl: issuer, credentials })
+
+async function* readEvents(path: string): AsyncGenerator<NotifyRequest> {
+  const file = await open(path)
+  for await (const line of file.readLines()) yield JSON.parse(line)
+}
+
+let accepted = 0
+for await (const line of gatehouse.notifyBulk(readEvents(process.argv[2] ?? 'examples/events.jsonl'))) {
+  if (line.ok) accepted++
+  else console.error(`line ${line.index + 1}: ${line.error.message}`)
+}
+console.log(`${accepted} events were accepted`)

@@ -1,0 +1,77 @@
+import type { Credentials } from '../call/credentials.ts'
+import { OAuthError } from '../errors/gatehouse-error.ts'
+import { TokenCache } from '../oauth/token-cache.ts'
+import { TokenEndpoint, type TokenEndpointOptions } from '../oauth/token-endpoint.ts'
+import type { Platform } from '../platform/platform.ts'
+import { bearerHeaders, bearerToken } from './bearer-header.ts'
+
+/** The tokens of a user who signed in. */
+export interface UserTokens {
+  readonly accessToken: string
+  readonly refreshToken: string
+  /** Unix milliseconds. */
+  readonly expiresAt: number
+}
+
+/** Where the tokens of a user are kept. */
+export interface TokenStore {
+  /** The tokens; undefined when nobody is signed in. */
+  load(): UserTokens | undefined | Promise<UserTokens | undefined>
+  /** Keeps new tokens in place of the old ones. They are used once this has resolved. */
+  save(tokens: UserTokens): void | Promise<void>
+  /**
+   * Runs one refresh at a time where several processes or pages share the store: a database lock, or Web Locks. A refresh
+   * token that is used twice ends the sign-in. Default: one at a time in this process.
+   */
+  exclusively?<Result>(refresh: () => Promise<Result>): Promise<Result>
+}
+
+const freshMs = 60_000
+
+/**
+ * The tokens of a user, renewed by their refresh token (RFC 6749 §6) a minute before they expire. Rotated refresh tokens
+ * are saved before the new access token is used; where the process ends in between, the issuer accepts the old one for
+ * its grace period. A store that never answers holds up the calls, each until its timeout.
+ *
+ * @throws TypeError when the issuer is neither https nor on loopback
+ * @example
+ * ```ts
+ * const credentials = refreshing(store, { issuer: 'https://auth.example.com', clientId: 'web' })
+ * ```
+ */
+export function refreshing(store: TokenStore, options: TokenEndpointOptions): Credentials {
+  const endpoint = new TokenEndpoint(options)
+  let refused = ''
+
+  /** A token of the store that nothing is wrong with, or a new one. */
+  const loadOrRefresh = async (platform: Platform): Promise<UserTokens> => {
+    const now = platform.clock.now()
+    const isFresh = (tokens: UserTokens) => tokens.accessToken !== refused && now < tokens.expiresAt - freshMs
+    const before = await store.load()
+    if (before !== undefined && isFresh(before)) return before
+    const refresh = async (): Promise<UserTokens> => {
+      const tokens = await store.load()
+      if (tokens === undefined) throw new OAuthError('login_required', 'there are no tokens in the store')
+      // Another process may have been first.
+      return isFresh(tokens) ? tokens : renew(platform, tokens)
+    }
+    return store.exclusively ? store.exclusively(refresh) : refresh()
+  }
+
+  const renew = async (platform: Platform, { refreshToken }: UserTokens): Promise<UserTokens> => {
+    const issued = await endpoint.request(platform, { grant_type: 'refresh_token', refresh_token: refreshToken })
+    const tokens = { ...issued, refreshToken: issued.refreshToken ?? refreshToken }
+    await store.save(tokens)
+    return tokens
+  }
+
+  const cache = new TokenCache(loadOrRefresh)
+  return {
+    headers: async (platform) => bearerHeaders(await cache.current(platform)),
+    discard(fields) {
+      refused = bearerToken(fields)
+      cache.discard(refused)
+      return true
+    },
+  }
+}

@@ -4,8 +4,8 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { after, before, describe } from 'node:test'
 import { findProgram, testWith } from '@gatehouse/testing'
 import { type Browser, chromium, type Page } from 'playwright-core'
-import { everyLook, faultless } from '../support/accessibility.ts'
-import { type Program, started } from '../support/program.ts'
+import { everyLook, faultless } from '../../support/accessibility.ts'
+import { type Program, started } from '../../support/program.ts'
 
 /** A way to the program that can be cut. */
 async function startWire(program: Program) {

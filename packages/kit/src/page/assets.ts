@@ -3,7 +3,7 @@ import type { Http } from '../http/server.ts'
 import { type Branding, brandingFrom } from './branding.ts'
 import { icon } from './icon.ts'
 import { siteStyleSheet } from './site.ts'
-import { styleSheet } from './style.ts'
+import { colourSheet, styleSheet } from './style.ts'
 
 /** What {@link serveAssets} serves. */
 export interface AssetOptions {
@@ -27,6 +27,7 @@ const fileName = /^[a-z][a-z-]*\.(css|js|svg)$/
 export function serveAssets(http: Http, { path, folder, branding: chosen }: AssetOptions): void {
   const branding = brandingFrom(chosen)
   const made: Readonly<Record<string, () => string>> = {
+    'colours.css': () => colourSheet(branding),
     'style.css': () => styleSheet(branding),
     'site.css': () => siteStyleSheet,
     'icon.svg': () => icon(branding),

@@ -20,13 +20,28 @@ export interface Page {
   readonly site?: Site
   /** Further style sheets, by the names of their files among the assets. */
   readonly styles?: readonly string[]
+  /** An application draws the page: it brings its main landmark and its styles, and takes no more than our colours. */
+  readonly isApplication?: boolean
   /** Further elements of the head. */
   readonly head?: Html
 }
 
 /** A whole page: plain HTML that needs no script. */
 export function layout(page: Page): string {
-  const { texts, branding, title, body, wide, submits, script, assets = '/pages', site, styles = [], head } = page
+  const {
+    texts,
+    branding,
+    title,
+    body,
+    wide,
+    submits,
+    script,
+    assets = '/pages',
+    site,
+    styles = [],
+    isApplication,
+    head,
+  } = page
   const brand = branding.logoUrl
     ? html`<img src="${branding.logoUrl}" alt="${branding.name}">`
     : html`<span class="mark" aria-hidden="true">${initialOf(branding)}</span><span>${branding.name}</span>`
@@ -38,15 +53,19 @@ export function layout(page: Page): string {
 <meta name="robots" content="noindex">
 <title>${title} · ${branding.name}</title>
 <link rel="icon" type="image/svg+xml" href="${assets}/icon.svg">
-${['style.css', ...(site ? ['site.css'] : []), ...styles].map(
+${[isApplication ? 'colours.css' : 'style.css', ...(site ? ['site.css'] : []), ...styles].map(
   (file) => html`<link rel="stylesheet" href="${assets}/${file}">
 `,
 )}${head}</head>
 <body${site && html` class="site"`}>
 ${site ? siteBar(brand, site) : html`<header>${brand}</header>`}
-<main${wide && html` class="wide"`}${site && html` id="main"`}>
+${
+  isApplication
+    ? html`<div id="main">${body}</div>`
+    : html`<main${wide && html` class="wide"`}${site && html` id="main"`}>
 ${body}
-</main>${submits && html`<script src="${assets}/submit.js"></script>`}${script !== undefined && html`<script type="module" src="${assets}/${script}"></script>`}
+</main>`
+}${submits && html`<script src="${assets}/submit.js"></script>`}${script !== undefined && html`<script type="module" src="${assets}/${script}"></script>`}
 </body>
 </html>
 `.text

@@ -30,12 +30,13 @@ export function registerReader(http: Http, { branding: chosen, site }: ReaderOpt
       assets: `${path}/assets`,
       site: site.bar(texts, path),
       styles: ['reader.css'],
+      isApplication: true,
       head: html`<meta property="csp-nonce" content="${nonce}">
 <script src="${path}/assets/style-nonce.js"></script>
 <script src="${path}/scalar.js" defer></script>
 <script src="${path}/assets/reader.js" defer></script>
 `,
-      body: html`<h1 class="sr">${texts.say('docs.title')}</h1><div id="reference" data-locale="${texts.locale}"></div><noscript><p>${texts.say('docs.noscript')} <a href="/openapi.json">openapi.json</a></p></noscript>`,
+      body: html`<div id="reference" data-locale="${texts.locale}"></div><noscript><p>${texts.say('docs.noscript')} <a href="/openapi.json">openapi.json</a></p></noscript>`,
     })
     return reply
       .header('content-security-policy', pagePolicy(nonce, branding))
@@ -62,6 +63,7 @@ function pagePolicy(nonce: string, { logoUrl }: Branding): string {
     "default-src 'none'",
     "script-src 'self'",
     `style-src 'self' 'nonce-${nonce}'`,
+    "style-src-attr 'unsafe-inline'",
     `img-src 'self' data:${logo}`,
     "font-src 'self'",
     "connect-src 'self'",

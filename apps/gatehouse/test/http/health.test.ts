@@ -60,8 +60,13 @@ describe('a running program', () => {
     const html = await page.text()
     assert.match(page.headers.get('content-type') ?? '', /^text\/html/)
     assert.ok(!/(?:src|href)="https?:/.test(html), html)
-    const script = /src="([^"]+swagger-ui-bundle\.js)"/.exec(html)?.[1] ?? assert.fail('no script')
-    assert.equal((await fetch(new URL(script, `${program.url}/docs/`))).status, 200)
+    for (const encoding of ['gzip', 'identity']) {
+      const headers = { 'accept-encoding': encoding }
+      const script = await fetch(`${program.url}/docs/scalar.js`, { headers })
+      assert.match(await script.text(), /createApiReference/)
+      const again = { ...headers, 'if-none-match': script.headers.get('etag') ?? '' }
+      assert.equal((await fetch(`${program.url}/docs/scalar.js`, { headers: again })).status, 304)
+    }
   })
 
   test('does not count what monitors and key lookups ask for', async () => {

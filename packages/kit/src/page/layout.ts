@@ -58,7 +58,7 @@ ${[isApplication ? 'colours.css' : 'style.css', ...(site ? ['site.css'] : []), .
 `,
 )}${head}</head>
 <body${site && html` class="site"`}>
-${site ? siteBar(brand, site) : html`<header>${brand}</header>`}
+${site ? siteBar(brand, site, isApplication) : html`<header>${brand}</header>`}
 ${
   isApplication
     ? html`<div id="main">${body}</div>`

@@ -17,23 +17,28 @@ export interface Site {
   readonly label: string
 }
 
-/** The product's name, which leads to the first page, and the links to the others. */
-export function siteBar(brand: Html, { links, here, skip, label }: Site): Html {
-  return html`<a class="skip" href="#main">${skip}</a>
-<header><a class="brand" href="${links[0]?.href ?? '/'}">${brand}</a>
-<nav aria-label="${label}"><ul>${links.map(
+/**
+ * The product's name, which leads to the first page, and the links to the others. Above an application, which brings its
+ * own banner, the bar is none.
+ */
+export function siteBar(brand: Html, { links, here, skip, label }: Site, isApplication = false): Html {
+  const items = links.map(
     ({ href, text }) => html`<li><a href="${href}"${href === here && html` aria-current="page"`}>${text}</a></li>`,
-  )}</ul></nav></header>`
+  )
+  return html`<a class="skip" href="#main">${skip}</a>
+<header${isApplication && html` role="presentation"`}><nav aria-label="${label}"><a class="brand" href="${links[0]?.href ?? '/'}">${brand}</a>
+<ul>${items}</ul></nav></header>`
 }
 
 /** The style sheet of pages with a bar, beside that of every page. */
 export const siteStyleSheet = `body.site { display: block; padding: 0; background: var(--ground); }
-body.site > header { display: flex; flex-wrap: wrap; align-items: center; gap: .25rem 1.5rem; margin: 0; padding: .55rem max(1.25rem, (100vw - 78rem) / 2 + 1.25rem); background: var(--card); border-bottom: 1px solid var(--line); }
+body.site > header { display: block; margin: 0; padding: .55rem max(1.25rem, (100vw - 78rem) / 2 + 1.25rem); background: var(--card); border-bottom: 1px solid var(--line); }
+body.site > header nav { display: flex; flex-wrap: wrap; align-items: center; gap: .25rem 1.5rem; }
 .brand { display: flex; align-items: center; gap: .6rem; min-height: 2.75rem; color: var(--ink); text-decoration: none; }
 body.site > header ul { display: flex; flex-wrap: wrap; gap: 0 .25rem; list-style: none; margin: 0 0 0 -.6rem; padding: 0; font-size: .95rem; font-weight: 500; letter-spacing: 0; }
-body.site > header nav a { display: block; padding: .5rem .6rem; border-radius: .5rem; color: var(--soft); text-decoration: none; }
-body.site > header nav a:hover { color: var(--ink); background: var(--ground); }
-body.site > header nav a[aria-current] { color: var(--ink); box-shadow: inset 0 -2px var(--accent); border-radius: .5rem .5rem 0 0; }
+body.site > header li a { display: block; padding: .5rem .6rem; border-radius: .5rem; color: var(--soft); text-decoration: none; }
+body.site > header li a:hover { color: var(--ink); background: var(--ground); }
+body.site > header li a[aria-current] { color: var(--ink); box-shadow: inset 0 -2px var(--accent); border-radius: .5rem .5rem 0 0; }
 body.site > main { max-width: 78rem; margin: 0 auto; padding: 2.25rem 1.25rem 4rem; background: none; border: 0; border-radius: 0; box-shadow: none; }
 .skip { position: absolute; inset: .5rem auto auto .5rem; z-index: 10; padding: .6rem 1rem; border-radius: .6rem; background: var(--accent); color: var(--on-accent); }
 .skip:not(:focus) { width: 1px; height: 1px; padding: 0; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }

@@ -10,7 +10,7 @@ import { branding } from '../branding.ts'
 import type { Parts } from '../parts.ts'
 
 /** The development pages that this process serves, with the links between them. */
-export function composeDevSite({ config }: Parts, console?: string): DevSite {
+export function composeDevSite({ config }: Pick<Parts, 'config'>, console?: string): DevSite {
   const { settings, file } = config
   const { services } = settings
   const mailbox = services.has('notify') && hasDevPages(settings, file)
@@ -37,7 +37,12 @@ export interface StartPageFacts extends Pick<Running, 'version' | 'database' | '
  * What `/` answers: where `start_page` leads to; else the start page, where the pages under /dev/ are; else nothing. A
  * path that the file gives to an upstream stays the upstream's.
  */
-export async function composeStartPage(parts: Parts, http: Http, site: DevSite, facts: StartPageFacts): Promise<void> {
+export async function composeStartPage(
+  parts: Pick<Parts, 'config'>,
+  http: Http,
+  site: DevSite,
+  facts: StartPageFacts,
+): Promise<void> {
   const { settings, file } = parts.config
   if (file.start_page !== undefined) {
     const location = file.start_page
@@ -73,7 +78,7 @@ function hasStartPage({ settings, file }: Parts['config']): boolean {
   return hasDevPages(settings, file) && file.start_page === undefined && !leadsRootAway(file)
 }
 
-function elsewhereOf({ config: { settings } }: Parts): Running['elsewhere'] {
+function elsewhereOf({ config: { settings } }: Pick<Parts, 'config'>): Running['elsewhere'] {
   const { services, identityUrl, notifyUrl } = settings
   return {
     ...(identityUrl && !services.has('identity') ? { identity: identityUrl } : {}),

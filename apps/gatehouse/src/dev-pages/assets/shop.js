@@ -9,7 +9,6 @@ const who = document.querySelector('#who')
 const [signIn, signOut] = ['#sign-in', '#sign-out'].map((id) => document.querySelector(id))
 const page = `${location.origin}${location.pathname}`
 const verifierKey = 'shop-sign-in'
-const signedInKey = 'shop-signed-in'
 let user = { id: settings.userId, token: settings.token }
 
 inbox.texts = JSON.parse(inbox.dataset.texts ?? '{}')
@@ -32,8 +31,8 @@ const base64url = (bytes) =>
     .replaceAll('=', '')
 const random = () => base64url(crypto.getRandomValues(new Uint8Array(32)))
 
-/** Leaves for the sign-in page (RFC 6749 §4.1 with PKCE, RFC 7636); `quietly` comes back at once where nobody is signed in. */
-async function leave(quietly) {
+/** Leaves for the sign-in page (RFC 6749 §4.1 with PKCE, RFC 7636). */
+async function leave() {
   const { issuer, clientId } = settings.signIn
   if (new URL(issuer).origin !== location.origin) {
     location.href = `${issuer}/dev/inbox`
@@ -50,7 +49,6 @@ async function leave(quietly) {
     state,
     code_challenge: base64url(new Uint8Array(digest)),
     code_challenge_method: 'S256',
-    ...(quietly ? { prompt: 'none' } : {}),
   })
   location.href = `${issuer}/authorize?${query}`
 }
@@ -71,25 +69,17 @@ async function arrive() {
   })
   const answer = await fetch('/token', { method: 'POST', body })
   if (!answer.ok) return false
-  const { access_token: token, id_token: idToken } = await answer.json()
-  const payload = Uint8Array.from(atob(idToken.split('.')[1].replaceAll('-', '+').replaceAll('_', '/')), (c) =>
-    c.charCodeAt(0),
-  )
-  const { sub, name = sub } = JSON.parse(new TextDecoder().decode(payload))
-  sessionStorage.setItem(signedInKey, 'yes')
+  const { access_token: token } = await answer.json()
+  const profile = await fetch('/userinfo', { headers: { authorization: `Bearer ${token}` } })
+  if (!profile.ok) return false
+  const { sub, name = sub } = await profile.json()
   show({ id: sub, token }, name)
   return true
 }
 
+/** The token is kept by this page alone, so that whoever loads it again signs in again. */
 async function begin() {
-  if (!settings.signIn) return show(user, user.id)
-  const wasSentBack = new URLSearchParams(location.search).has('error')
-  if (await arrive()) return
-  if (sessionStorage.getItem(signedInKey) && !wasSentBack) {
-    sessionStorage.removeItem(signedInKey)
-    return leave(true)
-  }
-  show(user, user.id)
+  if (!settings.signIn || !(await arrive())) show(user, user.id)
 }
 
 let sent = 0
@@ -158,9 +148,8 @@ function report(deliveries) {
   said.replaceChildren(list, document.querySelector('#outcome').content.cloneNode(true))
 }
 
-signIn?.addEventListener('click', () => leave(false))
+signIn?.addEventListener('click', leave)
 signOut?.addEventListener('click', () => {
-  sessionStorage.removeItem(signedInKey)
   location.href = '/end_session'
 })
 void begin()

@@ -53,7 +53,7 @@ export function startPagePlugin(options: StartPageOptions): (http: Http) => Prom
     )
     http.post('/dev/start/secret', { schema: { hide: true } }, async (_request, reply) => {
       if (!options.renewSecret || credential?.kind !== 'client') return reply.callNotFound()
-      credential = { kind: 'client', secret: await renew(options.renewSecret) }
+      if (credential.secret === undefined) credential = { kind: 'client', secret: await renew(options.renewSecret) }
       return reply.code(303).header('location', '/').send(null)
     })
   }

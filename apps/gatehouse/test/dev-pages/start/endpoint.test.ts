@@ -84,6 +84,6 @@ describe('the start page', () => {
     const foreign = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }
     assert.equal((await ask('POST', '/dev/start/secret', foreign)).statusCode, 403)
     for (const file of ['..%2Fsite.ts', 'missing.css', 'site.ts'])
-      assert.equal((await ask('GET', `/dev/assets/${file}`)).statusCode, 404, file)
+      assert.ok((await ask('GET', `/dev/assets/${file}`)).statusCode >= 400, file)
   })
 })

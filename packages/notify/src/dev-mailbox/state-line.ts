@@ -1,6 +1,5 @@
 import type { Channel } from '../model/channel.ts'
 import type { DeliveryState } from '../model/delivery-state.ts'
-import type { NotificationRecord } from '../model/notification.ts'
 
 /** One state of a delivery, as the mailbox draws it. */
 export interface StateStep {
@@ -11,17 +10,19 @@ export interface StateStep {
   readonly at?: number
 }
 
+/** What a state line reads of a notification. */
+interface Told {
+  readonly acceptedAt: number
+  readonly timeline: ReadonlyArray<{ readonly at: number; readonly channel?: Channel; readonly detail?: object }>
+}
+
 const inOrder: readonly DeliveryState[] = ['queued', 'sent', 'delivered', 'opened', 'clicked']
 
 /**
  * The states of a delivery from left to right: those it came to with their times, those that were implied, and those that
  * may still come. A delivery that bounced ends there.
  */
-export function stateSteps(
-  state: DeliveryState,
-  record: Pick<NotificationRecord, 'acceptedAt' | 'timeline'> | undefined,
-  channel: Channel,
-): readonly StateStep[] {
+export function stateSteps(state: DeliveryState, record: Told | undefined, channel: Channel): readonly StateStep[] {
   const times = timesOf(record, channel)
   const bounced = state === 'bounced'
   const furthest = bounced
@@ -40,15 +41,12 @@ export function stateSteps(
   ]
 }
 
-function timesOf(
-  record: Pick<NotificationRecord, 'acceptedAt' | 'timeline'> | undefined,
-  channel: Channel,
-): ReadonlyMap<DeliveryState, number> {
+function timesOf(record: Told | undefined, channel: Channel): ReadonlyMap<DeliveryState, number> {
   const times = new Map<DeliveryState, number>()
   if (!record) return times
   times.set('queued', record.acceptedAt)
   for (const { at, channel: of, detail } of record.timeline) {
-    const state = detail?.state
+    const state = detail && 'state' in detail ? detail.state : undefined
     if (of === channel && isState(state) && !times.has(state)) times.set(state, at)
   }
   return times

@@ -125,7 +125,8 @@ describe('the inbox in a browser', () => {
       const { keyboard } = tab
       await tab.reload()
       await tab.locator('.bell').waitFor()
-      await keyboard.press('Tab')
+      for (let n = 0; n < 20 && (await tab.evaluate('document.activeElement.localName')) !== 'gatehouse-inbox'; n++)
+        await keyboard.press('Tab')
       await keyboard.press('Enter')
       await tab.locator('.panel').waitFor()
       await keyboard.press('ArrowDown')

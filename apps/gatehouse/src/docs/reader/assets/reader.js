@@ -1,7 +1,6 @@
 // Everything that would ask another server is switched off; the policy of the page refuses it besides.
 const place = document.querySelector('#reference')
-const dark = matchMedia('(prefers-color-scheme: dark)')
-const reference = Scalar.createApiReference(place, {
+Scalar.createApiReference(place, {
   url: '/openapi.json',
   theme: 'none',
   withDefaultFonts: false,
@@ -14,11 +13,4 @@ const reference = Scalar.createApiReference(place, {
   localization: { locale: place.dataset.locale },
   defaultHttpClient: { targetKey: 'shell', clientKey: 'curl' },
   hideDarkModeToggle: true,
-  forceDarkModeState: dark.matches ? 'dark' : 'light',
-})
-dark.addEventListener('change', () => {
-  reference.updateConfiguration?.({
-    ...reference.getConfiguration?.(),
-    forceDarkModeState: dark.matches ? 'dark' : 'light',
-  })
 })

@@ -15,7 +15,7 @@ export function messageView({ texts, brand, filter }: MailboxView, shown: Shown,
   return html`<article class="message" aria-labelledby="subject">
 <p class="back"><a href="${back}">← ${texts.say('mailbox.back')}</a></p>
 <header><span class="kind">${channelIcon(channel)}${texts.say(`channel.${channel}`)}</span>
-<h2 id="subject" tabindex="-1">${titleOf(entry)}</h2>
+<h1 id="subject">${titleOf(entry)}</h1>
 <dl class="about"><div><dt>${texts.say('mailbox.to')}</dt><dd>${address}</dd></div><div><dt>${texts.say('mailbox.user')}</dt><dd><a href="${addressOf(undefined, { user: userId })}">${userId}</a></dd></div>${content.event !== undefined && html`<div><dt>${texts.say('mailbox.event')}</dt><dd><code>${content.event}</code></dd></div>`}<div><dt>${texts.say('mailbox.at')}</dt><dd><time datetime="${new Date(at).toISOString()}">${formatTime(at, texts.locale, now)}</time></dd></div></dl>
 ${siblingLinks(texts, shown)}</header>
 <section id="state" aria-label="${texts.say('mailbox.state')}" data-live>${stateLine(texts, shown, now)}${reportForms(texts, shown)}</section>

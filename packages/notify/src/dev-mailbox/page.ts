@@ -20,7 +20,7 @@ export function mailboxPage(view: MailboxView, now: number): PageAnswer {
     styles: ['mailbox.css'],
     script: 'mailbox.js',
     frames: true,
-    body: html`<div class="mailbox${shown && ' open'}"><div class="side"><div class="bar"><h1>${title}</h1><span class="live" role="status" hidden data-live-text="${texts.say('mailbox.live')}" data-away-text="${texts.say('mailbox.away')}"></span></div>
+    body: html`<div class="mailbox${shown && ' open'}"><div class="side"><div class="bar">${shown ? html`<h2>${title}</h2>` : html`<h1>${title}</h1>`}<span class="live" role="status" hidden data-live-text="${texts.say('mailbox.live')}" data-away-text="${texts.say('mailbox.away')}"></span></div>
 <p class="soft intro">${texts.say('mailbox.lead')}</p>
 ${filterForm(view)}${list(view, now)}</div>
 <div class="pane">${shown ? messageView(view, shown, now) : nothingChosen(view)}</div></div>

@@ -24,8 +24,8 @@ function mailPreview({ texts, entry, look }: PreviewOptions): Html {
   const { body, subject = '', html: markup, headers = {} } = entry.content
   const fields = { To: entry.address, Subject: subject, Date: new Date(entry.at).toUTCString(), ...headers }
   return html`${markup === undefined ? undefined : mailFrame(texts, entry, look, markup)}
-<div class="parts"><section class="panel"><h3>${texts.say('mailbox.text')}</h3><pre tabindex="0" role="group" aria-label="${texts.say('mailbox.text')}">${body}</pre></section>
-<section class="panel"><h3>${texts.say('mailbox.headers')}</h3><dl class="fields">${Object.entries(fields).map(
+<div class="parts"><section class="panel"><h2>${texts.say('mailbox.text')}</h2><pre tabindex="0" role="group" aria-label="${texts.say('mailbox.text')}">${body}</pre></section>
+<section class="panel"><h2>${texts.say('mailbox.headers')}</h2><dl class="fields">${Object.entries(fields).map(
     ([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`,
   )}</dl></section></div>`
 }
@@ -69,7 +69,7 @@ function smsPreview({ texts, entry, brand }: PreviewOptions): Html {
     ],
   ] as const
   return html`<div class="phones"><figure class="phone sms"><div class="screen"><p class="sender">${brand}</p><p class="bubble">${parts}</p></div></figure>
-<section class="panel"><h3>${texts.say('mailbox.sms')}</h3><dl class="fields">${facts.map(
+<section class="panel"><h2>${texts.say('mailbox.sms')}</h2><dl class="fields">${facts.map(
     ([name, value]) => html`<dt>${texts.say(`mailbox.sms.${name}`)}</dt><dd>${value}</dd>`,
   )}</dl>${outsideGsm.length > 0 && forcing(texts, outsideGsm)}</section></div>`
 }

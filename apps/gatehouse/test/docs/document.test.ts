@@ -226,7 +226,7 @@ describe('the OpenAPI document of a running program', () => {
     assert.deepEqual(await undocumented({ headers, body: 'x' }), [])
   })
 
-  test('is readable in a page of our look, with a policy that lets nothing of others in', async () => {
+  test('is readable in a page of our look, whose policy lets in nothing of others', async () => {
     const answer = await fetch(`${program.url}/docs`)
     assert.match(await answer.text(), /<title>API reference · Gatehouse<\/title>/)
     const policy = answer.headers.get('content-security-policy') ?? ''

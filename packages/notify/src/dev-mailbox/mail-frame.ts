@@ -25,12 +25,12 @@ export const frameSandbox = 'allow-popups allow-popups-to-escape-sandbox'
  * what the mail asks of them is answered here.
  */
 export function mailDocument(html: string, scheme: Scheme): string {
-  const asked = html.replaceAll(/\(\s*prefers-color-scheme\s*:\s*(light|dark)\s*\)/gi, (_, wanted: string) =>
+  const answered = html.replaceAll(/\(\s*prefers-color-scheme\s*:\s*(light|dark)\s*\)/gi, (_, wanted: string) =>
     wanted.toLowerCase() === scheme ? '(min-width: 0px)' : '(max-width: 0px)',
   )
   return `<!doctype html><meta charset="utf-8"><meta name="color-scheme" content="${scheme}"><base target="_blank">
 <style>html { color-scheme: ${scheme}; background: Canvas; overflow-wrap: anywhere; }</style>
-${asked}`
+${answered}`
 }
 
 /** Whether a mail names images of other places, which are not loaded here. */

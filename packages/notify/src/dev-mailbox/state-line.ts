@@ -11,7 +11,7 @@ export interface StateStep {
 }
 
 /** What a state line reads of a notification. */
-interface Told {
+interface Course {
   readonly acceptedAt: number
   readonly timeline: ReadonlyArray<{ readonly at: number; readonly channel?: Channel; readonly detail?: object }>
 }
@@ -22,7 +22,7 @@ const inOrder: readonly DeliveryState[] = ['queued', 'sent', 'delivered', 'opene
  * The states of a delivery from left to right: those it came to with their times, those that were implied, and those that
  * may still come. A delivery that bounced ends there.
  */
-export function stateSteps(state: DeliveryState, record: Told | undefined, channel: Channel): readonly StateStep[] {
+export function stateSteps(state: DeliveryState, record: Course | undefined, channel: Channel): readonly StateStep[] {
   const times = timesOf(record, channel)
   const bounced = state === 'bounced'
   const furthest = bounced
@@ -41,7 +41,7 @@ export function stateSteps(state: DeliveryState, record: Told | undefined, chann
   ]
 }
 
-function timesOf(record: Told | undefined, channel: Channel): ReadonlyMap<DeliveryState, number> {
+function timesOf(record: Course | undefined, channel: Channel): ReadonlyMap<DeliveryState, number> {
   const times = new Map<DeliveryState, number>()
   if (!record) return times
   times.set('queued', record.acceptedAt)

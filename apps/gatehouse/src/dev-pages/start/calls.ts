@@ -38,8 +38,8 @@ function credentialCall({ authUrl, credential }: CallOptions): FirstCall {
   const user = `${tourist.client}:${credential.secret?.reveal() ?? placeholder}`
   return {
     name: 'token',
-    text: String.raw`TOKEN=$(curl -s ${authUrl}/token -u '${user}' \
-  -d grant_type=client_credentials | sed -E 's/.*"access_token":"([^"]+)".*/\1/')`,
+    text: `TOKEN=$(curl -s ${authUrl}/token -u '${user}' \\
+  -d grant_type=client_credentials | sed -E 's/.*"access_token":"([^"]+)".*/\\1/')`,
   }
 }
 
@@ -47,11 +47,11 @@ function eventCall({ baseUrl }: CallOptions, header: string): FirstCall {
   const { event, user } = tourist
   return {
     name: 'event',
-    text: String.raw`ID=$(curl -s ${baseUrl}/v1/notify -H "${header}" \
+    text: `ID=$(curl -s ${baseUrl}/v1/notify -H "${header}" \\
   -H 'Content-Type: application/json' -d '{"event":"${event}","user_id":"${user}",
     "channels":["push","email","sms","in-app"],
-    "data":{"order_id":"A-1","item":"a red bicycle","tracking_url":"https://shop.example/track/A-1"}}' \
-  | tee /dev/stderr | sed -E 's/.*"id":"([^"]+)","deliveries".*/\1/')`,
+    "data":{"order_id":"A-1","item":"a red bicycle","tracking_url":"https://shop.example/track/A-1"}}' \\
+  | tee /dev/stderr | sed -E 's/.*"id":"([^"]+)","deliveries".*/\\1/')`,
   }
 }
 
@@ -65,10 +65,10 @@ function limitCall({ baseUrl, credential }: CallOptions, header: string): FirstC
   const [requests, path] = credential.kind === 'client' ? [101, `/users/${tourist.user}`] : [11, '/admin/v1/limits']
   return {
     name: 'limit',
-    text: String.raw`for n in $(seq ${requests}); do
+    text: `for n in $(seq ${requests}); do
   curl -s -o /dev/null -w '%{http_code} ' ${baseUrl}${path} -H "${header}"
 done; echo
-curl -si ${baseUrl}${path} -H "${header}" \
+curl -si ${baseUrl}${path} -H "${header}" \\
   | grep -iE '^(HTTP|x-ratelimit|retry-after)'`,
   }
 }

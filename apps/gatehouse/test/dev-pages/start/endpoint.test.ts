@@ -57,7 +57,7 @@ describe('the start page', () => {
     assert.match(await page(), /KEY=gk_here.*X-API-Key: \$KEY/s)
   })
 
-  test('a secret that is no longer known can be made anew, once for those who ask at once', async () => {
+  test('a secret that is no longer known is replaced, once for requests at the same time', async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     let made = 0
     const { page, ask } = await startServer({ kind: 'client', secret: undefined }, async () => {

@@ -60,13 +60,10 @@ describe('a running program', () => {
     const html = await page.text()
     assert.match(page.headers.get('content-type') ?? '', /^text\/html/)
     assert.ok(!/(?:src|href)="https?:/.test(html), html)
-    for (const encoding of ['gzip', 'identity']) {
-      const headers = { 'accept-encoding': encoding }
-      const script = await fetch(`${program.url}/docs/scalar.js`, { headers })
-      assert.match(await script.text(), /createApiReference/)
-      const again = { ...headers, 'if-none-match': script.headers.get('etag') ?? '' }
-      assert.equal((await fetch(`${program.url}/docs/scalar.js`, { headers: again })).status, 304)
-    }
+    const script = await fetch(`${program.url}/docs/scalar.js`)
+    assert.match(await script.text(), /createApiReference/)
+    const again = { 'if-none-match': script.headers.get('etag') ?? '' }
+    assert.equal((await fetch(`${program.url}/docs/scalar.js`, { headers: again })).status, 304)
   })
 
   test('does not count what monitors and key lookups ask for', async () => {

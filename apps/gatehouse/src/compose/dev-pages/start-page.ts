@@ -1,6 +1,6 @@
 import type { Identity } from '@gatehouse/identity'
 import { type Http, Secret } from '@gatehouse/kit'
-import { hasDevPages, leadsRootAway } from '../../config/config.ts'
+import { hasDevPages, isDevelopment, leadsRootAway, type Settings } from '../../config/config.ts'
 import { declaresTour, tourist } from '../../config/tour.ts'
 import { createDevSite, type DevPlaces, type DevSite } from '../../dev-pages/site.ts'
 import type { CallCredential } from '../../dev-pages/start/calls.ts'
@@ -18,10 +18,14 @@ export function composeDevSite({ config }: Pick<Parts, 'config'>, console?: stri
     start: hasStartPage(config),
     mailbox,
     inbox: mailbox && declaresTour(file),
-    ...(services.has('identity') ? { account: '/account' } : {}),
+    ...(services.has('identity') ? { account: accountPage(settings) } : {}),
     ...(console === undefined ? {} : { console }),
   }
   return createDevSite(places, branding(config).textsFolder)
+}
+
+function accountPage({ baseUrl, authUrl }: Settings): string {
+  return new URL(authUrl).origin === new URL(baseUrl).origin ? '/account' : `${authUrl}/account`
 }
 
 /** What the start page shows of a process that is built. */
@@ -63,13 +67,15 @@ export async function composeStartPage(
     metricsUrl: metricsUrl ?? `${baseUrl}/metrics`,
     engines: await engines(),
   })
+  // Whoever else reaches a page that is open on purpose gets neither secret nor key.
+  const isPrivate = isDevelopment(settings, file)
   const plugin = startPagePlugin({
     site,
     branding: branding(parts.config),
     urls: file.dev_pages ? [baseUrl, authUrl] : [],
     running,
-    credential: declaresTour(file) ? credentialOf(identity, developmentKey) : undefined,
-    renewSecret: identity && (() => renewSecret(identity)),
+    credential: isPrivate && declaresTour(file) ? credentialOf(identity, developmentKey) : undefined,
+    renewSecret: isPrivate && identity ? () => renewSecret(identity) : undefined,
   })
   await http.register((scope) => plugin(scope as Http))
 }

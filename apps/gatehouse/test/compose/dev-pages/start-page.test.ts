@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { createHttp, silentLog } from '@gatehouse/kit'
+import { createHttp, Secret, silentLog } from '@gatehouse/kit'
 import { temporaryFolder } from '@gatehouse/testing'
 import { composeDevSite, composeStartPage } from '../../../src/compose/dev-pages/start-page.ts'
 import { readConfig } from '../../../src/config/config.ts'
@@ -24,7 +24,7 @@ async function root(text: string, env: Record<string, string> = {}) {
     counters: 'in memory',
     metricsUrl: undefined,
     identity: undefined,
-    developmentKey: undefined,
+    developmentKey: new Secret('gk_of_this_start'),
     engines: async () => ({}),
   })
   const answer = await http.inject({ url: '/', headers: { host: 'localhost:8080', accept: 'text/html' } })
@@ -42,6 +42,16 @@ test('the start page is served where the pages under /dev/ are', async () => {
   const { status, body } = await root('')
   assert.equal(status, 200)
   assert.match(body, /\/a\/folder/)
+})
+
+test('calls carry a credential only where nobody but this machine reaches the page', async () => {
+  const tour = `clients: [{ client_id: demo, client_secret: "0123456789abcdef0123456789abcdef", grant_types: [client_credentials] }]
+users: [{ id: alice }]
+event_types: [{ event: order.shipped, channels: [in-app] }]`
+  assert.match((await root(tour)).body, /gk_of_this_start/)
+  const open = await root(`dev_pages: true\n${tour}`, { HOST: '0.0.0.0' })
+  assert.equal(open.status, 200)
+  assert.doesNotMatch(open.body, /gk_of_this_start|curl/)
 })
 
 test('production answers nothing at /, and its pages link to nothing under /dev/', async () => {

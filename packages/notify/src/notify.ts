@@ -10,7 +10,7 @@ import {
   type Secret,
   type Worker,
 } from '@gatehouse/kit'
-import { type Branding, brandingFrom, Languages } from '@gatehouse/kit/page'
+import { type Branding, brandingFrom, Languages, type SiteLink } from '@gatehouse/kit/page'
 import type { Provider } from '@gatehouse/providers'
 import { Agendas } from './agenda/agendas.ts'
 import { sendHints } from './agenda/shared-hints.ts'
@@ -79,6 +79,8 @@ export interface CreateNotifyOptions {
   readonly topic?: Topic
   /** Mounts /dev/mailbox, which asks nobody who they are: embedded mode only. Default false. */
   readonly devMailbox?: boolean
+  /** The pages that /dev/mailbox links to, in a language. Default: none. */
+  readonly devLinks?: (locale: string) => readonly SiteLink[]
   /** Runs the workers in this process. Without them it reads no topic that is divided. Default true. */
   readonly work?: boolean
   /** The key behind the signed links of mails and the tokens of receipts; without it messages carry none of them. */
@@ -218,6 +220,7 @@ function createEndpointParts(
     authenticate,
     scopes = defaultScopes,
     devMailbox = false,
+    devLinks = () => [],
     providers,
     watch,
     log,
@@ -237,6 +240,7 @@ function createEndpointParts(
     shown,
     watch,
     devMailbox,
+    devLinks,
     providers: Object.values(providers).flat(),
     testSend: createTestSend({ intake, inbox, clock }, { 'in-app': [inboxProvider()], ...providers }),
     reports: createReports({ deliveries, suppressionDays, clock, metrics, onReported }),

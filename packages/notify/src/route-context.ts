@@ -1,5 +1,5 @@
 import type { Clock, Log } from '@gatehouse/kit'
-import type { PageParts } from '@gatehouse/kit/page'
+import type { PageParts, SiteLink } from '@gatehouse/kit/page'
 import type { Provider } from '@gatehouse/providers'
 import type { PreviewContext } from './api/template-preview.ts'
 import type { CatalogKeeper } from './catalog/catalog.ts'
@@ -52,4 +52,6 @@ export interface RouteContext {
   readonly publicUrl: string
   /** Mounts /dev/mailbox. */
   readonly devMailbox: boolean
+  /** The pages that it links to, in a language. */
+  readonly devLinks: (locale: string) => readonly SiteLink[]
 }

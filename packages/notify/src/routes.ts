@@ -252,10 +252,15 @@ async function webhookRoutes(http: Http, context: RouteContext): Promise<void> {
 
 /** The mailbox of the embedded mode. */
 async function mailboxRoutes(http: Http, context: RouteContext): Promise<void> {
-  const { listMailbox, answerMailbox, listMailboxSchema, answerMailboxSchema } = devMailbox
-  const box = { ...context, mailbox: context.store.mailbox, devices: context.store.devices }
+  const { showMailbox, showMailDocument, answerMailbox } = devMailbox
+  const { listMailboxSchema, showMessageSchema, answerMailboxSchema } = devMailbox
+  const { mailbox, devices, notifications } = context.store
+  const languages = devMailbox.readTexts(context.pages.branding)
+  const box = { ...context, mailbox, devices, notifications, languages }
   const onRequest = async ({ headers }: { readonly headers: IncomingHttpHeaders }) => devMailbox.refuseForeign(headers)
-  devMailbox.addEmptyFormParser(http)
-  http.get('/dev/mailbox', { schema: listMailboxSchema }, listMailbox(box))
+  devMailbox.prepareMailbox(http, box)
+  http.get('/dev/mailbox', { schema: listMailboxSchema }, showMailbox(box))
+  http.get('/dev/mailbox/:id', { schema: showMessageSchema }, showMailbox(box))
+  http.get('/dev/mailbox/:id/html', { schema: showMessageSchema }, showMailDocument(box))
   http.post('/dev/mailbox/:id/:action', { onRequest, schema: answerMailboxSchema }, answerMailbox(box))
 }

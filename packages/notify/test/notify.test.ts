@@ -93,7 +93,7 @@ test('the mailbox page shows states and dead tokens, and rejects posts of other 
   assert.equal((await press(email.replace('bounced', 'opened'), own)).statusCode, 303)
   const pressed = await press(email, { origin: 'http://localhost:8080', accept: 'text/html' })
   assert.equal(pressed.statusCode, 303)
-  assert.equal(pressed.headers.location, `/dev/mailbox#m-${encodeURIComponent(idOn('email'))}`)
+  assert.equal(pressed.headers.location, `/dev/mailbox/${encodeURIComponent(idOn('email'))}`)
   assert.ok((await page()).includes('class="state bounced"'))
   assert.equal(
     (await press(`${encodeURIComponent(idOn('push'))}/unregistered`, { accept: 'text/html' })).statusCode,

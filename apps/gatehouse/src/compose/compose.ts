@@ -18,6 +18,8 @@ import { type Engine, readReadiness, registerHealth } from '../http/health.ts'
 import type { BannerOptions } from '../process/banner.ts'
 import type { Supervision } from '../process/supervision.ts'
 import { composeAudit } from './audit.ts'
+import { branding } from './branding.ts'
+import { composeDevSite, composeStartPage } from './dev-pages/start-page.ts'
 import { openDatabase } from './engines.ts'
 import { composeAddresses } from './gateway/addresses.ts'
 import { declaredKeys } from './gateway/api-keys.ts'
@@ -113,11 +115,12 @@ async function build(options: ComposeOptions, resources: Dispose[]): Promise<Omi
   const built: { identity?: Identity } = {}
   const { parts, database, counters, http } = await openParts(options, resources, () => built.identity)
   const { metrics } = parts
-  const serveApiDocs = await gatherApi(http, apiOptions(config, version))
+  const site = composeDevSite(parts)
+  const serveApiDocs = await gatherApi(http, { ...apiOptions(config, version), branding: branding(config), site })
   const keys = declaredKeys(config)
   const ingress = await composeIngress(parts, http, { counters, keys }, () => built.identity)
   await serveApiDocs()
-  const composed = database && services.has('notify') ? await composeNotify(parts, database, ingress) : undefined
+  const composed = database && services.has('notify') ? await composeNotify(parts, database, ingress, site) : undefined
   if (database && services.has('identity')) {
     built.identity = await composeIdentity(parts, database, ingress, composed?.notify)
     await http.register(built.identity.plugin)
@@ -130,18 +133,27 @@ async function build(options: ComposeOptions, resources: Dispose[]): Promise<Omi
   supervision?.answer('metrics', () => readSnapshot(metrics))
   const { authenticate } = ingress
   const metricsUrl = await serveMetrics({ http, metrics, settings, log, resources, authenticate, supervision })
+  const described = { database: describeDatabase(database, settings), counters: counters.place }
+  const developmentKey = keys?.development
+  await composeStartPage(parts, http, site, {
+    ...described,
+    version,
+    metricsUrl,
+    identity: built.identity,
+    developmentKey,
+    engines: async () => (await readiness()).engines,
+  })
   resources.push(() => http.close())
   await http.ready()
   const mailbox = composed?.mailbox ?? false
   const about = {
-    database: describeDatabase(database, settings),
-    counters: counters.place,
+    ...described,
     mailbox,
     devInbox: composed?.devInbox ?? false,
     devPagesForAll: mailbox && config.file.dev_pages === true,
     metricsUrl,
     seeded: seededLines(built.identity?.seeded ?? []),
-    developmentKey: keys?.development,
+    developmentKey,
   }
   return { http, metrics, reload: (next) => ingress.reload(next.file), about }
 }

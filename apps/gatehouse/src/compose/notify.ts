@@ -11,12 +11,12 @@ import {
   type WatchCredential,
 } from '@gatehouse/notify'
 import { linkSecret, migrateNotify, notifySealed, postgresNotifyStore } from '@gatehouse/notify/postgres'
-import { hasDevPages, trustOf } from '../config/config.ts'
-import { declaresTour } from '../config/tour.ts'
+import { trustOf } from '../config/config.ts'
 import { restrictDevPages } from '../dev-pages/access.ts'
-import { createDevInbox } from '../dev-pages/inbox.ts'
+import type { DevSite } from '../dev-pages/site.ts'
 import type { Engine } from '../http/health.ts'
 import { branding } from './branding.ts'
+import { composeDevInbox } from './dev-pages/dev-inbox.ts'
 import { encryptionKey } from './engines.ts'
 import type { Ingress } from './gateway/ingress.ts'
 import { reservedForIdentity } from './identity/mail.ts'
@@ -37,7 +37,12 @@ export interface ComposedNotify {
 }
 
 /** The notification service on its database, with the providers that the settings name. */
-export async function composeNotify(parts: Parts, database: Database, ingress: Ingress): Promise<ComposedNotify> {
+export async function composeNotify(
+  parts: Parts,
+  database: Database,
+  ingress: Ingress,
+  site: DevSite,
+): Promise<ComposedNotify> {
   const { settings, file, folder } = parts.config
   const tables = await migrateNotify(database, { buckets: settings.notifyBuckets })
   const topic = settings.natsUrl && (await openTopic(settings.natsUrl, parts))
@@ -48,8 +53,8 @@ export async function composeNotify(parts: Parts, database: Database, ingress: I
     streaming,
     priorityWeights: priorityWeights(file.notify),
   })
-  const mailbox = hasDevPages(settings, file)
-  const devInbox = mailbox && declaresTour(file) ? createDevInbox(settings.baseUrl) : undefined
+  const { mailbox, inbox } = site.places
+  const devInbox = inbox ? composeDevInbox(parts, site) : undefined
   const templates = file.templates ? await readTemplates(pathToFileURL(`${resolve(folder, file.templates)}/`)) : []
   const watch: WatchCredential = ({ raw }, expiresAt, end) => ingress.watch(raw, expiresAt, end)
   const notify = await createNotify({
@@ -62,6 +67,7 @@ export async function composeNotify(parts: Parts, database: Database, ingress: I
     recordChange: parts.recordChange,
     options,
     devMailbox: mailbox,
+    devLinks: site.links,
     publicUrl: settings.baseUrl,
     ...(await linkSecretOf(parts, database)),
     branding: branding(parts.config),

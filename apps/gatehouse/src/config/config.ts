@@ -11,6 +11,7 @@ import { isDevelopment, trustOf } from './trust.ts'
 import { type ReadFile, readYamlFile } from './yaml-file.ts'
 
 export { isLoopback } from './loopback.ts'
+export { leadsRootAway } from './meaning.ts'
 export { parseRedisAddress, type RedisAddress, redisAddressExpected } from './redis-address.ts'
 export type { DeclaredProvider } from './schema/providers.ts'
 export type { Settings } from './settings.ts'

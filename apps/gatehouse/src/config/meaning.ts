@@ -24,6 +24,7 @@ export function checkMeaning(file: File, folder: string, fault: Fault): void {
   checkTwice(file, fault)
   checkPlans(file, fault)
   checkRoutes(file, fault)
+  checkStartPage(file, fault)
   checkPlaces(file, fault)
   checkTemplates(file, folder, fault)
   checkProviders(file, fault)
@@ -95,6 +96,17 @@ function checkRoutes({ routes = [], upstreams = {}, trusted_proxies: proxies = [
   for (const [index, range] of proxies.entries()) {
     if (!isRange(range)) fault(['trusted_proxies', index], 'must be an address or a range such as 10.0.0.0/8')
   }
+}
+
+/** Whether a route of the file leads `/` to an upstream. */
+export function leadsRootAway({ routes = [] }: File): boolean {
+  return routes.some(({ path, upstream }) => upstream !== undefined && (path === '/' || path === '/*'))
+}
+
+function checkStartPage(file: File, fault: Fault): void {
+  if (file.start_page === '/') fault(['start_page'], 'must not be / itself')
+  if (file.start_page !== undefined && leadsRootAway(file))
+    fault(['start_page'], 'must be left out where a route leads / to an upstream')
 }
 
 function checkRules(routes: readonly RouteRule[], fault: Fault): void {

@@ -1,7 +1,7 @@
 import type { File } from './schema/file.ts'
 
 /** Whom and what the README's tour and the lines that the program prints speak of. */
-export const tourist = { client: 'demo', user: 'alice', event: 'order.shipped' } as const
+export const tourist = { client: 'demo', user: 'alice', event: 'order.shipped', shop: 'demo-shop' } as const
 
 /** Whether `file` still declares them, so that the tour's lines work when pasted. */
 export function declaresTour({ clients = [], users = [], event_types = [] }: File): boolean {

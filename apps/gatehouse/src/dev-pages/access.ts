@@ -18,13 +18,16 @@ export function restrictDevPages(http: Http, urls: readonly string[]): void {
   const isOurs = (name: string) =>
     isLoopback(name) || names.has(name) || (urls.length > 0 && isIP(name.replace(/^\[|\]$/g, '')) !== 0)
   http.addHook('onRequest', async (request) => {
-    if (!request.routeOptions.url?.startsWith('/dev/')) return
+    if (!isDevPage(request.routeOptions.url)) return
     const { hostname = '' } = URL.parse(`http://${request.headers.host ?? ''}`) ?? {}
     if (!isOurs(hostname))
       throw new Problem(403, `The pages under /dev/ are for this machine; ${hostname || 'the Host header'} is not it.`)
     if (!reading.has(request.method)) refuseForeign(request)
   })
 }
+
+/** The start page, which is registered where these pages are, and all below /dev/. */
+const isDevPage = (route = '') => route === '/' || route.startsWith('/dev/')
 
 /** 403 for a form of another site: the pages ask nobody who they are, and a browser would send it along. */
 function refuseForeign({ headers: { origin, host, 'sec-fetch-site': site } }: FastifyRequest): void {

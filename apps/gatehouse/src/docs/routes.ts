@@ -1,15 +1,15 @@
 import swagger from '@fastify/swagger'
-import swaggerUi from '@fastify/swagger-ui'
 import { type RouteRule, unlimited } from '@gatehouse/gateway'
 import type { Http } from '@gatehouse/kit'
 import { withComponents } from './components.ts'
 import { type ApiDocument, completeDocument, type RouteFacts } from './document.ts'
 import { operation } from './operations.ts'
+import { type ReaderOptions, registerReader } from './reader/endpoint.ts'
 import { securitySchemes } from './scopes.ts'
 import { createJoining } from './siblings.ts'
 
 /** What the API document says about this deployment. */
-export interface ApiDocsOptions {
+export interface ApiDocsOptions extends ReaderOptions {
   readonly version: string
   readonly baseUrl: string
   readonly authUrl: string
@@ -21,9 +21,8 @@ export interface ApiDocsOptions {
   readonly siblings: Readonly<Record<string, string>>
 }
 
-const title = 'Gatehouse API'
 const info = {
-  title,
+  title: 'Gatehouse API',
   description: `Identity, notifications and rate limits.
 
 Errors are problem details (RFC 9457), those of OAuth endpoints as RFC 6749 §5.2 has them. Every response carries
@@ -61,12 +60,12 @@ export async function gatherApi(http: Http, options: ApiDocsOptions): Promise<()
       ) as typeof gathered.openapiObject
     },
   })
-  return () => registerReaders(http, options.siblings)
+  return () => registerReaders(http, options)
 }
 
 /** `/openapi.json`, and readable at `/docs`. */
-async function registerReaders(http: Http, siblings: ApiDocsOptions['siblings']): Promise<void> {
-  const join = createJoining(siblings)
+async function registerReaders(http: Http, options: ApiDocsOptions): Promise<void> {
+  const join = createJoining(options.siblings)
   const document = () => join(http.swagger() as ApiDocument)
   const schema = {
     tags: ['operations'],
@@ -79,18 +78,8 @@ async function registerReaders(http: Http, siblings: ApiDocsOptions['siblings'])
   http.get('/openapi.json', { schema }, async (_request, reply) =>
     reply.type('application/json').send(JSON.stringify(await document())),
   )
-  await http.register(swaggerUi, {
-    routePrefix: '/docs',
-    staticCSP: pageSecurity,
-    uiConfig: { deepLinking: true, layout: 'BaseLayout' },
-    theme: { title },
-    transformSpecificationClone: false,
-  })
+  registerReader(http, options)
 }
 
 /** `/users/:id` as a document writes it. */
 const documentPath = (url: string) => url.replaceAll(/:([A-Za-z_]\w*)/g, '{$1}')
-
-/** What the page may load: its own files, and nothing from elsewhere. */
-const pageSecurity =
-  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

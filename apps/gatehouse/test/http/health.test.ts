@@ -60,8 +60,10 @@ describe('a running program', () => {
     const html = await page.text()
     assert.match(page.headers.get('content-type') ?? '', /^text\/html/)
     assert.ok(!/(?:src|href)="https?:/.test(html), html)
-    const script = /src="([^"]+swagger-ui-bundle\.js)"/.exec(html)?.[1] ?? assert.fail('no script')
-    assert.equal((await fetch(new URL(script, `${program.url}/docs/`))).status, 200)
+    const script = await fetch(`${program.url}/docs/scalar.js`)
+    assert.match(await script.text(), /createApiReference/)
+    const again = { 'if-none-match': script.headers.get('etag') ?? '' }
+    assert.equal((await fetch(`${program.url}/docs/scalar.js`, { headers: again })).status, 304)
   })
 
   test('does not count what monitors and key lookups ask for', async () => {

@@ -101,11 +101,11 @@ test('two providers of one name are refused', async () => {
 
 test('the pages under /dev/ are there for this machine alone, not where others may come in', async () => {
   const program = await started({ env: { HOST: '0.0.0.0', SMTP_URL: 'smtp://127.0.0.1:9' } })
-  const pages = await Promise.all(['/dev/inbox', '/dev/mailbox'].map((path) => fetch(`${program.url}${path}`)))
+  const pages = await Promise.all(['/', '/dev/inbox', '/dev/mailbox'].map((path) => fetch(`${program.url}${path}`)))
   await program.stop()
   assert.deepEqual(
     pages.map(({ status }) => status),
-    [404, 404],
+    [404, 404, 404],
   )
-  assert.doesNotMatch(program.stdout(), /dev\/(?:inbox|mailbox)/)
+  assert.doesNotMatch(program.stdout(), /(?:Mail|Inbox) +http/)
 })

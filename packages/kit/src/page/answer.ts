@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Branding } from './branding.ts'
 import type { Html } from './html.ts'
 import { layout } from './layout.ts'
+import type { Site } from './site.ts'
 import type { Languages, Texts } from './texts.ts'
 
 /** What every page of a service has in common. */
@@ -26,6 +27,12 @@ export interface PageAnswer {
   readonly script?: string
   /** Where the page's forms may lead, beside our own pages: a browser checks the redirect after a form too. */
   readonly formTargets?: readonly string[]
+  /** The bar above a page that is one of several. */
+  readonly site?: Site
+  /** Further style sheets, by the names of their files beside the style. */
+  readonly styles?: readonly string[]
+  /** Whether documents of our own are shown in frames. */
+  readonly frames?: boolean
 }
 
 /** The language for a request. */
@@ -43,6 +50,7 @@ export function sendPage(parts: PageParts, reply: FastifyReply, texts: Texts, an
     `img-src 'self'${logo}`,
     ...(answer.submits || answer.script !== undefined ? ["script-src 'self'"] : []),
     ...(answer.script === undefined ? [] : ["connect-src 'self'"]),
+    ...(answer.frames ? ["frame-src 'self'"] : []),
     `form-action 'self'${(answer.formTargets ?? []).map((target) => ` ${target}`).join('')}`,
     "frame-ancestors 'none'",
     "base-uri 'none'",

@@ -1,7 +1,7 @@
 import { type Branding, inkOn } from './branding.ts'
 
-/** The style sheet of every page; it follows the light or dark surroundings of the browser. */
-export function styleSheet({ colour, colourDark }: Branding): string {
+/** The colours of every page as custom properties; they follow the light or dark surroundings of the browser. */
+export function colourSheet({ colour, colourDark }: Branding): string {
   return `:root {
   color-scheme: light dark;
   --accent: ${colour}; --on-accent: ${inkOn(colour)};
@@ -17,7 +17,12 @@ export function styleSheet({ colour, colourDark }: Branding): string {
     --good: #a5dfb6; --good-ground: #16301f;
   }
 }
-* { box-sizing: border-box; }
+`
+}
+
+/** The style sheet of every page. */
+export function styleSheet(branding: Branding): string {
+  return `${colourSheet(branding)}* { box-sizing: border-box; }
 [hidden] { display: none !important; }
 html { font: 100%/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", sans-serif; }
 body { margin: 0; min-height: 100vh; background: var(--ground); color: var(--ink); display: flex; flex-direction: column; align-items: center; padding: 8vh 1rem 2rem; }

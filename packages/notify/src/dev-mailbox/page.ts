@@ -1,74 +1,65 @@
-import type { MailboxEntry, MailboxStanding } from '../store/store.ts'
+import { type Html, html, type PageAnswer } from '@gatehouse/kit/page'
+import { channels } from '../model/channel.ts'
+import type { MailboxEntry } from '../store/store.ts'
+import { channelIcon } from './channel-icon.ts'
+import { messageView, titleOf } from './message-view.ts'
+import { addressOf, anchorOf, formatTime, type MailboxView, mailboxPath } from './view.ts'
 
-/** What a provider may be made to answer in the mailbox. */
-export const mailboxActions = ['delivered', 'opened', 'clicked', 'bounced', 'complained', 'unregistered'] as const
-
-/** What the mailbox reports on a message. */
-export type MailboxAction = (typeof mailboxActions)[number]
-
-/** What the page's own policy allows: its style, its forms, and nothing else. */
-export const pagePolicy = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'"
-
-/** The mailbox as a page, newest first. */
-export function mailboxPage(entries: readonly MailboxEntry[], standings: ReadonlyMap<string, MailboxStanding>): string {
-  return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Mailbox · Gatehouse</title><style>${style}</style></head>
-<body><main><h1>Mailbox</h1>
-<p>What would have been sent, newest first. The buttons answer as the provider would.</p>
-${entries.length === 0 ? '<p>Nothing yet.</p>' : entries.map((entry) => article(entry, standings.get(entry.id))).join('\n')}
-</main></body></html>`
+/** The mailbox as a page: the list, newest first, and the message that was chosen. */
+export function mailboxPage(view: MailboxView, now: number): PageAnswer {
+  const { texts, shown, links } = view
+  const title = texts.say('mailbox.title')
+  return {
+    title: shown ? titleOf(shown.entry) : title,
+    site: {
+      links: links.length > 0 ? links : [{ href: mailboxPath, text: title }],
+      here: mailboxPath,
+      skip: texts.say('site.skip'),
+      label: texts.say('site.label'),
+    },
+    styles: ['mailbox.css'],
+    script: 'mailbox.js',
+    frames: true,
+    body: html`<div class="mailbox${shown && ' open'}"><div class="side"><div class="bar">${shown ? html`<h2>${title}</h2>` : html`<h1>${title}</h1>`}<span class="live" role="status" hidden data-live-text="${texts.say('mailbox.live')}" data-away-text="${texts.say('mailbox.away')}"></span></div>
+<p class="soft intro">${texts.say('mailbox.lead')}</p>
+${filterForm(view)}${list(view, now)}</div>
+<div class="pane">${shown ? messageView(view, shown, now) : nothingChosen(view)}</div></div>
+<p class="sr" role="status" id="news" data-text="${texts.say('mailbox.news')}"></p>`,
+  }
 }
 
-const style = `
-:root { color-scheme: light dark; --text: light-dark(#1c1e21, #e6e6e3); --faint: light-dark(#555, #a5a8ad);
-  --ground: light-dark(#f5f5f3, #16181b); --paper: light-dark(#fff, #212429); --line: light-dark(#ddd, #3a3e45);
-  --blue: light-dark(#e4ecf7, #2b3f5c); --green: light-dark(#dff0e0, #234a2a); --red: light-dark(#f8e0de, #5c2b2b) }
-body { font: 16px/1.5 system-ui, sans-serif; margin: 0; color: var(--text); background: var(--ground) }
-main { max-width: 46rem; margin: 2rem auto; padding: 0 1rem }
-article { background: var(--paper); border: 1px solid var(--line); border-radius: 6px; padding: 1rem; margin: 1rem 0 }
-article:target { outline: 2px solid var(--faint) }
-h2 { font-size: 1.05rem; margin: 0 0 .25rem; overflow-wrap: anywhere } small { color: var(--faint); overflow-wrap: anywhere }
-pre { white-space: pre-wrap; font: inherit; overflow-wrap: anywhere }
-form { display: inline } button { font: inherit; font-size: .85rem; margin: 0 .25rem .25rem 0 }
-b { background: var(--blue); border-radius: 4px; padding: 0 .4em; font-weight: 600 }
-.state { float: right; margin-left: .25rem; border-radius: 4px; padding: 0 .5em; font-size: .85rem; background: var(--blue) }
-.delivered, .opened, .clicked { background: var(--green) } .bounced, .dead { background: var(--red) }`
-
-/** Where an entry stands on the page. */
-export function anchorOf(id: string): string {
-  return `m-${encodeURIComponent(id)}`
+function filterForm({ texts, filter, entries }: MailboxView): Html {
+  const users = [...new Set(entries.map(({ userId }) => userId))].sort()
+  const isFiltered = filter.channel !== undefined || filter.user !== undefined
+  return html`<form class="filter" method="get" action="${mailboxPath}"><div><label for="channel">${texts.say('mailbox.channel')}</label><select id="channel" name="channel"><option value="">${texts.say('mailbox.any')}</option>${channels.map(
+    (channel) =>
+      html`<option value="${channel}"${channel === filter.channel && html` selected`}>${texts.say(`channel.${channel}`)}</option>`,
+  )}</select></div><div><label for="user">${texts.say('mailbox.user')}</label><input id="user" name="user" value="${filter.user ?? ''}" list="users" maxlength="300" autocomplete="off"><datalist id="users">${users.map(
+    (user) => html`<option value="${user}"></option>`,
+  )}</datalist></div><button class="quiet small">${texts.say('mailbox.filter')}</button>${isFiltered && html`<a class="clear" href="${mailboxPath}">${texts.say('mailbox.clear')}</a>`}</form>
+`
 }
 
-function article(entry: MailboxEntry, standing: MailboxStanding | undefined): string {
-  const { id, channel, address, userId, at, content } = entry
-  const actions = mailboxActions.filter(
-    (action) => (action === 'unregistered') === (channel === 'push') || action !== 'unregistered',
-  )
-  return `<article id="${escapeHtml(anchorOf(id))}">${badges(standing)}<h2><b>${channel}</b> ${escapeHtml(content.subject ?? content.body.slice(0, 80))}</h2>
-<small>to ${escapeHtml(address)} (${escapeHtml(userId)}), ${new Date(at).toISOString()}</small>
-<pre>${escapeHtml(content.body)}</pre>
-${actions.map((action) => button(id, action)).join('')}</article>`
+function list(view: MailboxView, now: number): Html {
+  const { texts, entries, hasMore, filter } = view
+  const isFiltered = filter.channel !== undefined || filter.user !== undefined
+  const empty = html`<p class="none">${texts.say(isFiltered ? 'mailbox.none' : 'mailbox.empty')}</p>`
+  return html`<nav id="list" aria-label="${texts.say('mailbox.messages')}" data-live>${entries.length === 0 ? empty : html`<ol>${entries.map((entry) => row(view, entry, now))}</ol>`}${
+    hasMore &&
+    html`<p class="older"><a href="${addressOf(undefined, { ...filter, before: entries.at(-1)?.id })}">${texts.say('mailbox.older')}</a></p>`
+  }</nav>`
 }
 
-function badges(standing: MailboxStanding | undefined): string {
-  const state = standing?.state === undefined ? '' : `<span class="state ${standing.state}">${standing.state}</span>`
-  return `${standing?.deadToken ? '<span class="state dead">token dead</span>' : ''}${state}`
+function row({ texts, standings, filter, shown }: MailboxView, entry: MailboxEntry, now: number): Html {
+  const { id, channel, userId, at } = entry
+  const standing = standings.get(id)
+  const state = standing?.deadToken ? 'dead' : standing?.state
+  const isShown = id === shown?.entry.id
+  return html`<li><a id="${anchorOf(id)}" href="${addressOf(id, { ...filter })}"${isShown && html` aria-current="true"`}>${channelIcon(channel)}<span class="what"><b>${titleOf(entry)}</b><span class="soft"><span class="sr">${texts.say(`channel.${channel}`)}, </span>${userId} · <time datetime="${new Date(at).toISOString()}">${formatTime(at, texts.locale, now)}</time></span></span>${state !== undefined && html`<span class="state ${state}">${texts.say(`state.${state}`)}</span>`}</a></li>
+`
 }
 
-function button(id: string, action: MailboxAction): string {
-  const target = `/dev/mailbox/${encodeURIComponent(id)}/${action}`
-  return `<form method="post" action="${escapeHtml(target)}"><button>${action}</button></form>`
-}
-
-const entities: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => entities[character] ?? character)
+function nothingChosen({ texts, entries }: MailboxView): Html {
+  if (entries.length > 0) return html`<div class="choose"><p>${texts.say('mailbox.choose')}</p></div>`
+  return html`<div class="choose"><p>${texts.say('mailbox.first')}</p><p><a href="/">${texts.say('mailbox.start')}</a></p></div>`
 }

@@ -16,7 +16,7 @@ export function mailboxProvider(channel: Channel, mailbox: Mailbox, clock: Clock
     async send(messages, signal) {
       const at = clock.now()
       await mailbox.add(
-        messages.map(({ id, deliveryId, userId, target, content, receiptToken }) => ({
+        messages.map(({ id, deliveryId, userId, event, target, content, receiptToken, headers }) => ({
           id,
           deliveryId,
           userId,
@@ -28,6 +28,9 @@ export function mailboxProvider(channel: Channel, mailbox: Mailbox, clock: Clock
             ...(content.subject === undefined ? {} : { subject: content.subject }),
             ...(content.html === undefined ? {} : { html: content.html }),
             ...(receiptToken === undefined ? {} : { receiptToken }),
+            event,
+            ...(target.service === undefined ? {} : { service: target.service }),
+            ...(headers === undefined ? {} : { headers }),
           },
         })),
       )

@@ -90,6 +90,12 @@ export interface MailboxEntry {
     readonly body: string
     readonly html?: string
     readonly receiptToken?: string
+    /** The event behind the message. */
+    readonly event?: string
+    /** The push service of the device, such as `fcm` or `apns`. */
+    readonly service?: string
+    /** Header fields of a mail beside those of every mail. */
+    readonly headers?: Readonly<Record<string, string>>
   }
   readonly at: number
 }
@@ -102,11 +108,22 @@ export interface MailboxStanding {
   readonly deadToken: boolean
 }
 
+/** Which messages of the mailbox, newest first. */
+export interface MailboxFilter {
+  readonly limit: number
+  readonly channel?: Channel
+  readonly userId?: string
+  /** The message to read on from. */
+  readonly before?: string
+  /** Those of these deliveries. */
+  readonly deliveryIds?: readonly string[]
+}
+
 /** What the embedded mode sends to, instead of the world. */
 export interface Mailbox {
   add(entries: readonly MailboxEntry[]): Promise<void>
   find(id: string): Promise<MailboxEntry | undefined>
-  list(limit: number): Promise<readonly MailboxEntry[]>
+  list(filter: MailboxFilter): Promise<readonly MailboxEntry[]>
   /** By the entries' ids. */
   standings(entries: readonly MailboxEntry[]): Promise<ReadonlyMap<string, MailboxStanding>>
 }

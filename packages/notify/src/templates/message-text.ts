@@ -1,3 +1,5 @@
+import { divideSms } from './sms-parts.ts'
+
 const entities: Readonly<Record<string, string>> = {
   amp: '&',
   lt: '<',
@@ -30,26 +32,8 @@ function characterOf(name: string): string | undefined {
   return isText ? String.fromCodePoint(point) : undefined
 }
 
-const gsm = /^[@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !"#¤%&'()*+,\-./0-9:;<=>?¡A-ZÄÖÑÜ§¿a-zäöñüà^{}\\[~\]|€]*$/
-const gsmDouble = /[\^{}\\[~\]|€]/
-
-/**
- * How many SMS segments a text takes: 160 (153 when split) GSM-7 characters each, or 70 (67) UTF-16 units. What takes two
- * of them stands in one segment whole.
- */
+/** The encoding of an SMS and how many segments it takes, as {@link divideSms} divides it. */
 export function smsSegments(text: string): { readonly encoding: 'GSM-7' | 'UCS-2'; readonly segments: number } {
-  const isGsm = gsm.test(text)
-  const [single, split] = isGsm ? [160, 153] : [70, 67]
-  const sizes = Array.from(text, (character) => (isGsm ? (gsmDouble.test(character) ? 2 : 1) : character.length))
-  const total = sizes.reduce((sum, size) => sum + size, 0)
-  return { encoding: isGsm ? 'GSM-7' : 'UCS-2', segments: total <= single ? 1 : splitInto(split, sizes) }
-}
-
-function splitInto(maxUnits: number, sizes: readonly number[]): number {
-  let [segments, used] = [1, 0]
-  for (const size of sizes) {
-    if (used + size > maxUnits) [segments, used] = [segments + 1, 0]
-    used += size
-  }
-  return segments
+  const { encoding, segments } = divideSms(text)
+  return { encoding, segments: segments.length }
 }

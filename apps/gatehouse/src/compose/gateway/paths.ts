@@ -1,7 +1,7 @@
 import { producerPolicy, type RouteRule } from '@gatehouse/gateway'
 
 /** What a monitor, a browser reading the API page, or another server's key lookup asks for: never limited. */
-const exempt = ['/healthz', '/readyz', '/openapi.json', '/docs*', '/dev/*', '/.well-known/*']
+const exempt = ['/', '/healthz', '/readyz', '/openapi.json', '/docs*', '/dev/*', '/.well-known/*']
 
 /** Read with a scope, where METRICS_PORT doesn't name a listener for it. */
 const metrics = '/metrics'

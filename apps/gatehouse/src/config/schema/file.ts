@@ -105,6 +105,15 @@ export const FileSchema = Type.Object(
           'Serves /dev/mailbox and /dev/inbox, which ask nobody who they are. Default: on the embedded database while HOST, BASE_URL and AUTH_URL are this machine alone. With true, whoever reaches this process reads all mail, links to new passwords too.',
       }),
     ),
+    start_page: Type.Optional(
+      Type.String({
+        pattern: '^(/|/[^/\\\\].*|https?://[^/].*)$',
+        maxLength: 2_000,
+        description:
+          'Where a request for / is redirected to: a path of this process or a URL. Default: the start page where the pages under /dev/ are served, else 404.',
+        examples: ['https://example.com', '/account'],
+      }),
+    ),
     streams_per_caller: Type.Optional(
       Type.Integer({
         minimum: 1,

@@ -40,10 +40,14 @@ export function postgresMailbox(database: Database, buckets: number): Mailbox {
       const { rows } = await database.query<MailboxRow>('SELECT * FROM notify.mailbox WHERE id = $1', [id])
       return rows[0] && entryOf(rows[0])
     },
-    async list(limit) {
+    async list({ limit, channel = null, userId = null, before = null, deliveryIds = null }) {
       const { rows } = await database.query<MailboxRow>(
-        'SELECT * FROM notify.mailbox ORDER BY at DESC, id DESC LIMIT $1',
-        [limit],
+        `SELECT * FROM notify.mailbox
+          WHERE ($2::text IS NULL OR channel = $2) AND ($3::text IS NULL OR user_id = $3)
+            AND ($4::text IS NULL OR (at, id) < (SELECT m.at, m.id FROM notify.mailbox m WHERE m.id = $4))
+            AND ($5::uuid[] IS NULL OR delivery_id = ANY($5))
+          ORDER BY at DESC, id DESC LIMIT $1`,
+        [limit, channel, userId, before, deliveryIds],
       )
       return rows.map(entryOf)
     },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { inboxModules } from '../../src/dev-pages/inbox-modules.ts'
+import { inboxModules } from '../../../src/dev-pages/inbox/inbox-modules.ts'
 
 test('the whole component is under 15 kB gzipped', () => {
   const bytes = [...inboxModules().values()].reduce((sum, text) => sum + gzipSync(text).length, 0)

@@ -4,8 +4,8 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { after, before, describe } from 'node:test'
 import { findProgram, testWith } from '@gatehouse/testing'
 import { type Browser, chromium, type Page } from 'playwright-core'
-import { everyLook, faultless } from '../support/accessibility.ts'
-import { type Program, started } from '../support/program.ts'
+import { everyLook, faultless } from '../../support/accessibility.ts'
+import { type Program, started } from '../../support/program.ts'
 
 /** A way to the program that can be cut. */
 async function startWire(program: Program) {
@@ -125,7 +125,8 @@ describe('the inbox in a browser', () => {
       const { keyboard } = tab
       await tab.reload()
       await tab.locator('.bell').waitFor()
-      await keyboard.press('Tab')
+      for (let n = 0; n < 20 && (await tab.evaluate('document.activeElement.localName')) !== 'gatehouse-inbox'; n++)
+        await keyboard.press('Tab')
       await keyboard.press('Enter')
       await tab.locator('.panel').waitFor()
       await keyboard.press('ArrowDown')

@@ -14,17 +14,21 @@ export interface NotifyRequest {
   readonly dedup_key?: string
 }
 
+/** What may become of one channel of an accepted event. */
+export const outcomes = [
+  'queued',
+  'duplicate',
+  'capped',
+  'deferred',
+  'aggregated',
+  'no_recipient',
+  'undeliverable',
+  'failed',
+  'expired',
+] as const
+
 /** What became of one channel of an accepted event. */
-export type Outcome =
-  | 'queued'
-  | 'duplicate'
-  | 'capped'
-  | 'deferred'
-  | 'aggregated'
-  | 'no_recipient'
-  | 'undeliverable'
-  | 'failed'
-  | 'expired'
+export type Outcome = (typeof outcomes)[number]
 
 /** What became of one channel of an accepted event. */
 export interface DeliveryOutcome {

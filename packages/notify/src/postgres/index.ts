@@ -21,6 +21,7 @@ import { postgresMailbox } from './inbox/mailbox.ts'
 import { admit, readAdmissionState } from './intake/admit.ts'
 import { acquireRates } from './intake/rates.ts'
 import { postgresPrivacy } from './retention/privacy.ts'
+import { postgresSearch } from './search/search.ts'
 import type { Buckets } from './sql/buckets.ts'
 import { postgresNotifications } from './timeline/notifications.ts'
 import { postgresStateChanges } from './timeline/state-changes.ts'
@@ -99,6 +100,7 @@ export function postgresNotifyStore(database: Database, options: PostgresNotifyO
     inbox: postgresInbox(database, layout, inboxes),
     mailbox: postgresMailbox(database, buckets),
     notifications: postgresNotifications(database, buckets),
+    search: postgresSearch(database, layout),
     declared: postgresDeclarations(database, buckets),
     ping: () => database.ping(),
   }

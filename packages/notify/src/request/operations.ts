@@ -18,7 +18,16 @@ export const operation = operationsOf({
     'Explain what a user would receive',
     'Takes the same body as `notifications.send` and answers which channels would be used, with the decision behind each. Nothing is stored or sent.',
   ],
+  'notifications.list': [
+    'Search notifications',
+    'The newest first. It looks back for two seconds or at 50,000 rows at most: `searched_until` says how far, and `next` goes on from there. All filters of deliveries must hold for one delivery. Without `user_id` it needs a scope for reading deliveries.',
+  ],
   'notifications.get': ['Read a notification', 'Its deliveries, their states, and every decision in the timeline.'],
+  'deliveries.list': [
+    'Find deliveries by the id of a provider',
+    'Those that a provider knows by its own id of the message. It looks back for two seconds or at 50,000 rows at most: `searched_until` says how far, and `next` goes on from there.',
+  ],
+  'deliveries.get': ['Read a delivery', 'One message on one channel: its state, and every attempt with its results.'],
   'events.list': [
     'Read state changes of deliveries',
     'All of them, in one order. Resume with the `next` of the page as `after`; no change is left out or comes twice. With `wait` an empty page is answered late. 410 names the oldest cursor that can be read from.',

@@ -4,6 +4,7 @@ import type { Deliveries, ProviderHealth } from './delivery.ts'
 import type { Inbox, Mailbox } from './inbox.ts'
 import type { Intake } from './intake.ts'
 import type { HintExchange, Ownership, Survey } from './ownership.ts'
+import type { Search } from './search.ts'
 import type { Notifications, StateChanges } from './timeline.ts'
 import type { Devices, Preferences, Privacy, Recipients, Suppressions } from './users.ts'
 import type { Parked, Schedule, Waiting } from './waiting.ts'
@@ -14,6 +15,7 @@ export type * from './delivery.ts'
 export type * from './inbox.ts'
 export type * from './intake.ts'
 export type * from './ownership.ts'
+export type * from './search.ts'
 export type * from './timeline.ts'
 export type * from './users.ts'
 export { emptyProfile } from './users.ts'
@@ -44,6 +46,7 @@ export interface NotifyStore {
   readonly inbox: Inbox
   readonly mailbox: Mailbox
   readonly notifications: Notifications
+  readonly search: Search
   readonly declared: Declarations
   ping(): Promise<void>
 }

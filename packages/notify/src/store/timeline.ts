@@ -6,6 +6,8 @@ import type { StreamedEvent } from '../model/topic.ts'
 /** Accepted notifications. */
 export interface Notifications {
   find(id: string): Promise<NotificationRecord | undefined>
+  /** The id that the provider gave the message of a delivery, where it gave one. */
+  findProviderMessageId(deliveryId: string): Promise<string | undefined>
 }
 
 /** A change of state in the log, by its number: there is one order, and a number is seen after all lower ones. */

@@ -35,7 +35,11 @@ export const cases: Readonly<Record<string, Case>> = {
     (world) => [event(world)],
   ),
   'POST /v1/explain': read(() => '/v1/explain', event),
+  'GET /v1/notifications': read(({ userId }) => `/v1/notifications?user_id=${userId}`),
   'GET /v1/notifications/:id': read(({ notificationId }) => `/v1/notifications/${notificationId}`),
+
+  'GET /v1/deliveries': read(() => '/v1/deliveries?provider_message_id=unknown'),
+  'GET /v1/deliveries/:id': read(({ deadLetterId }) => `/v1/deliveries/${deadLetterId}`),
 
   'GET /v1/events': read(() => '/v1/events?limit=1000'),
 

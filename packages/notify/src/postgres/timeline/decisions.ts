@@ -1,7 +1,7 @@
 import { type AdmissionDecision, reasonOf } from '../../admission/admission.ts'
 import { composeDedupKey } from '../../model/dedup-key.ts'
 import { deliveryIdOf } from '../../model/id.ts'
-import type { NotificationRecord, Outcome, TimelineEntry } from '../../model/notification.ts'
+import { outcomes as allOutcomes, type NotificationRecord, type TimelineEntry } from '../../model/notification.ts'
 
 /** An entry as it is stored: one without a time leaves out what the notification's own row tells. */
 export type StoredEntry = Omit<TimelineEntry, 'at'> & { readonly at?: number }
@@ -34,18 +34,8 @@ function withDetail(detail: Detail): { readonly detail?: Detail } {
 
 type DecidedRow = Pick<NotificationRecord, 'id' | 'userId' | 'event' | 'priority' | 'acceptedAt' | 'dedupKey'>
 
-/** What may become of one channel of an accepted event. */
-export const outcomes: ReadonlySet<string> = new Set<Outcome>([
-  'queued',
-  'duplicate',
-  'capped',
-  'deferred',
-  'aggregated',
-  'no_recipient',
-  'undeliverable',
-  'failed',
-  'expired',
-])
+/** The entries that say what became of a channel. */
+export const outcomes: ReadonlySet<string> = new Set(allOutcomes)
 
 /** The decisions of a row as its timeline tells them. */
 export function readDecisions(row: DecidedRow, stored: readonly StoredEntry[]): TimelineEntry[] {

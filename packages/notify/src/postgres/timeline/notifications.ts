@@ -8,7 +8,7 @@ import type { Notifications } from '../../store/store.ts'
 import { withoutNulls } from '../sql/columns.ts'
 import { outcomes, readDecisions, type StoredEntry } from './decisions.ts'
 
-interface NotificationRow {
+export interface NotificationRow {
   readonly id: string
   readonly user_id: string
   readonly event: string
@@ -19,7 +19,7 @@ interface NotificationRow {
   readonly expires_at: number | null
 }
 
-interface DeliveryRow {
+export interface DeliveryRow {
   readonly id: string
   readonly state: DeliveryState
   readonly provider: string | null
@@ -30,7 +30,7 @@ interface DeliveryRow {
   readonly sent_detail: Record<string, unknown> | null
 }
 
-interface EventRow {
+export interface EventRow {
   readonly id: string
   readonly channel: Channel | null
   readonly at: number
@@ -44,6 +44,13 @@ export function postgresNotifications(database: Database, buckets: number): Noti
   return {
     async find(id) {
       return find(database, bucketOfId(id, buckets), id)
+    },
+    async findProviderMessageId(deliveryId) {
+      const { rows } = await database.query<{ id: string | null }>(
+        'SELECT provider_message_id AS id FROM notify.delivery WHERE bucket = $1 AND id = $2',
+        [bucketOfId(deliveryId, buckets), deliveryId],
+      )
+      return rows[0]?.id ?? undefined
     },
   }
 }
@@ -85,7 +92,7 @@ async function find(database: Database, bucket: number, id: string): Promise<Not
 }
 
 /** The last outcome of each channel, with the state of its delivery; a fallback stands beside them. */
-function deliveriesOf(timeline: readonly TimelineEntry[], rows: readonly DeliveryRow[]): DeliveryRecord[] {
+export function deliveriesOf(timeline: readonly TimelineEntry[], rows: readonly DeliveryRow[]): DeliveryRecord[] {
   return channels.flatMap((channel): DeliveryRecord[] => {
     const last = timeline.findLast((entry) => entry.channel === channel && outcomes.has(entry.what))
     const row = rows.find(({ id }) => channelOf(id) === channel)
@@ -109,7 +116,7 @@ function sendingOf(row: DeliveryRow): EventRow[] {
   return [{ id: row.sent_entry, channel, at, entry_type: 'sent', state: 'sent', detail }]
 }
 
-function entryOf({ at, entry_type: what, state, channel, detail }: EventRow): TimelineEntry {
+export function entryOf({ at, entry_type: what, state, channel, detail }: EventRow): TimelineEntry {
   return {
     at,
     what,

@@ -1,0 +1,139 @@
+import { Type } from 'typebox'
+import { channels } from '../model/channel.ts'
+import { deliveryStates } from '../model/delivery-state.ts'
+import { outcomes } from '../model/notification.ts'
+import { priorities } from '../model/priority.ts'
+import { describeOperation } from '../request/route-options.ts'
+import { Id } from '../request/schemas.ts'
+
+const DateTime = (description: string) => Type.String({ format: 'date-time', description })
+
+const pageQuery = {
+  cursor: Type.Optional({ ...Id, description: 'The `next` of the previous page.' }),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 200, default: 50, description: 'The most items of a page.' }),
+  ),
+}
+
+/** What a bounded search answers beside its items. */
+const searched = {
+  next: Type.Optional(Type.String({ description: 'The `cursor` to search on with; left out when `complete`.' })),
+  searched_until: DateTime('Everything accepted since then was looked at.'),
+  complete: Type.Boolean({ description: 'Nothing older is left to look at.' }),
+}
+
+/** A delivery as lists of notifications have it. */
+export const DeliveryOfNotification = Type.Object({
+  id: Type.Optional(Type.String({ description: 'Left out while it is aggregated: there is no delivery yet.' })),
+  channel: Type.Enum([...channels]),
+  outcome: Type.Enum([...outcomes]),
+  state: Type.Optional(Type.Enum([...deliveryStates])),
+  provider: Type.Optional(Type.String()),
+  ended: Type.Optional(
+    Type.String({
+      description: 'Why nothing more is sent, where the state does not say so: `dead_letter`, `expired`, …',
+    }),
+  ),
+})
+
+const NotificationSummary = Type.Object(
+  {
+    id: Type.String(),
+    accepted_at: Type.String({ format: 'date-time' }),
+    event: Type.String(),
+    user_id: Type.String(),
+    priority: Type.Enum([...priorities]),
+    deliveries: Type.Array(DeliveryOfNotification),
+  },
+  { title: 'NotificationSummary' },
+)
+
+/** The query of GET /v1/notifications. */
+export const NotificationQuery = Type.Object(
+  {
+    user_id: Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: 'Only those to this user.' })),
+    event: Type.Optional(Type.String({ maxLength: 200, description: 'Only those of this event type.' })),
+    channel: Type.Optional(Type.Enum([...channels], { description: 'With a delivery on this channel.' })),
+    state: Type.Optional(Type.Enum([...deliveryStates], { description: 'With a delivery in this state.' })),
+    outcome: Type.Optional(Type.Enum([...outcomes], { description: 'With a delivery of this outcome.' })),
+    provider: Type.Optional(Type.String({ maxLength: 100, description: 'With a delivery by this provider.' })),
+    priority: Type.Optional(Type.Enum([...priorities], { description: 'Only those of this priority.' })),
+    from: Type.Optional(DateTime('Accepted then or later, by the time in its id.')),
+    to: Type.Optional(DateTime('Accepted before then.')),
+    dedup_key: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 500, description: 'The key as its producer sent it.' }),
+    ),
+    ...pageQuery,
+  },
+  { additionalProperties: false },
+)
+
+/** GET /v1/notifications */
+export const listNotifications = describeOperation('notifications.list', {
+  querystring: NotificationQuery,
+  response: {
+    200: Type.Object({ items: Type.Array(NotificationSummary), ...searched }, { title: 'NotificationPage' }),
+  },
+})
+
+/** The parameters of `/v1/deliveries/{id}`. */
+export const DeliveryParams = Type.Object({ id: Id })
+
+const AttemptResult = Type.Object({
+  target: Type.String({ description: 'The device, or the channel where there is but one address.' }),
+  provider: Type.String(),
+  result: Type.String({ description: '`accepted`, `transient`, `permanent`, …' }),
+  reason: Type.Optional(Type.String()),
+})
+
+const DeliveryDetails = Type.Object(
+  {
+    id: Type.String(),
+    notification_id: Type.String(),
+    user_id: Type.String(),
+    event: Type.String(),
+    channel: Type.Enum([...channels]),
+    outcome: Type.Enum([...outcomes]),
+    state: Type.Optional(Type.Enum([...deliveryStates])),
+    ended: Type.Optional(Type.String()),
+    provider: Type.Optional(Type.String({ description: 'The provider that accepted it.' })),
+    provider_message_id: Type.Optional(Type.String({ description: "The provider's own id of the message." })),
+    attempts: Type.Array(
+      Type.Object({
+        attempt: Type.Integer(),
+        at: Type.String({ format: 'date-time' }),
+        what: Type.String({ description: 'The entry of the timeline: `sent`, `failed`, `dead_letter`, …' }),
+        results: Type.Array(AttemptResult, { description: 'What came back for each target.' }),
+        reason: Type.Optional(Type.String({ description: 'Why no call was made.' })),
+      }),
+      { description: 'The calls to providers, the first one first.' },
+    ),
+  },
+  { title: 'Delivery' },
+)
+
+/** The query of GET /v1/deliveries. */
+export const DeliveryQuery = Type.Object(
+  {
+    provider_message_id: Type.String({
+      minLength: 1,
+      maxLength: 500,
+      description: "The provider's id of the message.",
+    }),
+    provider: Type.Optional(Type.String({ maxLength: 100, description: 'Only those by this provider.' })),
+    ...pageQuery,
+  },
+  { additionalProperties: false },
+)
+
+/** GET /v1/deliveries/{id} */
+export const getDelivery = describeOperation('deliveries.get', {
+  params: DeliveryParams,
+  response: { 200: DeliveryDetails },
+})
+
+/** GET /v1/deliveries */
+export const listDeliveries = describeOperation('deliveries.list', {
+  querystring: DeliveryQuery,
+  response: { 200: Type.Object({ items: Type.Array(DeliveryDetails), ...searched }, { title: 'DeliveryPage' }) },
+})

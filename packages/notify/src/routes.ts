@@ -196,12 +196,12 @@ function userRoutes(http: Http, context: RouteContext): void {
 
 /** What is read as it happens: server-sent events, and pages that wait. */
 function streamRoutes(http: Http, context: RouteContext): void {
-  const { store, readers, streams, options } = context
+  const { store, readers, streams, notificationStreams, options } = context
   const { allow, own } = createRouteBuilders(context.access)
   const once = { exposeHeadRoute: false }
   // The hook must not return a value: Fastify takes one for an error.
   http.addHook('preClose', async () => {
-    await Promise.all([streams.close(), readers.close()])
+    await Promise.all([streams.close(), readers.close(), notificationStreams.close()])
   })
   http.get(
     '/v1/users/:id/inbox/stream',

@@ -1,9 +1,11 @@
 import type { Http } from '@gatehouse/kit'
 import { createRouteBuilders } from './request/route-options.ts'
 import type { RouteContext } from './route-context.ts'
+import { cancelNotification, type Resubmit, resendNotification } from './trace/actions.ts'
 import { getDelivery, listDeliveries } from './trace/deliveries.ts'
 import { listNotifications } from './trace/notifications.ts'
 import * as schemas from './trace/schemas.ts'
+import { streamNotification } from './trace/stream-endpoint.ts'
 
 /** Finding notifications and deliveries, and following them. */
 export function traceRoutes(http: Http, context: RouteContext): void {
@@ -13,4 +15,19 @@ export function traceRoutes(http: Http, context: RouteContext): void {
   http.get('/v1/notifications', allow('readOutcome', schemas.listNotifications), listNotifications(searched))
   http.get('/v1/deliveries', allow('readDelivery', schemas.listDeliveries), listDeliveries(searched))
   http.get('/v1/deliveries/:id', allow('readOutcome', schemas.getDelivery), getDelivery(searched))
+  const acting = { ...context, notifications, resubmit: createResubmit(context) }
+  const { cancelNotification: cancel, resendNotification: resend } = schemas
+  http.post('/v1/notifications/:id/cancel', allow('actOnNotification', cancel), cancelNotification(acting))
+  http.post('/v1/notifications/:id/resend', allow('actOnNotification', resend), resendNotification(acting))
+  const stream = { exposeHeadRoute: false, ...allow('readOutcome', schemas.streamNotification) }
+  http.get('/v1/notifications/:id/stream', stream, streamNotification(searched))
+}
+
+function createResubmit({ accept }: RouteContext): Resubmit {
+  return async (request, resendOf) => {
+    const result = await accept.one({ request, source: 'resend', resendOf })
+    if ('refused' in result) throw result.refused
+    if (!('accepted' in result)) throw new Error('an event that is sent again was neither accepted nor refused')
+    return result.accepted
+  }
 }

@@ -84,7 +84,7 @@ export function maskLetterDetail(cause: string, detail: string): string {
 
 /** Members of a timeline's details that tell of the event type, its settings and our decisions, never of the person. */
 const shownDetails: ReadonlySet<string> = new Set(
-  `at attempt because cap cause channels count delivery_id event expires_at into limit machine priority provider soft source state
+  `at attempt because cap cause channels count delivery_id event expires_at into limit machine priority provider resend_of soft source state
    until variables`.split(/\s+/),
 )
 

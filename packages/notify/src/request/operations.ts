@@ -23,6 +23,18 @@ export const operation = operationsOf({
     'The newest first. It looks back for two seconds or at 50,000 rows at most: `searched_until` says how far, and `next` goes on from there. All filters of deliveries must hold for one delivery. Without `user_id` it needs a scope for reading deliveries.',
   ],
   'notifications.get': ['Read a notification', 'Its deliveries, their states, and every decision in the timeline.'],
+  'notifications.cancel': [
+    'Cancel a notification',
+    'Ends what waits to be sent: what is queued, deferred or gathered. What a worker has at that moment is `under_way`, and is not cancelled. Neither the cap nor the dedup key is given back.',
+  ],
+  'notifications.resend': [
+    'Send a notification again',
+    'Accepts its event once more, with its data, as a new notification on these channels. Caps, quiet hours and suppressions apply. With a `dedup_key` a repeated call sends nothing again. 409 where the data was erased.',
+  ],
+  'notifications.stream': [
+    'Follow a notification',
+    'Events `timeline` (an entry, with its `id`) and `delivery` (a delivery as it is now), beginning with all there is. Send the id of the last event as Last-Event-ID to go on from there: an entry of the last seconds may come again, by its `id`. Ends with the token.',
+  ],
   'deliveries.list': [
     'Find deliveries by the id of a provider',
     'Those that a provider knows by its own id of the message. It looks back for two seconds or at 50,000 rows at most: `searched_until` says how far, and `next` goes on from there.',

@@ -3,6 +3,7 @@ import { channels } from '../model/channel.ts'
 import { deliveryStates } from '../model/delivery-state.ts'
 import { outcomes } from '../model/notification.ts'
 import { priorities } from '../model/priority.ts'
+import { AcceptanceBody } from '../request/notify-body.ts'
 import { describeOperation } from '../request/route-options.ts'
 import { Id } from '../request/schemas.ts'
 
@@ -102,7 +103,7 @@ const DeliveryDetails = Type.Object(
       Type.Object({
         attempt: Type.Integer(),
         at: Type.String({ format: 'date-time' }),
-        what: Type.String({ description: 'The entry of the timeline: `sent`, `failed`, `dead_letter`, …' }),
+        what: Type.String({ description: 'The entry of the timeline: `sent`, `attempt_failed`, `dead_letter`, …' }),
         results: Type.Array(AttemptResult, { description: 'What came back for each target.' }),
         reason: Type.Optional(Type.String({ description: 'Why no call was made.' })),
       }),
@@ -136,4 +137,75 @@ export const getDelivery = describeOperation('deliveries.get', {
 export const listDeliveries = describeOperation('deliveries.list', {
   querystring: DeliveryQuery,
   response: { 200: Type.Object({ items: Type.Array(DeliveryDetails), ...searched }, { title: 'DeliveryPage' }) },
+})
+
+/** The parameters of `/v1/notifications/{id}/…`. */
+export const TraceParams = Type.Object({ id: Id })
+
+/** The header fields of GET /v1/notifications/{id}/stream. */
+export const StreamHeaders = Type.Object({
+  'last-event-id': Type.Optional(
+    Type.String({ description: 'Of a stream that is resumed: the id of the last event.' }),
+  ),
+})
+
+const stream = {
+  description: 'Server-sent events, until the token ends.',
+  content: { 'text/event-stream': { schema: Type.String() } },
+}
+
+/** GET /v1/notifications/{id}/stream */
+export const streamNotification = describeOperation('notifications.stream', {
+  params: TraceParams,
+  querystring: Type.Object({}, { additionalProperties: false }),
+  headers: StreamHeaders,
+  response: { 200: stream } as object,
+})
+
+const Channels = (description: string) =>
+  Type.Array(Type.Enum([...channels]), { minItems: 1, uniqueItems: true, description })
+
+/** The body of POST /v1/notifications/{id}/cancel. */
+export const CancelBody = Type.Object(
+  { channels: Type.Optional(Channels('Only these; all of them where it is left out.')) },
+  { additionalProperties: false },
+)
+
+/** The body of POST /v1/notifications/{id}/resend. */
+export const ResendBody = Type.Object(
+  {
+    channels: Channels('The channels that it is sent on, whatever the preferences of the user say.'),
+    dedup_key: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 200,
+        description: 'Resends of one notification with the same key send once.',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+)
+
+const Cancelled = Type.Object(
+  {
+    cancelled: Type.Array(Type.Enum([...channels]), { description: 'Nothing more is sent on these.' }),
+    under_way: Type.Array(Type.Enum([...channels]), {
+      description: 'A worker has these: what it is sending can not be cancelled, what it puts off can be later.',
+    }),
+  },
+  { title: 'Cancelled' },
+)
+
+/** POST /v1/notifications/{id}/cancel */
+export const cancelNotification = describeOperation('notifications.cancel', {
+  params: TraceParams,
+  body: CancelBody,
+  response: { 200: Cancelled },
+})
+
+/** POST /v1/notifications/{id}/resend */
+export const resendNotification = describeOperation('notifications.resend', {
+  params: TraceParams,
+  body: ResendBody,
+  response: { 202: AcceptanceBody },
 })

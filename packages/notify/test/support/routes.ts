@@ -37,6 +37,16 @@ export const cases: Readonly<Record<string, Case>> = {
   'POST /v1/explain': read(() => '/v1/explain', event),
   'GET /v1/notifications': read(({ userId }) => `/v1/notifications?user_id=${userId}`),
   'GET /v1/notifications/:id': read(({ notificationId }) => `/v1/notifications/${notificationId}`),
+  'POST /v1/notifications/:id/cancel': change(
+    'notifications.cancel',
+    ({ notificationId }) => `/v1/notifications/${notificationId}/cancel`,
+    () => ({ channels: ['sms'] }),
+  ),
+  'POST /v1/notifications/:id/resend': change(
+    'notifications.resend',
+    ({ notificationId }) => `/v1/notifications/${notificationId}/resend`,
+    () => ({ channels: ['in-app'] }),
+  ),
 
   'GET /v1/deliveries': read(() => '/v1/deliveries?provider_message_id=unknown'),
   'GET /v1/deliveries/:id': read(({ deadLetterId }) => `/v1/deliveries/${deadLetterId}`),
@@ -202,6 +212,7 @@ export const cases: Readonly<Record<string, Case>> = {
 /** Routes that are not called here, and why. */
 export const others: Readonly<Record<string, string>> = {
   'POST /v1/reserved-mails': 'the services alone hold its scope: test/reserved.test.ts calls it',
+  'GET /v1/notifications/:id/stream': 'it does not end: a test of its own reads it',
   'GET /v1/users/:id/inbox/stream': 'it does not end: a test of its own reads it',
   'POST /v1/webhooks/:provider': 'providers report there, who sign what they send',
 }

@@ -149,6 +149,4 @@ test('a search reports how far it looked when its bounds come before its page', 
   assert.deepEqual(page.items, [])
   assert.ok(page.next !== undefined && page.next > (ids.at(-1) ?? ''), 'it did not come to the end')
   assert.equal(page.searchedUntil, createdAtOf(page.next))
-  const slow = await s.store.search.notifications({ outcome: 'capped' }, { ...bounds, maxRows: 50_000, maxMs: 0 })
-  assert.ok(slow.next !== undefined, 'its time was over')
 })

@@ -87,7 +87,7 @@ async function hasFew(database: Database, { count, distributed }: Buckets, userI
   const bucket = bucketOfUser(userId, count)
   const { rows } = await queryByIndex<{ count: number }>(database, distributed ? { bucket } : {}, {
     text: `SELECT count(*)::integer AS count FROM (
-             SELECT FROM notify.notification WHERE user_id = $1 AND bucket = $2::smallint LIMIT $3::integer) AS some`,
+             SELECT FROM notify.notification WHERE user_id = $1 AND bucket = $2::smallint LIMIT $3::integer) AS counted`,
     values: [userId, bucket, maxOfUser + 1],
   })
   return (rows[0]?.count ?? 0) <= maxOfUser

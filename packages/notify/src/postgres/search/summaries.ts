@@ -58,7 +58,7 @@ async function readGroup(
   const [notifications, deliveries, decided] = await readTogether(database, scope, [
     query(notificationsSql, ids),
     query(deliveriesSql, ofChannels),
-    query(outcomesSql, ids, [...outcomes]),
+    query(outcomesSql, ids, [...outcomes, 'cancelled']),
   ])
   const deliveriesOfId = Map.groupBy((deliveries?.rows ?? []) as DeliveryRow[], ({ id }) => notificationIdOf(id))
   const decidedOfId = Map.groupBy((decided?.rows ?? []) as OutcomeRow[], (row) => row.notification_id)

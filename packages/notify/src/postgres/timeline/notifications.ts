@@ -1,12 +1,24 @@
 import type { Database } from '@gatehouse/kit'
 import { type Channel, channels } from '../../model/channel.ts'
 import type { DeliveryState } from '../../model/delivery-state.ts'
-import { bucketOfId, channelOf, deliveryIdOf } from '../../model/id.ts'
-import type { DeliveryRecord, NotificationRecord, Outcome, TimelineEntry } from '../../model/notification.ts'
+import { bucketOfId, channelOf, deliveryIdOf, newIdBeside } from '../../model/id.ts'
+import type { Data, DeliveryRecord, Outcome, TimelineEntry } from '../../model/notification.ts'
 import type { Priority } from '../../model/priority.ts'
-import type { Notifications } from '../../store/store.ts'
-import { withoutNulls } from '../sql/columns.ts'
+import type { FollowedNotification, Notifications, StoredNotification } from '../../store/store.ts'
+import { cancel } from '../delivery/cancel.ts'
+import { timestamp, withoutNulls } from '../sql/columns.ts'
 import { outcomes, readDecisions, type StoredEntry } from './decisions.ts'
+
+interface StoredRow {
+  readonly user_id: string
+  readonly event: string
+  readonly accepted_at: number
+  readonly expires_at: number | null
+  readonly sensitive: boolean
+  readonly requested: Channel[] | null
+  readonly dedup_key: string | null
+  readonly data: Data | null
+}
 
 export interface NotificationRow {
   readonly id: string
@@ -43,8 +55,12 @@ export interface EventRow {
 export function postgresNotifications(database: Database, buckets: number): Notifications {
   return {
     async find(id) {
-      return find(database, bucketOfId(id, buckets), id)
+      const found = await follow(database, bucketOfId(id, buckets), id)
+      if (!found) return undefined
+      const { entryIds: _, ...record } = found
+      return record
     },
+    follow: (id) => follow(database, bucketOfId(id, buckets), id),
     async findProviderMessageId(deliveryId) {
       const { rows } = await database.query<{ id: string | null }>(
         'SELECT provider_message_id AS id FROM notify.delivery WHERE bucket = $1 AND id = $2',
@@ -52,10 +68,29 @@ export function postgresNotifications(database: Database, buckets: number): Noti
       )
       return rows[0]?.id ?? undefined
     },
+    findStored: (id) => findStored(database, bucketOfId(id, buckets), id),
+    cancel: (id, channels, now) => cancel(database, buckets, { id, channels, now }),
+    async recordResent(id, newId, channels, now) {
+      await database.query(
+        `INSERT INTO notify.timeline_entry (bucket, notification_id, id, at, entry_type, detail)
+         SELECT n.bucket, n.id, $3, $4, 'resent', $5 FROM notify.notification n
+          WHERE n.bucket = $1 AND n.id = $2 AND NOT EXISTS (
+            SELECT FROM notify.timeline_entry e
+             WHERE e.bucket = $1 AND e.notification_id = $2 AND e.entry_type = 'resent' AND e.detail->>'into' = $6)`,
+        [
+          bucketOfId(id, buckets),
+          id,
+          newIdBeside(id),
+          timestamp(now),
+          JSON.stringify({ into: newId, channels }),
+          newId,
+        ],
+      )
+    },
   }
 }
 
-async function find(database: Database, bucket: number, id: string): Promise<NotificationRecord | undefined> {
+async function follow(database: Database, bucket: number, id: string): Promise<FollowedNotification | undefined> {
   const { rows } = await database.query<NotificationRow>(
     `SELECT id, user_id, event, priority, dedup_key, decisions, accepted_at, expires_at FROM notify.notification
       WHERE bucket = $1 AND id = $2`,
@@ -83,15 +118,33 @@ async function find(database: Database, bucket: number, id: string): Promise<Not
     ...(row.dedup_key === null ? {} : { dedupKey: row.dedup_key }),
   }
   const happened = [...events.rows, ...deliveries.rows.flatMap(sendingOf)].sort((a, b) => (a.id < b.id ? -1 : 1))
-  const timeline = [...readDecisions(own, row.decisions), ...happened.map(entryOf)]
+  const decisions = readDecisions(own, row.decisions)
+  const timeline = [...decisions, ...happened.map(entryOf)]
   return {
     ...own,
     deliveries: deliveriesOf(timeline, deliveries.rows),
     timeline,
+    entryIds: [...decisions.map((_, n) => `${id}/${n}`), ...happened.map((each) => each.id)],
   }
 }
 
 /** The last outcome of each channel, with the state of its delivery; a fallback stands beside them. */
+async function findStored(database: Database, bucket: number, id: string): Promise<StoredNotification | undefined> {
+  const { rows } = await database.query<StoredRow>(
+    `SELECT id, user_id, event, accepted_at, expires_at, sensitive, requested, dedup_key, data FROM notify.notification
+      WHERE bucket = $1 AND id = $2`,
+    [bucket, id],
+  )
+  const [row] = rows
+  if (!row) return undefined
+  const { user_id: userId, accepted_at: acceptedAt, expires_at: expiresAt, dedup_key: dedupKey, ...rest } = row
+  const { event, sensitive, requested, data } = rest
+  return { id, userId, event, acceptedAt, sensitive, ...withoutNulls({ expiresAt, requested, dedupKey, data }) }
+}
+
+/** What an entry says of a channel that ends it without an outcome of its own. */
+const cancelledEntry = 'cancelled'
+
 export function deliveriesOf(timeline: readonly TimelineEntry[], rows: readonly DeliveryRow[]): DeliveryRecord[] {
   return channels.flatMap((channel): DeliveryRecord[] => {
     const last = timeline.findLast((entry) => entry.channel === channel && outcomes.has(entry.what))
@@ -99,9 +152,14 @@ export function deliveriesOf(timeline: readonly TimelineEntry[], rows: readonly 
     if (!last && !row) return []
     const id = last?.detail?.delivery_id
     const outcome = last ? (last.what as Outcome) : 'queued'
-    return [{ channel, outcome, ...(typeof id === 'string' ? { id } : {}), ...(row ? stateOf(row) : {}) }]
+    const isCancelled =
+      !row && timeline.findLast((entry) => entry.channel === channel && ends(entry))?.what === cancelledEntry
+    const ended = isCancelled ? { ended: cancelledEntry } : {}
+    return [{ channel, outcome, ...(typeof id === 'string' ? { id } : {}), ...(row ? stateOf(row) : ended) }]
   })
 }
+
+const ends = ({ what }: TimelineEntry) => outcomes.has(what) || what === cancelledEntry
 
 function stateOf({ id, state, provider, ended }: DeliveryRow): Partial<DeliveryRecord> {
   return { id, state, ...withoutNulls({ provider, ended }) }

@@ -103,7 +103,8 @@ function nodesOf(plan: RunNode): RunNode[] {
 async function fill(database: Database): Promise<void> {
   const head = `lpad(to_hex(${begin} + (n * ${spanMs}::bigint) / ${rows}), 12, '0') || '7' || lpad(to_hex(n % 4096), 3, '0')`
   const slot = `CASE WHEN n % ${rows / 100} = 7 THEN ${bucketOfUser('alice', buckets)} WHEN n % 40 = 1 THEN ${bucketOfUser('robot', buckets)} ELSE n % ${buckets} END`
-  const idOf = (digit: number) => `(${head} || '8000' || lpad(to_hex(n % 268435456), 7, '0') || '${digit}' || lpad(to_hex(${slot}), 4, '0'))::uuid`
+  const idOf = (digit: number) =>
+    `(${head} || '8000' || lpad(to_hex(n % 268435456), 7, '0') || '${digit}' || lpad(to_hex(${slot}), 4, '0'))::uuid`
   const user = `CASE WHEN n % ${rows / 100} = 7 THEN 'alice' WHEN n % 40 = 1 THEN 'robot' ELSE 'user-' || n % 100000 END`
   const decisions = `'[{"what":"accepted","detail":{"source":"http"}},{"what":"channels","detail":{"channels":["email"],"because":"request"}},{"what":"'
     || CASE WHEN n % 100 = 3 THEN 'capped' ELSE 'queued' END || '","channel":"email"}]'`

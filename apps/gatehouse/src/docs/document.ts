@@ -1,3 +1,4 @@
+import { markList } from './lists.ts'
 import {
   commonComponents,
   descriptionOf,
@@ -19,9 +20,10 @@ interface Operation {
   readonly description?: string
   readonly tags?: readonly string[]
   readonly security?: readonly SecurityRequirement[]
-  readonly parameters?: ReadonlyArray<{ readonly in?: string }>
+  readonly parameters?: ReadonlyArray<{ readonly in?: string; readonly name?: string }>
   readonly requestBody?: { readonly content?: Readonly<Record<string, unknown>> }
   readonly responses?: Responses
+  readonly 'x-gatehouse-page'?: 'query' | 'body'
 }
 
 const parts = ['schemas', 'responses', 'headers', 'securitySchemes'] as const
@@ -121,6 +123,7 @@ function completeOperation(method: string, operation: Operation, facts: RouteFac
   return {
     ...operation,
     ...(method === 'patch' ? mergePatch(operation) : {}),
+    ...markList(operation),
     security: facts.apiKeys ? withApiKeys(security) : security,
     responses: { ...problemResponses(statuses, isPage), ...responses },
   }

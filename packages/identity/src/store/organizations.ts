@@ -104,7 +104,7 @@ export interface Invitations {
     hash: string,
     messages: readonly OutboxMessage[],
   ): Promise<'created' | 'missing' | 'unknown_role'>
-  list(organizationId: string, after: string, limit: number, now: number): Promise<Invitation[]>
+  list(organizationId: string, before: string | undefined, limit: number, now: number): Promise<Invitation[]>
   /**
    * The invitation of the link, while it is valid for this user: they have the invited address and proved it, the
    * organization is active and the inviter may still grant the roles.

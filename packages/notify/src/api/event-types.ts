@@ -1,4 +1,4 @@
-import { type Clock, Problem } from '@gatehouse/kit'
+import { type Clock, type PageRequest, Problem, selectPage } from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import type { CatalogKeeper } from '../catalog/catalog.ts'
@@ -23,7 +23,8 @@ type EventTypeRequest = FastifyRequest<{ Params: Static<typeof EventTypeParams> 
 
 /** GET /v1/event-types */
 export function listEventTypes({ store }: EventTypeContext) {
-  return async () => ({ event_types: (await store.list()).map(eventTypeRecord) })
+  return async ({ query }: FastifyRequest<{ Querystring: PageRequest }>) =>
+    selectPage((await store.list()).map(eventTypeRecord), query, ({ event }) => event)
 }
 
 /** GET /v1/event-types/{event} */

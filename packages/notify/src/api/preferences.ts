@@ -1,4 +1,4 @@
-import { type Clock, Problem } from '@gatehouse/kit'
+import { type Clock, type PageRequest, Problem, selectPage } from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import type { CatalogKeeper } from '../catalog/catalog.ts'
@@ -24,9 +24,10 @@ type PreferenceRequest<Body = unknown> = FastifyRequest<{ Params: Static<typeof 
 
 /** GET /v1/users/{id}/preferences: one record for each event type and one for `*`. */
 export function listPreferences({ store }: PreferenceContext) {
-  return async ({ params }: UserRequest) => ({
-    preferences: (await store.list(params.id)).map((each) => formatPreference(params.id, each)),
-  })
+  return async ({ params, query }: FastifyRequest<{ Params: Static<typeof UserParams>; Querystring: PageRequest }>) => {
+    const preferences = (await store.list(params.id)).map((each) => formatPreference(params.id, each))
+    return selectPage(preferences, query, ({ event_type }) => event_type)
+  }
 }
 
 /** PUT /v1/users/{id}/preferences: the event type stands in the body. */

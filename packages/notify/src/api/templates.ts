@@ -1,4 +1,4 @@
-import { type Clock, Problem } from '@gatehouse/kit'
+import { type Clock, type PageRequest, Problem, selectPage } from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import type { Reserved } from '../catalog/reserved.ts'
@@ -18,19 +18,26 @@ export interface TemplateContext {
   readonly clock: Clock
 }
 
+type TextsRequest = FastifyRequest<{ Params: Static<typeof schemas.TemplateParams>; Querystring: PageRequest }>
 type TextRequest<Body = unknown> = FastifyRequest<{ Params: Static<typeof schemas.TextParams>; Body: Body }>
 
 /** GET /v1/templates: the published texts, by template, channel and locale. */
 export function listTemplates({ store }: TemplateContext) {
-  return async () => ({ templates: (await store.listPublished()).map((text) => formatText(text, true)) })
+  return async ({ query }: FastifyRequest<{ Querystring: PageRequest }>) => {
+    const texts = (await store.listPublished()).map((text) => formatText(text, true))
+    return selectPage(texts, query, (text) => `${text.template_id}/${text.channel}/${text.locale}`)
+  }
 }
 
-/** GET /v1/templates/{template_id}: every version of its texts. */
-export function getTemplate({ store }: TemplateContext) {
-  return async ({ params }: FastifyRequest<{ Params: Static<typeof schemas.TemplateParams> }>) => {
+/** GET /v1/templates/{template_id}: every version of its texts, the highest first. */
+export function listVersions({ store }: TemplateContext) {
+  return async ({ params, query }: TextsRequest) => {
     const versions = await store.listVersions(params.template_id)
     if (versions.length === 0) throw new Problem(404, `There is no template ${params.template_id}.`)
-    return { templates: versions.map(({ published, ...text }) => formatText(text, published)) }
+    const texts = versions.map(({ published, ...text }) => formatText(text, published))
+    const keyOf = ({ version, channel, locale }: (typeof texts)[number]) =>
+      `${String(version).padStart(10, '0')}/${channel}/${locale}`
+    return selectPage(texts, query, keyOf, 'descending')
   }
 }
 

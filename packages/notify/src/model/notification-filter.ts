@@ -1,6 +1,7 @@
 import type { Channel } from './channel.ts'
 import type { DeliveryState } from './delivery-state.ts'
-import type { DeliveryRecord, Outcome } from './notification.ts'
+import type { DeliveryRecord } from './notification.ts'
+import type { Outcome } from './outcome.ts'
 import type { Priority } from './priority.ts'
 
 /** What a delivery is searched by: one delivery has all of it. What is left out is any. */

@@ -1,6 +1,8 @@
 import type { Channel } from './channel.ts'
 import type { DeliveryState } from './delivery-state.ts'
+import type { Outcome } from './outcome.ts'
 import type { Priority } from './priority.ts'
+import type { TimelineEntry } from './timeline.ts'
 
 /** Variables for a template. */
 export type Data = Readonly<Record<string, unknown>>
@@ -13,22 +15,6 @@ export interface NotifyRequest {
   readonly channels?: readonly Channel[]
   readonly dedup_key?: string
 }
-
-/** What may become of one channel of an accepted event. */
-export const outcomes = [
-  'queued',
-  'duplicate',
-  'capped',
-  'deferred',
-  'aggregated',
-  'no_recipient',
-  'undeliverable',
-  'failed',
-  'expired',
-] as const
-
-/** What became of one channel of an accepted event. */
-export type Outcome = (typeof outcomes)[number]
 
 /** What became of one channel of an accepted event. */
 export interface DeliveryOutcome {
@@ -84,14 +70,6 @@ export interface Message extends Content {
   readonly unresolved?: Readonly<Record<string, string>>
   /** How often it was claimed before it became a dead letter that was replayed. */
   readonly earlierClaims?: number
-}
-
-/** Something that was decided or happened, told in a notification's timeline. */
-export interface TimelineEntry {
-  readonly at: number
-  readonly what: string
-  readonly channel?: Channel
-  readonly detail?: Readonly<Record<string, unknown>>
 }
 
 /** A notification and what has become of it. */

@@ -1,12 +1,13 @@
-import { type Clock, Problem } from '@gatehouse/kit'
+import { type Clock, defaultPageSize, Problem } from '@gatehouse/kit'
 import type { FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import { channelOf, notificationIdOf } from '../model/id.ts'
 import { maskTimeline } from '../model/masking.ts'
-import type { DeliveryRecord, NotificationRecord, TimelineEntry } from '../model/notification.ts'
+import type { DeliveryRecord, NotificationRecord } from '../model/notification.ts'
+import type { TimelineEntry } from '../model/timeline.ts'
 import type { AccessControl } from '../request/caller.ts'
 import type { Notifications, Search } from '../store/store.ts'
-import { defaultPageSize, formatSearch, searchBounds } from './notifications.ts'
+import { formatSearch, searchBounds } from './notifications.ts'
 import type { DeliveryParams, DeliveryQuery } from './schemas.ts'
 
 /** What the endpoints of deliveries need. */
@@ -65,12 +66,21 @@ function formatDelivery(
 }
 
 function attemptsOf({ timeline }: NotificationRecord, { channel }: DeliveryRecord, masked: boolean) {
-  const own = timeline.filter((entry) => entry.channel === channel && typeof entry.detail?.attempt === 'number')
-  return (masked ? maskTimeline(own) : own).map(({ at, what, detail = {} }: TimelineEntry) => ({
-    attempt: detail.attempt,
-    at: new Date(at).toISOString(),
-    what,
-    results: Array.isArray(detail.results) ? detail.results : [],
-    ...(typeof detail.reason === 'string' ? { reason: detail.reason } : {}),
-  }))
+  const own = timeline.filter((entry) => entry.channel === channel)
+  return (masked ? maskTimeline(own) : own).flatMap(attemptOf)
+}
+
+/** An attempt, where an entry is one: a delivery that waits for its providers is asked for without calling any. */
+function attemptOf({ at, what, detail }: TimelineEntry) {
+  const { attempt, results, reason }: Readonly<Record<string, unknown>> = { ...detail }
+  if (typeof attempt !== 'number') return []
+  return [
+    {
+      attempt,
+      at: new Date(at).toISOString(),
+      what,
+      results: Array.isArray(results) ? results : [],
+      ...(typeof reason === 'string' ? { reason } : {}),
+    },
+  ]
 }

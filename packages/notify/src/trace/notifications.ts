@@ -1,4 +1,4 @@
-import { type Clock, instantOf } from '@gatehouse/kit'
+import { type Clock, defaultPageSize, instantOf } from '@gatehouse/kit'
 import type { FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import type { Channel } from '../model/channel.ts'
@@ -9,9 +9,6 @@ import type { NotificationQuery } from './schemas.ts'
 
 /** How far a search goes back for one page. */
 export const searchBounds: SearchBounds = { maxRows: 50_000, maxMs: 2_000 }
-
-/** The items of a page where its reader names no other number. */
-export const defaultPageSize = 50
 
 /** What searches need. */
 export interface SearchContext {

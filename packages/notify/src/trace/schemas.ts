@@ -1,20 +1,14 @@
+import { pageMembers } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import { channels } from '../model/channel.ts'
 import { deliveryStates } from '../model/delivery-state.ts'
-import { outcomes } from '../model/notification.ts'
+import { outcomes } from '../model/outcome.ts'
 import { priorities } from '../model/priority.ts'
 import { AcceptanceBody } from '../request/notify-body.ts'
 import { describeOperation } from '../request/route-options.ts'
-import { Id } from '../request/schemas.ts'
+import { Id, IdCursor } from '../request/schemas.ts'
 
 const DateTime = (description: string) => Type.String({ format: 'date-time', description })
-
-const pageQuery = {
-  cursor: Type.Optional({ ...Id, description: 'The `next` of the previous page.' }),
-  limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 200, default: 50, description: 'The most items of a page.' }),
-  ),
-}
 
 /** What a bounded search answers beside its items. */
 const searched = {
@@ -64,7 +58,7 @@ export const NotificationQuery = Type.Object(
     dedup_key: Type.Optional(
       Type.String({ minLength: 1, maxLength: 500, description: 'The key as its producer sent it.' }),
     ),
-    ...pageQuery,
+    ...pageMembers(IdCursor),
   },
   { additionalProperties: false },
 )
@@ -122,7 +116,7 @@ export const DeliveryQuery = Type.Object(
       description: "The provider's id of the message.",
     }),
     provider: Type.Optional(Type.String({ maxLength: 100, description: 'Only those by this provider.' })),
-    ...pageQuery,
+    ...pageMembers(IdCursor),
   },
   { additionalProperties: false },
 )

@@ -26,7 +26,7 @@ function recordingLog() {
 }
 
 const devicesOf = async ({ call }: Pick<Setup, 'call'>, userId: string) =>
-  (await call('GET', `/v1/users/${userId}/devices`)).body.devices as Array<Record<string, string>>
+  (await call('GET', `/v1/users/${userId}/devices`)).body.items as Array<Record<string, string>>
 
 test('the list of devices shows since when and why one is dead, until it is registered again', async (t) => {
   const s = await setup()

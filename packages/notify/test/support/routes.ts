@@ -61,7 +61,7 @@ export const cases: Readonly<Record<string, Case>> = {
   'GET /v1/scheduled/:id': read(({ scheduledId }) => `/v1/scheduled/${scheduledId}`),
   'DELETE /v1/scheduled/:id': change('scheduled.cancel', ({ scheduledId }) => `/v1/scheduled/${scheduledId}`),
 
-  'GET /v1/dead-letters': read(() => '/v1/dead-letters?limit=1000'),
+  'GET /v1/dead-letters': read(() => '/v1/dead-letters?limit=200'),
   'GET /v1/dead-letters/:id': read(({ deadLetterId }) => `/v1/dead-letters/${deadLetterId}`),
   'POST /v1/dead-letters/replay': change(
     'dead-letters.replay',

@@ -1,7 +1,7 @@
-import type { Http } from '@gatehouse/kit'
+import { createPage, defaultPageSize, type Http, PageQuery, pageSchema } from '@gatehouse/kit'
 import { ClientDeclaration, ClientPatch } from '../../config/declarations.ts'
-import { type AdminAccess, byId, createPage, describeRoute, pageQuery } from '../required-scope.ts'
-import { clientSchema, newClientSchema, pageSchema, planSchema, secretSchema } from '../responses.ts'
+import { type AdminAccess, byId, describeRoute } from '../required-scope.ts'
+import { clientSchema, newClientSchema, planSchema, secretSchema } from '../responses.ts'
 import { adminScopes, readScopes } from '../scopes.ts'
 import {
   createClient,
@@ -28,13 +28,13 @@ function readingRoutes(http: Http, { context, requireScope }: AdminAccess): void
     {
       schema: {
         ...describeRoute('clients.list', readScopes.clients, pageSchema(clientSchema)),
-        querystring: pageQuery,
+        querystring: PageQuery,
       },
     },
     async (request) => {
       await requireScope(request, readScopes.clients)
-      const { after = '', limit = 50 } = request.query
-      return createPage(await listClients(context, after, limit), limit, (client) => client.client_id)
+      const { cursor = '', limit = defaultPageSize } = request.query
+      return createPage(await listClients(context, cursor, limit), request.query, (client) => client.client_id)
     },
   )
   http.get(

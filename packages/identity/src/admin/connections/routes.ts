@@ -1,7 +1,7 @@
-import type { Http } from '@gatehouse/kit'
+import { type Http, PageQuery, pageSchema, selectPage } from '@gatehouse/kit'
 import { ConnectionDeclaration, ConnectionPatch } from '../../config/connections.ts'
 import { type AdminAccess, byId, describeRoute } from '../required-scope.ts'
-import { connectionSchema, listSchema } from '../responses.ts'
+import { connectionSchema } from '../responses.ts'
 import { adminScopes, readScopes } from '../scopes.ts'
 import { createConnection, deleteConnection, listConnections, readConnection, updateConnection } from './connections.ts'
 
@@ -12,10 +12,10 @@ const path = '/admin/v1/connections'
  * Connections: create, read, update, delete. Whoever may change them can sign in as any linked user, so only owners may.
  */
 export function connectionRoutes(http: Http, { context, requireScope }: AdminAccess): void {
-  const list = describeRoute('connections.list', readScopes.clients, listSchema(connectionSchema))
-  http.get(path, { schema: list }, async (request) => {
+  const list = describeRoute('connections.list', readScopes.clients, pageSchema(connectionSchema))
+  http.get(path, { schema: { ...list, querystring: PageQuery } }, async (request) => {
     await requireScope(request, readScopes.clients)
-    return { items: await listConnections(context) }
+    return selectPage(await listConnections(context), request.query, ({ id }) => id)
   })
   const read = { ...describeRoute('connections.get', readScopes.clients, connectionSchema), params: byId }
   http.get(`${path}/:id`, { schema: read }, async (request) => {

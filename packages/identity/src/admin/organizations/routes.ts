@@ -1,10 +1,9 @@
-import type { Http } from '@gatehouse/kit'
+import { createPage, defaultPageSize, type Http, PageQuery, pageSchema, selectPage } from '@gatehouse/kit'
 import { NewOrganization } from '../../config/organizations.ts'
 import type { AdminContext } from '../../context/features.ts'
 import type { Authenticate } from '../../model/caller.ts'
 import { organizationPermissions as permissions } from '../../model/organization.ts'
-import { type AdminAccess, byId, createPage, describeRoute, pageQuery } from '../required-scope.ts'
-import { listSchema, pageSchema } from '../responses.ts'
+import { type AdminAccess, byId, describeRoute } from '../required-scope.ts'
 import { adminScopes, readScopes } from '../scopes.ts'
 import { type Administration, administrationRoutes } from './administration-routes.ts'
 import { describeOwn, memberAdministration } from './member-access.ts'
@@ -52,27 +51,32 @@ function managementAdministration({ requireScope }: AdminAccess): Administration
       return { by: await requireScope(request, scopeOf(permission)), organizationId, member: undefined }
     },
     describe: (id, permission, answer, status) =>
-      describeRoute(`organization${id}`, scopeOf(permission), answer, status),
+      describeRoute(`organizations.${id}`, scopeOf(permission), answer, status),
   }
 }
 
 function readingRoutes(http: Http, { context, requireScope }: AdminAccess): void {
   const list = describeRoute('organizations.list', reading, pageSchema(schemas.organizationSchema))
-  http.get(path, { schema: { ...list, querystring: pageQuery } }, async (request) => {
+  http.get(path, { schema: { ...list, querystring: PageQuery } }, async (request) => {
     await requireScope(request, reading)
-    const { after = '', limit = 50 } = request.query
-    return createPage(await organizations.listOrganizations(context, after, limit), limit, ({ id }) => id)
+    const { cursor = '', limit = defaultPageSize } = request.query
+    return createPage(await organizations.listOrganizations(context, cursor, limit), request.query, ({ id }) => id)
   })
   const read = { ...describeRoute('organizations.get', reading, schemas.organizationSchema) }
   http.get(`${path}/:organization_id`, { schema: { ...read, params: schemas.ofOrganization } }, async (request) => {
     await requireScope(request, reading)
     return organizations.readOrganization(context, { organizationId: request.params.organization_id })
   })
-  const ofUser = describeRoute('memberships.list', reading, listSchema(schemas.membershipSchema))
-  http.get('/admin/v1/users/:id/organizations', { schema: { ...ofUser, params: byId } }, async (request) => {
-    await requireScope(request, reading)
-    return { items: await organizations.listUserOrganizations(context, request.params.id) }
-  })
+  const ofUser = describeRoute('users.organizations.list', reading, pageSchema(schemas.membershipSchema))
+  http.get(
+    '/admin/v1/users/:id/organizations',
+    { schema: { ...ofUser, params: byId, querystring: PageQuery } },
+    async (request) => {
+      await requireScope(request, reading)
+      const listed = await organizations.listUserOrganizations(context, request.params.id)
+      return selectPage(listed, request.query, ({ organization_id }) => organization_id)
+    },
+  )
 }
 
 function changingRoutes(http: Http, { context, requireScope }: AdminAccess): void {
@@ -100,17 +104,18 @@ function changingRoutes(http: Http, { context, requireScope }: AdminAccess): voi
 
 function templateRoutes(http: Http, { context, requireScope }: AdminAccess): void {
   const templates = '/admin/v1/organization-roles'
-  const list = describeRoute('organizationTemplates.list', reading, listSchema(schemas.organizationRoleSchema))
-  http.get(templates, { schema: list }, async (request) => {
-    return { items: await listOrganizationRoles(context, { by: await requireScope(request, reading) }) }
+  const list = describeRoute('organizations.roleTemplates.list', reading, pageSchema(schemas.organizationRoleSchema))
+  http.get(templates, { schema: { ...list, querystring: PageQuery } }, async (request) => {
+    const roles = await listOrganizationRoles(context, { by: await requireScope(request, reading) })
+    return selectPage(roles, request.query, ({ key }) => key)
   })
-  const put = { ...describeRoute('organizationTemplates.put', scope), params: schemas.ofTemplate }
+  const put = { ...describeRoute('organizations.roleTemplates.put', scope), params: schemas.ofTemplate }
   http.put(`${templates}/:role`, { schema: { ...put, body: schemas.roleBody } }, async (request, reply) => {
     const by = await requireScope(request, scope)
     await putOrganizationRole(context, { by }, request.params.role, request.body)
     return reply.code(204).send()
   })
-  const remove = { ...describeRoute('organizationTemplates.delete', scope), params: schemas.ofTemplate }
+  const remove = { ...describeRoute('organizations.roleTemplates.delete', scope), params: schemas.ofTemplate }
   http.delete(`${templates}/:role`, { schema: remove }, async (request, reply) => {
     const by = await requireScope(request, scope)
     await deleteOrganizationRole(context, { by }, request.params.role)

@@ -1,10 +1,10 @@
-import { type Http, isMergePatch } from '@gatehouse/kit'
+import { createPage, defaultPageSize, type Http, isMergePatch, PageQuery, pageSchema } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import { UserDeclaration, UserPatch } from '../../config/declarations.ts'
 import { maxPasswordLength, minPasswordLengthBounds } from '../../passwords/rule.ts'
 import { maskUnlessPermitted, maskUser } from '../masking.ts'
-import { type AdminAccess, byId, createPage, describeRoute, pageQuery } from '../required-scope.ts'
-import { newUserSchema, pageSchema, userSchema } from '../responses.ts'
+import { type AdminAccess, byId, describeRoute } from '../required-scope.ts'
+import { newUserSchema, userSchema } from '../responses.ts'
 import { adminScopes, readScopes } from '../scopes.ts'
 import { createUser, deleteUser, listUsers, readUser, setPassword, updateUser } from './users.ts'
 
@@ -21,14 +21,14 @@ export function userRoutes(http: Http, access: AdminAccess): void {
 function readingRoutes(http: Http, { context, requireScope }: AdminAccess): void {
   http.get(
     path,
-    { schema: { ...describeRoute('users.list', readScopes.accounts, pageSchema(userSchema)), querystring: pageQuery } },
+    { schema: { ...describeRoute('users.list', readScopes.accounts, pageSchema(userSchema)), querystring: PageQuery } },
     async (request) => {
       const by = await requireScope(request, readScopes.accounts)
-      const { after = '', limit = 50 } = request.query
-      const users = await listUsers(context, after, limit)
+      const { cursor = '', limit = defaultPageSize } = request.query
+      const users = await listUsers(context, cursor, limit)
       return createPage(
         users.map((user) => maskUnlessPermitted(by, user, maskUser)),
-        limit,
+        request.query,
         (user) => user.id,
       )
     },

@@ -74,5 +74,5 @@ test('the audit trail is filtered by actor, client, service and request, in eith
   assert.deepEqual(await requests('client_id=console&service=notify&request_id=r-4'), ['r-4'])
   assert.deepEqual(await requests('actor=dora&service=gateway'), [])
   const first = await call(auditor, 'GET', '/admin/v1/audit-events?actor=dora&order=desc&limit=2')
-  assert.deepEqual(await requests(`actor=dora&order=desc&limit=2&after=${first.body.next}`), ['r-3'])
+  assert.deepEqual(await requests(`actor=dora&order=desc&limit=2&cursor=${first.body.next}`), ['r-3'])
 })

@@ -1,3 +1,4 @@
+import { PageQuery, pageSchema } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import { channels } from '../../model/channel.ts'
 import { Locale } from '../../model/locale.ts'
@@ -82,13 +83,17 @@ export const PreviewRequest = Type.Object({ ...sample, ...draft }, { additionalP
 /** The body of POST …/test. */
 export const TestRequest = Type.Object({ ...sample, user_id: UserId }, { additionalProperties: false })
 
-const list = { 200: Type.Object({ templates: Type.Array(Text) }) }
+const list = { 200: pageSchema(Text) }
 
 /** GET /v1/templates */
-export const listTemplates = describeOperation('templates.list', { response: list })
+export const listTemplates = describeOperation('templates.list', { querystring: PageQuery, response: list })
 
 /** GET /v1/templates/{template_id} */
-export const getTemplate = describeOperation('templates.get', { params: TemplateParams, response: list })
+export const listVersions = describeOperation('templates.versions.list', {
+  params: TemplateParams,
+  querystring: PageQuery,
+  response: list,
+})
 
 /** PUT /v1/templates/{template_id}/{channel}/{locale} */
 export const updateText = describeOperation('templates.update', {

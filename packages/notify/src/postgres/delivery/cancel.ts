@@ -154,6 +154,7 @@ async function end({ tx, bucket, id }: Scope, cancelled: readonly Channel[], now
       channel,
       at: now,
       entryType: 'cancelled',
+      detail: { delivery_id: deliveryIdOf(id, channel) },
     }),
   )
   for (const query of appendTimeline({ count: 1, bucket }, entries)) await tx.query(query)

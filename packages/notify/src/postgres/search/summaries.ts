@@ -1,11 +1,12 @@
 import type { Database } from '@gatehouse/kit'
 import { channels } from '../../model/channel.ts'
 import { bucketOfId, deliveryIdOf, notificationIdOf } from '../../model/id.ts'
+import { outcomes } from '../../model/outcome.ts'
 import type { NotificationSummary } from '../../store/store.ts'
 import { type BucketScope, type Buckets, bucketsOfIds, groupByBucket, textFor } from '../sql/buckets.ts'
 import { columns } from '../sql/columns.ts'
 import { readTogether } from '../sql/plans.ts'
-import { outcomes, readDecisions } from '../timeline/decisions.ts'
+import { readDecisions } from '../timeline/decisions.ts'
 import {
   type DeliveryRow,
   deliveriesOf,

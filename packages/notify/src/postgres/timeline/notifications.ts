@@ -2,12 +2,13 @@ import type { Database } from '@gatehouse/kit'
 import { type Channel, channels } from '../../model/channel.ts'
 import type { DeliveryState } from '../../model/delivery-state.ts'
 import { bucketOfId, channelOf, deliveryIdOf, newIdBeside } from '../../model/id.ts'
-import type { Data, DeliveryRecord, Outcome, TimelineEntry } from '../../model/notification.ts'
+import type { Data, DeliveryRecord } from '../../model/notification.ts'
 import type { Priority } from '../../model/priority.ts'
+import { isOutcomeEntry, type TimelineEntry } from '../../model/timeline.ts'
 import type { FollowedNotification, Notifications, StoredNotification } from '../../store/store.ts'
 import { cancel } from '../delivery/cancel.ts'
 import { timestamp, withoutNulls } from '../sql/columns.ts'
-import { outcomes, readDecisions, type StoredEntry } from './decisions.ts'
+import { readDecisions, type StoredEntry } from './decisions.ts'
 
 interface StoredRow {
   readonly user_id: string
@@ -128,7 +129,6 @@ async function follow(database: Database, bucket: number, id: string): Promise<F
   }
 }
 
-/** The last outcome of each channel, with the state of its delivery; a fallback stands beside them. */
 async function findStored(database: Database, bucket: number, id: string): Promise<StoredNotification | undefined> {
   const { rows } = await database.query<StoredRow>(
     `SELECT id, user_id, event, accepted_at, expires_at, sensitive, requested, dedup_key, data FROM notify.notification
@@ -142,24 +142,24 @@ async function findStored(database: Database, bucket: number, id: string): Promi
   return { id, userId, event, acceptedAt, sensitive, ...withoutNulls({ expiresAt, requested, dedupKey, data }) }
 }
 
-/** What an entry says of a channel that ends it without an outcome of its own. */
-const cancelledEntry = 'cancelled'
-
+/** The last outcome of each channel, with the state of its delivery; a fallback stands beside them. */
 export function deliveriesOf(timeline: readonly TimelineEntry[], rows: readonly DeliveryRow[]): DeliveryRecord[] {
   return channels.flatMap((channel): DeliveryRecord[] => {
-    const last = timeline.findLast((entry) => entry.channel === channel && outcomes.has(entry.what))
+    const last = timeline.filter(isOutcomeEntry).findLast((entry) => entry.channel === channel)
     const row = rows.find(({ id }) => channelOf(id) === channel)
     if (!last && !row) return []
     const id = last?.detail?.delivery_id
-    const outcome = last ? (last.what as Outcome) : 'queued'
-    const isCancelled =
-      !row && timeline.findLast((entry) => entry.channel === channel && ends(entry))?.what === cancelledEntry
-    const ended = isCancelled ? { ended: cancelledEntry } : {}
-    return [{ channel, outcome, ...(typeof id === 'string' ? { id } : {}), ...(row ? stateOf(row) : ended) }]
+    const outcome = last?.what ?? 'queued'
+    const ended = !row && isCancelled(timeline, channel) ? { ended: 'cancelled' } : {}
+    return [{ channel, outcome, ...(id === undefined ? {} : { id }), ...(row ? stateOf(row) : ended) }]
   })
 }
 
-const ends = ({ what }: TimelineEntry) => outcomes.has(what) || what === cancelledEntry
+/** What never had a delivery of its own is ended by its entry alone. */
+function isCancelled(timeline: readonly TimelineEntry[], channel: Channel): boolean {
+  const own = timeline.filter((entry) => entry.channel === channel)
+  return own.findLast((entry) => entry.what === 'cancelled' || isOutcomeEntry(entry))?.what === 'cancelled'
+}
 
 function stateOf({ id, state, provider, ended }: DeliveryRow): Partial<DeliveryRecord> {
   return { id, state, ...withoutNulls({ provider, ended }) }
@@ -180,5 +180,5 @@ export function entryOf({ at, entry_type: what, state, channel, detail }: EventR
     what,
     ...(channel ? { channel } : {}),
     ...(state || detail ? { detail: { ...(state ? { state } : {}), ...detail } } : {}),
-  }
+  } as TimelineEntry
 }

@@ -2,19 +2,25 @@ import type { Http } from '@gatehouse/kit'
 import { createRouteBuilders } from './request/route-options.ts'
 import type { RouteContext } from './route-context.ts'
 import { cancelNotification, type Resubmit, resendNotification } from './trace/actions.ts'
+import { getContent } from './trace/content.ts'
 import { getDelivery, listDeliveries } from './trace/deliveries.ts'
 import { listNotifications } from './trace/notifications.ts'
 import * as schemas from './trace/schemas.ts'
+import { getStanding } from './trace/standing.ts'
 import { streamNotification } from './trace/stream-endpoint.ts'
 
 /** Finding notifications and deliveries, and following them. */
 export function traceRoutes(http: Http, context: RouteContext): void {
   const { notifications, search } = context.store
-  const { allow } = createRouteBuilders(context.access)
+  const { allow, own } = createRouteBuilders(context.access)
   const searched = { ...context, notifications, search }
   http.get('/v1/notifications', allow('readOutcome', schemas.listNotifications), listNotifications(searched))
   http.get('/v1/deliveries', allow('readDelivery', schemas.listDeliveries), listDeliveries(searched))
   http.get('/v1/deliveries/:id', allow('readOutcome', schemas.getDelivery), getDelivery(searched))
+  const standing = { ...context, ...context.store }
+  http.get('/v1/users/:id/standing', own('readOwn', schemas.getStanding), getStanding(standing))
+  const content = { ...context, notifications, templates: context.store.templates }
+  http.get('/v1/notifications/:id/content', allow('readOutcome', schemas.getContent), getContent(content))
   const acting = { ...context, notifications, resubmit: createResubmit(context) }
   const { cancelNotification: cancel, resendNotification: resend } = schemas
   http.post('/v1/notifications/:id/cancel', allow('actOnNotification', cancel), cancelNotification(acting))

@@ -29,6 +29,7 @@ import { postgresDevices } from './users/devices.ts'
 import { postgresPreferences } from './users/preferences.ts'
 import { readProfiles } from './users/profiles.ts'
 import { postgresRecipients } from './users/recipients.ts'
+import { postgresStandings } from './users/standings.ts'
 import { postgresSuppressions } from './users/suppressions.ts'
 import { postgresParked } from './waiting/parked.ts'
 import { postgresSchedule } from './waiting/schedule.ts'
@@ -95,6 +96,7 @@ export function postgresNotifyStore(database: Database, options: PostgresNotifyO
     devices: postgresDevices(database, buckets),
     shortLinks: postgresShortLinks(database, buckets),
     suppressions: postgresSuppressions(database, layout),
+    standings: postgresStandings(database, buckets),
     eventTypes: postgresEventTypes(database),
     templates: postgresTemplates(database),
     inbox: postgresInbox(database, layout, inboxes),

@@ -23,6 +23,10 @@ export const operation = operationsOf({
     'The newest first. It looks back for two seconds or at 50,000 rows at most: `searched_until` says how far, and `next` goes on from there. All filters of deliveries must hold for one delivery. Without `user_id` it needs a scope for reading deliveries.',
   ],
   'notifications.get': ['Read a notification', 'Its deliveries, their states, and every decision in the timeline.'],
+  'notifications.content.get': [
+    'Read what a notification said',
+    'Of each channel the text that was sent last, rendered again from the version of its template and the data of its event. The footer of mails, tracked links and tokens are not in it.',
+  ],
   'notifications.cancel': [
     'Cancel a notification',
     'Ends what waits to be sent: what is queued, deferred or gathered. What a worker has at that moment is `under_way`, and is not cancelled. Neither the cap nor the dedup key is given back.',
@@ -111,6 +115,10 @@ export const operation = operationsOf({
     'Replaces the push token of the device. Where that makes more devices than a user may have, a dead one is dropped, or else the one that was registered the longest ago; the response names it.',
   ],
   'users.devices.delete': ['Delete a device', 'Nothing is pushed to it from then on.'],
+  'users.standing.get': [
+    'Read what limits what a user gets',
+    'The caps and what is used of them, quiet hours, open aggregation windows, and which channels reach the user.',
+  ],
   'users.choices.get': [
     'Read what a user may choose',
     'Every event type with the channels that the user may switch, and which are on.',

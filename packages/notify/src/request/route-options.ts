@@ -7,6 +7,7 @@ import type { Access } from './scopes.ts'
 const tags: Readonly<Record<string, string>> = {
   choices: 'preferences',
   clicks: 'tracking',
+  content: 'notifications',
   data: 'privacy',
   deadLetters: 'dead letters',
   eventTypes: 'event types',
@@ -15,6 +16,7 @@ const tags: Readonly<Record<string, string>> = {
   receipts: 'tracking',
   reservedMails: 'notifications',
   shortLinks: 'tracking',
+  standing: 'notifications',
   unsubscribePage: 'subscriptions',
 }
 

@@ -6,7 +6,7 @@ import type { Intake } from './intake.ts'
 import type { HintExchange, Ownership, Survey } from './ownership.ts'
 import type { Search } from './search.ts'
 import type { Notifications, StateChanges } from './timeline.ts'
-import type { Devices, Preferences, Privacy, Recipients, Suppressions } from './users.ts'
+import type { Devices, Preferences, Privacy, Recipients, Standings, Suppressions } from './users.ts'
 import type { Parked, Schedule, Waiting } from './waiting.ts'
 
 export type * from './catalog.ts'
@@ -41,6 +41,7 @@ export interface NotifyStore {
   readonly devices: Devices
   readonly shortLinks: ShortLinks
   readonly suppressions: Suppressions
+  readonly standings: Standings
   readonly eventTypes: EventTypes
   readonly templates: Templates
   readonly inbox: Inbox

@@ -4,9 +4,11 @@ import { channels } from '../model/channel.ts'
 import { deliveryStates } from '../model/delivery-state.ts'
 import { outcomes } from '../model/outcome.ts'
 import { priorities } from '../model/priority.ts'
+import { TemplateVersion } from '../model/timeline.ts'
 import { AcceptanceBody } from '../request/notify-body.ts'
 import { describeOperation } from '../request/route-options.ts'
-import { Id, IdCursor } from '../request/schemas.ts'
+import { Id, IdCursor, UserParams } from '../request/schemas.ts'
+import { reachabilities } from './standing.ts'
 
 const DateTime = (description: string) => Type.String({ format: 'date-time', description })
 
@@ -136,6 +138,29 @@ export const listDeliveries = describeOperation('deliveries.list', {
 /** The parameters of `/v1/notifications/{id}/…`. */
 export const TraceParams = Type.Object({ id: Id })
 
+const ContentOfChannel = Type.Object({
+  channel: Type.Enum([...channels]),
+  template: TemplateVersion,
+  subject: Type.Optional(Type.String()),
+  body: Type.Optional(Type.String()),
+  html: Type.Optional(Type.String()),
+  source: Type.Enum(['rendered_again', 'unfilled', 'sensitive', 'erased'], {
+    description:
+      '`rendered_again` from the template and the data; `unfilled`: the text of the template, for callers who may not read personal data; `sensitive` texts are shown to nobody; of an `erased` one the data or the template is gone.',
+  }),
+})
+
+/** GET /v1/notifications/{id}/content */
+export const getContent = describeOperation('notifications.content.get', {
+  params: TraceParams,
+  response: {
+    200: Type.Object(
+      { items: Type.Array(ContentOfChannel, { description: 'One of each channel that something was rendered for.' }) },
+      { title: 'NotificationContent' },
+    ),
+  },
+})
+
 /** The header fields of GET /v1/notifications/{id}/stream. */
 export const StreamHeaders = Type.Object({
   'last-event-id': Type.Optional(
@@ -203,3 +228,36 @@ export const resendNotification = describeOperation('notifications.resend', {
   body: ResendBody,
   response: { 202: AcceptanceBody },
 })
+
+const Reachability = Type.Enum([...reachabilities])
+
+const Standing = Type.Object(
+  {
+    caps: Type.Array(
+      Type.Object({
+        cap: Type.String({ description: '`total`, `channel:<channel>` or `priority:<priority>`.' }),
+        limit: Type.Integer(),
+        used: Type.Integer(),
+        resets_at: Type.Optional(DateTime('When its window ends; left out where none is open.')),
+      }),
+      { description: 'Of everything that is not critical.' },
+    ),
+    quiet_now: Type.Boolean({ description: 'Whether it is quiet for event types without quiet hours of their own.' }),
+    quiet_until: Type.Optional(DateTime('The end of those quiet hours.')),
+    open_windows: Type.Array(
+      Type.Object({
+        event: Type.String(),
+        items: Type.Integer({ description: 'How many events are gathered.' }),
+        flush_at: DateTime('When they are sent.'),
+      }),
+    ),
+    reachable: Type.Object(
+      { push: Reachability, email: Reachability, sms: Reachability, 'in-app': Reachability },
+      { description: 'By channel whether it reaches the user, or the first reason why it does not.' },
+    ),
+  },
+  { title: 'Standing' },
+)
+
+/** GET /v1/users/{id}/standing */
+export const getStanding = describeOperation('users.standing.get', { params: UserParams, response: { 200: Standing } })

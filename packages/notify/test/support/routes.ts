@@ -37,6 +37,7 @@ export const cases: Readonly<Record<string, Case>> = {
   'POST /v1/explain': read(() => '/v1/explain', event),
   'GET /v1/notifications': read(({ userId }) => `/v1/notifications?user_id=${userId}`),
   'GET /v1/notifications/:id': read(({ notificationId }) => `/v1/notifications/${notificationId}`),
+  'GET /v1/notifications/:id/content': read(({ notificationId }) => `/v1/notifications/${notificationId}/content`),
   'POST /v1/notifications/:id/cancel': change(
     'notifications.cancel',
     ({ notificationId }) => `/v1/notifications/${notificationId}/cancel`,
@@ -152,6 +153,7 @@ export const cases: Readonly<Record<string, Case>> = {
   })),
   'DELETE /v1/users/:id/preferences/:event_type': change('preferences.remove', of('/preferences/order.shipped')),
 
+  'GET /v1/users/:id/standing': read(of('/standing')),
   'GET /v1/users/:id/choices': read(of('/choices')),
   'PUT /v1/users/:id/choices': change('choices.unsubscribe', of('/choices'), () => ({ unsubscribed: true })),
   'PUT /v1/users/:id/choices/:event': change('choices.set', of('/choices/order.shipped'), () => ({

@@ -67,7 +67,8 @@ describe(`searches of ${rows} notifications`, () => {
         for (const node of nodesOf(Plan)) {
           const report = `${text}\n${JSON.stringify(Plan, null, 1)}`
           assert.notEqual(node['Node Type'], 'Seq Scan', report)
-          if (isLook(text)) assert.ok(!node['Node Type'].startsWith('Bitmap'), `its order is that of the key\n${report}`)
+          if (isLook(text))
+            assert.ok(!node['Node Type'].startsWith('Bitmap'), `its order is that of the key\n${report}`)
         }
     })
 

@@ -62,6 +62,14 @@ export const operation = operationsOf({
     'Replay dead letters',
     'Delivers those that the filters match again, at once or at a time, but for those that will have expired.',
   ],
+  'deadLetters.summary.get': [
+    'Group dead letters',
+    'By cause, provider, event type or what they died of, with the last one of each group. It looks at the last 20,000.',
+  ],
+  'replays.get': [
+    'Read the progress of a replay',
+    'What became of the letters that one call replayed, for 30 days. A letter of a scheduled event counts until it fires.',
+  ],
   'deadLetters.replay': ['Replay a dead letter', 'Delivers it again at once; one that has expired is refused.'],
   'deadLetters.discardMany': ['Discard dead letters', 'Discards those that the filters match.'],
   'eventTypes.list': ['List event types', 'Those of the file and those stored here, ordered by name.'],

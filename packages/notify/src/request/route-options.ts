@@ -14,9 +14,11 @@ const tags: Readonly<Record<string, string>> = {
   opens: 'tracking',
   preferencesPage: 'subscriptions',
   receipts: 'tracking',
+  replays: 'dead letters',
   reservedMails: 'notifications',
   shortLinks: 'tracking',
   standing: 'notifications',
+  summary: 'dead letters',
   unsubscribePage: 'subscriptions',
 }
 

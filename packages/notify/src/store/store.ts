@@ -11,6 +11,7 @@ import type { Parked, Schedule, Waiting } from './waiting.ts'
 
 export type * from './catalog.ts'
 export type * from './dead-letters.ts'
+export { deadLetterGroupings } from './dead-letters.ts'
 export type * from './delivery.ts'
 export type * from './inbox.ts'
 export type * from './intake.ts'

@@ -63,6 +63,10 @@ export const cases: Readonly<Record<string, Case>> = {
   'DELETE /v1/scheduled/:id': change('scheduled.cancel', ({ scheduledId }) => `/v1/scheduled/${scheduledId}`),
 
   'GET /v1/dead-letters': read(() => '/v1/dead-letters?limit=200'),
+  'GET /v1/dead-letters/summary': read(
+    ({ userId }) => `/v1/dead-letters/summary?group_by=fingerprint&user_id=${userId}`,
+  ),
+  'GET /v1/replays/:batch_id': read(({ notificationId }) => `/v1/replays/${notificationId}`),
   'GET /v1/dead-letters/:id': read(({ deadLetterId }) => `/v1/dead-letters/${deadLetterId}`),
   'POST /v1/dead-letters/replay': change(
     'dead-letters.replay',

@@ -660,6 +660,13 @@ CREATE INDEX dead_letter_user ON notify.dead_letter (bucket, user_id);
 -- for retention
 CREATE INDEX dead_letter_died_at ON notify.dead_letter (bucket, died_at);
 
+-- Which letters were replayed together, by ids of any bucket. Small: a row leaves 30 days after its replay.
+CREATE TABLE notify.replay_batch (
+  id uuid PRIMARY KEY,
+  created_at timestamptz NOT NULL,
+  letter_ids uuid[] NOT NULL
+);
+
 -- How often a message of the topic failed because of the message itself. Rows leave a week after the last failure.
 CREATE TABLE notify.topic_failure (
   bucket smallint NOT NULL,

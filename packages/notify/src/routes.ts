@@ -133,10 +133,11 @@ function templateRoutes(http: Http, context: RouteContext): void {
   const { allow } = createRouteBuilders(context.access)
   const texts = { ...context, store: context.store.templates }
   const preview = { ...context, defaultLocale: context.options.locale }
-  const { listTemplates, listVersions, updateText, withdrawText, publishText } = templates
+  const { listTemplates, listVersions, getText, updateText, withdrawText, publishText } = templates
   const text = '/v1/templates/:template_id/:channel/:locale'
   http.get('/v1/templates', allow('readSettings', schemas.listTemplates), listTemplates(texts))
   http.get('/v1/templates/:template_id', allow('readSettings', schemas.listVersions), listVersions(texts))
+  http.get(text, allow('readSettings', schemas.getText), getText(texts))
   http.put(text, allow('manage', schemas.updateText), updateText(texts))
   http.delete(text, allow('manage', schemas.withdrawText), withdrawText(texts))
   http.post(`${text}/publish`, allow('manage', schemas.publishText), publishText(texts))

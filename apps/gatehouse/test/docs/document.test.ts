@@ -164,6 +164,18 @@ describe('the OpenAPI document of a running program', () => {
     assert.deepEqual(marked, lists)
   })
 
+  test('has the entries of a timeline as a union, discriminated by what, with a schema of each detail', () => {
+    const schemas = { ...document.components?.schemas } as Record<string, { properties?: Record<string, unknown> }>
+    const timeline = schemas.Notification?.properties?.timeline as { items: { discriminator: { mapping: object } } }
+    const { mapping } = timeline.items.discriminator
+    assert.ok(Object.keys(mapping).includes('queued'))
+    for (const [what, reference] of Object.entries(mapping)) {
+      const { properties = {} } = schemas[String(reference).split('/').at(-1) ?? ''] ?? {}
+      assert.match(JSON.stringify(properties.what), new RegExp(`"${what}"`))
+      assert.match(JSON.stringify(properties.detail), /"properties"/, what)
+    }
+  })
+
   test('has a success or a redirect for every operation', () => {
     for (const [method, path, { responses = {} }] of operations())
       assert.ok(

@@ -17,6 +17,7 @@ export const ProblemBody = Type.Object(
       ),
     ),
     'violated-policies': Type.Optional(Type.Array(Type.String(), { description: 'The limits that were exceeded.' })),
+    etag: Type.Optional(Type.String({ description: 'The current entity tag, where If-Match named another one.' })),
     request_id: Type.Optional(Type.String({ description: 'The id under which the log has the cause.' })),
   },
   { title: 'Problem', description: 'Problem details (RFC 9457).' },

@@ -43,7 +43,8 @@ export function maskRequest(request: NotifyRequest): NotifyRequest {
 
 /** Reasons that are ours to the last word. */
 const ownReasons = [
-  /^by the user$/,
+  /^(?:preference|the channel is off|the event type was removed|the data was erased|by the user)$/,
+  /^the user has no (?:device|email address|telephone number|feed)$/,
   /^its address is left out(?: by now)?: (?:bounced|complained|unsubscribed|manual)$/,
   /^(?:one-click|on the page), from a mail$/,
   /^\d+ workers died while they held it$/,

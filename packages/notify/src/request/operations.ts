@@ -81,6 +81,10 @@ export const operation = operationsOf({
     'List the versions of a template',
     'Every version of its texts, in every channel and locale; the highest first.',
   ],
+  'templates.texts.get': [
+    'Read a text',
+    'The published version of a text, or else the highest; its entity tag is for changes.',
+  ],
   'templates.update': [
     'Store and publish a text',
     'Stores a new version of a text and publishes it. Earlier versions stay.',

@@ -20,6 +20,8 @@ const tags: Readonly<Record<string, string>> = {
   standing: 'notifications',
   summary: 'dead letters',
   unsubscribePage: 'subscriptions',
+  texts: 'templates',
+  versions: 'templates',
 }
 
 /**

@@ -105,7 +105,7 @@ test('a device beyond the limit removes the device unseen for the longest time a
   assert.equal((await put('phone')).body.dropped_devices, undefined, 'its token is registered again: no device more')
   s.clock.advance(1_000)
   assert.deepEqual((await put('watch')).body.dropped_devices, ['tablet'])
-  assert.deepEqual(await named(), ['phone', 'watch'])
+  assert.deepEqual(await named(), ['watch', 'phone'])
   assert.deepEqual(
     log.lines.flatMap(({ user, devices, limit }) => (devices ? [{ user, devices, limit }] : [])),
     [{ user: 'alice', devices: ['tablet'], limit: 2 }],

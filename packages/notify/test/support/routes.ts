@@ -98,6 +98,7 @@ export const cases: Readonly<Record<string, Case>> = {
 
   'GET /v1/templates': read(() => '/v1/templates'),
   'GET /v1/templates/:template_id': read(() => '/v1/templates/order.shipped'),
+  'GET /v1/templates/:template_id/:channel/:locale': read(() => '/v1/templates/order.shipped/sms/en'),
   'PUT /v1/templates/:template_id/:channel/:locale': change(
     'templates.save',
     () => '/v1/templates/order.shipped/sms/en',

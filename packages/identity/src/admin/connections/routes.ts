@@ -1,4 +1,4 @@
-import { type Http, PageQuery, pageSchema, selectPage } from '@gatehouse/kit'
+import { entityTagOf, type Http, IfMatchHeaders, PageQuery, pageSchema, selectPage } from '@gatehouse/kit'
 import { ConnectionDeclaration, ConnectionPatch } from '../../config/connections.ts'
 import { type AdminAccess, byId, describeRoute } from '../required-scope.ts'
 import { connectionSchema } from '../responses.ts'
@@ -18,9 +18,10 @@ export function connectionRoutes(http: Http, { context, requireScope }: AdminAcc
     return selectPage(await listConnections(context), request.query, ({ id }) => id)
   })
   const read = { ...describeRoute('connections.get', readScopes.clients, connectionSchema), params: byId }
-  http.get(`${path}/:id`, { schema: read }, async (request) => {
+  http.get(`${path}/:id`, { schema: read }, async (request, reply) => {
     await requireScope(request, readScopes.clients)
-    return readConnection(context, request.params.id)
+    const connection = await readConnection(context, request.params.id)
+    return reply.header('etag', entityTagOf(connection)).send(connection)
   })
   const create = { ...describeRoute('connections.create', scope, connectionSchema, 201), body: ConnectionDeclaration }
   http.post(path, { schema: create }, async (request, reply) => {
@@ -30,11 +31,14 @@ export function connectionRoutes(http: Http, { context, requireScope }: AdminAcc
   const change = {
     ...describeRoute('connections.update', scope, connectionSchema),
     params: byId,
+    headers: IfMatchHeaders,
     body: ConnectionPatch,
   }
-  http.patch(`${path}/:id`, { schema: change }, async (request) => {
+  http.patch(`${path}/:id`, { schema: change }, async (request, reply) => {
     const by = await requireScope(request, scope)
-    return updateConnection(context, by, request.params.id, request.body)
+    const update = { ...request.body, ifMatch: request.headers['if-match'] }
+    const connection = await updateConnection(context, by, request.params.id, update)
+    return reply.header('etag', entityTagOf(connection)).send(connection)
   })
   const remove = { ...describeRoute('connections.delete', scope), params: byId }
   http.delete(`${path}/:id`, { schema: remove }, async (request, reply) => {

@@ -1,4 +1,13 @@
-import { createPage, defaultPageSize, type Http, PageQuery, pageSchema, selectPage } from '@gatehouse/kit'
+import {
+  createPage,
+  defaultPageSize,
+  entityTagOf,
+  type Http,
+  IfMatchHeaders,
+  PageQuery,
+  pageSchema,
+  selectPage,
+} from '@gatehouse/kit'
 import { NewOrganization } from '../../config/organizations.ts'
 import type { AdminContext } from '../../context/features.ts'
 import type { Authenticate } from '../../model/caller.ts'
@@ -28,17 +37,19 @@ export function ownOrganizationRoutes(http: Http, context: AdminContext, authent
   const administration = memberAdministration(context, authenticate)
   const { authorize } = administration
   const read = describeOwn('ownOrganization.get', permissions.read, schemas.organizationSchema)
-  http.get(administration.path, { schema: { ...read, params: schemas.ofOrganization } }, async (request) => {
-    return organizations.readOrganization(
-      context,
-      await authorize(request, request.params.organization_id, permissions.read),
-    )
+  http.get(administration.path, { schema: { ...read, params: schemas.ofOrganization } }, async (request, reply) => {
+    const caller = await authorize(request, request.params.organization_id, permissions.read)
+    const organization = await organizations.readOrganization(context, caller)
+    return reply.header('etag', entityTagOf(organization)).send(organization)
   })
   const update = describeOwn('ownOrganization.update', permissions.change, schemas.organizationSchema)
-  const updated = { ...update, params: schemas.ofOrganization, body: schemas.ownOrganizationBody }
-  http.patch(administration.path, { schema: updated }, async (request) => {
+  const tagged = { ...update, params: schemas.ofOrganization, headers: IfMatchHeaders }
+  const updated = { ...tagged, body: schemas.ownOrganizationBody }
+  http.patch(administration.path, { schema: updated }, async (request, reply) => {
     const caller = await authorize(request, request.params.organization_id, permissions.change)
-    return organizations.updateOrganization(context, caller, request.body)
+    const change = { ...request.body, ifMatch: request.headers['if-match'] }
+    const organization = await organizations.updateOrganization(context, caller, change)
+    return reply.header('etag', entityTagOf(organization)).send(organization)
   })
   administrationRoutes(http, context, administration)
 }
@@ -63,10 +74,16 @@ function readingRoutes(http: Http, { context, requireScope }: AdminAccess): void
     return createPage(await organizations.listOrganizations(context, cursor, limit), request.query, ({ id }) => id)
   })
   const read = { ...describeRoute('organizations.get', reading, schemas.organizationSchema) }
-  http.get(`${path}/:organization_id`, { schema: { ...read, params: schemas.ofOrganization } }, async (request) => {
-    await requireScope(request, reading)
-    return organizations.readOrganization(context, { organizationId: request.params.organization_id })
-  })
+  http.get(
+    `${path}/:organization_id`,
+    { schema: { ...read, params: schemas.ofOrganization } },
+    async (request, reply) => {
+      await requireScope(request, reading)
+      const { organization_id: organizationId } = request.params
+      const organization = await organizations.readOrganization(context, { organizationId })
+      return reply.header('etag', entityTagOf(organization)).send(organization)
+    },
+  )
   const ofUser = describeRoute('users.organizations.list', reading, pageSchema(schemas.membershipSchema))
   http.get(
     '/admin/v1/users/:id/organizations',
@@ -87,11 +104,14 @@ function changingRoutes(http: Http, { context, requireScope }: AdminAccess): voi
   })
   const one = `${path}/:organization_id`
   const update = describeRoute('organizations.update', scope, schemas.organizationSchema)
-  const updated = { ...update, params: schemas.ofOrganization, body: schemas.organizationBody }
-  http.patch(one, { schema: updated }, async (request) => {
+  const tagged = { ...update, params: schemas.ofOrganization, headers: IfMatchHeaders }
+  const updated = { ...tagged, body: schemas.organizationBody }
+  http.patch(one, { schema: updated }, async (request, reply) => {
     const by = await requireScope(request, scope)
     const caller = { by, organizationId: request.params.organization_id, member: undefined }
-    return organizations.updateOrganization(context, caller, request.body)
+    const change = { ...request.body, ifMatch: request.headers['if-match'] }
+    const organization = await organizations.updateOrganization(context, caller, change)
+    return reply.header('etag', entityTagOf(organization)).send(organization)
   })
   const remove = { ...describeRoute('organizations.delete', scope), params: schemas.ofOrganization }
   http.delete(one, { schema: remove }, async (request, reply) => {

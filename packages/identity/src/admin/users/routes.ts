@@ -1,4 +1,12 @@
-import { createPage, defaultPageSize, type Http, isMergePatch, PageQuery, pageSchema } from '@gatehouse/kit'
+import {
+  createPage,
+  defaultPageSize,
+  type Http,
+  IfMatchHeaders,
+  isMergePatch,
+  PageQuery,
+  pageSchema,
+} from '@gatehouse/kit'
 import { Type } from 'typebox'
 import { UserDeclaration, UserPatch } from '../../config/declarations.ts'
 import { maxPasswordLength, minPasswordLengthBounds } from '../../passwords/rule.ts'
@@ -6,7 +14,7 @@ import { maskUnlessPermitted, maskUser } from '../masking.ts'
 import { type AdminAccess, byId, describeRoute } from '../required-scope.ts'
 import { newUserSchema, userSchema } from '../responses.ts'
 import { adminScopes, readScopes } from '../scopes.ts'
-import { createUser, deleteUser, listUsers, readUser, setPassword, updateUser } from './users.ts'
+import { createUser, deleteUser, listUsers, readTaggedUser, setPassword, updateUser } from './users.ts'
 
 const scope = adminScopes.users
 const path = '/admin/v1/users'
@@ -36,9 +44,10 @@ function readingRoutes(http: Http, { context, requireScope }: AdminAccess): void
   http.get(
     `${path}/:id`,
     { schema: { ...describeRoute('users.get', readScopes.accounts, userSchema), params: byId } },
-    async (request) => {
+    async (request, reply) => {
       const by = await requireScope(request, readScopes.accounts)
-      return maskUnlessPermitted(by, await readUser(context, request.params.id), maskUser)
+      const { user, etag } = await readTaggedUser(context, request.params.id)
+      return reply.header('etag', etag).send(maskUnlessPermitted(by, user, maskUser))
     },
   )
 }
@@ -53,11 +62,18 @@ function changingRoutes(http: Http, { context, requireScope }: AdminAccess): voi
       return reply.code(201).send(maskUnlessPermitted(by, made, maskUser))
     },
   )
-  const change = { ...describeRoute('users.update', scope, userSchema), params: byId, body: UserPatch }
-  http.patch(`${path}/:id`, { schema: change }, async (request) => {
+  const change = {
+    ...describeRoute('users.update', scope, userSchema),
+    params: byId,
+    headers: IfMatchHeaders,
+    body: UserPatch,
+  }
+  http.patch(`${path}/:id`, { schema: change }, async (request, reply) => {
     const by = await requireScope(request, scope)
-    const patch = { ...request.body, mergesClaims: isMergePatch(request) }
-    return maskUnlessPermitted(by, await updateUser(context, by, request.params.id, patch), maskUser)
+    const update = { mergesClaims: isMergePatch(request), ifMatch: request.headers['if-match'] }
+    await updateUser(context, by, request.params.id, { ...request.body, ...update })
+    const { user, etag } = await readTaggedUser(context, request.params.id)
+    return reply.header('etag', etag).send(maskUnlessPermitted(by, user, maskUser))
   })
   http.delete(
     `${path}/:id`,

@@ -1,4 +1,4 @@
-import { PageQuery, pageSchema } from '@gatehouse/kit'
+import { IfMatchHeaders, PageQuery, pageSchema } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import { EventTypeDeclaration, EventTypeName, EventTypeSettings } from '../../catalog/declaration.ts'
 import { describeOperation } from '../../request/route-options.ts'
@@ -26,6 +26,7 @@ export const getEventType = describeOperation('eventTypes.get', {
 /** PUT /v1/event-types/{event} */
 export const updateEventType = describeOperation('eventTypes.update', {
   params: NewEventTypeParams,
+  headers: IfMatchHeaders,
   body: EventTypeSettings,
   response: { 200: EventTypeDeclaration },
 })

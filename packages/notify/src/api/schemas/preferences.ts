@@ -1,4 +1,4 @@
-import { PageQuery, pageSchema } from '@gatehouse/kit'
+import { IfMatchHeaders, PageQuery, pageSchema } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import { ChannelList } from '../../catalog/declaration.ts'
 import { timeOfDayPattern } from '../../model/quiet-hours.ts'
@@ -63,6 +63,7 @@ export const listPreferences = describeOperation('users.preferences.list', {
 /** PUT /v1/users/{id}/preferences */
 export const setPreference = describeOperation('users.preferences.set', {
   params: UserParams,
+  headers: IfMatchHeaders,
   body: NamedPreferenceSettings,
   response: one,
 })
@@ -73,6 +74,7 @@ export const getPreference = describeOperation('users.preferences.get', { params
 /** PUT /v1/users/{id}/preferences/{event_type} */
 export const updatePreference = describeOperation('users.preferences.update', {
   params: PreferenceParams,
+  headers: IfMatchHeaders,
   body: PreferenceSettings,
   response: one,
 })

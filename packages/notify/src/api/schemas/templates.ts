@@ -1,4 +1,4 @@
-import { PageQuery, pageSchema } from '@gatehouse/kit'
+import { IfMatchHeaders, PageQuery, pageSchema } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import { channels } from '../../model/channel.ts'
 import { Locale } from '../../model/locale.ts'
@@ -95,9 +95,13 @@ export const listVersions = describeOperation('templates.versions.list', {
   response: list,
 })
 
+/** GET /v1/templates/{template_id}/{channel}/{locale} */
+export const getText = describeOperation('templates.texts.get', { params: TextParams, response: { 200: Text } })
+
 /** PUT /v1/templates/{template_id}/{channel}/{locale} */
 export const updateText = describeOperation('templates.update', {
   params: TextParams,
+  headers: IfMatchHeaders,
   body: TextSettings,
   response: { 200: Text },
 })
@@ -108,6 +112,7 @@ export const withdrawText = describeOperation('templates.delete', { params: Text
 /** POST /v1/templates/{template_id}/{channel}/{locale}/publish */
 export const publishText = describeOperation('templates.publish', {
   params: TextParams,
+  headers: IfMatchHeaders,
   body: Version,
   response: { 200: Type.Object({ version: Type.Integer() }) },
 })

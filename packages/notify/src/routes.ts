@@ -102,6 +102,9 @@ function deliveryRoutes(http: Http, context: RouteContext): void {
   const store = { ...context, store: letters, notifications }
   const { replayDeadLetters: replay, discardDeadLetters: discard } = schemas
   http.get('/v1/dead-letters', allow('readDelivery', schemas.listDeadLetters), listDeadLetters(store))
+  const { summarizeDeadLetters: summarize, getReplay } = schemas
+  http.get('/v1/dead-letters/summary', allow('readDelivery', summarize), deadLetters.summarizeDeadLetters(store))
+  http.get('/v1/replays/:batch_id', allow('readDelivery', getReplay), deadLetters.getReplay(store))
   const readLetter = { ...asReturned, ...allow('readDelivery', schemas.getDeadLetter) }
   http.get('/v1/dead-letters/:id', readLetter, getDeadLetter(store))
   http.post('/v1/dead-letters/replay', allow('manage', replay), deadLetters.replayDeadLetters(store))

@@ -88,6 +88,11 @@ function scheduleRoutes(http: Http, context: RouteContext): void {
   http.post('/v1/scheduled', create, schedule.createScheduled(store))
   http.get('/v1/scheduled', allow('readScheduled', listScheduled), schedule.listScheduled(store))
   http.get('/v1/scheduled/:id', allow('readScheduled', getScheduled), schedule.getScheduled(store))
+  http.patch(
+    '/v1/scheduled/:id',
+    allow('cancelScheduled', scheduleSchemas.moveScheduled),
+    schedule.moveScheduled(store),
+  )
   http.delete('/v1/scheduled/:id', allow('cancelScheduled', cancelScheduled), schedule.cancelScheduled(store))
 }
 

@@ -2,6 +2,8 @@ import type { Http } from '@gatehouse/kit'
 import { createRouteBuilders } from './request/route-options.ts'
 import type { RouteContext } from './route-context.ts'
 import { cancelNotification, type Resubmit, resendNotification } from './trace/actions.ts'
+import { getQueue, listPending, releasePending } from './trace/backlog.ts'
+import * as backlogSchemas from './trace/backlog-schemas.ts'
 import { getContent } from './trace/content.ts'
 import { getDelivery, listDeliveries } from './trace/deliveries.ts'
 import { listNotifications } from './trace/notifications.ts'
@@ -17,6 +19,11 @@ export function traceRoutes(http: Http, context: RouteContext): void {
   http.get('/v1/notifications', allow('readOutcome', schemas.listNotifications), listNotifications(searched))
   http.get('/v1/deliveries', allow('readDelivery', schemas.listDeliveries), listDeliveries(searched))
   http.get('/v1/deliveries/:id', allow('readOutcome', schemas.getDelivery), getDelivery(searched))
+  const waiting = { ...context, backlog: context.store.backlog }
+  const { releasePending: release } = backlogSchemas
+  http.get('/v1/pending', allow('readDelivery', backlogSchemas.listPending), listPending(waiting))
+  http.post('/v1/pending/:id/release', allow('manage', release), releasePending(waiting))
+  http.get('/v1/queue', allow('readDelivery', backlogSchemas.getQueue), getQueue(waiting))
   const standing = { ...context, ...context.store }
   http.get('/v1/users/:id/standing', own('readOwn', schemas.getStanding), getStanding(standing))
   const content = { ...context, notifications, templates: context.store.templates }

@@ -31,6 +31,7 @@ import { readProfiles } from './users/profiles.ts'
 import { postgresRecipients } from './users/recipients.ts'
 import { postgresStandings } from './users/standings.ts'
 import { postgresSuppressions } from './users/suppressions.ts'
+import { postgresBacklog } from './waiting/backlog.ts'
 import { postgresParked } from './waiting/parked.ts'
 import { postgresSchedule } from './waiting/schedule.ts'
 import { postgresWaiting } from './waiting/waiting.ts'
@@ -82,6 +83,7 @@ export function postgresNotifyStore(database: Database, options: PostgresNotifyO
     waiting: postgresWaiting(database, layout),
     schedule: postgresSchedule(database, buckets),
     parked: postgresParked(database),
+    backlog: postgresBacklog(database, buckets),
     providerHealth: postgresProviderHealth(database),
     survey: postgresSurvey(database, options.distributed ?? false),
     ...(database.engine === 'postgres' && {

@@ -52,7 +52,26 @@ export const operation = operationsOf({
     'Schedule a notification',
     'Stores a notification that is sent at `fire_at`; preferences and caps are applied then.',
   ],
-  'scheduled.list': ['List the scheduled notifications of a user', 'The soonest first.'],
+  'scheduled.list': [
+    'List scheduled notifications',
+    'The soonest first. Without `user_id` it needs a scope for reading deliveries.',
+  ],
+  'scheduled.move': [
+    'Move a scheduled notification',
+    'Has it fire at another time. One that has fired is not found, and one that fires at that moment is a conflict.',
+  ],
+  'pending.list': [
+    'List what waits',
+    'Deliveries that are deferred, and windows that gather events, the soonest first; parked events are counted by event type.',
+  ],
+  'pending.release': [
+    'Release what waits',
+    'Flushes a window, or plans a deferred delivery, now. What waits for the end of quiet hours is a conflict.',
+  ],
+  'queue.get': [
+    'Read the depth of the queue',
+    'By channel and priority how many deliveries are due, wait for another attempt, or are with a worker.',
+  ],
   'scheduled.get': ['Read a scheduled notification', 'One that has fired is not found.'],
   'scheduled.cancel': ['Cancel a scheduled notification', 'One that has fired is not found.'],
   'deadLetters.list': ['List dead letters', 'Deliveries that failed for good, newest first.'],

@@ -7,7 +7,7 @@ import type { HintExchange, Ownership, Survey } from './ownership.ts'
 import type { Search } from './search.ts'
 import type { Notifications, StateChanges } from './timeline.ts'
 import type { Devices, Preferences, Privacy, Recipients, Standings, Suppressions } from './users.ts'
-import type { Parked, Schedule, Waiting } from './waiting.ts'
+import type { Backlog, Parked, Schedule, Waiting } from './waiting.ts'
 
 export type * from './catalog.ts'
 export type * from './dead-letters.ts'
@@ -29,6 +29,7 @@ export interface NotifyStore {
   readonly waiting: Waiting
   readonly schedule: Schedule
   readonly parked: Parked
+  readonly backlog: Backlog
   readonly providerHealth: ProviderHealth
   readonly survey: Survey
   /** Left out where this is the only process. */

@@ -60,7 +60,15 @@ export const cases: Readonly<Record<string, Case>> = {
   ),
   'GET /v1/scheduled': read(({ userId }) => `/v1/scheduled?user_id=${userId}`),
   'GET /v1/scheduled/:id': read(({ scheduledId }) => `/v1/scheduled/${scheduledId}`),
+  'PATCH /v1/scheduled/:id': change(
+    'scheduled.move',
+    ({ scheduledId }) => `/v1/scheduled/${scheduledId}`,
+    () => ({ fire_at: '2091-01-01T00:00:00Z' }),
+  ),
   'DELETE /v1/scheduled/:id': change('scheduled.cancel', ({ scheduledId }) => `/v1/scheduled/${scheduledId}`),
+
+  'GET /v1/pending': read(() => '/v1/pending?kind=deferred'),
+  'GET /v1/queue': read(() => '/v1/queue'),
 
   'GET /v1/dead-letters': read(() => '/v1/dead-letters?limit=200'),
   'GET /v1/dead-letters/summary': read(
@@ -219,6 +227,7 @@ export const cases: Readonly<Record<string, Case>> = {
 /** Routes that are not called here, and why. */
 export const others: Readonly<Record<string, string>> = {
   'POST /v1/reserved-mails': 'the services alone hold its scope: test/reserved.test.ts calls it',
+  'POST /v1/pending/:id/release': 'what waits has ids that a list alone names: a test of its own releases some',
   'GET /v1/notifications/:id/stream': 'it does not end: a test of its own reads it',
   'GET /v1/users/:id/inbox/stream': 'it does not end: a test of its own reads it',
   'POST /v1/webhooks/:provider': 'providers report there, who sign what they send',

@@ -32,7 +32,7 @@ import { listChanges } from './state-changes/endpoint.ts'
 import * as changeSchemas from './state-changes/schema.ts'
 import * as subscription from './subscription/endpoint.ts'
 import * as pageSchemas from './subscription/schema.ts'
-import { traceRoutes } from './trace-routes.ts'
+import { providerRoutes, traceRoutes } from './trace-routes.ts'
 import { followLink, recordOpen } from './tracking/links.ts'
 import { maxReceiptBytes, recordReceipts } from './tracking/receipts.ts'
 import * as trackingSchemas from './tracking/schema.ts'
@@ -47,6 +47,7 @@ export async function registerRoutes(http: Http, context: RouteContext): Promise
   scheduleRoutes(http, context)
   deliveryRoutes(http, context)
   traceRoutes(http, context)
+  providerRoutes(http, context)
   settingsRoutes(http, context)
   templateRoutes(http, context)
   recipientRoutes(http, context)

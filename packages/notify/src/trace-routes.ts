@@ -7,6 +7,8 @@ import * as backlogSchemas from './trace/backlog-schemas.ts'
 import { getContent } from './trace/content.ts'
 import { getDelivery, listDeliveries } from './trace/deliveries.ts'
 import { listNotifications } from './trace/notifications.ts'
+import * as providerSchemas from './trace/provider-schemas.ts'
+import * as providers from './trace/providers.ts'
 import * as schemas from './trace/schemas.ts'
 import { getStanding } from './trace/standing.ts'
 import { streamNotification } from './trace/stream-endpoint.ts'
@@ -34,6 +36,17 @@ export function traceRoutes(http: Http, context: RouteContext): void {
   http.post('/v1/notifications/:id/resend', allow('actOnNotification', resend), resendNotification(acting))
   const stream = { exposeHeadRoute: false, ...allow('readOutcome', schemas.streamNotification) }
   http.get('/v1/notifications/:id/stream', stream, streamNotification(searched))
+}
+
+/** The providers, their breakers and their pauses. */
+export function providerRoutes(http: Http, context: RouteContext): void {
+  const { allow } = createRouteBuilders(context.access)
+  const all = { ...context, pauses: context.store.providerPauses }
+  const { listProviders, getProvider, pauseProvider, resumeProvider } = providerSchemas
+  http.get('/v1/providers', allow('readDelivery', listProviders), providers.listProviders(all))
+  http.get('/v1/providers/:name', allow('readDelivery', getProvider), providers.getProvider(all))
+  http.post('/v1/providers/:name/pause', allow('manage', pauseProvider), providers.pauseProvider(all))
+  http.post('/v1/providers/:name/resume', allow('manage', resumeProvider), providers.resumeProvider(all))
 }
 
 function createResubmit({ accept }: RouteContext): Resubmit {

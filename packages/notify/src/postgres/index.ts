@@ -15,6 +15,7 @@ import { type Claimer, createClaimer } from './delivery/claim.ts'
 import { placeAt } from './delivery/claim-marks.ts'
 import { postgresDeliveries } from './delivery/deliveries.ts'
 import { postgresProviderHealth } from './delivery/provider-health.ts'
+import { postgresProviderPauses } from './delivery/provider-pauses.ts'
 import { postgresInbox } from './inbox/inbox.ts'
 import { inboxChannel } from './inbox/inbox-count.ts'
 import { postgresMailbox } from './inbox/mailbox.ts'
@@ -85,6 +86,7 @@ export function postgresNotifyStore(database: Database, options: PostgresNotifyO
     parked: postgresParked(database),
     backlog: postgresBacklog(database, buckets),
     providerHealth: postgresProviderHealth(database),
+    providerPauses: postgresProviderPauses(database),
     survey: postgresSurvey(database, options.distributed ?? false),
     ...(database.engine === 'postgres' && {
       ownership: postgresOwnership(database, buckets),

@@ -91,6 +91,13 @@ export const operation = operationsOf({
   ],
   'deadLetters.replay': ['Replay a dead letter', 'Delivers it again at once; one that has expired is refused.'],
   'deadLetters.discardMany': ['Discard dead letters', 'Discards those that the filters match.'],
+  'providers.list': ['List providers', 'By channel, the preferred one first, with the state of each breaker.'],
+  'providers.get': ['Read a provider', 'Its channel, its breaker, and whether it is paused.'],
+  'providers.pause': [
+    'Pause a provider',
+    'Within a second no process calls it. The next provider of its channel takes over; without one, messages wait as they do for one that is down.',
+  ],
+  'providers.resume': ['Resume a provider', 'Ends its pause; what its breaker says still counts.'],
   'eventTypes.list': ['List event types', 'Those of the file and those stored here, ordered by name.'],
   'eventTypes.get': ['Read an event type', 'Its priority, channels, aggregation and limits.'],
   'eventTypes.update': ['Create or replace an event type', 'Members that are left out get their defaults.'],

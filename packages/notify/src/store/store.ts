@@ -1,6 +1,6 @@
 import type { Declarations, EventTypes, ShortLinks, Templates } from './catalog.ts'
 import type { DeadLetters } from './dead-letters.ts'
-import type { Deliveries, ProviderHealth } from './delivery.ts'
+import type { Deliveries, ProviderHealth, ProviderPauses } from './delivery.ts'
 import type { Inbox, Mailbox } from './inbox.ts'
 import type { Intake } from './intake.ts'
 import type { HintExchange, Ownership, Survey } from './ownership.ts'
@@ -31,6 +31,7 @@ export interface NotifyStore {
   readonly parked: Parked
   readonly backlog: Backlog
   readonly providerHealth: ProviderHealth
+  readonly providerPauses: ProviderPauses
   readonly survey: Survey
   /** Left out where this is the only process. */
   readonly ownership?: Ownership

@@ -95,6 +95,15 @@ export const cases: Readonly<Record<string, Case>> = {
     ({ deadLetterId }) => `/v1/dead-letters/${deadLetterId}`,
   ),
 
+  'GET /v1/providers': read(() => '/v1/providers'),
+  'GET /v1/providers/:name': read(() => '/v1/providers/quoting-email'),
+  'POST /v1/providers/:name/pause': change(
+    'providers.pause',
+    () => '/v1/providers/quoting-email/pause',
+    () => ({ until: '2090-01-01T00:00:00Z' }),
+  ),
+  'POST /v1/providers/:name/resume': change('providers.resume', () => '/v1/providers/quoting-email/resume'),
+
   'GET /v1/event-types': read(() => '/v1/event-types'),
   'GET /v1/event-types/:event': read(() => '/v1/event-types/order.shipped'),
   'PUT /v1/event-types/:event': change(

@@ -5,7 +5,7 @@ import { type Setup, seedEventType, setup } from '../support/setup.ts'
 const content = async ({ call }: Setup, id: string, scopes?: string) =>
   call('GET', `/v1/notifications/${id}/content`, undefined, scopes)
 
-test('the content of a notification is what its version of the template said, and masked unfilled', async (t) => {
+test('content is what the version of the template said, and unfilled where it is masked', async (t) => {
   const s = await setup({ work: false })
   t.after(s.close)
   await seedEventType(s)

@@ -23,7 +23,7 @@ for (const [buckets, distributed] of [
   [1, false],
   [4, true],
 ] as const)
-  test(`a delivery is read with its attempts, and found by its provider's id, in ${buckets} buckets`, async (t) => {
+  test(`a delivery has its attempts, and is found by its provider's id (${buckets} buckets)`, async (t) => {
     const backoff = { baseMs: 1, factor: 1, maxMs: 1 }
     const s = await setup({
       tables: { buckets, distributed },

@@ -319,7 +319,9 @@ CREATE TABLE notify.provider_health (
   failures integer NOT NULL,
   open_until timestamptz,
   openings integer NOT NULL DEFAULT 0,
-  probe_until timestamptz
+  probe_until timestamptz,
+  -- by the management: until then it is not called, whatever its breaker says
+  paused_until timestamptz
 );
 
 -- Ids of reports that providers sent, so that each counts once.

@@ -51,17 +51,17 @@ describe('a cancellation and a worker at once', () => {
         ...[...ids, ...ids].map((id) => notifications.cancel(id, channels, now)),
       ])
       const won = cancelled.flatMap((each, n) => (each?.cancelled.length === 1 ? [ids[n % ids.length]] : []))
-      const taken = [...claimed, ...again].map(({ deliveryId }) => deliveryId)
+      const claimedIds = [...claimed, ...again].map(({ deliveryId }) => deliveryId)
       assert.equal(new Set(won).size, won.length, 'one of two cancellations has it')
       const found = await Promise.all(ids.map((id) => notifications.find(id)))
       for (const each of found) {
         const [delivery] = each?.deliveries ?? []
-        const isTaken = taken.includes(delivery?.id ?? '')
+        const isClaimed = claimedIds.includes(delivery?.id ?? '')
         assert.equal(delivery?.ended === 'cancelled', won.includes(each?.id ?? ''))
-        assert.ok(!(isTaken && delivery?.ended === 'cancelled'), 'nobody sends what is cancelled')
+        assert.ok(!(isClaimed && delivery?.ended === 'cancelled'), 'nobody sends what is cancelled')
       }
       const left = await claimDue(deliveries, { channel: 'email', now, limit: 100 })
-      assert.equal(won.length + taken.length + left.length, ids.length, 'none is lost')
+      assert.equal(won.length + claimedIds.length + left.length, ids.length, 'none is lost')
     }
   })
 

@@ -1,4 +1,5 @@
 import type { Http } from '@gatehouse/kit'
+import { testProvider } from './deliver/provider-test.ts'
 import { createRouteBuilders } from './request/route-options.ts'
 import type { RouteContext } from './route-context.ts'
 import { cancelNotification, type Resubmit, resendNotification } from './trace/actions.ts'
@@ -42,7 +43,9 @@ export function traceRoutes(http: Http, context: RouteContext): void {
 export function providerRoutes(http: Http, context: RouteContext): void {
   const { allow } = createRouteBuilders(context.access)
   const all = { ...context, pauses: context.store.providerPauses }
-  const { listProviders, getProvider, pauseProvider, resumeProvider } = providerSchemas
+  const { listProviders, getProvider, pauseProvider, resumeProvider, testProvider: test } = providerSchemas
+  const testing = { ...all, test: testProvider }
+  http.post('/v1/providers/:name/test', allow('manage', test), providers.testProvider(testing))
   http.get('/v1/providers', allow('readDelivery', listProviders), providers.listProviders(all))
   http.get('/v1/providers/:name', allow('readDelivery', getProvider), providers.getProvider(all))
   http.post('/v1/providers/:name/pause', allow('manage', pauseProvider), providers.pauseProvider(all))

@@ -98,6 +98,10 @@ export const operation = operationsOf({
     'Within a second no process calls it. The next provider of its channel takes over; without one, messages wait as they do for one that is down.',
   ],
   'providers.resume': ['Resume a provider', 'Ends its pause; what its breaker says still counts.'],
+  'providers.test': [
+    'Call a provider with a test message',
+    'One message to an address, at once, past its breaker and its pause. The result is returned, and not recorded.',
+  ],
   'eventTypes.list': ['List event types', 'Those of the file and those stored here, ordered by name.'],
   'eventTypes.get': ['Read an event type', 'Its priority, channels, aggregation and limits.'],
   'eventTypes.update': ['Create or replace an event type', 'Members that are left out get their defaults.'],

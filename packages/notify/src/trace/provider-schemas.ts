@@ -1,4 +1,4 @@
-import { pageSchema } from '@gatehouse/kit'
+import { PageQuery, pageSchema } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import { channels } from '../model/channel.ts'
 import { describeOperation } from '../request/route-options.ts'
@@ -42,7 +42,10 @@ const Provider = Type.Object(
 )
 
 /** GET /v1/providers */
-export const listProviders = describeOperation('providers.list', { response: { 200: pageSchema(Provider) } })
+export const listProviders = describeOperation('providers.list', {
+  querystring: PageQuery,
+  response: { 200: pageSchema(Provider) },
+})
 
 /** GET /v1/providers/{name} */
 export const getProvider = describeOperation('providers.get', { params: ProviderParams, response: { 200: Provider } })
@@ -58,4 +61,31 @@ export const pauseProvider = describeOperation('providers.pause', {
 export const resumeProvider = describeOperation('providers.resume', {
   params: ProviderParams,
   response: { 200: Provider },
+})
+
+/** The body of POST /v1/providers/{name}/test. */
+export const ProviderTestBody = Type.Object(
+  {
+    to: Type.String({ minLength: 1, maxLength: 4_096, description: 'An email address, phone number or push token.' }),
+    service: Type.Optional(Type.String({ maxLength: 100, description: 'Of a push token: `fcm`, `apns` or `web`.' })),
+  },
+  { additionalProperties: false },
+)
+
+const ProviderTest = Type.Object(
+  {
+    result: Type.String({ description: '`accepted`, `transient`, `permanent`, `misconfigured`, …' }),
+    code: Type.Optional(Type.String()),
+    reason: Type.Optional(Type.String()),
+    provider_message_id: Type.Optional(Type.String()),
+    duration_ms: Type.Integer(),
+  },
+  { title: 'ProviderTest' },
+)
+
+/** POST /v1/providers/{name}/test */
+export const testProvider = describeOperation('providers.test', {
+  params: ProviderParams,
+  body: ProviderTestBody,
+  response: { 200: ProviderTest },
 })

@@ -1,19 +1,29 @@
-import { type Clock, instantOf, Problem } from '@gatehouse/kit'
-import type { Provider } from '@gatehouse/providers'
+import { type Clock, instantOf, isEmailAddress, type PageRequest, Problem, selectPage } from '@gatehouse/kit'
+import type { Provider, SendResult } from '@gatehouse/providers'
 import type { FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import type { Audit } from '../context/audit.ts'
+import { maskAddress, maskResult } from '../model/masking.ts'
+import type { Target } from '../model/notification.ts'
+import type { AccessControl } from '../request/caller.ts'
 import type { ProviderPauses, StoredHealth } from '../store/store.ts'
-import type { PauseBody, ProviderParams } from './provider-schemas.ts'
+import type { PauseBody, ProviderParams, ProviderTestBody } from './provider-schemas.ts'
 
 /** What the endpoints of providers need. */
 export interface ProvidersContext {
+  readonly access: AccessControl
   readonly audit: Audit
   /** Those of this program, by channel the preferred first. */
   readonly providers: readonly Provider[]
   readonly pauses: ProviderPauses
   readonly clock: Clock
 }
+
+/** Calls a provider once with a message of its own. */
+export type TestProvider = (
+  provider: Provider,
+  target: Target,
+) => Promise<{ readonly result: SendResult; readonly durationMs: number }>
 
 /** Until when a provider is paused that nobody said an end for: 9999-12-31. */
 const endOfTime = 253_402_214_400_000
@@ -22,7 +32,14 @@ type OneProvider = FastifyRequest<{ Params: Static<typeof ProviderParams> }>
 
 /** GET /v1/providers: every provider with its channel, its place in the order, and whether it is called. */
 export function listProviders(context: ProvidersContext) {
-  return async () => ({ items: await readAll(context) })
+  return async (request: FastifyRequest<{ Querystring: PageRequest }>) => {
+    const all = await readAll(context)
+    return selectPage(
+      all,
+      request.query,
+      ({ channel, place, name }) => `${channel} ${String(place).padStart(3, '0')} ${name}`,
+    )
+  }
 }
 
 /** GET /v1/providers/{name} */
@@ -48,6 +65,48 @@ export function resumeProvider(context: ProvidersContext) {
   return (request: OneProvider) => setPause(context, request, undefined)
 }
 
+/** POST /v1/providers/{name}/test: one message to an address, at once, past its breaker and its pause. */
+export function testProvider(context: ProvidersContext & { readonly test: TestProvider }) {
+  const { access, audit, providers, test } = context
+  return async (
+    request: FastifyRequest<{ Params: Static<typeof ProviderParams>; Body: Static<typeof ProviderTestBody> }>,
+  ) => {
+    const { name } = request.params
+    const { to, service } = request.body
+    const provider = providers.find((each) => each.name === name)
+    if (!provider) throw notFound(name)
+    const { channel } = provider
+    if (channel === 'in-app') throw new Problem(422, 'In-app items go to the feed of a user: no provider is called.')
+    const target = { id: channel, address: to, ...(service === undefined ? {} : { service }) }
+    refuseAddress(provider, target)
+    const after = { to: maskAddress(channel, to) }
+    await audit(request, { action: 'providers.test', target: { type: 'provider', id: name }, after })
+    const { result, durationMs } = await test(provider, target)
+    const shown = access.masks(request) ? maskResult({ ...result }) : { ...result }
+    return { ...pickResult(shown), result: result.kind, duration_ms: durationMs }
+  }
+}
+
+function refuseAddress(provider: Provider, target: Target): void {
+  const { channel } = provider
+  const isWrong =
+    (channel === 'email' && !isEmailAddress(target.address)) ||
+    (channel === 'sms' && !/^\+[1-9]\d{5,14}$/.test(target.address)) ||
+    provider.supports?.(target) === false
+  if (!isWrong) return
+  const detail = `must be an address that ${provider.name} can send to`
+  throw new Problem(400, `/to ${detail}.`, { errors: [{ pointer: '/to', detail }] })
+}
+
+/** Of a result what says something to people. */
+function pickResult({ code, reason, providerMessageId }: Readonly<Record<string, unknown>>) {
+  return {
+    ...(typeof code === 'string' ? { code } : {}),
+    ...(typeof reason === 'string' ? { reason } : {}),
+    ...(typeof providerMessageId === 'string' ? { provider_message_id: providerMessageId } : {}),
+  }
+}
+
 async function setPause(context: ProvidersContext, request: OneProvider, until: number | undefined) {
   const { name } = request.params
   const { paused_until: before } = await find(context, name)
@@ -64,8 +123,12 @@ async function setPause(context: ProvidersContext, request: OneProvider, until: 
 
 async function find(context: ProvidersContext, name: string) {
   const found = (await readAll(context)).find((each) => each.name === name)
-  if (!found) throw new Problem(404, `There is no provider ${name}.`)
+  if (!found) throw notFound(name)
   return found
+}
+
+function notFound(name: string): Problem {
+  return new Problem(404, `There is no provider ${name}.`)
 }
 
 async function readAll({ providers, pauses, clock }: ProvidersContext) {

@@ -20,7 +20,7 @@ const searched = {
 }
 
 /** A delivery as lists of notifications have it. */
-export const DeliveryOfNotification = Type.Object({
+const DeliveryOfNotification = Type.Object({
   id: Type.Optional(Type.String({ description: 'Left out while it is aggregated: there is no delivery yet.' })),
   channel: Type.Enum([...channels]),
   outcome: Type.Enum([...outcomes]),

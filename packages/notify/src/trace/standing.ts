@@ -64,7 +64,7 @@ function quietEndOf(profile: Profile, zone: string, now: number): number | undef
 }
 
 /** Every cap that counts for somebody, with what of it is used. */
-export function listCaps(
+function listCaps(
   { total, channels: ofChannels, priorities }: Caps,
   counters: Counters,
   windowMs: number,

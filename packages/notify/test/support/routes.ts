@@ -102,6 +102,11 @@ export const cases: Readonly<Record<string, Case>> = {
     () => '/v1/providers/quoting-email/pause',
     () => ({ until: '2090-01-01T00:00:00Z' }),
   ),
+  'POST /v1/providers/:name/test': change(
+    'providers.test',
+    () => '/v1/providers/quoting-email/test',
+    ({ person }) => ({ to: person.email }),
+  ),
   'POST /v1/providers/:name/resume': change('providers.resume', () => '/v1/providers/quoting-email/resume'),
 
   'GET /v1/event-types': read(() => '/v1/event-types'),

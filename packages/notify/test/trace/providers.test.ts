@@ -94,3 +94,31 @@ test('a paused provider is not called, the next one takes over, and without one 
   assert.equal((await act('first', 'pause', { until: '2020-01-01T00:00:00Z' })).status, 400)
   assert.equal((await act('first', 'pause', {}, 'read:delivery')).status, 403)
 })
+
+test('a test call shows what the provider answers, masked, and needs an address of its channel', async (t) => {
+  const seen: string[] = []
+  const provider: Provider = {
+    name: 'post',
+    channel: 'email',
+    timeoutMs: 1_000,
+    send: async (messages) =>
+      messages.map(({ target, content }) => {
+        seen.push(`${target.address} ${content.subject}`)
+        return { kind: 'permanent', code: '550', reason: `5.1.1 <${target.address}> unknown` }
+      }),
+  }
+  const s = await setup({ work: false, providers: { email: [provider], 'in-app': [] } })
+  t.after(s.close)
+  const call = (to: string, scopes?: string) => s.call('POST', '/v1/providers/post/test', { to }, scopes)
+  const { duration_ms: durationMs, ...rest } = (await call('ann@example.com')).body
+  assert.deepEqual(rest, { result: 'permanent', code: '550', reason: '5.1.1 <ann@example.com> unknown' })
+  assert.ok(Number.isInteger(durationMs))
+  assert.equal((await call('ann@example.com', 'admin:notifications')).body.reason, '•••')
+  assert.deepEqual(
+    seen,
+    Array.from({ length: 2 }, () => 'ann@example.com Test of post'),
+  )
+  assert.equal((await call('+14155550100')).status, 400)
+  assert.equal((await call('ann@example.com', 'read:delivery')).status, 403)
+  assert.equal((await s.call('POST', '/v1/providers/other/test', { to: 'ann@example.com' })).status, 404)
+})

@@ -4,13 +4,14 @@ import { createRouteBuilders } from './request/route-options.ts'
 import type { RouteContext } from './route-context.ts'
 import { cancelNotification, type Resubmit, resendNotification } from './trace/actions.ts'
 import { getQueue, listPending, releasePending } from './trace/backlog.ts'
-import * as backlogSchemas from './trace/backlog-schemas.ts'
 import { getContent } from './trace/content.ts'
 import { getDelivery, listDeliveries } from './trace/deliveries.ts'
 import { listNotifications } from './trace/notifications.ts'
-import * as providerSchemas from './trace/provider-schemas.ts'
 import * as providers from './trace/providers.ts'
-import * as schemas from './trace/schemas.ts'
+import * as backlogSchemas from './trace/schemas/backlog.ts'
+import * as schemas from './trace/schemas/notifications.ts'
+import * as providerSchemas from './trace/schemas/providers.ts'
+import { SearchSlots } from './trace/search-slots.ts'
 import { getStanding } from './trace/standing.ts'
 import { streamNotification } from './trace/stream-endpoint.ts'
 
@@ -18,7 +19,7 @@ import { streamNotification } from './trace/stream-endpoint.ts'
 export function traceRoutes(http: Http, context: RouteContext): void {
   const { notifications, search } = context.store
   const { allow, own } = createRouteBuilders(context.access)
-  const searched = { ...context, notifications, search }
+  const searched = { ...context, notifications, search, slots: new SearchSlots() }
   http.get('/v1/notifications', allow('readOutcome', schemas.listNotifications), listNotifications(searched))
   http.get('/v1/deliveries', allow('readDelivery', schemas.listDeliveries), listDeliveries(searched))
   http.get('/v1/deliveries/:id', allow('readOutcome', schemas.getDelivery), getDelivery(searched))

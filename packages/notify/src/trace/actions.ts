@@ -6,7 +6,7 @@ import { channels as allChannels, type Channel } from '../model/channel.ts'
 import type { Acceptance, NotifyRequest } from '../model/notification.ts'
 import type { AccessControl } from '../request/caller.ts'
 import type { Notifications, StoredNotification } from '../store/store.ts'
-import type { CancelBody, ResendBody, TraceParams } from './schemas.ts'
+import type { CancelBody, ResendBody, TraceParams } from './schemas/notifications.ts'
 
 /** Accepts an event once more: committed when it resolves. @throws Problem where it is refused */
 export type Resubmit = (request: NotifyRequest, resendOf: string) => Promise<Acceptance>

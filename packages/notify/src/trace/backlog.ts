@@ -4,7 +4,7 @@ import type { Static } from 'typebox'
 import type { Audit } from '../context/audit.ts'
 import { priorities } from '../model/priority.ts'
 import type { Backlog, PendingEntry } from '../store/store.ts'
-import type { PendingParams, PendingQuery } from './backlog-schemas.ts'
+import type { PendingParams, PendingQuery } from './schemas/backlog.ts'
 
 /** What the endpoints of what waits need. */
 export interface BacklogContext {

@@ -10,7 +10,7 @@ import type { AccessControl } from '../request/caller.ts'
 import type { Notifications, StoredNotification, Templates } from '../store/store.ts'
 import { textOfHtml } from '../templates/message-text.ts'
 import { compileTemplate, TemplateError, type TemplateText } from '../templates/template.ts'
-import type { TraceParams } from './schemas.ts'
+import type { TraceParams } from './schemas/notifications.ts'
 
 /** What reading the content of a notification needs. */
 export interface ContentContext {

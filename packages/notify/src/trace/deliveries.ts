@@ -8,13 +8,15 @@ import type { TimelineEntry } from '../model/timeline.ts'
 import type { AccessControl } from '../request/caller.ts'
 import type { Notifications, Search } from '../store/store.ts'
 import { formatSearch, searchBounds } from './notifications.ts'
-import type { DeliveryParams, DeliveryQuery } from './schemas.ts'
+import type { DeliveryParams, DeliveryQuery } from './schemas/notifications.ts'
+import type { SearchSlots } from './search-slots.ts'
 
 /** What the endpoints of deliveries need. */
 export interface DeliveryContext {
   readonly access: AccessControl
   readonly notifications: Notifications
   readonly search: Search
+  readonly slots: SearchSlots
   readonly clock: Clock
 }
 
@@ -34,7 +36,8 @@ export function listDeliveries(context: DeliveryContext) {
     const { cursor, limit = defaultPageSize, provider, provider_message_id: providerMessageId } = request.query
     const message = { providerMessageId, ...(provider === undefined ? {} : { provider }) }
     const before = cursor === undefined ? {} : { before: cursor }
-    const page = await context.search.deliveries(message, { ...searchBounds, limit, ...before })
+    const { search, slots } = context
+    const page = await slots.run(() => search.deliveries(message, { ...searchBounds, limit, ...before }))
     const found = await Promise.all(page.items.map((id) => readDelivery(context, request, id)))
     const items = found.filter((each) => each !== undefined)
     return formatSearch({ ...page, items }, (each) => each, context.clock.now()) as never

@@ -5,7 +5,8 @@ import type { Channel } from '../model/channel.ts'
 import type { NotificationFilter } from '../model/notification-filter.ts'
 import { type AccessControl, otherUserProblem } from '../request/caller.ts'
 import type { NotificationSummary, Search, SearchBounds, SearchPage } from '../store/store.ts'
-import type { NotificationQuery } from './schemas.ts'
+import type { NotificationQuery } from './schemas/notifications.ts'
+import type { SearchSlots } from './search-slots.ts'
 
 /** How far a search goes back for one page. */
 export const searchBounds: SearchBounds = { maxRows: 50_000, maxMs: 2_000 }
@@ -14,11 +15,12 @@ export const searchBounds: SearchBounds = { maxRows: 50_000, maxMs: 2_000 }
 export interface SearchContext {
   readonly access: AccessControl
   readonly search: Search
+  readonly slots: SearchSlots
   readonly clock: Clock
 }
 
 /** GET /v1/notifications: the newest first, by filters; those of everybody for readers of deliveries alone. */
-export function listNotifications({ access, search, clock }: SearchContext) {
+export function listNotifications({ access, search, slots, clock }: SearchContext) {
   return async (request: FastifyRequest<{ Querystring: Static<typeof NotificationQuery> }>) => {
     const { cursor, limit = defaultPageSize, ...query } = request.query
     const { user_id: userId, dedup_key: dedupKey } = query
@@ -26,11 +28,8 @@ export function listNotifications({ access, search, clock }: SearchContext) {
     else if (!access.canSee(request, userId)) throw otherUserProblem()
     if (dedupKey !== undefined) access.refuseGuesses(request, userId)
     const filter = parseFilter(query)
-    const page = await search.notifications(filter, {
-      ...searchBounds,
-      limit,
-      ...(cursor === undefined ? {} : { before: cursor }),
-    })
+    const bounds = { ...searchBounds, limit, ...(cursor === undefined ? {} : { before: cursor }) }
+    const page = await slots.run(() => search.notifications(filter, bounds))
     return formatSearch(page, formatSummary, filter.from ?? filter.to ?? clock.now())
   }
 }

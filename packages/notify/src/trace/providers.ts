@@ -7,7 +7,7 @@ import { maskAddress, maskResult } from '../model/masking.ts'
 import type { Target } from '../model/notification.ts'
 import type { AccessControl } from '../request/caller.ts'
 import type { ProviderPauses, StoredHealth } from '../store/store.ts'
-import type { PauseBody, ProviderParams, ProviderTestBody } from './provider-schemas.ts'
+import type { PauseBody, ProviderParams, ProviderTestBody } from './schemas/providers.ts'
 
 /** What the endpoints of providers need. */
 export interface ProvidersContext {

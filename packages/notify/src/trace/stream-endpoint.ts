@@ -6,7 +6,7 @@ import type { AccessControl, WatchCredential } from '../request/caller.ts'
 import { beginStream } from '../request/event-stream.ts'
 import type { Notifications } from '../store/store.ts'
 import { followNotification } from './follow.ts'
-import type { StreamHeaders, TraceParams } from './schemas.ts'
+import type { StreamHeaders, TraceParams } from './schemas/notifications.ts'
 import type { NotificationStreams } from './streams.ts'
 
 /** What the stream of a notification needs. */

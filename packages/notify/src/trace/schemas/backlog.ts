@@ -1,10 +1,10 @@
 import { pageMembers, pageSchema } from '@gatehouse/kit'
 import { Type } from 'typebox'
-import { channels } from '../model/channel.ts'
-import { idPattern } from '../model/id.ts'
-import { priorities } from '../model/priority.ts'
-import { describeOperation } from '../request/route-options.ts'
-import { Id } from '../request/schemas.ts'
+import { channels } from '../../model/channel.ts'
+import { idPattern } from '../../model/id.ts'
+import { priorities } from '../../model/priority.ts'
+import { describeOperation } from '../../request/route-options.ts'
+import { Id } from '../../request/schemas.ts'
 
 const kinds = ['deferred', 'aggregating', 'parked'] as const
 

@@ -1,7 +1,7 @@
 import { PageQuery, pageSchema } from '@gatehouse/kit'
 import { Type } from 'typebox'
-import { channels } from '../model/channel.ts'
-import { describeOperation } from '../request/route-options.ts'
+import { channels } from '../../model/channel.ts'
+import { describeOperation } from '../../request/route-options.ts'
 
 /** The parameters of `/v1/providers/{name}`. */
 export const ProviderParams = Type.Object({

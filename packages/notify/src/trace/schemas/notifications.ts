@@ -1,14 +1,14 @@
 import { pageMembers } from '@gatehouse/kit'
 import { Type } from 'typebox'
-import { channels } from '../model/channel.ts'
-import { deliveryStates } from '../model/delivery-state.ts'
-import { outcomes } from '../model/outcome.ts'
-import { priorities } from '../model/priority.ts'
-import { TemplateVersion } from '../model/timeline.ts'
-import { AcceptanceBody } from '../request/notify-body.ts'
-import { describeOperation } from '../request/route-options.ts'
-import { Id, IdCursor, UserParams } from '../request/schemas.ts'
-import { reachabilities } from './standing.ts'
+import { channels } from '../../model/channel.ts'
+import { deliveryStates } from '../../model/delivery-state.ts'
+import { outcomes } from '../../model/outcome.ts'
+import { priorities } from '../../model/priority.ts'
+import { TemplateVersion } from '../../model/timeline.ts'
+import { AcceptanceBody } from '../../request/notify-body.ts'
+import { describeOperation } from '../../request/route-options.ts'
+import { Id, IdCursor, UserParams } from '../../request/schemas.ts'
+import { reachabilities } from '../standing.ts'
 
 const DateTime = (description: string) => Type.String({ format: 'date-time', description })
 

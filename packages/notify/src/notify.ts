@@ -54,6 +54,7 @@ import { registerRoutes } from './routes.ts'
 import { ChangeReaders } from './state-changes/readers.ts'
 import type { NotifyStore, Recipient } from './store/store.ts'
 import { subscriptionAssets } from './subscription/endpoint.ts'
+import { NotificationStreams } from './trace/streams.ts'
 import { startWorkers } from './workers.ts'
 
 /** What the service is built from. */
@@ -127,7 +128,7 @@ export async function createNotify(settings: CreateNotifyOptions): Promise<Notif
   const consuming = await topic?.consume(createTopicIntake(topicIntakeOptions(parts, work)), work.partitions)
   const { accept, workers } = work
   const answering = createEndpointParts(settings, { ...parts, onReported: work.onReported })
-  const { reports, streams } = answering
+  const { reports, streams, notificationStreams } = answering
   return {
     plugin: (http) => registerRoutes(http, { ...parts, ...work, ...answering }),
     workers,
@@ -145,7 +146,7 @@ export async function createNotify(settings: CreateNotifyOptions): Promise<Notif
       await Promise.all([store.ping(), topic?.ping()])
     },
     async stop() {
-      await Promise.all([streams.close(), readers.close()])
+      await Promise.all([streams.close(), readers.close(), notificationStreams.close()])
       await consuming?.stop()
       await Promise.all([accept.idle(), reports.idle()])
       await Promise.all(workers.map((worker) => worker.stop()))
@@ -244,6 +245,7 @@ function createEndpointParts(
     providers: Object.values(providers).flat(),
     testSend: createTestSend({ intake, inbox, clock }, { 'in-app': [inboxProvider()], ...providers }),
     reports: createReports({ deliveries, suppressionDays, clock, metrics, onReported }),
+    notificationStreams: new NotificationStreams(options.notificationStreams),
     streams: new InboxStreams({ inbox, masked, shown, rules, log, metrics }),
     choices: createChoices({ intake, preferences, suppressions, catalog, channelsOff, clock }),
   }

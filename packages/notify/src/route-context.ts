@@ -18,6 +18,7 @@ import type { Choices } from './preferences/choices.ts'
 import type { AccessControl, WatchCredential } from './request/caller.ts'
 import type { ChangeReaders } from './state-changes/readers.ts'
 import type { NotifyStore } from './store/store.ts'
+import type { NotificationStreams } from './trace/streams.ts'
 
 /** What the endpoints share. Each endpoint names, in its own context, the part that it uses. */
 export interface RouteContext {
@@ -40,6 +41,7 @@ export interface RouteContext {
   readonly testSend: PreviewContext['testSend']
   readonly streams: InboxStreams
   readonly readers: ChangeReaders
+  readonly notificationStreams: NotificationStreams
   /** How inbox items are shown to callers who may not read personal data. */
   readonly masked: ShowItems
   /** How they are shown to the others. */

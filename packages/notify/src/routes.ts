@@ -32,6 +32,7 @@ import { listChanges } from './state-changes/endpoint.ts'
 import * as changeSchemas from './state-changes/schema.ts'
 import * as subscription from './subscription/endpoint.ts'
 import * as pageSchemas from './subscription/schema.ts'
+import { providerRoutes, traceRoutes } from './trace-routes.ts'
 import { followLink, recordOpen } from './tracking/links.ts'
 import { maxReceiptBytes, recordReceipts } from './tracking/receipts.ts'
 import * as trackingSchemas from './tracking/schema.ts'
@@ -45,6 +46,8 @@ export async function registerRoutes(http: Http, context: RouteContext): Promise
   await intakeRoutes(http, context)
   scheduleRoutes(http, context)
   deliveryRoutes(http, context)
+  traceRoutes(http, context)
+  providerRoutes(http, context)
   settingsRoutes(http, context)
   templateRoutes(http, context)
   recipientRoutes(http, context)
@@ -86,6 +89,11 @@ function scheduleRoutes(http: Http, context: RouteContext): void {
   http.post('/v1/scheduled', create, schedule.createScheduled(store))
   http.get('/v1/scheduled', allow('readScheduled', listScheduled), schedule.listScheduled(store))
   http.get('/v1/scheduled/:id', allow('readScheduled', getScheduled), schedule.getScheduled(store))
+  http.patch(
+    '/v1/scheduled/:id',
+    allow('cancelScheduled', scheduleSchemas.moveScheduled),
+    schedule.moveScheduled(store),
+  )
   http.delete('/v1/scheduled/:id', allow('cancelScheduled', cancelScheduled), schedule.cancelScheduled(store))
 }
 
@@ -100,6 +108,9 @@ function deliveryRoutes(http: Http, context: RouteContext): void {
   const store = { ...context, store: letters, notifications }
   const { replayDeadLetters: replay, discardDeadLetters: discard } = schemas
   http.get('/v1/dead-letters', allow('readDelivery', schemas.listDeadLetters), listDeadLetters(store))
+  const { summarizeDeadLetters: summarize, getReplay } = schemas
+  http.get('/v1/dead-letters/summary', allow('readDelivery', summarize), deadLetters.summarizeDeadLetters(store))
+  http.get('/v1/replays/:batch_id', allow('readDelivery', getReplay), deadLetters.getReplay(store))
   const readLetter = { ...asReturned, ...allow('readDelivery', schemas.getDeadLetter) }
   http.get('/v1/dead-letters/:id', readLetter, getDeadLetter(store))
   http.post('/v1/dead-letters/replay', allow('manage', replay), deadLetters.replayDeadLetters(store))
@@ -197,12 +208,12 @@ function userRoutes(http: Http, context: RouteContext): void {
 
 /** What is read as it happens: server-sent events, and pages that wait. */
 function streamRoutes(http: Http, context: RouteContext): void {
-  const { store, readers, streams, options } = context
+  const { store, readers, streams, notificationStreams, options } = context
   const { allow, own } = createRouteBuilders(context.access)
   const once = { exposeHeadRoute: false }
   // The hook must not return a value: Fastify takes one for an error.
   http.addHook('preClose', async () => {
-    await Promise.all([streams.close(), readers.close()])
+    await Promise.all([streams.close(), readers.close(), notificationStreams.close()])
   })
   http.get(
     '/v1/users/:id/inbox/stream',

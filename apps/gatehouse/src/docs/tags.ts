@@ -2,6 +2,7 @@
 const tags = [
   ['authorize', 'Pushed authorization requests.'],
   ['dead letters', 'Deliveries that failed for good: list, replay or discard them.'],
+  ['deliveries', 'Messages on their way: find one, and see how many wait.'],
   ['devices', 'The push targets of a user.'],
   ['event types', 'What can be notified of: priority, channels, aggregation and caps.'],
   ['events', 'Changes of state of all deliveries, for analytics.'],
@@ -16,6 +17,7 @@ const tags = [
   ['pages', 'HTML pages for people: sign-in, consent, device codes and accounts.'],
   ['preferences', 'Which notifications a user receives, on which channels, and when.'],
   ['privacy', 'Export and erase what is known about a user.'],
+  ['providers', 'Who sends on each channel: state, pause and test calls.'],
   ['recipients', 'How users can be reached.'],
   ['scheduled', 'Notifications that are sent at a later time.'],
   ['subscriptions', 'Pages that mails link to: unsubscribe and change preferences.'],

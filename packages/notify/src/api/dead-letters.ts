@@ -3,9 +3,17 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import type { Audit } from '../context/audit.ts'
 import type { Channel } from '../model/channel.ts'
+import { newId } from '../model/id.ts'
 import { hidden, maskLetterDetail, maskTimeline } from '../model/masking.ts'
 import type { AccessControl } from '../request/caller.ts'
-import type { DeadLetter, DeadLetterFilter, DeadLetters, Notifications } from '../store/store.ts'
+import type {
+  DeadLetter,
+  DeadLetterFilter,
+  DeadLetterGroup,
+  DeadLetterGrouping,
+  DeadLetters,
+  Notifications,
+} from '../store/store.ts'
 import type * as schemas from './schemas/dead-letters.ts'
 
 /** What the endpoints of dead letters need. */
@@ -52,15 +60,43 @@ export function getDeadLetter({ access, store, notifications }: DeadLetterContex
   }
 }
 
-/** POST /v1/dead-letters/replay: those that the selection matches, at once or at a time. */
+/** GET /v1/dead-letters/summary: how many there are of each kind. */
+export function summarizeDeadLetters({ access, store }: DeadLetterContext) {
+  return async (request: FastifyRequest<{ Querystring: Static<typeof schemas.SummaryQuery> }>) => {
+    const { group_by: groupBy, ...filters } = request.query
+    const { groups, total, isComplete } = await store.summarize(groupBy as DeadLetterGrouping, parseFilter(filters))
+    const masked = access.masks(request)
+    return { groups: groups.map((group) => formatGroup(group, masked)), total, complete: isComplete }
+  }
+}
+
+/** POST /v1/dead-letters/replay: those that the selection matches, at once, at a time or at a rate. */
 export function replayDeadLetters({ audit, store, clock, onReplayed }: DeadLetterContext) {
   return async (request: FastifyRequest<{ Body: Static<typeof schemas.ReplaySelection> }>) => {
     const { body } = request
-    const at = body.at === undefined ? clock.now() : instantOf(body.at, '/at')
-    await audit(request, { action: 'dead-letters.replay', target: selectionTarget, after: body })
-    const { replayed, expired } = await store.replay(parseFilter(body), body.limit ?? 1_000, at)
+    const now = clock.now()
+    const at = body.at === undefined ? now : instantOf(body.at, '/at')
+    const batchId = newId(0)
+    await audit(request, {
+      action: 'dead-letters.replay',
+      target: selectionTarget,
+      after: { ...body, batch_id: batchId },
+    })
+    const pace = { batchId, perSecond: body.rate_per_second, now }
+    const { replayed, expired } = await store.replay(parseFilter(body), body.limit ?? 1_000, at, pace)
     onReplayed()
-    return { replayed, ...(expired > 0 ? { expired } : {}) }
+    return { replayed, ...(expired > 0 ? { expired } : {}), ...(replayed > 0 ? { batch_id: batchId } : {}) }
+  }
+}
+
+/** GET /v1/replays/{batch_id}: what became of the letters that were replayed together. */
+export function getReplay({ store }: DeadLetterContext) {
+  return async (request: FastifyRequest<{ Params: Static<typeof schemas.ReplayParams> }>) => {
+    const { batch_id: id } = request.params
+    const found = await store.findReplay(id)
+    if (!found) throw new Problem(404, `There is no replay ${id}; it may be too long ago.`)
+    const { createdAt, ...counts } = found
+    return { batch_id: id, created_at: new Date(createdAt).toISOString(), ...counts }
   }
 }
 
@@ -125,13 +161,39 @@ function hasExpired(id: string): Problem {
   return new Problem(409, `The message of the dead letter ${id} has expired: it can be discarded, but not replayed.`)
 }
 
-function parseFilter({ cause, channel, event, user_id, ids }: Static<typeof schemas.Selection>): DeadLetterFilter {
+type Filters = Omit<Static<typeof schemas.Selection>, 'limit'>
+
+function parseFilter({
+  cause,
+  channel,
+  event,
+  user_id,
+  ids,
+  provider,
+  fingerprint,
+  from,
+  to,
+}: Filters): DeadLetterFilter {
   return {
     ...(cause === undefined ? {} : { cause }),
     ...(channel === undefined ? {} : { channel: channel as Channel }),
     ...(event === undefined ? {} : { event }),
     ...(user_id === undefined ? {} : { userId: user_id }),
     ...(ids === undefined ? {} : { ids }),
+    ...(provider === undefined ? {} : { provider }),
+    ...(fingerprint === undefined ? {} : { fingerprint }),
+    ...(from === undefined ? {} : { from: instantOf(from, '/from') }),
+    ...(to === undefined ? {} : { to: instantOf(to, '/to') }),
+  }
+}
+
+function formatGroup({ firstAt, lastAt, sample, ...group }: DeadLetterGroup, masked: boolean) {
+  const detail = masked ? maskLetterDetail(sample.cause, sample.detail) : sample.detail
+  return {
+    ...group,
+    first_at: new Date(firstAt).toISOString(),
+    last_at: new Date(lastAt).toISOString(),
+    sample: { id: sample.id, detail },
   }
 }
 

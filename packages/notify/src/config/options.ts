@@ -58,6 +58,19 @@ export interface ChangeReaderRules {
   readonly maxLifeMs: number
 }
 
+/** How many streams of single notifications a process holds open, and for how long. */
+export interface NotificationStreamRules {
+  readonly max: number
+  /** Of one subject, a person or a client. */
+  readonly maxPerReader: number
+  /** From one sign of life to the next, in milliseconds; a reader that takes nothing for two of them is cut off. */
+  readonly heartbeatMs: number
+  /** How long one lasts at most, in milliseconds. */
+  readonly maxLifeMs: number
+  /** From one look at the notification to the next, in milliseconds; up to five times as long while nothing happens. */
+  readonly pollMs: number
+}
+
 /** The options of the service; {@link defaultOptions} has their defaults. */
 export interface NotifyOptions {
   /** Channels that nobody carries: they are left out, and undeliverable where a request names them. */
@@ -114,6 +127,7 @@ export interface NotifyOptions {
   /** How long the token of a push or an in-app item reports what became of it, in days. */
   readonly receiptDays: number
   readonly changeReaders: ChangeReaderRules
+  readonly notificationStreams: NotificationStreamRules
 }
 
 /** Defaults. Those the specification gives say so; the others are ours. */
@@ -164,6 +178,8 @@ export const defaultOptions: NotifyOptions = {
   // ours: a person has fewer; installations that were removed are dropped before their push service says so
   devicesPerUser: 20,
   changeReaders: { enabled: true, max: 100, maxPerClient: 20, heartbeatMs: 15_000, maxLifeMs: 900_000 },
+  // ours: each is a few reads by key a second
+  notificationStreams: { max: 200, maxPerReader: 10, heartbeatMs: 15_000, maxLifeMs: 900_000, pollMs: 1_000 },
   // ours: whoever reads a message is not watched unless the operator says so
   tracking: 'off',
   // ours: a push may wait four weeks for its device

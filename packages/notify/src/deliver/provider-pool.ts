@@ -143,7 +143,7 @@ export class ProviderPool {
   }
 
   async #readBreakers(): Promise<void> {
-    this.#open = await this.#health.open()
+    this.#open = await this.#health.open(this.#clock.now())
     this.#readAt = performance.now()
   }
 

@@ -17,6 +17,8 @@ import { emptyProfile, type Intake, type Parkable, type RateGrant, type RateRequ
 interface IncomingEvent {
   readonly request: NotifyRequest
   readonly source: string
+  /** The notification that it sends again. */
+  readonly resendOf?: string
   /** When it was first received, where that was earlier than now; Unix milliseconds. */
   readonly occurredAt?: number
   /** Set for a mail of a reserved event type, of the service that it belongs to. */
@@ -148,8 +150,9 @@ async function admitPlanned(
     const stored = profiles.users.get(event.request.user_id) ?? emptyProfile
     const profile = event.mail ? profileFor(event.mail, stored) : stored
     const id = newIdOfUser(event.request.user_id)
-    const { request, source, occurredAt = now } = event
-    const planned = options.plan({ id, request, eventType, profile, catalog, now, occurredAt, source })
+    const { request, source, resendOf, occurredAt = now } = event
+    const again = resendOf === undefined ? {} : { resendOf }
+    const planned = options.plan({ id, request, eventType, profile, catalog, now, occurredAt, source, ...again })
     return [{ notifications: [planned], ...(event.settles ? { settles: event.settles } : {}) }]
   })
   return admitLeased(options, units, profiles, now)

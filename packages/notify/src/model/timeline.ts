@@ -47,6 +47,7 @@ const report = members({
 export const timelineDetails = {
   accepted: members({
     source: text,
+    resend_of: optional(Type.String({ description: 'The notification that it sends again.' })),
     event: text,
     priority: Type.Enum([...priorities]),
     count: optional(Type.Integer({ description: 'How many events were combined.' })),
@@ -67,6 +68,11 @@ export const timelineDetails = {
   undeliverable: members({ ...delivery, ...reasonMembers }),
   failed: members({ ...delivery, ...reasonMembers, reason: optional(text) }),
   expired: members({ ...delivery, attempt: optional(Type.Integer()), expires_at: instant }),
+  cancelled: members({ delivery_id: optional(text) }),
+  resent: members({
+    into: Type.String({ description: 'The notification that its event was sent as again.' }),
+    channels: Type.Array(Type.Enum([...channels])),
+  }),
   combined: members({ into: Type.String({ description: 'The notification that it was combined into.' }) }),
   sent: members(attempt),
   attempt_failed: members(attempt),

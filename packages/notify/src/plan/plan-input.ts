@@ -14,8 +14,10 @@ export interface PlanInput {
   readonly now: number
   /** When the event was first received, where that was earlier: on the topic, scheduled or parked. Unix milliseconds. */
   readonly occurredAt?: number
-  /** How it came in, for the timeline: `http`, `topic`, `bulk`, `schedule`, `process`. */
+  /** How it came in, for the timeline: `http`, `topic`, `bulk`, `schedule`, `process`, `resend`. */
   readonly source: string
+  /** The notification that it sends again. */
+  readonly resendOf?: string
 }
 
 /** The steps before admission, as the entrances are handed them. */

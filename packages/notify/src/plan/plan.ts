@@ -18,7 +18,7 @@ export function planNotification(input: PlanInput, options: NotifyOptions): Plan
   const wanted =
     chosen.because === 'request' ? chosen.channels : chosen.channels.filter((channel) => !off.includes(channel))
   const decisions: TimelineEntry[] = [
-    { at: now, what: 'accepted', detail: { source: input.source, event: request.event, priority: eventType.priority } },
+    { at: now, what: 'accepted', detail: acceptedDetail(input) },
     { at: now, what: 'channels', detail: { channels: chosen.channels, because: chosen.because } },
     ...off.map((channel) => ({ at: now, what: 'excluded', channel, detail: createReason('channel_off') }) as const),
   ]
@@ -53,4 +53,9 @@ export function planNotification(input: PlanInput, options: NotifyOptions): Plan
       : {}),
     stored: 'no',
   }
+}
+
+function acceptedDetail({ source, request, eventType, resendOf }: PlanInput) {
+  const { event } = request
+  return { source, event, priority: eventType.priority, ...(resendOf === undefined ? {} : { resend_of: resendOf }) }
 }

@@ -15,12 +15,14 @@ import { type Claimer, createClaimer } from './delivery/claim.ts'
 import { placeAt } from './delivery/claim-marks.ts'
 import { postgresDeliveries } from './delivery/deliveries.ts'
 import { postgresProviderHealth } from './delivery/provider-health.ts'
+import { postgresProviderPauses } from './delivery/provider-pauses.ts'
 import { postgresInbox } from './inbox/inbox.ts'
 import { inboxChannel } from './inbox/inbox-count.ts'
 import { postgresMailbox } from './inbox/mailbox.ts'
 import { admit, readAdmissionState } from './intake/admit.ts'
 import { acquireRates } from './intake/rates.ts'
 import { postgresPrivacy } from './retention/privacy.ts'
+import { postgresSearch } from './search/search.ts'
 import type { Buckets } from './sql/buckets.ts'
 import { postgresNotifications } from './timeline/notifications.ts'
 import { postgresStateChanges } from './timeline/state-changes.ts'
@@ -28,7 +30,9 @@ import { postgresDevices } from './users/devices.ts'
 import { postgresPreferences } from './users/preferences.ts'
 import { readProfiles } from './users/profiles.ts'
 import { postgresRecipients } from './users/recipients.ts'
+import { postgresStandings } from './users/standings.ts'
 import { postgresSuppressions } from './users/suppressions.ts'
+import { postgresBacklog } from './waiting/backlog.ts'
 import { postgresParked } from './waiting/parked.ts'
 import { postgresSchedule } from './waiting/schedule.ts'
 import { postgresWaiting } from './waiting/waiting.ts'
@@ -80,7 +84,9 @@ export function postgresNotifyStore(database: Database, options: PostgresNotifyO
     waiting: postgresWaiting(database, layout),
     schedule: postgresSchedule(database, buckets),
     parked: postgresParked(database),
+    backlog: postgresBacklog(database, buckets),
     providerHealth: postgresProviderHealth(database),
+    providerPauses: postgresProviderPauses(database),
     survey: postgresSurvey(database, options.distributed ?? false),
     ...(database.engine === 'postgres' && {
       ownership: postgresOwnership(database, buckets),
@@ -94,11 +100,13 @@ export function postgresNotifyStore(database: Database, options: PostgresNotifyO
     devices: postgresDevices(database, buckets),
     shortLinks: postgresShortLinks(database, buckets),
     suppressions: postgresSuppressions(database, layout),
+    standings: postgresStandings(database, buckets),
     eventTypes: postgresEventTypes(database),
     templates: postgresTemplates(database),
     inbox: postgresInbox(database, layout, inboxes),
     mailbox: postgresMailbox(database, buckets),
     notifications: postgresNotifications(database, buckets),
+    search: postgresSearch(database, layout),
     declared: postgresDeclarations(database, buckets),
     ping: () => database.ping(),
   }

@@ -34,6 +34,8 @@ export interface AccessControl {
   callerOf(request: FastifyRequest): Caller
   /** Whether the caller may have this access to what belongs to a user at all. Default: reading what became of it. */
   canSee(request: FastifyRequest, userId: string, access?: Access): boolean
+  /** Refuses a caller without a scope of this access, where what they ask for needs more than the route does. @throws Problem 403 */
+  refuseWithout(request: FastifyRequest, access: Access): void
   /** Whether personal data is masked for the caller: not that of the user themself. */
   masks(request: FastifyRequest, userId?: string): boolean
   /** Refuses to tell by personal data what is masked: answers would confirm every guess. @throws Problem 403 */
@@ -86,6 +88,9 @@ export function createAccessControl(authenticate: Authenticate, scopes: NotifySc
     canSee(request, userId, access = 'readOutcome') {
       const caller = callerOf(request)
       return isManagement(caller, access) || caller.subject === userId
+    },
+    refuseWithout(request, access) {
+      if (!holdsOne(callerOf(request), allowed[access])) throw insufficient(allowed[access])
     },
     masks,
     refuseGuesses(request, userId) {

@@ -18,7 +18,32 @@ export const operation = operationsOf({
     'Explain what a user would receive',
     'Takes the same body as `notifications.send` and answers which channels would be used, with the decision behind each, now or `at` another time. Nothing is stored or sent.',
   ],
+  'notifications.list': [
+    'Search notifications',
+    'The newest first. It looks back for two seconds or at 50,000 rows at most: `searched_until` says how far, and `next` goes on from there. All filters of deliveries must hold for one delivery. Without `user_id` it needs a scope for reading deliveries.',
+  ],
   'notifications.get': ['Read a notification', 'Its deliveries, their states, and every decision in the timeline.'],
+  'notifications.content.get': [
+    'Read what a notification said',
+    'Of each channel the text that was sent last, rendered again from the version of its template and the data of its event. The footer of mails, tracked links and tokens are not in it.',
+  ],
+  'notifications.cancel': [
+    'Cancel a notification',
+    'Ends what waits to be sent: what is queued, deferred or gathered. What a worker has at that moment is `under_way`, and is not cancelled. Neither the cap nor the dedup key is given back.',
+  ],
+  'notifications.resend': [
+    'Send a notification again',
+    'Accepts its event once more, with its data, as a new notification on these channels. Caps, quiet hours and suppressions apply. With a `dedup_key` a repeated call sends nothing again. 409 where the data was erased.',
+  ],
+  'notifications.stream': [
+    'Follow a notification',
+    'Events `timeline` (an entry, with its `id`) and `delivery` (a delivery as it is now), beginning with all there is. Send the id of the last event as Last-Event-ID to go on from there: an entry of the last seconds may come again, by its `id`. Ends with the token.',
+  ],
+  'deliveries.list': [
+    'Find deliveries by the id of a provider',
+    'Those that a provider knows by its own id of the message. It looks back for two seconds or at 50,000 rows at most: `searched_until` says how far, and `next` goes on from there.',
+  ],
+  'deliveries.get': ['Read a delivery', 'One message on one channel: its state, and every attempt with its results.'],
   'events.read': [
     'Read state changes of deliveries',
     'All of them, in one order. Resume with the `next` of the page as `cursor`; no change is left out or comes twice. With `wait` an empty page is answered late. 410 names the oldest cursor that can be read from.',
@@ -27,7 +52,26 @@ export const operation = operationsOf({
     'Schedule a notification',
     'Stores a notification that is sent at `fire_at`; preferences and caps are applied then.',
   ],
-  'scheduled.list': ['List the scheduled notifications of a user', 'The soonest first.'],
+  'scheduled.list': [
+    'List scheduled notifications',
+    'The soonest first. Without `user_id` it needs a scope for reading deliveries.',
+  ],
+  'scheduled.move': [
+    'Move a scheduled notification',
+    'Has it fire at another time. One that has fired is not found, and one that fires at that moment is a conflict.',
+  ],
+  'pending.list': [
+    'List what waits',
+    'Deliveries that are deferred, and windows that gather events, the soonest first; parked events are counted by event type.',
+  ],
+  'pending.release': [
+    'Release what waits',
+    'Flushes a window, or plans a deferred delivery, now. What waits for the end of quiet hours is a conflict.',
+  ],
+  'queue.get': [
+    'Read the depth of the queue',
+    'By channel and priority how many deliveries are due, wait for another attempt, or are with a worker.',
+  ],
   'scheduled.get': ['Read a scheduled notification', 'One that has fired is not found.'],
   'scheduled.cancel': ['Cancel a scheduled notification', 'One that has fired is not found.'],
   'deadLetters.list': ['List dead letters', 'Deliveries that failed for good, newest first.'],
@@ -37,8 +81,27 @@ export const operation = operationsOf({
     'Replay dead letters',
     'Delivers those that the filters match again, at once or at a time, but for those that will have expired.',
   ],
+  'deadLetters.summary.get': [
+    'Group dead letters',
+    'By cause, provider, event type or what they died of, with the last one of each group. It looks at the last 20,000.',
+  ],
+  'replays.get': [
+    'Read the progress of a replay',
+    'What became of the letters that one call replayed, for 30 days. A letter of a scheduled event counts until it fires.',
+  ],
   'deadLetters.replay': ['Replay a dead letter', 'Delivers it again at once; one that has expired is refused.'],
   'deadLetters.discardMany': ['Discard dead letters', 'Discards those that the filters match.'],
+  'providers.list': ['List providers', 'By channel, the preferred one first, with the state of each breaker.'],
+  'providers.get': ['Read a provider', 'Its channel, its breaker, and whether it is paused.'],
+  'providers.pause': [
+    'Pause a provider',
+    'Within a second no process calls it. The next provider of its channel takes over; without one, messages wait as they do for one that is down.',
+  ],
+  'providers.resume': ['Resume a provider', 'Ends its pause; what its breaker says still counts.'],
+  'providers.test': [
+    'Call a provider with a test message',
+    'One message to an address, at once, past its breaker and its pause. The result is returned, and not recorded.',
+  ],
   'eventTypes.list': ['List event types', 'Those of the file and those stored here, ordered by name.'],
   'eventTypes.get': ['Read an event type', 'Its priority, channels, aggregation and limits.'],
   'eventTypes.update': ['Create or replace an event type', 'Members that are left out get their defaults.'],
@@ -94,6 +157,10 @@ export const operation = operationsOf({
     'Replaces the push token of the device. Where that makes more devices than a user may have, a dead one is dropped, or else the one that was registered the longest ago; the response names it.',
   ],
   'users.devices.delete': ['Delete a device', 'Nothing is pushed to it from then on.'],
+  'users.standing.get': [
+    'Read what limits what a user gets',
+    'The caps and what is used of them, quiet hours, open aggregation windows, and which channels reach the user.',
+  ],
   'users.choices.get': [
     'Read what a user may choose',
     'Every event type with the channels that the user may switch, and which are on.',

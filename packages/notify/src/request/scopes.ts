@@ -53,6 +53,7 @@ export function accessBy(scopes: NotifyScopes) {
     mailReserved: [reserved],
     readScheduled: [write, delivery, admin],
     cancelScheduled: [write, admin],
+    actOnNotification: [write, admin],
     readOutcome: [read, write, delivery, admin],
     readFeed: [read, write, delivery, admin],
     readOwn: [own, delivery, admin],

@@ -9,7 +9,7 @@ import { type AccessControl, otherUserProblem } from '../request/caller.ts'
 import { problemOf } from '../request/request-problem.ts'
 import type { Access } from '../request/scopes.ts'
 import type { Schedule, Scheduled } from '../store/store.ts'
-import type { NewScheduled, ScheduledParams, ScheduledQuery } from './schema.ts'
+import type { NewScheduled, ScheduledMove, ScheduledParams, ScheduledQuery } from './schema.ts'
 
 /** What the endpoints of scheduled notifications need. */
 export interface ScheduleContext {
@@ -39,12 +39,19 @@ export function createScheduled(context: ScheduleContext) {
   }
 }
 
-/** GET /v1/scheduled?user_id=…: those of one user, the soonest first. */
+/** GET /v1/scheduled: the soonest first; those of everybody for readers of deliveries alone. */
 export function listScheduled(context: ScheduleContext) {
+  const { access, schedule } = context
   return async (request: FastifyRequest<{ Querystring: Static<typeof ScheduledQuery> }>) => {
-    const { user_id: userId, cursor, limit = defaultPageSize } = request.query
-    if (!context.access.canSee(request, userId, 'readScheduled')) throw otherUserProblem()
-    const scheduled = await context.schedule.list(userId, parseCursor(cursor), limit)
+    const { user_id: userId, from, to, cursor, limit = defaultPageSize } = request.query
+    if (userId === undefined) access.refuseWithout(request, 'readDelivery')
+    else if (!access.canSee(request, userId, 'readScheduled')) throw otherUserProblem()
+    const filter = {
+      ...(userId === undefined ? {} : { userId }),
+      ...(from === undefined ? {} : { from: instantOf(from, '/from') }),
+      ...(to === undefined ? {} : { to: instantOf(to, '/to') }),
+    }
+    const scheduled = await schedule.list(filter, parseCursor(cursor), limit)
     const { items, next } = createPage(
       scheduled,
       request.query,
@@ -52,6 +59,30 @@ export function listScheduled(context: ScheduleContext) {
     )
     const visible = items.map((each) => formatForCaller(context, request, each))
     return { items: visible, ...(next === undefined ? {} : { next }) }
+  }
+}
+
+/** PATCH /v1/scheduled/{id}: has it fire at another time; 404 once it has fired, 409 while it fires. */
+export function moveScheduled(context: ScheduleContext) {
+  const { access, audit, schedule, onScheduled } = context
+  return async (
+    request: FastifyRequest<{ Params: Static<typeof ScheduledParams>; Body: Static<typeof ScheduledMove> }>,
+  ) => {
+    const { id } = request.params
+    const { fireAt: before, payload } = await findVisible(context, request, 'cancelScheduled')
+    const fireAt = instantOf(request.body.fire_at, '/fire_at')
+    if (access.manages(request))
+      await audit(request, {
+        action: 'scheduled.move',
+        target: { type: 'scheduled', id },
+        before: { fire_at: new Date(before).toISOString() },
+        after: { fire_at: new Date(fireAt).toISOString() },
+      })
+    const moved = await schedule.move(id, fireAt)
+    if (moved === 'fired') throw notFound(id)
+    if (moved === 'firing') throw new Problem(409, `The notification ${id} is being sent at this moment.`)
+    onScheduled(id, fireAt)
+    return formatForCaller(context, request, { id, fireAt, payload })
   }
 }
 
@@ -81,7 +112,11 @@ function parseCursor(cursor: string | undefined): Pick<Scheduled, 'fireAt' | 'id
   return id === undefined ? undefined : { fireAt: instantOf(fireAt, '/cursor'), id }
 }
 
-async function findVisible({ access, schedule }: ScheduleContext, request: ScheduledRequest, needed: Access) {
+async function findVisible(
+  { access, schedule }: ScheduleContext,
+  request: FastifyRequest<{ Params: Static<typeof ScheduledParams> }>,
+  needed: Access,
+) {
   const { id } = request.params
   const found = await schedule.find(id)
   if (!found || !access.canSee(request, found.payload.user_id, needed)) throw notFound(id)

@@ -33,7 +33,25 @@ const Cursor = Type.String({
 })
 
 /** The query of GET /v1/scheduled. */
-export const ScheduledQuery = Type.Object({ user_id: UserId, ...pageMembers(Cursor) }, { additionalProperties: false })
+export const ScheduledQuery = Type.Object(
+  {
+    user_id: Type.Optional(UserId),
+    from: Type.Optional(Type.String({ format: 'date-time', description: 'Fires then or later.' })),
+    to: Type.Optional(Type.String({ format: 'date-time', description: 'Fires before then.' })),
+    ...pageMembers(Cursor),
+  },
+  { additionalProperties: false },
+)
+
+/** The body of PATCH /v1/scheduled/{id}. */
+export const ScheduledMove = Type.Object({ fire_at: FireAt }, { additionalProperties: false })
+
+/** PATCH /v1/scheduled/{id} */
+export const moveScheduled = describeOperation('scheduled.move', {
+  params: ScheduledParams,
+  body: ScheduledMove,
+  response: { 200: Scheduled },
+})
 
 /** POST /v1/scheduled */
 export const createScheduled = describeOperation('scheduled.create', {

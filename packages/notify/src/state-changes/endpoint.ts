@@ -3,11 +3,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import type { ChangeReaderRules } from '../config/options.ts'
 import type { AccessControl, WatchCredential } from '../request/caller.ts'
+import { beginStream } from '../request/event-stream.ts'
 import type { ChangePage, StateChanges } from '../store/store.ts'
 import { type Beginning, changeRecord, readPage } from './page.ts'
 import type { ChangeReaders } from './readers.ts'
 import { type ChangeHeaders, type ChangeQuery, cursorPattern, type Page } from './schema.ts'
-import { beginStream, sendChanges } from './stream.ts'
+import { sendChanges } from './stream.ts'
 
 /** What the endpoint of state changes needs. */
 export interface ChangeContext {

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { type Log, Problem } from '@gatehouse/kit'
 import type { ChangeReaderRules } from '../config/options.ts'
+import { SlowReader, writeAndDrain } from '../request/event-stream.ts'
 import type { StateChanges } from '../store/store.ts'
 import { type Beginning, changeRecord, readPage } from './page.ts'
 import type { ChangeReaders } from './readers.ts'
@@ -14,22 +15,6 @@ export interface ChangeStreamOptions {
   /** How long the reader's token still lives, in milliseconds. */
   readonly lifeMs: number
   readonly log: Log
-}
-
-const reconnectMs = 3_000
-
-/** Starts a response of server-sent events (WHATWG HTML §9.2). */
-export function beginStream(response: ServerResponse, headers: Readonly<Record<string, unknown>>, requestId: string) {
-  for (const [name, value] of Object.entries(headers))
-    if (value !== undefined) response.setHeader(name, value as string)
-  response.writeHead(200, {
-    'content-type': 'text/event-stream; charset=utf-8',
-    'cache-control': 'no-store, no-transform',
-    'x-accel-buffering': 'no',
-    'x-content-type-options': 'nosniff',
-    'x-request-id': requestId,
-  })
-  response.write(`retry: ${reconnectMs}\n\n`)
 }
 
 /**
@@ -71,21 +56,4 @@ export async function sendChanges(
 
 function changeEvent(change: Parameters<typeof changeRecord>[0]): string {
   return `id: ${change.sequence}\ndata: ${JSON.stringify(changeRecord(change))}\n\n`
-}
-
-class SlowReader extends Error {}
-
-/** Writes, and waits until the reader has taken it. @throws SlowReader when it takes nothing for two heartbeats */
-async function writeAndDrain(response: ServerResponse, text: string, heartbeatMs: number): Promise<void> {
-  if (response.write(text) || response.destroyed) return
-  const { promise, resolve, reject } = Promise.withResolvers<void>()
-  const timer = setTimeout(() => reject(new SlowReader('the reader takes nothing')), 2 * heartbeatMs)
-  const done = () => resolve()
-  response.once('drain', done).once('close', done)
-  try {
-    await promise
-  } finally {
-    clearTimeout(timer)
-    response.off('drain', done).off('close', done)
-  }
 }

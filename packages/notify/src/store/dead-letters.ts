@@ -10,6 +10,10 @@ export interface DeadLetter {
   readonly event?: string
   readonly cause: string
   readonly detail: string
+  /** The same for letters that died of the same. */
+  readonly fingerprint: string
+  /** The provider whose answer it was, where it died of one. */
+  readonly provider?: string
   readonly diedAt: number
   /** From when on it can't be replayed, Unix milliseconds. */
   readonly expiresAt?: number
@@ -50,6 +54,58 @@ export interface DeadLetterFilter {
   readonly event?: string
   readonly userId?: string
   readonly ids?: readonly string[]
+  /** The provider whose answer it was. */
+  readonly provider?: string
+  readonly fingerprint?: string
+  /** From when on it died, and before when; Unix milliseconds. */
+  readonly from?: number
+  readonly to?: number
+}
+
+/** What dead letters are grouped by. */
+export const deadLetterGroupings = ['cause', 'provider', 'event', 'fingerprint'] as const
+
+/** What dead letters are grouped by. */
+export type DeadLetterGrouping = (typeof deadLetterGroupings)[number]
+
+/** Dead letters that have something in common. */
+export interface DeadLetterGroup {
+  /** Left out of those that have none. */
+  readonly key?: string
+  readonly count: number
+  /** When the first and the last of them died, Unix milliseconds. */
+  readonly firstAt: number
+  readonly lastAt: number
+  /** The last of them. */
+  readonly sample: Pick<DeadLetter, 'id' | 'cause' | 'detail'>
+}
+
+/** Groups of dead letters, the largest first. */
+export interface DeadLetterSummary {
+  readonly groups: readonly DeadLetterGroup[]
+  /** How many letters were looked at. */
+  readonly total: number
+  /** False where there are more, of which the oldest were not looked at. */
+  readonly isComplete: boolean
+}
+
+/** How a replay goes, and under which id its progress is read. */
+export interface ReplayPace {
+  readonly batchId: string
+  /** How many a second; undefined for all at once. */
+  readonly perSecond?: number | undefined
+  /** Unix milliseconds. */
+  readonly now: number
+}
+
+/** What became of a replay by now. */
+export interface ReplayProgress {
+  readonly createdAt: number
+  readonly total: number
+  readonly sent: number
+  readonly waiting: number
+  /** Dead again. */
+  readonly dead: number
 }
 
 /** What came of a replay: how many letters went back, and how many of those that were meant have expired by then. */
@@ -63,8 +119,14 @@ export interface DeadLetters {
   find(id: string): Promise<DeadLetter | undefined>
   /** Newest first, those that died before the letter `before`. */
   list(filter: DeadLetterFilter, limit: number, before: string | undefined): Promise<readonly DeadLetter[]>
-  /** Gives up to `limit` letters back to be delivered at `at`. Each goes back once; what has expired by then stays. */
-  replay(filter: DeadLetterFilter, limit: number, at: number): Promise<Replayed>
+  summarize(groupBy: DeadLetterGrouping, filter: DeadLetterFilter): Promise<DeadLetterSummary>
+  /** The progress of a replay that had a pace. */
+  findReplay(batchId: string): Promise<ReplayProgress | undefined>
+  /**
+   * Gives up to `limit` letters back to be delivered at `at`, or from then on at a pace. Each goes back once; what has
+   * expired by `at` stays.
+   */
+  replay(filter: DeadLetterFilter, limit: number, at: number, pace?: ReplayPace): Promise<Replayed>
   /** Takes letters away for good; answers how many. */
   discard(filter: DeadLetterFilter, limit: number): Promise<number>
   addInvalid(message: InvalidMessage, now: number): Promise<void>

@@ -178,10 +178,33 @@ export type ReportOutcome = 'changed' | 'unchanged' | 'duplicate' | 'unknown'
 
 /** The circuit breakers of providers, shared by all processes. */
 export interface ProviderHealth {
-  /** For each provider that is open, until when it is left alone: its time, or that of a probe under way (Unix milliseconds). */
-  open(): Promise<ReadonlyMap<string, number>>
+  /**
+   * For each provider that is open or paused, until when it is left alone: its time, or that of a probe under way (Unix
+   * milliseconds). Of a pause no more than the next minute, since the management may end it: what waits for a time that is
+   * too far off would be given up at once.
+   */
+  open(now: number): Promise<ReadonlyMap<string, number>>
   /** Adds calls that were counted. True when they opened the breaker. */
   report(provider: string, counted: CountedCalls, rules: BreakerRules, now: number): Promise<boolean>
   /** True for exactly one caller once an open breaker's time is over: its call is the probe. */
   probe(provider: string, now: number, untilMs: number): Promise<boolean>
+}
+
+/** What is stored of a provider. */
+export interface StoredHealth {
+  readonly provider: string
+  /** Since when its calls are counted, Unix milliseconds; how many there were, and how many of them failed. */
+  readonly since: number
+  readonly calls: number
+  readonly failures: number
+  /** Until when its breaker is open; past where it waits for a probe. */
+  readonly openUntil?: number
+  readonly pausedUntil?: number
+}
+
+/** Pauses of providers by the management, for all processes. */
+export interface ProviderPauses {
+  list(): Promise<readonly StoredHealth[]>
+  /** Leaves a provider alone until then (Unix milliseconds), or no longer. The last of two calls counts. */
+  set(provider: string, until: number | undefined, now: number): Promise<void>
 }

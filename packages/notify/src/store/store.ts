@@ -1,19 +1,22 @@
 import type { Declarations, EventTypes, ShortLinks, Templates } from './catalog.ts'
 import type { DeadLetters } from './dead-letters.ts'
-import type { Deliveries, ProviderHealth } from './delivery.ts'
+import type { Deliveries, ProviderHealth, ProviderPauses } from './delivery.ts'
 import type { Inbox, Mailbox } from './inbox.ts'
 import type { Intake } from './intake.ts'
 import type { HintExchange, Ownership, Survey } from './ownership.ts'
+import type { Search } from './search.ts'
 import type { Notifications, StateChanges } from './timeline.ts'
-import type { Devices, Preferences, Privacy, Recipients, Suppressions } from './users.ts'
-import type { Parked, Schedule, Waiting } from './waiting.ts'
+import type { Devices, Preferences, Privacy, Recipients, Standings, Suppressions } from './users.ts'
+import type { Backlog, Parked, Schedule, Waiting } from './waiting.ts'
 
 export type * from './catalog.ts'
 export type * from './dead-letters.ts'
+export { deadLetterGroupings } from './dead-letters.ts'
 export type * from './delivery.ts'
 export type * from './inbox.ts'
 export type * from './intake.ts'
 export type * from './ownership.ts'
+export type * from './search.ts'
 export type * from './timeline.ts'
 export type * from './users.ts'
 export { emptyProfile } from './users.ts'
@@ -26,7 +29,9 @@ export interface NotifyStore {
   readonly waiting: Waiting
   readonly schedule: Schedule
   readonly parked: Parked
+  readonly backlog: Backlog
   readonly providerHealth: ProviderHealth
+  readonly providerPauses: ProviderPauses
   readonly survey: Survey
   /** Left out where this is the only process. */
   readonly ownership?: Ownership
@@ -39,11 +44,13 @@ export interface NotifyStore {
   readonly devices: Devices
   readonly shortLinks: ShortLinks
   readonly suppressions: Suppressions
+  readonly standings: Standings
   readonly eventTypes: EventTypes
   readonly templates: Templates
   readonly inbox: Inbox
   readonly mailbox: Mailbox
   readonly notifications: Notifications
+  readonly search: Search
   readonly declared: Declarations
   ping(): Promise<void>
 }

@@ -2,10 +2,37 @@ import type { Channel } from '../model/channel.ts'
 import type { DeliveryState } from '../model/delivery-state.ts'
 import type { NotificationRecord } from '../model/notification.ts'
 import type { StreamedEvent } from '../model/topic.ts'
+import type { StoredNotification } from './waiting.ts'
+
+/** A notification whose timeline is followed. */
+export interface FollowedNotification extends NotificationRecord {
+  /** The id of each entry of the timeline; those of what was decided when it was accepted are `{id of the notification}/{n}`. */
+  readonly entryIds: readonly string[]
+}
+
+/** What a cancellation came to. */
+export interface Cancelled {
+  readonly cancelled: readonly Channel[]
+  /** Channels that a worker has now. */
+  readonly underWay: readonly Channel[]
+}
 
 /** Accepted notifications. */
 export interface Notifications {
   find(id: string): Promise<NotificationRecord | undefined>
+  /** The same, with what tells its entries apart. */
+  follow(id: string): Promise<FollowedNotification | undefined>
+  /** The id that the provider gave the message of a delivery, where it gave one. */
+  findProviderMessageId(deliveryId: string): Promise<string | undefined>
+  /** As it was accepted, for planning or sending it again. */
+  findStored(id: string): Promise<StoredNotification | undefined>
+  /**
+   * Ends on these channels what waits and nobody works at: of this and a worker that claims it, the first one has it.
+   * Undefined where there is no such notification.
+   */
+  cancel(id: string, channels: readonly Channel[], now: number): Promise<Cancelled | undefined>
+  /** Records in the timeline as what it was sent once more; once, however often it is recorded. */
+  recordResent(id: string, newId: string, channels: readonly Channel[], now: number): Promise<void>
 }
 
 /** A change of state in the log, by its number: there is one order, and a number is seen after all lower ones. */

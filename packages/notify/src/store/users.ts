@@ -1,3 +1,4 @@
+import type { Counters } from '../admission/caps.ts'
 import type { Retention } from '../config/options.ts'
 import type { Channel } from '../model/channel.ts'
 import type { QuietHours } from '../model/quiet-hours.ts'
@@ -134,6 +135,19 @@ export interface Suppressions {
   add(entries: readonly NewSuppression[], now: number): Promise<readonly SuppressionRecord[]>
   /** Takes away what the filter names; answers how many. */
   lift(filter: SuppressionFilter): Promise<number>
+}
+
+/** A window that gathers events of a type for a user. */
+export interface OpenWindow {
+  readonly event: string
+  readonly items: number
+  /** Unix milliseconds. */
+  readonly flushAt: number
+}
+
+/** What counts for a user now: what they got in their cap windows, and what is gathered for them. */
+export interface Standings {
+  read(userId: string): Promise<{ readonly counters: Counters; readonly windows: readonly OpenWindow[] }>
 }
 
 /** What is known about a user, and for how long anything is. */

@@ -112,16 +112,26 @@ export interface DueScheduled extends Scheduled {
   readonly bucket: number
 }
 
+/** Which scheduled notifications; what is left out is any. */
+export interface ScheduledFilter {
+  readonly userId?: string
+  /** From when on it fires, and before when; Unix milliseconds. */
+  readonly from?: number
+  readonly to?: number
+}
+
 /** Notifications for later. */
 export interface Schedule {
   add(fireAt: number, payload: NotifyRequest): Promise<string>
   find(id: string): Promise<Scheduled | undefined>
-  /** Those of a user, the soonest first, behind the one that `after` names. */
+  /** Up to `limit` that the filter names, the soonest first, behind one that was listed before. */
   list(
-    userId: string,
+    filter: ScheduledFilter,
     after: Pick<Scheduled, 'fireAt' | 'id'> | undefined,
     limit: number,
   ): Promise<readonly Scheduled[]>
+  /** Has one fire at another time: `fired` where whoever fires it came first, or it is not there. */
+  move(id: string, fireAt: number): Promise<'moved' | 'firing' | 'fired'>
   /** True for exactly one: the canceller, or whoever fires it. */
   cancel(id: string): Promise<boolean>
   /** Makes a dead letter of one that can't be fired. */
@@ -152,4 +162,62 @@ export interface Parked {
   heads(bucket: number): Promise<readonly ParkedHead[]>
   /** Schedules up to `max` of a type, oldest first, to be fired at once, as far as its rate allows; answers how many. */
   release(bucket: number, of: ParkedEvents, max: number, now: number): Promise<number>
+}
+
+/** What waits for its time, and why. */
+export interface PendingEntry {
+  readonly id: string
+  readonly userId: string
+  readonly event: string
+  /** The notification that is deferred. */
+  readonly notificationId?: string
+  readonly channels?: readonly Channel[]
+  /** How many events are gathered. */
+  readonly items?: number
+  /** Unix milliseconds. */
+  readonly dueAt: number
+  readonly reason: 'quiet_hours' | 'fallback' | 'replay' | 'aggregated'
+}
+
+/** What waits for its turn of an event type. */
+export interface ParkedEvent {
+  readonly event: string
+  /** Counted up to 10,000 in each bucket. */
+  readonly items: number
+}
+
+/** Deliveries of a channel and priority that are in the queue. */
+export interface QueueDepth {
+  readonly channel: Channel
+  readonly priority: number
+  /** Due, and nobody has them. */
+  readonly due: number
+  /** Due later: they are tried again. */
+  readonly later: number
+  readonly leased: number
+  /** When the first that is due was due, Unix milliseconds. */
+  readonly oldestDueAt?: number
+}
+
+/** How deep the queue is. */
+export interface QueueReport {
+  readonly depths: readonly QueueDepth[]
+  /** False where there are more rows than are looked at. */
+  readonly isComplete: boolean
+}
+
+/** What waits, for those who look after it. */
+export interface Backlog {
+  /** Up to `limit` of a kind, the soonest first, behind one that was listed before. */
+  list(
+    kind: 'deferred' | 'aggregating',
+    after: Pick<PendingEntry, 'dueAt' | 'id'> | undefined,
+    limit: number,
+  ): Promise<readonly PendingEntry[]>
+  listParked(): Promise<readonly ParkedEvent[]>
+  /** What waits under an id, and is not under way. */
+  find(id: string): Promise<Pick<PendingEntry, 'userId' | 'event' | 'reason'> | undefined>
+  /** Makes an open window, or a deferral that no quiet hours made, due now. */
+  release(id: string, now: number): Promise<'released' | 'quiet' | 'gone'>
+  queue(now: number): Promise<QueueReport>
 }

@@ -46,7 +46,7 @@ test('dead letters that are replayed at a time are sent at that time, each once'
   const [id] = await createDeadLetters(s, ['ann', 'bob'])
   answer.now = { kind: 'accepted' }
   const at = new Date(s.clock.now() + hour).toISOString()
-  assert.deepEqual((await s.call('POST', '/v1/dead-letters/replay', { cause: 'permanent', at })).body, { replayed: 2 })
+  assert.equal((await s.call('POST', '/v1/dead-letters/replay', { cause: 'permanent', at })).body.replayed, 2)
   assert.deepEqual((await s.call('POST', '/v1/dead-letters/replay', { at })).body, { replayed: 0 })
   s.clock.advance(hour - 1)
   assert.deepEqual(await claimDue(s.store.deliveries, { channel: 'email', now: s.clock.now() }), [])
@@ -74,8 +74,8 @@ test('dead letters are replayed or discarded by id, user and cause; the others s
     { replayed: 0 },
     'all that is named must fit',
   )
-  assert.deepEqual(await replay({ ids: [permanent[0]] }), { replayed: 1 })
-  assert.deepEqual(await replay({ user_id: 'bob' }), { replayed: 1 })
+  assert.equal((await replay({ ids: [permanent[0]] })).replayed, 1)
+  assert.equal((await replay({ user_id: 'bob' })).replayed, 1)
   assert.deepEqual((await s.call('POST', '/v1/dead-letters/discard', { user_id: 'cid' })).body, { discarded: 1 })
   assert.equal((await s.call('GET', `/v1/dead-letters/${permanent[2]}`)).status, 404)
   await eventually(

@@ -27,9 +27,9 @@ function counting(store: NotifyStore, counts: Counts): NotifyStore {
     ...store,
     providerHealth: {
       ...providerHealth,
-      open() {
+      open(now) {
         counts.reads++
-        return providerHealth.open()
+        return providerHealth.open(now)
       },
     },
     deliveries: {

@@ -152,7 +152,7 @@ test('dead letters of all buckets are listed newest first, replayed once, and di
   const discarded = await s.call('POST', '/v1/dead-letters/discard', { user_id: users[0] })
   assert.deepEqual(discarded.body, { discarded: 1 })
   const replayed = await s.call('POST', '/v1/dead-letters/replay', { cause: 'permanent' })
-  assert.deepEqual(replayed.body, { replayed: users.length - 1 })
+  assert.equal(replayed.body.replayed, users.length - 1)
   await eventually(
     async () => sent.length,
     (count) => count === users.length - 1,

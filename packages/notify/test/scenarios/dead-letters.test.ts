@@ -41,7 +41,7 @@ test('a dead letter whose notification was purged is delivered when replayed', a
   assert.equal((await s.database.query('SELECT 1 FROM notify.notification')).rowCount, 0)
   state.healed = true
   const replayed = await s.call('POST', `/v1/dead-letters/${letters.body.items[0].id}/replay`)
-  assert.deepEqual(replayed.body, { replayed: 1 })
+  assert.equal(replayed.body.replayed, 1)
   await eventually(
     async () => sent,
     (all) => all.length === 1,
@@ -70,7 +70,7 @@ test('a deferred notification is not purged before it is planned again', async (
   await s.call('DELETE', '/v1/templates/order.shipped/email/en')
   await s.call('POST', '/v1/notify', shipped)
   const at = new Date(s.clock.now() + 10 * day).toISOString()
-  assert.deepEqual((await s.call('POST', '/v1/dead-letters/replay', { at })).body, { replayed: 1 })
+  assert.equal((await s.call('POST', '/v1/dead-letters/replay', { at })).body.replayed, 1)
   await purgeBuckets(s.store, shortRetention, Date.now() + 2 * day)
   await s.call('PUT', '/v1/templates/order.shipped/email/en', { subject: 'Order', body: 'It left.' })
   s.clock.advance(10 * day)

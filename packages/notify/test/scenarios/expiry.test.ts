@@ -138,7 +138,7 @@ test('a replay that was in time is not sent once it has expired', async (t) => {
     (found) => found.body.items.length === 1,
   )
   const at = new Date(begun + 2 * minute).toISOString()
-  assert.deepEqual((await s.call('POST', '/v1/dead-letters/replay', { at })).body, { replayed: 1 })
+  assert.equal((await s.call('POST', '/v1/dead-letters/replay', { at })).body.replayed, 1)
   clock.advance(ttlMs)
   const { deliveries } = await eventually(
     () => readNotification(s, body.id),

@@ -140,7 +140,7 @@ async function exceedAndReplay(scene: Scene): Promise<void> {
   const letters = () => s.call('GET', '/v1/dead-letters')
   await eventually(letters, ({ body }) => body.items.length === users.length)
   answer.now = { kind: 'accepted' }
-  assert.deepEqual((await s.call('POST', '/v1/dead-letters/replay', {})).body, { replayed: users.length })
+  assert.equal((await s.call('POST', '/v1/dead-letters/replay', {})).body.replayed, users.length)
   await mailed(scene, cap + 1)
   assert.deepEqual((await letters()).body.items, [])
 }

@@ -35,7 +35,22 @@ export const cases: Readonly<Record<string, Case>> = {
     (world) => [event(world)],
   ),
   'POST /v1/explain': read(() => '/v1/explain', event),
+  'GET /v1/notifications': read(({ userId }) => `/v1/notifications?user_id=${userId}`),
   'GET /v1/notifications/:id': read(({ notificationId }) => `/v1/notifications/${notificationId}`),
+  'GET /v1/notifications/:id/content': read(({ notificationId }) => `/v1/notifications/${notificationId}/content`),
+  'POST /v1/notifications/:id/cancel': change(
+    'notifications.cancel',
+    ({ notificationId }) => `/v1/notifications/${notificationId}/cancel`,
+    () => ({ channels: ['sms'] }),
+  ),
+  'POST /v1/notifications/:id/resend': change(
+    'notifications.resend',
+    ({ notificationId }) => `/v1/notifications/${notificationId}/resend`,
+    () => ({ channels: ['in-app'] }),
+  ),
+
+  'GET /v1/deliveries': read(() => '/v1/deliveries?provider_message_id=unknown'),
+  'GET /v1/deliveries/:id': read(({ deadLetterId }) => `/v1/deliveries/${deadLetterId}`),
 
   'GET /v1/events': read(() => '/v1/events?limit=1000'),
 
@@ -45,9 +60,21 @@ export const cases: Readonly<Record<string, Case>> = {
   ),
   'GET /v1/scheduled': read(({ userId }) => `/v1/scheduled?user_id=${userId}`),
   'GET /v1/scheduled/:id': read(({ scheduledId }) => `/v1/scheduled/${scheduledId}`),
+  'PATCH /v1/scheduled/:id': change(
+    'scheduled.move',
+    ({ scheduledId }) => `/v1/scheduled/${scheduledId}`,
+    () => ({ fire_at: '2091-01-01T00:00:00Z' }),
+  ),
   'DELETE /v1/scheduled/:id': change('scheduled.cancel', ({ scheduledId }) => `/v1/scheduled/${scheduledId}`),
 
+  'GET /v1/pending': read(() => '/v1/pending?kind=deferred'),
+  'GET /v1/queue': read(() => '/v1/queue'),
+
   'GET /v1/dead-letters': read(() => '/v1/dead-letters?limit=200'),
+  'GET /v1/dead-letters/summary': read(
+    ({ userId }) => `/v1/dead-letters/summary?group_by=fingerprint&user_id=${userId}`,
+  ),
+  'GET /v1/replays/:batch_id': read(({ notificationId }) => `/v1/replays/${notificationId}`),
   'GET /v1/dead-letters/:id': read(({ deadLetterId }) => `/v1/dead-letters/${deadLetterId}`),
   'POST /v1/dead-letters/replay': change(
     'dead-letters.replay',
@@ -67,6 +94,20 @@ export const cases: Readonly<Record<string, Case>> = {
     'dead-letters.discard',
     ({ deadLetterId }) => `/v1/dead-letters/${deadLetterId}`,
   ),
+
+  'GET /v1/providers': read(() => '/v1/providers'),
+  'GET /v1/providers/:name': read(() => '/v1/providers/quoting-email'),
+  'POST /v1/providers/:name/pause': change(
+    'providers.pause',
+    () => '/v1/providers/quoting-email/pause',
+    () => ({ until: '2090-01-01T00:00:00Z' }),
+  ),
+  'POST /v1/providers/:name/test': change(
+    'providers.test',
+    () => '/v1/providers/quoting-email/test',
+    ({ person }) => ({ to: person.email }),
+  ),
+  'POST /v1/providers/:name/resume': change('providers.resume', () => '/v1/providers/quoting-email/resume'),
 
   'GET /v1/event-types': read(() => '/v1/event-types'),
   'GET /v1/event-types/:event': read(() => '/v1/event-types/order.shipped'),
@@ -139,6 +180,7 @@ export const cases: Readonly<Record<string, Case>> = {
   })),
   'DELETE /v1/users/:id/preferences/:event_type': change('preferences.remove', of('/preferences/order.shipped')),
 
+  'GET /v1/users/:id/standing': read(of('/standing')),
   'GET /v1/users/:id/choices': read(of('/choices')),
   'PUT /v1/users/:id/choices': change('choices.unsubscribe', of('/choices'), () => ({ unsubscribed: true })),
   'PUT /v1/users/:id/choices/:event': change('choices.set', of('/choices/order.shipped'), () => ({
@@ -199,6 +241,8 @@ export const cases: Readonly<Record<string, Case>> = {
 /** Routes that are not called here, and why. */
 export const others: Readonly<Record<string, string>> = {
   'POST /v1/reserved-mails': 'the services alone hold its scope: test/reserved.test.ts calls it',
+  'POST /v1/pending/:id/release': 'what waits has ids that a list alone names: a test of its own releases some',
+  'GET /v1/notifications/:id/stream': 'it does not end: a test of its own reads it',
   'GET /v1/users/:id/inbox/stream': 'it does not end: a test of its own reads it',
   'POST /v1/webhooks/:provider': 'providers report there, who sign what they send',
 }

@@ -21,7 +21,7 @@ export interface Reader {
 }
 
 /** Reads a stream as a client would, beginning after `lastEventId`. */
-export function readStream(url: string, token: string, lastEventId?: number): Promise<Reader> {
+export function readStream(url: string, token: string, lastEventId?: number | string): Promise<Reader> {
   return new Promise((resolve, reject) => {
     const headers = {
       authorization: `Bearer ${token}`,

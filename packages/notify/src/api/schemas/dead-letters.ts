@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 import { channels } from '../../model/channel.ts'
 import { describeOperation } from '../../request/route-options.ts'
 import { Id, IdCursor, NoContent } from '../../request/schemas.ts'
+import { deadLetterGroupings } from '../../store/store.ts'
 import { TimelineEntry } from './timeline.ts'
 
 /** The parameters of `/v1/dead-letters/{id}`. */
@@ -16,6 +17,8 @@ const DeadLetter = Type.Object({
   event: Type.Optional(Type.String()),
   cause: Type.String(),
   detail: Type.String(),
+  fingerprint: Type.String({ description: 'The same for letters that died of the same.' }),
+  provider: Type.Optional(Type.String({ description: 'The provider whose answer it was.' })),
   died_at: Type.String({ format: 'date-time' }),
   expires_at: Type.Optional(Type.String({ format: 'date-time', description: "From when on it can't be replayed" })),
   text: Type.Optional(Type.String({ description: 'What an invalid message of the topic said' })),
@@ -27,6 +30,7 @@ const Replayed = Type.Object({
   expired: Type.Optional(
     Type.Integer({ description: 'How many that were meant stay, since their message will have expired.' }),
   ),
+  batch_id: Type.Optional(Id),
 })
 
 const filters = {
@@ -39,6 +43,17 @@ const filters = {
   channel: Type.Optional(Type.Enum([...channels], { description: 'Only those of this channel.' })),
   event: Type.Optional(Type.String({ maxLength: 200, description: 'Only those of this event type.' })),
   user_id: Type.Optional(Type.String({ maxLength: 256, description: 'Only those to this user.' })),
+  provider: Type.Optional(
+    Type.String({ maxLength: 100, description: 'Only those that died of an answer of this provider.' }),
+  ),
+  fingerprint: Type.Optional(
+    Type.String({
+      pattern: '^[0-9a-f]{16}$',
+      description: 'Only those that died of the same, as their `fingerprint` says.',
+    }),
+  ),
+  from: Type.Optional(Type.String({ format: 'date-time', description: 'Died then or later.' })),
+  to: Type.Optional(Type.String({ format: 'date-time', description: 'Died before then.' })),
 }
 
 /** The query of GET /v1/dead-letters. */
@@ -58,7 +73,17 @@ export const Selection = Type.Object(
 
 /** The body of POST /v1/dead-letters/replay. */
 export const ReplaySelection = Type.Object(
-  { ...Selection.properties, at: Type.Optional(Type.String({ format: 'date-time' })) },
+  {
+    ...Selection.properties,
+    at: Type.Optional(Type.String({ format: 'date-time' })),
+    rate_per_second: Type.Optional(
+      Type.Number({
+        exclusiveMinimum: 0,
+        maximum: 1_000,
+        description: 'So many become due each second, from `at` on.',
+      }),
+    ),
+  },
   { additionalProperties: false },
 )
 
@@ -97,3 +122,56 @@ export const discardDeadLetter = describeOperation('deadLetters.discard', {
   params: DeadLetterParams,
   response: { 204: NoContent },
 })
+
+/** The query of GET /v1/dead-letters/summary. */
+export const SummaryQuery = Type.Object(
+  {
+    group_by: Type.Enum([...deadLetterGroupings], { description: 'What those of a group have in common.' }),
+    ...filters,
+  },
+  { additionalProperties: false },
+)
+
+const DeadLetterSummary = Type.Object(
+  {
+    groups: Type.Array(
+      Type.Object({
+        key: Type.Optional(Type.String({ description: 'Left out of the letters that have none.' })),
+        count: Type.Integer(),
+        first_at: Type.String({ format: 'date-time' }),
+        last_at: Type.String({ format: 'date-time' }),
+        sample: Type.Object({ id: Type.String(), detail: Type.String() }, { description: 'The last of them.' }),
+      }),
+      { description: 'The largest first.' },
+    ),
+    total: Type.Integer({ description: 'How many letters were looked at.' }),
+    complete: Type.Boolean({
+      description: 'False where there are more than are looked at: of 20,000 the oldest are left out.',
+    }),
+  },
+  { title: 'DeadLetterSummary' },
+)
+
+/** GET /v1/dead-letters/summary */
+export const summarizeDeadLetters = describeOperation('deadLetters.summary.get', {
+  querystring: SummaryQuery,
+  response: { 200: DeadLetterSummary },
+})
+
+/** The parameters of `/v1/replays/{batch_id}`. */
+export const ReplayParams = Type.Object({ batch_id: Id })
+
+const ReplayProgress = Type.Object(
+  {
+    batch_id: Type.String(),
+    created_at: Type.String({ format: 'date-time' }),
+    total: Type.Integer(),
+    sent: Type.Integer(),
+    waiting: Type.Integer(),
+    dead: Type.Integer({ description: 'Dead letters again.' }),
+  },
+  { title: 'ReplayProgress' },
+)
+
+/** GET /v1/replays/{batch_id} */
+export const getReplay = describeOperation('replays.get', { params: ReplayParams, response: { 200: ReplayProgress } })

@@ -1,10 +1,12 @@
 import type { Database, Transaction } from '@gatehouse/kit'
-import { bucketOfId, bucketOfUser, newId, newIdOfUser, notificationIdOf } from '../../model/id.ts'
-import type { DeadLetter, DeadLetterFilter, DeadLetters, InvalidMessage, Replayed } from '../../store/store.ts'
+import { bucketOfId, bucketOfUser, notificationIdOf } from '../../model/id.ts'
+import type { DeadLetter, DeadLetterFilter, DeadLetters, Replayed, ReplayPace } from '../../store/store.ts'
 import { eraseSensitive } from '../retention/erase-sensitive.ts'
 import { optionalTimestamp, storable, timestamp, withoutNulls } from '../sql/columns.ts'
 import { among } from '../sql/plans.ts'
 import { appendTimeline, type NewTimelineEntry } from '../timeline/timeline.ts'
+import { fields, matching, valuesOf } from './filter.ts'
+import { findReplay, forgetReplays, recordReplay } from './replays.ts'
 import {
   type LetterRow,
   type RemovedLetter,
@@ -12,15 +14,8 @@ import {
   requeueDeliveries,
   rescheduleRequests,
 } from './requeue.ts'
-import { countFailure } from './topic-failures.ts'
-
-const fields = 'id, notification_id, user_id, channel, event, cause, detail, died_at, expires_at'
-const matching = `bucket = $1 AND ($2::text IS NULL OR cause = $2) AND ($3::text IS NULL OR channel = $3)
-  AND ($4::text IS NULL OR event = $4) AND ($5::text IS NULL OR user_id = $5) AND ($6::uuid[] IS NULL OR id = ANY($6))`
-
-function valuesOf(bucket: number, { cause, channel, event, userId, ids }: DeadLetterFilter): unknown[] {
-  return [bucket, cause ?? null, channel ?? null, event ?? null, userId ?? null, ids ?? null]
-}
+import { summarize } from './summary.ts'
+import { addInvalid, countFailure } from './topic-failures.ts'
 
 /** Dead letters on PostgreSQL. */
 export function postgresDeadLetters(database: Database, buckets: number): DeadLetters {
@@ -46,10 +41,15 @@ export function postgresDeadLetters(database: Database, buckets: number): DeadLe
       return rows[0] && letterOf(rows[0])
     },
     list: (filter, limit, before) => list(database, bucketsOf(filter), { filter, limit, before }),
-    async replay(filter, limit, at): Promise<Replayed> {
-      const replayed = await inEach(filter, limit, (tx, bucket, left) =>
-        replay(tx, bucket, { filter, limit: left, at }),
-      )
+    summarize: (groupBy, filter) => summarize(database, bucketsOf(filter), groupBy, filter),
+    findReplay: (id) => findReplay(database, buckets, id),
+    async replay(filter, limit, at, pace): Promise<Replayed> {
+      if (pace) await forgetReplays(database, pace.now)
+      const replayed = await inEach(filter, limit, async (tx, bucket, left) => {
+        const ids = await replay(tx, bucket, { filter, limit: left, at, spacing: spacingOf(limit - left, pace) })
+        if (pace) await recordReplay(tx, pace.batchId, pace.now, ids)
+        return ids.length
+      })
       let expired = 0
       for (const bucket of bucketsOf(filter)) expired += await countExpired(database, bucket, filter, at)
       return { replayed, expired }
@@ -80,7 +80,7 @@ async function list(
   for (const bucket of bucketsOfFilter) {
     const { rows } = await database.query<LetterRow>(
       `SELECT ${fields} FROM notify.dead_letter
-            WHERE ${matching} AND ($7::uuid IS NULL OR id < $7) ORDER BY id DESC LIMIT $8`,
+            WHERE ${matching} AND ($11::uuid IS NULL OR id < $11) ORDER BY id DESC LIMIT $12`,
       [...valuesOf(bucket, filter), before ?? null, limit],
     )
     found.push(...rows)
@@ -91,33 +91,19 @@ async function list(
     .map(letterOf)
 }
 
-async function addInvalid(
-  database: Database,
-  buckets: number,
-  { text, reason, userId, event, request }: InvalidMessage,
-  now: number,
-): Promise<void> {
-  const bucket = userId === undefined ? 0 : bucketOfUser(userId, buckets)
-  const message = JSON.stringify({ text: storable(text), ...(request ? { request } : {}) })
-  await database.query(
-    `INSERT INTO notify.dead_letter (bucket, id, user_id, event, cause, detail, died_at, message)
-         VALUES ($1, $2, $3, $4, 'invalid_message', $5, $6, $7)`,
-    [
-      bucket,
-      userId === undefined ? newId(0) : newIdOfUser(userId),
-      userId ?? null,
-      event ?? null,
-      storable(reason),
-      timestamp(now),
-      message,
-    ],
-  )
-}
-
 function letterOf(row: LetterRow): DeadLetter {
   const { id, cause, detail, died_at: diedAt, notification_id, user_id, channel, event, expires_at, text = null } = row
-  const about = { notificationId: notification_id, userId: user_id, channel, event, expiresAt: expires_at, text }
-  return { id, cause, detail, diedAt, ...withoutNulls(about) }
+  const { provider, fingerprint } = row
+  const about = {
+    notificationId: notification_id,
+    userId: user_id,
+    channel,
+    event,
+    provider,
+    expiresAt: expires_at,
+    text,
+  }
+  return { id, cause, detail, diedAt, fingerprint, ...withoutNulls(about) }
 }
 
 /** The first `limit` letters that a filter names. */
@@ -137,8 +123,8 @@ async function removeLetters(
   const { rows } = await tx.query<RemovedLetter>(
     `WITH removed AS MATERIALIZED (
        SELECT id FROM notify.dead_letter
-        WHERE ${matching} AND ($8::timestamptz IS NULL OR expires_at IS NULL OR expires_at > $8)
-        ORDER BY id LIMIT $7 FOR UPDATE SKIP LOCKED
+        WHERE ${matching} AND ($12::timestamptz IS NULL OR expires_at IS NULL OR expires_at > $12)
+        ORDER BY id LIMIT $11 FOR UPDATE SKIP LOCKED
      )
      DELETE FROM notify.dead_letter l WHERE l.bucket = $1 AND l.id = ANY (ARRAY(SELECT id FROM removed))
      RETURNING l.id, l.notification_id, l.user_id, l.channel, l.event, l.cause, l.detail, l.died_at, l.expires_at, l.message`,
@@ -149,7 +135,7 @@ async function removeLetters(
 
 async function countExpired(database: Database, bucket: number, filter: DeadLetterFilter, at: number): Promise<number> {
   const { rows } = await database.query<{ count: number }>(
-    `SELECT count(*)::integer AS count FROM notify.dead_letter WHERE ${matching} AND expires_at <= $7`,
+    `SELECT count(*)::integer AS count FROM notify.dead_letter WHERE ${matching} AND expires_at <= $11`,
     [...valuesOf(bucket, filter), timestamp(at)],
   )
   return rows[0]?.count ?? 0
@@ -178,14 +164,16 @@ async function discard(tx: Transaction, bucket: number, filter: DeadLetterFilter
 async function replay(
   tx: Transaction,
   bucket: number,
-  { filter, limit, at }: Selection & { readonly at: number },
-): Promise<number> {
+  { filter, limit, at, spacing }: Selection & { readonly at: number; readonly spacing: Spacing },
+): Promise<string[]> {
   const all = await removeLetters(tx, bucket, { filter, limit, at })
   const stored = await storedOf(tx, bucket, all)
   const isLost = ({ cause, message, notification_id }: RemovedLetter) =>
     message === null ? !stored.has(notification_id) : cause === 'invalid_message' && message.request === undefined
   await restoreLetters(tx, bucket, all.filter(isLost))
-  const removed = all.filter((letter) => !isLost(letter))
+  const removed = all
+    .filter((letter) => !isLost(letter))
+    .map((letter, n) => ({ ...letter, dueAt: at + spacing.firstMs + n * spacing.eachMs }))
   const scheduled = removed.filter(({ message }) => message?.request !== undefined)
   const deliveries = removed.filter(({ message }) => message?.request === undefined)
   const whole = deliveries.filter(({ message }) => message !== null)
@@ -195,15 +183,27 @@ async function replay(
     deliveries.map(({ id }) => id),
     'queued',
   ])
-  await requeueDeliveries(tx, bucket, whole, at)
-  await replanDeliveries(tx, bucket, unwritten, at)
-  await rescheduleRequests(tx, bucket, scheduled, at)
+  await requeueDeliveries(tx, bucket, whole)
+  await replanDeliveries(tx, bucket, unwritten)
+  await rescheduleRequests(tx, bucket, scheduled)
   for (const query of appendTimeline(
     { count: 1, bucket },
-    deliveries.map((letter) => replayedEntry(letter, at)),
+    deliveries.map((letter) => replayedEntry(letter, letter.dueAt)),
   ))
     await tx.query(query)
-  return removed.length
+  return removed.map(({ id }) => id)
+}
+
+/** When letters of a replay are due, from its beginning on, in milliseconds. */
+interface Spacing {
+  readonly firstMs: number
+  readonly eachMs: number
+}
+
+/** Those that went before have taken their turns. */
+function spacingOf(before: number, pace: ReplayPace | undefined): Spacing {
+  const eachMs = pace?.perSecond === undefined ? 0 : 1_000 / pace.perSecond
+  return { firstMs: before * eachMs, eachMs }
 }
 
 /** Removes up to `most` letters that died before `before`, and the data of sensitive ones with them. Answers how many. */

@@ -17,30 +17,32 @@ export interface LetterRow {
   readonly died_at: number
   readonly expires_at: number | null
   readonly text?: string | null
+  readonly provider: string | null
+  readonly fingerprint: string
 }
 
 /** A dead letter that was taken away, with what a replay begins with. */
-export interface RemovedLetter extends LetterRow {
+export interface RemovedLetter extends Omit<LetterRow, 'provider' | 'fingerprint'> {
   readonly message: (Message & { request?: NotifyRequest }) | null
+}
+
+/** One that goes back to be delivered at a time (Unix milliseconds). */
+export interface DueLetter extends RemovedLetter {
+  readonly dueAt: number
 }
 
 /**
  * Has messages sent as they were. Their claims are counted on, so that a record from before is too late, and a provider
  * can be asked.
  */
-export async function requeueDeliveries(
-  tx: Transaction,
-  bucket: number,
-  letters: readonly RemovedLetter[],
-  at: number,
-): Promise<void> {
+export async function requeueDeliveries(tx: Transaction, bucket: number, letters: readonly DueLetter[]): Promise<void> {
   await tx.query(
     `INSERT INTO notify.delivery_queue (bucket, delivery_id, user_id, channel, event, priority, due_at, sensitive, message, expires_at, attempt)
      SELECT $1, w.id, w.user_id, w.channel, w.event,
-            CASE n.priority WHEN 'critical' THEN 0 WHEN 'low' THEN 2 ELSE 1 END, $6, coalesce(n.sensitive, true), w.message::json,
+            CASE n.priority WHEN 'critical' THEN 0 WHEN 'low' THEN 2 ELSE 1 END, w.due_at, coalesce(n.sensitive, true), w.message::json,
             w.expires_at, coalesce((w.message::json->>'earlierClaims')::integer, 0)
-       FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $7::text[], $8::uuid[], $9::timestamptz[])
-            AS w (id, user_id, channel, event, message, notification_id, expires_at)
+       FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::timestamptz[], $7::text[], $8::uuid[], $9::timestamptz[])
+            AS w (id, user_id, channel, event, due_at, message, notification_id, expires_at)
        LEFT JOIN notify.notification n ON n.bucket = $1 AND n.id = w.notification_id
      ON CONFLICT (bucket, delivery_id) DO NOTHING`,
     [
@@ -51,10 +53,7 @@ export async function requeueDeliveries(
         user,
         (l) => l.channel,
         (l) => l.event,
-      ),
-      timestamp(at),
-      ...columns(
-        letters,
+        due,
         (l) => JSON.stringify(l.message),
         (l) => l.notification_id,
         (l) => optionalTimestamp(l.expires_at),
@@ -64,16 +63,12 @@ export async function requeueDeliveries(
 }
 
 /** Has notifications planned again whose text was never written. */
-export async function replanDeliveries(
-  tx: Transaction,
-  bucket: number,
-  letters: readonly RemovedLetter[],
-  at: number,
-): Promise<void> {
+export async function replanDeliveries(tx: Transaction, bucket: number, letters: readonly DueLetter[]): Promise<void> {
   await tx.query(
     `INSERT INTO notify.deferred (bucket, id, notification_id, user_id, channels, reason, resume_at)
-     SELECT $1, d.id, d.notification_id, d.user_id, ARRAY[d.channel], 'replay', $6
-       FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[]) AS d (id, notification_id, user_id, channel)`,
+     SELECT $1, d.id, d.notification_id, d.user_id, ARRAY[d.channel], 'replay', d.due_at
+       FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::timestamptz[])
+            AS d (id, notification_id, user_id, channel, due_at)`,
     [
       bucket,
       ...columns(
@@ -82,8 +77,8 @@ export async function replanDeliveries(
         (l) => l.notification_id,
         user,
         (l) => l.channel,
+        due,
       ),
-      timestamp(at),
     ],
   )
 }
@@ -95,19 +90,18 @@ const ofTopic: ReadonlySet<string> = new Set(['invalid_message', failedMessage])
 export async function rescheduleRequests(
   tx: Transaction,
   bucket: number,
-  letters: readonly RemovedLetter[],
-  at: number,
+  letters: readonly DueLetter[],
 ): Promise<void> {
   await tx.query(
     `INSERT INTO notify.scheduled (bucket, id, user_id, fire_at, payload, source, occurred_at)
-     SELECT $1, s.id, s.user_id, $4, s.payload::jsonb, s.source, s.occurred_at
-       FROM unnest($2::uuid[], $3::text[], $5::text[], $6::text[], $7::timestamptz[])
-            AS s (id, user_id, payload, source, occurred_at)`,
+     SELECT $1, s.id, s.user_id, s.due_at, s.payload::jsonb, s.source, s.occurred_at
+       FROM unnest($2::uuid[], $3::text[], $4::timestamptz[], $5::text[], $6::text[], $7::timestamptz[])
+            AS s (id, user_id, due_at, payload, source, occurred_at)`,
     [
       bucket,
       letters.map(id),
       letters.map(user),
-      timestamp(at),
+      letters.map(due),
       letters.map((l) => JSON.stringify(l.message?.request)),
       letters.map(({ cause }) => (ofTopic.has(cause) ? 'topic' : 'schedule')),
       letters.map(({ died_at: diedAt }) => timestamp(diedAt)),
@@ -117,3 +111,4 @@ export async function rescheduleRequests(
 
 const id = (letter: RemovedLetter) => letter.id
 const user = (letter: RemovedLetter) => letter.user_id
+const due = (letter: DueLetter) => timestamp(letter.dueAt)

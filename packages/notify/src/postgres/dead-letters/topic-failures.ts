@@ -1,7 +1,7 @@
-import type { Transaction } from '@gatehouse/kit'
-import { bucketOfUser, newIdOfUser } from '../../model/id.ts'
-import type { CountedFailure, FailedMessage } from '../../store/store.ts'
-import { timestamp } from '../sql/columns.ts'
+import type { Database, Transaction } from '@gatehouse/kit'
+import { bucketOfUser, newId, newIdOfUser } from '../../model/id.ts'
+import type { CountedFailure, FailedMessage, InvalidMessage } from '../../store/store.ts'
+import { storable, timestamp } from '../sql/columns.ts'
 
 /** The cause of a dead letter that was a valid message of the topic, and failed by its own fault. */
 export const failedMessage = 'failed_message'
@@ -43,4 +43,28 @@ export async function countFailure(
     tx.query('UPDATE notify.topic_failure SET dead = true WHERE bucket = $1 AND key = $2', [bucket, key]),
   ])
   return { attempts, isDead: true }
+}
+
+/** Makes a dead letter of a message that can't be taken. */
+export async function addInvalid(
+  database: Database,
+  buckets: number,
+  { text, reason, userId, event, request }: InvalidMessage,
+  now: number,
+): Promise<void> {
+  const bucket = userId === undefined ? 0 : bucketOfUser(userId, buckets)
+  const message = JSON.stringify({ text: storable(text), ...(request ? { request } : {}) })
+  await database.query(
+    `INSERT INTO notify.dead_letter (bucket, id, user_id, event, cause, detail, died_at, message)
+         VALUES ($1, $2, $3, $4, 'invalid_message', $5, $6, $7)`,
+    [
+      bucket,
+      userId === undefined ? newId(0) : newIdOfUser(userId),
+      userId ?? null,
+      event ?? null,
+      storable(reason),
+      timestamp(now),
+      message,
+    ],
+  )
 }

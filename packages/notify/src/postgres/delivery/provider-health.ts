@@ -11,13 +11,16 @@ interface HealthRow {
   readonly openings: number
 }
 
+const pauseHorizonMs = 60_000
+
 /** Circuit breakers of providers on PostgreSQL. */
 export function postgresProviderHealth(database: Database): ProviderHealth {
   return {
-    async open() {
+    async open(now) {
       const { rows } = await database.query<{ provider: string; open_until: number }>(
-        `SELECT provider, greatest(open_until, probe_until) AS open_until FROM notify.provider_health
-          WHERE open_until IS NOT NULL`,
+        `SELECT provider, greatest(open_until, probe_until, CASE WHEN paused_until > $1 THEN least(paused_until, $2) END) AS open_until
+           FROM notify.provider_health WHERE open_until IS NOT NULL OR paused_until > $1`,
+        [timestamp(now), timestamp(now + pauseHorizonMs)],
       )
       return new Map(rows.map((row) => [row.provider, row.open_until]))
     },

@@ -319,7 +319,9 @@ CREATE TABLE notify.provider_health (
   failures integer NOT NULL,
   open_until timestamptz,
   openings integer NOT NULL DEFAULT 0,
-  probe_until timestamptz
+  probe_until timestamptz,
+  -- by the management: until then it is not called, whatever its breaker says
+  paused_until timestamptz
 );
 
 -- Ids of reports that providers sent, so that each counts once.
@@ -659,6 +661,13 @@ CREATE TABLE notify.dead_letter (
 CREATE INDEX dead_letter_user ON notify.dead_letter (bucket, user_id);
 -- for retention
 CREATE INDEX dead_letter_died_at ON notify.dead_letter (bucket, died_at);
+
+-- Which letters were replayed together, by ids of any bucket. Small: a row leaves 30 days after its replay.
+CREATE TABLE notify.replay_batch (
+  id uuid PRIMARY KEY,
+  created_at timestamptz NOT NULL,
+  letter_ids uuid[] NOT NULL
+);
 
 -- How often a message of the topic failed because of the message itself. Rows leave a week after the last failure.
 CREATE TABLE notify.topic_failure (

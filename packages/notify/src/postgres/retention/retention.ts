@@ -88,6 +88,7 @@ export const notifyTables: readonly TableBound[] = [
   { table: 'template', bound: 'one for each version of a text that somebody wrote' },
   { table: 'published_template', bound: 'one for each text' },
   { table: 'provider_health', bound: 'one for each provider' },
+  { table: 'replay_batch', bound: 'one for each replay of the last 30 days' },
   { table: 'declared', bound: 'one for each entry of the file' },
   { table: 'bucket_anchor', bound: 'one for each bucket' },
   { table: 'property', bound: 'a handful of properties of the database' },

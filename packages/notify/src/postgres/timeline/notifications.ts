@@ -1,15 +1,27 @@
 import type { Database } from '@gatehouse/kit'
 import { type Channel, channels } from '../../model/channel.ts'
 import type { DeliveryState } from '../../model/delivery-state.ts'
-import { bucketOfId, channelOf, deliveryIdOf } from '../../model/id.ts'
-import type { DeliveryRecord, NotificationRecord } from '../../model/notification.ts'
+import { bucketOfId, channelOf, deliveryIdOf, newIdBeside } from '../../model/id.ts'
+import type { Data, DeliveryRecord } from '../../model/notification.ts'
 import type { Priority } from '../../model/priority.ts'
 import { isOutcomeEntry, type TimelineEntry } from '../../model/timeline.ts'
-import type { Notifications } from '../../store/store.ts'
-import { withoutNulls } from '../sql/columns.ts'
+import type { FollowedNotification, Notifications, StoredNotification } from '../../store/store.ts'
+import { cancel } from '../delivery/cancel.ts'
+import { timestamp, withoutNulls } from '../sql/columns.ts'
 import { readDecisions, type StoredEntry } from './decisions.ts'
 
-interface NotificationRow {
+interface StoredRow {
+  readonly user_id: string
+  readonly event: string
+  readonly accepted_at: number
+  readonly expires_at: number | null
+  readonly sensitive: boolean
+  readonly requested: Channel[] | null
+  readonly dedup_key: string | null
+  readonly data: Data | null
+}
+
+export interface NotificationRow {
   readonly id: string
   readonly user_id: string
   readonly event: string
@@ -20,7 +32,7 @@ interface NotificationRow {
   readonly expires_at: number | null
 }
 
-interface DeliveryRow {
+export interface DeliveryRow {
   readonly id: string
   readonly state: DeliveryState
   readonly provider: string | null
@@ -31,7 +43,7 @@ interface DeliveryRow {
   readonly sent_detail: Record<string, unknown> | null
 }
 
-interface EventRow {
+export interface EventRow {
   readonly id: string
   readonly channel: Channel | null
   readonly at: number
@@ -44,12 +56,42 @@ interface EventRow {
 export function postgresNotifications(database: Database, buckets: number): Notifications {
   return {
     async find(id) {
-      return find(database, bucketOfId(id, buckets), id)
+      const found = await follow(database, bucketOfId(id, buckets), id)
+      if (!found) return undefined
+      const { entryIds: _, ...record } = found
+      return record
+    },
+    follow: (id) => follow(database, bucketOfId(id, buckets), id),
+    async findProviderMessageId(deliveryId) {
+      const { rows } = await database.query<{ id: string | null }>(
+        'SELECT provider_message_id AS id FROM notify.delivery WHERE bucket = $1 AND id = $2',
+        [bucketOfId(deliveryId, buckets), deliveryId],
+      )
+      return rows[0]?.id ?? undefined
+    },
+    findStored: (id) => findStored(database, bucketOfId(id, buckets), id),
+    cancel: (id, channels, now) => cancel(database, buckets, { id, channels, now }),
+    async recordResent(id, newId, channels, now) {
+      await database.query(
+        `INSERT INTO notify.timeline_entry (bucket, notification_id, id, at, entry_type, detail)
+         SELECT n.bucket, n.id, $3, $4, 'resent', $5 FROM notify.notification n
+          WHERE n.bucket = $1 AND n.id = $2 AND NOT EXISTS (
+            SELECT FROM notify.timeline_entry e
+             WHERE e.bucket = $1 AND e.notification_id = $2 AND e.entry_type = 'resent' AND e.detail->>'into' = $6)`,
+        [
+          bucketOfId(id, buckets),
+          id,
+          newIdBeside(id),
+          timestamp(now),
+          JSON.stringify({ into: newId, channels }),
+          newId,
+        ],
+      )
     },
   }
 }
 
-async function find(database: Database, bucket: number, id: string): Promise<NotificationRecord | undefined> {
+async function follow(database: Database, bucket: number, id: string): Promise<FollowedNotification | undefined> {
   const { rows } = await database.query<NotificationRow>(
     `SELECT id, user_id, event, priority, dedup_key, decisions, accepted_at, expires_at FROM notify.notification
       WHERE bucket = $1 AND id = $2`,
@@ -77,24 +119,46 @@ async function find(database: Database, bucket: number, id: string): Promise<Not
     ...(row.dedup_key === null ? {} : { dedupKey: row.dedup_key }),
   }
   const happened = [...events.rows, ...deliveries.rows.flatMap(sendingOf)].sort((a, b) => (a.id < b.id ? -1 : 1))
-  const timeline = [...readDecisions(own, row.decisions), ...happened.map(entryOf)]
+  const decisions = readDecisions(own, row.decisions)
+  const timeline = [...decisions, ...happened.map(entryOf)]
   return {
     ...own,
     deliveries: deliveriesOf(timeline, deliveries.rows),
     timeline,
+    entryIds: [...decisions.map((_, n) => `${id}/${n}`), ...happened.map((each) => each.id)],
   }
 }
 
+async function findStored(database: Database, bucket: number, id: string): Promise<StoredNotification | undefined> {
+  const { rows } = await database.query<StoredRow>(
+    `SELECT id, user_id, event, accepted_at, expires_at, sensitive, requested, dedup_key, data FROM notify.notification
+      WHERE bucket = $1 AND id = $2`,
+    [bucket, id],
+  )
+  const [row] = rows
+  if (!row) return undefined
+  const { user_id: userId, accepted_at: acceptedAt, expires_at: expiresAt, dedup_key: dedupKey, ...rest } = row
+  const { event, sensitive, requested, data } = rest
+  return { id, userId, event, acceptedAt, sensitive, ...withoutNulls({ expiresAt, requested, dedupKey, data }) }
+}
+
 /** The last outcome of each channel, with the state of its delivery; a fallback stands beside them. */
-function deliveriesOf(timeline: readonly TimelineEntry[], rows: readonly DeliveryRow[]): DeliveryRecord[] {
+export function deliveriesOf(timeline: readonly TimelineEntry[], rows: readonly DeliveryRow[]): DeliveryRecord[] {
   return channels.flatMap((channel): DeliveryRecord[] => {
     const last = timeline.filter(isOutcomeEntry).findLast((entry) => entry.channel === channel)
     const row = rows.find(({ id }) => channelOf(id) === channel)
     if (!last && !row) return []
     const id = last?.detail?.delivery_id
     const outcome = last?.what ?? 'queued'
-    return [{ channel, outcome, ...(id === undefined ? {} : { id }), ...(row ? stateOf(row) : {}) }]
+    const ended = !row && isCancelled(timeline, channel) ? { ended: 'cancelled' } : {}
+    return [{ channel, outcome, ...(id === undefined ? {} : { id }), ...(row ? stateOf(row) : ended) }]
   })
+}
+
+/** What never had a delivery of its own is ended by its entry alone. */
+function isCancelled(timeline: readonly TimelineEntry[], channel: Channel): boolean {
+  const own = timeline.filter((entry) => entry.channel === channel)
+  return own.findLast((entry) => entry.what === 'cancelled' || isOutcomeEntry(entry))?.what === 'cancelled'
 }
 
 function stateOf({ id, state, provider, ended }: DeliveryRow): Partial<DeliveryRecord> {
@@ -110,7 +174,7 @@ function sendingOf(row: DeliveryRow): EventRow[] {
   return [{ id: row.sent_entry, channel, at, entry_type: 'sent', state: 'sent', detail }]
 }
 
-function entryOf({ at, entry_type: what, state, channel, detail }: EventRow): TimelineEntry {
+export function entryOf({ at, entry_type: what, state, channel, detail }: EventRow): TimelineEntry {
   return {
     at,
     what,

@@ -1,11 +1,11 @@
 import type { Database, Transaction } from '@gatehouse/kit'
 import { bucketOfId, bucketOfUser, newIdOfUser } from '../../model/id.ts'
 import type { NotifyRequest } from '../../model/notification.ts'
-import type { DueScheduled, Schedule, Scheduled, Waiting } from '../../store/store.ts'
+import type { DueScheduled, Schedule, Scheduled, ScheduledFilter, Waiting } from '../../store/store.ts'
 import { failedMessage } from '../dead-letters/topic-failures.ts'
 import { queries } from '../queries/index.ts'
 import type { Buckets } from '../sql/buckets.ts'
-import { storable, timestamp, withoutNulls } from '../sql/columns.ts'
+import { optionalTimestamp, storable, timestamp, withoutNulls } from '../sql/columns.ts'
 import { claimWaiting } from './claim-waiting.ts'
 
 interface ScheduledRow {
@@ -35,13 +35,20 @@ export function postgresSchedule(database: Database, buckets: number): Schedule 
       )
       return rows[0] && scheduledOf(rows[0])
     },
-    async list(userId, after, limit) {
-      const { rows } = await database.query<ScheduledRow>(
-        `SELECT id, fire_at, payload, source, occurred_at FROM notify.scheduled WHERE bucket = $1 AND user_id = $2
-            AND ($3::timestamptz IS NULL OR (fire_at, id) > ($3, $4::uuid)) ORDER BY fire_at, id LIMIT $5`,
-        [bucketOfUser(userId, buckets), userId, after ? timestamp(after.fireAt) : null, after?.id ?? null, limit],
+    list: (filter, after, limit) => list(database, buckets, { filter, after, limit }),
+    async move(id, fireAt) {
+      const values = [bucketOfId(id, buckets), id]
+      const { rowCount } = await database.query(
+        `UPDATE notify.scheduled SET fire_at = $3
+          WHERE bucket = $1 AND id = $2 AND (lease_until IS NULL OR lease_until < now())`,
+        [...values, timestamp(fireAt)],
       )
-      return rows.map(scheduledOf)
+      if (rowCount > 0) return 'moved'
+      const { rowCount: left } = await database.query(
+        'SELECT FROM notify.scheduled WHERE bucket = $1 AND id = $2',
+        values,
+      )
+      return left > 0 ? 'firing' : 'fired'
     },
     async cancel(id) {
       const { rowCount } = await database.query('DELETE FROM notify.scheduled WHERE bucket = $1 AND id = $2', [
@@ -60,6 +67,46 @@ export function postgresSchedule(database: Database, buckets: number): Schedule 
         recordFailure(tx, bucketOfId(scheduled.id, buckets), scheduled, { maxAttempts, reason, now }),
       ),
   }
+}
+
+interface ScheduledPage {
+  readonly filter: ScheduledFilter
+  readonly after: Pick<Scheduled, 'fireAt' | 'id'> | undefined
+  readonly limit: number
+}
+
+async function list(
+  database: Database,
+  buckets: number,
+  { filter, after, limit }: ScheduledPage,
+): Promise<Scheduled[]> {
+  const { userId, from, to } = filter
+  const mine =
+    userId === undefined ? Array.from({ length: buckets }, (_, bucket) => bucket) : [bucketOfUser(userId, buckets)]
+  const found: ScheduledRow[] = []
+  for (const bucket of mine) {
+    const { rows } = await database.query<ScheduledRow>(
+      `SELECT id, fire_at, payload, source, occurred_at FROM notify.scheduled
+        WHERE bucket = $1${userId === undefined ? '' : ' AND user_id = $7'}
+          AND ($2::timestamptz IS NULL OR (fire_at, id) > ($2, $3::uuid))
+          AND ($5::timestamptz IS NULL OR fire_at >= $5) AND ($6::timestamptz IS NULL OR fire_at < $6)
+        ORDER BY fire_at, id LIMIT $4`,
+      [
+        bucket,
+        optionalTimestamp(after?.fireAt),
+        after?.id ?? null,
+        limit,
+        optionalTimestamp(from),
+        optionalTimestamp(to),
+        ...(userId === undefined ? [] : [userId]),
+      ],
+    )
+    found.push(...rows)
+  }
+  return found
+    .sort((a, b) => a.fire_at - b.fire_at || (a.id < b.id ? -1 : 1))
+    .slice(0, limit)
+    .map(scheduledOf)
 }
 
 interface Failure {

@@ -1,0 +1,65 @@
+import type { Database } from '@gatehouse/kit'
+import type { DeadLetterFilter, DeadLetterGroup, DeadLetterGrouping, DeadLetterSummary } from '../../store/store.ts'
+import { withoutNulls } from '../sql/columns.ts'
+import { fingerprintSql, matching, providerSql, valuesOf } from './filter.ts'
+
+/** So many letters are looked at, the last that died; a group of older ones is left out. */
+const maxRows = 20_000
+
+interface GroupRow {
+  readonly key: string | null
+  readonly count: number
+  readonly first_at: number
+  readonly last_at: number
+  readonly sample: { readonly id: string; readonly cause: string; readonly detail: string }
+}
+
+const keys: Readonly<Record<DeadLetterGrouping, string>> = {
+  cause: 'cause',
+  provider: providerSql,
+  event: 'event',
+  fingerprint: fingerprintSql,
+}
+
+/** Groups letters bucket by bucket, and adds the groups up. */
+export async function summarize(
+  database: Database,
+  buckets: readonly number[],
+  groupBy: DeadLetterGrouping,
+  filter: DeadLetterFilter,
+): Promise<DeadLetterSummary> {
+  const groups = new Map<string | null, DeadLetterGroup>()
+  let total = 0
+  for (const bucket of buckets) {
+    if (total >= maxRows) break
+    const { rows } = await database.query<GroupRow>(
+      `SELECT key, count(*) AS count, min(died_at) AS first_at, max(died_at) AS last_at,
+              (array_agg(json_build_object('id', id, 'cause', cause, 'detail', detail) ORDER BY died_at DESC, id DESC))[1] AS sample
+         FROM (SELECT id, cause, detail, died_at, ${keys[groupBy]} AS key FROM notify.dead_letter
+                WHERE ${matching} ORDER BY died_at DESC LIMIT $11) AS looked
+        GROUP BY key`,
+      [...valuesOf(bucket, filter), maxRows - total],
+    )
+    for (const row of rows) {
+      total += row.count
+      groups.set(row.key, merge(groups.get(row.key), groupOf(row)))
+    }
+  }
+  const sorted = [...groups.values()].sort((a, b) => b.count - a.count || b.lastAt - a.lastAt)
+  return { groups: sorted, total, isComplete: total < maxRows }
+}
+
+function groupOf({ key, count, first_at: firstAt, last_at: lastAt, sample }: GroupRow): DeadLetterGroup {
+  return { count, firstAt, lastAt, sample, ...withoutNulls({ key }) }
+}
+
+function merge(known: DeadLetterGroup | undefined, group: DeadLetterGroup): DeadLetterGroup {
+  if (!known) return group
+  return {
+    ...group,
+    count: known.count + group.count,
+    firstAt: Math.min(known.firstAt, group.firstAt),
+    lastAt: Math.max(known.lastAt, group.lastAt),
+    sample: known.lastAt > group.lastAt ? known.sample : group.sample,
+  }
+}

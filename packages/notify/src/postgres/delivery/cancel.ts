@@ -1,0 +1,161 @@
+import type { Database, Transaction } from '@gatehouse/kit'
+import type { Channel } from '../../model/channel.ts'
+import { bucketOfId, channelOf, deliveryIdOf, newIdBeside } from '../../model/id.ts'
+import type { Cancelled } from '../../store/store.ts'
+import { eraseSensitive } from '../retention/erase-sensitive.ts'
+import { customPlan } from '../sql/plans.ts'
+import { appendTimeline, type NewTimelineEntry } from '../timeline/timeline.ts'
+
+/** What is cancelled, and when (Unix milliseconds). */
+export interface Cancellation {
+  readonly id: string
+  readonly channels: readonly Channel[]
+  readonly now: number
+}
+
+interface Scope {
+  readonly tx: Transaction
+  readonly bucket: number
+  readonly id: string
+  readonly channels: readonly Channel[]
+}
+
+/** A lease that has not ended: somebody plans it, or calls a provider with it. */
+const isLeased = '(lease_until IS NOT NULL AND lease_until >= now())'
+
+/**
+ * Cancels what of a notification nobody works at, in one transaction. Each row is locked when it is removed, as whoever
+ * claims it locks it: the first of the two has it, and the other one finds that. What is leased stays. Undefined where
+ * there is no such notification.
+ */
+export function cancel(
+  database: Database,
+  buckets: number,
+  { id, channels, now }: Cancellation,
+): Promise<Cancelled | undefined> {
+  const bucket = bucketOfId(id, buckets)
+  return database.transaction(async (tx) => {
+    await tx.query(customPlan)
+    const { rows } = await tx.query<{ user_id: string; event: string }>(
+      'SELECT user_id, event FROM notify.notification WHERE bucket = $1 AND id = $2',
+      [bucket, id],
+    )
+    const [notification] = rows
+    if (!notification) return undefined
+    const scope = { tx, bucket, id, channels }
+    const queued = await removeQueued(scope)
+    const deferred = await removeDeferred(scope)
+    const gathered = await removeGathered(scope, notification)
+    const cancelled = channels.filter((channel) =>
+      [queued, deferred.cancelled, gathered.cancelled].some((each) => each.includes(channel)),
+    )
+    await end(scope, cancelled, now)
+    if (queued.length + deferred.cancelled.length > 0 || gathered.isWhole)
+      await eraseSensitive(tx, { count: 1, bucket }, [deliveryIdOf(id, cancelled[0] ?? 'email')])
+    const underWay = [...(await stillQueued(scope)), ...deferred.underWay]
+    return { cancelled, underWay: channels.filter((channel) => underWay.includes(channel)) }
+  })
+}
+
+const deliveryIds = ({ id, channels }: Scope) => channels.map((channel) => deliveryIdOf(id, channel))
+
+const channelsOf = (rows: ReadonlyArray<{ readonly delivery_id: string }>) =>
+  rows.flatMap((row) => channelOf(row.delivery_id) ?? [])
+
+async function removeQueued(scope: Scope): Promise<Channel[]> {
+  const { rows } = await scope.tx.query<{ delivery_id: string }>(
+    `DELETE FROM notify.delivery_queue WHERE bucket = $1 AND delivery_id = ANY ($2::uuid[]) AND NOT ${isLeased}
+     RETURNING delivery_id`,
+    [scope.bucket, deliveryIds(scope)],
+  )
+  return channelsOf(rows)
+}
+
+async function stillQueued(scope: Scope): Promise<Channel[]> {
+  const { rows } = await scope.tx.query<{ delivery_id: string }>(
+    'SELECT delivery_id FROM notify.delivery_queue WHERE bucket = $1 AND delivery_id = ANY ($2::uuid[])',
+    [scope.bucket, deliveryIds(scope)],
+  )
+  return channelsOf(rows)
+}
+
+interface DeferredRow {
+  readonly user_id: string
+  readonly channels: Channel[]
+  readonly reason: string
+  readonly resume_at: string
+  readonly leased: boolean
+}
+
+/** A row that keeps other channels is written again with an id of its own: whoever planned the old one finds it gone. */
+async function removeDeferred({ tx, bucket, id, channels }: Scope) {
+  const of = 'bucket = $1 AND notification_id = $2 AND channels && $3::text[]'
+  const removed = await tx.query<DeferredRow>(
+    `DELETE FROM notify.deferred WHERE ${of} AND NOT ${isLeased}
+     RETURNING user_id, channels, reason, resume_at::text AS resume_at`,
+    [bucket, id, channels],
+  )
+  for (const row of removed.rows) {
+    const kept = row.channels.filter((channel) => !channels.includes(channel))
+    if (kept.length === 0) continue
+    await tx.query(
+      `INSERT INTO notify.deferred (bucket, id, notification_id, user_id, channels, reason, resume_at)
+       VALUES ($1, $2, $3, $4, $5, $6, $7::timestamptz)`,
+      [bucket, newIdBeside(id), id, row.user_id, kept, row.reason, row.resume_at],
+    )
+  }
+  const left = await tx.query<DeferredRow>(`SELECT channels FROM notify.deferred WHERE ${of}`, [bucket, id, channels])
+  return { cancelled: removed.rows.flatMap((row) => row.channels), underWay: left.rows.flatMap((row) => row.channels) }
+}
+
+/** Takes the notification out of the open window; who adds to that or closes it waits for its lock. */
+async function removeGathered(
+  { tx, bucket, id, channels }: Scope,
+  { user_id: userId, event }: { readonly user_id: string; readonly event: string },
+): Promise<{ readonly cancelled: readonly Channel[]; readonly isWhole: boolean }> {
+  const { rows } = await tx.query<{ id: string }>(
+    `SELECT id FROM notify.pending_window
+      WHERE bucket = $1 AND user_id = $2 AND event = $3 AND state = 'open' FOR UPDATE`,
+    [bucket, userId, event],
+  )
+  const window = rows[0]?.id
+  if (window === undefined) return { cancelled: [], isWhole: false }
+  const item = [bucket, window, id]
+  const ofItem = 'bucket = $1 AND window_id = $2 AND notification_id = $3'
+  const found = await tx.query<{ channels: Channel[] }>(
+    `SELECT channels FROM notify.pending_item WHERE ${ofItem} FOR UPDATE`,
+    item,
+  )
+  const gathered = found.rows[0]?.channels ?? []
+  const kept = gathered.filter((channel) => !channels.includes(channel))
+  if (kept.length === gathered.length) return { cancelled: [], isWhole: false }
+  if (kept.length > 0) await tx.query(`UPDATE notify.pending_item SET channels = $4 WHERE ${ofItem}`, [...item, kept])
+  else {
+    await tx.query(`DELETE FROM notify.pending_item WHERE ${ofItem}`, item)
+    await tx.query(
+      `DELETE FROM notify.pending_window w WHERE w.bucket = $1 AND w.id = $2
+         AND NOT EXISTS (SELECT FROM notify.pending_item i WHERE i.bucket = $1 AND i.window_id = $2)`,
+      [bucket, window],
+    )
+  }
+  return { cancelled: gathered.filter((channel) => channels.includes(channel)), isWhole: kept.length === 0 }
+}
+
+async function end({ tx, bucket, id }: Scope, cancelled: readonly Channel[], now: number): Promise<void> {
+  const ids = cancelled.map((channel) => deliveryIdOf(id, channel))
+  await tx.query("UPDATE notify.delivery SET ended = 'cancelled' WHERE bucket = $1 AND id = ANY ($2::uuid[])", [
+    bucket,
+    ids,
+  ])
+  const entries = cancelled.map(
+    (channel): NewTimelineEntry => ({
+      notificationId: id,
+      deliveryId: deliveryIdOf(id, channel),
+      channel,
+      at: now,
+      entryType: 'cancelled',
+      detail: { delivery_id: deliveryIdOf(id, channel) },
+    }),
+  )
+  for (const query of appendTimeline({ count: 1, bucket }, entries)) await tx.query(query)
+}

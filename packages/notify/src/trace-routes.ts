@@ -1,0 +1,63 @@
+import type { Http } from '@gatehouse/kit'
+import { testProvider } from './deliver/provider-test.ts'
+import { createRouteBuilders } from './request/route-options.ts'
+import type { RouteContext } from './route-context.ts'
+import { cancelNotification, type Resubmit, resendNotification } from './trace/actions.ts'
+import { getQueue, listPending, releasePending } from './trace/backlog.ts'
+import { getContent } from './trace/content.ts'
+import { getDelivery, listDeliveries } from './trace/deliveries.ts'
+import { listNotifications } from './trace/notifications.ts'
+import * as providers from './trace/providers.ts'
+import * as backlogSchemas from './trace/schemas/backlog.ts'
+import * as schemas from './trace/schemas/notifications.ts'
+import * as providerSchemas from './trace/schemas/providers.ts'
+import { SearchSlots } from './trace/search-slots.ts'
+import { getStanding } from './trace/standing.ts'
+import { streamNotification } from './trace/stream-endpoint.ts'
+
+/** Finding notifications and deliveries, and following them. */
+export function traceRoutes(http: Http, context: RouteContext): void {
+  const { notifications, search } = context.store
+  const { allow, own } = createRouteBuilders(context.access)
+  const searched = { ...context, notifications, search, slots: new SearchSlots() }
+  http.get('/v1/notifications', allow('readOutcome', schemas.listNotifications), listNotifications(searched))
+  http.get('/v1/deliveries', allow('readDelivery', schemas.listDeliveries), listDeliveries(searched))
+  http.get('/v1/deliveries/:id', allow('readOutcome', schemas.getDelivery), getDelivery(searched))
+  const waiting = { ...context, backlog: context.store.backlog }
+  const { releasePending: release } = backlogSchemas
+  http.get('/v1/pending', allow('readDelivery', backlogSchemas.listPending), listPending(waiting))
+  http.post('/v1/pending/:id/release', allow('manage', release), releasePending(waiting))
+  http.get('/v1/queue', allow('readDelivery', backlogSchemas.getQueue), getQueue(waiting))
+  const standing = { ...context, ...context.store }
+  http.get('/v1/users/:id/standing', own('readOwn', schemas.getStanding), getStanding(standing))
+  const content = { ...context, notifications, templates: context.store.templates }
+  http.get('/v1/notifications/:id/content', allow('readOutcome', schemas.getContent), getContent(content))
+  const acting = { ...context, notifications, resubmit: createResubmit(context) }
+  const { cancelNotification: cancel, resendNotification: resend } = schemas
+  http.post('/v1/notifications/:id/cancel', allow('actOnNotification', cancel), cancelNotification(acting))
+  http.post('/v1/notifications/:id/resend', allow('actOnNotification', resend), resendNotification(acting))
+  const stream = { exposeHeadRoute: false, ...allow('readOutcome', schemas.streamNotification) }
+  http.get('/v1/notifications/:id/stream', stream, streamNotification(searched))
+}
+
+/** The providers, their breakers and their pauses. */
+export function providerRoutes(http: Http, context: RouteContext): void {
+  const { allow } = createRouteBuilders(context.access)
+  const all = { ...context, pauses: context.store.providerPauses }
+  const { listProviders, getProvider, pauseProvider, resumeProvider, testProvider: test } = providerSchemas
+  const testing = { ...all, test: testProvider }
+  http.post('/v1/providers/:name/test', allow('manage', test), providers.testProvider(testing))
+  http.get('/v1/providers', allow('readDelivery', listProviders), providers.listProviders(all))
+  http.get('/v1/providers/:name', allow('readDelivery', getProvider), providers.getProvider(all))
+  http.post('/v1/providers/:name/pause', allow('manage', pauseProvider), providers.pauseProvider(all))
+  http.post('/v1/providers/:name/resume', allow('manage', resumeProvider), providers.resumeProvider(all))
+}
+
+function createResubmit({ accept }: RouteContext): Resubmit {
+  return async (request, resendOf) => {
+    const result = await accept.one({ request, source: 'resend', resendOf })
+    if ('refused' in result) throw result.refused
+    if (!('accepted' in result)) throw new Error('an event that is sent again was neither accepted nor refused')
+    return result.accepted
+  }
+}

@@ -11,15 +11,8 @@ import { endUserSession, listConsents, listSessions, withdrawConsent } from './u
 import { readFactors, resetFactors } from './users/factors.ts'
 import { importUsers } from './users/import/import-users.ts'
 import { listLinkedProviders, removeLinkedProvider } from './users/linked-providers.ts'
-import {
-  changeRole,
-  createUser,
-  deleteUser,
-  generatePassword,
-  listUsers,
-  setPassword,
-  updateUser,
-} from './users/users.ts'
+import { generatePassword, setPassword } from './users/passwords.ts'
+import { changeRole, createUser, deleteUser, listUsers, updateUser } from './users/users.ts'
 
 /** A read operation. */
 type WithoutContext<Operation> = Operation extends (context: AdminContext, ...rest: infer Rest) => infer Answer

@@ -14,7 +14,8 @@ import { maskUnlessPermitted, maskUser } from '../masking.ts'
 import { type AdminAccess, byId, describeRoute } from '../required-scope.ts'
 import { newUserSchema, userSchema } from '../responses.ts'
 import { adminScopes, readScopes } from '../scopes.ts'
-import { createUser, deleteUser, listUsers, readTaggedUser, setPassword, updateUser } from './users.ts'
+import { setPassword } from './passwords.ts'
+import { createUser, deleteUser, listUsers, readTaggedUser, updateUser } from './users.ts'
 
 const scope = adminScopes.users
 const path = '/admin/v1/users'

@@ -188,32 +188,6 @@ export interface RoleChange {
   readonly granted: boolean
 }
 
-/**
- * Sets a password; every session, grant and API key of the user ends.
- * @throws Problem 403, 404, 422 for an unacceptable password, 503
- */
-export async function setPassword(context: AdminContext, by: Authority, id: string, password: string): Promise<void> {
-  const user = await findChangeableUser(context, by, id)
-  context.passwordPolicy.requireAcceptable(password, user)
-  const hash = await context.passwords.hash(password)
-  await auditChange(context, by, { action: 'users.set_password', target: target(id) })
-  const messages = createNotices(context, { user, kind: 'password_changed', request: undefined })
-  const change = { userId: id, hash, endApiKeys: true, messages }
-  if (!(await context.store.accounts.setPassword(change, signOutOptions(context)))) throw notFound()
-  context.signalOutbox()
-}
-
-/** Sets a generated password and returns it, this once. @throws Problem 403, 404, 503 */
-export async function generatePassword(
-  context: AdminContext,
-  by: Authority,
-  id: string,
-): Promise<{ readonly id: string; readonly password: string }> {
-  const password = context.passwordPolicy.generate()
-  await setPassword(context, by, id, password)
-  return { id, password }
-}
-
 /** Deletes the user with all sessions, grants and keys. @throws Problem 403, 404, 409, 503 */
 export async function deleteUser(context: AdminContext, by: Authority, id: string): Promise<void> {
   const user = await findChangeableUser(context, by, id)
@@ -234,7 +208,8 @@ export async function findChangeableUser(
   return user
 }
 
-const target = (id: string) => ({ type: 'user', id })
+/** A user as the target of an audited change. */
+export const target = (id: string) => ({ type: 'user', id })
 
 /** The members of a user that the audit trail records. */
 function auditedMembers(user: Omit<NewUser, 'id' | 'passwordHash'> & Pick<User, 'lockedAt'>): Record<string, unknown> {
@@ -287,7 +262,8 @@ async function mailVerificationLink(context: AdminContext, id: string): Promise<
   if (user.email !== undefined && !user.emailVerified) await sendLink(context, 'verify', user)
 }
 
-const notFound = () => new Problem(404, 'There is no user with this id.')
+/** There is no such user. */
+export const notFound = () => new Problem(404, 'There is no user with this id.')
 
 async function find(store: AdminContext['store'], id: string): Promise<User> {
   const user = await store.users.find(id)

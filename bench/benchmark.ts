@@ -44,6 +44,11 @@ export async function takeTurns<Name extends string>(
   return Object.fromEntries(names.map((name) => [name, medianPace(paces.get(name) ?? [])])) as Record<Name, Pace>
 }
 
+/** The value below which this share of the values is; NaN for none. */
+export function quantileOf(values: readonly number[], share: number): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length * share)] ?? Number.NaN
+}
+
 /** A ratio as the tables show it. */
 export function timesAsMuch(ours: number, peer: number): number {
   return Math.round((ours / peer) * 100) / 100

@@ -12,6 +12,8 @@ export interface Load {
   readonly seconds: number
   /** Requests a second over all connections; as many as are answered when left out. */
   readonly rate?: number
+  /** Takes the latency of each response in milliseconds, from when its request was due: with a rate, waiting counts. */
+  readonly latencies?: number[]
 }
 
 /** Asks for some seconds on kept-alive connections; answers how many were served. Throws when one is not. */
@@ -33,8 +35,9 @@ function askOnOne(load: Load, nth: number, until: number): Promise<number> {
     onAnswers(socket, (answer) => {
       if (!answer.startsWith(`HTTP/1.1 ${status} `)) return socket.destroy(new Error(answer))
       served++
+      load.latencies?.push(performance.now() - due)
       if (performance.now() >= until) return socket.destroy()
-      due += pauseMs
+      due = pauseMs === 0 ? performance.now() : due + pauseMs
       if (pauseMs === 0) next()
       else setTimeout(next, Math.max(0, due - performance.now()))
     })

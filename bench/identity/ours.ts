@@ -6,7 +6,7 @@ import { createHttp, createMetrics, type Http, openPostgres, Secret, silentLog, 
 import { audience, client, report, scope, startOf, web } from './protocol.ts'
 
 const issuer = 'http://localhost'
-const { database: url = '', algorithm = 'ES256', families } = startOf()
+const { database: url = '', algorithm = 'ES256', families, providers = 0 } = startOf()
 const database = await openPostgres({ url: new Secret(url), log: silentLog, connections: 16 })
 await migrateIdentity(database)
 const identity = await createIdentity({
@@ -28,6 +28,14 @@ const identity = await createIdentity({
       },
     ],
     users: [{ id: 'alice', password: 'correct horse battery' }],
+    connections: Array.from({ length: providers }, (_, n) => ({
+      id: `provider-${n}`,
+      name: `Provider ${n}`,
+      kind: 'oidc',
+      issuer: `https://provider-${n}.example`,
+      client_id: 'gatehouse',
+      client_secret: 'provider-secret-0123456789',
+    })),
   },
   authenticate: () => {
     throw new Error('nothing is called with a bearer here')

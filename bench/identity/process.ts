@@ -37,6 +37,11 @@ export async function measureServer(server: TokenServer, work: () => Promise<num
   return { perSecond: count / seconds, perCoreSecond: count / ((await server.cpu()) / 1_000_000) }
 }
 
+/** A raw GET, for a kept-alive connection. */
+export function rawGet(path: string): string {
+  return `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`
+}
+
 /** A raw POST of a form, for a kept-alive connection. */
 export function rawForm(path: string, form: Record<string, string>): string {
   const body = new URLSearchParams(form).toString()

@@ -4,6 +4,8 @@ export interface Start {
   readonly algorithm?: 'ES256' | 'RS256'
   /** How many refresh tokens to begin with. */
   readonly families: number
+  /** How many other identity providers the sign-in page offers. Default: none. */
+  readonly providers?: number
 }
 
 /** What it answers once it listens, and to each question after that. */

@@ -109,6 +109,8 @@ async function sendCode(
     : createNotices(context, { user: holder, kind: 'account_exists', request })
   const change = {
     userId: user.id,
+    previousEmail: user.email,
+    credentialVersion: user.credentialVersion,
     email,
     browserHash: tokenHash(browser.id),
     challengeHash: tokenHash(challenge),

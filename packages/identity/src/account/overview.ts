@@ -30,6 +30,7 @@ export function accountEndpoint(context: OverviewContext): Handler {
       user: user.email ?? user.username,
       profile: shownProfile(context, user),
       securityPages: listSecurityPages({
+        hasPassword: user.passwordHash !== undefined,
         passkeys: context.features.passkeys,
         factors: factors.length > 0 || (await findPolicy(context, user.id)) !== 'off',
         providers: context.connections.listForLinking().length > 0,

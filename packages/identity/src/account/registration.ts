@@ -2,27 +2,21 @@ import { randomUUIDv7 } from 'node:crypto'
 import { isEmailAddress, randomToken, tokenHash } from '@gatehouse/kit'
 import { sendPage, textsFor } from '@gatehouse/kit/page'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { audit } from '../audit/record.ts'
 import { enforceLimits } from '../config/attempt-limits.ts'
 import type { AccountContext } from '../context/features.ts'
 import { pageParameters } from '../http/page-route.ts'
 import { createLinkMail } from '../mail/link.ts'
-import { createRecipientMessage } from '../mail/messages.ts'
 import { createNotices } from '../mail/notices.ts'
 import { normalizeName } from '../model/user.ts'
-import type { Parameters } from '../oauth/parameters.ts'
 import { messagePage } from '../pages/error-page.ts'
 import { type Field, type FormPage, formPage } from '../pages/form-page.ts'
 import { PageError, signInNext } from '../pages/page-error.ts'
 import { checkForm, formToken, readBrowser } from '../sessions/browser.ts'
-import { NameConflict, type Registration } from '../store/index.ts'
-import { newPasswordField, passwordValues } from './password-change.ts'
+import { createUserHandle } from '../webauthn/registration.ts'
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 
 const emailField: Field = { name: 'email', text: 'register.email', type: 'email', autocomplete: 'email' }
-const nameField: Field = { name: 'name', text: 'register.name', type: 'text', autocomplete: 'name' }
-const maxNameLength = 200
 
 /**
  * GET and POST /register: mails a link to the address and asks for nothing else. An address with an account gets the
@@ -76,76 +70,9 @@ async function sendLink(context: AccountContext, email: string): Promise<void> {
   const userId = randomUUIDv7()
   const expiresAt = context.clock.now() + lifeSeconds * 1000
   const path = `/register/confirm?token=${token}`
-  await context.store.registrations.put({ hash: tokenHash(token), userId, email, expiresAt }, [
+  const registration = { hash: tokenHash(token), userId, userHandle: createUserHandle(), email, expiresAt }
+  await context.store.registrations.put(registration, [
     createLinkMail(context, { kind: 'registration', to: { userId, email }, name: email, path, lifeSeconds }),
   ])
   context.signalOutbox()
-}
-
-/**
- * GET and POST /register/confirm: creates the account with the name and password that the owner of the mailbox chooses.
- */
-export function confirmRegistrationEndpoint(context: AccountContext): Handler {
-  return async (request, reply) => {
-    if (!context.features.registration) throw new PageError(404, 'error.missing')
-    const parameters = pageParameters(request)
-    const token = parameters.get('token') ?? ''
-    const registration = await context.store.registrations.find(tokenHash(token), context.clock.now())
-    if (registration === undefined) throw expiredLink()
-    const browser = await readBrowser(context, request, reply)
-    const texts = textsFor(context, request)
-    const posted = request.method === 'POST'
-    const form: FormPage = {
-      key: 'register.confirm',
-      action: '/register/confirm',
-      formToken: formToken(context, browser),
-      fields: [{ ...nameField, value: posted ? parameters.get('name') : undefined }, newPasswordField],
-      hidden: { token },
-      values: { email: registration.email, ...passwordValues(context) },
-    }
-    if (!posted) return sendPage(context, reply, texts, formPage(texts, form))
-    checkForm(context, request, browser, parameters)
-    const password = parameters.get('new_password') ?? ''
-    const fault = context.passwordPolicy.findFault(password, registration)
-    if (fault !== undefined) {
-      const wrong = { wrong: `password.${fault}`, wrongField: 'new_password' }
-      return sendPage(context, reply, texts, formPage(texts, { ...form, ...wrong }))
-    }
-    await createAccount(context, registration, nameOf(parameters, registration), await context.passwords.hash(password))
-    await audit(context, request, 'user_registered', { actor: registration.userId, subject: registration.userId })
-    return sendPage(context, reply, texts, messagePage(texts, 'register.confirmed', { next: signInNext }))
-  }
-}
-
-function nameOf(parameters: Parameters, { email }: Registration): string {
-  return (parameters.get('name')?.trim() || email).slice(0, maxNameLength)
-}
-
-async function createAccount(
-  context: AccountContext,
-  { hash, userId, email }: Registration,
-  name: string,
-  passwordHash: string,
-): Promise<void> {
-  const user = {
-    id: userId,
-    username: email,
-    plan: context.defaultPlan,
-    email,
-    emailVerified: true,
-    roles: [],
-    claims: { name },
-    passwordHash,
-  }
-  const messages = [createRecipientMessage(context, userId)]
-  try {
-    if (!(await context.store.registrations.complete(hash, user, messages, context.clock.now()))) throw expiredLink()
-  } catch (error) {
-    throw error instanceof NameConflict ? expiredLink() : error
-  }
-  context.signalOutbox()
-}
-
-function expiredLink(): PageError {
-  return new PageError(400, 'reset.expired', {}, { href: '/register', text: 'login.register' })
 }

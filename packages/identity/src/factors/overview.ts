@@ -27,10 +27,11 @@ export function factorsEndpoint(context: FactorContext): Handler {
     const browser = await readBrowser(context, request, reply)
     const { signedIn } = browser
     if (signedIn === undefined) return sendSignInPage(context, { request, reply, browser }, path)
-    const { user } = signedIn
+    const { user, factors } = signedIn
     const policy = await findPolicy(context, user.id)
-    const { factors, recoveryCodes } = await context.store.factors.find(user.id)
-    const app = factors.find(({ kind }) => kind === 'totp')
+    const enrolled = await context.store.factors.find(user.id)
+    const { recoveryCodes } = enrolled
+    const app = enrolled.factors.find(({ kind }) => kind === 'totp')
     const hasFactor = factors.length > 0
     const texts = textsFor(context, request)
     const page = factorsPage(texts, {

@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { FactorContext } from '../context/features.ts'
 import { pageParameters } from '../http/page-route.ts'
 import { methodsOf } from '../model/authentication.ts'
+import { usableFactors } from '../model/second-factor.ts'
 import type { User } from '../model/user.ts'
 import type { Parameters } from '../oauth/parameters.ts'
 import { loginPage } from '../pages/login-page.ts'
@@ -81,7 +82,8 @@ async function readPendingRequest(
   const user = await context.store.users.find(pending.userId)
   if (!isCurrent(user, pending.credentialVersion)) throw new PageError(400, 'error.stale')
   const { factors } = await context.store.factors.find(user.id)
-  const pendingRequest = { user, pending, continuation, factors: factors.map(({ kind }) => kind) }
+  const kinds = factors.map(({ kind }) => kind)
+  const pendingRequest = { user, pending, continuation, factors: usableFactors(kinds, context.features) }
   return { exchange: { request, reply, browser }, parameters, pendingRequest }
 }
 

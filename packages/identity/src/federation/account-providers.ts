@@ -71,7 +71,8 @@ async function disconnect(
   const connection = await context.store.connections.find(link.connectionId)
   const facts = { provider: connection === undefined ? link.connectionId : connectionName(connection) }
   const notices = createNotices(context, { user, kind: 'provider_unlinked', request: exchange.request, facts })
-  const removal = { userId: user.id, linkId: link.id, keepSession: session.id }
+  const { passkeys } = context.features
+  const removal = { userId: user.id, linkId: link.id, keepSession: session.id, passkeys }
   const removed = await context.store.linkedAccounts.remove(removal, signOutOptions(context), notices)
   if (removed === 'last_way') return sendProviders(context, exchange, signedIn, { text: 'providers.last', status: 409 })
   if (removed === 'removed') {

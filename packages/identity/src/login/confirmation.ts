@@ -39,7 +39,7 @@ export function confirmSignInEndpoint(
     const browser = await readBrowser(context, request, reply)
     const lookup = [tokenHash(token), tokenHash(browser.id), context.clock.now()] as const
     const found = await context.store.signInLinks.find(...lookup)
-    if (found === undefined) throw expiredLink()
+    if (found === undefined || isSwitchedOff(context, found.amr)) throw expiredLink()
     const continuation = openContinuation(context, browser, found.continuation)
     if (request.method === 'GET') {
       const texts = textsFor(context, request, String(continuation.request.ui_locales ?? ''))
@@ -60,6 +60,11 @@ export function confirmSignInEndpoint(
     if (!finished) throw expiredLink()
     return reply
   }
+}
+
+/** A link that signs in by mail alone is void once that is switched off; one that confirms a password is not. */
+function isSwitchedOff({ features }: LoginContext, amr: readonly string[]): boolean {
+  return amr.includes('email') && !features.emailCode
 }
 
 function expiredLink(): PageError {

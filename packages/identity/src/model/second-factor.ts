@@ -3,6 +3,14 @@ import { type Acr, acrOf, acrValues, meetsAcr, multiFactorAcr, singleFactorAcr }
 /** What a user can have enrolled beside the first way to sign in. A passkey is both factors in one. */
 export type FactorKind = 'totp' | 'passkey'
 
+/** The factors that can be asked for: a passkey only where passkeys are switched on. */
+export function usableFactors(
+  factors: readonly FactorKind[],
+  { passkeys }: { readonly passkeys: boolean },
+): readonly FactorKind[] {
+  return passkeys ? factors : factors.filter((kind) => kind !== 'passkey')
+}
+
 /** Every policy, the most lenient first. Whatever it is, a user who has a factor is asked for it. */
 export const mfaPolicies = ['off', 'optional', 'required'] as const
 /** Whether users may, or must, have a second factor. */

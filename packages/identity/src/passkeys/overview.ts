@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { sendPage, textsFor } from '@gatehouse/kit/page'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { PasskeyContext } from '../context/features.ts'
@@ -8,6 +7,7 @@ import type { User } from '../model/user.ts'
 import { passkeysPage } from '../pages/passkeys/pages.ts'
 import { formToken, readBrowser } from '../sessions/browser.ts'
 import { sendSignInPage } from '../sessions/sign-in-page.ts'
+import { createUserHandle } from '../webauthn/registration.ts'
 
 /** GET /account/passkeys: the user's passkeys. */
 export function passkeysEndpoint(
@@ -36,7 +36,7 @@ async function acceptedPasskeys(
   const { name } = user.claims
   return {
     rpId: relyingPartyOf(issuer).id,
-    userId: await store.passkeyRegistrations.userHandle(user.id, randomBytes(32).toString('base64url')),
+    userId: await store.passkeyRegistrations.userHandle(user.id, createUserHandle()),
     credentialIds: passkeys.map(({ credentialId }) => credentialId),
     name: user.email ?? user.username,
     displayName: typeof name === 'string' ? name : user.username,

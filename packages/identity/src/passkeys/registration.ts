@@ -1,4 +1,4 @@
-import { isCleanText } from '@gatehouse/kit'
+import { isCleanText, randomToken, tokenHash } from '@gatehouse/kit'
 import { sendPage, textsFor } from '@gatehouse/kit/page'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { audit } from '../audit/record.ts'
@@ -10,7 +10,14 @@ import { maxPasskeyNameLength, maxPasskeys } from '../model/passkey.ts'
 import type { User } from '../model/user.ts'
 import { deviceName } from '../pages/device-name.ts'
 import { newPasskeyPage } from '../pages/passkeys/pages.ts'
-import { type Browser, checkForm, formToken, readBrowser, readUserAgent } from '../sessions/browser.ts'
+import {
+  type Browser,
+  checkForm,
+  formToken,
+  readBrowser,
+  readUserAgent,
+  setSessionCookie,
+} from '../sessions/browser.ts'
 import { requireRecentSignIn } from '../sessions/recent-sign-in.ts'
 import type { BrowserExchange } from '../sessions/sign-in-page.ts'
 import type { AddPasskeyResult } from '../store/index.ts'
@@ -53,17 +60,21 @@ async function register(
   { user, session }: NonNullable<Browser['signedIn']>,
   { name, credential }: { readonly name: string; readonly credential: string },
 ): Promise<AddPasskeyResult | 'rejected'> {
-  const verified = await verifyRegistration(context, exchange, user, credential)
+  const verified = await verifyRegistration(context, exchange, { userId: user.id }, credential)
   if ('fault' in verified) return 'rejected'
+  const secret = randomToken()
+  const amr = verified.backupEligible ? methodsOf.syncedPasskey : methodsOf.passkey
   const created = {
     passkey: { ...verified, name },
     credentialVersion: user.credentialVersion,
-    session: { id: session.id, amr: verified.backupEligible ? methodsOf.syncedPasskey : methodsOf.passkey },
+    session: { id: session.id, amr, secretHash: tokenHash(secret) },
   }
-  const { request } = exchange
+  const { request, reply } = exchange
   const messages = createNotices(context, { user, kind: 'factor_added', request, facts: { factor: 'passkey' } })
   const result = await context.store.passkeyRegistrations.add(created, maxPasskeys, messages)
   if (result !== 'added') return result
+  // The session is worth more now: whoever had its cookie before does not have that (session fixation).
+  setSessionCookie(context, reply, secret)
   context.signalOutbox()
   const { id, aaguid, backupEligible } = verified
   const details = { passkey: id, name, aaguid, synced: backupEligible }

@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { providerSessionPurpose } from '../connections/secrets.ts'
 import type { PageContext } from '../context/context.ts'
 import { createNotices } from '../mail/notices.ts'
-import { chooseFactorStep, type MfaPolicy } from '../model/second-factor.ts'
+import { chooseFactorStep, type MfaPolicy, usableFactors } from '../model/second-factor.ts'
 import type { ProviderSession, Session } from '../model/session.ts'
 import type { User } from '../model/user.ts'
 import type { Parameters } from '../oauth/parameters.ts'
@@ -24,6 +24,7 @@ const maxUserAgentLength = 300
 export interface Browser {
   /** The value of the browser's own cookie, which forms and sign-ins in progress are bound to. */
   readonly id: string
+  /** With those of the user's factors that are not switched off. */
   readonly signedIn: SignedIn | undefined
   /**
    * A session that lacks a second factor, because its user enrolled one elsewhere or the policy became stricter. It
@@ -35,7 +36,7 @@ export interface Browser {
 /** What reading browsers and sessions needs. */
 export type BrowserContext = Pick<
   PageContext,
-  'issuer' | 'store' | 'clock' | 'formMac' | 'encryptionKey' | 'lifetimes' | 'secureCookies' | 'mfa'
+  'issuer' | 'store' | 'clock' | 'formMac' | 'encryptionKey' | 'lifetimes' | 'secureCookies' | 'features' | 'mfa'
 >
 
 /** Reads the browser's cookies, and sets its own when it has none. */
@@ -53,10 +54,12 @@ export async function readBrowser(
     ? await context.store.sessions.find(tokenHash(secret), context.clock.now(), context.lifetimes.maxSession * 1000)
     : undefined
   if (found === undefined) return { id, signedIn: undefined }
-  const { session, user, factors } = found
+  const { session, user } = found
+  const signedIn = { ...found, factors: usableFactors(found.factors, context.features) }
   const policy = await findPolicy(context, user.id)
-  const lacks = chooseFactorStep({ amr: session.amr, remembered: session.remembered, factors, policy })
-  return lacks === undefined ? { id, signedIn: found } : { id, signedIn: undefined, suspended: found }
+  const { amr, remembered } = session
+  const lacks = chooseFactorStep({ amr, remembered, factors: signedIn.factors, policy })
+  return lacks === undefined ? { id, signedIn } : { id, signedIn: undefined, suspended: signedIn }
 }
 
 /** The policy that applies to a user everywhere: the strictest of the instance and the user's organizations. */
@@ -104,7 +107,7 @@ export async function signIn(
   }: SignIn,
 ): Promise<Session | undefined> {
   const secret = randomToken()
-  const { lifetimes, clock, secureCookies: secure } = context
+  const { lifetimes, clock } = context
   const now = clock.now()
   const started: Session = {
     id: randomUUID(),
@@ -128,7 +131,7 @@ export async function signIn(
   if (!renewed && !(await sessions.start(session, tokenHash(secret), version, record))) return undefined
   if (notices.length > 0) context.signalOutbox()
   if (before !== undefined && again === undefined) await endSession(context, before.session.id, before.user.id)
-  setCookie(reply, cookie(sessionCookie, secret, { secure, maxAgeSeconds: lifetimes.maxSession }))
+  setSessionCookie(context, reply, secret)
   markKnownDevice(context, reply, user)
   return session
 }
@@ -150,6 +153,15 @@ export function markKnownDevice(
 ): void {
   const device = seal(JSON.stringify([id, credentialVersion]), encryptionKey, 'known device')
   setCookie(reply, cookie(deviceCookie, device, { secure, maxAgeSeconds: knownDeviceSeconds }))
+}
+
+/** Sends the cookie of a session, in place of the one before. */
+export function setSessionCookie(
+  { lifetimes, secureCookies: secure }: Pick<BrowserContext, 'lifetimes' | 'secureCookies'>,
+  reply: FastifyReply,
+  secret: string,
+): void {
+  setCookie(reply, cookie(sessionCookie, secret, { secure, maxAgeSeconds: lifetimes.maxSession }))
 }
 
 /** Deletes the session's cookie. */

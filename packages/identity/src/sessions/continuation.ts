@@ -19,6 +19,7 @@ export interface Continuation {
     | '/account/factors/app'
     | '/account/organizations'
     | '/invitation'
+    | '/account/password'
     | '/account/passkeys'
     | '/account/providers'
     | '/account/passkeys/new'

@@ -3,7 +3,7 @@ import { audit } from '../audit/record.ts'
 import { findRequiredConnection } from '../connections/home.ts'
 import type { PageContext } from '../context/context.ts'
 import { signInMethodOf } from '../model/authentication.ts'
-import { chooseFactorStep } from '../model/second-factor.ts'
+import { chooseFactorStep, usableFactors } from '../model/second-factor.ts'
 import type { ProviderSession, Session } from '../model/session.ts'
 import type { User } from '../model/user.ts'
 import { findPolicy, signIn } from './browser.ts'
@@ -45,7 +45,8 @@ export async function finishSignIn(
   const required = await findRequiredConnection(context, user.email)
   if (required !== undefined && required !== provider?.connectionId) return false
   const enrolled = await context.store.factors.find(user.id)
-  const factors = enrolled.factors.map(({ kind }) => kind)
+  const kinds = enrolled.factors.map(({ kind }) => kind)
+  const factors = usableFactors(kinds, context.features)
   const remembered = factors.length > 0 && (await isRememberedDevice(context, exchange.request, user))
   const policy = await findPolicy(context, user.id)
   const step = chooseFactorStep({ amr, remembered, factors, policy, mustEnrol: enrolled.mustEnrol })

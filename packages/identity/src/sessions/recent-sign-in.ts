@@ -32,9 +32,7 @@ export function requireRecentSignIn(
   const now = context.clock.now()
   if (signedIn === undefined || now - signedIn.session.authTime > recentSignInMs)
     return { sent: sendSignInPage(context, exchange, to, form) }
-  const { session, user } = signedIn
-  // Passkeys that are switched off can't be asked for.
-  const factors = signedIn.factors.filter((kind) => kind !== 'passkey' || context.features.passkeys)
+  const { session, user, factors } = signedIn
   if (mayManageFactors(session.amr, factors)) return { signedIn }
   if (session.amr.includes('mfa')) return { sent: sendSignInPage(context, exchange, to, form) }
   const continuation = sealContinuation(context, browser, { to, request: form, startedAt: now })

@@ -22,10 +22,10 @@ export interface Connections {
   list(): Promise<Connection[]>
   /** `conflict`: the id is in use. @throws OrganizationConflict */
   create(connection: NewConnection, now: number): Promise<'created' | 'conflict'>
-  /** Updates a connection whose settings are still those `expected`. @throws OrganizationConflict */
+  /** Updates a connection that was not updated since it was read as `expected`. @throws OrganizationConflict */
   update(
     connection: NewConnection,
-    expected: Connection['settings'],
+    expected: Pick<Connection, 'settings' | 'updatedAt'>,
     now: number,
   ): Promise<'changed' | 'missing' | 'outdated'>
   /** Deletes the connection and the links of users to it. */
@@ -95,6 +95,8 @@ export interface LinkRemoval {
   readonly linkId: string
   /** The session that continues: the one in which the user removes it. */
   readonly keepSession: string
+  /** Whether passkeys are switched on: only then a passkey is another way to sign in. */
+  readonly passkeys: boolean
 }
 
 /** A user who was found by a link. */
@@ -131,7 +133,7 @@ export interface LinkedAccounts {
    * undefined for an unknown link.
    */
   revoke(
-    link: Pick<LinkRemoval, 'userId' | 'linkId'>,
+    link: Omit<LinkRemoval, 'keepSession'>,
     end: SignOutOptions,
     messages: readonly OutboxMessage[],
   ): Promise<number | undefined>

@@ -1,8 +1,14 @@
 import type { OutboxMessage } from './operations.ts'
 
-/** A change of a user's address, which waits for the code that was mailed to the new one. */
+/**
+ * A change of a user's address, which waits for the code that was mailed to the new one. It is void once the address or
+ * the credentials have changed otherwise: a later change by an administrator stands.
+ */
 export interface EmailChange {
   readonly userId: string
+  /** The address and the credentials of the account when the change began. */
+  readonly previousEmail: string | undefined
+  readonly credentialVersion: string
   readonly email: string
   /** Of the browser's own cookie. */
   readonly browserHash: string

@@ -47,8 +47,8 @@ export interface Enrolment {
 export interface Factors {
   find(userId: string): Promise<EnrolledFactors>
   /**
-   * Deletes every factor, recovery code and remembered device, ends the sessions, and makes the user enrol at the next
-   * sign-in. False when there is no such user.
+   * Deletes every factor, recovery code and remembered device, makes the user enrol at the next sign-in, and ends what a
+   * reset of the password ends: sessions, grants, mailed links and API keys. False when there is no such user.
    */
   reset(userId: string, end: SignOutOptions, messages: readonly OutboxMessage[]): Promise<boolean>
 }

@@ -15,8 +15,11 @@ export interface NewPasskey {
   readonly passkey: Passkey
   /** Of the user's credentials when the registration was allowed: it happens only while they are current. */
   readonly credentialVersion: string
-  /** The session in which it is created, and the methods (RFC 8176) that its creation proved there. */
-  readonly session: { readonly id: string; readonly amr: readonly string[] }
+  /**
+   * The session in which it is created, the methods (RFC 8176) that its creation proved there, and the hash of the cookie
+   * that the session has from then on.
+   */
+  readonly session: { readonly id: string; readonly amr: readonly string[]; readonly secretHash: string }
 }
 
 /** What a verified response says about a passkey. */
@@ -69,14 +72,14 @@ export interface PasskeyRegistrations {
   /** The user's handle, which stays the same; `proposed` becomes it if there is none yet. */
   userHandle(userId: string, proposed: string): Promise<string | undefined>
   /**
-   * Stores a passkey while the user has fewer than `max`, and raises the session; with messages for the outbox. It ends
-   * the order to enrol a factor.
+   * Stores a passkey while the user has fewer than `max`, and raises the session, whose cookie changes; with messages for
+   * the outbox. It ends the order to enrol a factor. `outdated` also where the session has ended.
    */
   add(created: NewPasskey, max: number, messages: readonly OutboxMessage[]): Promise<AddPasskeyResult>
 }
 
 /** What a challenge is for: a response to one purpose is none to another. */
-export type ChallengePurpose = 'register' | 'sign-in' | 'factor'
+export type ChallengePurpose = 'register' | 'sign-up' | 'sign-in' | 'factor'
 
 /** A challenge that one response may answer. */
 export interface PasskeyChallenge {
@@ -84,7 +87,7 @@ export interface PasskeyChallenge {
   readonly purpose: ChallengePurpose
   /** Of the browser's own cookie. */
   readonly browserHash: string
-  /** The user who may answer; undefined where a sign-in begins and nobody is known. */
+  /** The user who may answer; undefined where a sign-in begins and nobody is known, and for one without an account. */
   readonly userId: string | undefined
 }
 

@@ -1,3 +1,4 @@
+import type { Passkey } from '../model/passkey.ts'
 import type { RevocationTimes } from '../model/revocation-times.ts'
 import type { User } from '../model/user.ts'
 import type { OutboxMessage } from './operations.ts'
@@ -174,8 +175,20 @@ export interface Registration {
   readonly hash: string
   /** The id that the account will have. */
   readonly userId: string
+  /** What authenticators call the user who chooses a passkey (base64url). */
+  readonly userHandle: string
   readonly email: string
   readonly expiresAt: number
+}
+
+/** The account that completes a registration. */
+export interface CompletedRegistration {
+  readonly registration: Pick<Registration, 'hash' | 'userHandle'>
+  readonly user: NewUser
+  /** The way to sign in of a user without a password. */
+  readonly passkey?: Passkey | undefined
+  /** Messages for the outbox. */
+  readonly messages: readonly OutboxMessage[]
 }
 
 /** Registrations that wait for their mailed link. */
@@ -184,6 +197,9 @@ export interface Registrations {
   put(registration: Registration, messages: readonly OutboxMessage[]): Promise<void>
   /** The registration while its link is valid; reading does not consume it. */
   find(hash: string, now: number): Promise<Registration | undefined>
-  /** Consumes the link and creates the account in one step. True for exactly one caller. @throws NameConflict */
-  complete(hash: string, user: NewUser, messages: readonly OutboxMessage[], now: number): Promise<boolean>
+  /**
+   * Consumes the link and creates the account in one step: `created` for exactly one caller. `expired`, without effect,
+   * for a link that is no longer valid, `passkey_in_use` for a credential of another account. @throws NameConflict
+   */
+  complete(completed: CompletedRegistration, now: number): Promise<'created' | 'expired' | 'passkey_in_use'>
 }

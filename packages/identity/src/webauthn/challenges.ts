@@ -7,6 +7,8 @@ import type { ChallengePurpose, PasskeyChallenge } from '../store/index.ts'
 export interface ChallengeUse {
   readonly purpose: ChallengePurpose
   readonly userId?: string | undefined
+  /** The hash of the registration whose account does not exist yet. */
+  readonly registration?: string
 }
 
 type ChallengeContext = Pick<PageContext, 'store' | 'clock' | 'lifetimes'>
@@ -29,6 +31,12 @@ export function consumeChallenge(
   return store.passkeyChallenges.consume(stored(challenge, browser, use), clock.now())
 }
 
-function stored(challenge: string, browser: Browser, { purpose, userId }: ChallengeUse): PasskeyChallenge {
-  return { hash: tokenHash(challenge), purpose, browserHash: tokenHash(browser.id), userId }
+function stored(
+  challenge: string,
+  browser: Browser,
+  { purpose, userId, registration }: ChallengeUse,
+): PasskeyChallenge {
+  // The row of a registration is replaced by the next one, so a challenge is bound to it by the hash.
+  const bound = registration === undefined ? challenge : `${challenge} ${registration}`
+  return { hash: tokenHash(bound), purpose, browserHash: tokenHash(browser.id), userId }
 }

@@ -12,7 +12,8 @@ import { knownTransports, type Passkey } from '../model/passkey.ts'
 import { relyingPartyOf } from '../model/relying-party.ts'
 import type { User } from '../model/user.ts'
 import type { BrowserExchange } from '../sessions/sign-in-page.ts'
-import { consumeChallenge, createChallenge } from './challenges.ts'
+import type { Registration } from '../store/index.ts'
+import { type ChallengeUse, consumeChallenge, createChallenge } from './challenges.ts'
 import { type PasskeyFault, readResponse } from './response.ts'
 
 /** EdDSA, ES256 and RS256: what every authenticator and every supported Node offers. */
@@ -21,23 +22,66 @@ const algorithms = [-8, -7, -257]
 /** How long a browser waits for its user, in milliseconds (WebAuthn Level 3 §15.1 recommends 5 to 10 minutes). */
 export const ceremonyTimeoutMs = 300_000
 
+/** A name for users by which authenticators tell them apart (base64url): random, so that it tells nothing. */
+export function createUserHandle(): string {
+  return randomBytes(32).toString('base64url')
+}
+
 /** The options for `navigator.credentials.create`, with a challenge for this user in this browser. */
 export async function createRegistrationOptions(
   context: PasskeyContext,
   { browser }: Pick<BrowserExchange, 'browser'>,
   user: User,
 ): Promise<PublicKeyCredentialCreationOptionsJSON> {
-  const { store, branding, issuer } = context
-  const handle = await store.passkeyRegistrations.userHandle(user.id, randomBytes(32).toString('base64url'))
+  const { store } = context
+  const handle = await store.passkeyRegistrations.userHandle(user.id, createUserHandle())
   if (handle === undefined) throw new Error('the user was deleted')
-  const challenge = await createChallenge(context, browser, { purpose: 'register', userId: user.id })
+  const challenge = await createChallenge(context, browser, useOf({ userId: user.id }))
   const existing = await store.passkeys.listByUser(user.id)
   const { name } = user.claims
+  const displayName = typeof name === 'string' ? name : user.username
+  return creationOptions(context, { handle, name: user.email ?? user.username, displayName }, challenge, existing)
+}
+
+/** The same for the user of an account that is being registered: the challenge is for this registration. */
+export async function createSignUpOptions(
+  context: PasskeyContext,
+  { browser }: Pick<BrowserExchange, 'browser'>,
+  { hash: registration, userId, userHandle: handle, email }: Registration,
+): Promise<PublicKeyCredentialCreationOptionsJSON> {
+  const challenge = await createChallenge(context, browser, useOf({ userId, registration }))
+  return creationOptions(context, { handle, name: email, displayName: email }, challenge, [])
+}
+
+/** Whom a passkey is created for. */
+export interface PasskeyHolder {
+  readonly userId: string
+  /** The hash of the registration that creates the user. */
+  readonly registration?: string
+}
+
+function useOf({ userId, registration }: PasskeyHolder): ChallengeUse {
+  return registration === undefined ? { purpose: 'register', userId } : { purpose: 'sign-up', registration }
+}
+
+/** What authenticators show of a user. */
+interface ShownUser {
+  readonly handle: string
+  readonly name: string
+  readonly displayName: string
+}
+
+function creationOptions(
+  { branding, issuer }: PasskeyContext,
+  { handle, name, displayName }: ShownUser,
+  challenge: string,
+  existing: readonly Passkey[],
+): Promise<PublicKeyCredentialCreationOptionsJSON> {
   return generateRegistrationOptions({
     rpName: branding.name,
     rpID: relyingPartyOf(issuer).id,
-    userName: user.email ?? user.username,
-    userDisplayName: typeof name === 'string' ? name : user.username,
+    userName: name,
+    userDisplayName: displayName,
     userID: bytesOf(handle),
     challenge: bytesOf(challenge),
     timeout: ceremonyTimeoutMs,
@@ -62,18 +106,17 @@ export type VerifiedRegistration = Omit<Passkey, 'name'>
 export async function verifyRegistration(
   context: PasskeyContext,
   { request, browser }: Pick<BrowserExchange, 'request' | 'browser'>,
-  user: User,
+  holder: PasskeyHolder,
   text: string,
 ): Promise<VerifiedRegistration | { readonly fault: PasskeyFault }> {
   const reject = (fault: PasskeyFault, err?: unknown) => {
-    request.log.info({ err, fault, user: user.id }, 'the registration of a passkey was rejected')
+    request.log.info({ err, fault, user: holder.userId }, 'the registration of a passkey was rejected')
     return { fault }
   }
   const sent = readResponse<RegistrationResponseJSON>(text)
   if (sent === undefined) return reject('malformed')
   const { response, challenge, isCrossOrigin } = sent
-  if (!(await consumeChallenge(context, browser, { purpose: 'register', userId: user.id }, challenge)))
-    return reject('challenge')
+  if (!(await consumeChallenge(context, browser, useOf(holder), challenge))) return reject('challenge')
   if (isCrossOrigin) return reject('cross_origin')
   const { id: expectedRPID, origin: expectedOrigin } = relyingPartyOf(context.issuer)
   const expected = { expectedChallenge: challenge, expectedOrigin, expectedRPID }
@@ -86,13 +129,13 @@ export async function verifyRegistration(
   }
   if (!verified.verified) return reject('verification')
   if (response.clientExtensionResults?.credProps?.rk === false) return reject('not_discoverable')
-  return passkeyOf(user, response, verified.registrationInfo, context.clock.now())
+  return passkeyOf(holder, response, verified.registrationInfo, context.clock.now())
 }
 
 type RegistrationInfo = NonNullable<VerifiedRegistrationResponse['registrationInfo']>
 
 function passkeyOf(
-  { id: userId }: User,
+  { userId }: PasskeyHolder,
   response: RegistrationResponseJSON,
   { credential, credentialDeviceType, credentialBackedUp, aaguid }: RegistrationInfo,
   now: number,

@@ -48,8 +48,8 @@ async function nextCode(at: Running = running): Promise<NotifyRequest> {
 
 const accountOf = (user: string) =>
   running.database
-    .query<{ email: string; email_verified: boolean; claims: object }>(
-      'SELECT email, email_verified, claims FROM identity.account WHERE id = $1',
+    .query<{ username: string; email: string; email_verified: boolean; claims: object }>(
+      'SELECT username, email, email_verified, claims FROM identity.account WHERE id = $1',
       [user],
     )
     .then(({ rows }) => rows[0])
@@ -178,6 +178,44 @@ test('a code for an address is bound to browser and user, to five attempts and t
   assert.equal((await accountOf('carol'))?.email, 'carol@example.com')
 })
 
+test('a user name that is the address follows it, another one stays', async () => {
+  const { updateUser } = running.identity.management
+  await updateUser('dave', { email_verified: true })
+  const browser = await signedIn('dave')
+  const changeTo = async (email: string) => {
+    const page = await requestEmail(browser, email)
+    assert.match((await browser.submit(page, { code: String((await nextCode()).data.code) })).text, /address confirmed/)
+  }
+  await changeTo('dave@chosen.example')
+  assert.equal((await accountOf('dave'))?.username, 'dave')
+  await updateUser('dave', { username: 'dave@chosen.example' })
+  await changeTo('dave@next.example')
+  assert.equal((await accountOf('dave'))?.username, 'dave@next.example')
+  const other = new TestBrowser(running)
+  assert.match((await other.signIn(await other.get('/account'), 'dave@next.example', password)).text, /Your account/)
+  await updateUser('dave', { username: 'dave', email: 'dave@example.com', email_verified: true })
+})
+
+test('a pending change of the address ends with one by an administrator, or of the credentials', async () => {
+  const { updateUser } = running.identity.management
+  const renewCredentials = () =>
+    running.database.query("UPDATE identity.account SET credential_version = gen_random_uuid() WHERE id = 'carol'")
+  for (const change of [
+    () => updateUser('carol', { email: 'carol@admin.example', email_verified: true }),
+    renewCredentials,
+  ]) {
+    const browser = await signedIn('carol')
+    const page = await requestEmail(browser, 'carol@thief.example')
+    const code = String((await nextCode()).data.code)
+    await change()
+    const { email } = (await accountOf('carol')) ?? {}
+    assert.match((await browser.submit(page, { code })).text, /Start again/)
+    assert.equal((await accountOf('carol'))?.email, email)
+    await updateUser('carol', { email: 'carol@example.com', email_verified: true })
+    await takeMails(running.database)
+  }
+})
+
 test('a user downloads everything that is kept about them, and no secret', async () => {
   const browser = await signedIn('carol')
   await running.database.query(
@@ -268,6 +306,31 @@ testWith('postgresql', 'of 20 uses of a code at once one changes the address', a
     assert.equal((await waitingMails(database)).length, 2, 'one notice to each address')
   } finally {
     await many.close()
+    await database.close()
+    await server.stop()
+  }
+})
+
+testWith('postgresql', 'of a change by its user and one by an administrator at once the later one stands', async () => {
+  const server = await startPostgres()
+  const database = await postgresDatabase(server, 10)
+  const at = await setup(options, database)
+  try {
+    const { updateUser } = at.identity.management
+    for (let round = 0; round < 5; round++) {
+      const browser = await signedIn('carol', at)
+      const page = await requestEmail(browser, `carol@own${round}.example`)
+      const code = String((await nextCode(at)).data.code)
+      const admin = { email: `carol@admin${round}.example`, email_verified: true }
+      const [own, other] = await Promise.allSettled([browser.submit(page, { code }), updateUser('carol', admin)])
+      const isOwn = own.status === 'fulfilled' && own.value.status === 200
+      const { rows } = await database.query<{ email: string }>("SELECT email FROM identity.account WHERE id = 'carol'")
+      // Whoever read the account before the other changed it is refused; one of the two happens, or the later of both.
+      assert.ok(isOwn || other.status === 'fulfilled')
+      assert.equal(rows[0]?.email, other.status === 'fulfilled' ? admin.email : `carol@own${round}.example`)
+    }
+  } finally {
+    await at.close()
     await database.close()
     await server.stop()
   }

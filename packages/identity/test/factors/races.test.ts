@@ -110,9 +110,10 @@ describe('second factors on PostgreSQL', () => {
       browser.submit(page, { code: new TestApp(running, page).code() }),
       browser.post('/account/factors', { ...overview, action: 'remove_app' }),
     ])
-    const won = [replaced.status === 303, removed.status === 200]
-    assert.notEqual(won[0], won[1], `${replaced.status} ${removed.status}`)
+    // A removal that reads the account after the replacement removes the new app: then both happened, one by one.
+    const isRemoved = removed.status === 200
+    assert.ok(isRemoved || replaced.status === 303, `${replaced.status} ${removed.status}`)
     const { rowCount } = await database.query('SELECT 1 FROM identity.factor WHERE user_id = $1', [user[0]])
-    assert.equal(rowCount, won[0] ? 1 : 0)
+    assert.equal(rowCount, isRemoved ? 0 : 1)
   })
 })

@@ -176,6 +176,16 @@ test('a recovery code signs in once, and is written with or without hyphens', as
   assert.ok(await isSignedIn(second.browser))
 })
 
+test('a recovery code does not have the device remembered, whatever the form says', async () => {
+  await using it = await setupEnrolled()
+  const { browser, page } = await askForFactor(it.running)
+  await browser.submit(page, { recovery_code: it.codes[0] ?? '', remember: 'yes' })
+  assert.ok(await isSignedIn(browser))
+  assert.ok(!browser.cookies.has('gatehouse_remembered'))
+  await browser.submit(await browser.get('/end_session'), { decision: 'leave' })
+  assert.ok(asksForFactor(await browser.signIn(await browser.get('/account'))))
+})
+
 test('a page that asks for the factor leads back to the client that began', async () => {
   await using it = await setupEnrolled()
   const browser = new TestBrowser(it.running)

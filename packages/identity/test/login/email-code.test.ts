@@ -105,6 +105,24 @@ test('the mailed link does the same as the code, and either uses up both', async
   }
 })
 
+test('once codes are switched off theirs are void, and a link that confirms a password is not', async (t) => {
+  const off = await setup({ ...options, clock, features: {} }, running.database)
+  t.after(() => off.close())
+  const browser = new TestBrowser(running)
+  const page = await request('alice@example.com', browser)
+  const mail = await nextMail()
+  const path = String(mail.data.link).replace('http://localhost:8080', '')
+  const same = new TestBrowser(off)
+  for (const [name, value] of browser.cookies) same.cookies.set(name, value)
+  assert.equal((await same.submit(page, { code: codeOf(mail) })).status, 404)
+  assert.equal((await same.get(path)).status, 400)
+  assert.equal((await same.submit(await browser.get(path))).status, 400)
+  assert.ok(!isSignedIn(same))
+  await running.database.query("UPDATE identity.sign_in_link SET amr = '{pwd}'")
+  assert.equal((await same.submit(await same.get(path))).status, 303)
+  assert.ok(isSignedIn(same))
+})
+
 test('a code is of no use in another browser', async () => {
   const browser = new TestBrowser(running)
   const page = await request('alice@example.com', browser)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach } from 'node:test'
 import { testWith } from '@gatehouse/testing'
 import type { Page } from 'playwright-core'
+import type { NotifyRequest } from '../../src/index.ts'
 import { type LiveIdentity, startIdentity } from '../support/live.ts'
 import { PasskeyDevice } from '../support/virtual-authenticator.ts'
 
@@ -16,8 +17,10 @@ let person = { id: '', email: '' }
 let begun = 0
 
 let server: LiveIdentity
+const mails: NotifyRequest[] = []
 before(async () => {
-  server = await startIdentity({ users: people })
+  const notify = async (mail: NotifyRequest) => void mails.push(mail)
+  server = await startIdentity({ users: people }, { registration: true }, { notify })
 })
 beforeEach(() => {
   person = people[begun++] ?? assert.fail('too few people')
@@ -106,6 +109,34 @@ testWith('chromium', 'a cancelled registration can be repeated on the same page'
   await device.setUserVerified(true)
   await page.click(button)
   await page.waitForURL(`${account()}/passkeys`)
+})
+
+testWith('chromium', 'an account begins with a passkey alone, also after a cancelled attempt', async () => {
+  await using device = await PasskeyDevice.start()
+  const { page } = device
+  await device.withoutAutofill()
+  await page.goto(`${server.issuer}/register`)
+  await page.fill('#email', 'nora@example.com')
+  await page.click('button')
+  let link: unknown
+  while (link === undefined) {
+    link = mails.find(({ email, data }) => email === 'nora@example.com' && data.link !== undefined)?.data.link
+    await page.evaluate('new Promise(requestAnimationFrame)')
+  }
+  await page.goto(String(link))
+  await page.fill('#name', 'Nora New')
+  await device.setUserVerified(false)
+  await page.click(button)
+  assert.equal(await notice(page), 'This was cancelled or took too long. You can try again.')
+  await device.setUserVerified(true)
+  await page.click(button)
+  await page.waitForSelector('text=Your account is ready')
+  assert.equal((await device.credentials()).length, 1)
+  await page.goto(account())
+  await page.click(button)
+  await page.waitForSelector('text=Nora New')
+  await page.waitForSelector('text=Set a password')
+  assert.deepEqual(device.complaints, [])
 })
 
 testWith('chromium', 'a device that has a passkey of the account gets no second one', async () => {

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { Authenticator } from '../support/authenticator.ts'
 import { clients, TestBrowser, users } from '../support/journey.ts'
 import { editPasskey, passkeyIds, registerPasskey, signInByPasskey } from '../support/passkeys.ts'
-import { setupOnce, type TestResponse } from '../support/setup.ts'
+import { setup, setupOnce, type TestResponse } from '../support/setup.ts'
 
 const running = setupOnce({ declared: { clients, users } })
 
@@ -75,6 +75,20 @@ test('the last way to sign in is not removed', async () => {
   assert.equal(last.status, 409)
   assert.match(failure(last) ?? '', /only way to sign in/)
   assert.deepEqual(await passkeyIds(browser), [second])
+})
+
+test('the last passkey is not removed where a factor is required, and the last but one is', async (t) => {
+  const { browser, ids } = await withPasskeys('alice', new Authenticator(), new Authenticator())
+  const strict = await setup({ declared: { clients, users }, mfa: 'required' }, running.database)
+  t.after(() => strict.close())
+  const same = new TestBrowser(strict)
+  for (const [name, value] of browser.cookies) same.cookies.set(name, value)
+  strict.clock.set(running.clock.now())
+  assert.equal((await editPasskey(same, ids[0] ?? '', { decision: 'remove' })).status, 303)
+  const refused = await editPasskey(same, ids[1] ?? '', { decision: 'remove' })
+  assert.equal(refused.status, 409)
+  assert.match(failure(refused) ?? '', /must keep a second step/)
+  assert.deepEqual(await passkeyIds(browser), ids.slice(1))
 })
 
 test('a change needs a recent sign-in by the passkey, which leads back to it', async () => {

@@ -40,6 +40,33 @@ test('a user with a passkey removes the password, and signs in by the passkey on
   assert.equal((await editPasskey(browser, id, { decision: 'remove' })).status, 409)
 })
 
+test('a user without a password sets one after a recent sign-in, which ends all else', async () => {
+  await using it = await start()
+  const { running, browser, authenticator } = it
+  await registerPasskey(browser, authenticator)
+  await remove(browser)
+  const { refresh_token = '' } = await getTokens(running, { browser })
+  await takeMails(running.database)
+  assert.match((await browser.get('/account')).text, /<a href="\/account\/password">Set a password</)
+  const page = await browser.get('/account/password')
+  assert.doesNotMatch(page.text, /old_password/)
+  running.clock.advance(recentSignInMs + 1)
+  const late = await browser.submit(page, { new_password: 'four candles please' })
+  assert.match(late.text, /action="\/login"/, 'a stolen session sets none')
+  await signInByPasskey(browser, late, authenticator)
+  const weak = await browser.submit(await browser.get('/account/password'), { new_password: 'short' })
+  assert.match(weak.text, /at least 8 char/)
+  const done = await browser.submit(await browser.get('/account/password'), { new_password: 'four candles please' })
+  assert.match(done.text, /Password changed/)
+  const mails = (await takeMails(running.database)).map(({ event, data }) => [event, data.factor])
+  assert.deepEqual(mails, [['factor_added', 'password']])
+  const refresh = { grant_type: 'refresh_token', refresh_token, ...webSecret }
+  assert.equal((await running.post('/token', refresh)).body.error, 'invalid_grant')
+  assert.match((await browser.get('/account/password')).text, /old_password/)
+  const other = new TestBrowser(running)
+  assert.match((await other.signIn(await other.get('/account'), 'alice', 'four candles please')).text, /Your account/)
+})
+
 test('a password that is the only way to sign in is not removed', async () => {
   await using it = await start()
   const page = await it.browser.get('/account/passkeys/new')

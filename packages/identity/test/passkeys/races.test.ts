@@ -52,12 +52,25 @@ const passkey = (credentialId: string): Passkey => ({
   counterRegressedAt: undefined,
 })
 
-const add = (created: Passkey, credentialVersion = version) =>
-  store.passkeyRegistrations.add(
-    { passkey: created, credentialVersion, session: { id: randomUUID(), amr: [] } },
+/** Adds a passkey in a session of its own. */
+const add = async (created: Passkey, credentialVersion = version) => {
+  const session = await startSession()
+  return store.passkeyRegistrations.add(
+    { passkey: created, credentialVersion, session: { id: session, amr: ['mfa'], secretHash: randomUUID() } },
     20,
     [],
   )
+}
+
+async function startSession(): Promise<string> {
+  const id = randomUUID()
+  await database.query(
+    `INSERT INTO identity.session (id, secret_hash, user_id, auth_time, amr, remembered, user_agent, address, created_at,
+       seen_at, expires_at) VALUES ($1, $2, 'alice', 0, '{pwd}', false, '', '', 0, 0, 1000)`,
+    [id, randomUUID()],
+  )
+  return id
+}
 
 const count = <Result>(results: readonly Result[], wanted: Result) => results.filter((one) => one === wanted).length
 
@@ -78,6 +91,25 @@ testWith('postgresql', 'a registration that was allowed by earlier credentials s
   assert.equal(await add(passkey('locked')), 'outdated')
   assert.deepEqual(await store.passkeys.listByUser('alice'), [])
 })
+
+testWith(
+  'postgresql',
+  'a registration in a session that has ended stores nothing, and gives no session back',
+  async () => {
+    const id = await startSession()
+    const session = { id, amr: ['mfa'], secretHash: randomUUID() }
+    const created = { passkey: passkey('ended'), credentialVersion: version, session }
+    const [added, ended] = await Promise.all([
+      store.passkeyRegistrations.add(created, 20, []),
+      store.sessions.end(id, 'alice', () => []),
+    ])
+    assert.equal(ended, true)
+    assert.equal((await store.passkeys.listByUser('alice')).length, added === 'added' ? 1 : 0)
+    assert.equal(await store.sessions.find(session.secretHash, 1, 1000), undefined)
+    const late = { ...created, passkey: passkey('late') }
+    assert.equal(await store.passkeyRegistrations.add(late, 20, []), 'outdated')
+  },
+)
 
 testWith('postgresql', 'of the last passkeys that are removed at once, one stays', async () => {
   for (let round = 0; round < 10; round++) {
@@ -145,4 +177,35 @@ testWith('postgresql', 'passkeys and challenges go with their user', async () =>
   await database.query('DELETE FROM identity.subject')
   assert.equal(await store.passkeys.exists('alice'), false)
   assert.equal((await database.query('SELECT 1 FROM identity.passkey_challenge')).rowCount, 0)
+})
+
+/** A registration of an address, and the account with a passkey alone that would complete it. */
+async function registering(name: string) {
+  const email = `${name}@example.com`
+  const registration = { hash: `link ${name}`, userId: name, userHandle: `handle ${name}`, email, expiresAt: 100 }
+  await store.registrations.put(registration, [])
+  const user = { id: name, username: email, plan: undefined, email, emailVerified: true, roles: [], claims: {} }
+  const complete = (credentialId: string) => {
+    const created = { ...passkey(credentialId), userId: name }
+    const account = { ...user, passwordHash: undefined }
+    return store.registrations.complete({ registration, user: account, passkey: created, messages: [] }, 1)
+  }
+  return { registration, complete }
+}
+
+testWith('postgresql', 'of many accounts with a passkey that one link would create, one is', async () => {
+  const { complete } = await registering('carol')
+  const results = await Promise.all(Array.from({ length: 8 }, (_, at) => complete(`first ${at}`)))
+  assert.deepEqual([count(results, 'created'), count(results, 'expired')], [1, 7])
+  assert.equal((await store.passkeys.listByUser('carol')).length, 1)
+})
+
+testWith('postgresql', 'of two accounts with one credential one is created, and the other link stays', async () => {
+  const people = [await registering('dan'), await registering('dora')]
+  const results = await Promise.all(people.map(({ complete }) => complete('shared')))
+  assert.deepEqual(results.toSorted(), ['created', 'passkey_in_use'])
+  const [refused = assert.fail()] = people.filter((_, at) => results[at] === 'passkey_in_use')
+  assert.deepEqual(await store.registrations.find(refused.registration.hash, 1), refused.registration)
+  assert.equal(await store.users.find(refused.registration.userId), undefined)
+  assert.equal(await refused.complete('own'), 'created')
 })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { tokenHash } from '@gatehouse/kit'
 import { recentSignInMs } from '../../src/sessions/recent-sign-in.ts'
 import { Authenticator, type Deviation } from '../support/authenticator.ts'
 import { clients, hiddenFields, TestBrowser, users } from '../support/journey.ts'
@@ -188,4 +189,28 @@ test('a passkey is audited when it is added, with its model and without its key'
   )
   const details = { passkey: id, name: 'Phone', aaguid: '00000000-0000-0000-0000-000000000000', synced: true }
   assert.deepEqual(rows, [{ actor: 'alice', subject: 'alice', details }])
+})
+
+test('a registration changes the cookie of the session that it raises, and keeps its sid', async () => {
+  const browser = await signedIn()
+  const sessions = async () =>
+    (await running.database.query('SELECT id, secret_hash, amr FROM identity.session')).rows as {
+      id: string
+      secret_hash: string
+      amr: string[]
+    }[]
+  const hashOf = (one: TestBrowser) => tokenHash(one.cookies.get('gatehouse_session') ?? '')
+  const find = async (one: TestBrowser) => (await sessions()).find(({ secret_hash: hash }) => hash === hashOf(one))
+  // Somebody else knows the cookie, because they planted it or saw it.
+  const thief = new TestBrowser(running)
+  for (const [name, value] of browser.cookies) thief.cookies.set(name, value)
+  const before = await find(browser)
+  await registerPasskey(browser, new Authenticator())
+  const raised = await find(browser)
+  assert.deepEqual([raised?.id, raised?.amr], [before?.id, ['pwd', 'hwk', 'user', 'mfa']])
+  assert.match((await browser.get('/account')).text, /Your account/)
+  assert.match((await thief.get('/account')).text, /action="\/login"/)
+  const failed = browser.cookies.get('gatehouse_session')
+  await registerPasskey(browser, new Authenticator(), { isUserVerified: false })
+  assert.equal(browser.cookies.get('gatehouse_session'), failed, 'a rejected one changes nothing')
 })

@@ -78,7 +78,7 @@ export async function updateConnection(
   const hasNewSecret = patch.client_secret !== undefined || patch.private_key !== undefined
   const secretSealed = hasNewSecret ? sealSecrets(context.encryptionKey, id, secrets) : undefined
   const written = { id, settings, secretSealed }
-  const updated = context.store.connections.update(written, connection.settings, context.clock.now())
+  const updated = context.store.connections.update(written, connection, context.clock.now())
   const result = await reportConflict(updated)
   if (result === 'missing') throw notFound()
   if (result === 'outdated' && ifMatch !== undefined)

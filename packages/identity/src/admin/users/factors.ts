@@ -27,7 +27,8 @@ export async function readFactors({ store, clock }: AdminContext, userId: string
 }
 
 /**
- * Removes every factor of a user, ends the sessions and makes the user enrol at the next sign-in.
+ * Removes every factor of a user, and makes the user enrol at the next sign-in. Every session, grant and API key of the
+ * user ends.
  * @throws Problem 403 for oneself, and for a user with a management role whose scopes the caller lacks; 404, 503
  */
 export async function resetFactors(context: AdminContext, by: Authority, userId: string): Promise<void> {

@@ -51,7 +51,8 @@ export async function removeLinkedProvider(
   const connection = await connections.find(link.connectionId)
   const facts = { provider: connection === undefined ? link.connectionId : connectionName(connection) }
   const notices = createNotices(context, { user, kind: 'provider_unlinked', request: undefined, facts })
-  const remaining = await linkedAccounts.revoke({ userId, linkId }, signOutOptions(context), notices)
+  const removal = { userId, linkId, passkeys: context.features.passkeys }
+  const remaining = await linkedAccounts.revoke(removal, signOutOptions(context), notices)
   if (remaining === undefined) throw notFound()
   context.signalOutbox()
   return { remaining_ways: remaining }

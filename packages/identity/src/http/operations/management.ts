@@ -52,7 +52,7 @@ export const managementOperations = {
   ],
   'users.factors.reset': [
     'Reset the second factors of a user',
-    'Removes every factor, recovery code and remembered device, and ends the sessions. The next sign-in requires a new factor.',
+    'Removes every factor, recovery code and remembered device. The next sign-in requires a new factor. The sessions, refresh tokens, mailed links and API keys of the user end, as with a reset of the password.',
   ],
   'users.providers.list': [
     'List the linked providers of a user',

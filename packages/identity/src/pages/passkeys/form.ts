@@ -20,6 +20,10 @@ export interface PasskeyForm {
   readonly hidden?: Readonly<Record<string, string>>
   /** Fields of the form. */
   readonly fields?: Html
+  /** The names of fields of another form of the page, whose values are sent too. */
+  readonly copied?: readonly string[]
+  /** The key of the text above the button. */
+  readonly lead?: string
   /** The key of the button's text. */
   readonly submit: string
   /** Whether the button stands behind another of the page. */
@@ -34,9 +38,14 @@ export function passkeyForm(texts: Texts, form: PasskeyForm): Html {
       ? html` data-options-from="${options}"`
       : html` data-options="${JSON.stringify(options)}"`
   const message = (name: string) => texts.say(`passkey.${name}`)
-  return html`<form method="post" action="${form.action}" data-passkey="${form.ceremony}"${source}${form.autofill && html` data-autofill`} data-cancelled="${message('cancelled')}" data-registered="${message('registered')}" data-failed="${message('failed')}" hidden>
+  return html`<form method="post" action="${form.action}" data-passkey="${form.ceremony}"${source}${form.autofill && html` data-autofill`}${form.copied && html` data-copied="${form.copied.join(' ')}"`} data-cancelled="${message('cancelled')}" data-registered="${message('registered')}" data-failed="${message('failed')}" hidden>
 <input type="hidden" name="form_token" value="${form.formToken}">
 ${Object.entries(form.hidden ?? {}).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
+${
+  form.lead !== undefined &&
+  html`<p class="or">${texts.say('login.or')}</p>
+<p class="soft">${texts.say(form.lead)}</p>`
+}
 ${form.fields}
 <p class="note careful" role="status" hidden></p>
 <div class="actions"><button${form.quiet && html` class="quiet"`} type="submit">${texts.say(form.submit)}</button></div>

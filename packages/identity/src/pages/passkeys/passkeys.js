@@ -38,10 +38,16 @@ async function requestCredential(form, mediation) {
   return navigator.credentials.get({ publicKey, mediation, signal })
 }
 
-function send(form, credential) {
+function addField(form, name, value) {
   const input = document.createElement('input')
-  Object.assign(input, { type: 'hidden', name: 'credential', value: JSON.stringify(credential) })
+  Object.assign(input, { type: 'hidden', name, value })
   form.append(input)
+}
+
+/** Sends the form with the credential, and with the fields of another form that it names. */
+function send(form, credential) {
+  for (const name of form.dataset.copied?.split(' ') ?? []) addField(form, name, document.getElementById(name).value)
+  addField(form, 'credential', JSON.stringify(credential))
   form.submit()
 }
 

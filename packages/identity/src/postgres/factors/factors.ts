@@ -3,7 +3,7 @@ import type { FactorKind } from '../../model/second-factor.ts'
 import type { EnrolledFactors, FactorChange, Factors, OutboxMessage, SignOutOptions } from '../../store/index.ts'
 import { putMessages } from '../operations/outbox.ts'
 import { orUndefined } from '../rows.ts'
-import { endSessions } from '../sessions.ts'
+import { endAccess } from '../users/end-access.ts'
 
 interface OverviewRow {
   readonly kind: FactorKind | null
@@ -48,8 +48,8 @@ export class PostgresFactors implements Factors {
         'INSERT INTO identity.factor_reset (user_id, at) VALUES ($1, $2) ON CONFLICT (user_id) DO UPDATE SET at = excluded.at',
         [userId, end.now],
       )
-      await endSessions(tx, userId, {}, end.createLogoutMessages)
       await putMessages(tx, messages)
+      await endAccess(tx, userId, { endApiKeys: true }, end)
       return true
     })
   }

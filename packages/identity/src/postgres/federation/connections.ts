@@ -43,15 +43,16 @@ export class PostgresConnections implements Connections {
 
   async update(
     { id, settings, secretSealed }: NewConnection,
-    expected: Connection['settings'],
+    expected: Pick<Connection, 'settings' | 'updatedAt'>,
     now: number,
   ): Promise<'changed' | 'missing' | 'outdated'> {
     const { rowCount } = await reportConflict(
       this.#database,
       settings,
-      `UPDATE identity.connection SET settings = $2, secret_sealed = coalesce($3, secret_sealed), updated_at = $4
-       WHERE id = $1 AND settings = $5::jsonb`,
-      [id, JSON.stringify(settings), secretSealed ?? null, now, JSON.stringify(expected)],
+      `UPDATE identity.connection SET settings = $2, secret_sealed = coalesce($3, secret_sealed),
+         updated_at = greatest($4, updated_at + 1)
+       WHERE id = $1 AND settings = $5::jsonb AND updated_at = $6`,
+      [id, JSON.stringify(settings), secretSealed ?? null, now, JSON.stringify(expected.settings), expected.updatedAt],
     )
     if (rowCount === 1) return 'changed'
     return (await this.find(id)) === undefined ? 'missing' : 'outdated'

@@ -12,12 +12,11 @@ import type {
   SignOutOptions,
   UpstreamAccount,
 } from '../../store/index.ts'
-import { revokeGrantsOfUser } from '../grants/grants.ts'
 import { putMessages } from '../operations/outbox.ts'
 import { orUndefined, type UserRow, userOf } from '../rows.ts'
 import { endSessions } from '../sessions.ts'
+import { endAccess } from '../users/end-access.ts'
 import { lockUser } from '../users/lock-user.ts'
-import { removeCredentialLinks } from '../users/mailed-links.ts'
 import { countSignInWays } from '../users/sign-in-ways.ts'
 import { writeUser } from '../users/users.ts'
 
@@ -105,13 +104,13 @@ export class PostgresLinkedAccounts implements LinkedAccounts {
   }
 
   remove(
-    { userId, linkId, keepSession }: LinkRemoval,
+    { userId, linkId, keepSession, passkeys }: LinkRemoval,
     end: SignOutOptions,
     messages: readonly OutboxMessage[],
   ): Promise<'removed' | 'missing' | 'last_way'> {
     return this.#database.transaction(async (tx) => {
       if (!(await lockLink(tx, userId, linkId))) return 'missing'
-      if ((await countSignInWays(tx, userId, linkId)) === 0) return 'last_way'
+      if ((await countSignInWays(tx, userId, { passkeys, exceptLink: linkId })) === 0) return 'last_way'
       const { rows } = await tx.query<{ session_id: string }>(
         `SELECT session_id FROM identity.provider_session WHERE link_id = $1 AND session_id <> $2`,
         [linkId, keepSession],
@@ -124,18 +123,17 @@ export class PostgresLinkedAccounts implements LinkedAccounts {
   }
 
   revoke(
-    { userId, linkId }: Pick<LinkRemoval, 'userId' | 'linkId'>,
+    { userId, linkId, passkeys }: Omit<LinkRemoval, 'keepSession'>,
     end: SignOutOptions,
     messages: readonly OutboxMessage[],
   ): Promise<number | undefined> {
     return this.#database.transaction(async (tx) => {
       if (!(await lockLink(tx, userId, linkId))) return undefined
-      await endSessions(tx, userId, {}, end.createLogoutMessages)
+      const remaining = await countSignInWays(tx, userId, { passkeys, exceptLink: linkId })
       await deleteLink(tx, userId, linkId)
-      await removeCredentialLinks(tx, userId)
       await putMessages(tx, messages)
-      await revokeGrantsOfUser(tx, userId, end)
-      return countSignInWays(tx, userId)
+      await endAccess(tx, userId, { endApiKeys: false }, end)
+      return remaining
     })
   }
 }

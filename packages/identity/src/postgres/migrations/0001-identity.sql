@@ -438,7 +438,8 @@ CREATE VIEW identity.factor AS
   UNION ALL
   SELECT user_id, 'passkey', created_at, last_used_at FROM identity.passkey;
 
--- A challenge that one response answers, in one browser and for one purpose; user_id is null where a sign-in begins.
+-- A challenge that one response answers, in one browser and for one purpose; user_id is null where a sign-in begins, and
+-- where a user has no account yet.
 CREATE TABLE identity.passkey_challenge (
   hash text PRIMARY KEY,
   purpose text NOT NULL,
@@ -448,9 +449,13 @@ CREATE TABLE identity.passkey_challenge (
 );
 CREATE INDEX passkey_challenge_user_index ON identity.passkey_challenge (user_id) WHERE user_id IS NOT NULL;
 CREATE INDEX passkey_challenge_expiry_index ON identity.passkey_challenge (expires_at);
--- A new address of a user, which waits for the code that was mailed there, in the browser that requested it.
+
+-- A new address of a user, which waits for the code that was mailed there, in the browser that requested it, while the
+-- account has the address and the credentials that it had then.
 CREATE TABLE identity.email_change (
   user_id text PRIMARY KEY REFERENCES identity.account ON DELETE CASCADE,
+  previous_email text,
+  credential_version uuid NOT NULL,
   email text NOT NULL,
   browser_hash text NOT NULL,
   challenge_hash text NOT NULL,
@@ -465,6 +470,7 @@ CREATE INDEX email_change_expiry_index ON identity.email_change (expires_at);
 CREATE TABLE identity.registration (
   hash text PRIMARY KEY,
   user_id text NOT NULL,
+  passkey_user_handle text NOT NULL,
   email text NOT NULL,
   expires_at bigint NOT NULL
 );

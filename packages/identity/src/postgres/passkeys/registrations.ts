@@ -1,4 +1,5 @@
-import type { Database } from '@gatehouse/kit'
+import type { Database, Transaction } from '@gatehouse/kit'
+import type { Passkey } from '../../model/passkey.ts'
 import type { AddPasskeyResult, NewPasskey, OutboxMessage, PasskeyRegistrations } from '../../store/index.ts'
 import { putMessages } from '../operations/outbox.ts'
 
@@ -34,36 +35,47 @@ export class PostgresPasskeyRegistrations implements PasskeyRegistrations {
          FOR NO KEY UPDATE`,
         [passkey.userId, credentialVersion],
       )
-      if (current === 0) return 'outdated'
+      if (current === 0 || !(await lockSession(tx, session.id, passkey.userId))) return 'outdated'
       const { rowCount: count } = await tx.query('SELECT 1 FROM identity.passkey WHERE user_id = $1', [passkey.userId])
       if (count >= max) return 'full'
-      const { rowCount: inserted } = await tx.query(
-        `INSERT INTO identity.passkey (id, credential_id, user_id, public_key, sign_count, backup_eligible, backed_up,
-           transports, aaguid, name, created_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (credential_id) DO NOTHING`,
-        [
-          passkey.id,
-          passkey.credentialId,
-          passkey.userId,
-          passkey.publicKey,
-          passkey.signCount,
-          passkey.backupEligible,
-          passkey.backedUp,
-          passkey.transports,
-          passkey.aaguid,
-          passkey.name,
-          passkey.createdAt,
-        ],
-      )
-      if (inserted === 0) return 'duplicate'
+      if (!(await insertPasskey(tx, passkey))) return 'duplicate'
       await tx.query('DELETE FROM identity.factor_reset WHERE user_id = $1', [passkey.userId])
       await tx.query(
-        `UPDATE identity.session n SET amr = n.amr || ARRAY(SELECT m FROM unnest($3::text[]) m WHERE m <> ALL (n.amr))
-         WHERE n.id = $1 AND n.user_id = $2`,
-        [session.id, passkey.userId, session.amr],
+        `UPDATE identity.session n SET secret_hash = $3,
+           amr = n.amr || ARRAY(SELECT m FROM unnest($2::text[]) m WHERE m <> ALL (n.amr)) WHERE n.id = $1`,
+        [session.id, session.amr, session.secretHash],
       )
       await putMessages(tx, messages)
       return 'added'
     })
   }
+}
+
+/** Inserts a passkey; false when its credential is registered already, for whomever. */
+export async function insertPasskey(tx: Transaction, passkey: Passkey): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    `INSERT INTO identity.passkey (id, credential_id, user_id, public_key, sign_count, backup_eligible, backed_up,
+       transports, aaguid, name, created_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (credential_id) DO NOTHING`,
+    [
+      passkey.id,
+      passkey.credentialId,
+      passkey.userId,
+      passkey.publicKey,
+      passkey.signCount,
+      passkey.backupEligible,
+      passkey.backedUp,
+      passkey.transports,
+      passkey.aaguid,
+      passkey.name,
+      passkey.createdAt,
+    ],
+  )
+  return rowCount === 1
+}
+
+/** Locks the session of a user until the end of the transaction; false when it has ended. */
+async function lockSession(tx: Transaction, id: string, userId: string): Promise<boolean> {
+  const text = 'SELECT 1 FROM identity.session WHERE id = $1 AND user_id = $2 FOR UPDATE'
+  return (await tx.query(text, [id, userId])).rowCount === 1
 }

@@ -12,12 +12,11 @@ import type {
 } from '../../store/index.ts'
 import { removeUselessCodes } from '../factors/factors.ts'
 import { removeLinks } from '../federation/linked-accounts.ts'
-import { revokeGrantsOfUser } from '../grants/grants.ts'
 import { putMessages } from '../operations/outbox.ts'
-import { endSessions } from '../sessions.ts'
 import { appendRevocations } from '../tokens/revocations.ts'
+import { endAccess } from './end-access.ts'
 import { lockUser } from './lock-user.ts'
-import { consumeLink, removeCredentialLinks } from './mailed-links.ts'
+import { consumeLink } from './mailed-links.ts'
 import { countSignInWays } from './sign-in-ways.ts'
 
 /** Credentials in `identity.account`. */
@@ -76,10 +75,8 @@ export class PostgresAccounts implements Accounts {
     return this.#database.transaction(async (tx) => {
       // The lock makes a sign-in wait that is under way; its credentials are then void.
       await tx.query('UPDATE identity.account SET credential_version = gen_random_uuid() WHERE id = $1', [userId])
-      await endSessions(tx, userId, { keep: keepSession }, end.createLogoutMessages)
-      await removeCredentialLinks(tx, userId)
       await putMessages(tx, messages)
-      await revokeGrantsOfUser(tx, userId, end)
+      await endAccess(tx, userId, { keepSession, endApiKeys: false }, end)
     })
   }
 
@@ -100,9 +97,7 @@ export class PostgresAccounts implements Accounts {
         [userId, locked, end.now],
       )
       if (locked) {
-        await endSessions(tx, userId, {}, end.createLogoutMessages)
-        await removeCredentialLinks(tx, userId)
-        await revokeGrantsOfUser(tx, userId, end)
+        await endAccess(tx, userId, { endApiKeys: false }, end)
         await appendRevocations(tx, [{ subject: userId, before: revokedBefore(end.now) }], end)
       }
       return 'changed'
@@ -152,11 +147,8 @@ export async function setPassword(
     [userId, hash, end.now, verified ?? null],
   )
   if (rowCount === 0) return false
-  await endSessions(tx, userId, { keep: keepSession }, end.createLogoutMessages)
-  await removeCredentialLinks(tx, userId)
-  if (endApiKeys) await tx.query('DELETE FROM identity.api_key WHERE owner = $1', [userId])
   await putMessages(tx, messages)
-  await revokeGrantsOfUser(tx, userId, end)
+  await endAccess(tx, userId, { keepSession, endApiKeys }, end)
   return true
 }
 

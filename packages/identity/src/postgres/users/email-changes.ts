@@ -5,7 +5,10 @@ import { putMessages } from '../operations/outbox.ts'
 import { removeStaleLinks } from './mailed-links.ts'
 import { removeRegistrations, uniqueViolation } from './users.ts'
 
-const isOpen = 'user_id = $1 AND browser_hash = $2 AND challenge_hash = $3 AND expires_at > $4'
+/** Whether the change is the one of this page, and the account is still as it was when it began. */
+const isOpen = `user_id = $1 AND browser_hash = $2 AND challenge_hash = $3 AND expires_at > $4
+  AND EXISTS (SELECT 1 FROM identity.account a WHERE a.id = user_id AND a.credential_version = email_change.credential_version
+    AND a.email IS NOT DISTINCT FROM previous_email AND a.locked_at IS NULL)`
 
 /** Changes of addresses in `identity.email_change`. */
 export class PostgresEmailChanges implements EmailChanges {
@@ -18,12 +21,22 @@ export class PostgresEmailChanges implements EmailChanges {
   put(change: EmailChange, messages: readonly OutboxMessage[]): Promise<void> {
     return this.#database.transaction(async (tx) => {
       await tx.query(
-        `INSERT INTO identity.email_change (user_id, email, browser_hash, challenge_hash, code_hash, expires_at)
-         VALUES ($1, $2, $3, $4, $5, $6)
-         ON CONFLICT (user_id) DO UPDATE SET email = excluded.email, browser_hash = excluded.browser_hash,
+        `INSERT INTO identity.email_change (user_id, email, browser_hash, challenge_hash, code_hash, expires_at,
+           previous_email, credential_version) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+         ON CONFLICT (user_id) DO UPDATE SET previous_email = excluded.previous_email,
+           credential_version = excluded.credential_version, email = excluded.email, browser_hash = excluded.browser_hash,
            challenge_hash = excluded.challenge_hash, code_hash = excluded.code_hash, wrong_codes = 0,
            expires_at = excluded.expires_at`,
-        [change.userId, change.email, change.browserHash, change.challengeHash, change.codeHash, change.expiresAt],
+        [
+          change.userId,
+          change.email,
+          change.browserHash,
+          change.challengeHash,
+          change.codeHash,
+          change.expiresAt,
+          change.previousEmail ?? null,
+          change.credentialVersion,
+        ],
       )
       await putMessages(tx, messages)
     })
@@ -52,6 +65,8 @@ export class PostgresEmailChanges implements EmailChanges {
     if (counted.rowCount === 0) return 'wrong'
     try {
       return await this.#database.transaction(async (tx) => {
+        // Another change of the account comes before this one, and voids it, or waits for it.
+        await tx.query('SELECT 1 FROM identity.account WHERE id = $1 FOR NO KEY UPDATE', [userId])
         const { rows } = await tx.query<{ email: string }>(
           `DELETE FROM identity.email_change WHERE ${isOpen} AND code_hash = $5 RETURNING email`,
           [...open, codeHash],

@@ -68,6 +68,11 @@ export async function removeStaleLinks(tx: Transaction, userId: string, email: s
   ])
 }
 
+/** Deletes the links that the previous credentials allowed. */
+export async function removeCredentialLinks(tx: Transaction, userId: string): Promise<void> {
+  await tx.query('DELETE FROM identity.mailed_link WHERE user_id = $1 AND credential_version IS NOT NULL', [userId])
+}
+
 function linkOf(hash: string, purpose: LinkPurpose, row: LinkRow): MailedLink {
   return {
     hash,
@@ -77,9 +82,4 @@ function linkOf(hash: string, purpose: LinkPurpose, row: LinkRow): MailedLink {
     credentialVersion: orUndefined(row.credential_version),
     expiresAt: row.expires_at,
   }
-}
-
-/** Deletes the links that the previous credentials allowed. */
-export async function removeCredentialLinks(tx: Transaction, userId: string): Promise<void> {
-  await tx.query('DELETE FROM identity.mailed_link WHERE user_id = $1 AND credential_version IS NOT NULL', [userId])
 }

@@ -18,7 +18,7 @@ export interface FactorRequest {
   readonly pending: PendingSignIn
   /** The sealed continuation. */
   readonly continuation: string
-  /** What the user has enrolled; none asks the user to enrol. */
+  /** What the user has enrolled and can use; none asks the user to enrol. */
   readonly factors: readonly FactorKind[]
 }
 
@@ -67,7 +67,7 @@ export function sendFactorPage(
     continuation,
     pending: sealPendingSignIn(context, browser, pending),
     hasApp: factors.includes('totp'),
-    hasPasskey: context.features.passkeys && factors.includes('passkey'),
+    hasPasskey: factors.includes('passkey'),
     mayRemember: pending.raises === undefined,
     ...(fault === undefined ? {} : { wrong: texts.say(fault.wrong, fault.values), status: fault.status }),
     formTargets: targetsOf(resumed),

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { administrators, call, consoleClient, tokenOf } from '../../support/administrators.ts'
 import { createPerson, enrol, isSignedIn, TestApp } from '../../support/factors.ts'
-import { clients, TestBrowser } from '../../support/journey.ts'
+import { clients, getTokens, TestBrowser, webSecret } from '../../support/journey.ts'
 import { takeMails } from '../../support/notices.ts'
-import { type Running, setup } from '../../support/setup.ts'
+import { issuer, type Running, setup } from '../../support/setup.ts'
 
 let running: Running
 before(async () => {
@@ -74,6 +74,31 @@ test('a reset voids remembered devices and sign-ins in progress', async () => {
   assert.equal((await pending.submit(waiting, { code: app.nextCode() })).status, 400)
   const enrols = await browser.signIn(await browser.get('/account'), ...user)
   assert.match(enrols.text, /action="\/login\/enrol"/)
+})
+
+test('a reset ends what a reset of the password ends: grants, API keys and mailed links', async () => {
+  const user = await createPerson(running)
+  const { browser } = await enrol(running, user)
+  const { refresh_token = '' } = await getTokens(running, { browser })
+  await running.identity.management.createApiKey({ owner: user[0], name: 'Script', scopes: [] })
+  const token = await tokenOf(running, 'gatehouse-owner')
+  await call(running, token, { method: 'POST', url: `/admin/v1/users/${user[0]}/mail`, payload: { kind: 'reset' } })
+  const [mail] = (await takeMails(running.database)).filter(({ event }) => event === 'reset_password')
+  const link = String(mail?.data.link).replace(issuer, '')
+  assert.equal((await new TestBrowser(running).get(link)).status, 200)
+  assert.equal((await call(running, token, { method: 'DELETE', url: url(user[0]) })).status, 204)
+  const refresh = { grant_type: 'refresh_token', refresh_token, ...webSecret }
+  assert.equal((await running.post('/token', refresh)).body.error, 'invalid_grant')
+  assert.equal((await new TestBrowser(running).get(link)).status, 400)
+  const rows = (table: string, column: string) =>
+    running.database.query(`SELECT 1 FROM identity.${table} WHERE ${column} = $1`, [user[0]])
+  for (const [table, column] of [
+    ['api_key', 'owner'],
+    ['refresh_family f JOIN identity.grant_record g ON g.id = f.grant_id', 'user_id'],
+    ['remembered_device', 'user_id'],
+    ['session', 'user_id'],
+  ] as const)
+    assert.equal((await rows(table, column)).rowCount, 0, table)
 })
 
 test('nobody resets the factors of an administrator with more authority, or their own', async () => {

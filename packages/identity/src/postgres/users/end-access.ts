@@ -1,0 +1,29 @@
+import type { Transaction } from '@gatehouse/kit'
+import type { SignOutOptions } from '../../store/index.ts'
+import { revokeGrantsOfUser } from '../grants/grants.ts'
+import { endSessions } from '../sessions.ts'
+import { removeCredentialLinks } from './mailed-links.ts'
+
+/** What ends together with the sessions, mailed links and grants of a user. */
+export interface EndedAccess {
+  /** The session that continues. */
+  readonly keepSession?: string | undefined
+  /** Whether the user's API keys end too: where somebody else may have had the account. */
+  readonly endApiKeys: boolean
+}
+
+/**
+ * Ends what a user was signed in to, or could sign in to, with credentials that have changed. The version of the
+ * credentials must have changed before in the transaction, whose last step this is.
+ */
+export async function endAccess(
+  tx: Transaction,
+  userId: string,
+  { keepSession, endApiKeys }: EndedAccess,
+  end: SignOutOptions,
+): Promise<void> {
+  await endSessions(tx, userId, { keep: keepSession }, end.createLogoutMessages)
+  await removeCredentialLinks(tx, userId)
+  if (endApiKeys) await tx.query('DELETE FROM identity.api_key WHERE owner = $1', [userId])
+  await revokeGrantsOfUser(tx, userId, end)
+}

@@ -67,6 +67,14 @@ export interface AuditEvent {
   readonly details: Readonly<Record<string, unknown>>
 }
 
+/** The schema `Cancelled` of the API document. */
+export interface Cancelled {
+  /** Nothing more is sent on these. */
+  readonly cancelled: readonly ("push" | "email" | "sms" | "in-app" | OtherText)[]
+  /** A worker has these: what it is sending can not be cancelled, what it puts off can be later. */
+  readonly under_way: readonly ("push" | "email" | "sms" | "in-app" | OtherText)[]
+}
+
 /** The schema `Choices` of the API document. */
 export interface Choices {
   /** From everything that is not critical */
@@ -167,6 +175,72 @@ export interface Consent {
   readonly resources: readonly string[]
   readonly claims: readonly string[]
   readonly granted_at: string
+}
+
+/** The schema `DeadLetterSummary` of the API document. */
+export interface DeadLetterSummary {
+  /** The largest first. */
+  readonly groups: readonly ({
+    /** Left out of the letters that have none. */
+    readonly key?: string
+    readonly count: number
+    readonly first_at: string
+    readonly last_at: string
+    /** The last of them. */
+    readonly sample: {
+      readonly id: string
+      readonly detail: string
+    }
+  })[]
+  /** How many letters were looked at. */
+  readonly total: number
+  /** False where there are more than are looked at: of 20,000 the oldest are left out. */
+  readonly complete: boolean
+}
+
+/** The schema `Delivery` of the API document. */
+export interface Delivery {
+  readonly id: string
+  readonly notification_id: string
+  readonly user_id: string
+  readonly event: string
+  readonly channel: "push" | "email" | "sms" | "in-app" | OtherText
+  readonly outcome: "queued" | "duplicate" | "capped" | "deferred" | "aggregated" | "no_recipient" | "undeliverable" | "failed" | "expired" | OtherText
+  readonly state?: "queued" | "sent" | "delivered" | "opened" | "clicked" | "bounced" | OtherText
+  readonly ended?: string
+  /** The provider that accepted it. */
+  readonly provider?: string
+  /** The provider's own id of the message. */
+  readonly provider_message_id?: string
+  /** The calls to providers, the first one first. */
+  readonly attempts: readonly ({
+    readonly attempt: number
+    readonly at: string
+    /** The entry of the timeline: `sent`, `attempt_failed`, `dead_letter`, … */
+    readonly what: string
+    /** What came back for each target. */
+    readonly results: readonly ({
+      /** The device, or the channel where there is but one address. */
+      readonly target: string
+      readonly provider: string
+      /** `accepted`, `transient`, `permanent`, … */
+      readonly result: string
+      readonly reason?: string
+    })[]
+    /** Why no call was made. */
+    readonly reason?: string
+  })[]
+}
+
+/** The schema `DeliveryPage` of the API document. */
+export interface DeliveryPage {
+  readonly items: readonly Delivery[]
+  /** The `cursor` to search on with; left out when `complete`. */
+  readonly next?: string
+  /** Everything accepted since then was looked at. */
+  readonly searched_until: string
+  /** Nothing older is left to look at. */
+  readonly complete: boolean
 }
 
 /** The schema `Device` of the API document. */
@@ -600,7 +674,25 @@ export interface Notification {
     readonly provider?: string
     readonly ended?: string
   })[]
-  readonly timeline: readonly (TimelineAccepted | TimelineChannels | TimelineExcluded | TimelineQuietHours | TimelineMissingVariables | TimelineQueued | TimelineDuplicate | TimelineCapped | TimelineDeferred | TimelineAggregated | TimelineNoRecipient | TimelineUndeliverable | TimelineFailed | TimelineExpired | TimelineCombined | TimelineSent | TimelineAttemptFailed | TimelinePostponed | TimelineFinished | TimelineDeadLetter | TimelineReplayed | TimelineAcknowledged | TimelineDelivered | TimelineOpened | TimelineClicked | TimelineBounced | TimelineComplained | TimelineUnsubscribed)[]
+  readonly timeline: readonly (TimelineAccepted | TimelineChannels | TimelineExcluded | TimelineQuietHours | TimelineMissingVariables | TimelineQueued | TimelineDuplicate | TimelineCapped | TimelineDeferred | TimelineAggregated | TimelineNoRecipient | TimelineUndeliverable | TimelineFailed | TimelineExpired | TimelineCancelled | TimelineResent | TimelineCombined | TimelineSent | TimelineAttemptFailed | TimelinePostponed | TimelineFinished | TimelineDeadLetter | TimelineReplayed | TimelineAcknowledged | TimelineDelivered | TimelineOpened | TimelineClicked | TimelineBounced | TimelineComplained | TimelineUnsubscribed)[]
+}
+
+/** The schema `NotificationContent` of the API document. */
+export interface NotificationContent {
+  /** One of each channel that something was rendered for. */
+  readonly items: readonly ({
+    readonly channel: "push" | "email" | "sms" | "in-app" | OtherText
+    readonly template: {
+      readonly id: string
+      readonly version: number
+      readonly locale: string
+    }
+    readonly subject?: string
+    readonly body?: string
+    readonly html?: string
+    /** `rendered_again` from the template and the data; `unfilled`: the text of the template, for callers who may not read personal data; `sensitive` texts are shown to nobody; of an `erased` one the data or the template is gone. */
+    readonly source: "rendered_again" | "unfilled" | "sensitive" | "erased" | OtherText
+  })[]
 }
 
 /** The schema `NotificationExplanation` of the API document. */
@@ -622,8 +714,38 @@ export interface NotificationExplanation {
   /** From when on nothing of it would be sent any more */
   readonly expires_at?: string
   /** What was decided, in order. */
-  readonly decisions: readonly (TimelineAccepted | TimelineChannels | TimelineExcluded | TimelineQuietHours | TimelineMissingVariables | TimelineQueued | TimelineDuplicate | TimelineCapped | TimelineDeferred | TimelineAggregated | TimelineNoRecipient | TimelineUndeliverable | TimelineFailed | TimelineExpired | TimelineCombined | TimelineSent | TimelineAttemptFailed | TimelinePostponed | TimelineFinished | TimelineDeadLetter | TimelineReplayed | TimelineAcknowledged | TimelineDelivered | TimelineOpened | TimelineClicked | TimelineBounced | TimelineComplained | TimelineUnsubscribed)[]
+  readonly decisions: readonly (TimelineAccepted | TimelineChannels | TimelineExcluded | TimelineQuietHours | TimelineMissingVariables | TimelineQueued | TimelineDuplicate | TimelineCapped | TimelineDeferred | TimelineAggregated | TimelineNoRecipient | TimelineUndeliverable | TimelineFailed | TimelineExpired | TimelineCancelled | TimelineResent | TimelineCombined | TimelineSent | TimelineAttemptFailed | TimelinePostponed | TimelineFinished | TimelineDeadLetter | TimelineReplayed | TimelineAcknowledged | TimelineDelivered | TimelineOpened | TimelineClicked | TimelineBounced | TimelineComplained | TimelineUnsubscribed)[]
   readonly cap: Readonly<Record<string, unknown>>
+}
+
+/** The schema `NotificationPage` of the API document. */
+export interface NotificationPage {
+  readonly items: readonly NotificationSummary[]
+  /** The `cursor` to search on with; left out when `complete`. */
+  readonly next?: string
+  /** Everything accepted since then was looked at. */
+  readonly searched_until: string
+  /** Nothing older is left to look at. */
+  readonly complete: boolean
+}
+
+/** The schema `NotificationSummary` of the API document. */
+export interface NotificationSummary {
+  readonly id: string
+  readonly accepted_at: string
+  readonly event: string
+  readonly user_id: string
+  readonly priority: "critical" | "normal" | "low" | OtherText
+  readonly deliveries: readonly ({
+    /** Left out while it is aggregated: there is no delivery yet. */
+    readonly id?: string
+    readonly channel: "push" | "email" | "sms" | "in-app" | OtherText
+    readonly outcome: "queued" | "duplicate" | "capped" | "deferred" | "aggregated" | "no_recipient" | "undeliverable" | "failed" | "expired" | OtherText
+    readonly state?: "queued" | "sent" | "delivered" | "opened" | "clicked" | "bounced" | OtherText
+    readonly provider?: string
+    /** Why nothing more is sent, where the state does not say so: `dead_letter`, `expired`, … */
+    readonly ended?: string
+  })[]
 }
 
 /** The schema `NotifyRequest` of the API document. */
@@ -769,6 +891,22 @@ export interface Passkey {
   readonly counter_regressed_at?: string
 }
 
+/** The schema `Pending` of the API document. */
+export interface Pending {
+  readonly kind: "deferred" | "aggregating" | "parked" | OtherText
+  /** Left out of parked events, which are counted by event type. */
+  readonly id?: string
+  readonly event: string
+  readonly user_id?: string
+  /** What is deferred. */
+  readonly notification_id?: string
+  readonly channels?: readonly ("push" | "email" | "sms" | "in-app" | OtherText)[]
+  /** How many events are gathered, or parked; of those up to 10,000 a bucket are counted. */
+  readonly items?: number
+  readonly due_at?: string
+  readonly reason_code: "quiet_hours" | "fallback" | "replay" | "aggregated" | "event_rate" | OtherText
+}
+
 /** The schema `Plan` of the API document. */
 export interface Plan {
   readonly id: string
@@ -801,6 +939,51 @@ export interface PreferenceSettings {
     /** A time of day. */
     readonly end: string
   }
+}
+
+/** The schema `Provider` of the API document. */
+export interface Provider {
+  readonly name: string
+  readonly channel: "push" | "email" | "sms" | "in-app" | OtherText
+  /** Its place among the providers of the channel; 1 is preferred. */
+  readonly place: number
+  /** Of its breaker, which all processes share: `closed` is called; or `paused` by the management. */
+  readonly state: "closed" | "open" | "probing" | "paused" | OtherText
+  /** When it may be probed. */
+  readonly open_until?: string
+  readonly paused_until?: string
+  /** The beginning of the window that its breaker counts in. */
+  readonly counted_since?: string
+  /** In that window. */
+  readonly calls: number
+  /** Of those calls. */
+  readonly failures: number
+  /** Where it reports, if it does. */
+  readonly webhook_path?: string
+}
+
+/** The schema `ProviderTest` of the API document. */
+export interface ProviderTest {
+  /** `accepted`, `transient`, `permanent`, `misconfigured`, … */
+  readonly result: string
+  readonly code?: string
+  readonly reason?: string
+  readonly provider_message_id?: string
+  readonly duration_ms: number
+}
+
+/** The schema `QueueDepth` of the API document. */
+export interface QueueDepth {
+  readonly channel: "push" | "email" | "sms" | "in-app" | OtherText
+  readonly priority: "critical" | "normal" | "low" | OtherText
+  /** Due, and waiting for a worker. */
+  readonly due: number
+  /** To be tried again later. */
+  readonly later: number
+  /** With a worker. */
+  readonly leased: number
+  /** Since when the first has been due. */
+  readonly oldest_due_at?: string
 }
 
 /** The schema `Receipt` of the API document. */
@@ -866,6 +1049,17 @@ export interface RemovedProvider {
   readonly remaining_ways: number
 }
 
+/** The schema `ReplayProgress` of the API document. */
+export interface ReplayProgress {
+  readonly batch_id: string
+  readonly created_at: string
+  readonly total: number
+  readonly sent: number
+  readonly waiting: number
+  /** Dead letters again. */
+  readonly dead: number
+}
+
 /** The schema `ReservedMail` of the API document. */
 export interface ReservedMail {
   /** Event type name */
@@ -873,7 +1067,9 @@ export interface ReservedMail {
   /** Target user */
   readonly user_id: string
   /** Email address */
-  readonly email: string
+  readonly email?: string
+  /** Telephone number, E.164 */
+  readonly phone_number?: string
   /** Language of texts, BCP 47 */
   readonly locale?: string
   /** Variables for the template */
@@ -940,6 +1136,37 @@ export interface SigningKey {
   readonly expires_at?: string
 }
 
+/** The schema `Standing` of the API document. */
+export interface Standing {
+  /** Of everything that is not critical. */
+  readonly caps: readonly ({
+    /** `total`, `channel:<channel>` or `priority:<priority>`. */
+    readonly cap: string
+    readonly limit: number
+    readonly used: number
+    /** When its window ends; left out where none is open. */
+    readonly resets_at?: string
+  })[]
+  /** Whether it is quiet for event types without quiet hours of their own. */
+  readonly quiet_now: boolean
+  /** The end of those quiet hours. */
+  readonly quiet_until?: string
+  readonly open_windows: readonly ({
+    readonly event: string
+    /** How many events are gathered. */
+    readonly items: number
+    /** When they are sent. */
+    readonly flush_at: string
+  })[]
+  /** By channel whether it reaches the user, or the first reason why it does not. */
+  readonly reachable: {
+    readonly push: "reachable" | "channel_off" | "preference" | "no_device" | "no_email_address" | "no_phone_number" | "address_suppressed" | OtherText
+    readonly email: "reachable" | "channel_off" | "preference" | "no_device" | "no_email_address" | "no_phone_number" | "address_suppressed" | OtherText
+    readonly sms: "reachable" | "channel_off" | "preference" | "no_device" | "no_email_address" | "no_phone_number" | "address_suppressed" | OtherText
+    readonly "in-app": "reachable" | "channel_off" | "preference" | "no_device" | "no_email_address" | "no_phone_number" | "address_suppressed" | OtherText
+  }
+}
+
 /** The schema `Suppression` of the API document. */
 export interface Suppression {
   readonly id: string
@@ -985,6 +1212,8 @@ export interface TimelineAccepted {
   readonly channel?: "push" | "email" | "sms" | "in-app" | OtherText
   readonly detail?: {
     readonly source: string
+    /** The notification that it sends again. */
+    readonly resend_of?: string
     readonly event: string
     readonly priority: "critical" | "normal" | "low" | OtherText
     /** How many events were combined. */
@@ -1056,6 +1285,16 @@ export interface TimelineBounced {
     /** No person opened or clicked. */
     readonly machine?: boolean
     readonly link?: string
+  }
+}
+
+/** The schema `TimelineCancelled` of the API document. */
+export interface TimelineCancelled {
+  readonly at: string
+  readonly what: "cancelled"
+  readonly channel?: "push" | "email" | "sms" | "in-app" | OtherText
+  readonly detail?: {
+    readonly delivery_id?: string
   }
 }
 
@@ -1362,6 +1601,18 @@ export interface TimelineReplayed {
   readonly channel?: "push" | "email" | "sms" | "in-app" | OtherText
   readonly detail?: {
     readonly at: string
+  }
+}
+
+/** The schema `TimelineResent` of the API document. */
+export interface TimelineResent {
+  readonly at: string
+  readonly what: "resent"
+  readonly channel?: "push" | "email" | "sms" | "in-app" | OtherText
+  readonly detail?: {
+    /** The notification that its event was sent as again. */
+    readonly into: string
+    readonly channels: readonly ("push" | "email" | "sms" | "in-app" | OtherText)[]
   }
 }
 
@@ -1925,6 +2176,14 @@ export interface Operations {
       readonly event?: string
       /** Only those to this user. */
       readonly user_id?: string
+      /** Only those that died of an answer of this provider. */
+      readonly provider?: string
+      /** Only those that died of the same, as their `fingerprint` says. */
+      readonly fingerprint?: string
+      /** Died then or later. */
+      readonly from?: string
+      /** Died before then. */
+      readonly to?: string
       readonly ids?: readonly string[]
       /** How many at most. */
       readonly limit?: number
@@ -1946,12 +2205,16 @@ export interface Operations {
       readonly event?: string
       readonly cause: string
       readonly detail: string
+      /** The same for letters that died of the same. */
+      readonly fingerprint: string
+      /** The provider whose answer it was. */
+      readonly provider?: string
       readonly died_at: string
       /** From when on it can't be replayed */
       readonly expires_at?: string
       /** What an invalid message of the topic said */
       readonly text?: string
-      readonly timeline?: readonly (TimelineAccepted | TimelineChannels | TimelineExcluded | TimelineQuietHours | TimelineMissingVariables | TimelineQueued | TimelineDuplicate | TimelineCapped | TimelineDeferred | TimelineAggregated | TimelineNoRecipient | TimelineUndeliverable | TimelineFailed | TimelineExpired | TimelineCombined | TimelineSent | TimelineAttemptFailed | TimelinePostponed | TimelineFinished | TimelineDeadLetter | TimelineReplayed | TimelineAcknowledged | TimelineDelivered | TimelineOpened | TimelineClicked | TimelineBounced | TimelineComplained | TimelineUnsubscribed)[]
+      readonly timeline?: readonly (TimelineAccepted | TimelineChannels | TimelineExcluded | TimelineQuietHours | TimelineMissingVariables | TimelineQueued | TimelineDuplicate | TimelineCapped | TimelineDeferred | TimelineAggregated | TimelineNoRecipient | TimelineUndeliverable | TimelineFailed | TimelineExpired | TimelineCancelled | TimelineResent | TimelineCombined | TimelineSent | TimelineAttemptFailed | TimelinePostponed | TimelineFinished | TimelineDeadLetter | TimelineReplayed | TimelineAcknowledged | TimelineDelivered | TimelineOpened | TimelineClicked | TimelineBounced | TimelineComplained | TimelineUnsubscribed)[]
     }
   }
   "deadLetters.list": {
@@ -1964,6 +2227,14 @@ export interface Operations {
       readonly event?: string
       /** Only those to this user. */
       readonly user_id?: string
+      /** Only those that died of an answer of this provider. */
+      readonly provider?: string
+      /** Only those that died of the same, as their `fingerprint` says. */
+      readonly fingerprint?: string
+      /** Died then or later. */
+      readonly from?: string
+      /** Died before then. */
+      readonly to?: string
       /** The `next` of the previous page. */
       readonly cursor?: string
       /** The maximum number of items on a page. */
@@ -1978,12 +2249,16 @@ export interface Operations {
         readonly event?: string
         readonly cause: string
         readonly detail: string
+        /** The same for letters that died of the same. */
+        readonly fingerprint: string
+        /** The provider whose answer it was. */
+        readonly provider?: string
         readonly died_at: string
         /** From when on it can't be replayed */
         readonly expires_at?: string
         /** What an invalid message of the topic said */
         readonly text?: string
-        readonly timeline?: readonly (TimelineAccepted | TimelineChannels | TimelineExcluded | TimelineQuietHours | TimelineMissingVariables | TimelineQueued | TimelineDuplicate | TimelineCapped | TimelineDeferred | TimelineAggregated | TimelineNoRecipient | TimelineUndeliverable | TimelineFailed | TimelineExpired | TimelineCombined | TimelineSent | TimelineAttemptFailed | TimelinePostponed | TimelineFinished | TimelineDeadLetter | TimelineReplayed | TimelineAcknowledged | TimelineDelivered | TimelineOpened | TimelineClicked | TimelineBounced | TimelineComplained | TimelineUnsubscribed)[]
+        readonly timeline?: readonly (TimelineAccepted | TimelineChannels | TimelineExcluded | TimelineQuietHours | TimelineMissingVariables | TimelineQueued | TimelineDuplicate | TimelineCapped | TimelineDeferred | TimelineAggregated | TimelineNoRecipient | TimelineUndeliverable | TimelineFailed | TimelineExpired | TimelineCancelled | TimelineResent | TimelineCombined | TimelineSent | TimelineAttemptFailed | TimelinePostponed | TimelineFinished | TimelineDeadLetter | TimelineReplayed | TimelineAcknowledged | TimelineDelivered | TimelineOpened | TimelineClicked | TimelineBounced | TimelineComplained | TimelineUnsubscribed)[]
       })[]
       /** The cursor of the next page. Without it there are no more items. */
       readonly next?: string
@@ -2008,17 +2283,72 @@ export interface Operations {
       readonly event?: string
       /** Only those to this user. */
       readonly user_id?: string
+      /** Only those that died of an answer of this provider. */
+      readonly provider?: string
+      /** Only those that died of the same, as their `fingerprint` says. */
+      readonly fingerprint?: string
+      /** Died then or later. */
+      readonly from?: string
+      /** Died before then. */
+      readonly to?: string
       readonly ids?: readonly string[]
       /** How many at most. */
       readonly limit?: number
       readonly at?: string
+      /** So many become due each second, from `at` on. */
+      readonly rate_per_second?: number
     }
     readonly output: {
       /** How many went back to be delivered. */
       readonly replayed: number
       /** How many that were meant stay, since their message will have expired. */
       readonly expired?: number
+      /** A UUID that this API issued. */
+      readonly batch_id?: string
     }
+  }
+  "deadLetters.summary.get": {
+    readonly input: {
+      /** What those of a group have in common. */
+      readonly group_by: "cause" | "provider" | "event" | "fingerprint"
+      /** template, permanent, attempts_exhausted, unregistered, worker_died, … */
+      readonly cause?: string
+      /** Only those of this channel. */
+      readonly channel?: "push" | "email" | "sms" | "in-app"
+      /** Only those of this event type. */
+      readonly event?: string
+      /** Only those to this user. */
+      readonly user_id?: string
+      /** Only those that died of an answer of this provider. */
+      readonly provider?: string
+      /** Only those that died of the same, as their `fingerprint` says. */
+      readonly fingerprint?: string
+      /** Died then or later. */
+      readonly from?: string
+      /** Died before then. */
+      readonly to?: string
+    }
+    readonly output: DeadLetterSummary
+  }
+  "deliveries.get": {
+    readonly input: {
+      /** A UUID that this API issued. */
+      readonly id: string
+    }
+    readonly output: Delivery
+  }
+  "deliveries.list": {
+    readonly input: {
+      /** The provider's id of the message. */
+      readonly provider_message_id: string
+      /** Only those by this provider. */
+      readonly provider?: string
+      /** The `next` of the previous page. */
+      readonly cursor?: string
+      /** The maximum number of items on a page. */
+      readonly limit?: number
+    }
+    readonly output: DeliveryPage
   }
   "document.get": {
     readonly input: Nothing
@@ -2161,6 +2491,23 @@ export interface Operations {
     readonly input: Nothing
     readonly output: string
   }
+  "notifications.cancel": {
+    readonly input: {
+      /** A UUID that this API issued. */
+      readonly id: string
+    } & {
+      /** Only these; all of them where it is left out. */
+      readonly channels?: readonly ("push" | "email" | "sms" | "in-app")[]
+    }
+    readonly output: Cancelled
+  }
+  "notifications.content.get": {
+    readonly input: {
+      /** A UUID that this API issued. */
+      readonly id: string
+    }
+    readonly output: NotificationContent
+  }
   "notifications.explain": {
     readonly input: ExplainRequest
     readonly output: NotificationExplanation
@@ -2172,6 +2519,47 @@ export interface Operations {
     }
     readonly output: Notification
   }
+  "notifications.list": {
+    readonly input: {
+      /** Only those to this user. */
+      readonly user_id?: string
+      /** Only those of this event type. */
+      readonly event?: string
+      /** With a delivery on this channel. */
+      readonly channel?: "push" | "email" | "sms" | "in-app"
+      /** With a delivery in this state. */
+      readonly state?: "queued" | "sent" | "delivered" | "opened" | "clicked" | "bounced"
+      /** With a delivery of this outcome. */
+      readonly outcome?: "queued" | "duplicate" | "capped" | "deferred" | "aggregated" | "no_recipient" | "undeliverable" | "failed" | "expired"
+      /** With a delivery by this provider. */
+      readonly provider?: string
+      /** Only those of this priority. */
+      readonly priority?: "critical" | "normal" | "low"
+      /** Accepted then or later, by the time in its id. */
+      readonly from?: string
+      /** Accepted before then. */
+      readonly to?: string
+      /** The key as its producer sent it. */
+      readonly dedup_key?: string
+      /** The `next` of the previous page. */
+      readonly cursor?: string
+      /** The maximum number of items on a page. */
+      readonly limit?: number
+    }
+    readonly output: NotificationPage
+  }
+  "notifications.resend": {
+    readonly input: {
+      /** A UUID that this API issued. */
+      readonly id: string
+    } & {
+      /** The channels that it is sent on, whatever the preferences of the user say. */
+      readonly channels: readonly ("push" | "email" | "sms" | "in-app")[]
+      /** Resends of one notification with the same key send once. */
+      readonly dedup_key?: string
+    }
+    readonly output: Acceptance
+  }
   "notifications.send": {
     readonly input: NotifyRequest
     readonly output: Acceptance
@@ -2179,6 +2567,13 @@ export interface Operations {
   "notifications.sendBulk": {
     readonly input: {
       readonly body: readonly unknown[]
+    }
+    readonly output: string
+  }
+  "notifications.stream": {
+    readonly input: {
+      /** A UUID that this API issued. */
+      readonly id: string
     }
     readonly output: string
   }
@@ -2593,6 +2988,30 @@ export interface Operations {
     }
     readonly output: Organization
   }
+  "pending.list": {
+    readonly input: {
+      /** What is listed. */
+      readonly kind: "deferred" | "aggregating" | "parked"
+      /** The `next` of the previous page. */
+      readonly cursor?: string
+      /** The maximum number of items on a page. */
+      readonly limit?: number
+    }
+    readonly output: {
+      readonly items: readonly Pending[]
+      /** The cursor of the next page. Without it there are no more items. */
+      readonly next?: string
+    }
+  }
+  "pending.release": {
+    readonly input: {
+      /** A UUID that this API issued. */
+      readonly id: string
+    }
+    readonly output: {
+      readonly released: boolean
+    }
+  }
   "providerLogouts.create": {
     readonly input: {
       /** The connection. */
@@ -2604,6 +3023,63 @@ export interface Operations {
       }
     }
     readonly output: undefined
+  }
+  "providers.get": {
+    readonly input: {
+      /** The name of the provider. */
+      readonly name: string
+    }
+    readonly output: Provider
+  }
+  "providers.list": {
+    readonly input: {
+      /** The `next` of the previous page. */
+      readonly cursor?: string
+      /** The maximum number of items on a page. */
+      readonly limit?: number
+    }
+    readonly output: {
+      readonly items: readonly Provider[]
+      /** The cursor of the next page. Without it there are no more items. */
+      readonly next?: string
+    }
+  }
+  "providers.pause": {
+    readonly input: {
+      /** The name of the provider. */
+      readonly name: string
+    } & {
+      /** When the pause ends; where it is left out, when it is resumed. */
+      readonly until?: string
+    }
+    readonly output: Provider
+  }
+  "providers.resume": {
+    readonly input: {
+      /** The name of the provider. */
+      readonly name: string
+    }
+    readonly output: Provider
+  }
+  "providers.test": {
+    readonly input: {
+      /** The name of the provider. */
+      readonly name: string
+    } & {
+      /** An email address, phone number or push token. */
+      readonly to: string
+      /** Of a push token: `fcm`, `apns` or `web`. */
+      readonly service?: string
+    }
+    readonly output: ProviderTest
+  }
+  "queue.get": {
+    readonly input: Nothing
+    readonly output: {
+      readonly items: readonly QueueDepth[]
+      /** False where the queue has more than the 100,000 rows that are counted. */
+      readonly complete: boolean
+    }
   }
   "readiness.get": {
     readonly input: Nothing
@@ -2669,6 +3145,13 @@ export interface Operations {
     readonly output: {
       readonly stored: number
     }
+  }
+  "replays.get": {
+    readonly input: {
+      /** A UUID that this API issued. */
+      readonly batch_id: string
+    }
+    readonly output: ReplayProgress
   }
   "reservedMails.send": {
     readonly input: ReservedMail
@@ -2764,7 +3247,11 @@ export interface Operations {
   "scheduled.list": {
     readonly input: {
       /** The user. */
-      readonly user_id: string
+      readonly user_id?: string
+      /** Fires then or later. */
+      readonly from?: string
+      /** Fires before then. */
+      readonly to?: string
       /** The `next` of the previous page. */
       readonly cursor?: string
       /** The maximum number of items on a page. */
@@ -2775,6 +3262,16 @@ export interface Operations {
       /** The cursor of the next page. Without it there are no more items. */
       readonly next?: string
     }
+  }
+  "scheduled.move": {
+    readonly input: {
+      /** A UUID that this API issued. */
+      readonly id: string
+    } & {
+      /** When it fires, RFC 3339 */
+      readonly fire_at: string
+    }
+    readonly output: Scheduled
   }
   "serverMetadata.get": {
     readonly input: Nothing
@@ -3544,6 +4041,13 @@ export interface Operations {
     }
     readonly output: undefined
   }
+  "users.standing.get": {
+    readonly input: {
+      /** The user. */
+      readonly id: string
+    }
+    readonly output: Standing
+  }
   "users.suppressions.lift": {
     readonly input: {
       /** The user. */
@@ -3606,7 +4110,7 @@ export interface Operations {
 }
 
 /** The operations whose answer may be a stream of events. */
-export type StreamId = "events.read" | "users.inbox.stream"
+export type StreamId = "events.read" | "notifications.stream" | "users.inbox.stream"
 
 /** The operations, as their ids nest them. */
 export interface Api {
@@ -3677,6 +4181,16 @@ export interface Api {
     replay(input: Operations["deadLetters.replay"]['input'], options?: CallOptions): Promise<Operations["deadLetters.replay"]['output']>
     /** Replay dead letters. Delivers those that the filters match again, at once or at a time, but for those that will have expired. */
     replayMany(input: Operations["deadLetters.replayMany"]['input'], options?: CallOptions): Promise<Operations["deadLetters.replayMany"]['output']>
+    readonly summary: {
+      /** Group dead letters. By cause, provider, event type or what they died of, with the last one of each group. It looks at the last 20,000. */
+      get(input: Operations["deadLetters.summary.get"]['input'], options?: CallOptions): Promise<Operations["deadLetters.summary.get"]['output']>
+    }
+  }
+  readonly deliveries: {
+    /** Read a delivery. One message on one channel: its state, and every attempt with its results. */
+    get(input: Operations["deliveries.get"]['input'], options?: CallOptions): Promise<Operations["deliveries.get"]['output']>
+    /** Find deliveries by the id of a provider. Those that a provider knows by its own id of the message. It looks back for two seconds or at 50,000 rows at most: `searched_until` says how far, and `next` goes on from there. */
+    list(input: Operations["deliveries.list"]['input'], options?: CallOptions): List<Operations["deliveries.list"]['output']['items'][number], Operations["deliveries.list"]['output']>
   }
   readonly document: {
     /** Read the API document. OpenAPI 3.1; the services in other processes are joined to it. */
@@ -3723,14 +4237,26 @@ export interface Api {
     get(input?: Operations["metrics.get"]['input'], options?: CallOptions): Promise<Operations["metrics.get"]['output']>
   }
   readonly notifications: {
+    /** Cancel a notification. Ends what waits to be sent: what is queued, deferred or gathered. What a worker has at that moment is `under_way`, and is not cancelled. Neither the cap nor the dedup key is given back. */
+    cancel(input: Operations["notifications.cancel"]['input'], options?: CallOptions): Promise<Operations["notifications.cancel"]['output']>
     /** Explain what a user would receive. Takes the same body as `notifications.send` and answers which channels would be used, with the decision behind each, now or `at` another time. Nothing is stored or sent. */
     explain(input: Operations["notifications.explain"]['input'], options?: CallOptions): Promise<Operations["notifications.explain"]['output']>
     /** Read a notification. Its deliveries, their states, and every decision in the timeline. */
     get(input: Operations["notifications.get"]['input'], options?: CallOptions): Promise<Operations["notifications.get"]['output']>
+    /** Search notifications. The newest first. It looks back for two seconds or at 50,000 rows at most: `searched_until` says how far, and `next` goes on from there. All filters of deliveries must hold for one delivery. Without `user_id` it needs a scope for reading deliveries. */
+    list(input?: Operations["notifications.list"]['input'], options?: CallOptions): List<Operations["notifications.list"]['output']['items'][number], Operations["notifications.list"]['output']>
+    /** Send a notification again. Accepts its event once more, with its data, as a new notification on these channels. Caps, quiet hours and suppressions apply. With a `dedup_key` a repeated call sends nothing again. 409 where the data was erased. */
+    resend(input: Operations["notifications.resend"]['input'], options?: CallOptions): Promise<Operations["notifications.resend"]['output']>
     /** Notify a user of an event. Accepts an event. It is stored when this is answered; its deliveries follow. A repeated `dedup_key` sends nothing again. */
     send(input: Operations["notifications.send"]['input'], options?: CallOptions): Promise<Operations["notifications.send"]['output']>
     /** Notify of up to 10,000 events. A JSON array, or one JSON object per line. The response has one line for each event, in order: `status` 202 with the acceptance, or another status with the problem. */
     sendBulk(input: Operations["notifications.sendBulk"]['input'], options?: CallOptions): Promise<Operations["notifications.sendBulk"]['output']>
+    /** Follow a notification. Events `timeline` (an entry, with its `id`) and `delivery` (a delivery as it is now), beginning with all there is. Send the id of the last event as Last-Event-ID to go on from there: an entry of the last seconds may come again, by its `id`. Ends with the token. */
+    stream(input: Operations["notifications.stream"]['input'], options?: StreamOptions): AsyncGenerator<ServerSentEvent, void, undefined>
+    readonly content: {
+      /** Read what a notification said. Of each channel the text that was sent last, rendered again from the version of its template and the data of its event. The footer of mails, tracked links and tokens are not in it. */
+      get(input: Operations["notifications.content.get"]['input'], options?: CallOptions): Promise<Operations["notifications.content.get"]['output']>
+    }
   }
   readonly openidConfiguration: {
     /** Get the OpenID configuration. OpenID Connect Discovery 1.0 §4: endpoints, grants, algorithms and claims. */
@@ -3830,9 +4356,31 @@ export interface Api {
       put(input: Operations["ownOrganization.roles.put"]['input'], options?: CallOptions): Promise<Operations["ownOrganization.roles.put"]['output']>
     }
   }
+  readonly pending: {
+    /** List what waits. Deliveries that are deferred, and windows that gather events, the soonest first; parked events are counted by event type. */
+    list(input: Operations["pending.list"]['input'], options?: CallOptions): List<Operations["pending.list"]['output']['items'][number], Operations["pending.list"]['output']>
+    /** Release what waits. Flushes a window, or plans a deferred delivery, now. What waits for the end of quiet hours is a conflict. */
+    release(input: Operations["pending.release"]['input'], options?: CallOptions): Promise<Operations["pending.release"]['output']>
+  }
   readonly providerLogouts: {
     /** End sessions that ended at a provider. Takes the logout token of another identity provider (OpenID Connect Back-Channel Logout). */
     create(input: Operations["providerLogouts.create"]['input'], options?: CallOptions): Promise<Operations["providerLogouts.create"]['output']>
+  }
+  readonly providers: {
+    /** Read a provider. Its channel, its breaker, and whether it is paused. */
+    get(input: Operations["providers.get"]['input'], options?: CallOptions): Promise<Operations["providers.get"]['output']>
+    /** List providers. By channel, the preferred one first, with the state of each breaker. */
+    list(input?: Operations["providers.list"]['input'], options?: CallOptions): List<Operations["providers.list"]['output']['items'][number], Operations["providers.list"]['output']>
+    /** Pause a provider. Within a second no process calls it. The next provider of its channel takes over; without one, messages wait as they do for one that is down. */
+    pause(input: Operations["providers.pause"]['input'], options?: CallOptions): Promise<Operations["providers.pause"]['output']>
+    /** Resume a provider. Ends its pause; what its breaker says still counts. */
+    resume(input: Operations["providers.resume"]['input'], options?: CallOptions): Promise<Operations["providers.resume"]['output']>
+    /** Call a provider with a test message. One message to an address, at once, past its breaker and its pause. The result is returned, and not recorded. */
+    test(input: Operations["providers.test"]['input'], options?: CallOptions): Promise<Operations["providers.test"]['output']>
+  }
+  readonly queue: {
+    /** Read the depth of the queue. By channel and priority how many deliveries are due, wait for another attempt, or are with a worker. */
+    get(input?: Operations["queue.get"]['input'], options?: CallOptions): Promise<Operations["queue.get"]['output']>
   }
   readonly readiness: {
     /** Check that the engines answer. Names each engine; 503 when one that is needed does not answer. */
@@ -3854,8 +4402,12 @@ export interface Api {
     /** Set how up to 1,000 users can be reached. Replaces the records of the users that are named, in one transaction. */
     updateMany(input: Operations["recipients.updateMany"]['input'], options?: CallOptions): Promise<Operations["recipients.updateMany"]['output']>
   }
+  readonly replays: {
+    /** Read the progress of a replay. What became of the letters that one call replayed, for 30 days. A letter of a scheduled event counts until it fires. */
+    get(input: Operations["replays.get"]['input'], options?: CallOptions): Promise<Operations["replays.get"]['output']>
+  }
   readonly reservedMails: {
-    /** Send a mail of a reserved event type. For the service that reserved event types belong to. The mail goes to the address in the body, whatever is stored of the user. A repeated `dedup_key` sends nothing again. */
+    /** Send a mail of a reserved event type. For the service that reserved event types belong to. The mail goes to the `email` in the body, a text message to the `phone_number`, whatever is stored of the user; exactly one of them is required. A repeated `dedup_key` sends nothing again. */
     send(input: Operations["reservedMails.send"]['input'], options?: CallOptions): Promise<Operations["reservedMails.send"]['output']>
   }
   readonly revocations: {
@@ -3883,8 +4435,10 @@ export interface Api {
     create(input: Operations["scheduled.create"]['input'], options?: CallOptions): Promise<Operations["scheduled.create"]['output']>
     /** Read a scheduled notification. One that has fired is not found. */
     get(input: Operations["scheduled.get"]['input'], options?: CallOptions): Promise<Operations["scheduled.get"]['output']>
-    /** List the scheduled notifications of a user. The soonest first. */
-    list(input: Operations["scheduled.list"]['input'], options?: CallOptions): List<Operations["scheduled.list"]['output']['items'][number], Operations["scheduled.list"]['output']>
+    /** List scheduled notifications. The soonest first. Without `user_id` it needs a scope for reading deliveries. */
+    list(input?: Operations["scheduled.list"]['input'], options?: CallOptions): List<Operations["scheduled.list"]['output']['items'][number], Operations["scheduled.list"]['output']>
+    /** Move a scheduled notification. Has it fire at another time. One that has fired is not found, and one that fires at that moment is a conflict. */
+    move(input: Operations["scheduled.move"]['input'], options?: CallOptions): Promise<Operations["scheduled.move"]['output']>
   }
   readonly serverMetadata: {
     /** Get the authorization server metadata. RFC 8414: endpoints, grants and algorithms. */
@@ -3990,7 +4544,7 @@ export interface Api {
     readonly factors: {
       /** Get the second factors of a user. What the user has enrolled, how many recovery codes are left, and how many devices are remembered. */
       get(input: Operations["users.factors.get"]['input'], options?: CallOptions): Promise<Operations["users.factors.get"]['output']>
-      /** Reset the second factors of a user. Removes every factor, recovery code and remembered device, and ends the sessions. The next sign-in requires a new factor. */
+      /** Reset the second factors of a user. Removes every factor, recovery code and remembered device. The next sign-in requires a new factor. The sessions, refresh tokens, mailed links and API keys of the user end, as with a reset of the password. */
       reset(input: Operations["users.factors.reset"]['input'], options?: CallOptions): Promise<Operations["users.factors.reset"]['output']>
     }
     readonly inbox: {
@@ -4044,6 +4598,10 @@ export interface Api {
       end(input: Operations["users.sessions.end"]['input'], options?: CallOptions): Promise<Operations["users.sessions.end"]['output']>
       /** List the sessions of a user. The browsers in which the user is signed in, the last used first. */
       list(input: Operations["users.sessions.list"]['input'], options?: CallOptions): List<Operations["users.sessions.list"]['output']['items'][number], Operations["users.sessions.list"]['output']>
+    }
+    readonly standing: {
+      /** Read what limits what a user gets. The caps and what is used of them, quiet hours, open aggregation windows, and which channels reach the user. */
+      get(input: Operations["users.standing.get"]['input'], options?: CallOptions): Promise<Operations["users.standing.get"]['output']>
     }
     readonly suppressions: {
       /** Take back an unsubscription. Only what the user unsubscribed from; bounces and complaints are lifted by management. */

@@ -46,7 +46,7 @@ async function idleOne(prepare: Prepare): Promise<Engine | undefined> {
     if (entry.prepare !== prepare) continue
     clearTimeout(entry.end)
     idle.delete(engine)
-    if (await restore(engine.pglite, engine.pristine).catch(() => false)) return engine
+    if (await restore(engine.pglite, engine.pristine)) return engine
     await engine.pglite.close()
   }
   return undefined

@@ -1,0 +1,66 @@
+import { createRootRoute, createRoute, createRouter, redirect } from '@tanstack/react-router'
+import { AdministratorsScreen } from '../screens/administrators.tsx'
+import { ApiKeysScreen } from '../screens/api-keys.tsx'
+import { type AuditFilters, AuditScreen, readAuditFilters } from '../screens/audit.tsx'
+import { ClientScreen } from '../screens/client.tsx'
+import { ClientsScreen } from '../screens/clients.tsx'
+import { DeadLettersScreen, readDeadLetterFilters } from '../screens/dead-letters.tsx'
+import { NotificationScreen } from '../screens/notification.tsx'
+import { FindNotificationScreen } from '../screens/notifications.tsx'
+import { SettingsScreen } from '../screens/settings.tsx'
+import { SignedOutScreen } from '../screens/signed-out.tsx'
+import { SigningKeysScreen } from '../screens/signing-keys.tsx'
+import { SystemScreen } from '../screens/system.tsx'
+import { readUserTab, UserScreen } from '../screens/user.tsx'
+import { UsersScreen } from '../screens/users.tsx'
+import { readWhyInput, WhyScreen } from '../screens/why.tsx'
+import { SignedInLayout } from './signed-in.tsx'
+
+const root = createRootRoute()
+const signedOut = createRoute({
+  getParentRoute: () => root,
+  path: '/signed-out',
+  component: SignedOutScreen,
+  validateSearch: ({ fault }: Record<string, unknown>) => (typeof fault === 'string' ? { fault } : {}),
+})
+const inside = createRoute({ getParentRoute: () => root, id: 'inside', component: SignedInLayout })
+const parent = { getParentRoute: () => inside } as const
+
+const screens = [
+  createRoute({
+    ...parent,
+    path: '/',
+    beforeLoad: () => {
+      throw redirect({ to: '/users' })
+    },
+  }),
+  createRoute({ ...parent, path: '/notifications', component: FindNotificationScreen }),
+  createRoute({ ...parent, path: '/notifications/$id', component: NotificationScreen }),
+  createRoute({ ...parent, path: '/why', component: WhyScreen, validateSearch: readWhyInput }),
+  createRoute({
+    ...parent,
+    path: '/dead-letters',
+    component: DeadLettersScreen,
+    validateSearch: readDeadLetterFilters,
+  }),
+  createRoute({ ...parent, path: '/users', component: UsersScreen }),
+  createRoute({ ...parent, path: '/users/$id', component: UserScreen, validateSearch: readUserTab }),
+  createRoute({ ...parent, path: '/clients', component: ClientsScreen }),
+  createRoute({ ...parent, path: '/clients/$id', component: ClientScreen }),
+  createRoute({ ...parent, path: '/api-keys', component: ApiKeysScreen }),
+  createRoute({ ...parent, path: '/signing-keys', component: SigningKeysScreen }),
+  createRoute({ ...parent, path: '/audit', component: AuditScreen, validateSearch: readAuditFilters }),
+  createRoute({ ...parent, path: '/administrators', component: AdministratorsScreen }),
+  createRoute({ ...parent, path: '/system', component: SystemScreen }),
+  createRoute({ ...parent, path: '/settings', component: SettingsScreen }),
+]
+
+/** The addresses of the console. */
+export const router = createRouter({
+  routeTree: root.addChildren([signedOut, inside.addChildren(screens)]),
+  basepath: '/console',
+  scrollRestoration: true,
+  defaultPreload: false,
+})
+
+export type { AuditFilters }

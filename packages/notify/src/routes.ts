@@ -92,7 +92,7 @@ function scheduleRoutes(http: Http, context: RouteContext): void {
 /** What became of notifications, and what failed for good. */
 function deliveryRoutes(http: Http, context: RouteContext): void {
   const { notifications, deadLetters: letters } = context.store
-  const { allow } = createRouteBuilders(context.access)
+  const { allow, allowRecent } = createRouteBuilders(context.access)
   const one = { ...context, store: notifications }
   http.get('/v1/notifications/:id', allow('readOutcome', schemas.getNotification), getNotification(one))
   const { listDeadLetters, getDeadLetter, replayDeadLetter, discardDeadLetter } = deadLetters
@@ -102,8 +102,8 @@ function deliveryRoutes(http: Http, context: RouteContext): void {
   http.get('/v1/dead-letters/:id', allow('readDelivery', schemas.getDeadLetter), getDeadLetter(store))
   http.post('/v1/dead-letters/replay', allow('manage', replay), deadLetters.replayDeadLetters(store))
   http.post('/v1/dead-letters/:id/replay', allow('manage', schemas.replayDeadLetter), replayDeadLetter(store))
-  http.post('/v1/dead-letters/discard', allow('manage', discard), deadLetters.discardDeadLetters(store))
-  http.delete('/v1/dead-letters/:id', allow('manage', schemas.discardDeadLetter), discardDeadLetter(store))
+  http.post('/v1/dead-letters/discard', allowRecent('manage', discard), deadLetters.discardDeadLetters(store))
+  http.delete('/v1/dead-letters/:id', allowRecent('manage', schemas.discardDeadLetter), discardDeadLetter(store))
 }
 
 /** Event types and suppressions. */

@@ -38,17 +38,17 @@ describe('the server of the console', () => {
     assert.equal((await olga.api('/v1/dead-letters?limit=5', { headers })).status, 200)
     const got = received.at(-1) ?? assert.fail()
     assert.match(String(got.authorization), /^Bearer eyJ/)
-    assert.deepEqual([got.cookie, got['x-api-key'], got['x-gatehouse-console'], got.accept], [undefined, undefined, undefined, 'a/b'])
+    assert.deepEqual([got.cookie, got['x-api-key'], got['x-console'], got.accept], [undefined, undefined, undefined, 'a/b'])
     assert.match(String(got['x-forwarded-for']), /^(?:::1|127\.0\.0\.1|::ffff:127\.0\.0\.1)$/)
   })
 
-  const { 'x-gatehouse-console': header, 'sec-fetch-site': site } = ownPage
+  const { 'x-console': header, 'sec-fetch-site': site } = ownPage
   const matrix: readonly (readonly [what: string, headers: Record<string, string>, status: number])[] = [
     ['the own page', { ...ownPage }, 200],
     ['the own page with its origin', { ...ownPage, origin: 'OWN' }, 200],
     ['no header', { 'sec-fetch-site': site }, 403],
-    ['another value of the header', { ...ownPage, 'x-gatehouse-console': '2' }, 403],
-    ['no Sec-Fetch-Site', { 'x-gatehouse-console': header }, 403],
+    ['another value of the header', { ...ownPage, 'x-console': '2' }, 403],
+    ['no Sec-Fetch-Site', { 'x-console': header }, 403],
     ['a sibling subdomain', { ...ownPage, 'sec-fetch-site': 'same-site' }, 403],
     ['another site', { ...ownPage, 'sec-fetch-site': 'cross-site' }, 403],
     ['an address that was typed', { ...ownPage, 'sec-fetch-site': 'none' }, 403],

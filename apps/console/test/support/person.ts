@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 
 /** What a person's browser sends with a call of the console's own pages. */
-export const ownPage = { 'x-gatehouse-console': '1', 'sec-fetch-site': 'same-origin' }
+export const ownPage = { 'x-console': '1', 'sec-fetch-site': 'same-origin' }
 
 /** A browser that keeps cookies and follows no redirect by itself. */
 export class Person {

@@ -24,7 +24,7 @@ interface TableProps<Row> {
 /** A table, whose rows become cards where the page is narrow. */
 export function Rows<Row>({ label, columns, rows, keyOf }: TableProps<Row>) {
   return (
-    <Table className="rows" aria-label={label} verticalSpacing="xs" highlightOnHover>
+    <Table className="rows panel" aria-label={label} verticalSpacing="xs">
       <Table.Thead>
         <Table.Tr>
           {columns.map((column) => (

@@ -99,7 +99,7 @@ export const layout: Layout = {
   },
   bearer: { role: 'library', lower: ['core', 'http', 'keys', 'token'] },
   providers: { role: 'library', lower: ['kind', 'mail', 'model', 'push', 'signature', 'transport'] },
-  kit: { role: 'library', lower: ['database', 'http', 'secrets', 'text', 'page'] },
+  kit: { role: 'library', lower: ['database', 'http', 'resources', 'secrets', 'text', 'page'] },
   inbox: { role: 'browser' },
   client: { role: 'browser' },
   testing: { role: 'tool' },

@@ -27,6 +27,7 @@ export type { IdentityDeclarations, IdentityOptions } from './config/options.ts'
 export { OrganizationDeclaration, OrganizationRoleDeclaration } from './config/organizations.ts'
 export { defaultPlan } from './context/create.ts'
 export type { Seeded } from './declarations/seed.ts'
+export { operation as identityOperations } from './http/operations/index.ts'
 export { createIdentity, type Identity } from './identity.ts'
 export {
   type GoneRecipient,

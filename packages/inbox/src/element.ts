@@ -282,7 +282,7 @@ export class GatehouseInbox extends HTMLElement {
   }
 
   #more(next: string): void {
-    void this.#do(async (api) => this.#items.extend(await api.feed(`${this.#query()}&before=${next}`)))
+    void this.#do(async (api) => this.#items.extend(await api.feed(`${this.#query()}&cursor=${next}`)))
   }
 
   #locale(): string {

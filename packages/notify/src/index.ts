@@ -14,6 +14,7 @@ export { type CreateNotifyOptions, createNotify, type Notify } from './notify.ts
 export { inboxProvider } from './providers/inbox.ts'
 export { mailboxProvider } from './providers/mailbox.ts'
 export type { Authenticate, Caller, WatchCredential } from './request/caller.ts'
+export { operation as notifyOperations } from './request/operations.ts'
 export { defaultScopes, type NotifyScopes } from './request/scopes.ts'
 export type { NotifyStore, Recipient } from './store/store.ts'
 export { readTemplates, type TemplateDeclaration } from './templates/read-templates.ts'

@@ -24,7 +24,7 @@ import { inboxChanges } from './model/inbox-change.ts'
 import { eraseUser, exportUser } from './privacy/endpoint.ts'
 import * as privacySchemas from './privacy/schema.ts'
 import { maxEventBytes } from './request/notify-body.ts'
-import { createRouteBuilders } from './request/route-options.ts'
+import { asReturned, createRouteBuilders } from './request/route-options.ts'
 import type { RouteContext } from './route-context.ts'
 import * as schedule from './schedule/endpoint.ts'
 import * as scheduleSchemas from './schedule/schema.ts'
@@ -65,7 +65,7 @@ async function intakeRoutes(http: Http, context: RouteContext): Promise<void> {
   const reserved = allow('mailReserved', intakeSchemas.reservedMail)
   http.post('/v1/reserved-mails', { ...limit, ...reserved }, submitReservedMail(context))
   const explain = { ...context, intake: store.intake }
-  http.post('/v1/explain', allow('readDelivery', schemas.explain), explainNotification(explain))
+  http.post('/v1/explain', { ...asReturned, ...allow('readDelivery', schemas.explain) }, explainNotification(explain))
   await http.register(async (scope) => {
     addNdjsonParser(scope as Http)
     const bulk = {
@@ -94,12 +94,14 @@ function deliveryRoutes(http: Http, context: RouteContext): void {
   const { notifications, deadLetters: letters } = context.store
   const { allow, allowRecent } = createRouteBuilders(context.access)
   const one = { ...context, store: notifications }
-  http.get('/v1/notifications/:id', allow('readOutcome', schemas.getNotification), getNotification(one))
+  const readOne = { ...asReturned, ...allow('readOutcome', schemas.getNotification) }
+  http.get('/v1/notifications/:id', readOne, getNotification(one))
   const { listDeadLetters, getDeadLetter, replayDeadLetter, discardDeadLetter } = deadLetters
   const store = { ...context, store: letters, notifications }
   const { replayDeadLetters: replay, discardDeadLetters: discard } = schemas
   http.get('/v1/dead-letters', allow('readDelivery', schemas.listDeadLetters), listDeadLetters(store))
-  http.get('/v1/dead-letters/:id', allow('readDelivery', schemas.getDeadLetter), getDeadLetter(store))
+  const readLetter = { ...asReturned, ...allow('readDelivery', schemas.getDeadLetter) }
+  http.get('/v1/dead-letters/:id', readLetter, getDeadLetter(store))
   http.post('/v1/dead-letters/replay', allow('manage', replay), deadLetters.replayDeadLetters(store))
   http.post('/v1/dead-letters/:id/replay', allow('manage', schemas.replayDeadLetter), replayDeadLetter(store))
   http.post('/v1/dead-letters/discard', allowRecent('manage', discard), deadLetters.discardDeadLetters(store))
@@ -129,10 +131,11 @@ function templateRoutes(http: Http, context: RouteContext): void {
   const { allow } = createRouteBuilders(context.access)
   const texts = { ...context, store: context.store.templates }
   const preview = { ...context, defaultLocale: context.options.locale }
-  const { listTemplates, getTemplate, updateText, withdrawText, publishText } = templates
+  const { listTemplates, listVersions, getText, updateText, withdrawText, publishText } = templates
   const text = '/v1/templates/:template_id/:channel/:locale'
   http.get('/v1/templates', allow('readSettings', schemas.listTemplates), listTemplates(texts))
-  http.get('/v1/templates/:template_id', allow('readSettings', schemas.getTemplate), getTemplate(texts))
+  http.get('/v1/templates/:template_id', allow('readSettings', schemas.listVersions), listVersions(texts))
+  http.get(text, allow('readSettings', schemas.getText), getText(texts))
   http.put(text, allow('manage', schemas.updateText), updateText(texts))
   http.delete(text, allow('manage', schemas.withdrawText), withdrawText(texts))
   http.post(`${text}/publish`, allow('manage', schemas.publishText), publishText(texts))

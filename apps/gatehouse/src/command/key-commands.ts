@@ -8,7 +8,7 @@ export const keyCommands: Commands = {
   'api-key list': {
     usage: '',
     summary: 'the API keys',
-    run: (management) => management.listApiKeys('', maxListed),
+    run: (management) => management.listApiKeys(undefined, maxListed),
   },
   'api-key add': {
     usage: '<owner> --scopes A,B [--name NAME] [--plan PLAN]',

@@ -27,8 +27,8 @@ export async function repairDeadLetters(
 ): Promise<Repaired> {
   const list = async () => {
     const query = new URLSearchParams({ event, channel, limit: '100' })
-    const answer = (await producer.call('GET', `/v1/dead-letters?${query}`)) as { dead_letters: DeadLetter[] }
-    return answer.dead_letters
+    const answer = (await producer.call('GET', `/v1/dead-letters?${query}`)) as { items: DeadLetter[] }
+    return answer.items
   }
   const letters = await list()
   await producer.call('PUT', `/v1/templates/${event}/${channel}/en`, { body })

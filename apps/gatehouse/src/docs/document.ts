@@ -1,3 +1,4 @@
+import { markList } from './lists.ts'
 import {
   commonComponents,
   descriptionOf,
@@ -5,6 +6,7 @@ import {
   pageResponses,
   problemResponses,
   type Responses,
+  withEntityTag,
   withLimits,
 } from './responses.ts'
 import { precise } from './schemas.ts'
@@ -19,9 +21,10 @@ interface Operation {
   readonly description?: string
   readonly tags?: readonly string[]
   readonly security?: readonly SecurityRequirement[]
-  readonly parameters?: ReadonlyArray<{ readonly in?: string }>
+  readonly parameters?: ReadonlyArray<{ readonly in?: string; readonly name?: string }>
   readonly requestBody?: { readonly content?: Readonly<Record<string, unknown>> }
   readonly responses?: Responses
+  readonly 'x-gatehouse-page'?: 'query' | 'body'
 }
 
 const parts = ['schemas', 'responses', 'headers', 'securitySchemes'] as const
@@ -96,15 +99,30 @@ function completeItem(
   item: Readonly<Record<string, Operation>>,
   factsOf: (method: string, path: string) => RouteFacts,
 ): Record<string, Operation> {
+  const isTagged = Object.values(item).some(takesEntityTag)
   return Object.fromEntries(
     Object.entries(item).map(([method, operation]) => [
       method,
-      methods.has(method) ? completeOperation(method, operation, factsOf(method, path)) : operation,
+      methods.has(method)
+        ? completeOperation(method, operation, { ...factsOf(method, path), isTagged: isTagged && tagged.has(method) })
+        : operation,
     ]),
   )
 }
 
-function completeOperation(method: string, operation: Operation, facts: RouteFacts): Operation {
+/** The methods whose responses show a resource. */
+const tagged: ReadonlySet<string> = new Set(['get', 'put', 'patch'])
+
+function takesEntityTag({ parameters = [] }: Operation): boolean {
+  return parameters.some((parameter) => parameter.in === 'header' && parameter.name === 'if-match')
+}
+
+interface Completion extends RouteFacts {
+  /** Whether its responses carry an entity tag. */
+  readonly isTagged: boolean
+}
+
+function completeOperation(method: string, operation: Operation, facts: Completion): Operation {
   const { tags = [], security = [], parameters = [], responses: declared = {} } = operation
   const isPage = tags.includes('pages')
   const own = isPage ? pageResponses : withDescriptions(declared)
@@ -114,13 +132,18 @@ function completeOperation(method: string, operation: Operation, facts: RouteFac
     sends: method !== 'get' && method !== 'head',
     names: parameters.some((parameter) => parameter.in === 'path'),
     limited: facts.limited,
+    matches: takesEntityTag(operation),
   })
   const responses = Object.fromEntries(
-    Object.entries(own).map(([status, response]) => [status, facts.limited ? withLimits(status, response) : response]),
+    Object.entries(own).map(([status, response]) => {
+      const shown = facts.isTagged && status.startsWith('2') ? withEntityTag(response) : response
+      return [status, facts.limited ? withLimits(status, shown) : shown]
+    }),
   )
   return {
     ...operation,
     ...(method === 'patch' ? mergePatch(operation) : {}),
+    ...markList(operation),
     security: facts.apiKeys ? withApiKeys(security) : security,
     responses: { ...problemResponses(statuses, isPage), ...responses },
   }
@@ -146,9 +169,11 @@ interface Traits {
   /** Whether it has path parameters. */
   readonly names: boolean
   readonly limited: boolean
+  /** Whether it takes If-Match. */
+  readonly matches: boolean
 }
 
-function problemsOf({ answers, asks, sends, names, limited }: Traits): ProblemStatus[] {
+function problemsOf({ answers, asks, sends, names, limited, matches }: Traits): ProblemStatus[] {
   const always: ProblemStatus[] = [405, ...(sends ? ([408] as const) : [])]
   if (answers === 'OAuth errors') return always
   const isPage = answers === 'pages'
@@ -160,6 +185,7 @@ function problemsOf({ answers, asks, sends, names, limited }: Traits): ProblemSt
     ...(names ? ([404, 414] as const) : []),
     ...(sends ? ([413, 415] as const) : []),
     ...(sends && !isPage ? ([409, 422] as const) : []),
+    ...(matches ? ([412] as const) : []),
     ...(limited ? ([429] as const) : []),
     500,
     503,

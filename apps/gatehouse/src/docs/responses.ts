@@ -23,6 +23,7 @@ const problems = {
   405: ['MethodNotAllowed', 'The path exists, with other methods; `Allow` lists them.'],
   408: ['RequestTimeout', 'The body came too slowly.'],
   409: ['Conflict', 'The resource exists already, or was changed meanwhile.'],
+  412: ['PreconditionFailed', 'It was changed since it was read; `etag` is its current entity tag.'],
   413: ['ContentTooLarge', 'The body is larger than this operation accepts.'],
   414: ['UriTooLong', 'A path parameter is longer than 1024 characters.'],
   415: ['UnsupportedMediaType', 'The body has a media type that this operation does not accept.'],
@@ -54,6 +55,7 @@ const allHeaders = {
   'Retry-After': { description: 'Seconds to wait.', schema: integer },
   'WWW-Authenticate': { description: 'What is required (RFC 6750 §3).', schema: { type: 'string' } },
   Location: { description: 'Where to go on.', schema: { type: 'string' } },
+  ETag: { description: 'The entity tag, for `If-Match` (RFC 9110 §8.8.3).', schema: { type: 'string' } },
   Allow: { description: 'The methods of this path (RFC 9110 §10.2.1).', schema: { type: 'string' } },
 } as const
 
@@ -68,6 +70,7 @@ const limitHeaders = headers('X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-Ra
 function headersOf(status: ProblemStatus): object | undefined {
   if (status === 401) return headers('WWW-Authenticate')
   if (status === 405) return headers('Allow')
+  if (status === 412) return headers('ETag')
   if (status === 429) return { ...limitHeaders, ...headers('Retry-After') }
   if (status === 503) return headers('Retry-After')
   return undefined
@@ -91,6 +94,11 @@ export function withLimits(status: string, response: Response | Reference): Resp
   if ('$ref' in response) return response
   const waits = status === '429' ? headers('Retry-After') : {}
   return { ...response, headers: { ...response.headers, ...limitHeaders, ...waits } }
+}
+
+/** A response with the entity tag of the resource that it shows. */
+export function withEntityTag(response: Response | Reference): Response | Reference {
+  return '$ref' in response ? response : { ...response, headers: { ...response.headers, ...headers('ETag') } }
 }
 
 const page = { 'text/html': { schema: { type: 'string' } } } as const

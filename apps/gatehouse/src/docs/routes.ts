@@ -27,7 +27,10 @@ const info = {
   description: `Identity, notifications and rate limits.
 
 Errors are problem details (RFC 9457), those of OAuth endpoints as RFC 6749 §5.2 has them. Every response carries
-\`X-Request-Id\`; one that was counted by a limit carries \`X-RateLimit-*\`. Lists are paged by a cursor. Times are RFC 3339.`,
+\`X-Request-Id\`; one that was counted by a limit carries \`X-RateLimit-*\`. Times are RFC 3339.
+
+Lists return \`{items, next?}\`: send \`next\` as \`cursor\` for the next page, and \`limit\` (50, at most 200) for its
+size. What time orders is newest first.`,
   license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
   contact: { name: 'The operator of this deployment' },
 }

@@ -93,7 +93,7 @@ test('apart it is too, a feed of recipients is not, and without identity nothing
   await assert.rejects(client.call('PUT', template, { body: 'Changed' }), /503/)
   await assert.rejects(client.call('DELETE', limit), /503/)
   assert.ok(Date.now() - before < 10_000, 'it waits for the trail no longer than it may')
-  const { templates } = (await client.call('GET', '/v1/templates/hello')) as { templates: { body: string }[] }
+  const { items: templates } = (await client.call('GET', '/v1/templates/hello')) as { items: { body: string }[] }
   assert.deepEqual(
     templates.map(({ body }) => body),
     ['Hello'],

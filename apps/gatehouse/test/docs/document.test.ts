@@ -5,8 +5,12 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { gatewayOperations } from '@gatehouse/gateway'
+import { identityOperations } from '@gatehouse/identity'
+import { notifyOperations } from '@gatehouse/notify'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import type { ApiDocument } from '../../src/docs/document.ts'
+import { operation } from '../../src/docs/operations.ts'
 import { createJoining } from '../../src/docs/siblings.ts'
 import { type Program, started } from '../support/program.ts'
 
@@ -135,13 +139,40 @@ describe('the OpenAPI document of a running program', () => {
       if (title !== undefined) assert.equal(text.split(`"title":"${title}"`).length, 2, `${name} stands once`)
   })
 
-  test('has an id of the form noun.verb for every operation, once, with a short summary', () => {
+  test('has every operation of the tables once, by an id and with a short summary', () => {
     const ids = operations().map(([, , { operationId = '' }]) => operationId)
-    assert.deepEqual([...new Set(ids)], ids)
+    const tables = [identityOperations, notifyOperations, gatewayOperations, operation].flatMap(({ ids }) => [...ids])
+    assert.deepEqual(ids.toSorted(), tables.toSorted())
+    assert.equal(new Set(ids).size, ids.length)
     for (const [method, path, { operationId = '', summary = '', description = '' }] of operations()) {
-      assert.match(operationId, /^[a-z][A-Za-z]*\.[a-z][A-Za-z]*$/, `${method} ${path}`)
+      assert.match(operationId, /^[a-z][A-Za-z]*(\.[a-z][A-Za-z]*){1,2}$/, `${method} ${path}`)
       assert.ok(summary.length > 0 && summary.length < 80 && !summary.endsWith('.'), `${method} ${path}: ${summary}`)
       assert.ok(description.endsWith('.'), `${method} ${path}: ${description}`)
+    }
+  })
+
+  test('pages every list by cursor and limit, and marks it for generated clients', () => {
+    const lists = operations().filter(([, , { operationId = '' }]) => /\.(list|search)$/.test(operationId))
+    assert.ok(lists.length > 20)
+    for (const [method, path, operation] of lists) {
+      assert.equal(operation['x-gatehouse-page'], method === 'get' ? 'query' : 'body', `${method} ${path}`)
+      const request = JSON.stringify(method === 'get' ? operation.parameters : operation.requestBody)
+      assert.match(request, /cursor/, `${method} ${path}`)
+      assert.match(request, /"minimum":1,"maximum":200,"default":50/, `${method} ${path}`)
+    }
+    const marked = operations().filter(([, , operation]) => operation['x-gatehouse-page'] !== undefined)
+    assert.deepEqual(marked, lists)
+  })
+
+  test('has the entries of a timeline as a union, discriminated by what, with a schema of each detail', () => {
+    const schemas = { ...document.components?.schemas } as Record<string, { properties?: Record<string, unknown> }>
+    const timeline = schemas.Notification?.properties?.timeline as { items: { discriminator: { mapping: object } } }
+    const { mapping } = timeline.items.discriminator
+    assert.ok(Object.keys(mapping).includes('queued'))
+    for (const [what, reference] of Object.entries(mapping)) {
+      const { properties = {} } = schemas[String(reference).split('/').at(-1) ?? ''] ?? {}
+      assert.match(JSON.stringify(properties.what), new RegExp(`"${what}"`))
+      assert.match(JSON.stringify(properties.detail), /"properties"/, what)
     }
   })
 

@@ -11,6 +11,25 @@ test('an enumeration of texts says that it is one, wherever it stands', () => {
     assert.deepEqual(precise(other), other)
 })
 
+test('a union of titled objects names the member that tells them apart', () => {
+  const variant = (what: string) => ({ type: 'object', title: what, properties: { what: { const: what } } })
+  const variants = [variant('Sent'), variant('Queued')]
+  assert.deepEqual(precise({ anyOf: variants }), {
+    oneOf: variants,
+    discriminator: {
+      propertyName: 'what',
+      mapping: { Sent: '#/components/schemas/Sent', Queued: '#/components/schemas/Queued' },
+    },
+  })
+  const [sent] = variants
+  for (const other of [
+    [sent, sent],
+    [sent, { type: 'null' }],
+    [sent, { ...variant('Queued'), title: undefined }],
+  ])
+    assert.deepEqual(precise({ anyOf: other }), { anyOf: other })
+})
+
 test('a date-time has the years that the server takes', () => {
   const { pattern } = precise({ type: 'string', format: 'date-time', pattern: undefined as string | undefined })
   for (const year of ['1969', '1970', '1999', '2000', '2026', '9999'])

@@ -38,7 +38,7 @@ test('the command of the guide reads the state of a notification on a first run'
     encoding: 'utf8',
     env,
   })
-  const { events, next } = JSON.parse(output)
+  const { items: events, next } = JSON.parse(output)
   assert.deepEqual([events[0].user_id, events[0].event, events[0].state], ['alice', 'order.shipped', 'sent'])
   assert.equal(next, events.at(-1).cursor)
   assert.equal((await program.stop()).code, 0)
@@ -51,8 +51,8 @@ test('events are waited for and streamed through a gateway in another process', 
   const waiting = fetch(`${gateway.url}/v1/events?wait=30`, { headers: { authorization } })
   const streaming = fetch(`${gateway.url}/v1/events`, { headers: { authorization, accept: 'text/event-stream' } })
   await notify(gateway.url, secret)
-  const page = (await (await waiting).json()) as { events: Array<{ state: string }> }
-  assert.equal(page.events[0]?.state, 'sent')
+  const page = (await (await waiting).json()) as { items: Array<{ state: string }> }
+  assert.equal(page.items[0]?.state, 'sent')
   const reader = (await streaming).body?.pipeThrough(new TextDecoderStream()).getReader() ?? assert.fail('no body')
   let text = ''
   while (!text.includes('"state":"sent"')) text += (await reader.read()).value ?? assert.fail(text)

@@ -103,12 +103,12 @@ test('the configuration that the fakes write delivers to them and receives their
 
   for (const kind of ['fcm', 'apns', 'web-push', 'http']) await control(address, `/${kind}/next`, { behaviour: 'gone' })
   await shop.notify({ event: 'order.shipped', user_id: 'alice', data: { id: 'A-2' }, channels: ['push'] })
-  const { devices: left } = await eventually(
+  const { items: left } = await eventually(
     () =>
       shop.call('GET', '/v1/users/alice/devices') as Promise<{
-        devices: ReadonlyArray<{ device_id: string; dead_at?: string; dead_reason?: string }>
+        items: ReadonlyArray<{ device_id: string; dead_at?: string; dead_reason?: string }>
       }>,
-    (answer) => answer.devices.every(({ dead_at }) => dead_at !== undefined),
+    (answer) => answer.items.every(({ dead_at }) => dead_at !== undefined),
   )
   assert.equal(left.length, 4)
   assert.match(left.find(({ device_id }) => device_id === 'tablet')?.dead_reason ?? '', /Unregistered/)

@@ -162,8 +162,8 @@ describe('the links of mails, from the gateway to the reader', () => {
     for (const times of [1, 2]) assert.equal((await unsubscribe(link)).status, 200, `${times}`)
     assert.equal((await mail('order.shipped')).outcome, 'undeliverable')
     assert.equal((await mail('medical.result')).outcome, 'queued', 'of this kind alone')
-    const { suppressions } = (await shop.call('GET', '/v1/suppressions?user_id=alice')) as {
-      suppressions: Array<{ id: string; reason: string; scope: string; channel: string }>
+    const { items: suppressions } = (await shop.call('GET', '/v1/suppressions?user_id=alice')) as {
+      items: Array<{ id: string; reason: string; scope: string; channel: string }>
     }
     assert.deepEqual(
       suppressions.map(({ reason, scope, channel }) => [channel, scope, reason]),

@@ -52,8 +52,8 @@ test('signed provider reports pass the gateway unchanged, under a limit by addre
   const now = Date.now()
   assert.equal(await fake.sendWebhook?.(`${front}/v1/webhooks/twilio`, [{ message: sid, what: 'bounced' }]), 204)
   assert.equal(await state(), 'bounced')
-  const { suppressions } = (await shop.call('GET', '/v1/suppressions')) as {
-    readonly suppressions: ReadonlyArray<{ readonly address: string; readonly expires_at: string }>
+  const { items: suppressions } = (await shop.call('GET', '/v1/suppressions')) as {
+    readonly items: ReadonlyArray<{ readonly address: string; readonly expires_at: string }>
   }
   assert.equal(suppressions[0]?.address, '+447700900123')
   const days = (Date.parse(suppressions[0]?.expires_at ?? '') - now) / dayMs

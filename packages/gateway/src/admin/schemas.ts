@@ -99,7 +99,7 @@ const { read, grant, manage } = limitScopes
 
 /** The schemas of the endpoints for limits. */
 export const limitSchemas = {
-  list: { ...describeOperation('limits.list', read), response: { 200: limitsResponse } },
+  list: { ...describeOperation('limits.settings.get', read), response: { 200: limitsResponse } },
   read: { ...describeOperation('limits.get', read), params: limitParams, response: { 200: decisionResponse } },
   explain: {
     ...describeOperation('limits.explain', read),

@@ -6,7 +6,7 @@ export const operation = operationsOf({
     'Read the keys of context tokens',
     'The keys that verify the context tokens sent to upstreams, as a JSON Web Key Set (RFC 7517).',
   ],
-  'limits.list': ['List tiers and policies', 'The current tiers and policies with their rules.'],
+  'limits.settings.get': ['Read tiers and policies', 'The current tiers and policies with their rules.'],
   'limits.get': ['Read a limit', 'The decision that the next request would get. Counts nothing.'],
   'limits.explain': [
     'Explain how a limit is counted',

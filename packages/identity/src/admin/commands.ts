@@ -96,7 +96,7 @@ export function createManagement(context: AdminContext): Management {
     withdrawConsent: asCommandLine(withdrawConsent),
     listSessions: (userId) => listSessions(context, userId),
     endSession: asCommandLine(endUserSession),
-    listApiKeys: (after, limit) => listApiKeys(context, after, limit),
+    listApiKeys: (before, limit) => listApiKeys(context, before, limit),
     createApiKey: asCommandLine(createApiKey),
     deleteApiKey: asCommandLine(deleteApiKey),
     listSigningKeys: () => listSigningKeys(context),

@@ -22,24 +22,6 @@ export function idParameter(description: string) {
 /** The path parameters of a single resource. */
 export const byId = Type.Object({ id: idParameter('The identifier of the resource.') })
 
-const maxPageSize = 200
-
-/** The query parameters of a paged list. */
-export const pageQuery = Type.Object(
-  {
-    after: Type.Optional(Type.String({ maxLength: 256, description: 'The `next` of the previous page.' })),
-    limit: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: maxPageSize,
-        default: 50,
-        description: 'The maximum number of items on a page.',
-      }),
-    ),
-  },
-  { additionalProperties: false },
-)
-
 /** One scope, or several of which one suffices. */
 type Scopes = string | readonly string[]
 
@@ -132,10 +114,4 @@ export function describeRoute(
   const alternatives = [...new Set([scopes].flat().flatMap(scopesIncluding))]
   const security = alternatives.map((scope) => ({ bearer: [scope] }))
   return { tags: ['management'], ...operation(id), security, response: { [status]: answer } }
-}
-
-/** A page of a list, with the cursor of the next one. */
-export function createPage<Item>(items: readonly Item[], limit: number, idParameter: (item: Item) => string) {
-  const last = items.at(-1)
-  return { items, ...(items.length === limit && last !== undefined ? { next: idParameter(last) } : {}) }
 }

@@ -1,4 +1,4 @@
-import { type TSchema, Type } from 'typebox'
+import { Type } from 'typebox'
 import { ConnectionDeclaration } from '../config/connections.ts'
 import { ClientPatch, UserPatch } from '../config/declarations.ts'
 
@@ -11,19 +11,6 @@ const text = Type.String()
 const texts = Type.Array(text)
 const instant = Type.String({ format: 'date-time', examples: ['2026-11-21T09:30:00.000Z'] })
 const anything = Type.Object({}, { additionalProperties: true })
-
-/** A page of a list. */
-export function pageSchema(item: TSchema): TSchema {
-  const next = Type.String({
-    description: 'The cursor of the next page, to be sent as `after`. Absent on the last page.',
-  })
-  return Type.Object({ items: Type.Array(item), next: Type.Optional(next) })
-}
-
-/** A list that is returned whole. */
-export function listSchema(item: TSchema): TSchema {
-  return Type.Object({ items: Type.Array(item) })
-}
 
 const client = {
   client_id: text,

@@ -130,7 +130,7 @@ export const user = {
 /** GET /revocations. */
 export const revocations = {
   tags: ['token'],
-  ...operation('revocations.list'),
+  ...operation('revocations.read'),
   security: [{ bearer: ['read:revocations'] }],
   response: { 200: Type.Object({ revocations: Type.Array(anything), next: text }) },
 }

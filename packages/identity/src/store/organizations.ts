@@ -11,8 +11,16 @@ export interface Organizations {
   list(after: string, limit: number): Promise<Organization[]>
   /** False when the id is in use. */
   create(organization: Organization): Promise<boolean>
-  /** Updates members of an organization. Suspending it ends every grant in it, in the same step. */
-  update(id: string, patch: OrganizationUpdate, end: RevocationTimes): Promise<boolean>
+  /**
+   * Updates members of an organization, where one is expected only as long as it is that. Suspending it ends every grant
+   * in it, in the same step.
+   */
+  update(
+    id: string,
+    patch: OrganizationUpdate,
+    end: RevocationTimes,
+    expected?: Organization,
+  ): Promise<'changed' | 'missing' | 'outdated'>
   /** Whether any active organization of the user requires a second factor of its members. */
   requiresMfa(userId: string): Promise<boolean>
   /** Deletes an organization with all that is in it, and ends every grant in it. */
@@ -104,7 +112,7 @@ export interface Invitations {
     hash: string,
     messages: readonly OutboxMessage[],
   ): Promise<'created' | 'missing' | 'unknown_role'>
-  list(organizationId: string, after: string, limit: number, now: number): Promise<Invitation[]>
+  list(organizationId: string, before: string | undefined, limit: number, now: number): Promise<Invitation[]>
   /**
    * The invitation of the link, while it is valid for this user: they have the invited address and proved it, the
    * organization is active and the inviter may still grant the roles.

@@ -91,7 +91,7 @@ export interface ApiKeys {
   /** The key, while it is valid and its owner is not locked. */
   findByHash(hash: string, now: number): Promise<ApiKey | undefined>
   find(id: string): Promise<ApiKey | undefined>
-  list(listAfter: string, limit: number): Promise<ApiKey[]>
+  list(before: string | undefined, limit: number): Promise<ApiKey[]>
   remove(id: string): Promise<boolean>
   /** The valid keys of an owner, the newest first. */
   listByOwner(owner: string, now: number): Promise<ApiKey[]>

@@ -129,7 +129,12 @@ export interface Accounts {
   /** Ends every grant, mailed link and session but `keepSession`, and forgets every known browser, in one step. */
   signOutEverywhere(everywhere: SignOutEverywhere, end: SignOutOptions): Promise<void>
   /** Locks or unlocks; locking ends every grant, mailed link and session. */
-  setLocked(userId: string, locked: boolean, end: SignOutOptions): Promise<UserChange>
+  setLocked(
+    userId: string,
+    locked: boolean,
+    end: SignOutOptions,
+    expected?: Pick<User, 'lockedAt'>,
+  ): Promise<UserChange | 'outdated'>
 }
 
 /** The purpose of a mailed link. */

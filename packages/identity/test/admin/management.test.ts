@@ -219,7 +219,7 @@ test('the audit trail is filtered, paged and exported', async () => {
     events.length >= 1 && events.every((one) => one.type === 'login_failed' && one.subject === 'alice' && one.address),
   )
   const first = await call('GET', '/admin/v1/audit-events?limit=2')
-  const second = await call('GET', `/admin/v1/audit-events?limit=2&after=${first.body.next}`)
+  const second = await call('GET', `/admin/v1/audit-events?limit=2&cursor=${first.body.next}`)
   assert.notDeepEqual(first.body.items, second.body.items)
   const exported = await call('GET', '/admin/v1/audit-events/export')
   const lines = exported.text
@@ -269,9 +269,9 @@ test('management needs its own scopes, and a forged cursor finds nothing', async
   for (const path of ['clients', 'users', 'api-keys', 'signing-keys', 'audit-events']) {
     assert.equal((await call('GET', `/admin/v1/${path}`, undefined, bearer)).status, 403, path)
   }
-  const forged = await call('GET', `/admin/v1/clients?after=${encodeURIComponent("' OR 1=1 --")}`)
+  const forged = await call('GET', `/admin/v1/clients?cursor=${encodeURIComponent("' OR 1=1 --")}`)
   assert.equal(forged.status, 200)
-  assert.equal((await call('GET', "/admin/v1/audit-events?after=' OR 1=1")).status, 400)
+  assert.equal((await call('GET', "/admin/v1/audit-events?cursor=' OR 1=1")).status, 400)
 })
 
 test('the revocation feed is read by cursor and requires its scope', async () => {

@@ -57,7 +57,7 @@ test('an administrator of an organization reads its members, roles and name', as
 test('members are listed page by page', async () => {
   const first = await as('adam', 'GET', 'acme/members?limit=3')
   assert.deepEqual([items(first).length, first.body.next], [3, 'olga'])
-  const rest = await as('adam', 'GET', 'acme/members?limit=3&after=olga')
+  const rest = await as('adam', 'GET', 'acme/members?limit=3&cursor=olga')
   assert.deepEqual([items(rest).map(({ user_id }) => user_id), rest.body.next], [['vera'], undefined])
 })
 

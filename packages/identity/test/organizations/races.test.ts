@@ -100,7 +100,7 @@ describe('organizations on PostgreSQL', () => {
       ten.map((_, at) => store.invitations.put({ ...invitation, ...times, id: crypto.randomUUID() }, `x-${at}`, [])),
     )
     assert.ok(results.every((one) => one === 'created'))
-    assert.equal((await store.invitations.list('acme', '', 50, now)).length, 1)
+    assert.equal((await store.invitations.list('acme', undefined, 50, now)).length, 1)
   })
 
   testWith('postgresql', 'a role that is deleted while it is granted is not left on a member', async () => {

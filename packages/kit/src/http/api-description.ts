@@ -17,6 +17,7 @@ export const ProblemBody = Type.Object(
       ),
     ),
     'violated-policies': Type.Optional(Type.Array(Type.String(), { description: 'The limits that were exceeded.' })),
+    etag: Type.Optional(Type.String({ description: 'The current entity tag, where If-Match named another one.' })),
     request_id: Type.Optional(Type.String({ description: 'The id under which the log has the cause.' })),
   },
   { title: 'Problem', description: 'Problem details (RFC 9457).' },
@@ -43,10 +44,22 @@ type Purpose = readonly [summary: string, description: string]
 /** What operations are for, by their ids. */
 export type Purposes = Readonly<Record<`${string}.${string}`, Purpose>>
 
-/** Returns the description of an operation by its id (`noun.verb`), which generated clients use as the name of the call. */
-export function operationsOf<Id extends `${string}.${string}`>(purposes: Readonly<Record<Id, Purpose>>) {
-  return (id: Id) => {
+/** Describes operations by their ids, and lists the ids. */
+export interface OperationTable<Id extends string> {
+  (id: Id): { readonly operationId: Id; readonly summary: string; readonly description: string }
+  readonly ids: readonly Id[]
+}
+
+/**
+ * Returns the descriptions of operations by their ids, which generated clients use as the names of calls: nouns as the
+ * path nests them, then a verb (`users.sessions.end`). What lists end in `list`.
+ */
+export function operationsOf<Id extends `${string}.${string}`>(
+  purposes: Readonly<Record<Id, Purpose>>,
+): OperationTable<Id> {
+  const describe = (id: Id) => {
     const [summary, description] = purposes[id]
     return { operationId: id, summary, description }
   }
+  return Object.assign(describe, { ids: Object.keys(purposes) as Id[] })
 }

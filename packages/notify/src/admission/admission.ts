@@ -1,6 +1,8 @@
 import type { Channel } from '../model/channel.ts'
 import { deliveryIdOf } from '../model/id.ts'
-import type { DeliveryOutcome, Outcome } from '../model/notification.ts'
+import type { DeliveryOutcome } from '../model/notification.ts'
+import type { Outcome } from '../model/outcome.ts'
+import { createReason } from '../model/reason.ts'
 import { type CapReached, type CapRules, type Counters, countAgainstCaps, type Limits } from './caps.ts'
 import type { DeliveryPlan, PlannedDelivery, PlannedNotification } from './planned.ts'
 
@@ -151,15 +153,19 @@ function recordKey(
   logged.set(logId(notification.userId, delivery), entry)
 }
 
-/** Why a channel has its outcome, where the outcome does not say it; for a sensitive one nothing of its text. */
-export function reasonOf({ plan, capped }: DeliveryDecision, sensitive: boolean): Readonly<Record<string, unknown>> {
+/** What the timeline tells of a channel beside its outcome: of what, or why; of a sensitive one nothing of its text. */
+export function detailOf({ plan, capped }: DeliveryDecision, sensitive: boolean): Readonly<Record<string, unknown>> {
   if (capped) {
-    const { until, ...reached } = capped
-    return { ...reached, ...(until === undefined ? {} : { until: new Date(until).toISOString() }) }
+    const { until, cap, limit } = capped
+    const reason = createReason('cap_reached', { cap, limit })
+    return { ...reason, ...(until === undefined ? {} : { until: new Date(until).toISOString() }) }
   }
-  if (plan.kind === 'exclude' || plan.kind === 'drop') return { reason: plan.reason }
+  if (plan.kind === 'send') return plan.template ? { template: plan.template } : {}
+  if (plan.kind === 'exclude' || plan.kind === 'drop') return { ...plan.reason }
   if (plan.kind === 'expire') return { expires_at: new Date(plan.expiresAt).toISOString() }
-  return plan.kind === 'fail' && !sensitive ? { cause: plan.cause, reason: plan.detail } : {}
+  if (plan.kind !== 'fail') return {}
+  const { reason, ...code } = plan.reason
+  return sensitive ? code : { ...code, reason }
 }
 
 /** The deliveries as a producer gets them: channels that a preference excludes are not listed. */

@@ -1,16 +1,24 @@
 import type { Channel } from '../model/channel.ts'
-import type { Data, Message, TimelineEntry } from '../model/notification.ts'
+import type { Data, Message } from '../model/notification.ts'
 import type { Priority } from '../model/priority.ts'
+import type { Reason } from '../model/reason.ts'
 import type { ShortLink } from '../model/short-link.ts'
+import type { TemplateVersion, TimelineEntry, TimelineEntryOf } from '../model/timeline.ts'
 
 /** The plan of one channel of a notification. */
 export type DeliveryPlan =
-  | { readonly kind: 'send'; readonly message: Message; readonly links?: readonly ShortLink[] }
+  | {
+      readonly kind: 'send'
+      readonly message: Message
+      /** What the message was rendered from. */
+      readonly template?: TemplateVersion
+      readonly links?: readonly ShortLink[]
+    }
   | { readonly kind: 'defer'; readonly resumeAt: number }
   | { readonly kind: 'aggregate' }
-  | { readonly kind: 'drop'; readonly outcome: 'no_recipient' | 'undeliverable'; readonly reason: string }
-  | { readonly kind: 'exclude'; readonly reason: string }
-  | { readonly kind: 'fail'; readonly cause: string; readonly detail: string }
+  | { readonly kind: 'drop'; readonly outcome: 'no_recipient' | 'undeliverable'; readonly reason: Reason }
+  | { readonly kind: 'exclude'; readonly reason: Reason }
+  | { readonly kind: 'fail'; readonly cause: string; readonly reason: Reason }
   /** It was accepted, resumed or flushed too late; `expiresAt` in Unix milliseconds. */
   | { readonly kind: 'expire'; readonly expiresAt: number }
 
@@ -57,7 +65,7 @@ export interface SettledWindow {
   /** Whether the remaining items may still be combined; without it each is sent by itself. */
   readonly keepsTogether?: boolean
   /** Appended to the timeline of each of its items: into which notification they were combined. */
-  readonly timelineEntry?: { readonly what: string; readonly detail: Readonly<Record<string, unknown>> }
+  readonly timelineEntry?: Pick<TimelineEntryOf<'combined'> | TimelineEntryOf<'excluded'>, 'what' | 'detail'>
   /** Its items are sensitive and none of them is sent by itself: their data is erased. */
   readonly erases?: boolean
 }

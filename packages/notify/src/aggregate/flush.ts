@@ -4,7 +4,9 @@ import type { NotifyOptions } from '../config/options.ts'
 import { type Channel, sortChannels } from '../model/channel.ts'
 import type { EventType } from '../model/event-type.ts'
 import { newIdBeside } from '../model/id.ts'
-import type { Data, TimelineEntry } from '../model/notification.ts'
+import type { Data } from '../model/notification.ts'
+import { createReason } from '../model/reason.ts'
+import type { TimelineEntry } from '../model/timeline.ts'
 import { channelPlanner } from '../plan/channel-plan.ts'
 import { chooseChannels } from '../plan/channels.ts'
 import type { ChosenBy, ClosedWindow, PendingItem, Profile, WindowSummary } from '../store/store.ts'
@@ -29,7 +31,7 @@ export function planFlush(input: FlushInput, options: NotifyOptions): AdmissionU
   const whole = { kind: 'window', id: window.id } as const
   const eventType = catalog.eventTypes.get(window.event)
   if (!eventType) {
-    const entry = { what: 'excluded', detail: { reason: 'the event type was removed' } }
+    const entry = { what: 'excluded', detail: createReason('event_type_removed') } as const
     return { settles: { ...whole, timelineEntry: entry, erases: true }, notifications: [] }
   }
   const expired = items.filter(({ expiresAt }) => expiresAt !== undefined && expiresAt <= input.now)
@@ -45,7 +47,7 @@ export function planFlush(input: FlushInput, options: NotifyOptions): AdmissionU
       notifications: items.map((item) => planIndividual(item, input, eventType, options)),
     }
   const one = planCombined(summary, input, eventType, options)
-  const entry = { what: 'combined', detail: { into: one.id } }
+  const entry = { what: 'combined', detail: { into: one.id } } as const
   return { settles: { ...whole, timelineEntry: entry, erases: eventType.sensitive }, notifications: [one] }
 }
 
@@ -75,9 +77,11 @@ function planIndividual(
   const alone = { count: 1, actorCount: 1, actors: [actor], firstAt: at, lastAt: at, lastData: data }
   const about = { id: item.notificationId, wanted, data: templateVariables(alone, [item]), expiresAt: item.expiresAt }
   const planned = planNotification(about, input, eventType, options)
-  const excluded = left.map((channel) => ({ channel, plan: { kind: 'exclude', reason: 'preference' } as const }))
+  const excluded = left.map((channel) => ({ channel, plan: excludedByPreference }))
   return { ...planned, acceptedAt: at, deliveries: [...planned.deliveries, ...excluded], stored: 'notification' }
 }
+
+const excludedByPreference = { kind: 'exclude', reason: createReason('preference') } as const
 
 function planCombined(
   summary: WindowSummary,

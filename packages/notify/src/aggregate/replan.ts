@@ -3,7 +3,8 @@ import type { Catalog } from '../catalog/catalog.ts'
 import type { NotifyOptions } from '../config/options.ts'
 import type { Channel } from '../model/channel.ts'
 import { composeDedupKey } from '../model/dedup-key.ts'
-import type { TimelineEntry } from '../model/notification.ts'
+import { createReason } from '../model/reason.ts'
+import type { TimelineEntry } from '../model/timeline.ts'
 import { channelPlanner } from '../plan/channel-plan.ts'
 import { chooseChannels, isExcluded } from '../plan/channels.ts'
 import type { DueDeferred, Profile, StoredNotification } from '../store/store.ts'
@@ -61,14 +62,14 @@ function planFor(
 ): (channel: Channel) => DeliveryPlan {
   const { data, userId, expiresAt } = notification
   const eventType = catalog.eventTypes.get(notification.event)
-  if (!eventType) return () => ({ kind: 'exclude', reason: 'the event type was removed' })
+  if (!eventType) return () => ({ kind: 'exclude', reason: createReason('event_type_removed') })
   // The address came with the mail, and a stored one never takes its place.
   if (catalog.isReserved(notification.event))
-    return () => ({ kind: 'exclude', reason: 'a mail of a reserved event type is not planned again' })
-  if (!data) return () => ({ kind: 'exclude', reason: 'the data was erased' })
+    return () => ({ kind: 'exclude', reason: createReason('event_type_reserved') })
+  if (!data) return () => ({ kind: 'exclude', reason: createReason('data_erased') })
   const plan = channelPlanner({ userId, data, eventType, profile, catalog, now, expiresAt }, options, decisions)
   const excludes = exclusion(notification, reason, profile, chooseChannels(undefined, eventType, profile).channels)
-  return (channel) => (excludes(channel) ? { kind: 'exclude', reason: 'preference' } : plan(channel))
+  return (channel) => (excludes(channel) ? { kind: 'exclude', reason: createReason('preference') } : plan(channel))
 }
 
 function exclusion(

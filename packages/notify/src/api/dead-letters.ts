@@ -1,4 +1,4 @@
-import { type Clock, instantOf, Problem } from '@gatehouse/kit'
+import { type Clock, createPage, defaultPageSize, instantOf, Problem } from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import type { Audit } from '../context/audit.ts'
@@ -24,15 +24,12 @@ type DeadLetterRequest = FastifyRequest<{ Params: Static<typeof schemas.DeadLett
 /** GET /v1/dead-letters: the newest first, by filters. */
 export function listDeadLetters({ access, store }: DeadLetterContext) {
   return async (request: FastifyRequest<{ Querystring: Static<typeof schemas.DeadLetterQuery> }>) => {
-    const { limit = 100, before, ...filters } = request.query
-    const letters = await store.list(parseFilter(filters), limit, before)
-    const last = letters.at(-1)
-    return {
-      dead_letters: letters.map((letter) =>
-        formatDeadLetter(access.masks(request, letter.userId) ? maskDeadLetter(letter) : letter),
-      ),
-      ...(letters.length === limit && last ? { next: last.id } : {}),
-    }
+    const { limit = defaultPageSize, cursor, ...filters } = request.query
+    const letters = await store.list(parseFilter(filters), limit, cursor)
+    const visible = letters.map((letter) =>
+      formatDeadLetter(access.masks(request, letter.userId) ? maskDeadLetter(letter) : letter),
+    )
+    return createPage(visible, request.query, ({ id }) => id)
   }
 }
 
@@ -51,7 +48,7 @@ export function getDeadLetter({ access, store, notifications }: DeadLetterContex
         ...entry,
         at: new Date(entry.at).toISOString(),
       })),
-    }
+    } as never
   }
 }
 

@@ -1,4 +1,4 @@
-import { type Clock, type Log, Problem } from '@gatehouse/kit'
+import { type Clock, type Log, type PageRequest, Problem, selectPage } from '@gatehouse/kit'
 import type { Provider } from '@gatehouse/providers'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
@@ -27,11 +27,17 @@ type DeviceRequest = FastifyRequest<{ Params: Static<typeof DeviceParams> }>
 
 /** GET /v1/users/{id}/devices: a user's devices, the dead ones too. A token is written and never read back. */
 export function listDevices({ access, store }: DeviceContext) {
-  return async (request: FastifyRequest<{ Params: Static<typeof UserParams> }>) => {
+  return async (request: FastifyRequest<{ Params: Static<typeof UserParams>; Querystring: PageRequest }>) => {
     const { id } = request.params
     const devices = await store.list(id)
     const visible = access.masks(request, id) ? devices.map(maskDevice) : devices
-    return { devices: visible.map((device) => formatDevice(id, device)) }
+    const keyOf = ({ registered_at, device_id }: ReturnType<typeof formatDevice>) => `${registered_at} ${device_id}`
+    return selectPage(
+      visible.map((device) => formatDevice(id, device)),
+      request.query,
+      keyOf,
+      'descending',
+    )
   }
 }
 

@@ -1,4 +1,13 @@
-import { type Clock, Problem } from '@gatehouse/kit'
+import {
+  type Clock,
+  entityTagOf,
+  type IfMatchHeaders,
+  type PageRequest,
+  Problem,
+  preconditionFailed,
+  requireMatch,
+  selectPage,
+} from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import type { CatalogKeeper } from '../catalog/catalog.ts'
@@ -23,34 +32,49 @@ type EventTypeRequest = FastifyRequest<{ Params: Static<typeof EventTypeParams> 
 
 /** GET /v1/event-types */
 export function listEventTypes({ store }: EventTypeContext) {
-  return async () => ({ event_types: (await store.list()).map(eventTypeRecord) })
+  return async ({ query }: FastifyRequest<{ Querystring: PageRequest }>) =>
+    selectPage((await store.list()).map(eventTypeRecord), query, ({ event }) => event)
 }
 
 /** GET /v1/event-types/{event} */
 export function getEventType(context: EventTypeContext) {
-  return async ({ params }: EventTypeRequest) => eventTypeRecord(await readEventType(context, params.event))
+  return async ({ params }: EventTypeRequest, reply: FastifyReply) => {
+    const eventType = await readEventType(context, params.event)
+    return reply.header('etag', entityTagOf(eventType)).send(eventTypeRecord(eventType))
+  }
 }
 
 /** PUT /v1/event-types/{event} */
 export function updateEventType(context: EventTypeContext) {
   const { audit, store, catalog, reserved, options, clock } = context
   return async (
-    request: FastifyRequest<{ Params: Static<typeof EventTypeParams>; Body: Static<typeof EventTypeSettings> }>,
+    request: FastifyRequest<{
+      Params: Static<typeof EventTypeParams>
+      Body: Static<typeof EventTypeSettings>
+      Headers: Static<typeof IfMatchHeaders>
+    }>,
+    reply: FastifyReply,
   ) => {
-    const { params, body: settings } = request
+    const { params, body: settings, headers } = request
+    const ifMatch = headers['if-match']
     reserved.refuseEventType(params.event)
     reserved.refuseTemplate(settings.template_id ?? params.event)
     await refuseUnknownTemplate(settings.template_id, catalog)
     const eventType = eventTypeOf(params.event, settings, options.aggregationThreshold)
     const before = await findEventType(context, eventType.event)
+    requireMatch(ifMatch, before && entityTagOf(before))
     await audit(request, {
       action: before ? 'event-types.update' : 'event-types.create',
       target: { type: 'event-type', id: eventType.event },
       ...(before ? { before: eventTypeRecord(before) } : {}),
       after: eventTypeRecord(eventType),
     })
-    await store.put(eventType, clock.now())
-    return eventTypeRecord(eventType)
+    if (!(await store.put(eventType, clock.now(), ifMatch === undefined ? undefined : before))) {
+      const current = await findEventType(context, eventType.event)
+      throw preconditionFailed(current && entityTagOf(current))
+    }
+    const etag = entityTagOf(await readEventType(context, eventType.event))
+    return reply.header('etag', etag).send(eventTypeRecord(eventType))
   }
 }
 

@@ -1,6 +1,7 @@
-import type { Clock } from '@gatehouse/kit'
+import { type Clock, instantOf } from '@gatehouse/kit'
 import type { FastifyRequest } from 'fastify'
-import { type DeliveryDecision, decide, reasonOf } from '../admission/admission.ts'
+import type { Static } from 'typebox'
+import { type DeliveryDecision, decide } from '../admission/admission.ts'
 import type { PlannedNotification } from '../admission/planned.ts'
 import { type Catalog, type CatalogKeeper, unfilledText } from '../catalog/catalog.ts'
 import type { NotifyOptions } from '../config/options.ts'
@@ -8,10 +9,12 @@ import type { Channel } from '../model/channel.ts'
 import { newIdOfUser, notificationIdOf } from '../model/id.ts'
 import { maskReason, maskTimeline } from '../model/masking.ts'
 import type { NotifyRequest } from '../model/notification.ts'
+import { createReason, isOwnSentence, type Reason } from '../model/reason.ts'
 import type { Plan } from '../plan/plan-input.ts'
 import type { AccessControl } from '../request/caller.ts'
 import { problemOf } from '../request/request-problem.ts'
 import { emptyProfile, type Intake } from '../store/store.ts'
+import type { ExplainBody } from './schemas/notifications.ts'
 
 /** What the explanation of a notification needs. */
 export interface ExplainContext {
@@ -25,16 +28,18 @@ export interface ExplainContext {
 
 /** POST /v1/explain: what a user would receive for an event, and why. Nothing is stored or sent. */
 export function explainNotification(context: ExplainContext) {
-  return async (request: FastifyRequest) => {
-    const body = request.body as NotifyRequest
-    return (await explain(body, context, !context.access.masks(request, body.user_id))) as never
+  return async (request: FastifyRequest<{ Body: Static<typeof ExplainBody> }>) => {
+    const { at, ...body } = request.body
+    const now = at === undefined ? context.clock.now() : instantOf(at, '/at')
+    const unmasked = !context.access.masks(request, body.user_id)
+    return (await explain(body as NotifyRequest, context, { now, unmasked })) as never
   }
 }
 
 async function explain(
   request: NotifyRequest,
-  { intake, catalog: keeper, options, clock, plan }: ExplainContext,
-  unmasked: boolean,
+  { intake, catalog: keeper, options, plan }: ExplainContext,
+  { now, unmasked }: { readonly now: number; readonly unmasked: boolean },
 ) {
   const profiles = await intake.readProfiles([request.user_id])
   const catalog = await keeper.at(profiles.settingsVersion)
@@ -42,7 +47,6 @@ async function explain(
   const eventType = catalog.eventTypes.get(request.event)
   if (problem || !eventType) throw problem
   const profile = profiles.users.get(request.user_id) ?? emptyProfile
-  const now = clock.now()
   const id = newIdOfUser(request.user_id)
   const planned = plan({ id, request, eventType, profile, catalog, now, source: 'explain' })
   const state = await intake.readAdmissionState(planned)
@@ -62,10 +66,10 @@ async function explain(
   }
 }
 
-interface Explained {
+interface Explained extends Partial<Omit<Reason, 'params'>> {
   readonly channel: Channel
   readonly outcome: string
-  readonly reason?: string
+  readonly params?: object
   readonly until?: string
   readonly subject: string | undefined
   readonly body: string | undefined
@@ -74,10 +78,10 @@ interface Explained {
 
 /** With the text as it stands in the template, its variables unfilled. */
 function maskExplained(explained: Explained, templateId: string, catalog: Catalog): Explained {
-  const { channel, outcome, reason, locale } = explained
+  const { channel, reason, reason_code: code, locale } = explained
   const text = locale === undefined ? {} : unfilledText(catalog, templateId, channel, locale)
-  const failed = outcome === 'failed' && reason !== undefined
-  return { ...explained, ...text, ...(failed ? { reason: maskReason(reason) } : {}) }
+  const isQuoting = reason !== undefined && !isOwnSentence(code)
+  return { ...explained, ...text, ...(isQuoting ? { reason: maskReason(reason) } : {}) }
 }
 
 function formatExplained(delivery: DeliveryDecision, planned: PlannedNotification): Explained {
@@ -89,21 +93,25 @@ function formatExplained(delivery: DeliveryDecision, planned: PlannedNotificatio
 function whyOf(
   delivery: DeliveryDecision,
   { item, expiresAt }: PlannedNotification,
-): { reason?: string; until?: string } {
+): Partial<Reason> & { readonly until?: string } {
   const { outcome, plan, capped, id } = delivery
   if (outcome === 'duplicate')
-    return { reason: id === undefined ? 'its dedup_key is in use' : `its dedup_key is ${notificationIdOf(id)}'s` }
+    return createReason('dedup_key_used', id === undefined ? {} : { notification_id: notificationIdOf(id) })
   if (capped) {
-    const { until } = reasonOf(delivery, false)
-    const reason = `the cap ${capped.cap} of ${capped.limit} is reached`
-    return { reason, ...(typeof until === 'string' ? { until } : {}) }
+    const { cap, limit, until } = capped
+    return { ...createReason('cap_reached', { cap, limit }), ...(until === undefined ? {} : { until: format(until) }) }
   }
   if (plan.kind === 'defer') {
-    const reason = plan.resumeAt === expiresAt ? 'quiet hours, in which it expires' : 'quiet hours'
-    return { reason, until: new Date(plan.resumeAt).toISOString() }
+    const until = format(plan.resumeAt)
+    const code = plan.resumeAt === expiresAt ? 'expires_in_quiet_hours' : 'quiet_hours'
+    return { ...createReason(code, { until }), until }
   }
-  if (plan.kind === 'aggregate' && item)
-    return { reason: 'it is gathered with others of its kind', until: new Date(item.flushAt).toISOString() }
-  if (plan.kind === 'fail') return { reason: plan.detail }
-  return plan.kind === 'drop' ? { reason: plan.reason } : {}
+  if (plan.kind === 'aggregate' && item) {
+    const until = format(item.flushAt)
+    return { ...createReason('aggregated', { until }), until }
+  }
+  if (plan.kind === 'expire') return createReason('expired', { expires_at: format(plan.expiresAt) })
+  return plan.kind === 'fail' || plan.kind === 'drop' ? plan.reason : {}
 }
+
+const format = (instant: number) => new Date(instant).toISOString()

@@ -1,4 +1,12 @@
-import { type Clock, Problem } from '@gatehouse/kit'
+import {
+  type Clock,
+  entityTagOf,
+  type PageRequest,
+  Problem,
+  preconditionFailed,
+  requireMatch,
+  selectPage,
+} from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import type { CatalogKeeper } from '../catalog/catalog.ts'
@@ -24,30 +32,36 @@ type PreferenceRequest<Body = unknown> = FastifyRequest<{ Params: Static<typeof 
 
 /** GET /v1/users/{id}/preferences: one record for each event type and one for `*`. */
 export function listPreferences({ store }: PreferenceContext) {
-  return async ({ params }: UserRequest) => ({
-    preferences: (await store.list(params.id)).map((each) => formatPreference(params.id, each)),
-  })
+  return async ({ params, query }: FastifyRequest<{ Params: Static<typeof UserParams>; Querystring: PageRequest }>) => {
+    const preferences = (await store.list(params.id)).map((each) => formatPreference(params.id, each))
+    return selectPage(preferences, query, ({ event_type }) => event_type)
+  }
 }
 
 /** PUT /v1/users/{id}/preferences: the event type stands in the body. */
 export function setPreference(context: PreferenceContext) {
-  return (request: UserRequest<Static<typeof schemas.NamedPreferenceSettings>>) =>
-    putPreference(context, request, request.body.event_type, request.body as Settings)
+  return async (request: UserRequest<Static<typeof schemas.NamedPreferenceSettings>>, reply: FastifyReply) => {
+    const put = await putPreference(context, request, request.body.event_type, request.body as Settings)
+    return reply.header('etag', entityTagOf(put)).send(put)
+  }
 }
 
 /** GET /v1/users/{id}/preferences/{event_type} */
 export function getPreference(context: PreferenceContext) {
-  return async ({ params }: PreferenceRequest) => {
+  return async ({ params }: PreferenceRequest, reply: FastifyReply) => {
     const found = await findPreference(context, params.id, params.event_type)
     if (!found) throw notFound(params.id, params.event_type)
-    return formatPreference(params.id, found)
+    const preference = formatPreference(params.id, found)
+    return reply.header('etag', entityTagOf(preference)).send(preference)
   }
 }
 
 /** PUT /v1/users/{id}/preferences/{event_type} */
 export function updatePreference(context: PreferenceContext) {
-  return (request: PreferenceRequest<Settings>) =>
-    putPreference(context, request, request.params.event_type, request.body)
+  return async (request: PreferenceRequest<Settings>, reply: FastifyReply) => {
+    const put = await putPreference(context, request, request.params.event_type, request.body)
+    return reply.header('etag', entityTagOf(put)).send(put)
+  }
 }
 
 /** DELETE /v1/users/{id}/preferences/{event_type} */
@@ -71,10 +85,18 @@ async function putPreference(
   const known = await catalog.current()
   if (eventType !== '*' && !known.eventTypes.has(eventType)) throw unknownEventProblem(eventType, known, '/event_type')
   const preference = parsePreference(eventType, settings)
+  const ifMatch = request.headers['if-match']
+  const before = ifMatch === undefined ? undefined : await findPreference(context, userId, eventType)
+  requireMatch(ifMatch, before && tagOf(userId, before))
   await auditPreference(context, request, 'preferences.update', { eventType, after: preference })
-  await store.put(userId, preference, clock.now())
+  if (!(await store.put(userId, preference, clock.now(), before))) {
+    const current = await findPreference(context, userId, eventType)
+    throw preconditionFailed(current && tagOf(userId, current))
+  }
   return formatPreference(userId, preference)
 }
+
+const tagOf = (userId: string, preference: Preference) => entityTagOf(formatPreference(userId, preference))
 
 async function auditPreference(
   context: PreferenceContext,

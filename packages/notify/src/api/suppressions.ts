@@ -1,4 +1,4 @@
-import { type Clock, instantOf, Problem } from '@gatehouse/kit'
+import { type Clock, createPage, defaultPageSize, instantOf, type PageRequest, Problem } from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import type { Audit } from '../context/audit.ts'
@@ -112,16 +112,13 @@ async function readPage(
   { access, store, clock }: SuppressionContext,
   request: FastifyRequest,
   filter: SuppressionFilter,
-  { limit = 100, before }: { readonly limit?: number; readonly before?: string },
+  page: PageRequest,
 ) {
   const { address, userId } = filter
   if (address !== undefined && address !== all) access.refuseGuesses(request, userId)
-  const found = await store.list(filter, limit, before, clock.now())
-  const last = found.at(-1)
-  return {
-    suppressions: found.map((each) => formatForCaller(access, request, each)),
-    ...(found.length === limit && last ? { next: last.id } : {}),
-  }
+  const found = await store.list(filter, page.limit ?? defaultPageSize, page.cursor, clock.now())
+  const visible = found.map((each) => formatForCaller(access, request, each))
+  return createPage(visible, page, ({ id }) => id)
 }
 
 function parseFilter({ user_id: userId, channel, address, scope, reason }: Static<typeof Filter>): SuppressionFilter {

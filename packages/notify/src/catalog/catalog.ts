@@ -4,7 +4,13 @@ import { canonicalLocale, lookUpLocale } from '../model/locale.ts'
 import { hidden } from '../model/masking.ts'
 import type { ShortenLinks } from '../model/short-link.ts'
 import type { EventTypes, Templates } from '../store/store.ts'
-import { type Compiled, compileTemplate, TemplateError, type TemplateText } from '../templates/template.ts'
+import {
+  type Compiled,
+  compileTemplate,
+  MissingTextError,
+  TemplateError,
+  type TemplateText,
+} from '../templates/template.ts'
 import type { Reserved } from './reserved.ts'
 
 /** The event types and published templates as they stand at one version of the settings, parsed. */
@@ -90,7 +96,7 @@ async function readCatalog(
     channels: (templateId) => channels.filter((channel) => places.has(placeOf(templateId, channel))),
     text(templateId, channel, wanted) {
       const place = places.get(placeOf(templateId, channel))
-      if (!place) throw new TemplateError(`the template ${templateId} has no text for ${channel}`)
+      if (!place) throw new MissingTextError(`the template ${templateId} has no text for ${channel}`)
       return place.text(wanted)
     },
   }
@@ -133,7 +139,7 @@ class Place {
     if (locale === undefined || !text) {
       const [first] = this.#texts.values()
       const there = [...this.#locales].join(', ')
-      throw new TemplateError(
+      throw new MissingTextError(
         `the template ${first?.templateId} has no ${first?.channel} text for ${wanted.join(', ')}, only for ${there}`,
       )
     }

@@ -1,7 +1,9 @@
 import type { SendResult } from '@gatehouse/providers'
 import type { Message, Target } from '../model/notification.ts'
+import type { ReasonCode } from '../model/reason.ts'
 import { backoffMs, type RetryPolicy, resultRules, transitions } from '../model/retry-policy.ts'
 import { type SuppressionDays, suppressing } from '../model/suppression.ts'
+import type { TimelineEntryType } from '../model/timeline.ts'
 import type { ClaimedDelivery } from '../store/store.ts'
 import { type Attempt, type AttemptStep, acceptedBefore, noProvider, type Step, type TargetResult } from './attempt.ts'
 import {
@@ -38,7 +40,7 @@ type NextAttempt = ReturnType<typeof planNextAttempt>
 
 /** Why a delivery ends. */
 interface End {
-  readonly cause: string
+  readonly cause: ReasonCode
   readonly detail: string
   /** What a replay must remember of the last attempt. */
   readonly left?: ProviderHistory
@@ -68,7 +70,7 @@ export function nextStep(attempt: Attempt, policy: RetryPolicy, context: StepCon
     deadTokens: deadTokensOf(results, context.now),
   }
   const { dueAt, history } = retry
-  if (end) return { ...record, ...endOf(claimed, transitions.ended[column], { ...end, left: history }) }
+  if (end) return { ...record, ...endOf(record, transitions.ended[column], { ...end, left: history }) }
   const { entry, next } = transitions[isFailure ? 'failed' : 'postponed'][column]
   const targets = left.map(({ target }) => target)
   const remembered = { targets, partlyAccepted: column !== 'never', ...history }
@@ -78,27 +80,28 @@ export function nextStep(attempt: Attempt, policy: RetryPolicy, context: StepCon
 /** The step of a delivery whose workers died too often: it becomes a dead letter without another attempt. */
 export function stepAfterCrashes(claimed: ClaimedDelivery, now: number): AttemptStep {
   const detail = `${claimed.crashes} workers died while they held it`
-  const end = { cause: 'worker_died', detail }
-  const transition = transitions.crashed[acceptedBefore(claimed)]
-  return { claimed, at: now, detail: { reason: detail }, deadTokens: [], ...endOf(claimed, transition, end) }
+  const end = { cause: 'worker_died', detail } as const
+  const record = { claimed, at: now, detail: { reason: detail }, deadTokens: [] }
+  return { ...record, ...endOf(record, transitions.crashed[acceptedBefore(claimed)], end) }
 }
 
 /** The step of a delivery that waited for a provider as long as the policy allows. */
 export function stepAfterWaiting(claimed: ClaimedDelivery, now: number): AttemptStep {
   const detail = 'no provider accepted it in time: each was failing, or asked for a pause'
-  const end = { cause: 'waited_too_long', detail }
-  const transition = transitions.ended[acceptedBefore(claimed)]
-  return { claimed, at: now, detail: { reason: detail }, deadTokens: [], ...endOf(claimed, transition, end) }
+  const end = { cause: 'waited_too_long', detail } as const
+  const record = { claimed, at: now, detail: { reason: detail }, deadTokens: [] }
+  return { ...record, ...endOf(record, transitions.ended[acceptedBefore(claimed)], end) }
 }
 
-/** How a delivery ends. Only push has a fallback: email. */
+/** How a delivery ends, and what the timeline tells of a dead letter. Only push has a fallback: email. */
 function endOf(
-  { channel }: ClaimedDelivery,
-  { entry, next }: { readonly entry: string; readonly next: 'done' | 'dead' },
+  { claimed: { channel }, detail }: Pick<AttemptStep, 'claimed' | 'detail'>,
+  { entry, next }: { readonly entry: TimelineEntryType; readonly next: 'done' | 'dead' },
   end: End,
-): Pick<AttemptStep, 'what' | 'next'> {
-  if (next === 'done') return { what: entry, next: { kind: next } }
-  return { what: entry, next: { kind: next, ...end, fallback: channel === 'push' } }
+): Pick<AttemptStep, 'what' | 'detail' | 'next'> {
+  if (next === 'done') return { what: entry, detail, next: { kind: next } }
+  const told = { ...detail, reason_code: end.cause }
+  return { what: entry, detail: told, next: { kind: next, ...end, fallback: channel === 'push' } }
 }
 
 function assessResults({ claimed, results: all }: Attempt): Assessment {

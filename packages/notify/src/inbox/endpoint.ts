@@ -1,4 +1,4 @@
-import type { Clock } from '@gatehouse/kit'
+import { type Clock, defaultPageSize } from '@gatehouse/kit'
 import type { FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import type { Audit } from '../context/audit.ts'
@@ -66,11 +66,16 @@ export function changeItems({ access, audit, inbox, reports, clock }: InboxConte
 
 const emptyCounts = { sequence: 0, total: 0, unseen: 0, unread: 0 }
 
-function parseFilter({ limit = 50, before, unread = false, archived }: Static<typeof FeedQuery>): InboxFilter {
+function parseFilter({
+  limit = defaultPageSize,
+  cursor,
+  unread = false,
+  archived,
+}: Static<typeof FeedQuery>): InboxFilter {
   return {
     limit,
     unread,
-    ...(before === undefined ? {} : { before }),
+    ...(cursor === undefined ? {} : { before: cursor }),
     ...(archived === 'only' ? { archived } : archived === 'include' ? { archived: 'also' } : {}),
   }
 }

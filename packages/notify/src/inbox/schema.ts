@@ -1,17 +1,15 @@
+import { pageMembers, pageSchema } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import type { InboxChange } from '../model/inbox-change.ts'
 import type { OperationId } from '../request/operations.ts'
 import { describeOperation } from '../request/route-options.ts'
-import { Before, Id, UserParams } from '../request/schemas.ts'
+import { Id, IdCursor, UserParams } from '../request/schemas.ts'
 import { CountsRecord, ItemRecord } from './record.ts'
 
 /** The query of GET /v1/users/{id}/inbox. */
 export const FeedQuery = Type.Object(
   {
-    limit: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 200, default: 50, description: 'The most items of a page.' }),
-    ),
-    before: Type.Optional(Before),
+    ...pageMembers(IdCursor),
     unread: Type.Optional(Type.Boolean({ default: false, description: 'Only what is not read' })),
     archived: Type.Optional(
       Type.Enum(['exclude', 'only', 'include'], { default: 'exclude', description: 'Whether archived items' }),
@@ -20,12 +18,7 @@ export const FeedQuery = Type.Object(
   { additionalProperties: false },
 )
 
-const Feed = Type.Object({
-  items: Type.Array(ItemRecord),
-  counts: CountsRecord,
-  /** The cursor of the next page, as its `before`; absent on the last. */
-  next: Type.Optional(Type.String()),
-})
+const Feed = Type.Object({ ...pageSchema(ItemRecord).properties, counts: CountsRecord })
 
 /** The items that a change is about. */
 export const ItemSelection = Type.Union([
@@ -63,21 +56,24 @@ const stream = {
 }
 
 /** GET /v1/users/{id}/inbox */
-export const listItems = describeOperation('inbox.list', {
+export const listItems = describeOperation('users.inbox.list', {
   params: UserParams,
   querystring: FeedQuery,
   response: { 200: Feed },
 })
 
 /** GET /v1/users/{id}/inbox/counts */
-export const countItems = describeOperation('inbox.count', { params: UserParams, response: { 200: CountsRecord } })
+export const countItems = describeOperation('users.inbox.count', {
+  params: UserParams,
+  response: { 200: CountsRecord },
+})
 
 const changeOperations: Readonly<Record<InboxChange, OperationId>> = {
-  seen: 'inbox.markSeen',
-  read: 'inbox.markRead',
-  unread: 'inbox.markUnread',
-  archived: 'inbox.archive',
-  unarchived: 'inbox.unarchive',
+  seen: 'users.inbox.markSeen',
+  read: 'users.inbox.markRead',
+  unread: 'users.inbox.markUnread',
+  archived: 'users.inbox.archive',
+  unarchived: 'users.inbox.unarchive',
 }
 
 /** POST /v1/users/{id}/inbox/{change} */
@@ -87,7 +83,7 @@ export function changeItems(change: InboxChange) {
 }
 
 /** GET /v1/users/{id}/inbox/stream */
-export const streamItems = describeOperation('inbox.stream', {
+export const streamItems = describeOperation('users.inbox.stream', {
   description:
     'Events `change` ({items, counts}: the items as they are now) and `reset` ({counts}: too far behind, read the feed again). The id of an event is counts.sequence; send the one of the feed you have read as Last-Event-ID. Ends with the token.',
   params: UserParams,

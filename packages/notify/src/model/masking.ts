@@ -1,6 +1,8 @@
 import { maskEmail, maskMembers, maskPhoneNumber } from '@gatehouse/kit'
 import type { Channel } from './channel.ts'
-import type { NotifyRequest, TimelineEntry } from './notification.ts'
+import type { NotifyRequest } from './notification.ts'
+import { isOwnSentence } from './reason.ts'
+import type { TimelineEntry } from './timeline.ts'
 
 /*
  * What callers see who may not read personal data. Of texts that come from outside (what a provider answered, what a
@@ -84,20 +86,25 @@ export function maskLetterDetail(cause: string, detail: string): string {
 
 /** Members of a timeline's details that tell of the event type, its settings and our decisions, never of the person. */
 const shownDetails: ReadonlySet<string> = new Set(
-  `at attempt because cap cause channels count delivery_id event expires_at into limit machine priority provider soft source state
-   until variables`.split(/\s+/),
+  `at attempt because cap cause channels count delivery_id event expires_at into limit machine params priority provider
+   reason_code soft source state template until variables`.split(/\s+/),
 )
 
 type Detail = Readonly<Record<string, unknown>>
 
 /** A timeline without personal values. */
 export function maskTimeline(timeline: readonly TimelineEntry[]): TimelineEntry[] {
-  return timeline.map((entry) => (entry.detail ? { ...entry, detail: maskDetail(entry.detail) } : entry))
+  return timeline.map((entry) =>
+    entry.detail ? ({ ...entry, detail: maskDetail(entry.detail) } as TimelineEntry) : entry,
+  )
 }
 
 function maskDetail(detail: Detail): Detail {
   return Object.fromEntries(
-    Object.entries(detail).map(([name, value]) => [name, shownDetails.has(name) ? value : maskMember(name, value)]),
+    Object.entries(detail).map(([name, value]) => {
+      const isShown = shownDetails.has(name) || (name === 'reason' && isOwnSentence(detail.reason_code))
+      return [name, isShown ? value : maskMember(name, value)]
+    }),
   )
 }
 

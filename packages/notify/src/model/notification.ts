@@ -1,6 +1,8 @@
 import type { Channel } from './channel.ts'
 import type { DeliveryState } from './delivery-state.ts'
+import type { Outcome } from './outcome.ts'
 import type { Priority } from './priority.ts'
+import type { TimelineEntry } from './timeline.ts'
 
 /** Variables for a template. */
 export type Data = Readonly<Record<string, unknown>>
@@ -13,18 +15,6 @@ export interface NotifyRequest {
   readonly channels?: readonly Channel[]
   readonly dedup_key?: string
 }
-
-/** What became of one channel of an accepted event. */
-export type Outcome =
-  | 'queued'
-  | 'duplicate'
-  | 'capped'
-  | 'deferred'
-  | 'aggregated'
-  | 'no_recipient'
-  | 'undeliverable'
-  | 'failed'
-  | 'expired'
 
 /** What became of one channel of an accepted event. */
 export interface DeliveryOutcome {
@@ -80,14 +70,6 @@ export interface Message extends Content {
   readonly unresolved?: Readonly<Record<string, string>>
   /** How often it was claimed before it became a dead letter that was replayed. */
   readonly earlierClaims?: number
-}
-
-/** Something that was decided or happened, told in a notification's timeline. */
-export interface TimelineEntry {
-  readonly at: number
-  readonly what: string
-  readonly channel?: Channel
-  readonly detail?: Readonly<Record<string, unknown>>
 }
 
 /** A notification and what has become of it. */

@@ -1,5 +1,6 @@
 import type { SendResult } from '@gatehouse/providers'
 import type { SuppressionDays } from './suppression.ts'
+import type { TimelineEntryType } from './timeline.ts'
 
 /** How long a delivery waits after a failed attempt. */
 export interface Backoff {
@@ -58,7 +59,7 @@ export const resultRules: Readonly<Record<SendResult['kind'], ResultRule>> = {
 
 /** What follows: the timeline entry that is appended, and what happens to the delivery. */
 export interface Transition {
-  readonly entry: string
+  readonly entry: TimelineEntryType
   readonly next: 'done' | 'again' | 'expired' | 'dead'
 }
 

@@ -3,13 +3,19 @@ import type { Catalog } from '../catalog/catalog.ts'
 import type { NotifyOptions } from '../config/options.ts'
 import type { Channel } from '../model/channel.ts'
 import type { EventType } from '../model/event-type.ts'
-import type { Data, TimelineEntry } from '../model/notification.ts'
+import type { Data } from '../model/notification.ts'
+import { createReason } from '../model/reason.ts'
+import type { TimelineEntry } from '../model/timeline.ts'
 import type { Profile } from '../store/store.ts'
 import { deferredUntil } from './channels.ts'
 import { writeMessage } from './message.ts'
 
 /** Nobody carries the channel. */
-export const channelIsOff: DeliveryPlan = { kind: 'drop', outcome: 'undeliverable', reason: 'the channel is off' }
+export const channelIsOff: DeliveryPlan = {
+  kind: 'drop',
+  outcome: 'undeliverable',
+  reason: createReason('channel_off'),
+}
 
 /** What a notification's channels are planned from, whether it was just accepted, woke, or was flushed. */
 export interface ChannelPlanInput {

@@ -3,10 +3,11 @@ import type { Catalog } from '../catalog/catalog.ts'
 import type { Channel } from '../model/channel.ts'
 import { type EventType, failsOverOnTimeout } from '../model/event-type.ts'
 import type { Content, Data, Target } from '../model/notification.ts'
+import { createReason, type Reason, type ReasonCode } from '../model/reason.ts'
 import { suppresses } from '../model/suppression.ts'
 import type { Profile } from '../store/store.ts'
 import { textOfHtml } from '../templates/message-text.ts'
-import { TemplateError } from '../templates/template.ts'
+import { MissingTextError, TemplateError } from '../templates/template.ts'
 
 /** What a user would get on a channel, and the variables its template missed. */
 export interface WrittenMessage {
@@ -33,19 +34,24 @@ export function writeMessage(
 ): WrittenMessage {
   const targets = targetsOf(channel, userId, profile)
   if (targets.length === 0)
-    return { plan: { kind: 'drop', outcome: 'no_recipient', reason: unknownAddress[channel] }, missing: [] }
+    return {
+      plan: { kind: 'drop', outcome: 'no_recipient', reason: createReason(unknownAddress[channel]) },
+      missing: [],
+    }
   const about = { channel, event: eventType.event, critical: eventType.priority === 'critical', now }
   const suppressionOf = ({ address }: Target) =>
     profile.suppressions.find((entry) => suppresses(entry, { ...about, address }))
   const reachable = targets.filter((target) => suppressionOf(target) === undefined)
   if (reachable.length === 0) {
-    const reason = `its address is left out: ${targets.map(suppressionOf)[0]?.reason}`
+    const { reason: suppression = 'manual' } = targets.map(suppressionOf)[0] ?? {}
+    const reason = createReason('address_suppressed', { suppression })
     return { plan: { kind: 'drop', outcome: 'undeliverable', reason }, missing: [] }
   }
   const wanted = [profile.recipient?.locale, defaultLocale].filter((locale) => locale !== undefined)
   try {
     const variables = channel === 'email' ? { ...catalog.mailVariables?.(userId, eventType.event), ...data } : data
-    const { content, missing } = catalog.text(eventType.templateId, channel, wanted).render(variables)
+    const compiled = catalog.text(eventType.templateId, channel, wanted)
+    const { content, missing } = compiled.render(variables)
     const failover = failsOverOnTimeout(eventType, channel) ? {} : { failoverOnTimeout: false as const }
     const text = withText(content)
     const { content: written, links } = catalog.shortenLinks?.({ userId, channel, eventType, content: text, now }) ?? {
@@ -53,18 +59,26 @@ export function writeMessage(
       links: [],
     }
     const message = { ...written, targets: reachable, ...failover }
-    return { plan: { kind: 'send', message, ...(links.length > 0 ? { links } : {}) }, missing }
+    const { templateId: id, version, locale } = compiled.text
+    const template = { id, version, locale }
+    return { plan: { kind: 'send', message, template, ...(links.length > 0 ? { links } : {}) }, missing }
   } catch (error) {
     if (!(error instanceof TemplateError)) throw error
-    return { plan: { kind: 'fail', cause: 'template', detail: error.message }, missing: [] }
+    return { plan: { kind: 'fail', cause: 'template', reason: reasonOfFault(error, eventType, channel) }, missing: [] }
   }
 }
 
-const unknownAddress: Readonly<Record<Channel, string>> = {
-  push: 'the user has no device',
-  email: 'the user has no email address',
-  sms: 'the user has no telephone number',
-  'in-app': 'the user has no feed',
+const unknownAddress = {
+  push: 'no_device',
+  email: 'no_email_address',
+  sms: 'no_phone_number',
+  'in-app': 'no_feed',
+} as const satisfies Record<Channel, ReasonCode>
+
+/** The fault of a template in its own words. */
+function reasonOfFault(error: TemplateError, { templateId }: EventType, channel: Channel): Reason {
+  const code = error instanceof MissingTextError ? 'template_missing' : 'template_failed'
+  return { ...createReason(code, { template_id: templateId, channel }), reason: error.message }
 }
 
 function withText(content: Content): Content {

@@ -2,7 +2,8 @@ import type { PlannedDelivery, PlannedNotification } from '../admission/planned.
 import type { NotifyOptions } from '../config/options.ts'
 import type { Channel } from '../model/channel.ts'
 import { composeDedupKey } from '../model/dedup-key.ts'
-import type { TimelineEntry } from '../model/notification.ts'
+import { createReason } from '../model/reason.ts'
+import type { TimelineEntry } from '../model/timeline.ts'
 import { actorOf } from './actor.ts'
 import { channelIsOff, channelPlanner, expiryOf } from './channel-plan.ts'
 import { chooseChannels } from './channels.ts'
@@ -19,7 +20,7 @@ export function planNotification(input: PlanInput, options: NotifyOptions): Plan
   const decisions: TimelineEntry[] = [
     { at: now, what: 'accepted', detail: { source: input.source, event: request.event, priority: eventType.priority } },
     { at: now, what: 'channels', detail: { channels: chosen.channels, because: chosen.because } },
-    ...off.map((channel) => ({ at: now, what: 'excluded', channel, detail: { reason: 'the channel is off' } })),
+    ...off.map((channel) => ({ at: now, what: 'excluded', channel, detail: createReason('channel_off') }) as const),
   ]
   const plan = eventType.aggregation
     ? (channel: Channel) => (off.includes(channel) ? channelIsOff : ({ kind: 'aggregate' } as const))

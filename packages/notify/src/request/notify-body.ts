@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { channels } from '../model/channel.ts'
+import { outcomes } from '../model/outcome.ts'
 
 /** The most that an event may take as JSON, whichever way it comes. */
 export const maxEventBytes = 64 * 1024
@@ -30,24 +31,12 @@ export const NotifyBody = Type.Object(
   { title: 'NotifyRequest', additionalProperties: false },
 )
 
-const outcomes = [
-  'queued',
-  'duplicate',
-  'capped',
-  'deferred',
-  'aggregated',
-  'no_recipient',
-  'undeliverable',
-  'failed',
-  'expired',
-]
-
 /** The answer to an accepted event. */
 export const AcceptanceBody = Type.Object(
   {
     id: Type.String(),
     deliveries: Type.Array(
-      Type.Object({ id: Type.Optional(Type.String()), channel: Type.String(), outcome: Type.Enum(outcomes) }),
+      Type.Object({ id: Type.Optional(Type.String()), channel: Type.String(), outcome: Type.Enum([...outcomes]) }),
     ),
   },
   { title: 'Acceptance' },

@@ -16,12 +16,12 @@ export const operation = operationsOf({
   ],
   'notifications.explain': [
     'Explain what a user would receive',
-    'Takes the same body as `notifications.send` and answers which channels would be used, with the decision behind each. Nothing is stored or sent.',
+    'Takes the same body as `notifications.send` and answers which channels would be used, with the decision behind each, now or `at` another time. Nothing is stored or sent.',
   ],
   'notifications.get': ['Read a notification', 'Its deliveries, their states, and every decision in the timeline.'],
-  'events.list': [
+  'events.read': [
     'Read state changes of deliveries',
-    'All of them, in one order. Resume with the `next` of the page as `after`; no change is left out or comes twice. With `wait` an empty page is answered late. 410 names the oldest cursor that can be read from.',
+    'All of them, in one order. Resume with the `next` of the page as `cursor`; no change is left out or comes twice. With `wait` an empty page is answered late. 410 names the oldest cursor that can be read from.',
   ],
   'scheduled.create': [
     'Schedule a notification',
@@ -39,12 +39,19 @@ export const operation = operationsOf({
   ],
   'deadLetters.replay': ['Replay a dead letter', 'Delivers it again at once; one that has expired is refused.'],
   'deadLetters.discardMany': ['Discard dead letters', 'Discards those that the filters match.'],
-  'eventTypes.list': ['List event types', 'Those of the file and those stored here.'],
+  'eventTypes.list': ['List event types', 'Those of the file and those stored here, ordered by name.'],
   'eventTypes.get': ['Read an event type', 'Its priority, channels, aggregation and limits.'],
   'eventTypes.update': ['Create or replace an event type', 'Members that are left out get their defaults.'],
   'eventTypes.delete': ['Delete an event type', 'Its events are refused from then on.'],
-  'templates.list': ['List published texts', 'One entry for each template, channel and locale.'],
-  'templates.get': ['Read the versions of a template', 'Every version of its texts, in every channel and locale.'],
+  'templates.list': ['List published texts', 'One entry for each template, channel and locale, in that order.'],
+  'templates.versions.list': [
+    'List the versions of a template',
+    'Every version of its texts, in every channel and locale; the highest first.',
+  ],
+  'templates.texts.get': [
+    'Read a text',
+    'The published version of a text, or else the highest; its entity tag is for changes.',
+  ],
   'templates.update': [
     'Store and publish a text',
     'Stores a new version of a text and publishes it. Earlier versions stay.',
@@ -67,33 +74,33 @@ export const operation = operationsOf({
     'Set how up to 1,000 users can be reached',
     'Replaces the records of the users that are named, in one transaction.',
   ],
-  'preferences.list': [
+  'users.preferences.list': [
     'List the preferences of a user',
     'One record for each event type that has one, and one for `*`.',
   ],
-  'preferences.set': [
+  'users.preferences.set': [
     'Set a preference named in the body',
-    'As `preferences.update`, with the event type in the body.',
+    'As `users.preferences.update`, with the event type in the body.',
   ],
-  'preferences.get': ['Read a preference', 'The channels and quiet hours of one event type, or of `*`.'],
-  'preferences.update': [
+  'users.preferences.get': ['Read a preference', 'The channels and quiet hours of one event type, or of `*`.'],
+  'users.preferences.update': [
     'Set a preference',
     'Replaces the record; members that are left out follow the one of `*`, then the defaults.',
   ],
-  'preferences.delete': ['Delete a preference', 'The event type follows the one of `*`, then the defaults.'],
-  'devices.list': ['List the devices of a user', 'Dead ones too; push tokens are never read back.'],
-  'devices.register': [
+  'users.preferences.delete': ['Delete a preference', 'The event type follows the one of `*`, then the defaults.'],
+  'users.devices.list': ['List the devices of a user', 'Newest first, dead ones too; push tokens are never read back.'],
+  'users.devices.register': [
     'Register a device or its new token',
     'Replaces the push token of the device. Where that makes more devices than a user may have, a dead one is dropped, or else the one that was registered the longest ago; the response names it.',
   ],
-  'devices.delete': ['Delete a device', 'Nothing is pushed to it from then on.'],
-  'choices.get': [
+  'users.devices.delete': ['Delete a device', 'Nothing is pushed to it from then on.'],
+  'users.choices.get': [
     'Read what a user may choose',
     'Every event type with the channels that the user may switch, and which are on.',
   ],
-  'choices.unsubscribe': ['Unsubscribe a user, or take that back', 'From everything that is not critical.'],
-  'choices.set': ['Set the channels of an event type', 'Switches the named channels on and the others off.'],
-  'choices.update': [
+  'users.choices.unsubscribe': ['Unsubscribe a user, or take that back', 'From everything that is not critical.'],
+  'users.choices.set': ['Set the channels of an event type', 'Switches the named channels on and the others off.'],
+  'users.choices.update': [
     'Switch channels of an event type',
     'Switches the named channels on or off and leaves the others as they are.',
   ],
@@ -111,24 +118,24 @@ export const operation = operationsOf({
     'Lifts those that the filters match; at least one filter is required.',
   ],
   'suppressions.lift': ['Lift a suppression', 'The address receives notifications again.'],
-  'userSuppressions.list': ['List the suppressions of a user', 'Newest first.'],
-  'userSuppressions.lift': [
+  'users.suppressions.list': ['List the suppressions of a user', 'Newest first.'],
+  'users.suppressions.lift': [
     'Take back an unsubscription',
     'Only what the user unsubscribed from; bounces and complaints are lifted by management.',
   ],
-  'inbox.list': ['List the in-app feed of a user', 'Newest first, with the counts of unseen and unread items.'],
-  'inbox.count': ['Count unseen and unread items', 'With the sequence number of the feed.'],
-  'inbox.markSeen': ['Mark items as seen', 'They were on screen.'],
-  'inbox.markRead': ['Mark items as read', 'And as seen.'],
-  'inbox.markUnread': ['Mark items as unread', 'They stay seen.'],
-  'inbox.archive': ['Archive items', 'The feed leaves them out.'],
-  'inbox.unarchive': ['Unarchive items', 'The feed shows them again.'],
-  'inbox.stream': [
+  'users.inbox.list': ['List the in-app feed of a user', 'Newest first, with the counts of unseen and unread items.'],
+  'users.inbox.count': ['Count unseen and unread items', 'With the sequence number of the feed.'],
+  'users.inbox.markSeen': ['Mark items as seen', 'They were on screen.'],
+  'users.inbox.markRead': ['Mark items as read', 'And as seen.'],
+  'users.inbox.markUnread': ['Mark items as unread', 'They stay seen.'],
+  'users.inbox.archive': ['Archive items', 'The feed leaves them out.'],
+  'users.inbox.unarchive': ['Unarchive items', 'The feed shows them again.'],
+  'users.inbox.stream': [
     'Stream changes of the in-app feed',
     'Events `change` ({items, counts}: the items as they are now) and `reset` ({counts}: too far behind, read the feed again). The id of an event is counts.sequence; send the one of the feed you have read as Last-Event-ID. Ends with the token.',
   ],
-  'userData.export': ['Export the data of a user', 'Everything that is stored about a user.'],
-  'userData.erase': [
+  'users.data.export': ['Export the data of a user', 'Everything that is stored about a user.'],
+  'users.data.erase': [
     'Erase the data of a user',
     'Everything that is stored about a user; pending deliveries are not sent.',
   ],

@@ -3,10 +3,11 @@ import type { AccessControl } from './caller.ts'
 import { type OperationId, operation } from './operations.ts'
 import type { Access } from './scopes.ts'
 
-/** Tags of the API document where they are not the first part of an operation's id. */
+/** Tags of the API document where they are not the noun before the verb of an operation's id. */
 const tags: Readonly<Record<string, string>> = {
   choices: 'preferences',
   clicks: 'tracking',
+  data: 'privacy',
   deadLetters: 'dead letters',
   eventTypes: 'event types',
   opens: 'tracking',
@@ -15,8 +16,8 @@ const tags: Readonly<Record<string, string>> = {
   reservedMails: 'notifications',
   shortLinks: 'tracking',
   unsubscribePage: 'subscriptions',
-  userData: 'privacy',
-  userSuppressions: 'suppressions',
+  texts: 'templates',
+  versions: 'templates',
 }
 
 /**
@@ -27,9 +28,15 @@ const tags: Readonly<Record<string, string>> = {
  * export const getEventType = describeOperation('eventTypes.get', { params: EventTypeParams, response: { 200: EventType } })
  */
 export function describeOperation<const Schema extends FastifySchema>(id: OperationId, schema: Schema) {
-  const [group = ''] = id.split('.')
+  const group = id.split('.').at(-2) ?? ''
   return { tags: [tags[group] ?? group], ...operation(id), security: [], ...schema }
 }
+
+/**
+ * Answers with what the handler returns, whatever the schema of the response says: a timeline may have entries that
+ * another version of the program wrote.
+ */
+export const asReturned = { serializerCompiler: () => JSON.stringify }
 
 /** What a route is registered with: who may call it, and its schema. */
 export interface RouteOptions<Schema extends FastifySchema> {

@@ -10,8 +10,8 @@ export const UserParams = Type.Object({ id: UserId })
 /** An id that this API issued. */
 export const Id = Type.String({ pattern: idPattern, description: 'A UUID that this API issued.' })
 
-/** The cursor of a list: the `next` of its previous page. */
-export const Before = Type.String({ pattern: idPattern, description: 'The `next` of the previous page.' })
+/** The cursor of a list whose items have ids that follow time, the newest first. */
+export const IdCursor = Type.String({ pattern: idPattern, description: 'The `next` of the previous page.' })
 
 /** The body of a response without one. */
 export const NoContent = Type.Null()

@@ -1,4 +1,4 @@
-import { instantOf, Problem } from '@gatehouse/kit'
+import { createPage, defaultPageSize, instantOf, Problem } from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import type { CatalogKeeper } from '../catalog/catalog.ts'
@@ -42,10 +42,16 @@ export function createScheduled(context: ScheduleContext) {
 /** GET /v1/scheduled?user_id=…: those of one user, the soonest first. */
 export function listScheduled(context: ScheduleContext) {
   return async (request: FastifyRequest<{ Querystring: Static<typeof ScheduledQuery> }>) => {
-    const { user_id: userId } = request.query
+    const { user_id: userId, cursor, limit = defaultPageSize } = request.query
     if (!context.access.canSee(request, userId, 'readScheduled')) throw otherUserProblem()
-    const scheduled = await context.schedule.list(userId)
-    return { scheduled: scheduled.map((each) => formatForCaller(context, request, each)) }
+    const scheduled = await context.schedule.list(userId, parseCursor(cursor), limit)
+    const { items, next } = createPage(
+      scheduled,
+      request.query,
+      ({ fireAt, id }) => `${new Date(fireAt).toISOString()}_${id}`,
+    )
+    const visible = items.map((each) => formatForCaller(context, request, each))
+    return { items: visible, ...(next === undefined ? {} : { next }) }
   }
 }
 
@@ -68,6 +74,11 @@ export function cancelScheduled(context: ScheduleContext) {
     if (!(await schedule.cancel(id))) throw notFound(id)
     return reply.code(204).send(null)
   }
+}
+
+function parseCursor(cursor: string | undefined): Pick<Scheduled, 'fireAt' | 'id'> | undefined {
+  const [fireAt = '', id] = cursor?.split('_') ?? []
+  return id === undefined ? undefined : { fireAt: instantOf(fireAt, '/cursor'), id }
 }
 
 async function findVisible({ access, schedule }: ScheduleContext, request: ScheduledRequest, needed: Access) {

@@ -1,4 +1,6 @@
+import { pageMembers, pageSchema } from '@gatehouse/kit'
 import { Type } from 'typebox'
+import { idPattern } from '../model/id.ts'
 import { NotifyBody } from '../request/notify-body.ts'
 import { describeOperation } from '../request/route-options.ts'
 import { Id, NoContent, UserId } from '../request/schemas.ts'
@@ -24,8 +26,14 @@ const Scheduled = Type.Object(
 /** The body of POST /v1/scheduled. */
 export const NewScheduled = Type.Object({ fire_at: FireAt, payload: NotifyBody }, { additionalProperties: false })
 
+/** When the last item of the previous page fires, and its id. */
+const Cursor = Type.String({
+  pattern: `^[0-9TZ:.-]{20,30}_${idPattern.slice(1)}`,
+  description: 'The `next` of the previous page.',
+})
+
 /** The query of GET /v1/scheduled. */
-export const ScheduledQuery = Type.Object({ user_id: UserId }, { additionalProperties: false })
+export const ScheduledQuery = Type.Object({ user_id: UserId, ...pageMembers(Cursor) }, { additionalProperties: false })
 
 /** POST /v1/scheduled */
 export const createScheduled = describeOperation('scheduled.create', {
@@ -36,7 +44,7 @@ export const createScheduled = describeOperation('scheduled.create', {
 /** GET /v1/scheduled */
 export const listScheduled = describeOperation('scheduled.list', {
   querystring: ScheduledQuery,
-  response: { 200: Type.Object({ scheduled: Type.Array(Scheduled) }) },
+  response: { 200: pageSchema(Scheduled) },
 })
 
 /** GET /v1/scheduled/{id} */

@@ -41,11 +41,11 @@ export function listChanges(context: ChangeContext) {
 }
 
 function formatPage({ changes, through, last }: ChangePage): Static<typeof Page> {
-  return { events: changes.map(changeRecord) as never, next: String(through), more: through < last }
+  return { items: changes.map(changeRecord) as never, next: String(through), more: through < last }
 }
 
 function beginningOf(
-  { after, limit, event, state, channel }: Static<typeof ChangeQuery>,
+  { cursor: after, limit, event, state, channel }: Static<typeof ChangeQuery>,
   lastEventId: string | undefined,
 ): Beginning {
   if (lastEventId !== undefined && lastEventId !== '' && !new RegExp(cursorPattern).test(lastEventId))

@@ -6,7 +6,7 @@ import type { ChangeFilter, ChangePage, LoggedChange, StateChanges } from '../st
 
 /** A state change as `GET /v1/events` shows it. It holds ids and states, and so nothing that would be masked. */
 export const ChangeRecord = Type.Object({
-  cursor: Type.String({ description: 'Read on behind this event with `after`.' }),
+  cursor: Type.String({ description: 'Read on behind this event with it as the `cursor`.' }),
   id: Type.String({ description: 'The same wherever this change is read, on NATS too.' }),
   delivery_id: Type.String(),
   notification_id: Type.String(),

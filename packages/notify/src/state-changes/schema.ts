@@ -11,7 +11,7 @@ const maxWaitSeconds = 30
 /** The query of GET /v1/events. */
 export const ChangeQuery = Type.Object(
   {
-    after: Type.Optional(
+    cursor: Type.Optional(
       Type.String({
         pattern: cursorPattern,
         description: 'The `next` of the previous page. Left out: the oldest event there is.',
@@ -37,7 +37,7 @@ export const ChangeQuery = Type.Object(
 
 /** A page of state changes. */
 export const Page = Type.Object({
-  events: Type.Array(ChangeRecord),
+  items: Type.Array(ChangeRecord),
   next: Type.String({ description: 'The cursor to read on with, whether there were events or not.' }),
   more: Type.Boolean({ description: 'Whether there is more to read at once.' }),
 })
@@ -45,7 +45,7 @@ export const Page = Type.Object({
 /** The header fields of GET /v1/events. */
 export const ChangeHeaders = Type.Object({
   'last-event-id': Type.Optional(
-    Type.String({ description: 'Of a stream that is resumed: the id of the last event. Wins over `after`.' }),
+    Type.String({ description: 'Of a stream that is resumed: the id of the last event. Wins over `cursor`.' }),
   ),
 })
 
@@ -57,7 +57,7 @@ const response = {
 }
 
 /** GET /v1/events */
-export const listChanges = describeOperation('events.list', {
+export const listChanges = describeOperation('events.read', {
   querystring: ChangeQuery,
   headers: ChangeHeaders,
   response: response as object,

@@ -7,22 +7,37 @@ export interface EventTypes {
   /** Changes whenever an event type or a template does. */
   version(): Promise<number>
   list(): Promise<readonly EventType[]>
-  put(eventType: EventType, now: number): Promise<void>
+  /** Stores it; where one is expected, only as long as it is that. False if it is not. */
+  put(eventType: EventType, now: number, expected?: EventType): Promise<boolean>
   remove(event: string): Promise<boolean>
 }
 
 /** What names the text of a template: its versions differ in nothing else. */
 export type TemplateKey = Pick<TemplateText, 'templateId' | 'channel' | 'locale'>
 
+/** What changes of a text: its highest version, and the one in use. */
+export interface TextState {
+  readonly latest: number
+  readonly published: number | undefined
+}
+
 /** Templates by channel and locale, each in versions. */
 export interface Templates {
   listPublished(): Promise<readonly TemplateText[]>
   /** Every version of the texts of a template, newest first, and which are published. */
   listVersions(templateId: string): Promise<ReadonlyArray<TemplateText & { readonly published: boolean }>>
-  /** Stores a new version and answers its number; publishes it unless told otherwise. */
-  save(text: Omit<TemplateText, 'version'>, publish: boolean, now: number): Promise<number>
-  /** Makes a stored version the one in use. False when there is no such version. */
-  publish(key: TemplateKey, version: number, now: number): Promise<boolean>
+  /**
+   * Stores a new version and answers its number; publishes it unless told otherwise. Where a state is expected, only if it
+   * is that: undefined if it is not.
+   */
+  save(
+    text: Omit<TemplateText, 'version'>,
+    publish: boolean,
+    now: number,
+    expected?: TextState,
+  ): Promise<number | undefined>
+  /** Makes a stored version the one in use. False when there is no such version, or another state is expected. */
+  publish(key: TemplateKey, version: number, now: number, expected?: TextState): Promise<boolean>
   /** Takes a text out of use; its versions stay. */
   withdraw(key: TemplateKey): Promise<boolean>
 }

@@ -4,6 +4,7 @@ import type { DeliveryReport } from '../model/delivery-state.ts'
 import type { Message, Target } from '../model/notification.ts'
 import type { QuietHours } from '../model/quiet-hours.ts'
 import type { Suppressing, Suppression } from '../model/suppression.ts'
+import type { TimelineEntryType } from '../model/timeline.ts'
 
 /** A delivery that is leased to a worker. */
 export interface ClaimedDelivery {
@@ -70,7 +71,7 @@ export interface AttemptRecord {
         readonly left?: Pick<Left, 'providerPauses' | 'unresolved'>
       }
   /** What the timeline tells of it. */
-  readonly what: string
+  readonly what: TimelineEntryType
   readonly detail: Readonly<Record<string, unknown>>
   /** Set when the provider says that it is the address that is at fault. */
   readonly suppressed?: Suppressing & { readonly address: string; readonly detail: string }

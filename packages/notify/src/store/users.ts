@@ -59,7 +59,8 @@ export interface Recipients {
 /** What users want, by event type. */
 export interface Preferences {
   list(userId: string): Promise<readonly Preference[]>
-  put(userId: string, preference: Preference, now: number): Promise<void>
+  /** Stores it; where one is expected, only as long as it is that. False if it is not. */
+  put(userId: string, preference: Preference, now: number, expected?: Preference): Promise<boolean>
   /**
    * Turns channels of an event type on and off, on top of what holds by then: its entry, else that of `*`, else
    * `otherwise`. A channel that is on is no longer unsubscribed from.

@@ -116,7 +116,12 @@ export interface DueScheduled extends Scheduled {
 export interface Schedule {
   add(fireAt: number, payload: NotifyRequest): Promise<string>
   find(id: string): Promise<Scheduled | undefined>
-  list(userId: string): Promise<readonly Scheduled[]>
+  /** Those of a user, the soonest first, behind the one that `after` names. */
+  list(
+    userId: string,
+    after: Pick<Scheduled, 'fireAt' | 'id'> | undefined,
+    limit: number,
+  ): Promise<readonly Scheduled[]>
   /** True for exactly one: the canceller, or whoever fires it. */
   cancel(id: string): Promise<boolean>
   /** Makes a dead letter of one that can't be fired. */

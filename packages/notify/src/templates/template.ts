@@ -20,6 +20,9 @@ export class TemplateError extends Error {
   override readonly name = 'TemplateError'
 }
 
+/** A template that has no text for a channel, or none in the locales that are wanted. */
+export class MissingTextError extends TemplateError {}
+
 /** Limits of one template and of one rendering. */
 const templateLimits = {
   sourceBytes: 65_536,

@@ -36,7 +36,7 @@ async function createDeadLetters(s: Setup, users: readonly string[]): Promise<st
   }
   await eventually(
     () => s.call('GET', '/v1/dead-letters'),
-    ({ body }) => body.dead_letters.filter(({ id }: { id: string }) => ids.includes(id)).length === ids.length,
+    ({ body }) => body.items.filter(({ id }: { id: string }) => ids.includes(id)).length === ids.length,
   )
   return ids
 }
@@ -89,5 +89,5 @@ test('dead letters are replayed or discarded by id, user and cause; the others s
     async () => acceptedBodies,
     (bodies) => bodies.includes('fixed dan'),
   )
-  assert.deepEqual((await s.call('GET', '/v1/dead-letters')).body.dead_letters, [])
+  assert.deepEqual((await s.call('GET', '/v1/dead-letters')).body.items, [])
 })

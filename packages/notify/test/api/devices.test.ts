@@ -26,7 +26,7 @@ function recordingLog() {
 }
 
 const devicesOf = async ({ call }: Pick<Setup, 'call'>, userId: string) =>
-  (await call('GET', `/v1/users/${userId}/devices`)).body.devices as Array<Record<string, string>>
+  (await call('GET', `/v1/users/${userId}/devices`)).body.items as Array<Record<string, string>>
 
 test('the list of devices shows since when and why one is dead, until it is registered again', async (t) => {
   const s = await setup()
@@ -105,7 +105,7 @@ test('a device beyond the limit removes the device unseen for the longest time a
   assert.equal((await put('phone')).body.dropped_devices, undefined, 'its token is registered again: no device more')
   s.clock.advance(1_000)
   assert.deepEqual((await put('watch')).body.dropped_devices, ['tablet'])
-  assert.deepEqual(await named(), ['phone', 'watch'])
+  assert.deepEqual(await named(), ['watch', 'phone'])
   assert.deepEqual(
     log.lines.flatMap(({ user, devices, limit }) => (devices ? [{ user, devices, limit }] : [])),
     [{ user: 'alice', devices: ['tablet'], limit: 2 }],

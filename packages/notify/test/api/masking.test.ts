@@ -120,7 +120,7 @@ test('callers who see masked addresses cannot find their owner by guessing', asy
     ofUser(phone, 'user:zelda write:preferences'),
     ofUser(phone, 'read:delivery admin:privacy'),
   ]
-  for (const { body } of await Promise.all(sees)) assert.equal(body.suppressions.length, 1)
+  for (const { body } of await Promise.all(sees)) assert.equal(body.items.length, 1)
   assert.equal((await ofUser('*', 'read:delivery')).status, 200, 'any address is nobody’s')
 })
 

@@ -56,15 +56,15 @@ test('suppressions are listed, added and lifted by filter and page by page', asy
     await s.call('POST', '/v1/suppressions', { user_id: 'bob', channel: 'email', scope, reason: 'unsubscribed' })
   const pages: string[][] = []
   for (let before: string | undefined, more = true; more; ) {
-    const { body } = await s.call('GET', `/v1/suppressions?limit=2${before ? `&before=${before}` : ''}`)
-    pages.push(body.suppressions.map((each: { scope: string }) => each.scope))
+    const { body } = await s.call('GET', `/v1/suppressions?limit=2${before ? `&cursor=${before}` : ''}`)
+    pages.push(body.items.map((each: { scope: string }) => each.scope))
     before = body.next
     more = before !== undefined
   }
   assert.deepEqual(pages, [['c', 'b'], ['a', '*'], []])
   const filtered = await s.call('GET', '/v1/suppressions?reason=unsubscribed&scope=b&user_id=bob')
   assert.deepEqual(
-    filtered.body.suppressions.map((each: { address: string }) => each.address),
+    filtered.body.items.map((each: { address: string }) => each.address),
     ['*'],
   )
   assert.deepEqual((await s.call('DELETE', '/v1/suppressions?user_id=bob&channel=email')).body, { lifted: 3 })
@@ -87,7 +87,7 @@ test('a mail address is suppressed, found and lifted whatever the case of its le
   await s.call('POST', '/v1/suppressions', { user_id: 'alice', channel: 'email', address: 'Alice@Example.com' })
   await s.call('POST', '/v1/suppressions', { user_id: 'alice', channel: 'push', address: 'Token' })
   const found = async (address: string) =>
-    (await s.call('GET', `/v1/suppressions?address=${address}`)).body.suppressions.length
+    (await s.call('GET', `/v1/suppressions?address=${address}`)).body.items.length
   assert.deepEqual([await found('alice@example.com'), await found('token'), await found('Token')], [1, 0, 1])
   assert.deepEqual((await s.call('DELETE', '/v1/suppressions?address=ALICE@example.com')).body, { lifted: 1 })
 })
@@ -114,7 +114,7 @@ test('a suppression ends at its time and is purged with the old records', async 
   assert.deepEqual(await outcomes(s), ['undeliverable'])
   s.clock.advance(60_000)
   assert.deepEqual(await outcomes(s), ['queued'])
-  assert.deepEqual((await s.call('GET', '/v1/suppressions')).body.suppressions, [])
+  assert.deepEqual((await s.call('GET', '/v1/suppressions')).body.items, [])
   await purgeBuckets(s.store, defaultOptions.retention, s.clock.now())
   const { rows } = await s.database.query('SELECT 1 FROM notify.suppression')
   assert.equal(rows.length, 0)
@@ -128,7 +128,7 @@ test('users see their suppressions and can lift an unsubscription but not a boun
   const left = await s.call('POST', '/v1/suppressions', { user_id: 'alice', channel: 'email', reason: 'unsubscribed' })
   const { body } = await s.call('GET', '/v1/users/alice/suppressions', undefined, own)
   assert.deepEqual(
-    body.suppressions.map((each: { reason: string }) => each.reason),
+    body.items.map((each: { reason: string }) => each.reason),
     ['unsubscribed', 'bounced'],
   )
   assert.equal((await s.call('DELETE', `/v1/users/alice/suppressions/${left.body.id}`, undefined, own)).status, 204)
@@ -151,9 +151,9 @@ test('an address that a provider reports as gone is suppressed for the declared 
   assert.deepEqual(await outcomes(s), ['queued'])
   const { body } = await eventually(
     () => s.call('GET', '/v1/suppressions?user_id=alice'),
-    (answer) => answer.body.suppressions.length > 0,
+    (answer) => answer.body.items.length > 0,
   )
-  const [{ address, reason, detail, since, expires_at }] = body.suppressions
+  const [{ address, reason, detail, since, expires_at }] = body.items
   assert.deepEqual([address, reason, detail], ['alice@example.com', 'bounced', 'no such user'])
   assert.equal(Date.parse(expires_at) - Date.parse(since), 30 * 86_400_000)
   assert.deepEqual(await outcomes(s), ['undeliverable'])

@@ -19,9 +19,9 @@ const places: ReadonlyArray<readonly [(typeof methods)[number], (id: string) => 
 ]
 /** Those that take ids and change whatever of them is there. */
 const lists: typeof places = [
-  ['GET', (id) => `/v1/dead-letters?before=${id}`],
-  ['GET', (id) => `/v1/suppressions?before=${id}`],
-  ['GET', (id) => `/v1/users/alice/inbox?before=${id}`],
+  ['GET', (id) => `/v1/dead-letters?cursor=${id}`],
+  ['GET', (id) => `/v1/suppressions?cursor=${id}`],
+  ['GET', (id) => `/v1/users/alice/inbox?cursor=${id}`],
   ['POST', () => '/v1/dead-letters/replay', (id) => ({ ids: [id] })],
   ['POST', () => '/v1/dead-letters/discard', (id) => ({ ids: [id] })],
   ['POST', () => '/v1/users/alice/inbox/read', (id) => ({ ids: [id] })],

@@ -134,11 +134,11 @@ test('an event of a reserved type in bulk or from the topic is rejected and not 
   assert.equal(JSON.parse(bulk.body).status, 403)
   assert.equal(await deliver(1, request), 'terminate')
   const { body } = await s.call('GET', '/v1/dead-letters?cause=invalid_message', undefined, manager)
-  assert.match(body.dead_letters[0].detail, /is reserved/)
-  await s.call('POST', `/v1/dead-letters/${body.dead_letters[0].id}/replay`, undefined, manager)
+  assert.match(body.items[0].detail, /is reserved/)
+  await s.call('POST', `/v1/dead-letters/${body.items[0].id}/replay`, undefined, manager)
   const letters = await eventually(
     () => s.call('GET', '/v1/dead-letters', undefined, manager),
-    (answer) => answer.body.dead_letters.some(({ cause }: { cause: string }) => cause === 'invalid_schedule'),
+    (answer) => answer.body.items.some(({ cause }: { cause: string }) => cause === 'invalid_schedule'),
   )
   assert.match(JSON.stringify(letters.body), /is reserved/)
   assert.equal(sent.length, before)
@@ -168,7 +168,7 @@ test('reserved event types and templates are readable as the configuration decla
   assert.deepEqual([type.body.priority, type.body.channels, type.body.sensitive], ['critical', ['email'], true])
   const texts = await s.call('GET', `/v1/templates/${event}`, undefined, manager)
   assert.deepEqual(
-    texts.body.templates.map(({ body, published }: { body: string; published: boolean }) => [body, published]),
+    texts.body.items.map(({ body, published }: { body: string; published: boolean }) => [body, published]),
     [['Open {{ link }}', true]],
   )
 })
@@ -224,7 +224,7 @@ test('no route shows the link of a queued or dead reserved mail', async () => {
   const dead = await s.call('POST', '/v1/reserved-mails', { ...mail, email: 'dead@home.example' }, service)
   await eventually(
     () => s.call('GET', '/v1/dead-letters?user_id=alice', undefined, manager),
-    ({ body }) => body.dead_letters.some(({ event: type }: { event: string }) => type === event),
+    ({ body }) => body.items.some(({ event: type }: { event: string }) => type === event),
   )
   const { rows } = await s.database.query('SELECT 1 FROM notify.delivery_queue WHERE message::text LIKE $1', ['%hush%'])
   assert.ok(rows.length > 0, 'one waits')

@@ -44,7 +44,7 @@ test('a failing call is retried with the same id and at last becomes a dead lett
   assert.deepEqual([...new Set(seen.map(({ id }) => id))], [body.deliveries[0].id])
   const list = await s.call('GET', '/v1/dead-letters?cause=attempts_exhausted&channel=email')
   assert.deepEqual(
-    list.body.dead_letters.map((l: { id: string }) => l.id),
+    list.body.items.map((l: { id: string }) => l.id),
     [body.deliveries[0].id],
   )
   const letter = await s.call('GET', `/v1/dead-letters/${body.deliveries[0].id}`)
@@ -54,7 +54,7 @@ test('a failing call is retried with the same id and at last becomes a dead lett
     replayed: 1,
   })
   await waitFor(s, body.id, isSent)
-  assert.equal((await s.call('GET', '/v1/dead-letters')).body.dead_letters.length, 0)
+  assert.equal((await s.call('GET', '/v1/dead-letters')).body.items.length, 0)
 })
 
 test('a permanent failure becomes a dead letter at once', async (t) => {
@@ -147,7 +147,7 @@ test('a push that no provider accepts falls back to email when its patience ends
   assert.ok(Date.parse(dead.at) >= startedAt + 300_000, 'not before half of the time, when it was last put off')
   assert.ok(push.seen.length >= 2)
   const { body: letters } = await s.call('GET', '/v1/dead-letters?cause=waited_too_long')
-  assert.match(letters.dead_letters[0].detail, /no provider accepted it in time/)
+  assert.match(letters.items[0].detail, /no provider accepted it in time/)
   isFixed = true
   await s.call('POST', '/v1/dead-letters/replay', { cause: 'waited_too_long' })
   await waitFor(s, body.id, isSent)
@@ -212,7 +212,7 @@ test('a device that accepted the push is not sent it again, and an unregistered 
   assert.deepEqual(push.seen.map(({ target }) => target.id).sort(), ['old', 'phone', 'phone', 'phone', 'tablet'])
   const { body: devices } = await s.call('GET', '/v1/users/alice/devices')
   assert.deepEqual(
-    devices.devices.map((d: { device_id: string; dead_at?: string }) => [d.device_id, d.dead_at !== undefined]),
+    devices.items.map((d: { device_id: string; dead_at?: string }) => [d.device_id, d.dead_at !== undefined]),
     [
       ['old', true],
       ['phone', false],
@@ -309,7 +309,7 @@ test('a rejected credential without another provider delays deliveries and ends 
   await seedEventType(s)
   const { body } = await s.call('POST', '/v1/notify', { ...shipped, channels: ['email'] })
   await waitFor(s, body.id, () => only.seen.length >= 8)
-  assert.equal((await s.call('GET', '/v1/dead-letters')).body.dead_letters.length, 0)
+  assert.equal((await s.call('GET', '/v1/dead-letters')).body.items.length, 0)
   isFixed = true
   await waitFor(s, body.id, isSent)
 })

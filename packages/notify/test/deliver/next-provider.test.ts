@@ -120,7 +120,7 @@ test('a provider that keeps asking for an immediate retry is called ever more ra
   assert.ok(always.calls.length <= 20, `${always.calls.length} calls in ten minutes`)
   assert.ok(s.clock.now() - begun >= 480_000)
   const { body: letters } = await s.call('GET', '/v1/dead-letters?cause=waited_too_long')
-  assert.equal(letters.dead_letters.length, 1)
+  assert.equal(letters.items.length, 1)
 })
 
 test('a replayed dead letter begins with the preferred provider again', async (t) => {

@@ -20,7 +20,7 @@ test('a feed is read, filtered, archived and paged by its user, with counts', as
   const newestFirst = await bodies()
   const { items, next, counts } = await feed('?limit=2')
   assert.deepEqual(counts, { sequence: 3, total: 3, unseen: 3, unread: 3 })
-  assert.deepEqual(await bodies(`?limit=2&before=${next}`), newestFirst.slice(2))
+  assert.deepEqual(await bodies(`?limit=2&cursor=${next}`), newestFirst.slice(2))
   assert.equal((await feed('?limit=3')).next, undefined, 'the last page names no next one, full or not')
   const [first, second] = items.map(({ id }: { id: string }) => id)
   const change = (what: string, body: object) => s.call('POST', `/v1/users/alice/inbox/${what}`, body, own)

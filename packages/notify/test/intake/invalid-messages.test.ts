@@ -13,7 +13,7 @@ async function withTopic(t: { after(work: () => Promise<void>): void }) {
   return { s, deliver }
 }
 
-const causes = ({ body }: Answer) => body.dead_letters.map((letter: { cause: string }) => letter.cause)
+const causes = ({ body }: Answer) => body.items.map((letter: { cause: string }) => letter.cause)
 
 test('an invalid message of the topic becomes a readable dead letter', async (t) => {
   const { s, deliver } = await withTopic(t)
@@ -29,8 +29,8 @@ test('an invalid message of the topic becomes a readable dead letter', async (t)
   ] as const
   for (const [place, [text, reason, kept]] of cases.entries()) {
     assert.equal(await deliver(place + 1, text), 'terminate', String(reason))
-    const { body: list } = await s.call('GET', '/v1/dead-letters?cause=invalid_message&limit=1000')
-    const newest = list.dead_letters.find(({ detail }: { detail: string }) => reason.test(detail))
+    const { body: list } = await s.call('GET', '/v1/dead-letters?cause=invalid_message&limit=200')
+    const newest = list.items.find(({ detail }: { detail: string }) => reason.test(detail))
     const { body: letter } = await s.call('GET', `/v1/dead-letters/${newest.id}`)
     if (typeof kept === 'string') assert.equal(letter.text, kept)
     else assert.match(letter.text, kept)

@@ -52,7 +52,7 @@ test('a message that keeps failing becomes a dead letter with payload and reason
     ['later', 'later', 'terminate'],
   )
   const { body } = await s.call('GET', '/v1/dead-letters', undefined, 'admin:notifications admin:privacy')
-  const [letter = assert.fail()] = body.dead_letters
+  const [letter = assert.fail()] = body.items
   assert.equal(letter.cause, 'failed_message')
   assert.equal(letter.user_id, 'alice')
   assert.match(letter.detail, /^3 attempts failed, the last: refused here$/)
@@ -69,7 +69,7 @@ test('a dead letter of the topic is stored once, however often its message is re
   const { s, deliver } = await withTopic(t, 1)
   await refuse(s, '22023', 'alice')
   for (let i = 0; i < 3; i++) assert.equal(await deliver(1, event('A')), 'terminate')
-  assert.equal((await s.call('GET', '/v1/dead-letters')).body.dead_letters.length, 1)
+  assert.equal((await s.call('GET', '/v1/dead-letters')).body.items.length, 1)
 })
 
 test('a replayed message of the topic is sent once after its fault is fixed', async (t) => {
@@ -93,10 +93,10 @@ test('a replayed message that fails again is a dead letter again after its attem
   await s.call('POST', '/v1/dead-letters/replay', {})
   const letters = await eventually(
     () => s.call('GET', '/v1/dead-letters'),
-    (answer) => answer.body.dead_letters.length === 1,
+    (answer) => answer.body.items.length === 1,
   )
-  assert.equal(letters.body.dead_letters[0].cause, 'failed_message')
-  assert.equal(letters.body.dead_letters[0].event, body.dead_letters[0].event)
+  assert.equal(letters.body.items[0].cause, 'failed_message')
+  assert.equal(letters.body.items[0].event, body.items[0].event)
   assert.equal((await s.database.query('SELECT 1 FROM notify.scheduled')).rowCount, 0)
 })
 
@@ -123,7 +123,7 @@ for (const [trouble, sqlState] of [
     for (let i = 0; i < 5; i++) assert.equal(await deliver(1, event('A')), 'later')
     await accept(s)
     assert.equal(await deliver(1, event('A')), 'ack')
-    assert.equal((await s.call('GET', '/v1/dead-letters')).body.dead_letters.length, 0)
+    assert.equal((await s.call('GET', '/v1/dead-letters')).body.items.length, 0)
     assert.deepEqual(
       errors.map(({ err }) => err?.message),
       ['refused here'],

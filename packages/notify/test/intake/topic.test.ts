@@ -42,10 +42,10 @@ describe('the topic notifications', () => {
         await js.publish('notifications', text)
       const letters = await eventually(
         () => s.call('GET', '/v1/dead-letters?cause=invalid_message'),
-        ({ body }) => body.dead_letters.length === 3,
+        ({ body }) => body.items.length === 3,
       )
       assert.match(
-        letters.body.dead_letters.map((l: { detail: string }) => l.detail).join('\n'),
+        letters.body.items.map((l: { detail: string }) => l.detail).join('\n'),
         /not JSON[\s\S]*order\.lost|order\.lost[\s\S]*not JSON/,
       )
       await eventually(

@@ -240,7 +240,7 @@ describe('the topic on NATS', { skip: findProgram('nats-server') ? false : waits
       (text) => text.includes('notify_state_changes_unpublished 3'),
     )
     const { body } = await s.call('GET', '/v1/events', undefined, 'read:events')
-    assert.equal(body.events.length, 3, 'they are read by HTTP meanwhile')
+    assert.equal(body.items.length, 3, 'they are read by HTTP meanwhile')
     w.thaw()
     await waitUntilPublished(s)
     assert.equal((await w.manager.streams.info('NOTIFICATION_EVENTS')).state.messages, 3)

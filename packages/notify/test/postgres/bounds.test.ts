@@ -6,6 +6,7 @@ import { createAdmission } from '../../src/admission/admission.ts'
 import type { AdmissionUnit, PlannedNotification } from '../../src/admission/planned.ts'
 import { defaultOptions } from '../../src/config/options.ts'
 import { deliveryIdOf, newIdOfUser } from '../../src/model/id.ts'
+import { createReason } from '../../src/model/reason.ts'
 import type { NotifyStore } from '../../src/store/store.ts'
 import { notifyDatabase } from '../support/database.ts'
 import {
@@ -42,7 +43,11 @@ const unit = (userId: string, key: string, now: number): AdmissionUnit => {
     dedupKey: key,
     decisions: [],
     deliveries: [
-      { channel: 'sms', logKey: key, plan: { kind: 'drop', outcome: 'no_recipient', reason: 'no number' } },
+      {
+        channel: 'sms',
+        logKey: key,
+        plan: { kind: 'drop', outcome: 'no_recipient', reason: createReason('no_phone_number') },
+      },
       {
         channel: 'email',
         plan: {

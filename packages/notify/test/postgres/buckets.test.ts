@@ -138,13 +138,13 @@ test('dead letters of all buckets are listed newest first, replayed once, and di
   const list = (query: string) => s.call('GET', `/v1/dead-letters?${query}`)
   await eventually(
     () => list('limit=100'),
-    ({ body }) => body.dead_letters.length === users.length,
+    ({ body }) => body.items.length === users.length,
   )
   const ids: string[] = []
-  for (let before = ''; ; before = `&before=${ids.at(-1)}`) {
+  for (let before = ''; ; before = `&cursor=${ids.at(-1)}`) {
     const { body } = await list(`limit=7${before}`)
-    ids.push(...body.dead_letters.map(({ id }: { id: string }) => id))
-    if (body.dead_letters.length < 7) break
+    ids.push(...body.items.map(({ id }: { id: string }) => id))
+    if (body.items.length < 7) break
   }
   assert.equal(new Set(ids).size, users.length)
   assert.deepEqual(ids, ids.toSorted().reverse())

@@ -86,11 +86,11 @@ for (const address of crafted.filter((each) => !each.includes('\u0000')))
     const { s, fake } = await storedAddress(t, address)
     const event = { event: 'order.shipped', user_id: 'alice', data: { order_id: '1' }, channels: ['email'] }
     const { body } = await s.call('POST', '/v1/notify', event)
-    const { dead_letters } = await eventually(
+    const { items } = await eventually(
       async () => (await s.call('GET', '/v1/dead-letters')).body,
-      (found) => found.dead_letters.length === 1,
+      (found) => found.items.length === 1,
     )
-    assert.deepEqual([dead_letters[0].id, dead_letters[0].cause], [body.deliveries[0].id, 'permanent'])
+    assert.deepEqual([items[0].id, items[0].cause], [body.deliveries[0].id, 'permanent'])
     const sample = { channel: 'email', user_id: 'alice', data: { order_id: '1' } }
     const tried = await s.call('POST', '/v1/templates/order.shipped/test', sample)
     assert.deepEqual([tried.status, tried.body.results[0].kind], [200, 'permanent'])

@@ -63,7 +63,7 @@ test('a topic message with data nested too deep is a dead letter and not redeliv
   const answer = await deliver(1, `{"event":"order.shipped","user_id":"alice","data":${nestData(5_000)}}`)
   assert.equal(answer, 'terminate')
   const letters = await s.call('GET', '/v1/dead-letters?cause=invalid_message')
-  assert.match(letters.body.dead_letters[0].detail, /nested deeper than 64 levels/)
+  assert.match(letters.body.items[0].detail, /nested deeper than 64 levels/)
 })
 
 test('invalid text or a missing channel in a bulk request fails its own line only', async (t) => {
@@ -129,7 +129,7 @@ test('the same faults have the same error texts on every intake', async (t) => {
   assert.deepEqual(faultsOf((await s.call('POST', '/v1/notify/bulk', [wrong])).body), single)
   await deliver(1, wrong)
   const { body } = await s.call('GET', '/v1/dead-letters')
-  for (const fault of single) assert.ok(body.dead_letters[0].detail.includes(fault), fault)
+  for (const fault of single) assert.ok(body.items[0].detail.includes(fault), fault)
 })
 
 test('a bulk line of an event type over its rate says when to retry', async (t) => {

@@ -35,12 +35,12 @@ test('a dead letter whose notification was purged is delivered when replayed', a
   await s.call('POST', '/v1/notify', shipped)
   const letters = await eventually(
     () => s.call('GET', '/v1/dead-letters'),
-    ({ body }) => body.dead_letters.length === 1,
+    ({ body }) => body.items.length === 1,
   )
   await purgeBuckets(s.store, shortRetention, Date.now() + 2 * day)
   assert.equal((await s.database.query('SELECT 1 FROM notify.notification')).rowCount, 0)
   state.healed = true
-  const replayed = await s.call('POST', `/v1/dead-letters/${letters.body.dead_letters[0].id}/replay`)
+  const replayed = await s.call('POST', `/v1/dead-letters/${letters.body.items[0].id}/replay`)
   assert.deepEqual(replayed.body, { replayed: 1 })
   await eventually(
     async () => sent,
@@ -59,8 +59,8 @@ test('an unrendered dead letter cannot be replayed once its notification was pur
   await purgeBuckets(s.store, shortRetention, Date.now() + 2 * day)
   assert.deepEqual((await s.call('POST', '/v1/dead-letters/replay', {})).body, { replayed: 0 })
   const { body: left } = await s.call('GET', '/v1/dead-letters?user_id=alice&channel=email&event=order.shipped')
-  assert.equal(left.dead_letters.length, 1)
-  assert.equal(left.dead_letters[0].notification_id, body.id)
+  assert.equal(left.items.length, 1)
+  assert.equal(left.items[0].notification_id, body.id)
 })
 
 test('a deferred notification is not purged before it is planned again', async (t) => {
@@ -105,7 +105,7 @@ test('deliveries that only waited in workers that died are sent and not quaranti
     },
     (all) => all.length === 3,
   )
-  assert.equal((await s.call('GET', '/v1/dead-letters')).body.dead_letters.length, 0)
+  assert.equal((await s.call('GET', '/v1/dead-letters')).body.items.length, 0)
 })
 
 test('a delivery whose workers died five times is quarantined and can be replayed', async (t) => {
@@ -126,9 +126,9 @@ test('a delivery whose workers died five times is quarantined and can be replaye
   })
   const letters = await eventually(
     () => s.call('GET', '/v1/dead-letters?cause=worker_died'),
-    ({ body: { dead_letters } }) => dead_letters.length === 1,
+    ({ body: { items } }) => items.length === 1,
   )
-  assert.equal(letters.body.dead_letters[0].id, body.deliveries[0].id)
+  assert.equal(letters.body.items[0].id, body.deliveries[0].id)
   assert.equal(sent.length, 0)
   await s.call('POST', '/v1/dead-letters/replay', { cause: 'worker_died' })
   await eventually(

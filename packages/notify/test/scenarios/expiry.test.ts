@@ -37,7 +37,7 @@ test('a code whose provider fails until it expires is not sent and is recorded a
   assert.deepEqual([what, detail.expires_at], ['expired', expiresAt])
   assert.equal(calls.length, 1)
   assert.deepEqual(await readData(s), [{ data: null }], 'sensitive data is gone')
-  assert.deepEqual((await s.call('GET', '/v1/dead-letters')).body.dead_letters, [])
+  assert.deepEqual((await s.call('GET', '/v1/dead-letters')).body.items, [])
   assert.equal((await s.database.query('SELECT 1 FROM notify.delivery_queue')).rowCount, 0)
   const counter = await metrics.getSingleMetric('notify_expired_total')?.get()
   assert.deepEqual(counter?.values, [{ labels: { channel: 'email' }, value: 1 }])
@@ -103,7 +103,7 @@ test('a code that expires while it waits for a slot is not sent', async (t) => {
 test('an expired dead letter is not replayed, and another one is', async (t) => {
   const { s, clock, calls, answer } = await setupCodes(t)
   answer.now = { kind: 'permanent', code: '550', reason: 'no' }
-  const letters = async () => (await s.call('GET', '/v1/dead-letters')).body.dead_letters
+  const letters = async () => (await s.call('GET', '/v1/dead-letters')).body.items
   await s.call('POST', '/v1/notify', code)
   await eventually(letters, ({ length }) => length === 1)
   const [{ id, expires_at }] = await letters()
@@ -135,7 +135,7 @@ test('a replay that was in time is not sent once it has expired', async (t) => {
   const { body } = await s.call('POST', '/v1/notify', code)
   await eventually(
     () => s.call('GET', '/v1/dead-letters'),
-    (found) => found.body.dead_letters.length === 1,
+    (found) => found.body.items.length === 1,
   )
   const at = new Date(begun + 2 * minute).toISOString()
   assert.deepEqual((await s.call('POST', '/v1/dead-letters/replay', { at })).body, { replayed: 1 })
@@ -151,7 +151,7 @@ test('a message whose template fails after its expiry is not planned again', asy
   const { s, clock, calls } = await setupCodes(t)
   await s.call('DELETE', `/v1/templates/${code.event}/email/en`)
   await s.call('POST', '/v1/notify', code)
-  const [letter] = (await s.call('GET', '/v1/dead-letters')).body.dead_letters
+  const [letter] = (await s.call('GET', '/v1/dead-letters')).body.items
   assert.deepEqual([letter.cause, letter.expires_at], ['template', expiresAt])
   await s.call('PUT', `/v1/templates/${code.event}/email/en`, { subject: 'x', body: 'y' })
   clock.advance(ttlMs)
@@ -244,7 +244,7 @@ test('the ttl of an event type is stored as given, and must be a whole number of
   const { s } = await setupCodes(t)
   const path = `/v1/event-types/${code.event}`
   assert.equal((await s.call('GET', path)).body.ttl_seconds, ttl_seconds)
-  const listed = (await s.call('GET', '/v1/event-types')).body.event_types
+  const listed = (await s.call('GET', '/v1/event-types')).body.items
   assert.equal(listed.find(({ event }: { event: string }) => event === code.event).ttl_seconds, ttl_seconds)
   for (const wrong of [0, -1, 1.5, '300', 31_536_001, null]) {
     const { status, body } = await s.call('PUT', path, { channels: ['email'], ttl_seconds: wrong })

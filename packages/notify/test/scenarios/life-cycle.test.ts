@@ -138,11 +138,11 @@ async function exceedAndReplay(scene: Scene): Promise<void> {
   answer.now = { kind: 'permanent', code: '550', reason: 'no' }
   await notifyAll(s, { event: 'code.sent' }, ['queued'])
   const letters = () => s.call('GET', '/v1/dead-letters')
-  await eventually(letters, ({ body }) => body.dead_letters.length === users.length)
+  await eventually(letters, ({ body }) => body.items.length === users.length)
   answer.now = { kind: 'accepted' }
   assert.deepEqual((await s.call('POST', '/v1/dead-letters/replay', {})).body, { replayed: users.length })
   await mailed(scene, cap + 1)
-  assert.deepEqual((await letters()).body.dead_letters, [])
+  assert.deepEqual((await letters()).body.items, [])
 }
 
 const tablesOfUsers = [

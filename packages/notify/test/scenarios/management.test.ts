@@ -56,7 +56,7 @@ test('template versions are immutable, can be rolled back to, and have drafts wi
   assert.deepEqual((await s.call('POST', `${path}/publish`, { version: 1 })).body, { version: 1 })
   const { body: versions } = await s.call('GET', '/v1/templates/order.shipped')
   assert.deepEqual(
-    versions.templates
+    versions.items
       .filter((v: { channel: string }) => v.channel === 'sms')
       .map((v: { version: number; published: boolean }) => [v.version, v.published]),
     [

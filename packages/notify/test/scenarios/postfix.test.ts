@@ -39,9 +39,7 @@ curl -sSf --data-binary @- -H 'content-type: message/rfc822' -H 'authorization: 
           ({ body }) => body.deliveries[0].state === what || body.deliveries[0].ended === what,
         )
       const suppressed = async () =>
-        (await service.call('GET', '/v1/suppressions')).body.suppressions.map(
-          (each: { address: string }) => each.address,
-        )
+        (await service.call('GET', '/v1/suppressions')).body.items.map((each: { address: string }) => each.address)
 
       await reaches(await send('alice@example.test'), 'sent')
       const [mail] = await eventually(

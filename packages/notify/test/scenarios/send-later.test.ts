@@ -77,7 +77,7 @@ test('a scheduled notification fires once at its time unless it is cancelled', a
   assert.deepEqual(first.body, { id: first.body.id, fire_at, payload })
   const second = await s.call('POST', '/v1/scheduled', { fire_at, payload })
   assert.equal((await s.call('DELETE', `/v1/scheduled/${second.body.id}`)).status, 204)
-  assert.equal((await s.call('GET', '/v1/scheduled?user_id=alice')).body.scheduled.length, 1)
+  assert.equal((await s.call('GET', '/v1/scheduled?user_id=alice')).body.items.length, 1)
   s.clock.advance(9 * minute)
   assert.equal(await mailCount(s), 0)
   s.clock.advance(minute)

@@ -117,7 +117,7 @@ for (const [how, remove] of [
     await s.call('POST', '/v1/notify', reset)
     await eventually(
       () => s.call('GET', '/v1/dead-letters'),
-      ({ body }) => body.dead_letters.length === 1,
+      ({ body }) => body.items.length === 1,
     )
     assert.match(await keptData(s), /hush/)
     await remove(s)

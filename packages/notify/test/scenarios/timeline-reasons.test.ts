@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { manualClock } from '@gatehouse/kit'
 import type { Provider, SendResult } from '../../src/index.ts'
+import { createReason } from '../../src/model/reason.ts'
 import { eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
 
 const start = '2026-06-01T12:00:00.000Z'
@@ -31,8 +32,14 @@ async function readLastEntry(s: Setup, body: object, channel: string): Promise<u
 
 async function explain(s: Setup, body: object): Promise<unknown> {
   const { body: answer } = await s.call('POST', '/v1/explain', { ...shipped, ...body })
-  return answer.channels.map(({ outcome, reason, until }: Record<string, string>) => ({ outcome, reason, until }))
+  return answer.channels.map(({ outcome, reason_code, params, reason, until }: Record<string, unknown>) =>
+    withoutUndefined({ outcome, reason_code, params, reason, until }),
+  )
 }
+
+const withoutUndefined = (members: object) => JSON.parse(JSON.stringify(members))
+const template = (id: string) => ({ id, version: 1, locale: 'en' })
+const cap = (name: string, limit: number) => createReason('cap_reached', { cap: name, limit })
 
 test('a capped delivery names its cap, the limit and the end of the window', async (t) => {
   const caps = { total: 3, channels: { sms: 1, push: 0 }, priorities: { low: 1 } }
@@ -51,16 +58,16 @@ test('a capped delivery names its cap, the limit and the end of the window', asy
   ] as const)
     entries.push(await readLastEntry(s, { event }, channel))
   assert.deepEqual(entries, [
-    { what: 'queued' },
-    { what: 'capped', cap: 'channel:sms', limit: 1, until: tomorrow },
-    { what: 'capped', cap: 'channel:push', limit: 0 },
-    { what: 'queued' },
-    { what: 'capped', cap: 'priority:low', limit: 1, until: tomorrow },
-    { what: 'queued' },
-    { what: 'capped', cap: 'total', limit: 3, until: tomorrow },
+    { what: 'queued', template: template('order.shipped') },
+    { what: 'capped', ...cap('channel:sms', 1), until: tomorrow },
+    { what: 'capped', ...cap('channel:push', 0) },
+    { what: 'queued', template: template('news.weekly') },
+    { what: 'capped', ...cap('priority:low', 1), until: tomorrow },
+    { what: 'queued', template: template('order.shipped') },
+    { what: 'capped', ...cap('total', 3), until: tomorrow },
   ])
   assert.deepEqual(await explain(s, { channels: ['email'] }), [
-    { outcome: 'capped', reason: 'the cap total of 3 is reached', until: tomorrow },
+    { outcome: 'capped', ...cap('total', 3), until: tomorrow },
   ])
 })
 
@@ -70,13 +77,15 @@ test('an undeliverable channel names a missing address, an exclusion or a missin
   const nobody = { user_id: 'nobody' }
   assert.deepEqual(await readLastEntry(s, nobody, 'email'), {
     what: 'no_recipient',
-    reason: 'the user has no email address',
+    ...createReason('no_email_address'),
   })
-  assert.deepEqual(await readLastEntry(s, nobody, 'push'), { what: 'no_recipient', reason: 'the user has no device' })
-  assert.deepEqual(await readLastEntry(s, {}, 'sms'), { what: 'undeliverable', reason: 'the channel is off' })
+  assert.deepEqual(await readLastEntry(s, nobody, 'push'), { what: 'no_recipient', ...createReason('no_device') })
+  assert.deepEqual(await readLastEntry(s, {}, 'sms'), { what: 'undeliverable', ...createReason('channel_off') })
   await s.call('POST', '/v1/suppressions', { user_id: 'alice', channel: 'email', reason: 'unsubscribed' })
   assert.deepEqual(await readLastEntry(s, {}, 'email'), {
     what: 'undeliverable',
+    reason_code: 'address_suppressed',
+    params: { suppression: 'unsubscribed' },
     reason: 'its address is left out: unsubscribed',
   })
   const { body } = await s.call('POST', '/v1/explain', { ...shipped, channels: ['email', 'sms'] })
@@ -103,7 +112,7 @@ test('a deferred message that is capped in the morning names the cap', async (t)
   )
   assert.deepEqual(
     capped.map(({ detail }) => detail),
-    [{ cap: 'total', limit: 1, until: '2026-06-02T13:00:00.000Z' }],
+    [{ ...cap('total', 1), until: '2026-06-02T13:00:00.000Z' }],
   )
 })
 
@@ -192,14 +201,17 @@ test('explain shows a replay, a burst and quiet hours, and changes nothing', asy
     (await s.database.query('SELECT (SELECT count(*) FROM notify.notification) AS n, counters FROM notify.cap')).rows
   const before = await kept()
   assert.deepEqual(await explain(s, { channels, dedup_key: 'k' }), [
-    { outcome: 'duplicate', reason: `its dedup_key is ${first.id}'s`, until: undefined },
+    { outcome: 'duplicate', ...createReason('dedup_key_used', { notification_id: first.id }) },
   ])
+  const flush = { until: '2026-06-01T12:05:00.000Z' }
   assert.deepEqual(await explain(s, { channels, event: 'photo.liked' }), [
-    { outcome: 'aggregated', reason: 'it is gathered with others of its kind', until: '2026-06-01T12:05:00.000Z' },
+    { outcome: 'aggregated', ...createReason('aggregated', flush), ...flush },
   ])
+  const end = { until: '2026-06-01T13:00:00.000Z' }
   await s.call('PUT', '/v1/users/alice/preferences/*', { quiet_hours: { start: '11:00', end: '13:00' } })
   assert.deepEqual(await explain(s, { channels }), [
-    { outcome: 'deferred', reason: 'quiet hours', until: '2026-06-01T13:00:00.000Z' },
+    { outcome: 'deferred', ...createReason('quiet_hours', end), ...end },
   ])
+  assert.deepEqual(await explain(s, { channels, at: '2026-06-01T13:00:00Z' }), [{ outcome: 'queued' }])
   assert.deepEqual(await kept(), before)
 })

@@ -33,7 +33,7 @@ test("a user's token reads and cancels that user's schedules, and the management
     const id = await schedule()
     const { body } = await s.call('GET', '/v1/scheduled?user_id=alice', undefined, reads)
     assert.deepEqual(
-      body.scheduled.map((each: { id: string }) => each.id),
+      body.items.map((each: { id: string }) => each.id),
       [id],
     )
     assert.equal((await s.call('GET', `/v1/scheduled/${id}`, undefined, reads)).status, 200)

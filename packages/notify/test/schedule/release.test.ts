@@ -122,9 +122,9 @@ test('parked events are released when their type loses its rate, and die if it i
   await s.call('DELETE', '/v1/event-types/photo.viewed')
   const letters = await eventually(
     () => s.call('GET', '/v1/dead-letters?event=photo.viewed'),
-    ({ body }) => body.dead_letters.length === 7 - before,
+    ({ body }) => body.items.length === 7 - before,
   )
-  assert.match(letters.body.dead_letters[0].detail, /photo\.viewed/)
+  assert.match(letters.body.items[0].detail, /photo\.viewed/)
 })
 
 test('parked events of a user are exported, and erased with the user', async (t) => {

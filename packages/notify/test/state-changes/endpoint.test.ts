@@ -54,9 +54,9 @@ test('state changes are readable as events without NATS or other settings', asyn
   const { body } = await s.call('POST', '/v1/notify', request)
   const page = await eventually(
     () => readEvents(s, ''),
-    (answer) => answer.body.events.length === 1,
+    (answer) => answer.body.items.length === 1,
   )
-  const [{ id, cursor, at, ...event }] = page.body.events
+  const [{ id, cursor, at, ...event }] = page.body.items
   assert.deepEqual(event, {
     delivery_id: body.deliveries[0].id,
     notification_id: body.id,
@@ -66,7 +66,7 @@ test('state changes are readable as events without NATS or other settings', asyn
     state: 'sent',
   })
   assert.deepEqual([page.body.next, page.body.more], [cursor, false])
-  assert.deepEqual((await readEvents(s, `?after=${cursor}`)).body, { events: [], next: cursor, more: false })
+  assert.deepEqual((await readEvents(s, `?cursor=${cursor}`)).body, { items: [], next: cursor, more: false })
 })
 
 test('pages continue at their cursors, and each event is returned once', async (t) => {
@@ -76,8 +76,8 @@ test('pages continue at their cursors, and each event is returned once', async (
   const seen: string[] = []
   for (let after = '', more = true; more; ) {
     const { body } = await readEvents(s, `?limit=3${after}`)
-    seen.push(...usersOf(body.events))
-    after = `&after=${body.next}`
+    seen.push(...usersOf(body.items))
+    after = `&cursor=${body.next}`
     more = body.more
   }
   assert.deepEqual(seen, users)
@@ -96,7 +96,7 @@ for (const [who, scopes, status] of [
     if (status === 403) assert.match(String(answer.headers['www-authenticate']), /scope="read:events"/)
   })
 
-for (const query of ['?after=x', '?after=-1', '?limit=0', '?limit=1001', '?wait=31', '?state=lost', '?colour=red'])
+for (const query of ['?cursor=x', '?cursor=-1', '?limit=0', '?limit=1001', '?wait=31', '?state=lost', '?colour=red'])
   test(`the query ${query} is rejected`, async (t) => {
     assert.equal((await readEvents(await setupService(t), query)).status, 400)
   })
@@ -114,19 +114,19 @@ test('a cursor older than the retention is answered 410 with a valid one', async
   const worker = startRetentionWorker(about)
   t.after(() => worker.stop())
   const gone = await eventually(
-    () => readEvents(s, '?after=0'),
+    () => readEvents(s, '?cursor=0'),
     (answer) => answer.status === 410,
   )
   assert.match(gone.body.detail, /no longer kept/)
   assert.equal(gone.body.oldest, '1')
-  assert.deepEqual(usersOf((await readEvents(s, `?after=${gone.body.oldest}`)).body.events), ['new'])
-  assert.deepEqual(usersOf((await readEvents(s, '')).body.events), ['new'])
+  assert.deepEqual(usersOf((await readEvents(s, `?cursor=${gone.body.oldest}`)).body.items), ['new'])
+  assert.deepEqual(usersOf((await readEvents(s, '')).body.items), ['new'])
 })
 
 test('a cursor ahead of the outbox, as after a restore, is answered 410', async (t) => {
   const s = await setupService(t)
   await writeEvents(s, 'a')
-  const answer = await readEvents(s, '?after=2')
+  const answer = await readEvents(s, '?cursor=2')
   assert.equal(answer.status, 410)
   assert.match(answer.body.detail, /ahead of the last event, 1/)
 })
@@ -144,23 +144,23 @@ test('the erasure of a user includes their events', async (t) => {
   assert.equal((await s.call('GET', '/v1/users/alice/data')).body.data.state_change.length, 2)
   await s.call('DELETE', '/v1/users/alice/data')
   const { body } = await readEvents(s, '')
-  assert.deepEqual([usersOf(body.events), body.next], [['bob'], '3'])
+  assert.deepEqual([usersOf(body.items), body.next], [['bob'], '3'])
 })
 
 test('a waiting reader is answered as soon as an event matches its filter', async (t) => {
   const s = await setupService(t)
   await writeEvents(s, 'before')
-  const waiting = readEvents(s, '?after=1&wait=30')
-  const filtered = readEvents(s, '?after=1&wait=1&state=opened')
+  const waiting = readEvents(s, '?cursor=1&wait=30')
+  const filtered = readEvents(s, '?cursor=1&wait=1&state=opened')
   await writeEvents(s, 'alice')
-  assert.deepEqual(usersOf((await waiting).body.events), ['alice'])
-  assert.deepEqual((await filtered).body, { events: [], next: '2', more: false })
+  assert.deepEqual(usersOf((await waiting).body.items), ['alice'])
+  assert.deepEqual((await filtered).body, { items: [], next: '2', more: false })
 })
 
 test('a reader that waits in vain gets an empty page with its cursor', async (t) => {
   const s = await setupService(t)
   await writeEvents(s, 'before')
-  assert.deepEqual((await readEvents(s, '?after=1&wait=1')).body, { events: [], next: '1', more: false })
+  assert.deepEqual((await readEvents(s, '?cursor=1&wait=1')).body, { items: [], next: '1', more: false })
 })
 
 test('waiting readers are limited for each client and in total, and all are answered', async (t) => {
@@ -206,7 +206,7 @@ test('a waiting reader whose credential is revoked is answered 401 without event
     },
   })
   await writeEvents(s, 'before')
-  const waiting = readEvents(s, '?after=1&wait=30')
+  const waiting = readEvents(s, '?cursor=1&wait=30')
   await eventually(
     async () => watched.length,
     (count) => count === 1,

@@ -27,10 +27,10 @@ test('one-click unsubscription is an idempotent POST without cookies for one kin
   assert.equal(await outcome(), 'undeliverable')
   const { body } = await s.call('GET', '/v1/suppressions?user_id=alice')
   assert.deepEqual(
-    body.suppressions.map(({ scope, reason, channel }: Record<string, string>) => [channel, scope, reason]),
+    body.items.map(({ scope, reason, channel }: Record<string, string>) => [channel, scope, reason]),
     [['email', 'order.shipped', 'unsubscribed']],
   )
-  await s.call('DELETE', `/v1/suppressions/${body.suppressions[0].id}`)
+  await s.call('DELETE', `/v1/suppressions/${body.items[0].id}`)
   assert.equal(await outcome(), 'queued')
 })
 
@@ -91,7 +91,7 @@ test('unsubscription accepts forms, multipart/form-data and an empty body', asyn
   for (const post of posts) {
     const answer = await s.http.inject({ method: 'POST', url: path, ...post })
     assert.equal(answer.statusCode, 200)
-    const { suppressions } = (await s.call('GET', '/v1/suppressions?user_id=alice')).body
+    const { items: suppressions } = (await s.call('GET', '/v1/suppressions?user_id=alice')).body
     assert.equal(suppressions.length, 1)
     assert.equal(suppressions[0].detail, post.payload ? 'one-click, from a mail' : 'on the page, from a mail')
     await s.call('DELETE', `/v1/suppressions/${suppressions[0].id}`)
@@ -118,9 +118,9 @@ test('the preference page sets channels, quiet hours and zone by a plain form', 
   const form =
     'was:order.shipped=push email sms in-app&on:order.shipped=push&quiet_start=22:00&quiet_end=07:00&zoneinfo=Europe/Berlin'
   assert.equal((await post(form, { origin: 'https://evil.example' })).statusCode, 403)
-  assert.deepEqual((await s.call('GET', '/v1/users/alice/preferences')).body.preferences, [])
+  assert.deepEqual((await s.call('GET', '/v1/users/alice/preferences')).body.items, [])
   assert.equal((await post(form)).statusCode, 200)
-  assert.deepEqual((await s.call('GET', '/v1/users/alice/preferences')).body.preferences, [
+  assert.deepEqual((await s.call('GET', '/v1/users/alice/preferences')).body.items, [
     { user_id: 'alice', event_type: '*', quiet_hours: { start: '22:00', end: '07:00' } },
     { user_id: 'alice', event_type: 'order.shipped', channels: ['push'] },
   ])
@@ -143,7 +143,7 @@ test('an unsubscribed user reaches the preference page and can resubscribe there
   const form = new URLSearchParams([...readShownLinks(page.body), ['on:order.shipped', 'email']])
   const saved = await s.http.inject({ method: 'POST', url: preferences, headers: asForm, payload: form.toString() })
   assert.equal(email.exec(saved.body)?.[1], ' checked')
-  assert.deepEqual((await s.call('GET', '/v1/suppressions?user_id=alice')).body.suppressions, [])
+  assert.deepEqual((await s.call('GET', '/v1/suppressions?user_id=alice')).body.items, [])
 })
 
 test('two open preference pages each change only what was changed on them', async (t) => {
@@ -167,7 +167,7 @@ test('two open preference pages each change only what was changed on them', asyn
     form.set('zoneinfo', 'Europe/Paris')
   })
   await send(() => {})
-  assert.deepEqual((await s.call('GET', '/v1/users/alice/preferences')).body.preferences, [
+  assert.deepEqual((await s.call('GET', '/v1/users/alice/preferences')).body.items, [
     { user_id: 'alice', event_type: '*', quiet_hours: { start: '22:00', end: '07:00' } },
     { user_id: 'alice', event_type: 'order.shipped', channels: ['email', 'in-app'] },
   ])

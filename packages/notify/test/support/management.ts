@@ -117,7 +117,7 @@ async function liveThrough(
   const every = { ...event, dedup_key: dedupKey, channels: ['push', 'email', 'sms', 'in-app'] }
   const notificationId = (await call('POST', '/v1/notify', every)).body.id
   await call('POST', '/v1/notify', every)
-  const letters = async () => (await call('GET', `/v1/dead-letters?user_id=${userId}`)).body.dead_letters
+  const letters = async () => (await call('GET', `/v1/dead-letters?user_id=${userId}`)).body.items
   await deliver(JSON.stringify({ ...event, data: [name, value], user_id: userId }))
   await deliver(`${JSON.stringify(event).slice(0, -1)} ${name} ${value}`)
   const found = await eventually(letters, (list) => list.length >= 4)
@@ -129,7 +129,7 @@ async function liveThrough(
   const suppressionId = (await call('POST', '/v1/suppressions', about)).body.id
   const own = { user_id: userId, channel: 'email', scope: 'order.shipped', reason: 'unsubscribed' }
   const ownSuppressionId = (await call('POST', '/v1/suppressions', own)).body.id
-  const { dead_letters: invalid } = (await call('GET', '/v1/dead-letters?cause=invalid_message')).body
+  const { items: invalid } = (await call('GET', '/v1/dead-letters?cause=invalid_message')).body
   const mail = found.find((letter: { channel?: string }) => letter.channel === 'email')
   return {
     userId,

@@ -47,7 +47,7 @@ export const cases: Readonly<Record<string, Case>> = {
   'GET /v1/scheduled/:id': read(({ scheduledId }) => `/v1/scheduled/${scheduledId}`),
   'DELETE /v1/scheduled/:id': change('scheduled.cancel', ({ scheduledId }) => `/v1/scheduled/${scheduledId}`),
 
-  'GET /v1/dead-letters': read(() => '/v1/dead-letters?limit=1000'),
+  'GET /v1/dead-letters': read(() => '/v1/dead-letters?limit=200'),
   'GET /v1/dead-letters/:id': read(({ deadLetterId }) => `/v1/dead-letters/${deadLetterId}`),
   'POST /v1/dead-letters/replay': change(
     'dead-letters.replay',
@@ -79,6 +79,7 @@ export const cases: Readonly<Record<string, Case>> = {
 
   'GET /v1/templates': read(() => '/v1/templates'),
   'GET /v1/templates/:template_id': read(() => '/v1/templates/order.shipped'),
+  'GET /v1/templates/:template_id/:channel/:locale': read(() => '/v1/templates/order.shipped/sms/en'),
   'PUT /v1/templates/:template_id/:channel/:locale': change(
     'templates.save',
     () => '/v1/templates/order.shipped/sms/en',

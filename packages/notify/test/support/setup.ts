@@ -23,6 +23,7 @@ import {
 import type { PostgresNotifyOptions } from '../../src/postgres/index.ts'
 import { notifyDatabase } from './database.ts'
 import { migrateNotify, postgresNotifyStore } from './engine.ts'
+import { checkTimeline } from './timeline-check.ts'
 
 export interface Setup {
   readonly notify: Notify
@@ -95,7 +96,9 @@ export async function setup(settings: SetupOptions = {}): Promise<Setup> {
         headers: { authorization: `Bearer ${scopes}`, accept: 'application/json' },
         ...(body === undefined ? {} : { payload: body as object }),
       })
-      return { status: answer.statusCode, body: answer.body && JSON.parse(answer.body), headers: answer.headers }
+      const read = answer.body && JSON.parse(answer.body)
+      checkTimeline(read)
+      return { status: answer.statusCode, body: read, headers: answer.headers }
     },
     async close() {
       await http.close()

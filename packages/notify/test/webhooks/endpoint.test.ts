@@ -61,7 +61,7 @@ test('hard bounces and complaints suppress the address; soft bounces do not', as
     assert.equal((await post(s, [event])).status, 204)
     assert.equal(await stateOf(s, id), state, report)
     const { body } = await s.call('GET', '/v1/suppressions')
-    const found = body.suppressions.map((each: { reason: string; address: string }) => [each.reason, each.address])
+    const found = body.items.map((each: { reason: string; address: string }) => [each.reason, each.address])
     assert.deepEqual(
       found,
       reasons.map((reason) => [reason, 'alice@example.com']),
@@ -122,7 +122,7 @@ test('a report after a delivery became a dead letter removes the dead letter', a
   await post(s, [{ eventId: 'e2', deliveryId, report: 'delivered', at: s.clock.now() }])
   const after = await record()
   assert.deepEqual([after.state, after.ended], ['delivered', undefined])
-  assert.deepEqual((await s.call('GET', '/v1/dead-letters')).body.dead_letters, [])
+  assert.deepEqual((await s.call('GET', '/v1/dead-letters')).body.items, [])
   const { rows } = await s.database.query('SELECT data FROM notify.notification')
   assert.deepEqual(rows, [{ data: null }], 'nothing is kept of what is sensitive')
 })
@@ -166,7 +166,7 @@ test('reports in any order, batch and number end in the same states and suppress
       const suppressing = reports.flatMap(({ report, soft = false }) => suppressingOf(report, soft, {}, 0) ?? [])
       const { body } = await s.call('GET', '/v1/suppressions')
       assert.deepEqual(
-        new Set(body.suppressions.map(({ reason }: { reason: string }) => reason)),
+        new Set(body.items.map(({ reason }: { reason: string }) => reason)),
         new Set(suppressing.map(({ reason }) => reason)),
       )
       await s.call('DELETE', '/v1/suppressions?user_id=alice')

@@ -73,7 +73,7 @@ test('a provider cannot report on deliveries of channels that it does not send o
   })
   assert.equal((await post(both, reports, {}, 'texts')).status, 204)
   assert.equal(await stateOf(s, id), 'sent')
-  assert.deepEqual((await s.call('GET', '/v1/suppressions')).body.suppressions, [])
+  assert.deepEqual((await s.call('GET', '/v1/suppressions')).body.items, [])
 })
 
 test('a webhook that cannot be verified now is answered with a status that repeats it', async (t) => {

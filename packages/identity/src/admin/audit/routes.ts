@@ -1,11 +1,20 @@
 import { Readable } from 'node:stream'
-import { type Http, instantOf, type ManagementChange, recordChange } from '@gatehouse/kit'
+import {
+  createPage,
+  defaultPageSize,
+  type Http,
+  instantOf,
+  type ManagementChange,
+  pageMembers,
+  pageSchema,
+  recordChange,
+} from '@gatehouse/kit'
 import { type Static, Type } from 'typebox'
 import { changeRecorder } from '../../audit/record.ts'
 import type { AuditEvent, AuditQuery, AuditTrail } from '../../store/index.ts'
 import { maskEvent, maskUnlessPermitted } from '../masking.ts'
-import { type AdminAccess, createPage, describeRoute } from '../required-scope.ts'
-import { auditEventSchema, pageSchema } from '../responses.ts'
+import { type AdminAccess, describeRoute } from '../required-scope.ts'
+import { auditEventSchema } from '../responses.ts'
 import { readScopes } from '../scopes.ts'
 
 const filter = (description: string) => Type.Optional(Type.String({ maxLength: 256, description }))
@@ -24,16 +33,13 @@ const Filter = Type.Object(members, { additionalProperties: false })
 const PagedFilter = Type.Object(
   {
     ...members,
-    after: Type.Optional(Type.String({ format: 'uuid', description: 'The `next` of the previous page.' })),
-    limit: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 1000, default: 100, description: 'The maximum number of items on a page.' }),
-    ),
+    ...pageMembers(Type.String({ format: 'uuid', description: 'The `next` of the previous page.' })),
     order: Type.Optional(
       Type.Unsafe<'asc' | 'desc'>({
         type: 'string',
         enum: ['asc', 'desc'],
-        default: 'asc',
-        description: 'The order by time.',
+        default: 'desc',
+        description: 'The order by time: the newest or the oldest first.',
       }),
     ),
   },
@@ -59,12 +65,12 @@ function readingRoutes(http: Http, { context, requireScope }: AdminAccess): void
   const list = { ...describeRoute('auditEvents.list', scope, pageSchema(auditEventSchema)), querystring: PagedFilter }
   http.get(path, { schema: list }, async (request) => {
     const by = await requireScope(request, scope)
-    const { after, limit = 100, order } = request.query
-    const query = { ...parseFilter(request.query), after, limit, descending: order === 'desc' }
+    const { cursor: after, limit = defaultPageSize, order } = request.query
+    const query = { ...parseFilter(request.query), after, limit, descending: order !== 'asc' }
     const events = await context.store.audit.list(query)
     return createPage(
       events.map((event) => formatEvent(maskUnlessPermitted(by, event, maskEvent))),
-      limit,
+      request.query,
       (event) => event.id,
     )
   })

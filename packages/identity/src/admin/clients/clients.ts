@@ -1,4 +1,13 @@
-import { changedMembers, type Fault, Problem, randomToken, tokenHash } from '@gatehouse/kit'
+import {
+  changedMembers,
+  entityTagOf,
+  type Fault,
+  Problem,
+  preconditionFailed,
+  randomToken,
+  requireMatch,
+  tokenHash,
+} from '@gatehouse/kit'
 import { calculateJwkThumbprint } from 'jose'
 import type { Static } from 'typebox'
 import { clientCacheMs } from '../../clients/cache.ts'
@@ -71,15 +80,22 @@ export async function createClient(
   return { ...(await readClient(context, id)), ...(secret === undefined ? {} : { client_secret: secret }) }
 }
 
-/** Updates members of a client; those left out stay. @throws Problem 403, 404, 409, 422, 503 */
+/** A change of a client. */
+export interface ClientUpdate extends ClientPatch {
+  /** The header If-Match: the client is changed only if it is as it was read. */
+  readonly ifMatch?: string | undefined
+}
+
+/** Updates members of a client; those left out stay. @throws Problem 403, 404, 409, 412, 422, 503 */
 export async function updateClient(
   context: AdminContext,
   by: Authority,
   id: string,
-  patch: ClientPatch,
+  { ifMatch, ...patch }: ClientUpdate,
 ): Promise<ClientResponse> {
   const client = await find(context.store, id)
   requireAuthorityOverClient(by, client)
+  requireMatch(ifMatch, entityTagOf(formatClient(client)))
   const { plan = client.plan, ...members } = { ...formatMembers(client), ...patch }
   const metadata = parseMetadata(id, members)
   requireNoFaults(findClientFaults(metadata))
@@ -88,7 +104,7 @@ export async function updateClient(
   await auditChange(context, by, { action: 'clients.update', target: target(id), ...changes })
   const isNewLogo = metadata.logoUri !== undefined && metadata.logoUri !== client.logoUri
   const messages = isNewLogo ? [createLogoMessage(context, id)] : []
-  await write(context, client, { id, plan, metadata, secretHashes: undefined, messages })
+  await write(context, client, { id, plan, metadata, secretHashes: undefined, messages }, ifMatch)
   if (isNewLogo) context.signalOutbox()
   return readClient(context, id)
 }
@@ -121,9 +137,11 @@ export async function deleteClient(context: AdminContext, by: Authority, id: str
   context.clients.forget(id)
 }
 
-async function write(context: ClientContext, from: Client, to: NewClient): Promise<void> {
+async function write(context: ClientContext, from: Client, to: NewClient, ifMatch?: string): Promise<void> {
   const result = await context.store.clients.update(to, registrationOf(from), context.clock.now())
   if (result === 'missing') throw notFound()
+  if (result === 'outdated' && ifMatch !== undefined)
+    throw preconditionFailed(entityTagOf(await readClient(context, to.id)))
   if (result === 'outdated') throw new Problem(409, 'The client was changed at the same time; read it again and retry.')
   context.clients.forget(to.id)
 }

@@ -1,7 +1,15 @@
-import type { Http } from '@gatehouse/kit'
+import {
+  createPage,
+  defaultPageSize,
+  entityTagOf,
+  type Http,
+  IfMatchHeaders,
+  PageQuery,
+  pageSchema,
+} from '@gatehouse/kit'
 import { ClientDeclaration, ClientPatch } from '../../config/declarations.ts'
-import { type AdminAccess, byId, createPage, describeRoute, pageQuery } from '../required-scope.ts'
-import { clientSchema, newClientSchema, pageSchema, planSchema, secretSchema } from '../responses.ts'
+import { type AdminAccess, byId, describeRoute } from '../required-scope.ts'
+import { clientSchema, newClientSchema, planSchema, secretSchema } from '../responses.ts'
 import { adminScopes, readScopes } from '../scopes.ts'
 import {
   createClient,
@@ -28,21 +36,22 @@ function readingRoutes(http: Http, { context, requireScope }: AdminAccess): void
     {
       schema: {
         ...describeRoute('clients.list', readScopes.clients, pageSchema(clientSchema)),
-        querystring: pageQuery,
+        querystring: PageQuery,
       },
     },
     async (request) => {
       await requireScope(request, readScopes.clients)
-      const { after = '', limit = 50 } = request.query
-      return createPage(await listClients(context, after, limit), limit, (client) => client.client_id)
+      const { cursor = '', limit = defaultPageSize } = request.query
+      return createPage(await listClients(context, cursor, limit), request.query, (client) => client.client_id)
     },
   )
   http.get(
     `${path}/:id`,
     { schema: { ...describeRoute('clients.get', readScopes.clients, clientSchema), params: byId } },
-    async (request) => {
+    async (request, reply) => {
       await requireScope(request, readScopes.clients)
-      return readClient(context, request.params.id)
+      const client = await readClient(context, request.params.id)
+      return reply.header('etag', entityTagOf(client)).send(client)
     },
   )
   const plan = { ...describeRoute('clients.getPlan', 'read:users', planSchema), params: byId }
@@ -61,10 +70,17 @@ function changingRoutes(http: Http, { context, requireScope, requireRecentSignIn
       return reply.code(201).send(await createClient(context, by, request.body))
     },
   )
-  const change = { ...describeRoute('clients.update', scope, clientSchema), params: byId, body: ClientPatch }
-  http.patch(`${path}/:id`, { schema: change }, async (request) => {
+  const change = {
+    ...describeRoute('clients.update', scope, clientSchema),
+    params: byId,
+    headers: IfMatchHeaders,
+    body: ClientPatch,
+  }
+  http.patch(`${path}/:id`, { schema: change }, async (request, reply) => {
     const by = await requireScope(request, scope)
-    return updateClient(context, by, request.params.id, request.body)
+    const update = { ...request.body, ifMatch: request.headers['if-match'] }
+    const client = await updateClient(context, by, request.params.id, update)
+    return reply.header('etag', entityTagOf(client)).send(client)
   })
   http.delete(
     `${path}/:id`,

@@ -1,4 +1,4 @@
-import { changedMembers, type Fault, Problem } from '@gatehouse/kit'
+import { changedMembers, entityTagOf, type Fault, Problem, preconditionFailed, requireMatch } from '@gatehouse/kit'
 import type { Static } from 'typebox'
 import type { ConnectionDeclaration, ConnectionPatch } from '../../config/connections.ts'
 import { redirectUri } from '../../connections/authorization.ts'
@@ -50,14 +50,21 @@ export async function createConnection(
   return readConnection(context, id)
 }
 
-/** Updates members of a connection; those left out stay. @throws Problem 404, 409, 422, 503 */
+/** A change of a connection. */
+export interface ConnectionUpdate extends ConnectionPatch {
+  /** The header If-Match: the connection is changed only if it is as it was read. */
+  readonly ifMatch?: string | undefined
+}
+
+/** Updates members of a connection; those left out stay. @throws Problem 404, 409, 412, 422, 503 */
 export async function updateConnection(
   context: AdminContext,
   by: Authority,
   id: string,
-  patch: ConnectionPatch,
+  { ifMatch, ...patch }: ConnectionUpdate,
 ): Promise<ConnectionResponse> {
   const connection = await find(context, id)
+  requireMatch(ifMatch, entityTagOf(formatConnection(context, connection)))
   const before = openSecrets(context.encryptionKey, connection)
   const next = { id, ...connection.settings, ...before, ...patch } as ConnectionDeclaration
   requireNoFaults(findConnectionFaults(next, context.features.loopbackCalls))
@@ -69,6 +76,8 @@ export async function updateConnection(
   const written = { id, settings, secretSealed }
   const result = await context.store.connections.update(written, connection.settings, context.clock.now())
   if (result === 'missing') throw notFound()
+  if (result === 'outdated' && ifMatch !== undefined)
+    throw preconditionFailed(entityTagOf(await readConnection(context, id)))
   if (result === 'outdated')
     throw new Problem(409, 'The connection was changed at the same time; read it again and retry.')
   await context.connections.refresh()

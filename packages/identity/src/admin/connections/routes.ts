@@ -1,7 +1,7 @@
-import type { Http } from '@gatehouse/kit'
+import { entityTagOf, type Http, IfMatchHeaders, PageQuery, pageSchema, selectPage } from '@gatehouse/kit'
 import { ConnectionDeclaration, ConnectionPatch } from '../../config/connections.ts'
 import { type AdminAccess, byId, describeRoute } from '../required-scope.ts'
-import { connectionSchema, listSchema } from '../responses.ts'
+import { connectionSchema } from '../responses.ts'
 import { adminScopes, readScopes } from '../scopes.ts'
 import { createConnection, deleteConnection, listConnections, readConnection, updateConnection } from './connections.ts'
 
@@ -12,15 +12,16 @@ const path = '/admin/v1/connections'
  * Connections: create, read, update, delete. Whoever may change them can sign in as any linked user, so only owners may.
  */
 export function connectionRoutes(http: Http, { context, requireScope }: AdminAccess): void {
-  const list = describeRoute('connections.list', readScopes.clients, listSchema(connectionSchema))
-  http.get(path, { schema: list }, async (request) => {
+  const list = describeRoute('connections.list', readScopes.clients, pageSchema(connectionSchema))
+  http.get(path, { schema: { ...list, querystring: PageQuery } }, async (request) => {
     await requireScope(request, readScopes.clients)
-    return { items: await listConnections(context) }
+    return selectPage(await listConnections(context), request.query, ({ id }) => id)
   })
   const read = { ...describeRoute('connections.get', readScopes.clients, connectionSchema), params: byId }
-  http.get(`${path}/:id`, { schema: read }, async (request) => {
+  http.get(`${path}/:id`, { schema: read }, async (request, reply) => {
     await requireScope(request, readScopes.clients)
-    return readConnection(context, request.params.id)
+    const connection = await readConnection(context, request.params.id)
+    return reply.header('etag', entityTagOf(connection)).send(connection)
   })
   const create = { ...describeRoute('connections.create', scope, connectionSchema, 201), body: ConnectionDeclaration }
   http.post(path, { schema: create }, async (request, reply) => {
@@ -30,11 +31,14 @@ export function connectionRoutes(http: Http, { context, requireScope }: AdminAcc
   const change = {
     ...describeRoute('connections.update', scope, connectionSchema),
     params: byId,
+    headers: IfMatchHeaders,
     body: ConnectionPatch,
   }
-  http.patch(`${path}/:id`, { schema: change }, async (request) => {
+  http.patch(`${path}/:id`, { schema: change }, async (request, reply) => {
     const by = await requireScope(request, scope)
-    return updateConnection(context, by, request.params.id, request.body)
+    const update = { ...request.body, ifMatch: request.headers['if-match'] }
+    const connection = await updateConnection(context, by, request.params.id, update)
+    return reply.header('etag', entityTagOf(connection)).send(connection)
   })
   const remove = { ...describeRoute('connections.delete', scope), params: byId }
   http.delete(`${path}/:id`, { schema: remove }, async (request, reply) => {

@@ -107,9 +107,13 @@ async function findOwner({ store }: Pick<AdminContext, 'store'>, id: string): Pr
   )
 }
 
-/** Lists API keys in the order of their ids. */
-export async function listApiKeys({ store }: KeyContext, after: string, limit: number): Promise<ApiKeyResponse[]> {
-  return (await store.apiKeys.list(after, limit)).map(formatApiKey)
+/** Lists API keys, the newest first. */
+export async function listApiKeys(
+  { store }: KeyContext,
+  before: string | undefined,
+  limit: number,
+): Promise<ApiKeyResponse[]> {
+  return (await store.apiKeys.list(before, limit)).map(formatApiKey)
 }
 
 /** @throws Problem 403, 404, 503 */

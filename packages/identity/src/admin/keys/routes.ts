@@ -1,13 +1,21 @@
-import { type Http, Problem, problemAnswer } from '@gatehouse/kit'
+import {
+  createPage,
+  defaultPageSize,
+  type Http,
+  PageQuery,
+  PageQueryById,
+  Problem,
+  pageSchema,
+  problemAnswer,
+  selectPage,
+} from '@gatehouse/kit'
 import { Type } from 'typebox'
 import { type SigningAlgorithm, signingAlgorithms } from '../../model/client.ts'
-import { type AdminAccess, byId, createPage, describeRoute, pageQuery } from '../required-scope.ts'
+import { type AdminAccess, byId, describeRoute } from '../required-scope.ts'
 import {
   apiKeySchema,
-  listSchema,
   newApiKeySchema,
   newSigningKeySchema,
-  pageSchema,
   resolvedKeySchema,
   signingKeySchema,
 } from '../responses.ts'
@@ -35,13 +43,13 @@ export function apiKeyRoutes(http: Http, { context, requireScope, requireRecentS
     {
       schema: {
         ...describeRoute('apiKeys.list', readScopes.clients, pageSchema(apiKeySchema)),
-        querystring: pageQuery,
+        querystring: PageQueryById,
       },
     },
     async (request) => {
       await requireScope(request, readScopes.clients)
-      const { after = '', limit = 50 } = request.query
-      return createPage(await listApiKeys(context, after, limit), limit, (key) => key.id)
+      const { cursor, limit = defaultPageSize } = request.query
+      return createPage(await listApiKeys(context, cursor, limit), request.query, (key) => key.id)
     },
   )
   http.post(
@@ -83,12 +91,20 @@ export function signingKeyRoutes(http: Http, { context, requireScope, requireRec
   const path = '/admin/v1/signing-keys'
   http.get(
     path,
-    { schema: describeRoute('signingKeys.list', readScopes.signingKeys, listSchema(signingKeySchema)) },
+    {
+      schema: {
+        ...describeRoute('signingKeys.list', readScopes.signingKeys, pageSchema(signingKeySchema)),
+        querystring: PageQuery,
+      },
+    },
     async (request) => {
       await requireScope(request, readScopes.signingKeys)
-      return {
-        items: listSigningKeys(context),
-      }
+      return selectPage(
+        listSigningKeys(context),
+        request.query,
+        ({ created_at, kid }) => `${created_at} ${kid}`,
+        'descending',
+      )
     },
   )
   const body = Type.Object(

@@ -1,11 +1,17 @@
-import type { Http } from '@gatehouse/kit'
+import {
+  createPage,
+  defaultPageSize,
+  type Http,
+  PageQuery,
+  PageQueryById,
+  pageSchema,
+  selectPage,
+} from '@gatehouse/kit'
 import type { FastifyRequest } from 'fastify'
 import type { AdminContext } from '../../context/features.ts'
 import type { OperationId } from '../../http/operations/index.ts'
 import { type OrganizationPermission, organizationPermissions as permissions } from '../../model/organization.ts'
 import { maskInvitation, maskOrganizationMember, maskUnlessPermitted } from '../masking.ts'
-import { createPage, pageQuery } from '../required-scope.ts'
-import { listSchema, pageSchema } from '../responses.ts'
 import type { OrganizationCaller } from './caller.ts'
 import { addDomain, listDomains, removeDomain, verifyDomain } from './domains.ts'
 import { createInvitation, listInvitations, revokeInvitation } from './invitations.ts'
@@ -13,7 +19,11 @@ import { listOrganizationMembers, putMember, removeMember } from './members.ts'
 import { deleteOrganizationRole, listOrganizationRoles, putOrganizationRole } from './roles.ts'
 import * as schemas from './schemas.ts'
 
-type Shared<Id> = Id extends `organization${infer Rest}` ? (`own${Rest}` extends OperationId ? Rest : never) : never
+type Shared<Id> = Id extends `organizations.${infer Rest}`
+  ? `ownOrganization.${Rest}` extends OperationId
+    ? Rest
+    : never
+  : never
 /** An operation that both callers have, without the prefix that tells them apart. */
 export type SharedOperation = Shared<OperationId>
 
@@ -45,26 +55,26 @@ function maskFor<Answer>({ by, member }: OrganizationCaller, answer: Answer, mas
 }
 
 function memberRoutes(http: Http, context: AdminContext, { path, authorize, describe }: Administration): void {
-  const list = describe('Members.list', permissions.read, pageSchema(schemas.organizationMemberSchema))
-  const listed = { ...list, params: schemas.ofOrganization, querystring: pageQuery }
+  const list = describe('members.list', permissions.read, pageSchema(schemas.organizationMemberSchema))
+  const listed = { ...list, params: schemas.ofOrganization, querystring: PageQuery }
   http.get(`${path}/members`, { schema: listed }, async (request) => {
     const caller = await authorize(request, request.params.organization_id, permissions.read)
-    const { after = '', limit = 50 } = request.query
-    const members = await listOrganizationMembers(context, caller, after, limit)
+    const { cursor = '', limit = defaultPageSize } = request.query
+    const members = await listOrganizationMembers(context, caller, cursor, limit)
     return createPage(
       members.map((one) => maskFor(caller, one, maskOrganizationMember)),
-      limit,
+      request.query,
       ({ user_id }) => user_id,
     )
   })
-  const put = { ...describe('Members.put', permissions.members), params: schemas.ofMember, body: schemas.memberBody }
+  const put = { ...describe('members.put', permissions.members), params: schemas.ofMember, body: schemas.memberBody }
   http.put(`${path}/members/:user_id`, { schema: put }, async (request, reply) => {
     const { organization_id, user_id } = request.params
     const caller = await authorize(request, organization_id, permissions.members)
     await putMember(context, caller, user_id, request.body.roles)
     return reply.code(204).send()
   })
-  const remove = { ...describe('Members.remove', permissions.members), params: schemas.ofMember }
+  const remove = { ...describe('members.remove', permissions.members), params: schemas.ofMember }
   http.delete(`${path}/members/:user_id`, { schema: remove }, async (request, reply) => {
     const { organization_id, user_id } = request.params
     await removeMember(context, await authorize(request, organization_id, permissions.members), user_id)
@@ -73,19 +83,23 @@ function memberRoutes(http: Http, context: AdminContext, { path, authorize, desc
 }
 
 function roleRoutes(http: Http, context: AdminContext, { path, authorize, describe }: Administration): void {
-  const list = describe('Roles.list', permissions.read, listSchema(schemas.organizationRoleSchema))
-  http.get(`${path}/roles`, { schema: { ...list, params: schemas.ofOrganization } }, async (request) => {
-    const caller = await authorize(request, request.params.organization_id, permissions.read)
-    return { items: await listOrganizationRoles(context, caller) }
-  })
-  const put = { ...describe('Roles.put', permissions.roles), params: schemas.ofRole, body: schemas.roleBody }
+  const list = describe('roles.list', permissions.read, pageSchema(schemas.organizationRoleSchema))
+  http.get(
+    `${path}/roles`,
+    { schema: { ...list, params: schemas.ofOrganization, querystring: PageQuery } },
+    async (request) => {
+      const caller = await authorize(request, request.params.organization_id, permissions.read)
+      return selectPage(await listOrganizationRoles(context, caller), request.query, ({ key }) => key)
+    },
+  )
+  const put = { ...describe('roles.put', permissions.roles), params: schemas.ofRole, body: schemas.roleBody }
   http.put(`${path}/roles/:role`, { schema: put }, async (request, reply) => {
     const { organization_id, role } = request.params
     const caller = await authorize(request, organization_id, permissions.roles)
     await putOrganizationRole(context, caller, role, request.body)
     return reply.code(204).send()
   })
-  const remove = { ...describe('Roles.delete', permissions.roles), params: schemas.ofRole }
+  const remove = { ...describe('roles.delete', permissions.roles), params: schemas.ofRole }
   http.delete(`${path}/roles/:role`, { schema: remove }, async (request, reply) => {
     const { organization_id, role } = request.params
     await deleteOrganizationRole(context, await authorize(request, organization_id, permissions.roles), role)
@@ -94,26 +108,26 @@ function roleRoutes(http: Http, context: AdminContext, { path, authorize, descri
 }
 
 function invitationRoutes(http: Http, context: AdminContext, { path, authorize, describe }: Administration): void {
-  const list = describe('Invitations.list', permissions.read, pageSchema(schemas.invitationSchema))
-  const listed = { ...list, params: schemas.ofOrganization, querystring: pageQuery }
+  const list = describe('invitations.list', permissions.read, pageSchema(schemas.invitationSchema))
+  const listed = { ...list, params: schemas.ofOrganization, querystring: PageQueryById }
   http.get(`${path}/invitations`, { schema: listed }, async (request) => {
     const caller = await authorize(request, request.params.organization_id, permissions.read)
-    const { after = '', limit = 50 } = request.query
-    const invitations = await listInvitations(context, caller, after, limit)
+    const { cursor, limit = defaultPageSize } = request.query
+    const invitations = await listInvitations(context, caller, cursor, limit)
     return createPage(
       invitations.map((one) => maskFor(caller, one, maskInvitation)),
-      limit,
+      request.query,
       ({ id }) => id,
     )
   })
-  const create = describe('Invitations.create', permissions.members, schemas.invitationSchema, 201)
+  const create = describe('invitations.create', permissions.members, schemas.invitationSchema, 201)
   const created = { ...create, params: schemas.ofOrganization, body: schemas.invitationBody }
   http.post(`${path}/invitations`, { schema: created }, async (request, reply) => {
     const caller = await authorize(request, request.params.organization_id, permissions.members)
     const invitation = await createInvitation(context, caller, request.body)
     return reply.code(201).send(maskFor(caller, invitation, maskInvitation))
   })
-  const revoke = { ...describe('Invitations.revoke', permissions.members), params: schemas.ofInvitation }
+  const revoke = { ...describe('invitations.revoke', permissions.members), params: schemas.ofInvitation }
   http.delete(`${path}/invitations/:invitation_id`, { schema: revoke }, async (request, reply) => {
     const { organization_id, invitation_id } = request.params
     const caller = await authorize(request, organization_id, permissions.members)
@@ -123,22 +137,26 @@ function invitationRoutes(http: Http, context: AdminContext, { path, authorize, 
 }
 
 function domainRoutes(http: Http, context: AdminContext, { path, authorize, describe }: Administration): void {
-  const list = describe('Domains.list', permissions.read, listSchema(schemas.domainSchema))
-  http.get(`${path}/domains`, { schema: { ...list, params: schemas.ofOrganization } }, async (request) => {
-    const caller = await authorize(request, request.params.organization_id, permissions.read)
-    return { items: await listDomains(context, caller) }
-  })
-  const add = { ...describe('Domains.add', permissions.change, schemas.domainSchema), params: schemas.ofDomain }
+  const list = describe('domains.list', permissions.read, pageSchema(schemas.domainSchema))
+  http.get(
+    `${path}/domains`,
+    { schema: { ...list, params: schemas.ofOrganization, querystring: PageQuery } },
+    async (request) => {
+      const caller = await authorize(request, request.params.organization_id, permissions.read)
+      return selectPage(await listDomains(context, caller), request.query, ({ domain }) => domain)
+    },
+  )
+  const add = { ...describe('domains.add', permissions.change, schemas.domainSchema), params: schemas.ofDomain }
   http.put(`${path}/domains/:domain`, { schema: add }, async (request) => {
     const { organization_id, domain } = request.params
     return addDomain(context, await authorize(request, organization_id, permissions.change), domain)
   })
-  const verify = { ...describe('Domains.verify', permissions.change, schemas.domainSchema), params: schemas.ofDomain }
+  const verify = { ...describe('domains.verify', permissions.change, schemas.domainSchema), params: schemas.ofDomain }
   http.post(`${path}/domains/:domain/verify`, { schema: verify }, async (request) => {
     const { organization_id, domain } = request.params
     return verifyDomain(context, await authorize(request, organization_id, permissions.change), domain)
   })
-  const remove = { ...describe('Domains.remove', permissions.change), params: schemas.ofDomain }
+  const remove = { ...describe('domains.remove', permissions.change), params: schemas.ofDomain }
   http.delete(`${path}/domains/:domain`, { schema: remove }, async (request, reply) => {
     const { organization_id, domain } = request.params
     await removeDomain(context, await authorize(request, organization_id, permissions.change), domain)

@@ -33,12 +33,12 @@ function formatInvitation({ id, email, roles, invitedBy, createdAt, expiresAt }:
 export async function listInvitations(
   context: AdminContext,
   caller: OrganizationCaller,
-  after: string,
+  before: string | undefined,
   limit: number,
 ): Promise<InvitationResponse[]> {
   await requireOrganization(context, caller)
   const { store, clock } = context
-  return (await store.invitations.list(caller.organizationId, after, limit, clock.now())).map(formatInvitation)
+  return (await store.invitations.list(caller.organizationId, before, limit, clock.now())).map(formatInvitation)
 }
 
 /**

@@ -19,7 +19,7 @@ export function memberAdministration(context: AdminContext, authenticate: Authen
       const caller = await authenticate(request, permission)
       return findMember(context, request, { caller, organizationId, permission })
     },
-    describe: (id, permission, answer, status) => describeOwn(`own${id}`, permission, answer, status),
+    describe: (id, permission, answer, status) => describeOwn(`ownOrganization.${id}`, permission, answer, status),
   }
 }
 

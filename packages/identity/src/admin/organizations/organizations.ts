@@ -1,5 +1,5 @@
 import { randomUUIDv7 } from 'node:crypto'
-import { changedMembers, Problem } from '@gatehouse/kit'
+import { changedMembers, entityTagOf, Problem, preconditionFailed, requireMatch } from '@gatehouse/kit'
 import type { Static } from 'typebox'
 import type { NewOrganization, OrganizationPatch } from '../../config/organizations.ts'
 import type { AdminContext } from '../../context/features.ts'
@@ -59,13 +59,20 @@ export async function createOrganization(
   return readOrganization(context, caller)
 }
 
-/** Updates an organization. Suspending it ends every grant in it. @throws Problem 404, 503 */
+/** A change of an organization. */
+export interface OrganizationChange extends OrganizationPatch {
+  /** The header If-Match: the organization is changed only if it is as it was read. */
+  readonly ifMatch?: string | undefined
+}
+
+/** Updates an organization. Suspending it ends every grant in it. @throws Problem 404, 412, 503 */
 export async function updateOrganization(
   context: AdminContext,
   caller: OrganizationCaller,
-  { name, status, require_mfa: requireMfa }: OrganizationPatch,
+  { ifMatch, name, status, require_mfa: requireMfa }: OrganizationChange,
 ): Promise<OrganizationResponse> {
   const before = await requireOrganization(context, caller)
+  requireMatch(ifMatch, entityTagOf(formatOrganization(before)))
   const patch = {
     ...(name === undefined ? {} : { name }),
     ...(status === undefined ? {} : { status }),
@@ -73,8 +80,10 @@ export async function updateOrganization(
   }
   const changes = changedMembers(auditedMembers(before), auditedMembers({ ...before, ...patch }))
   await auditOrganization(context, caller, { action: 'organizations.update', ...changes })
-  if (!(await context.store.organizations.update(before.id, patch, revocationTimes(context))))
-    throwNotFound('organization')
+  const expected = ifMatch === undefined ? undefined : before
+  const result = await context.store.organizations.update(before.id, patch, revocationTimes(context), expected)
+  if (result === 'missing') throwNotFound('organization')
+  if (result === 'outdated') throw preconditionFailed(entityTagOf(await readOrganization(context, caller)))
   return readOrganization(context, caller)
 }
 

@@ -1,10 +1,18 @@
-import type { Http } from '@gatehouse/kit'
+import {
+  createPage,
+  defaultPageSize,
+  entityTagOf,
+  type Http,
+  IfMatchHeaders,
+  PageQuery,
+  pageSchema,
+  selectPage,
+} from '@gatehouse/kit'
 import { NewOrganization } from '../../config/organizations.ts'
 import type { AdminContext } from '../../context/features.ts'
 import type { Authenticate } from '../../model/caller.ts'
 import { organizationPermissions as permissions } from '../../model/organization.ts'
-import { type AdminAccess, byId, createPage, describeRoute, pageQuery } from '../required-scope.ts'
-import { listSchema, pageSchema } from '../responses.ts'
+import { type AdminAccess, byId, describeRoute } from '../required-scope.ts'
 import { adminScopes, readScopes } from '../scopes.ts'
 import { type Administration, administrationRoutes } from './administration-routes.ts'
 import { describeOwn, memberAdministration } from './member-access.ts'
@@ -29,17 +37,19 @@ export function ownOrganizationRoutes(http: Http, context: AdminContext, authent
   const administration = memberAdministration(context, authenticate)
   const { authorize } = administration
   const read = describeOwn('ownOrganization.get', permissions.read, schemas.organizationSchema)
-  http.get(administration.path, { schema: { ...read, params: schemas.ofOrganization } }, async (request) => {
-    return organizations.readOrganization(
-      context,
-      await authorize(request, request.params.organization_id, permissions.read),
-    )
+  http.get(administration.path, { schema: { ...read, params: schemas.ofOrganization } }, async (request, reply) => {
+    const caller = await authorize(request, request.params.organization_id, permissions.read)
+    const organization = await organizations.readOrganization(context, caller)
+    return reply.header('etag', entityTagOf(organization)).send(organization)
   })
   const update = describeOwn('ownOrganization.update', permissions.change, schemas.organizationSchema)
-  const updated = { ...update, params: schemas.ofOrganization, body: schemas.ownOrganizationBody }
-  http.patch(administration.path, { schema: updated }, async (request) => {
+  const tagged = { ...update, params: schemas.ofOrganization, headers: IfMatchHeaders }
+  const updated = { ...tagged, body: schemas.ownOrganizationBody }
+  http.patch(administration.path, { schema: updated }, async (request, reply) => {
     const caller = await authorize(request, request.params.organization_id, permissions.change)
-    return organizations.updateOrganization(context, caller, request.body)
+    const change = { ...request.body, ifMatch: request.headers['if-match'] }
+    const organization = await organizations.updateOrganization(context, caller, change)
+    return reply.header('etag', entityTagOf(organization)).send(organization)
   })
   administrationRoutes(http, context, administration)
 }
@@ -52,27 +62,38 @@ function managementAdministration({ requireScope }: AdminAccess): Administration
       return { by: await requireScope(request, scopeOf(permission)), organizationId, member: undefined }
     },
     describe: (id, permission, answer, status) =>
-      describeRoute(`organization${id}`, scopeOf(permission), answer, status),
+      describeRoute(`organizations.${id}`, scopeOf(permission), answer, status),
   }
 }
 
 function readingRoutes(http: Http, { context, requireScope }: AdminAccess): void {
   const list = describeRoute('organizations.list', reading, pageSchema(schemas.organizationSchema))
-  http.get(path, { schema: { ...list, querystring: pageQuery } }, async (request) => {
+  http.get(path, { schema: { ...list, querystring: PageQuery } }, async (request) => {
     await requireScope(request, reading)
-    const { after = '', limit = 50 } = request.query
-    return createPage(await organizations.listOrganizations(context, after, limit), limit, ({ id }) => id)
+    const { cursor = '', limit = defaultPageSize } = request.query
+    return createPage(await organizations.listOrganizations(context, cursor, limit), request.query, ({ id }) => id)
   })
   const read = { ...describeRoute('organizations.get', reading, schemas.organizationSchema) }
-  http.get(`${path}/:organization_id`, { schema: { ...read, params: schemas.ofOrganization } }, async (request) => {
-    await requireScope(request, reading)
-    return organizations.readOrganization(context, { organizationId: request.params.organization_id })
-  })
-  const ofUser = describeRoute('memberships.list', reading, listSchema(schemas.membershipSchema))
-  http.get('/admin/v1/users/:id/organizations', { schema: { ...ofUser, params: byId } }, async (request) => {
-    await requireScope(request, reading)
-    return { items: await organizations.listUserOrganizations(context, request.params.id) }
-  })
+  http.get(
+    `${path}/:organization_id`,
+    { schema: { ...read, params: schemas.ofOrganization } },
+    async (request, reply) => {
+      await requireScope(request, reading)
+      const { organization_id: organizationId } = request.params
+      const organization = await organizations.readOrganization(context, { organizationId })
+      return reply.header('etag', entityTagOf(organization)).send(organization)
+    },
+  )
+  const ofUser = describeRoute('users.organizations.list', reading, pageSchema(schemas.membershipSchema))
+  http.get(
+    '/admin/v1/users/:id/organizations',
+    { schema: { ...ofUser, params: byId, querystring: PageQuery } },
+    async (request) => {
+      await requireScope(request, reading)
+      const listed = await organizations.listUserOrganizations(context, request.params.id)
+      return selectPage(listed, request.query, ({ organization_id }) => organization_id)
+    },
+  )
 }
 
 function changingRoutes(http: Http, { context, requireScope }: AdminAccess): void {
@@ -83,11 +104,14 @@ function changingRoutes(http: Http, { context, requireScope }: AdminAccess): voi
   })
   const one = `${path}/:organization_id`
   const update = describeRoute('organizations.update', scope, schemas.organizationSchema)
-  const updated = { ...update, params: schemas.ofOrganization, body: schemas.organizationBody }
-  http.patch(one, { schema: updated }, async (request) => {
+  const tagged = { ...update, params: schemas.ofOrganization, headers: IfMatchHeaders }
+  const updated = { ...tagged, body: schemas.organizationBody }
+  http.patch(one, { schema: updated }, async (request, reply) => {
     const by = await requireScope(request, scope)
     const caller = { by, organizationId: request.params.organization_id, member: undefined }
-    return organizations.updateOrganization(context, caller, request.body)
+    const change = { ...request.body, ifMatch: request.headers['if-match'] }
+    const organization = await organizations.updateOrganization(context, caller, change)
+    return reply.header('etag', entityTagOf(organization)).send(organization)
   })
   const remove = { ...describeRoute('organizations.delete', scope), params: schemas.ofOrganization }
   http.delete(one, { schema: remove }, async (request, reply) => {
@@ -100,17 +124,18 @@ function changingRoutes(http: Http, { context, requireScope }: AdminAccess): voi
 
 function templateRoutes(http: Http, { context, requireScope }: AdminAccess): void {
   const templates = '/admin/v1/organization-roles'
-  const list = describeRoute('organizationTemplates.list', reading, listSchema(schemas.organizationRoleSchema))
-  http.get(templates, { schema: list }, async (request) => {
-    return { items: await listOrganizationRoles(context, { by: await requireScope(request, reading) }) }
+  const list = describeRoute('organizations.roleTemplates.list', reading, pageSchema(schemas.organizationRoleSchema))
+  http.get(templates, { schema: { ...list, querystring: PageQuery } }, async (request) => {
+    const roles = await listOrganizationRoles(context, { by: await requireScope(request, reading) })
+    return selectPage(roles, request.query, ({ key }) => key)
   })
-  const put = { ...describeRoute('organizationTemplates.put', scope), params: schemas.ofTemplate }
+  const put = { ...describeRoute('organizations.roleTemplates.put', scope), params: schemas.ofTemplate }
   http.put(`${templates}/:role`, { schema: { ...put, body: schemas.roleBody } }, async (request, reply) => {
     const by = await requireScope(request, scope)
     await putOrganizationRole(context, { by }, request.params.role, request.body)
     return reply.code(204).send()
   })
-  const remove = { ...describeRoute('organizationTemplates.delete', scope), params: schemas.ofTemplate }
+  const remove = { ...describeRoute('organizations.roleTemplates.delete', scope), params: schemas.ofTemplate }
   http.delete(`${templates}/:role`, { schema: remove }, async (request, reply) => {
     const by = await requireScope(request, scope)
     await deleteOrganizationRole(context, { by }, request.params.role)

@@ -1,9 +1,9 @@
-import type { Http } from '@gatehouse/kit'
+import { createPage, defaultPageSize, type Http, PageQuery, pageSchema, selectPage } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import { operation } from '../../http/operations/index.ts'
 import { maskMember, maskUnlessPermitted } from '../masking.ts'
-import { type AdminAccess, createPage, describeRoute, idParameter, pageQuery } from '../required-scope.ts'
-import { callerSchema, listSchema, memberSchema, pageSchema, roleSchema } from '../responses.ts'
+import { type AdminAccess, describeRoute, idParameter } from '../required-scope.ts'
+import { callerSchema, memberSchema, roleSchema } from '../responses.ts'
 import { adminScopes, readScopes } from '../scopes.ts'
 import { changeRole } from '../users/users.ts'
 import { describeCaller, listMembers, listRoles, parseRole, readMember } from './roles.ts'
@@ -23,18 +23,19 @@ export function roleRoutes(http: Http, access: AdminAccess): void {
 }
 
 function readingRoutes(http: Http, { context, requireScope }: AdminAccess): void {
-  http.get(path, { schema: describeRoute('roles.list', reading, listSchema(roleSchema)) }, async (request) => {
+  const list = describeRoute('roles.list', reading, pageSchema(roleSchema))
+  http.get(path, { schema: { ...list, querystring: PageQuery } }, async (request) => {
     await requireScope(request, reading)
-    return { items: listRoles() }
+    return selectPage(listRoles(), request.query, ({ role }) => role)
   })
-  const members = { ...describeRoute('roleMembers.list', reading, pageSchema(memberSchema)), params: byRole }
-  http.get(`${path}/:role/members`, { schema: { ...members, querystring: pageQuery } }, async (request) => {
+  const members = { ...describeRoute('roles.members.list', reading, pageSchema(memberSchema)), params: byRole }
+  http.get(`${path}/:role/members`, { schema: { ...members, querystring: PageQuery } }, async (request) => {
     const by = await requireScope(request, reading)
-    const { after = '', limit = 50 } = request.query
-    const found = await listMembers(context, parseRole(request.params.role), after, limit)
+    const { cursor = '', limit = defaultPageSize } = request.query
+    const found = await listMembers(context, parseRole(request.params.role), cursor, limit)
     return createPage(
       found.map((member) => maskUnlessPermitted(by, member, maskMember)),
-      limit,
+      request.query,
       (member) => member.user_id,
     )
   })
@@ -42,19 +43,19 @@ function readingRoutes(http: Http, { context, requireScope }: AdminAccess): void
 
 function memberRoutes(http: Http, { context, requireScope, requireRecentSignIn }: AdminAccess): void {
   const member = `${path}/:role/members/:user_id`
-  const read = { ...describeRoute('roleMembers.get', reading, memberSchema), params: byMember }
+  const read = { ...describeRoute('roles.members.get', reading, memberSchema), params: byMember }
   http.get(member, { schema: read }, async (request) => {
     const by = await requireScope(request, reading)
     const { role, user_id } = request.params
     return maskUnlessPermitted(by, await readMember(context, parseRole(role), user_id), maskMember)
   })
-  const grant = { ...describeRoute('roleMembers.add', adminScopes.roles), params: byMember }
+  const grant = { ...describeRoute('roles.members.add', adminScopes.roles), params: byMember }
   http.put(member, { schema: grant }, async (request, reply) => {
     const by = await requireScope(request, adminScopes.roles)
     await changeRole(context, by, request.params.user_id, { role: request.params.role, granted: true })
     return reply.code(204).send()
   })
-  const revoke = { ...describeRoute('roleMembers.remove', adminScopes.roles), params: byMember }
+  const revoke = { ...describeRoute('roles.members.remove', adminScopes.roles), params: byMember }
   http.delete(member, { schema: revoke }, async (request, reply) => {
     const by = await requireRecentSignIn(request, adminScopes.roles)
     await changeRole(context, by, request.params.user_id, { role: request.params.role, granted: false })

@@ -1,8 +1,8 @@
-import type { Http } from '@gatehouse/kit'
+import { type Http, PageQuery, pageSchema, selectPage } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import { maskSession, maskUnlessPermitted } from '../masking.ts'
 import { type AdminAccess, byId, describeRoute, idParameter } from '../required-scope.ts'
-import { consentSchema, factorsSchema, listSchema, sessionSchema } from '../responses.ts'
+import { consentSchema, factorsSchema, sessionSchema } from '../responses.ts'
 import { adminScopes, readScopes } from '../scopes.ts'
 import { endUserSession, listConsents, listSessions, withdrawConsent } from './access.ts'
 import { readFactors, resetFactors } from './factors.ts'
@@ -21,7 +21,7 @@ export function accessRoutes(http: Http, access: AdminAccess): void {
 function factorRoutes(http: Http, { context, requireScope, requireRecentSignIn }: AdminAccess): void {
   http.get(
     `${path}/factors`,
-    { schema: { ...describeRoute('factors.get', readScopes.accounts, factorsSchema), params: byId } },
+    { schema: { ...describeRoute('users.factors.get', readScopes.accounts, factorsSchema), params: byId } },
     async (request) => {
       await requireScope(request, readScopes.accounts)
       return readFactors(context, request.params.id)
@@ -29,7 +29,7 @@ function factorRoutes(http: Http, { context, requireScope, requireRecentSignIn }
   )
   http.delete(
     `${path}/factors`,
-    { schema: { ...describeRoute('factors.reset', scope), params: byId } },
+    { schema: { ...describeRoute('users.factors.reset', scope), params: byId } },
     async (request, reply) => {
       const by = await requireRecentSignIn(request, scope)
       await resetFactors(context, by, request.params.id)
@@ -41,14 +41,26 @@ function factorRoutes(http: Http, { context, requireScope, requireRecentSignIn }
 function consentRoutes(http: Http, { context, requireScope }: AdminAccess): void {
   http.get(
     `${path}/consents`,
-    { schema: { ...describeRoute('consents.list', readScopes.accounts, listSchema(consentSchema)), params: byId } },
+    {
+      schema: {
+        ...describeRoute('users.consents.list', readScopes.accounts, pageSchema(consentSchema)),
+        params: byId,
+        querystring: PageQuery,
+      },
+    },
     async (request) => {
       await requireScope(request, readScopes.accounts)
-      return { items: await listConsents(context, request.params.id) }
+      const consents = await listConsents(context, request.params.id)
+      return selectPage(
+        consents,
+        request.query,
+        ({ granted_at, client_id }) => `${granted_at} ${client_id}`,
+        'descending',
+      )
     },
   )
   const ofClient = Type.Object({ ...byId.properties, client_id: idParameter('The client.') })
-  const withdraw = { ...describeRoute('consents.withdraw', scope), params: ofClient }
+  const withdraw = { ...describeRoute('users.consents.withdraw', scope), params: ofClient }
   http.delete(`${path}/consents/:client_id`, { schema: withdraw }, async (request, reply) => {
     const by = await requireScope(request, scope)
     await withdrawConsent(context, by, request.params.id, request.params.client_id)
@@ -59,16 +71,23 @@ function consentRoutes(http: Http, { context, requireScope }: AdminAccess): void
 function sessionRoutes(http: Http, { context, requireScope }: AdminAccess): void {
   http.get(
     `${path}/sessions`,
-    { schema: { ...describeRoute('sessions.list', readScopes.accounts, listSchema(sessionSchema)), params: byId } },
+    {
+      schema: {
+        ...describeRoute('users.sessions.list', readScopes.accounts, pageSchema(sessionSchema)),
+        params: byId,
+        querystring: PageQuery,
+      },
+    },
     async (request) => {
       const by = await requireScope(request, readScopes.accounts)
       const sessions = await listSessions(context, request.params.id)
-      return { items: sessions.map((session) => maskUnlessPermitted(by, session, maskSession)) }
+      const page = selectPage(sessions, request.query, ({ seen_at, id }) => `${seen_at} ${id}`, 'descending')
+      return { ...page, items: page.items.map((session) => maskUnlessPermitted(by, session, maskSession)) }
     },
   )
   const session = Type.String({ format: 'uuid', description: 'The session.' })
   const ofSession = Type.Object({ ...byId.properties, session_id: session })
-  const end = { ...describeRoute('sessions.end', sessionScope), params: ofSession }
+  const end = { ...describeRoute('users.sessions.end', sessionScope), params: ofSession }
   http.delete(`${path}/sessions/:session_id`, { schema: end }, async (request, reply) => {
     const by = await requireScope(request, sessionScope)
     await endUserSession(context, by, request.params.id, request.params.session_id)

@@ -1,12 +1,20 @@
-import { type Http, isMergePatch } from '@gatehouse/kit'
+import {
+  createPage,
+  defaultPageSize,
+  type Http,
+  IfMatchHeaders,
+  isMergePatch,
+  PageQuery,
+  pageSchema,
+} from '@gatehouse/kit'
 import { Type } from 'typebox'
 import { UserDeclaration, UserPatch } from '../../config/declarations.ts'
 import { maxPasswordLength, minPasswordLengthBounds } from '../../passwords/rule.ts'
 import { maskUnlessPermitted, maskUser } from '../masking.ts'
-import { type AdminAccess, byId, createPage, describeRoute, pageQuery } from '../required-scope.ts'
-import { newUserSchema, pageSchema, userSchema } from '../responses.ts'
+import { type AdminAccess, byId, describeRoute } from '../required-scope.ts'
+import { newUserSchema, userSchema } from '../responses.ts'
 import { adminScopes, readScopes } from '../scopes.ts'
-import { createUser, deleteUser, listUsers, readUser, setPassword, updateUser } from './users.ts'
+import { createUser, deleteUser, listUsers, readTaggedUser, setPassword, updateUser } from './users.ts'
 
 const scope = adminScopes.users
 const path = '/admin/v1/users'
@@ -21,14 +29,14 @@ export function userRoutes(http: Http, access: AdminAccess): void {
 function readingRoutes(http: Http, { context, requireScope }: AdminAccess): void {
   http.get(
     path,
-    { schema: { ...describeRoute('users.list', readScopes.accounts, pageSchema(userSchema)), querystring: pageQuery } },
+    { schema: { ...describeRoute('users.list', readScopes.accounts, pageSchema(userSchema)), querystring: PageQuery } },
     async (request) => {
       const by = await requireScope(request, readScopes.accounts)
-      const { after = '', limit = 50 } = request.query
-      const users = await listUsers(context, after, limit)
+      const { cursor = '', limit = defaultPageSize } = request.query
+      const users = await listUsers(context, cursor, limit)
       return createPage(
         users.map((user) => maskUnlessPermitted(by, user, maskUser)),
-        limit,
+        request.query,
         (user) => user.id,
       )
     },
@@ -36,9 +44,10 @@ function readingRoutes(http: Http, { context, requireScope }: AdminAccess): void
   http.get(
     `${path}/:id`,
     { schema: { ...describeRoute('users.get', readScopes.accounts, userSchema), params: byId } },
-    async (request) => {
+    async (request, reply) => {
       const by = await requireScope(request, readScopes.accounts)
-      return maskUnlessPermitted(by, await readUser(context, request.params.id), maskUser)
+      const { user, etag } = await readTaggedUser(context, request.params.id)
+      return reply.header('etag', etag).send(maskUnlessPermitted(by, user, maskUser))
     },
   )
 }
@@ -53,11 +62,18 @@ function changingRoutes(http: Http, { context, requireScope, requireRecentSignIn
       return reply.code(201).send(maskUnlessPermitted(by, made, maskUser))
     },
   )
-  const change = { ...describeRoute('users.update', scope, userSchema), params: byId, body: UserPatch }
-  http.patch(`${path}/:id`, { schema: change }, async (request) => {
+  const change = {
+    ...describeRoute('users.update', scope, userSchema),
+    params: byId,
+    headers: IfMatchHeaders,
+    body: UserPatch,
+  }
+  http.patch(`${path}/:id`, { schema: change }, async (request, reply) => {
     const by = await requireScope(request, scope)
-    const patch = { ...request.body, mergesClaims: isMergePatch(request) }
-    return maskUnlessPermitted(by, await updateUser(context, by, request.params.id, patch), maskUser)
+    const update = { mergesClaims: isMergePatch(request), ifMatch: request.headers['if-match'] }
+    await updateUser(context, by, request.params.id, { ...request.body, ...update })
+    const { user, etag } = await readTaggedUser(context, request.params.id)
+    return reply.header('etag', etag).send(maskUnlessPermitted(by, user, maskUser))
   })
   http.delete(
     `${path}/:id`,

@@ -1,4 +1,4 @@
-import { applyMergePatch, changedMembers, Problem } from '@gatehouse/kit'
+import { applyMergePatch, changedMembers, entityTagOf, Problem, preconditionFailed, requireMatch } from '@gatehouse/kit'
 import type { Static } from 'typebox'
 import type { UserDeclaration, UserPatch } from '../../config/declarations.ts'
 import type { AdminContext } from '../../context/features.ts'
@@ -36,6 +36,23 @@ function formatUser(user: User): UserResponse {
 /** Lists users in the order of their ids. */
 export async function listUsers({ store }: AdminContext, after: string, limit: number): Promise<UserResponse[]> {
   return (await store.users.list(after, limit)).map(formatUser)
+}
+
+/**
+ * The entity tag of a user. It is not computed from personal data alone, so that callers who may not read that can't
+ * confirm a guess.
+ */
+function tagOf(user: User): string {
+  return entityTagOf([formatUser(user), user.credentialVersion])
+}
+
+/** Reads a user with the entity tag. @throws Problem 404 */
+export async function readTaggedUser(
+  { store }: AdminContext,
+  id: string,
+): Promise<{ readonly user: UserResponse; readonly etag: string }> {
+  const user = await find(store, id)
+  return { user: formatUser(user), etag: tagOf(user) }
 }
 
 /** @throws Problem 404 */
@@ -78,19 +95,22 @@ export async function createUser(
 export interface UserUpdate extends UserPatch {
   /** Whether claims are merged into the existing ones, null removing one (RFC 7396). Default: they replace them. */
   readonly mergesClaims?: boolean
+  /** The header If-Match: the user is changed only if it is as it was read. */
+  readonly ifMatch?: string | undefined
 }
 
 /**
  * Updates members of a user; those left out stay. Locking ends every session and grant.
- * @throws Problem 403, 404, 409, 422, 503
+ * @throws Problem 403, 404, 409, 412, 422, 503
  */
 export async function updateUser(
   context: AdminContext,
   by: Authority,
   id: string,
-  patch: UserUpdate,
+  { ifMatch, ...patch }: UserUpdate,
 ): Promise<UserResponse> {
   const user = await findChangeableUser(context, by, id)
+  requireMatch(ifMatch, tagOf(user))
   const changed = applyPatch(user, patch)
   requireKnownRoles(changed.roles)
   requireRoleAuthority(by, user.roles, changed.roles)
@@ -99,12 +119,25 @@ export async function updateUser(
   const changes = changedMembers(auditedMembers(user), auditedMembers({ ...changed, lockedAt }))
   await auditChange(context, by, { action: 'users.update', target: target(id), ...changes })
   const { locked, mergesClaims: _how, ...members } = patch
-  if (Object.keys(members).length > 0) await writeUser(context, user, changed)
+  const orOutdated = (work: Promise<void>) => (ifMatch === undefined ? work : orPreconditionFailed(context, id, work))
+  if (Object.keys(members).length > 0) await orOutdated(writeUser(context, user, changed))
   if (locked !== undefined) {
-    requireChanged(await context.store.accounts.setLocked(id, locked, signOutOptions(context)))
+    const expected = ifMatch === undefined ? undefined : user
+    const write = context.store.accounts.setLocked(id, locked, signOutOptions(context), expected)
+    await orOutdated(write.then(requireChanged))
     context.signalOutbox()
   }
   return readUser(context, id)
+}
+
+/** A request with If-Match whose user was changed at the same time fails for that. */
+async function orPreconditionFailed(context: AdminContext, id: string, work: Promise<void>): Promise<void> {
+  try {
+    await work
+  } catch (error) {
+    if (!(error instanceof OutdatedUser)) throw error
+    throw preconditionFailed((await readTaggedUser(context, id)).etag)
+  }
 }
 
 function applyPatch(user: User, patch: UserUpdate): NewUser {
@@ -222,8 +255,15 @@ function requireKnownRoles(roles: readonly string[]): void {
 /** @throws Problem 404, 409 */
 function requireChanged(result: UserChange | 'outdated'): void {
   if (result === 'missing') throw notFound()
-  if (result === 'outdated') throw new Problem(409, 'The user was changed at the same time; read it again and retry.')
+  if (result === 'outdated') throw new OutdatedUser()
   if (result === 'last_owner') throw lastOwner()
+}
+
+/** The user was changed between reading and writing. */
+class OutdatedUser extends Problem {
+  constructor() {
+    super(409, 'The user was changed at the same time; read it again and retry.')
+  }
 }
 
 const lastOwner = () =>

@@ -36,39 +36,48 @@ export const managementOperations = {
   ],
   'users.delete': ['Delete a user', 'Every session, grant and API key of the user ends at once.'],
   'users.setPassword': ['Set the password of a user', 'Every session and grant of the user ends.'],
-  'consents.list': ['List the consents of a user', 'The clients that the user gave access, with their scopes.'],
-  'consents.withdraw': ['Withdraw a consent and its grants', 'The client needs a new consent.'],
-  'sessions.list': ['List the sessions of a user', 'The browsers in which the user is signed in.'],
-  'sessions.end': ['End a session of a user', 'Signs the user out of one browser.'],
-  'factors.get': [
+  'users.consents.list': [
+    'List the consents of a user',
+    'The clients that the user gave access, with their scopes; newest first.',
+  ],
+  'users.consents.withdraw': ['Withdraw a consent and its grants', 'The client needs a new consent.'],
+  'users.sessions.list': [
+    'List the sessions of a user',
+    'The browsers in which the user is signed in, the last used first.',
+  ],
+  'users.sessions.end': ['End a session of a user', 'Signs the user out of one browser.'],
+  'users.factors.get': [
     'Get the second factors of a user',
     'What the user has enrolled, how many recovery codes are left, and how many devices are remembered.',
   ],
-  'factors.reset': [
+  'users.factors.reset': [
     'Reset the second factors of a user',
     'Removes every factor, recovery code and remembered device, and ends the sessions. The next sign-in requires a new factor.',
   ],
-  'passkeys.list': ['List the passkeys of a user', 'Ordered by the time of creation. Keys are not shown.'],
-  'passkeys.remove': [
+  'users.passkeys.list': ['List the passkeys of a user', 'Newest first. Keys are not shown.'],
+  'users.passkeys.remove': [
     'Remove a passkey of a user',
     'Even the last way to sign in: the user then needs a new password. Sessions stay.',
   ],
-  'apiKeys.list': ['List API keys', 'The keys themselves are not shown; they are stored as hashes.'],
+  'apiKeys.list': ['List API keys', 'Newest first. The keys themselves are not shown; they are stored as hashes.'],
   'apiKeys.create': ['Create an API key', 'The key is shown only in this response.'],
   'apiKeys.delete': ['Delete an API key', 'The key is invalid at once.'],
   'apiKeys.resolve': ['Resolve an API key', 'The owner, scopes and plan of a key, for gateways in other processes.'],
-  'signingKeys.list': ['List signing keys', 'The keys that sign and those that only verify, without private parts.'],
+  'signingKeys.list': [
+    'List signing keys',
+    'Newest first: the keys that sign and those that only verify, without private parts.',
+  ],
   'signingKeys.rotate': [
     'Rotate the signing key',
     'The new key signs after a minute, when every verifier can know it. A compromised key is revoked at once, and its tokens are invalid.',
   ],
-  'auditEvents.list': ['List audit events', 'Sign-ins, grants and management changes, oldest first by default.'],
+  'auditEvents.list': ['List audit events', 'Sign-ins, grants and management changes, newest first by default.'],
   'auditEvents.export': ['Export audit events', 'Every event that matches the filters, one JSON object per line.'],
   'roles.list': ['List management roles', 'The management roles with the scopes that each allows.'],
-  'roleMembers.list': ['List the members of a management role', 'Ordered by user id.'],
-  'roleMembers.get': ['Get a member of a management role', 'Not found if the user does not have the role.'],
-  'roleMembers.add': ['Grant a management role to a user', 'The caller must have every scope that the role allows.'],
-  'roleMembers.remove': ['Revoke a management role from a user', 'Takes effect at once, also for issued tokens.'],
+  'roles.members.list': ['List the members of a management role', 'Ordered by user id.'],
+  'roles.members.get': ['Get a member of a management role', 'Not found if the user does not have the role.'],
+  'roles.members.add': ['Grant a management role to a user', 'The caller must have every scope that the role allows.'],
+  'roles.members.remove': ['Revoke a management role from a user', 'Takes effect at once, also for issued tokens.'],
   'caller.get': ['Get the caller', "The caller's roles and current scopes."],
   'users.sendMail': [
     'Mail a user a link',

@@ -13,75 +13,93 @@ export const organizationOperations = {
     'Delete an organization',
     'With its roles, members and invitations. Every grant in it ends.',
   ],
-  'memberships.list': ['List the organizations of a user', 'The active ones, with the roles of the user in each.'],
-  'organizationTemplates.list': ['List the role templates', 'The roles that every organization has.'],
-  'organizationTemplates.put': [
+  'users.organizations.list': [
+    'List the organizations of a user',
+    'The active ones, with the roles of the user in each.',
+  ],
+  'organizations.roleTemplates.list': ['List the role templates', 'The roles that every organization has.'],
+  'organizations.roleTemplates.put': [
     'Create or replace a role template',
     'The change reaches all organizations: members have the new permissions from their next tokens on.',
   ],
-  'organizationTemplates.delete': ['Delete a role template', 'Members of all organizations lose the role.'],
-  'organizationMembers.list': ['List the members of an organization', 'Ordered by user id.'],
-  'organizationMembers.put': [
+  'organizations.roleTemplates.delete': ['Delete a role template', 'Members of all organizations lose the role.'],
+  'organizations.members.list': ['List the members of an organization', 'Ordered by user id.'],
+  'organizations.members.put': [
     'Add a member to an organization, or replace the roles',
     'Without effect if the member has exactly these roles. The last owner stays one.',
   ],
-  'organizationMembers.remove': [
+  'organizations.members.remove': [
     'Remove a member from an organization',
     'The tokens of the member for the organization end at once. The last owner stays.',
   ],
-  'organizationRoles.list': ['List the roles of an organization', 'The templates and its own, with their permissions.'],
-  'organizationRoles.put': ['Create or replace a role of an organization', 'Its key must not be that of a template.'],
-  'organizationRoles.delete': ['Delete a role of an organization', 'Members and invitations lose the role at once.'],
-  'organizationInvitations.list': [
-    'List the invitations of an organization',
-    'Those that wait, ordered by id. Their links are in the mails only.',
+  'organizations.roles.list': [
+    'List the roles of an organization',
+    'The templates and its own, with their permissions.',
   ],
-  'organizationInvitations.create': [
+  'organizations.roles.put': ['Create or replace a role of an organization', 'Its key must not be that of a template.'],
+  'organizations.roles.delete': ['Delete a role of an organization', 'Members and invitations lose the role at once.'],
+  'organizations.invitations.list': [
+    'List the invitations of an organization',
+    'Those that wait, newest first. Their links are in the mails only.',
+  ],
+  'organizations.invitations.create': [
     'Invite a person to an organization',
     'Mails a link, which works for a user who verified the address. The response is the same without an account.',
   ],
-  'organizationInvitations.revoke': [
+  'organizations.invitations.revoke': [
     'Revoke an invitation to an organization',
     'The link in the mail becomes invalid.',
   ],
-  'organizationDomains.list': ['List the domains of an organization', 'Each with the DNS record that proves it.'],
-  'organizationDomains.add': [
+  'organizations.domains.list': ['List the domains of an organization', 'Each with the DNS record that proves it.'],
+  'organizations.domains.add': [
     'Add a domain to an organization',
     'The response has the DNS record to publish. A domain that is there stays as it is.',
   ],
-  'organizationDomains.verify': ['Verify a domain of an organization', 'Looks for the DNS record.'],
-  'organizationDomains.remove': ['Remove a domain from an organization', 'Another organization can verify it then.'],
+  'organizations.domains.verify': ['Verify a domain of an organization', 'Looks for the DNS record.'],
+  'organizations.domains.remove': ['Remove a domain from an organization', 'Another organization can verify it then.'],
   'ownOrganization.get': ['Get your organization', 'The organization that the token is for.'],
   'ownOrganization.update': ['Update your organization', 'Omitted members stay unchanged.'],
-  'ownMembers.list': ['List the members of your organization', 'Ordered by user id.'],
-  'ownMembers.put': [
+  'ownOrganization.members.list': ['List the members of your organization', 'Ordered by user id.'],
+  'ownOrganization.members.put': [
     'Replace the roles of a member of your organization',
     'Requires every permission of the roles that change. The last owner stays one.',
   ],
-  'ownMembers.remove': [
+  'ownOrganization.members.remove': [
     'Remove a member from your organization',
     'The tokens of the member for the organization end at once. The last owner stays.',
   ],
-  'ownRoles.list': ['List the roles of your organization', 'The templates and its own, with their permissions.'],
-  'ownRoles.put': [
+  'ownOrganization.roles.list': [
+    'List the roles of your organization',
+    'The templates and its own, with their permissions.',
+  ],
+  'ownOrganization.roles.put': [
     'Create or replace a role of your organization',
     'Requires every permission that it has or gets. Its key must not be that of a template.',
   ],
-  'ownRoles.delete': ['Delete a role of your organization', 'Members and invitations lose the role at once.'],
-  'ownInvitations.list': [
-    'List the invitations of your organization',
-    'Those that wait, ordered by id. Their links are in the mails only.',
+  'ownOrganization.roles.delete': [
+    'Delete a role of your organization',
+    'Members and invitations lose the role at once.',
   ],
-  'ownInvitations.create': [
+  'ownOrganization.invitations.list': [
+    'List the invitations of your organization',
+    'Those that wait, newest first. Their links are in the mails only.',
+  ],
+  'ownOrganization.invitations.create': [
     'Invite a person to your organization',
     'Mails a link, which works for a user who verified the address. The response is the same without an account.',
   ],
-  'ownInvitations.revoke': ['Revoke an invitation to your organization', 'The link in the mail becomes invalid.'],
-  'ownDomains.list': ['List the domains of your organization', 'Each with the DNS record that proves it.'],
-  'ownDomains.add': [
+  'ownOrganization.invitations.revoke': [
+    'Revoke an invitation to your organization',
+    'The link in the mail becomes invalid.',
+  ],
+  'ownOrganization.domains.list': ['List the domains of your organization', 'Each with the DNS record that proves it.'],
+  'ownOrganization.domains.add': [
     'Add a domain to your organization',
     'The response has the DNS record to publish. A domain that is there stays as it is.',
   ],
-  'ownDomains.verify': ['Verify a domain of your organization', 'Looks for the DNS record.'],
-  'ownDomains.remove': ['Remove a domain from your organization', 'Another organization can verify it then.'],
+  'ownOrganization.domains.verify': ['Verify a domain of your organization', 'Looks for the DNS record.'],
+  'ownOrganization.domains.remove': [
+    'Remove a domain from your organization',
+    'Another organization can verify it then.',
+  ],
 } as const satisfies Purposes

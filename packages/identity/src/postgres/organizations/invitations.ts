@@ -69,11 +69,11 @@ export class PostgresInvitations implements Invitations {
     }
   }
 
-  async list(organizationId: string, after: string, limit: number, now: number): Promise<Invitation[]> {
+  async list(organizationId: string, before: string | undefined, limit: number, now: number): Promise<Invitation[]> {
     const { rows } = await this.#database.query<InvitationRow>(
-      `SELECT ${columns} FROM ${tables} WHERE i.organization_id = $1 AND i.id::text > $2 AND i.expires_at > $4
-       ORDER BY i.id::text LIMIT $3`,
-      [organizationId, after, limit, now],
+      `SELECT ${columns} FROM ${tables} WHERE i.organization_id = $1 AND ($2::uuid IS NULL OR i.id < $2) AND i.expires_at > $4
+       ORDER BY i.id DESC LIMIT $3`,
+      [organizationId, before ?? null, limit, now],
     )
     return rows.map(invitationOf)
   }

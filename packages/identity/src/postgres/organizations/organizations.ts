@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Database, Transaction } from '@gatehouse/kit'
 import type { Organization, OrganizationStatus } from '../../model/organization.ts'
 import type { RevocationTimes } from '../../model/revocation-times.ts'
@@ -42,16 +43,25 @@ export class PostgresOrganizations implements Organizations {
     return rowCount === 1
   }
 
-  update(id: string, { name, status, requireMfa }: OrganizationUpdate, end: RevocationTimes): Promise<boolean> {
+  update(
+    id: string,
+    { name, status, requireMfa }: OrganizationUpdate,
+    end: RevocationTimes,
+    expected?: Organization,
+  ): Promise<'changed' | 'missing' | 'outdated'> {
     return this.#database.transaction(async (tx) => {
-      const { rowCount } = await tx.query(
+      const text = `${select} WHERE id = $1 FOR UPDATE`
+      const [current] = (await tx.query<OrganizationRow>(text, [id])).rows
+      if (current === undefined) return 'missing'
+      if (expected !== undefined && !isDeepStrictEqual(organizationOf(current), expected)) return 'outdated'
+      await tx.query(
         `UPDATE identity.organization SET name = coalesce($2, name), status = coalesce($3, status),
            require_mfa = coalesce($4::boolean, require_mfa), updated_at = $5 WHERE id = $1`,
         [id, name ?? null, status ?? null, requireMfa ?? null, end.now],
       )
-      if (rowCount === 1 && status === 'suspended')
+      if (status === 'suspended')
         await deleteRefreshFamilies(tx, await revokeGrantsInOrganization(tx, id, undefined, end), end)
-      return rowCount === 1
+      return 'changed'
     })
   }
 

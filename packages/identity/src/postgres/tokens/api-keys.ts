@@ -41,9 +41,9 @@ export class PostgresApiKeys implements ApiKeys {
     return rows[0] && keyOf(rows[0])
   }
 
-  async list(after: string, limit: number): Promise<ApiKey[]> {
-    const text = `${select} WHERE id::text > $1 ORDER BY id::text LIMIT $2`
-    return (await this.#database.query<KeyRow>(text, [after, limit])).rows.map(keyOf)
+  async list(before: string | undefined, limit: number): Promise<ApiKey[]> {
+    const text = `${select} WHERE $1::uuid IS NULL OR id < $1 ORDER BY id DESC LIMIT $2`
+    return (await this.#database.query<KeyRow>(text, [before ?? null, limit])).rows.map(keyOf)
   }
 
   async listByOwner(owner: string, now: number): Promise<ApiKey[]> {

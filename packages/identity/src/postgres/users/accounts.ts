@@ -1,5 +1,6 @@
 import type { Database, Transaction } from '@gatehouse/kit'
 import { revokedBefore } from '../../model/revocation-times.ts'
+import type { User } from '../../model/user.ts'
 import type {
   Accounts,
   PasswordChange,
@@ -82,10 +83,16 @@ export class PostgresAccounts implements Accounts {
     })
   }
 
-  setLocked(userId: string, locked: boolean, end: SignOutOptions): Promise<UserChange> {
+  setLocked(
+    userId: string,
+    locked: boolean,
+    end: SignOutOptions,
+    expected?: Pick<User, 'lockedAt'>,
+  ): Promise<UserChange | 'outdated'> {
     return this.#database.transaction(async (tx) => {
       const found = await lockUser(tx, userId, locked)
       if (found === undefined) return 'missing'
+      if (expected !== undefined && !(await isLockedSince(tx, userId, expected.lockedAt))) return 'outdated'
       if (found.lastOwner) return 'last_owner'
       await tx.query(
         `UPDATE identity.account SET locked_at = CASE WHEN $2 THEN coalesce(locked_at, $3) END, updated_at = $3,
@@ -156,4 +163,9 @@ export async function setPassword(
 /** Deletes the links that the previous credentials allowed. */
 async function removeCredentialLinks(tx: Transaction, userId: string): Promise<void> {
   await tx.query('DELETE FROM identity.mailed_link WHERE user_id = $1 AND credential_version IS NOT NULL', [userId])
+}
+
+async function isLockedSince(tx: Transaction, userId: string, lockedAt: number | undefined): Promise<boolean> {
+  const text = 'SELECT 1 FROM identity.account WHERE id = $1 AND locked_at IS NOT DISTINCT FROM $2::bigint'
+  return (await tx.query(text, [userId, lockedAt ?? null])).rowCount === 1
 }

@@ -40,24 +40,24 @@ export const Switches = Type.Object(
 )
 
 /** GET /v1/users/{id}/choices */
-export const getChoices = describeOperation('choices.get', { params: UserParams, response: { 200: Choices } })
+export const getChoices = describeOperation('users.choices.get', { params: UserParams, response: { 200: Choices } })
 
 /** PUT /v1/users/{id}/choices */
-export const unsubscribe = describeOperation('choices.unsubscribe', {
+export const unsubscribe = describeOperation('users.choices.unsubscribe', {
   params: UserParams,
   body: Unsubscribe,
   response: { 200: Choices },
 })
 
 /** PUT /v1/users/{id}/choices/{event} */
-export const setChoice = describeOperation('choices.set', {
+export const setChoice = describeOperation('users.choices.set', {
   params: ChoiceParams,
   body: ChosenChannels,
   response: { 200: Choices },
 })
 
 /** PATCH /v1/users/{id}/choices/{event} */
-export const updateChoice = describeOperation('choices.update', {
+export const updateChoice = describeOperation('users.choices.update', {
   params: ChoiceParams,
   body: Switches,
   response: { 200: Choices },

@@ -1,7 +1,9 @@
+import { pageMembers, pageSchema } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import { channels } from '../../model/channel.ts'
 import { describeOperation } from '../../request/route-options.ts'
-import { Before, Id, NoContent } from '../../request/schemas.ts'
+import { Id, IdCursor, NoContent } from '../../request/schemas.ts'
+import { TimelineEntry } from './timeline.ts'
 
 /** The parameters of `/v1/dead-letters/{id}`. */
 export const DeadLetterParams = Type.Object({ id: Id })
@@ -17,7 +19,7 @@ const DeadLetter = Type.Object({
   died_at: Type.String({ format: 'date-time' }),
   expires_at: Type.Optional(Type.String({ format: 'date-time', description: "From when on it can't be replayed" })),
   text: Type.Optional(Type.String({ description: 'What an invalid message of the topic said' })),
-  timeline: Type.Optional(Type.Array(Type.Object({}, { additionalProperties: true }))),
+  timeline: Type.Optional(Type.Array(TimelineEntry)),
 })
 
 const Replayed = Type.Object({
@@ -39,24 +41,17 @@ const filters = {
   user_id: Type.Optional(Type.String({ maxLength: 256, description: 'Only those to this user.' })),
 }
 
-const maxItems = 'The most items of a page.'
-
 /** The query of GET /v1/dead-letters. */
-export const DeadLetterQuery = Type.Object(
-  {
-    ...filters,
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000, default: 100, description: maxItems })),
-    before: Type.Optional(Before),
-  },
-  { additionalProperties: false },
-)
+export const DeadLetterQuery = Type.Object({ ...filters, ...pageMembers(IdCursor) }, { additionalProperties: false })
 
 /** A selection of dead letters: by filters, by ids, or both. */
 export const Selection = Type.Object(
   {
     ...filters,
     ids: Type.Optional(Type.Array(Id, { minItems: 1, maxItems: 1_000 })),
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000, default: 1_000, description: maxItems })),
+    limit: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 10_000, default: 1_000, description: 'How many at most.' }),
+    ),
   },
   { additionalProperties: false },
 )
@@ -70,7 +65,7 @@ export const ReplaySelection = Type.Object(
 /** GET /v1/dead-letters */
 export const listDeadLetters = describeOperation('deadLetters.list', {
   querystring: DeadLetterQuery,
-  response: { 200: Type.Object({ dead_letters: Type.Array(DeadLetter), next: Type.Optional(Type.String()) }) },
+  response: { 200: pageSchema(DeadLetter) },
 })
 
 /** GET /v1/dead-letters/{id} */

@@ -1,3 +1,4 @@
+import { PageQuery, pageSchema } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import { describeOperation } from '../../request/route-options.ts'
 import { NoContent, UserParams } from '../../request/schemas.ts'
@@ -55,17 +56,21 @@ const RegisteredDevice = Type.Object(
 )
 
 /** GET /v1/users/{id}/devices */
-export const listDevices = describeOperation('devices.list', {
+export const listDevices = describeOperation('users.devices.list', {
   params: UserParams,
-  response: { 200: Type.Object({ devices: Type.Array(Device) }) },
+  querystring: PageQuery,
+  response: { 200: pageSchema(Device) },
 })
 
 /** PUT /v1/users/{id}/devices/{device_id} */
-export const registerDevice = describeOperation('devices.register', {
+export const registerDevice = describeOperation('users.devices.register', {
   params: DeviceParams,
   body: DeviceSettings,
   response: { 200: RegisteredDevice },
 })
 
 /** DELETE /v1/users/{id}/devices/{device_id} */
-export const deleteDevice = describeOperation('devices.delete', { params: DeviceParams, response: { 204: NoContent } })
+export const deleteDevice = describeOperation('users.devices.delete', {
+  params: DeviceParams,
+  response: { 204: NoContent },
+})

@@ -1,3 +1,4 @@
+import { IfMatchHeaders, PageQuery, pageSchema } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import { EventTypeDeclaration, EventTypeName, EventTypeSettings } from '../../catalog/declaration.ts'
 import { describeOperation } from '../../request/route-options.ts'
@@ -12,7 +13,8 @@ const NewEventTypeParams = Type.Object({ event: EventTypeName })
 
 /** GET /v1/event-types */
 export const listEventTypes = describeOperation('eventTypes.list', {
-  response: { 200: Type.Object({ event_types: Type.Array(EventTypeDeclaration) }) },
+  querystring: PageQuery,
+  response: { 200: pageSchema(EventTypeDeclaration) },
 })
 
 /** GET /v1/event-types/{event} */
@@ -24,6 +26,7 @@ export const getEventType = describeOperation('eventTypes.get', {
 /** PUT /v1/event-types/{event} */
 export const updateEventType = describeOperation('eventTypes.update', {
   params: NewEventTypeParams,
+  headers: IfMatchHeaders,
   body: EventTypeSettings,
   response: { 200: EventTypeDeclaration },
 })

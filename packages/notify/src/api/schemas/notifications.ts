@@ -1,12 +1,12 @@
 import { Type } from 'typebox'
+import { reasonMembers } from '../../model/timeline.ts'
 import { NotifyBody } from '../../request/notify-body.ts'
 import { describeOperation } from '../../request/route-options.ts'
 import { Id } from '../../request/schemas.ts'
+import { TimelineEntry } from './timeline.ts'
 
 /** The parameters of `/v1/notifications/{id}`. */
 export const NotificationParams = Type.Object({ id: Id })
-
-const Detail = Type.Object({}, { additionalProperties: true })
 
 const Notification = Type.Object(
   {
@@ -29,14 +29,7 @@ const Notification = Type.Object(
         ended: Type.Optional(Type.String()),
       }),
     ),
-    timeline: Type.Array(
-      Type.Object({
-        at: Type.String({ format: 'date-time' }),
-        what: Type.String(),
-        channel: Type.Optional(Type.String()),
-        detail: Type.Optional(Detail),
-      }),
-    ),
+    timeline: Type.Array(TimelineEntry),
   },
   { title: 'Notification' },
 )
@@ -47,7 +40,9 @@ const Explanation = Type.Object(
       Type.Object({
         channel: Type.String(),
         outcome: Type.String(),
-        reason: Type.Optional(Type.String()),
+        reason_code: Type.Optional(reasonMembers.reason_code),
+        params: reasonMembers.params,
+        reason: Type.Optional(reasonMembers.reason),
         until: Type.Optional(Type.String({ format: 'date-time' })),
         subject: Type.Optional(Type.String()),
         body: Type.Optional(Type.String()),
@@ -57,10 +52,24 @@ const Explanation = Type.Object(
     expires_at: Type.Optional(
       Type.String({ format: 'date-time', description: 'From when on nothing of it would be sent any more' }),
     ),
-    decisions: Type.Array(Type.Object({}, { additionalProperties: true })),
+    decisions: Type.Array(TimelineEntry, { description: 'What was decided, in order.' }),
     cap: Type.Object({}, { additionalProperties: true }),
   },
   { title: 'NotificationExplanation' },
+)
+
+/** The body of POST /v1/explain. */
+export const ExplainBody = Type.Object(
+  {
+    ...NotifyBody.properties,
+    at: Type.Optional(
+      Type.String({
+        format: 'date-time',
+        description: 'Explains for this time; left out, for now. Settings are those of now.',
+      }),
+    ),
+  },
+  { title: 'ExplainRequest', additionalProperties: false },
 )
 
 /** GET /v1/notifications/{id} */
@@ -70,4 +79,4 @@ export const getNotification = describeOperation('notifications.get', {
 })
 
 /** POST /v1/explain */
-export const explain = describeOperation('notifications.explain', { body: NotifyBody, response: { 200: Explanation } })
+export const explain = describeOperation('notifications.explain', { body: ExplainBody, response: { 200: Explanation } })

@@ -1,3 +1,4 @@
+import { IfMatchHeaders, PageQuery, pageSchema } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import { ChannelList } from '../../catalog/declaration.ts'
 import { timeOfDayPattern } from '../../model/quiet-hours.ts'
@@ -53,30 +54,33 @@ export const NamedPreferenceSettings = Type.Object(
 const one = { 200: PreferenceRecord }
 
 /** GET /v1/users/{id}/preferences */
-export const listPreferences = describeOperation('preferences.list', {
+export const listPreferences = describeOperation('users.preferences.list', {
   params: UserParams,
-  response: { 200: Type.Object({ preferences: Type.Array(PreferenceRecord) }) },
+  querystring: PageQuery,
+  response: { 200: pageSchema(PreferenceRecord) },
 })
 
 /** PUT /v1/users/{id}/preferences */
-export const setPreference = describeOperation('preferences.set', {
+export const setPreference = describeOperation('users.preferences.set', {
   params: UserParams,
+  headers: IfMatchHeaders,
   body: NamedPreferenceSettings,
   response: one,
 })
 
 /** GET /v1/users/{id}/preferences/{event_type} */
-export const getPreference = describeOperation('preferences.get', { params: PreferenceParams, response: one })
+export const getPreference = describeOperation('users.preferences.get', { params: PreferenceParams, response: one })
 
 /** PUT /v1/users/{id}/preferences/{event_type} */
-export const updatePreference = describeOperation('preferences.update', {
+export const updatePreference = describeOperation('users.preferences.update', {
   params: PreferenceParams,
+  headers: IfMatchHeaders,
   body: PreferenceSettings,
   response: one,
 })
 
 /** DELETE /v1/users/{id}/preferences/{event_type} */
-export const deletePreference = describeOperation('preferences.delete', {
+export const deletePreference = describeOperation('users.preferences.delete', {
   params: PreferenceParams,
   response: { 204: NoContent },
 })

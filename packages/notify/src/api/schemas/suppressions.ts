@@ -1,8 +1,9 @@
+import { pageMembers, pageSchema } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import { channels } from '../../model/channel.ts'
 import { suppressionReasons } from '../../model/suppression.ts'
 import { describeOperation } from '../../request/route-options.ts'
-import { Before, Id, NoContent, UserId, UserParams } from '../../request/schemas.ts'
+import { Id, IdCursor, NoContent, UserId, UserParams } from '../../request/schemas.ts'
 
 const Address = Type.String({ minLength: 1, maxLength: 1_024, description: "The address, or * for any of the user's" })
 const Scope = Type.String({ minLength: 1, maxLength: 200, description: 'An event type, or * for all' })
@@ -34,13 +35,8 @@ const filters = {
 /** The members that a filter may have, but for the user. */
 export const filterNames = Object.keys(filters)
 
-const page = {
-  limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 1_000, default: 100, description: 'The most items of a page.' }),
-  ),
-  before: Type.Optional(Before),
-}
-const list = { 200: Type.Object({ suppressions: Type.Array(Suppression), next: Type.Optional(Type.String()) }) }
+const page = pageMembers(IdCursor)
+const list = { 200: pageSchema(Suppression) }
 
 /** A filter over all users. */
 export const Filter = Type.Object({ user_id: Type.Optional(UserId), ...filters }, { additionalProperties: false })
@@ -96,14 +92,14 @@ export const liftSuppression = describeOperation('suppressions.lift', {
 })
 
 /** GET /v1/users/{id}/suppressions */
-export const listUserSuppressions = describeOperation('userSuppressions.list', {
+export const listUserSuppressions = describeOperation('users.suppressions.list', {
   params: UserParams,
   querystring: UserFilterPage,
   response: list,
 })
 
 /** DELETE /v1/users/{id}/suppressions/{suppression_id} */
-export const liftUserSuppression = describeOperation('userSuppressions.lift', {
+export const liftUserSuppression = describeOperation('users.suppressions.lift', {
   params: UserSuppressionParams,
   response: { 204: NoContent },
 })

@@ -1,3 +1,4 @@
+import { IfMatchHeaders, PageQuery, pageSchema } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import { channels } from '../../model/channel.ts'
 import { Locale } from '../../model/locale.ts'
@@ -82,17 +83,25 @@ export const PreviewRequest = Type.Object({ ...sample, ...draft }, { additionalP
 /** The body of POST …/test. */
 export const TestRequest = Type.Object({ ...sample, user_id: UserId }, { additionalProperties: false })
 
-const list = { 200: Type.Object({ templates: Type.Array(Text) }) }
+const list = { 200: pageSchema(Text) }
 
 /** GET /v1/templates */
-export const listTemplates = describeOperation('templates.list', { response: list })
+export const listTemplates = describeOperation('templates.list', { querystring: PageQuery, response: list })
 
 /** GET /v1/templates/{template_id} */
-export const getTemplate = describeOperation('templates.get', { params: TemplateParams, response: list })
+export const listVersions = describeOperation('templates.versions.list', {
+  params: TemplateParams,
+  querystring: PageQuery,
+  response: list,
+})
+
+/** GET /v1/templates/{template_id}/{channel}/{locale} */
+export const getText = describeOperation('templates.texts.get', { params: TextParams, response: { 200: Text } })
 
 /** PUT /v1/templates/{template_id}/{channel}/{locale} */
 export const updateText = describeOperation('templates.update', {
   params: TextParams,
+  headers: IfMatchHeaders,
   body: TextSettings,
   response: { 200: Text },
 })
@@ -103,6 +112,7 @@ export const withdrawText = describeOperation('templates.delete', { params: Text
 /** POST /v1/templates/{template_id}/{channel}/{locale}/publish */
 export const publishText = describeOperation('templates.publish', {
   params: TextParams,
+  headers: IfMatchHeaders,
   body: Version,
   response: { 200: Type.Object({ version: Type.Integer() }) },
 })

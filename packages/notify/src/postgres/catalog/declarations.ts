@@ -17,9 +17,9 @@ export function postgresDeclarations(database: Database, buckets: number): Decla
       })
     },
     async eventTypes(declared, now) {
-      await applyDeclared(database, { schema, kind: 'event_type' }, declared, (tx, _id, eventType) =>
-        putEventType(tx, eventType, now),
-      )
+      await applyDeclared(database, { schema, kind: 'event_type' }, declared, async (tx, _id, eventType) => {
+        await putEventType(tx, eventType, now)
+      })
     },
     async recipients(declared, now) {
       await applyDeclared(

@@ -18,7 +18,7 @@ export function postgresEventTypes(database: Database): EventTypes {
       )
       return rows.map(({ settings }) => settings)
     },
-    put: (eventType, now) => database.transaction((tx) => putEventType(tx, eventType, now)),
+    put: (eventType, now, expected) => database.transaction((tx) => putEventType(tx, eventType, now, expected)),
     remove: (event) =>
       database.transaction(async (tx) => {
         const { rowCount } = await tx.query('DELETE FROM notify.event_type WHERE event = $1', [event])
@@ -28,14 +28,27 @@ export function postgresEventTypes(database: Database): EventTypes {
   }
 }
 
-/** Stores an event type and has every process read the catalog again. */
-export async function putEventType(tx: Transaction, eventType: EventType, now: number): Promise<void> {
-  await tx.query(
-    `INSERT INTO notify.event_type (event, settings, updated_at) VALUES ($1, $2, $3)
-     ON CONFLICT (event) DO UPDATE SET settings = excluded.settings, updated_at = excluded.updated_at`,
-    [eventType.event, JSON.stringify(eventType), timestamp(now)],
-  )
-  await turnVersion(tx)
+/** Stores an event type, unless it is another than expected, and has every process read the catalog again. */
+export async function putEventType(
+  tx: Transaction,
+  eventType: EventType,
+  now: number,
+  expected?: EventType,
+): Promise<boolean> {
+  const values = [eventType.event, JSON.stringify(eventType), timestamp(now)]
+  const { rowCount } =
+    expected === undefined
+      ? await tx.query(
+          `INSERT INTO notify.event_type (event, settings, updated_at) VALUES ($1, $2, $3)
+           ON CONFLICT (event) DO UPDATE SET settings = excluded.settings, updated_at = excluded.updated_at`,
+          values,
+        )
+      : await tx.query(
+          `UPDATE notify.event_type SET settings = $2, updated_at = $3 WHERE event = $1 AND settings = $4::jsonb`,
+          [...values, JSON.stringify(expected)],
+        )
+  if (rowCount === 1) await turnVersion(tx)
+  return rowCount === 1
 }
 
 /** Makes every process read the event types and templates again with its next batch. */

@@ -1,6 +1,6 @@
 import type { Database, Transaction } from '@gatehouse/kit'
 import type { Channel } from '../../model/channel.ts'
-import type { TemplateKey, Templates } from '../../store/store.ts'
+import type { TemplateKey, Templates, TextState } from '../../store/store.ts'
 import type { TemplateText } from '../../templates/template.ts'
 import { timestamp, withoutNulls } from '../sql/columns.ts'
 import { turnVersion } from './event-types.ts'
@@ -36,10 +36,19 @@ export function postgresTemplates(database: Database): Templates {
       )
       return rows.map((row) => ({ ...textOf(row), published: row.published }))
     },
-    save: (text, publish, now) => database.transaction((tx) => saveTemplate(tx, text, publish, now)),
-    publish: (key, version, now) => database.transaction((tx) => publishStored(tx, key, version, now)),
+    save: (text, publish, now, expected) =>
+      database.transaction(async (tx) => {
+        await lockTexts(tx)
+        return (await isExpected(tx, text, expected)) ? saveTemplate(tx, text, publish, now) : undefined
+      }),
+    publish: (key, version, now, expected) =>
+      database.transaction(async (tx) => {
+        await lockTexts(tx)
+        return (await isExpected(tx, key, expected)) && publishStored(tx, key, version, now)
+      }),
     withdraw: (key) =>
       database.transaction(async (tx) => {
+        await lockTexts(tx)
         const { rowCount } = await tx.query(
           'DELETE FROM notify.published_template WHERE template_id = $1 AND channel = $2 AND locale = $3',
           partsOf(key),
@@ -58,6 +67,22 @@ function textOf({ template_id: templateId, channel, locale, version, subject, bo
   return { templateId, channel, locale, version, body, ...withoutNulls({ subject, html }) }
 }
 
+/** Texts change one after the other. */
+async function lockTexts(tx: Transaction): Promise<void> {
+  await tx.query('LOCK TABLE notify.template IN SHARE ROW EXCLUSIVE MODE')
+}
+
+async function isExpected(tx: Transaction, key: TemplateKey, expected: TextState | undefined): Promise<boolean> {
+  if (expected === undefined) return true
+  const { rows } = await tx.query<{ latest: number | null; published: number | null }>(
+    `SELECT (SELECT max(version) FROM notify.template WHERE template_id = $1 AND channel = $2 AND locale = $3) AS latest,
+            (SELECT version FROM notify.published_template
+              WHERE template_id = $1 AND channel = $2 AND locale = $3) AS published`,
+    partsOf(key),
+  )
+  return rows[0]?.latest === expected.latest && (rows[0].published ?? undefined) === expected.published
+}
+
 /** Stores the next version of a text; two at once get two numbers. */
 export async function saveTemplate(
   tx: Transaction,
@@ -65,7 +90,7 @@ export async function saveTemplate(
   publish: boolean,
   now: number,
 ): Promise<number> {
-  await tx.query('LOCK TABLE notify.template IN SHARE ROW EXCLUSIVE MODE')
+  await lockTexts(tx)
   const { rows } = await tx.query<{ version: number }>(
     `INSERT INTO notify.template (template_id, channel, locale, version, subject, body, html, created_at)
      SELECT $1, $2, $3, coalesce(max(t.version), 0) + 1, $4, $5, $6, $7

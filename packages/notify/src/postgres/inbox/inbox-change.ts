@@ -2,7 +2,7 @@ import type { Transaction } from '@gatehouse/kit'
 import type { InboxChange } from '../../model/inbox-change.ts'
 import type { Inbox, InboxChoice } from '../../store/store.ts'
 import { timestamp } from '../sql/columns.ts'
-import { type CountRow, countsOf, emptyInbox, forgetInboxes, lockInboxes } from './inbox-count.ts'
+import { type CountRow, countsOf, emptyInbox, lockInboxes } from './inbox-count.ts'
 
 interface Changing {
   readonly change: InboxChange
@@ -60,16 +60,14 @@ export async function changeInbox(
   { change, choice, now }: Changing,
 ): Promise<Awaited<ReturnType<Inbox['change']>>> {
   const byId = 'ids' in choice
-  const [, { rows }] = await Promise.all([
-    tx.query(lockInboxes(bucket, [userId])),
-    tx.query<ChangedRow>({
-      text: changeSql(change, byId),
-      values: [bucket, userId, timestamp(now), byId ? choice.ids : (choice.upTo ?? null)],
-    }),
-  ])
+  const locked = await tx.query(lockInboxes(bucket, [userId]))
+  // Where there is no inbox there is no lock either: the first item may come now, and others change it at once.
+  if (locked.rowCount === 0) return { changed: [], counts: countsOf(emptyInbox) }
+  const { rows } = await tx.query<ChangedRow>({
+    text: changeSql(change, byId),
+    values: [bucket, userId, timestamp(now), byId ? choice.ids : (choice.upTo ?? null)],
+  })
   const [row] = rows
-  // The lock made a row for one who never had an item: anybody could make as many as there are names.
-  if (row?.sequence === 0) await forgetInboxes(tx, bucket, [userId])
   return row ? { changed: row.ids, counts: countsOf(row) } : { changed: [], counts: countsOf(emptyInbox) }
 }
 

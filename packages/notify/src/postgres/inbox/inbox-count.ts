@@ -83,7 +83,7 @@ export async function purgeInboxes(
 }
 
 /** Removes the counts of those of these users, whose inboxes are locked, who have no item. */
-export function forgetInboxes(tx: Transaction, bucket: number, users: readonly string[]): Promise<unknown> {
+function forgetInboxes(tx: Transaction, bucket: number, users: readonly string[]): Promise<unknown> {
   return tx.query(
     `DELETE FROM notify.inbox_count c WHERE c.bucket = $1 AND c.user_id = ANY($2::text[])
         AND NOT EXISTS (SELECT FROM notify.inbox i WHERE i.bucket = $1 AND i.user_id = c.user_id)`,

@@ -268,7 +268,7 @@ function writeDeadLetters(scope: BucketScope, deliveries: readonly AdmittedDeliv
           (d) => d.channel,
           (d) => d.of.event,
           (d) => d.why.cause,
-          (d) => d.why.detail,
+          (d) => d.why.reason.reason,
         ),
         timestamp(now),
         ...columns(failed, (d) => optionalTimestamp(d.of.expiresAt)),

@@ -1,4 +1,4 @@
-import { type AdmissionDecision, reasonOf } from '../../admission/admission.ts'
+import { type AdmissionDecision, detailOf } from '../../admission/admission.ts'
 import { deliveryIdOf, newIdBeside } from '../../model/id.ts'
 import { queries } from '../queries/index.ts'
 import type { Statement } from '../sql/at-once.ts'
@@ -27,7 +27,7 @@ export function writeResumed(
 function entriesOf({ notification, deliveries }: AdmissionDecision, now: number): NewTimelineEntry[] {
   const { id: notificationId, decisions, sensitive } = notification
   const outcomes = deliveries.map((delivery) => {
-    const detail = delivery.outcome === 'duplicate' ? {} : reasonOf(delivery, sensitive)
+    const detail = delivery.outcome === 'duplicate' ? {} : detailOf(delivery, sensitive)
     return { what: delivery.outcome, channel: delivery.channel, ...(Object.keys(detail).length > 0 ? { detail } : {}) }
   })
   return [...decisions, ...outcomes].map(({ what, channel, detail }) => ({

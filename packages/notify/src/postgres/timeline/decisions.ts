@@ -1,12 +1,20 @@
-import { type AdmissionDecision, reasonOf } from '../../admission/admission.ts'
+import { type AdmissionDecision, detailOf } from '../../admission/admission.ts'
+import type { Channel } from '../../model/channel.ts'
 import { composeDedupKey } from '../../model/dedup-key.ts'
 import { deliveryIdOf } from '../../model/id.ts'
-import type { NotificationRecord, Outcome, TimelineEntry } from '../../model/notification.ts'
-
-/** An entry as it is stored: one without a time leaves out what the notification's own row tells. */
-export type StoredEntry = Omit<TimelineEntry, 'at'> & { readonly at?: number }
+import type { NotificationRecord } from '../../model/notification.ts'
+import { isOutcome } from '../../model/outcome.ts'
+import type { TemplateVersion, TimelineEntry } from '../../model/timeline.ts'
 
 type Detail = Readonly<Record<string, unknown>>
+
+/** An entry as it is stored: one without a time leaves out what the notification's own row tells. */
+export interface StoredEntry {
+  readonly at?: number
+  readonly what: string
+  readonly channel?: Channel
+  readonly detail?: Detail
+}
 
 /** What was decided of a notification when it was accepted, for its row: half the width of what {@link readDecisions} tells. */
 export function storedDecisions({ notification, deliveries }: AdmissionDecision): StoredEntry[] {
@@ -15,11 +23,17 @@ export function storedDecisions({ notification, deliveries }: AdmissionDecision)
     const { id: deliveryId, channel, outcome } = delivery
     const detail = {
       ...(deliveryId === deliveryIdOf(id, channel) ? {} : { delivery_id: deliveryId ?? null }),
-      ...(outcome === 'duplicate' ? {} : reasonOf(delivery, sensitive)),
+      ...(outcome === 'duplicate' ? {} : withoutEvent(notification.event, detailOf(delivery, sensitive))),
     }
     return { what: outcome, channel, ...withDetail(detail) }
   })
   return [...decisions.map((entry) => (entry.at === acceptedAt ? withoutRow(entry) : entry)), ...outcomes]
+}
+
+/** The template of an event type has its name, unless another one was chosen. */
+function withoutEvent(event: string, detail: Detail): Detail {
+  const { id, ...template } = (detail.template ?? {}) as Partial<TemplateVersion>
+  return id === event ? { ...detail, template } : detail
 }
 
 function withoutRow({ at: _at, ...entry }: TimelineEntry): StoredEntry {
@@ -34,36 +48,24 @@ function withDetail(detail: Detail): { readonly detail?: Detail } {
 
 type DecidedRow = Pick<NotificationRecord, 'id' | 'userId' | 'event' | 'priority' | 'acceptedAt' | 'dedupKey'>
 
-/** What may become of one channel of an accepted event. */
-export const outcomes: ReadonlySet<string> = new Set<Outcome>([
-  'queued',
-  'duplicate',
-  'capped',
-  'deferred',
-  'aggregated',
-  'no_recipient',
-  'undeliverable',
-  'failed',
-  'expired',
-])
-
 /** The decisions of a row as its timeline tells them. */
 export function readDecisions(row: DecidedRow, stored: readonly StoredEntry[]): TimelineEntry[] {
   return stored.map((entry) => {
-    if (entry.at !== undefined) return { ...entry, at: entry.at }
+    if (entry.at !== undefined) return { ...entry, at: entry.at } as TimelineEntry
     const { delivery_id: id, ...detail }: Detail = { ...ownDetail(row, entry), ...entry.detail }
+    const template = detail.template ? { template: { id: row.event, ...detail.template } } : {}
     return {
       at: row.acceptedAt,
       ...entry,
-      ...withDetail({ ...(typeof id === 'string' ? { delivery_id: id } : {}), ...detail }),
-    }
+      ...withDetail({ ...(typeof id === 'string' ? { delivery_id: id } : {}), ...detail, ...template }),
+    } as TimelineEntry
   })
 }
 
 /** What a row says of an entry of its own. */
 function ownDetail({ id, userId, event, priority, dedupKey }: DecidedRow, { what, channel }: StoredEntry): Detail {
   if (what === 'accepted') return { event, priority }
-  if (!channel || !outcomes.has(what)) return {}
+  if (!channel || !isOutcome(what)) return {}
   return {
     delivery_id: deliveryIdOf(id, channel),
     ...(dedupKey === undefined ? {} : { dedup_key: composeDedupKey(event, dedupKey, userId, channel) }),

@@ -1,5 +1,6 @@
 import type { AdmissionDecision } from '../../admission/admission.ts'
 import { newIdBeside } from '../../model/id.ts'
+import type { TimelineEntry } from '../../model/timeline.ts'
 import type { Statement } from '../sql/at-once.ts'
 import { type BucketScope, bucketsOfIds, textFor } from '../sql/buckets.ts'
 import { columns, timestamp } from '../sql/columns.ts'
@@ -32,10 +33,15 @@ export function appendDuplicates(scope: BucketScope, decided: readonly Admission
           first,
           ({ answerId }) => answerId,
           ({ answerId }) => newIdBeside(answerId),
-          ({ notification: { decisions } }) => JSON.stringify({ source: decisions[0]?.detail?.source }),
+          ({ notification: { decisions } }) => JSON.stringify({ source: sourceOf(decisions) }),
         ),
         timestamp(now),
       ],
     },
   ]
+}
+
+/** How the event came in. */
+function sourceOf([first]: readonly TimelineEntry[]): string | undefined {
+  return first?.what === 'accepted' ? first.detail?.source : undefined
 }

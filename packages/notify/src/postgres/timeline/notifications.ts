@@ -2,11 +2,12 @@ import type { Database } from '@gatehouse/kit'
 import { type Channel, channels } from '../../model/channel.ts'
 import type { DeliveryState } from '../../model/delivery-state.ts'
 import { bucketOfId, channelOf, deliveryIdOf } from '../../model/id.ts'
-import type { DeliveryRecord, NotificationRecord, Outcome, TimelineEntry } from '../../model/notification.ts'
+import type { DeliveryRecord, NotificationRecord } from '../../model/notification.ts'
 import type { Priority } from '../../model/priority.ts'
+import { isOutcomeEntry, type TimelineEntry } from '../../model/timeline.ts'
 import type { Notifications } from '../../store/store.ts'
 import { withoutNulls } from '../sql/columns.ts'
-import { outcomes, readDecisions, type StoredEntry } from './decisions.ts'
+import { readDecisions, type StoredEntry } from './decisions.ts'
 
 interface NotificationRow {
   readonly id: string
@@ -87,12 +88,12 @@ async function find(database: Database, bucket: number, id: string): Promise<Not
 /** The last outcome of each channel, with the state of its delivery; a fallback stands beside them. */
 function deliveriesOf(timeline: readonly TimelineEntry[], rows: readonly DeliveryRow[]): DeliveryRecord[] {
   return channels.flatMap((channel): DeliveryRecord[] => {
-    const last = timeline.findLast((entry) => entry.channel === channel && outcomes.has(entry.what))
+    const last = timeline.filter(isOutcomeEntry).findLast((entry) => entry.channel === channel)
     const row = rows.find(({ id }) => channelOf(id) === channel)
     if (!last && !row) return []
     const id = last?.detail?.delivery_id
-    const outcome = last ? (last.what as Outcome) : 'queued'
-    return [{ channel, outcome, ...(typeof id === 'string' ? { id } : {}), ...(row ? stateOf(row) : {}) }]
+    const outcome = last?.what ?? 'queued'
+    return [{ channel, outcome, ...(id === undefined ? {} : { id }), ...(row ? stateOf(row) : {}) }]
   })
 }
 
@@ -115,5 +116,5 @@ function entryOf({ at, entry_type: what, state, channel, detail }: EventRow): Ti
     what,
     ...(channel ? { channel } : {}),
     ...(state || detail ? { detail: { ...(state ? { state } : {}), ...detail } } : {}),
-  }
+  } as TimelineEntry
 }

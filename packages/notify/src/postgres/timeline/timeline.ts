@@ -2,6 +2,7 @@ import type { Query } from '@gatehouse/kit'
 import type { Channel } from '../../model/channel.ts'
 import type { DeliveryState } from '../../model/delivery-state.ts'
 import { newIdBeside } from '../../model/id.ts'
+import type { TimelineEntryType } from '../../model/timeline.ts'
 import type { Statement } from '../sql/at-once.ts'
 import { type BucketScope, bucketsOfIds, nameFor, textFor } from '../sql/buckets.ts'
 import { columns, documents, timestamp } from '../sql/columns.ts'
@@ -13,7 +14,7 @@ export interface NewTimelineEntry {
   readonly channel?: Channel | null | undefined
   /** Unix milliseconds. */
   readonly at: number
-  readonly entryType: string
+  readonly entryType: TimelineEntryType
   /** The state that the delivery came to, where the entry changed it. */
   readonly state?: DeliveryState | undefined
   readonly detail?: Readonly<Record<string, unknown>> | undefined

@@ -3,7 +3,7 @@ import { channels } from '../../model/channel.ts'
 import { bucketOfUser } from '../../model/id.ts'
 import type { QuietHours } from '../../model/quiet-hours.ts'
 import { all } from '../../model/suppression.ts'
-import type { Preferences } from '../../store/store.ts'
+import type { Preference, Preferences } from '../../store/store.ts'
 import { timestamp } from '../sql/columns.ts'
 import { type PreferenceRow, preferenceOf } from './profiles.ts'
 
@@ -23,6 +23,16 @@ ON CONFLICT (bucket, user_id, event_type) DO UPDATE
    SET channels = excluded.channels, quiet_start = excluded.quiet_start, quiet_end = excluded.quiet_end,
        updated_at = excluded.updated_at`
 
+/** Replaces a preference that is as expected. */
+const replaceSql = `
+UPDATE notify.preference SET channels = $4, quiet_start = $5, quiet_end = $6, updated_at = $7
+ WHERE bucket = $1 AND user_id = $2 AND event_type = $3 AND channels IS NOT DISTINCT FROM $8
+   AND quiet_start IS NOT DISTINCT FROM $9 AND quiet_end IS NOT DISTINCT FROM $10`
+
+function settingsOf({ channels, quietHours }: Preference) {
+  return [channels ?? null, quietHours?.start ?? null, quietHours?.end ?? null]
+}
+
 /** Preferences on PostgreSQL. */
 export function postgresPreferences(database: Database, buckets: number): Preferences {
   return {
@@ -34,16 +44,14 @@ export function postgresPreferences(database: Database, buckets: number): Prefer
       )
       return rows.map(preferenceOf)
     },
-    async put(userId, { eventType, channels, quietHours }, now) {
-      await database.query(putSql, [
-        bucketOfUser(userId, buckets),
-        userId,
-        eventType,
-        channels ?? null,
-        quietHours?.start ?? null,
-        quietHours?.end ?? null,
-        timestamp(now),
-      ])
+    async put(userId, preference, now, expected) {
+      const row = [bucketOfUser(userId, buckets), userId, preference.eventType]
+      const values = [...row, ...settingsOf(preference), timestamp(now)]
+      const { rowCount } =
+        expected === undefined
+          ? await database.query(putSql, values)
+          : await database.query(replaceSql, [...values, ...settingsOf(expected)])
+      return rowCount === 1
     },
     switchChannels: (userId, eventType, change, now) =>
       database.transaction((tx) => switchChannels(tx, [bucketOfUser(userId, buckets), userId, eventType], change, now)),

@@ -35,11 +35,11 @@ export function postgresSchedule(database: Database, buckets: number): Schedule 
       )
       return rows[0] && scheduledOf(rows[0])
     },
-    async list(userId) {
+    async list(userId, after, limit) {
       const { rows } = await database.query<ScheduledRow>(
         `SELECT id, fire_at, payload, source, occurred_at FROM notify.scheduled WHERE bucket = $1 AND user_id = $2
-          ORDER BY fire_at, id LIMIT 1000`,
-        [bucketOfUser(userId, buckets), userId],
+            AND ($3::timestamptz IS NULL OR (fire_at, id) > ($3, $4::uuid)) ORDER BY fire_at, id LIMIT $5`,
+        [bucketOfUser(userId, buckets), userId, after ? timestamp(after.fireAt) : null, after?.id ?? null, limit],
       )
       return rows.map(scheduledOf)
     },

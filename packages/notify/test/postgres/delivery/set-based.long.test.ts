@@ -71,7 +71,9 @@ function planned(userId: string, sensitive: boolean): PlannedNotification {
     priority: 'critical',
     acceptedAt: now,
     sensitive,
-    decisions: [{ what: 'accepted', at: now, detail: { source: 'http' } }],
+    decisions: [
+      { what: 'accepted', at: now, detail: { source: 'http', event: 'order.shipped', priority: 'critical' } },
+    ],
     stored: 'no',
     deliveries: [
       {

@@ -163,7 +163,7 @@ describe('tables are distributed over the workers of Citus', () => {
         assert.equal((await later.call('GET', `/v1/notifications/${ids.get(user)}`)).status, 200)
         await later.call('PUT', '/v1/users/new/devices/phone', { token: `token of ${user}` })
         const { body } = await later.call('GET', `/v1/users/${user}/devices`)
-        assert.deepEqual(body.devices, [], 'the token found its former owner')
+        assert.deepEqual(body.items, [], 'the token found its former owner')
       }
     } finally {
       await later.close()

@@ -196,6 +196,23 @@ describe('inboxes on PostgreSQL', () => {
     await database.close()
   })
 
+  testWith('postgresql', 'counts hold when the first items come while they are read and archived', async () => {
+    const { database, inbox } = await open()
+    const other = postgresNotifyStore(database).inbox
+    const users = Array.from({ length: 60 }, (_, n) => `newcomer-${n}`)
+    await Promise.all(
+      users.flatMap((user) => [
+        inbox.change(user, 'read', {}, at),
+        inbox.put(ids(3).map((id) => item(id, user))),
+        other.change(user, 'archived', {}, at),
+        inbox.change(user, 'read', {}, at),
+        other.change(user, 'archived', {}, at),
+      ]),
+    )
+    for (const user of users) await agrees(database, inbox, user)
+    await database.close()
+  })
+
   testWith('postgresql', 'whoever reads on by number misses no change, however many write at once', async () => {
     const { database, inbox } = await open()
     const seen: string[] = []

@@ -8,6 +8,7 @@ import type { AdmissionUnit, DeliveryPlan, PlannedNotification } from '../../../
 import { newLinkId } from '../../../src/links/short-links.ts'
 import { composeDedupKey } from '../../../src/model/dedup-key.ts'
 import { bucketOfUser, newIdOfUser, slotOfUser } from '../../../src/model/id.ts'
+import { createReason } from '../../../src/model/reason.ts'
 import { migrateNotify, postgresNotifyStore } from '../../../src/postgres/index.ts'
 import type { NotifyStore } from '../../../src/store/store.ts'
 import { embeddedDatabase } from '../../support/embedded.ts'
@@ -19,12 +20,14 @@ const links = (userId: string) => [
   { id: newLinkId(slotOfUser(userId)), target: 'https://shop.example', expiresAt: now },
 ]
 
+const fault = createReason('template_failed', { template_id: 'order.shipped', channel: 'email' })
+
 const plans = {
   send: () => ({ kind: 'send', message }),
   link: (userId: string) => ({ kind: 'send', message, links: links(userId) }),
   defer: () => ({ kind: 'defer', resumeAt: now + 60_000 }),
   aggregate: () => ({ kind: 'aggregate' }),
-  fail: () => ({ kind: 'fail', cause: 'template', detail: 'no such variable' }),
+  fail: () => ({ kind: 'fail', cause: 'template', reason: fault }),
   expire: () => ({ kind: 'expire', expiresAt: now }),
 } satisfies Record<string, (userId: string) => DeliveryPlan>
 
@@ -46,7 +49,7 @@ function planned({ user: userId, key, kind }: Event): PlannedNotification {
     acceptedAt: now,
     sensitive: false,
     ...(key === undefined ? {} : { dedupKey: key }),
-    decisions: [{ what: 'accepted', at: now, detail: { source: 'http' } }],
+    decisions: [{ what: 'accepted', at: now, detail: { source: 'http', event: 'order.shipped', priority: 'normal' } }],
     stored: 'no',
     item: { actor: 'Ann', flushAt: now + 60_000 },
     deliveries: channels.map((channel) => ({

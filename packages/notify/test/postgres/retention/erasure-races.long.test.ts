@@ -7,6 +7,7 @@ import type { AdmissionUnit, DeliveryPlan, PlannedNotification, Settled } from '
 import { defaultOptions } from '../../../src/config/options.ts'
 import type { Channel } from '../../../src/model/channel.ts'
 import { newId } from '../../../src/model/id.ts'
+import { createReason } from '../../../src/model/reason.ts'
 import type { AttemptRecord, ClaimedDelivery, NotifyStore } from '../../../src/store/store.ts'
 import { createBarrier, withBarrier } from '../../support/barriers.ts'
 import { claimDue } from '../../support/claims.ts'
@@ -63,7 +64,7 @@ const racers: Readonly<Record<string, Racer>> = {
   },
   'a replay of what was never written': async (store) => {
     await store.intake.admit(
-      [unit('email', { kind: 'fail', cause: 'render', detail: 'no' })],
+      [unit('email', { kind: 'fail', cause: 'render', reason: createReason('channel_off') })],
       createAdmission(rules, now),
     )
     return ({ deadLetters }) => deadLetters.replay({}, 10, now)
@@ -71,7 +72,7 @@ const racers: Readonly<Record<string, Racer>> = {
   'a flush': async (store) => {
     await store.intake.admit([unit('email', { kind: 'aggregate' })], createAdmission(rules, now))
     const [window] = await store.waiting.closeWindows([0], 10, 60_000, now)
-    const timelineEntry = { what: 'combined', detail: {} }
+    const timelineEntry = { what: 'combined', detail: { into: newId(0) } } as const
     const flushed = unit('email', undefined, {
       kind: 'window',
       id: window?.id ?? assert.fail('no window'),

@@ -17,5 +17,8 @@ test('an owner may do everything, and whoever has no management role nothing', (
 
 test('what is dangerous is for owners and operators alone', () => {
   for (const action of Object.values(actions).filter(({ dangerous }) => dangerous))
-    assert.deepEqual(action.roles.filter((role) => role === roles[2] || role === roles[3]), [])
+    assert.deepEqual(
+      action.roles.filter((role) => role === roles[2] || role === roles[3]),
+      [],
+    )
 })

@@ -35,11 +35,19 @@ describe('the server of the console', () => {
   after(() => platform.stop())
 
   test('a service gets the token of the session and the address, no cookie and no credential of the browser', async () => {
-    const headers = { authorization: 'Bearer stolen', 'x-api-key': 'gk_1', 'x-forwarded-for': '203.0.113.9', accept: 'a/b' }
+    const headers = {
+      authorization: 'Bearer stolen',
+      'x-api-key': 'gk_1',
+      'x-forwarded-for': '203.0.113.9',
+      accept: 'a/b',
+    }
     assert.equal((await olga.api('/v1/dead-letters?limit=5', { headers })).status, 200)
     const got = received.at(-1) ?? assert.fail()
     assert.match(String(got.authorization), /^Bearer eyJ/)
-    assert.deepEqual([got.cookie, got['x-api-key'], got['x-console'], got.accept], [undefined, undefined, undefined, 'a/b'])
+    assert.deepEqual(
+      [got.cookie, got['x-api-key'], got['x-console'], got.accept],
+      [undefined, undefined, undefined, 'a/b'],
+    )
     assert.match(String(got['x-forwarded-for']), /^(?:::1|127\.0\.0\.1|::ffff:127\.0\.0\.1)$/)
   })
 
@@ -131,7 +139,13 @@ describe('the server of the console', () => {
     const reader = (answer.body ?? assert.fail()).getReader()
     assert.equal(new TextDecoder().decode((await reader.read()).value), 'first')
     const source = streams.at(-1) ?? assert.fail()
-    const ended = Promise.all([once(source, 'close'), reader.read().then(({ done }) => done, () => true)])
+    const ended = Promise.all([
+      once(source, 'close'),
+      reader.read().then(
+        ({ done }) => done,
+        () => true,
+      ),
+    ])
     await person.api('/sign-out', { method: 'POST' })
     assert.equal((await ended)[1], true)
   })

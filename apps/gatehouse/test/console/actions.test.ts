@@ -83,9 +83,18 @@ describe('the actions of the console, by role, against the APIs', () => {
     const { method, path } = operations[actions[id].operation]
     const { params = {}, body } = cases[id](role)
     const address = path.replace(/\{(\w+)\}/g, (_, name: string) => params[name] ?? assert.fail(`${id} needs ${name}`))
-    const json = body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
+    const json =
+      body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
     return people.get(role)?.api(address, { method, ...json }) ?? assert.fail(role)
   }
+
+  test('every operation is in the API document under its name, with its method and path', async () => {
+    const document = (await (await fetch(`${program.url}/openapi.json`)).json()) as {
+      paths: Record<string, Record<string, { operationId: string }>>
+    }
+    for (const [id, { method, path }] of Object.entries(operations))
+      assert.equal(document.paths[path]?.[method.toLowerCase()]?.operationId, id)
+  })
 
   for (const id of Object.keys(actions) as ActionId[])
     test(`${id} is for exactly its roles, and each change is in the audit trail once`, async () => {
@@ -112,7 +121,10 @@ describe('the actions of the console, by role, against the APIs', () => {
 /** Makes what the actions change: a user, a client and a key for each role. */
 async function prepare(url: string): Promise<void> {
   const authorization = `Basic ${Buffer.from('setup:setup-secret-0123456789').toString('base64')}`
-  const body = new URLSearchParams({ grant_type: 'client_credentials', scope: 'admin:users admin:clients admin:api-keys' })
+  const body = new URLSearchParams({
+    grant_type: 'client_credentials',
+    scope: 'admin:users admin:clients admin:api-keys',
+  })
   const answer = await fetch(`${url}/token`, { method: 'POST', body, headers: { authorization } })
   const { access_token: token } = (await answer.json()) as { access_token: string }
   const post = async (path: string, json: object) => {

@@ -14,6 +14,7 @@ import { SystemScreen } from '../screens/system.tsx'
 import { readUserTab, UserScreen } from '../screens/user.tsx'
 import { UsersScreen } from '../screens/users.tsx'
 import { readWhyInput, WhyScreen } from '../screens/why.tsx'
+import { BrokenPage, MissingPage } from './fallbacks.tsx'
 import { SignedInLayout } from './signed-in.tsx'
 
 const root = createRootRoute()
@@ -60,6 +61,8 @@ export const router = createRouter({
   routeTree: root.addChildren([signedOut, inside.addChildren(screens)]),
   basepath: '/console',
   scrollRestoration: true,
+  defaultErrorComponent: BrokenPage,
+  defaultNotFoundComponent: MissingPage,
   defaultPreload: false,
 })
 

@@ -1,7 +1,7 @@
-import { Alert, Button, Group, Stack, Text, Textarea, TextInput, Title } from '@mantine/core'
+import { Alert, Button, Code, Group, Stack, Text, Textarea, TextInput, Title } from '@mantine/core'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
-import { useAction, useRead } from '../data/queries.ts'
+import { type Page as ListPage, useAction, useRead } from '../data/queries.ts'
 import type { ExplainedChannel, Explanation } from '../data/records.ts'
 import { Page } from '../parts/page.tsx'
 import { Failed } from '../parts/states.tsx'
@@ -28,7 +28,7 @@ export function WhyScreen() {
   const input = useSearch({ strict: false }) as WhyInput
   const mutation = useAction<Explanation>('explain')
   const [badJson, setBadJson] = useState(false)
-  const types = useRead<Record<string, unknown>>('listEventTypes')
+  const types = useRead<ListPage<{ readonly event: string }>>('listEventTypes')
   const submit = (form: FormData) => {
     const text = (name: string) => String(form.get(name) ?? '').trim()
     const data = parseObject(text('data') || '{}')
@@ -36,7 +36,12 @@ export function WhyScreen() {
     if (data === undefined) return
     const [event, user, key] = [text('event'), text('user'), text('dedup_key')]
     void navigate({ to: '/why', search: { event, user }, replace: true })
-    mutation.mutate({ body: { event, user_id: user, data, ...(key === '' ? {} : { dedup_key: key }) } })
+    const at = text('at')
+    const optional = {
+      ...(key === '' ? {} : { dedup_key: key }),
+      ...(at === '' ? {} : { at: new Date(at).toISOString() }),
+    }
+    mutation.mutate({ body: { event, user_id: user, data, ...optional } })
   }
   return (
     <Page title={t.sections.why} lead={t.why.lead}>
@@ -58,12 +63,13 @@ export function WhyScreen() {
               className="grow"
             />
             <datalist id="event-types">
-              {eventNames(types.data).map((name) => (
-                <option key={name} value={name} />
+              {types.data?.items.map(({ event }) => (
+                <option key={event} value={event} />
               ))}
             </datalist>
             <TextInput name="user" label={t.why.user} defaultValue={input.user ?? ''} required className="grow" />
             <TextInput name="dedup_key" label={t.why.dedupKey} className="grow" />
+            <TextInput name="at" type="datetime-local" label={t.why.at} className="grow" />
           </Group>
           <Textarea
             name="data"
@@ -87,12 +93,6 @@ export function WhyScreen() {
       {mutation.data !== undefined && <Explained explanation={mutation.data} />}
     </Page>
   )
-}
-
-/** The names in a list of event types, however the list is called. */
-function eventNames(answer: Readonly<Record<string, unknown>> | undefined): string[] {
-  const list = Object.values(answer ?? {}).find(Array.isArray) as readonly { event: string }[] | undefined
-  return list?.map(({ event }) => event) ?? []
 }
 
 function parseObject(text: string): object | undefined {
@@ -126,12 +126,13 @@ function Explained({ explanation: { channels, decisions, cap } }: { explanation:
 
 function ChannelAnswer({ answer }: { answer: ExplainedChannel }) {
   const t = useTexts()
-  const { channel, outcome, reason, until, subject, body, locale } = answer
+  const { channel, outcome, reason_code: code, reason, until, subject, body, locale } = answer
   return (
     <Stack component="section" className="panel lane" gap="sm">
       <Group gap="sm">
         <Title order={2}>{channel}</Title>
         <State tone={outcome === 'queued' ? 'good' : 'careful'}>{outcome}</State>
+        {code !== undefined && <Code>{code}</Code>}
         {until !== undefined && (
           <Text size="sm">
             {t.why.until} <Time at={until} />

@@ -50,6 +50,7 @@ export const de: Texts = {
   },
   states: {
     failed: 'Das konnte nicht geladen werden',
+    broken: 'Diese Seite ist gescheitert',
     forbidden: 'Ihre Rolle erlaubt das nicht',
     forbiddenRoles: (roles) => `Erlaubt ist es für: ${roles}.`,
     notFound: 'Zu dieser Kennung gibt es nichts',
@@ -249,6 +250,7 @@ export const de: Texts = {
     user: 'Benutzerkennung',
     data: 'Daten (JSON)',
     dedupKey: 'Dedup-Schlüssel',
+    at: 'Zeitpunkt (leer für jetzt)',
     ask: 'Erklären',
     badJson: 'Das ist kein JSON-Objekt.',
     until: 'bis',

@@ -48,6 +48,7 @@ export const en = {
   },
   states: {
     failed: 'This could not be loaded',
+    broken: 'This page failed',
     forbidden: 'Your role does not allow this',
     forbiddenRoles: (roles: string) => `It is for ${roles}.`,
     notFound: 'There is nothing with this id',
@@ -245,6 +246,7 @@ export const en = {
     user: 'User id',
     data: 'Data (JSON)',
     dedupKey: 'Dedup key',
+    at: 'At (empty for now)',
     ask: 'Explain',
     badJson: 'This is not a JSON object.',
     until: 'until',

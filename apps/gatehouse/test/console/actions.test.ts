@@ -113,8 +113,9 @@ describe('the actions of the console, by role, against the APIs', () => {
     })
 
   const recorded = async (requestId: string) => {
-    const answer = await people.get('owner')?.api(`/admin/v1/audit-events?request_id=${requestId}`)
-    return ((await answer?.json()) as { items: object[] }).items.length
+    const owner = people.get('owner') ?? assert.fail('nobody signed in')
+    const answer = await owner.api(`/admin/v1/audit-events?request_id=${requestId}`)
+    return ((await answer.json()) as { items: object[] }).items.length
   }
 })
 

@@ -1,7 +1,8 @@
-import { Kbd, Modal, Table } from '@mantine/core'
+import { Kbd, Table } from '@mantine/core'
 import { spotlight } from '@mantine/spotlight'
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
+import { Dialog } from '../parts/dialog.tsx'
 import { useSettings, useTexts } from '../texts/settings.tsx'
 import { useSections } from './sections.ts'
 
@@ -39,12 +40,7 @@ export function KeyboardHelp() {
     ['Esc', t.help.escape],
   ] as const
   return (
-    <Modal
-      opened={open}
-      onClose={() => setOpen(false)}
-      title={t.help.title}
-      closeButtonProps={{ 'aria-label': t.common.close }}
-    >
+    <Dialog title={t.help.title} open={open} close={() => setOpen(false)}>
       <Table aria-label={t.help.title}>
         <Table.Tbody>
           {rows.map(([keys, text]) => (
@@ -61,7 +57,7 @@ export function KeyboardHelp() {
           ))}
         </Table.Tbody>
       </Table>
-    </Modal>
+    </Dialog>
   )
 }
 

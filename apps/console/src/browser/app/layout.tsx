@@ -31,7 +31,7 @@ export function Layout() {
         <Group h="100%" px="md" justify="space-between" wrap="nowrap">
           <Group gap="sm" wrap="nowrap">
             <Burger opened={open} onClick={toggle} hiddenFrom="sm" size="sm" aria-label={t.common.menu} />
-            <Link to="/" className="brand">
+            <Link to="/" className="brand" aria-label={t.product}>
               <span className="mark" aria-hidden="true">
                 G
               </span>

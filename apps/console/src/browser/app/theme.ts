@@ -17,8 +17,7 @@ const brand: MantineColorsTuple = [
 /** The look of the console: that of the sign-in pages. */
 export const theme = createTheme({
   primaryColor: 'brand',
-  primaryShade: { light: 6, dark: 3 },
-  autoContrast: true,
+  primaryShade: 6,
   colors: { brand },
   defaultRadius: 'md',
   fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", sans-serif',

@@ -1,4 +1,4 @@
-import { Alert, Button, type ButtonProps, Group, Modal, Stack, Text, TextInput } from '@mantine/core'
+import { Alert, Button, type ButtonProps, Group, Stack, Text, TextInput } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useState } from 'react'
 import { type ActionId, actions } from '../../actions/index.ts'
@@ -7,6 +7,7 @@ import { ApiError } from '../data/problem.ts'
 import { useAction } from '../data/queries.ts'
 import { signIn, useMay } from '../data/session.tsx'
 import { useTexts } from '../texts/settings.tsx'
+import { Dialog } from './dialog.tsx'
 
 interface ActProps<Answer> {
   readonly action: ActionId
@@ -81,7 +82,7 @@ function Confirmation({ label, text, word, open, close, run, mutation }: Confirm
   const [typed, setTyped] = useState('')
   const again = mutation.error instanceof ApiError && mutation.error.kind === 'sign-in-again'
   return (
-    <Modal opened={open} onClose={close} title={t.confirm.title} closeButtonProps={{ 'aria-label': t.common.close }}>
+    <Dialog title={t.confirm.title} open={open} close={close}>
       <form
         onSubmit={(event) => {
           event.preventDefault()
@@ -120,6 +121,6 @@ function Confirmation({ label, text, word, open, close, run, mutation }: Confirm
           </Group>
         </Stack>
       </form>
-    </Modal>
+    </Dialog>
   )
 }

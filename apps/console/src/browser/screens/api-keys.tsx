@@ -1,9 +1,10 @@
-import { Alert, Button, Code, Group, Modal, Stack, TextInput } from '@mantine/core'
+import { Alert, Button, Code, Group, Stack, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useAction, usePages } from '../data/queries.ts'
 import type { ApiKey } from '../data/records.ts'
 import { useMay } from '../data/session.tsx'
 import { Act } from '../parts/act.tsx'
+import { Dialog } from '../parts/dialog.tsx'
 import { Page } from '../parts/page.tsx'
 import { Empty } from '../parts/states.tsx'
 import { List } from '../parts/table.tsx'
@@ -100,7 +101,7 @@ function NewKey({ open, close, onCreated }: NewKeyProps) {
     )
   }
   return (
-    <Modal opened={open} onClose={close} title={t.apiKeys.create} closeButtonProps={{ 'aria-label': t.common.close }}>
+    <Dialog title={t.apiKeys.create} open={open} close={close}>
       <form
         onSubmit={(event) => {
           event.preventDefault()
@@ -127,6 +128,6 @@ function NewKey({ open, close, onCreated }: NewKeyProps) {
           </Group>
         </Stack>
       </form>
-    </Modal>
+    </Dialog>
   )
 }

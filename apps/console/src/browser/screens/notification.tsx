@@ -84,13 +84,13 @@ function LaneView({ lane: { channel, delivery, entries } }: { lane: Lane }) {
   )
 }
 
-function Entry({ entry: { at, what, reason, detail } }: { entry: TimelineEntry }) {
+function Entry({ entry: { at, what, detail } }: { entry: TimelineEntry }) {
   return (
     <>
       <Group gap="sm">
         <Time at={at} />
         <strong>{what.replaceAll('_', ' ')}</strong>
-        {reason !== undefined && <span>{reason}</span>}
+        {typeof detail?.reason === 'string' && <span>{detail.reason}</span>}
       </Group>
       {detail !== undefined && Object.keys(detail).length > 0 && <Code>{JSON.stringify(detail)}</Code>}
     </>

@@ -1,8 +1,9 @@
-import { Alert, Button, Group, Modal, MultiSelect, Stack, Text, TextInput } from '@mantine/core'
+import { Alert, Button, Group, MultiSelect, Stack, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useAction } from '../data/queries.ts'
 import type { User } from '../data/records.ts'
 import { useMay, useSession } from '../data/session.tsx'
+import { Dialog } from '../parts/dialog.tsx'
 import { Facts, Id, Json, State, Time, Words } from '../parts/values.tsx'
 import { useTexts } from '../texts/settings.tsx'
 import { LockState } from './users.tsx'
@@ -67,12 +68,7 @@ function Reveal({ user }: { user: User }) {
           {t.user.reveal}
         </Button>
       </Group>
-      <Modal
-        opened={open}
-        onClose={() => setOpen(false)}
-        title={t.user.revealTitle}
-        closeButtonProps={{ 'aria-label': t.common.close }}
-      >
+      <Dialog title={t.user.revealTitle} open={open} close={() => setOpen(false)}>
         <form
           onSubmit={(event) => {
             event.preventDefault()
@@ -99,7 +95,7 @@ function Reveal({ user }: { user: User }) {
             </Group>
           </Stack>
         </form>
-      </Modal>
+      </Dialog>
     </>
   )
 }

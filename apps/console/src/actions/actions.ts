@@ -83,7 +83,7 @@ export const actions = {
 export type ActionId = keyof typeof actions
 
 /** Whether one of these roles has the action. */
-export function mayDo(id: ActionId, held: readonly string[]): boolean {
+export function mayDo(id: ActionId, userRoles: readonly string[]): boolean {
   const { roles: allowed }: Action = actions[id]
-  return allowed.some((role) => held.includes(role))
+  return allowed.some((role) => userRoles.includes(role))
 }

@@ -34,7 +34,7 @@ describe('the server of the console', () => {
   })
   after(() => platform.stop())
 
-  test('a service gets the token of the session and the address, no cookie and no credential of the browser', async () => {
+  test('a service gets the token of the session and the address, no credential of the browser', async () => {
     const headers = {
       authorization: 'Bearer stolen',
       'x-api-key': 'gk_1',
@@ -126,8 +126,8 @@ describe('the server of the console', () => {
       const address = path.replace(/\{\w+\}/g, 'gatehouse-auditor')
       const answer = await person.api(address, { method })
       const { type, max_age } = (await answer.json().catch(() => ({}))) as { type?: string; max_age?: number }
-      const asked = answer.status === 401 && type === 'urn:gatehouse:console:sign-in-again' && max_age === 600
-      assert.equal(asked, dangerous, `${id}: ${answer.status}`)
+      const isRefused = answer.status === 401 && type === 'urn:gatehouse:console:sign-in-again' && max_age === 600
+      assert.equal(isRefused, dangerous, `${id}: ${answer.status}`)
     }
     assert.equal((await person.api('/session')).status, 200)
   })

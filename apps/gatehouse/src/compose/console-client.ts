@@ -14,7 +14,7 @@ export function consoleSecret(settings: Settings): Secret {
 export async function consoleClient(settings: Settings): Promise<ClientDeclaration[]> {
   const { services, console } = settings
   if (!services.has('console') && console.clientSecret === undefined) return []
-  const { consoleScopes } = await import('./console.ts')
+  const { consoleScopes } = await import('@gatehouse/console')
   return [
     {
       client_id: console.clientId,

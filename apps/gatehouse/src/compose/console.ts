@@ -1,4 +1,4 @@
-import { type Console, type ConsoleOptions, consoleScopes, createConsole, separateOrigins } from '@gatehouse/console'
+import { type Console, type ConsoleOptions, createConsole, separateOrigins } from '@gatehouse/console'
 import { consoleSealed, migrateConsole, postgresConsoleStore } from '@gatehouse/console/postgres'
 import { checkSealed, type Database, type Http } from '@gatehouse/kit'
 import type { Settings } from '../config/config.ts'
@@ -30,9 +30,6 @@ export async function composeConsole({ config, clock, log, resources }: Parts, d
 export function keepOriginsApart(http: Http, { console }: Settings): void {
   if (console.ownOrigin) separateOrigins(http, console.url)
 }
-
-/** The scopes that the registration of the console needs. */
-export { consoleScopes }
 
 function consoleServices(settings: Settings): ConsoleOptions['services'] {
   const { services, identityUrl, authUrl, notifyUrl, gatewayUrl } = settings

@@ -31,13 +31,11 @@ export function Layout() {
         <Group h="100%" px="md" justify="space-between" wrap="nowrap">
           <Group gap="sm" wrap="nowrap">
             <Burger opened={open} onClick={toggle} hiddenFrom="sm" size="sm" aria-label={t.common.menu} />
-            <Link to="/" className="brand" aria-label={t.product}>
+            <Link to="/" className="brand">
               <span className="mark" aria-hidden="true">
                 G
               </span>
-              <Text fw={650} visibleFrom="xs">
-                {t.product}
-              </Text>
+              <span className="brand-name">{t.product}</span>
             </Link>
           </Group>
           <SearchButton />

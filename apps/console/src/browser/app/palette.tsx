@@ -26,6 +26,7 @@ export function CommandPalette() {
     }))
   return (
     <Spotlight
+      aria-label={t.common.search}
       actions={[...pages, ...found]}
       filter={(_query, actions) => actions}
       query={text}

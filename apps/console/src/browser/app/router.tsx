@@ -1,7 +1,7 @@
 import { createRootRoute, createRoute, createRouter, redirect } from '@tanstack/react-router'
 import { AdministratorsScreen } from '../screens/administrators.tsx'
 import { ApiKeysScreen } from '../screens/api-keys.tsx'
-import { type AuditFilters, AuditScreen, readAuditFilters } from '../screens/audit.tsx'
+import { AuditScreen, readAuditFilters } from '../screens/audit.tsx'
 import { ClientScreen } from '../screens/client.tsx'
 import { ClientsScreen } from '../screens/clients.tsx'
 import { DeadLettersScreen, readDeadLetterFilters } from '../screens/dead-letters.tsx'
@@ -65,5 +65,3 @@ export const router = createRouter({
   defaultNotFoundComponent: MissingPage,
   defaultPreload: false,
 })
-
-export type { AuditFilters }

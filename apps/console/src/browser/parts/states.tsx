@@ -77,7 +77,7 @@ function Fault({ title, text, requestId, retry }: FaultProps) {
 }
 
 /** What the person's role does not allow, and whose does. */
-export function Forbidden({ action, detail }: { action: ActionId; detail?: string }) {
+function Forbidden({ action, detail }: { action: ActionId; detail?: string }) {
   const t = useTexts()
   const roles = actions[action].roles.map((role) => t.roles[role]).join(', ')
   return (

@@ -6,8 +6,6 @@ import { Page } from '../parts/page.tsx'
 import { useTexts } from '../texts/settings.tsx'
 import { type AuditFilters, AuditList } from './audit-list.tsx'
 
-export type { AuditFilters }
-
 const names = ['type', 'actor', 'subject', 'client_id', 'service', 'request_id'] as const
 
 /** The filters in the address. */

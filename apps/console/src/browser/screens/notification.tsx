@@ -6,9 +6,9 @@ import { Page } from '../parts/page.tsx'
 import { Answer } from '../parts/states.tsx'
 import { Facts, Id, Json, State, Time } from '../parts/values.tsx'
 import { useTexts } from '../texts/settings.tsx'
-import { type Lane, toLanes, toneOf } from './timeline.ts'
+import { type ChannelTimeline, partByChannel, toneOf } from './timeline.ts'
 
-/** What happened to a notification: a lane for each channel, from the decision to the last report. */
+/** What happened to a notification: a part for each channel, from the decision to the last report. */
 export function NotificationScreen() {
   const t = useTexts()
   const { id } = useParams({ strict: false }) as { id: string }
@@ -45,8 +45,8 @@ function NotificationParts({ notification }: { notification: Notification }) {
           ]}
         />
       </div>
-      {toLanes(notification.deliveries, notification.timeline).map((lane) => (
-        <LaneView key={lane.channel ?? ''} lane={lane} />
+      {partByChannel(notification.deliveries, notification.timeline).map((part) => (
+        <ChannelPart key={part.channel ?? ''} part={part} />
       ))}
       <details className="panel">
         <summary>{t.notification.raw}</summary>
@@ -56,10 +56,10 @@ function NotificationParts({ notification }: { notification: Notification }) {
   )
 }
 
-function LaneView({ lane: { channel, delivery, entries } }: { lane: Lane }) {
+function ChannelPart({ part: { channel, delivery, entries } }: { part: ChannelTimeline }) {
   const t = useTexts()
   return (
-    <Stack component="section" className="panel lane" gap="sm">
+    <Stack component="section" className="panel marked" gap="sm">
       <Group gap="sm">
         <Title order={2}>{channel ?? t.notification.wholeNotification}</Title>
         {delivery !== undefined && <State tone={toneOf(delivery)}>{delivery.state ?? delivery.outcome}</State>}

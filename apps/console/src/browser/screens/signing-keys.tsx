@@ -40,7 +40,7 @@ export function SigningKeysScreen() {
 type SigningState = 'next' | 'active' | 'retiring'
 
 /** What a key does at a moment: one that will be removed has a successor. */
-export function stateOf({ activates_at, expires_at }: SigningKey, now: number): SigningState {
+function stateOf({ activates_at, expires_at }: SigningKey, now: number): SigningState {
   if (Date.parse(activates_at) > now) return 'next'
   return expires_at === undefined ? 'active' : 'retiring'
 }

@@ -1,14 +1,14 @@
 import type { Delivery, TimelineEntry } from '../data/records.ts'
 
 /** What happened on one channel, in order; `undefined` for what concerns the whole notification. */
-export interface Lane {
+export interface ChannelTimeline {
   readonly channel: string | undefined
   readonly delivery: Delivery | undefined
   readonly entries: readonly TimelineEntry[]
 }
 
 /** Parts a timeline by channel: what concerns all of them first, then the deliveries in their order. */
-export function toLanes(deliveries: readonly Delivery[], timeline: readonly TimelineEntry[]): Lane[] {
+export function partByChannel(deliveries: readonly Delivery[], timeline: readonly TimelineEntry[]): ChannelTimeline[] {
   const known = deliveries.map(({ channel }) => channel)
   const channels = [...new Set([...known, ...timeline.flatMap(({ channel }) => channel ?? [])])]
   const ordered = timeline.toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at))

@@ -128,7 +128,7 @@ function ChannelAnswer({ answer }: { answer: ExplainedChannel }) {
   const t = useTexts()
   const { channel, outcome, reason_code: code, reason, until, subject, body, locale } = answer
   return (
-    <Stack component="section" className="panel lane" gap="sm">
+    <Stack component="section" className="panel marked" gap="sm">
       <Group gap="sm">
         <Title order={2}>{channel}</Title>
         <State tone={outcome === 'queued' ? 'good' : 'careful'}>{outcome}</State>

@@ -42,7 +42,7 @@ export interface Provider {
 }
 
 /** A call to the provider takes no longer, in milliseconds. */
-export const providerTimeoutMs = 5_000
+const providerTimeoutMs = 5_000
 const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout'
 /** Everything that a management role can allow; the provider grants what the user's roles do. */
 const scopes = [

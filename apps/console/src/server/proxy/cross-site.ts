@@ -2,7 +2,7 @@ import { Problem } from '@gatehouse/kit'
 import type { FastifyRequest } from 'fastify'
 
 /** What the pages send with every call. A page of another origin needs a preflight for it, which is never granted. */
-export const consoleHeader = 'x-console'
+const consoleHeader = 'x-console'
 
 /**
  * Refuses calls that do not come from the console's own pages, also reading ones.

@@ -30,9 +30,9 @@ export function forwardEndpoint(context: ConsoleContext) {
     if (!context.connections.names.includes(service))
       throw new Problem(503, `There is no ${service} service.`, { members: { service } })
     const ended = new AbortController()
-    const over = context.openAnswers.add(session.idHash, () => ended.abort())
+    const remove = context.openAnswers.add(session.idHash, () => ended.abort())
     reply.raw.once('close', () => {
-      over()
+      remove()
       ended.abort()
     })
     const signal = AbortSignal.any([ended.signal, AbortSignal.timeout(maxAnswerMs)])

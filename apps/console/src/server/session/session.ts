@@ -22,7 +22,7 @@ export interface Session {
 }
 
 /** How long a session lasts without a request, in milliseconds. */
-export const maxIdleMs = 30 * 60_000
+const maxIdleMs = 30 * 60_000
 /** How long a session lasts at most, in milliseconds. */
 export const maxAgeMs = 12 * 60 * 60_000
 /** How many sessions a user has at once; a further sign-in ends the oldest. */

@@ -32,7 +32,7 @@ const earlyMs = 30_000
  * The right to refresh lasts a little longer than the call may, and less than the grace in which the provider answers a
  * repeat of the old token with the same new one: a holder that died costs a wait, not the session.
  */
-export const refreshLeaseMs = 6_000
+const refreshLeaseMs = 6_000
 const pollMs = 50
 
 /** Creates the access to tokens with single-flight refreshes. */

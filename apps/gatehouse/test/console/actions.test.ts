@@ -112,6 +112,19 @@ describe('the actions of the console, by role, against the APIs', () => {
       }
     })
 
+  test('an API key of an owner does nothing that cannot be undone', async () => {
+    const body = JSON.stringify({ owner: 'owner', name: 'for a script', scopes: ['admin:users'] })
+    const headers = { 'content-type': 'application/json' }
+    const made = await people.get('owner')?.api('/admin/v1/api-keys', { method: 'POST', body, headers })
+    const { key } = (await (made ?? assert.fail('nobody signed in')).json()) as { key: string }
+    const ask = (method: string) =>
+      fetch(`${program.url}/admin/v1/users/target`, { method, headers: { 'x-api-key': key } })
+    assert.equal((await ask('GET')).status, 200)
+    const refused = await ask('DELETE')
+    assert.equal(refused.status, 401)
+    assert.match(refused.headers.get('www-authenticate') ?? '', /insufficient_user_authentication/)
+  })
+
   const recorded = async (requestId: string) => {
     const owner = people.get('owner') ?? assert.fail('nobody signed in')
     const answer = await owner.api(`/admin/v1/audit-events?request_id=${requestId}`)

@@ -84,15 +84,21 @@ function ChannelPart({ part: { channel, delivery, entries } }: { part: ChannelTi
   )
 }
 
-function Entry({ entry: { at, what, detail } }: { entry: TimelineEntry }) {
+function Entry({ entry: { at, what, detail = {} } }: { entry: TimelineEntry }) {
   return (
     <>
       <Group gap="sm">
         <Time at={at} />
         <strong>{what.replaceAll('_', ' ')}</strong>
-        {typeof detail?.reason === 'string' && <span>{detail.reason}</span>}
       </Group>
-      {detail !== undefined && Object.keys(detail).length > 0 && <Code>{JSON.stringify(detail)}</Code>}
+      <div className="details">
+        {Object.entries(detail).map(([name, value]) => (
+          <span key={name}>
+            <span className="dim">{name.replaceAll('_', ' ')}</span>{' '}
+            {typeof value === 'string' || typeof value === 'number' ? value : <Code>{JSON.stringify(value)}</Code>}
+          </span>
+        ))}
+      </div>
     </>
   )
 }

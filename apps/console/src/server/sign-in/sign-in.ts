@@ -61,28 +61,35 @@ export function callbackEndpoint(context: ConsoleContext): Handler {
       request.log.warn({ err: error }, 'a sign-in failed')
       return refuse(reply, 'denied')
     }
-    if (!(await administers(context, request, signedIn))) {
+    const fault = await checkRole(context, request, signedIn)
+    if (fault !== undefined) {
       await context.provider.revoke(signedIn.tokens.refreshToken).catch(() => {})
-      return refuse(reply, 'no-role')
+      return refuse(reply, fault)
     }
     return startSession(context, reply, signedIn, transaction)
   }
 }
 
-/** Whether the user has a management role now. */
-async function administers(context: ConsoleContext, request: FastifyRequest, { tokens }: SignedIn): Promise<boolean> {
-  const answer = await context.connections.call('identity', {
-    method: 'GET',
-    path: '/admin/v1/me',
-    headers: { authorization: `Bearer ${tokens.accessToken}`, 'x-forwarded-for': request.ip },
-    signal: AbortSignal.timeout(meTimeoutMs),
-  })
-  if (answer.statusCode !== 200) {
-    await answer.body.dump()
-    return false
+/** Why the user gets no session: no management role now, or nobody says. */
+async function checkRole(
+  { connections }: ConsoleContext,
+  request: FastifyRequest,
+  { tokens }: SignedIn,
+): Promise<SignInFault | undefined> {
+  try {
+    const { statusCode, body } = await connections.call('identity', {
+      method: 'GET',
+      path: '/admin/v1/me',
+      headers: { authorization: `Bearer ${tokens.accessToken}`, 'x-forwarded-for': request.ip },
+      signal: AbortSignal.timeout(meTimeoutMs),
+    })
+    const { roles = [] } = (await body.json()) as { roles?: readonly string[] }
+    if (statusCode !== 200) return 'unreachable'
+    return roles.some((role) => role.startsWith('gatehouse-')) ? undefined : 'no-role'
+  } catch (error) {
+    request.log.error({ err: error }, 'the roles of a user could not be read')
+    return 'unreachable'
   }
-  const { roles } = (await answer.body.json()) as { roles: readonly string[] }
-  return roles.some((role) => role.startsWith('gatehouse-'))
 }
 
 async function startSession(

@@ -17,6 +17,8 @@ import { SettingsProvider } from './texts/settings.tsx'
 const element = document.getElementById('root')
 if (element === null) throw new Error('the page has no #root')
 const nonce = element.dataset.styleNonce ?? ''
+// Where react-remove-scroll, which Mantine's dialogs lock the page with, looks for the nonce of its style element.
+Object.assign(globalThis, { __webpack_nonce__: nonce })
 const queries = createQueries(signIn)
 
 createRoot(element).render(

@@ -26,7 +26,7 @@ export function CommandPalette() {
     }))
   return (
     <Spotlight
-      aria-label={t.common.search}
+      attributes={{ content: { 'aria-label': t.common.search } }}
       actions={[...pages, ...found]}
       filter={(_query, actions) => actions}
       query={text}

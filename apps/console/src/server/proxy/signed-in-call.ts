@@ -52,6 +52,11 @@ export async function callSignedIn(
   const repeated = await attempt(await reach('identity', () => context.tokens.renewed(live)))
   if (repeated.statusCode !== 401) return repeated
   await repeated.body.dump()
+  if (service === 'identity') {
+    await context.store.sessions.end(session.idHash)
+    context.openAnswers.end(session.idHash)
+    throw signedOut()
+  }
   // Identity has just renewed the token, so the session is good: to end it would sign people in for ever.
   throw new Problem(502, `The ${service} service does not accept the tokens of the console.`, { members: { service } })
 }

@@ -84,6 +84,8 @@ async function checkRole(
       signal: AbortSignal.timeout(meTimeoutMs),
     })
     const { roles = [] } = (await body.json()) as { roles?: readonly string[] }
+    // A token that no role gives a scope is valid at no API.
+    if (statusCode === 401 || statusCode === 403) return 'no-role'
     if (statusCode !== 200) return 'unreachable'
     return roles.some((role) => role.startsWith('gatehouse-')) ? undefined : 'no-role'
   } catch (error) {

@@ -24,6 +24,9 @@ const screens = [
   ['/settings', 'Settings'],
 ] as const
 
+/** Waits until every region of a page shows what it has. */
+const loaded = (tab: Page) => tab.waitForFunction("document.querySelector('[role=status]') === null")
+
 describe('the console in a browser', () => {
   let program: Program | undefined
   let browser: Browser | undefined
@@ -65,7 +68,7 @@ describe('the console in a browser', () => {
       await tab.setViewportSize({ width: 1280, height: 800 })
       await tab.goto(`${program?.url}/console${path}`)
       await heading(name)
-      await tab.locator('[role=status]').waitFor({ state: 'detached' })
+      await loaded(tab)
       await faultless(tab, path)
       await tab.setViewportSize({ width: 320, height: 700 })
       // The layout moves to its new width; one that stays too wide never gets there.
@@ -122,7 +125,7 @@ describe('the console in a browser', () => {
     await tab.goto(`${program?.url}/console/audit`)
     await heading('Audit-Protokoll')
     assert.equal(await tab.locator('html').getAttribute('lang'), 'de')
-    await tab.locator('[role=status]').waitFor({ state: 'detached' })
+    await loaded(tab)
     await faultless(tab, 'dark')
   })
 

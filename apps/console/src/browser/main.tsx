@@ -8,10 +8,10 @@ import { QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
+import { createQueries } from './api/queries.ts'
+import { signIn } from './api/session.tsx'
 import { router } from './app/router.tsx'
 import { theme } from './app/theme.ts'
-import { createQueries } from './data/queries.ts'
-import { signIn } from './data/session.tsx'
 import { SettingsProvider } from './texts/settings.tsx'
 
 const element = document.getElementById('root')

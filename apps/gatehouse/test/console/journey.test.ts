@@ -24,8 +24,17 @@ const screens = [
   ['/settings', 'Settings'],
 ] as const
 
+/** Waits until a page is as the expression says; its policy allows no evaluation by its own scripts. */
+async function until(tab: Page, expression: string): Promise<void> {
+  const deadline = AbortSignal.timeout(60_000)
+  while (!(await tab.evaluate(expression))) {
+    assert.ok(!deadline.aborted, `${tab.url()} never came to ${expression}`)
+    await tab.evaluate('new Promise(requestAnimationFrame)')
+  }
+}
+
 /** Waits until every region of a page shows what it has. */
-const loaded = (tab: Page) => tab.waitForFunction("document.querySelector('[role=status]') === null")
+const loaded = (tab: Page) => until(tab, "document.querySelector('[role=status]') === null")
 
 describe('the console in a browser', () => {
   let program: Program | undefined
@@ -72,7 +81,7 @@ describe('the console in a browser', () => {
       await faultless(tab, path)
       await tab.setViewportSize({ width: 320, height: 700 })
       // The layout moves to its new width; one that stays too wide never gets there.
-      await tab.waitForFunction('document.documentElement.scrollWidth <= innerWidth')
+      await until(tab, 'document.documentElement.scrollWidth <= innerWidth')
     }
     await tab.setViewportSize({ width: 1280, height: 800 })
   })

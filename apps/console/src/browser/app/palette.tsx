@@ -1,7 +1,7 @@
 import { Spotlight, type SpotlightActionData } from '@mantine/spotlight'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import { useMay } from '../data/session.tsx'
+import { useMay } from '../api/session.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { useSettings, useTexts } from '../texts/settings.tsx'
 import { classifySearch, timeOfUuid } from './search-target.ts'

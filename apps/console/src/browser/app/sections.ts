@@ -1,4 +1,4 @@
-import { useMay } from '../data/session.tsx'
+import { useMay } from '../api/session.tsx'
 import { type Section, sections } from './navigation.ts'
 
 /** The sections that there are for the person: their roles allow them, and their services are there. */

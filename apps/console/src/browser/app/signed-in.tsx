@@ -1,7 +1,7 @@
 import { Container } from '@mantine/core'
 import { useEffect } from 'react'
-import { isSignedOut } from '../data/queries.ts'
-import { SessionProvider, signIn, useSessionQuery } from '../data/session.tsx'
+import { isSignedOut } from '../api/queries.ts'
+import { SessionProvider, signIn, useSessionQuery } from '../api/session.tsx'
 import { Answer, Loading } from '../parts/states.tsx'
 import { Layout } from './layout.tsx'
 

@@ -2,8 +2,8 @@ import { Alert, Button, Code, Group, Skeleton, Stack, Text } from '@mantine/core
 import type { UseQueryResult } from '@tanstack/react-query'
 import { type ReactNode, useEffect, useState } from 'react'
 import { type ActionId, actions } from '../../actions/index.ts'
-import { ApiError } from '../data/problem.ts'
-import { isSignedOut } from '../data/queries.ts'
+import { ApiError } from '../api/problem.ts'
+import { isSignedOut } from '../api/queries.ts'
 import { useTexts } from '../texts/settings.tsx'
 
 type Query<Answer> = Pick<UseQueryResult<Answer>, 'data' | 'error' | 'isPending' | 'refetch'>

@@ -2,7 +2,7 @@ import { Button, Group, Table } from '@mantine/core'
 import type { InfiniteData, UseInfiniteQueryResult } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import type { ActionId } from '../../actions/index.ts'
-import type { Page } from '../data/queries.ts'
+import type { Page } from '../api/queries.ts'
 import { useTexts } from '../texts/settings.tsx'
 import { Answer } from './states.tsx'
 

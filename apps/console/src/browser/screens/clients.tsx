@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
-import { usePages } from '../data/queries.ts'
-import type { Client } from '../data/records.ts'
+import { usePages } from '../api/queries.ts'
+import type { Client } from '../api/records.ts'
 import { Page } from '../parts/page.tsx'
 import { Empty } from '../parts/states.tsx'
 import { List } from '../parts/table.tsx'

@@ -1,5 +1,5 @@
-import { type Page as ListPage, useRead } from '../data/queries.ts'
-import type { SigningKey } from '../data/records.ts'
+import { type Page as ListPage, useRead } from '../api/queries.ts'
+import type { SigningKey } from '../api/records.ts'
 import { Page } from '../parts/page.tsx'
 import { Answer, Empty } from '../parts/states.tsx'
 import { Rows } from '../parts/table.tsx'

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
-import { type Page, useRead } from '../data/queries.ts'
-import type { Consent } from '../data/records.ts'
+import { type Page, useRead } from '../api/queries.ts'
+import type { Consent } from '../api/records.ts'
 import { Act } from '../parts/act.tsx'
 import { Answer, Empty } from '../parts/states.tsx'
 import { Rows } from '../parts/table.tsx'

@@ -1,6 +1,6 @@
 import { Group, Stack } from '@mantine/core'
-import { useRead } from '../data/queries.ts'
-import type { Factors } from '../data/records.ts'
+import { useRead } from '../api/queries.ts'
+import type { Factors } from '../api/records.ts'
 import { Act } from '../parts/act.tsx'
 import { Answer } from '../parts/states.tsx'
 import { Facts, Time } from '../parts/values.tsx'

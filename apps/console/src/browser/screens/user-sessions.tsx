@@ -1,5 +1,5 @@
-import { type Page, useRead } from '../data/queries.ts'
-import type { Session } from '../data/records.ts'
+import { type Page, useRead } from '../api/queries.ts'
+import type { Session } from '../api/records.ts'
 import { Act } from '../parts/act.tsx'
 import { Answer, Empty } from '../parts/states.tsx'
 import { Rows } from '../parts/table.tsx'

@@ -1,6 +1,6 @@
 import { Link, useNavigate } from '@tanstack/react-router'
-import { usePages } from '../data/queries.ts'
-import type { User } from '../data/records.ts'
+import { usePages } from '../api/queries.ts'
+import type { User } from '../api/records.ts'
 import { OpenById } from '../parts/open-by-id.tsx'
 import { Page } from '../parts/page.tsx'
 import { Empty } from '../parts/states.tsx'

@@ -59,7 +59,7 @@ describe('the console in a browser', () => {
   const shown = () => page ?? assert.fail('there is no page')
   const heading = (name: string) => shown().getByRole('heading', { level: 1, name, exact: true }).waitFor()
 
-  testWith('chromium', 'from the first start an owner signs in, creates nothing, and finds a user', async () => {
+  testWith('chromium', 'from the first start an owner signs in and finds a user', async () => {
     const tab = shown()
     const printed = program?.stdout() ?? ''
     const [, url = ''] = /Console +(\S+)/.exec(printed) ?? []

@@ -15,7 +15,7 @@ export interface Input {
 const base = '/console/api'
 
 /** The address of an operation at the server of the console. */
-export function addressOf(id: OperationId, { params = {}, query = {} }: Input = {}): string {
+function addressOf(id: OperationId, { params = {}, query = {} }: Input = {}): string {
   const path = operations[id].path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))
   const entries = Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
   const search = new URLSearchParams(entries.map(([name, value]) => [name, String(value)])).toString()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { classifySearch, timeOfUuid } from '../../src/browser/app/search-target.ts'
-import { partByChannel, toneOf } from '../../src/browser/screens/timeline.ts'
+import { partByChannel, toneOf } from '../../src/browser/screens/deliver/timeline.ts'
 
 test('a search text is the id of a notification, a name, or neither', () => {
   assert.equal(classifySearch(' 019A205C-CC20-7a27-aaca-4b0e3f272052 '), 'uuid')

@@ -1,9 +1,9 @@
 import { Button, Group, NativeSelect, TextInput } from '@mantine/core'
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { download } from '../api/call.ts'
-import { useMay } from '../api/session.tsx'
-import { Page } from '../parts/page.tsx'
-import { useTexts } from '../texts/settings.tsx'
+import { download } from '../../api/call.ts'
+import { useMay } from '../../api/session.tsx'
+import { Page } from '../../parts/page.tsx'
+import { useTexts } from '../../texts/settings.tsx'
 import { type AuditFilters, AuditList } from './audit-list.tsx'
 
 const names = ['type', 'actor', 'subject', 'client_id', 'service', 'request_id'] as const

@@ -1,14 +1,14 @@
 import { Button, CopyButton, Stack } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { callConsole } from '../api/call.ts'
-import type { Page as ListPage } from '../api/queries.ts'
-import type { ServiceStatus } from '../api/records.ts'
-import { useSession } from '../api/session.tsx'
-import { Page } from '../parts/page.tsx'
-import { Answer } from '../parts/states.tsx'
-import { Rows } from '../parts/table.tsx'
-import { Facts, State, Time, Words } from '../parts/values.tsx'
-import { useTexts } from '../texts/settings.tsx'
+import { callConsole } from '../../api/call.ts'
+import type { Page as ListPage } from '../../api/queries.ts'
+import type { ServiceStatus } from '../../api/records.ts'
+import { useSession } from '../../api/session.tsx'
+import { Page } from '../../parts/page.tsx'
+import { Answer } from '../../parts/states.tsx'
+import { Rows } from '../../parts/table.tsx'
+import { Facts, State, Time, Words } from '../../parts/values.tsx'
+import { useTexts } from '../../texts/settings.tsx'
 
 const refreshMs = 10_000
 

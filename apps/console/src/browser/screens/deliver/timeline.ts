@@ -1,4 +1,4 @@
-import type { Delivery, TimelineEntry } from '../api/records.ts'
+import type { Delivery, TimelineEntry } from '../../api/records.ts'
 
 /** What happened on one channel, in order; `undefined` for what concerns the whole notification. */
 export interface ChannelTimeline {

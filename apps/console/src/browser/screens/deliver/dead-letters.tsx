@@ -1,13 +1,13 @@
 import { Button, Code, Group, NativeSelect, TextInput } from '@mantine/core'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
-import { usePages } from '../api/queries.ts'
-import type { DeadLetter } from '../api/records.ts'
-import { Act } from '../parts/act.tsx'
-import { Page } from '../parts/page.tsx'
-import { Empty } from '../parts/states.tsx'
-import { List } from '../parts/table.tsx'
-import { State, Time } from '../parts/values.tsx'
-import { useTexts } from '../texts/settings.tsx'
+import { usePages } from '../../api/queries.ts'
+import type { DeadLetter } from '../../api/records.ts'
+import { Act } from '../../parts/act.tsx'
+import { Page } from '../../parts/page.tsx'
+import { Empty } from '../../parts/states.tsx'
+import { List } from '../../parts/table.tsx'
+import { State, Time } from '../../parts/values.tsx'
+import { useTexts } from '../../texts/settings.tsx'
 
 interface Filters {
   readonly cause?: string

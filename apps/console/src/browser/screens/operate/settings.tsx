@@ -1,6 +1,6 @@
 import { NativeSelect, Stack, Switch, useMantineColorScheme } from '@mantine/core'
-import { Page } from '../parts/page.tsx'
-import { type Settings, useSettings, useTexts } from '../texts/settings.tsx'
+import { Page } from '../../parts/page.tsx'
+import { type Settings, useSettings, useTexts } from '../../texts/settings.tsx'
 
 /** What a person chooses for this browser. */
 export function SettingsScreen() {

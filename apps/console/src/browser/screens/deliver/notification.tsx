@@ -1,11 +1,11 @@
 import { Code, Group, Stack, Title } from '@mantine/core'
 import { Link, useParams } from '@tanstack/react-router'
-import { useRead } from '../api/queries.ts'
-import type { Notification, TimelineEntry } from '../api/records.ts'
-import { Page } from '../parts/page.tsx'
-import { Answer } from '../parts/states.tsx'
-import { Facts, Id, Json, State, Time } from '../parts/values.tsx'
-import { useTexts } from '../texts/settings.tsx'
+import { useRead } from '../../api/queries.ts'
+import type { Notification, TimelineEntry } from '../../api/records.ts'
+import { Page } from '../../parts/page.tsx'
+import { Answer } from '../../parts/states.tsx'
+import { Facts, Id, Json, State, Time } from '../../parts/values.tsx'
+import { useTexts } from '../../texts/settings.tsx'
 import { type ChannelTimeline, partByChannel, toneOf } from './timeline.ts'
 
 /** What happened to a notification: a part for each channel, from the decision to the last report. */

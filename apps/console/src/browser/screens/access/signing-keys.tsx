@@ -1,10 +1,10 @@
-import { type Page as ListPage, useRead } from '../api/queries.ts'
-import type { SigningKey } from '../api/records.ts'
-import { Page } from '../parts/page.tsx'
-import { Answer, Empty } from '../parts/states.tsx'
-import { Rows } from '../parts/table.tsx'
-import { Id, State, Time } from '../parts/values.tsx'
-import { useTexts } from '../texts/settings.tsx'
+import { type Page as ListPage, useRead } from '../../api/queries.ts'
+import type { SigningKey } from '../../api/records.ts'
+import { Page } from '../../parts/page.tsx'
+import { Answer, Empty } from '../../parts/states.tsx'
+import { Rows } from '../../parts/table.tsx'
+import { Id, State, Time } from '../../parts/values.tsx'
+import { useTexts } from '../../texts/settings.tsx'
 
 /** The keys that sign tokens: which sign soon, which now, and which only verify. */
 export function SigningKeysScreen() {

@@ -1,11 +1,11 @@
 import { Code, Stack } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
-import { usePages } from '../api/queries.ts'
-import type { AuditEvent } from '../api/records.ts'
-import { Empty } from '../parts/states.tsx'
-import { List } from '../parts/table.tsx'
-import { Facts, Json, Time } from '../parts/values.tsx'
-import { useTexts } from '../texts/settings.tsx'
+import { usePages } from '../../api/queries.ts'
+import type { AuditEvent } from '../../api/records.ts'
+import { Empty } from '../../parts/states.tsx'
+import { List } from '../../parts/table.tsx'
+import { Facts, Json, Time } from '../../parts/values.tsx'
+import { useTexts } from '../../texts/settings.tsx'
 
 /** Which events are listed; each member narrows it. */
 export interface AuditFilters {

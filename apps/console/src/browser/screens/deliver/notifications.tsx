@@ -1,7 +1,7 @@
 import { useNavigate } from '@tanstack/react-router'
-import { OpenById } from '../parts/open-by-id.tsx'
-import { Page } from '../parts/page.tsx'
-import { useTexts } from '../texts/settings.tsx'
+import { OpenById } from '../../parts/open-by-id.tsx'
+import { Page } from '../../parts/page.tsx'
+import { useTexts } from '../../texts/settings.tsx'
 
 /** The way to a notification by its id. */
 export function FindNotificationScreen() {

@@ -1,10 +1,10 @@
-import { type Page, useRead } from '../api/queries.ts'
-import type { Session } from '../api/records.ts'
-import { Act } from '../parts/act.tsx'
-import { Answer, Empty } from '../parts/states.tsx'
-import { Rows } from '../parts/table.tsx'
-import { Time } from '../parts/values.tsx'
-import { useTexts } from '../texts/settings.tsx'
+import { type Page, useRead } from '../../api/queries.ts'
+import type { Session } from '../../api/records.ts'
+import { Act } from '../../parts/act.tsx'
+import { Answer, Empty } from '../../parts/states.tsx'
+import { Rows } from '../../parts/table.tsx'
+import { Time } from '../../parts/values.tsx'
+import { useTexts } from '../../texts/settings.tsx'
 
 /** Where a user is signed in. */
 export function UserSessions({ id }: { id: string }) {

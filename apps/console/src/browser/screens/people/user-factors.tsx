@@ -1,10 +1,10 @@
 import { Group, Stack } from '@mantine/core'
-import { useRead } from '../api/queries.ts'
-import type { Factors } from '../api/records.ts'
-import { Act } from '../parts/act.tsx'
-import { Answer } from '../parts/states.tsx'
-import { Facts, Time } from '../parts/values.tsx'
-import { useTexts } from '../texts/settings.tsx'
+import { useRead } from '../../api/queries.ts'
+import type { Factors } from '../../api/records.ts'
+import { Act } from '../../parts/act.tsx'
+import { Answer } from '../../parts/states.tsx'
+import { Facts, Time } from '../../parts/values.tsx'
+import { useTexts } from '../../texts/settings.tsx'
 
 /** The second factors of a user, and how to remove them for whoever lost theirs. */
 export function UserFactors({ id }: { id: string }) {

@@ -1,8 +1,8 @@
 import { Alert, Button, Stack, Title } from '@mantine/core'
 import { useSearch } from '@tanstack/react-router'
 import { useEffect } from 'react'
-import { signIn } from '../api/session.tsx'
-import { useTexts } from '../texts/settings.tsx'
+import { signIn } from '../../api/session.tsx'
+import { useTexts } from '../../texts/settings.tsx'
 
 const faults = ['expired', 'denied', 'no-role', 'unreachable'] as const
 

@@ -1,12 +1,12 @@
 import { Alert, Button, Code, Group, Stack, Text, Textarea, TextInput, Title } from '@mantine/core'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
-import { type Page as ListPage, useAction, useRead } from '../api/queries.ts'
-import type { ExplainedChannel, Explanation } from '../api/records.ts'
-import { Page } from '../parts/page.tsx'
-import { Failed } from '../parts/states.tsx'
-import { Facts, Json, State, Time } from '../parts/values.tsx'
-import { useTexts } from '../texts/settings.tsx'
+import { type Page as ListPage, useAction, useRead } from '../../api/queries.ts'
+import type { ExplainedChannel, Explanation } from '../../api/records.ts'
+import { Page } from '../../parts/page.tsx'
+import { Failed } from '../../parts/states.tsx'
+import { Facts, Json, State, Time } from '../../parts/values.tsx'
+import { useTexts } from '../../texts/settings.tsx'
 
 interface WhyInput {
   readonly event?: string

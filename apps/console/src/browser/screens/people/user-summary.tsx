@@ -1,12 +1,12 @@
 import { Alert, Button, Group, MultiSelect, Stack, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import { useAction } from '../api/queries.ts'
-import type { User } from '../api/records.ts'
-import { useMay, useSession } from '../api/session.tsx'
-import { Dialog } from '../parts/dialog.tsx'
-import { Facts, Id, Json, State, Time, Words } from '../parts/values.tsx'
-import { useTexts } from '../texts/settings.tsx'
-import { LockState } from './users.tsx'
+import { useAction } from '../../api/queries.ts'
+import type { User } from '../../api/records.ts'
+import { useMay, useSession } from '../../api/session.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { Facts, Id, Json, State, Time, Words } from '../../parts/values.tsx'
+import { useTexts } from '../../texts/settings.tsx'
+import { LockState } from './lock-state.tsx'
 
 /** What the account is. Personal data is masked by the API for those who may not read it. */
 export function UserSummary({ user }: { user: User }) {

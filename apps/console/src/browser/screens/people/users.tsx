@@ -1,12 +1,13 @@
 import { Link, useNavigate } from '@tanstack/react-router'
-import { usePages } from '../api/queries.ts'
-import type { User } from '../api/records.ts'
-import { OpenById } from '../parts/open-by-id.tsx'
-import { Page } from '../parts/page.tsx'
-import { Empty } from '../parts/states.tsx'
-import { List } from '../parts/table.tsx'
-import { State, Time, Words } from '../parts/values.tsx'
-import { useTexts } from '../texts/settings.tsx'
+import { usePages } from '../../api/queries.ts'
+import type { User } from '../../api/records.ts'
+import { OpenById } from '../../parts/open-by-id.tsx'
+import { Page } from '../../parts/page.tsx'
+import { Empty } from '../../parts/states.tsx'
+import { List } from '../../parts/table.tsx'
+import { Time, Words } from '../../parts/values.tsx'
+import { useTexts } from '../../texts/settings.tsx'
+import { LockState } from './lock-state.tsx'
 
 /** The accounts, page by page, and a way to one by its id. */
 export function UsersScreen() {
@@ -44,10 +45,4 @@ export function UsersScreen() {
       />
     </Page>
   )
-}
-
-/** Whether a user can sign in. */
-export function LockState({ locked }: { locked: boolean }) {
-  const t = useTexts()
-  return <State tone={locked ? 'bad' : 'good'}>{locked ? t.users.locked : t.users.active}</State>
 }

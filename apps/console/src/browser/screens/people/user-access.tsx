@@ -1,11 +1,11 @@
 import { Link } from '@tanstack/react-router'
-import { type Page, useRead } from '../api/queries.ts'
-import type { Consent } from '../api/records.ts'
-import { Act } from '../parts/act.tsx'
-import { Answer, Empty } from '../parts/states.tsx'
-import { Rows } from '../parts/table.tsx'
-import { Time, Words } from '../parts/values.tsx'
-import { useTexts } from '../texts/settings.tsx'
+import { type Page, useRead } from '../../api/queries.ts'
+import type { Consent } from '../../api/records.ts'
+import { Act } from '../../parts/act.tsx'
+import { Answer, Empty } from '../../parts/states.tsx'
+import { Rows } from '../../parts/table.tsx'
+import { Time, Words } from '../../parts/values.tsx'
+import { useTexts } from '../../texts/settings.tsx'
 
 /** The clients that a user gave access. */
 export function UserAccess({ id }: { id: string }) {

@@ -1,11 +1,11 @@
 import { Link } from '@tanstack/react-router'
-import { usePages } from '../api/queries.ts'
-import type { Client } from '../api/records.ts'
-import { Page } from '../parts/page.tsx'
-import { Empty } from '../parts/states.tsx'
-import { List } from '../parts/table.tsx'
-import { Words } from '../parts/values.tsx'
-import { useTexts } from '../texts/settings.tsx'
+import { usePages } from '../../api/queries.ts'
+import type { Client } from '../../api/records.ts'
+import { Page } from '../../parts/page.tsx'
+import { Empty } from '../../parts/states.tsx'
+import { List } from '../../parts/table.tsx'
+import { Words } from '../../parts/values.tsx'
+import { useTexts } from '../../texts/settings.tsx'
 
 /** The registered clients. */
 export function ClientsScreen() {

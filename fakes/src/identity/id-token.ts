@@ -6,13 +6,14 @@ export interface IdTokenFacts {
   readonly issuer: string
   readonly audience: string
   readonly nonce: string
+  readonly authTime: number | undefined
   readonly claims: Readonly<Record<string, unknown>>
   readonly keys: { readonly privateKey: KeyObject; readonly other: KeyObject }
   readonly misbehaviour: Misbehaviour | undefined
 }
 
 /** An ID token (OpenID Connect Core §2), with the one fault that the misbehaviour names. */
-export function createIdToken({ issuer, audience, nonce, claims, keys, misbehaviour }: IdTokenFacts): string {
+export function createIdToken({ issuer, audience, nonce, authTime, claims, keys, misbehaviour }: IdTokenFacts): string {
   const now = Math.floor(Date.now() / 1000)
   const is = (one: Misbehaviour) => misbehaviour === one
   const payload = {
@@ -21,6 +22,7 @@ export function createIdToken({ issuer, audience, nonce, claims, keys, misbehavi
     iat: is('expired') ? now - 7_200 : now,
     exp: is('expired') ? now - 3_600 : now + 300,
     ...(is('no_nonce') ? {} : { nonce: is('wrong_nonce') ? 'another-nonce' : nonce }),
+    ...(authTime === undefined || is('no_auth_time') ? {} : { auth_time: authTime }),
     ...(is('wrong_azp') ? { azp: 'another-client' } : {}),
     ...claims,
   }

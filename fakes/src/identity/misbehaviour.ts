@@ -6,6 +6,7 @@ export type Misbehaviour =
   | 'wrong_nonce'
   | 'no_nonce'
   | 'expired'
+  | 'no_auth_time'
   | 'wrong_key'
   | 'unsigned'
   | 'alg_none'
@@ -15,4 +16,5 @@ export type Misbehaviour =
   | 'denies'
   | 'other_userinfo'
   | 'hang_metadata'
+  | 'no_end_session'
   | 'hang_token'

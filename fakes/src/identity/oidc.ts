@@ -2,6 +2,7 @@ import { createHash, generateKeyPairSync, type KeyObject, randomBytes } from 'no
 import { type FakeAnswer, type FakeRequest, type HttpFake, type Seen, startHttpFake } from '../server/http-server.ts'
 import { type ClientCredentials, findClientFault } from './client-authentication.ts'
 import { createIdToken } from './id-token.ts'
+import { createLogoutToken, endSession, type LogoutFacts, type Logouts } from './logout.ts'
 import type { Misbehaviour } from './misbehaviour.ts'
 
 /** The user who is signed in at the provider: claims of the ID token, with `sub`. */
@@ -17,6 +18,7 @@ export interface CodeExchange {
 export interface OidcOptions {
   readonly client: ClientCredentials
   readonly redirectUris: readonly string[]
+  readonly postLogoutRedirectUris?: readonly string[]
   readonly port?: number
   /** Below the address of the fake. Default: none. */
   readonly issuerPath?: string
@@ -38,6 +40,10 @@ export interface OidcFake extends HttpFake<CodeExchange> {
   extraFields: Readonly<Record<string, string>>
   /** The authorization requests that were all right. */
   readonly authorizations: readonly URLSearchParams[]
+  /** The logout requests that were all right. */
+  readonly logouts: readonly URLSearchParams[]
+  /** A logout token (OpenID Connect Back-Channel Logout §2.4) about the user who is signed in. */
+  createLogoutToken(facts?: LogoutFacts): string
 }
 
 interface IssuedCode {
@@ -45,6 +51,8 @@ interface IssuedCode {
   readonly nonce: string
   readonly redirectUri: string
   readonly challenge: string
+  /** When the user signed in, in Unix seconds; undefined where the request did not ask for it. */
+  readonly authTime: number | undefined
   used: boolean
 }
 
@@ -54,6 +62,7 @@ interface State {
   readonly codes: Map<string, IssuedCode>
   readonly accessTokens: Map<string, UpstreamUser>
   readonly authorizations: URLSearchParams[]
+  readonly logouts: Logouts
   readonly keys: ReturnType<typeof createKeys>
 }
 
@@ -74,6 +83,7 @@ export async function startOidc(options: OidcOptions): Promise<OidcFake> {
     codes: new Map(),
     accessTokens: new Map(),
     authorizations: [],
+    logouts: { idTokens: new Set(), requests: [] },
     keys: createKeys(),
   }
   const http = await startHttpFake<CodeExchange>({
@@ -83,7 +93,13 @@ export async function startOidc(options: OidcOptions): Promise<OidcFake> {
     see: (request) => route(state, request),
   })
   state.fake.url = http.url
-  return Object.assign(state.fake, { ...http, authorizations: state.authorizations })
+  const issued = (facts: LogoutFacts = {}) =>
+    createLogoutToken(
+      { issuer: issuerOf(state), audience: options.client.id, user: state.fake.user, ...state.keys },
+      facts,
+    )
+  const { authorizations, logouts } = state
+  return Object.assign(state.fake, { ...http, authorizations, logouts: logouts.requests, createLogoutToken: issued })
 }
 
 function route(state: State, request: FakeRequest): Seen<CodeExchange> {
@@ -97,6 +113,7 @@ function route(state: State, request: FakeRequest): Seen<CodeExchange> {
   if (path === '/userinfo') return userinfo(state, request)
   if (path === '/token' && request.method === 'POST') return exchange(state, request)
   if (path === '/authorize' && request.method === 'GET') return authorize(state, request.query)
+  if (path === '/logout' && request.method === 'GET') return endSession(state.options, state.logouts, request.query)
   return { kind: 'aside', answer: { status: 404 } }
 }
 
@@ -116,7 +133,9 @@ function metadata(state: State) {
     token_endpoint: `${at}/token`,
     jwks_uri: `${at}/jwks`,
     userinfo_endpoint: `${at}/userinfo`,
-    end_session_endpoint: `${at}/logout`,
+    ...(state.fake.misbehaviour === 'no_end_session' ? {} : { end_session_endpoint: `${at}/logout` }),
+    backchannel_logout_supported: true,
+    backchannel_logout_session_supported: true,
     response_types_supported: ['code'],
     subject_types_supported: ['public'],
     id_token_signing_alg_values_supported: ['RS256'],
@@ -158,6 +177,7 @@ function respond(state: State, redirectUri: string, query: URLSearchParams): Fak
       nonce: query.get('nonce') ?? '',
       redirectUri,
       challenge: query.get('code_challenge') ?? '',
+      authTime: authTimeOf(query),
       used: false,
     })
   }
@@ -165,6 +185,14 @@ function respond(state: State, redirectUri: string, query: URLSearchParams): Fak
     parameters.iss = misbehaviour === 'wrong_iss_parameter' ? 'https://other.example' : issuerOf(state)
   if (query.get('response_mode') === 'form_post') return formPage(redirectUri, { ...parameters, ...extraFields })
   return { status: 302, headers: { location: `${redirectUri}?${new URLSearchParams(parameters)}` } }
+}
+
+/** The user signed in an hour ago, and does so again where the request wants it (OpenID Connect Core §3.1.2.1). */
+function authTimeOf(query: URLSearchParams): number | undefined {
+  const maxAge = query.get('max_age')
+  if (maxAge === null) return undefined
+  const isNew = query.get('prompt')?.split(' ').includes('login') || Number(maxAge) < 3_600
+  return Math.floor(Date.now() / 1000) - (isNew ? 0 : 3_600)
 }
 
 /** OAuth 2.0 Form Post Response Mode. */
@@ -205,10 +233,12 @@ function exchange(state: State, request: FakeRequest): Seen<CodeExchange> {
     issuer: issuerOf(state).replace('{tid}', String(user.tid)),
     audience: state.options.client.id,
     nonce: code.nonce,
+    authTime: code.authTime,
     claims: Object.fromEntries(claims),
     keys: state.keys,
     misbehaviour,
   })
+  state.logouts.idTokens.add(idToken)
   const body = {
     access_token: accessToken,
     token_type: 'Bearer',

@@ -22,8 +22,13 @@ import { enrolAppEndpoint } from './factors/app.ts'
 import { changeFactorsEndpoint, factorsEndpoint } from './factors/overview.ts'
 import { enrolSignInEndpoint, factorSignInEndpoint } from './factors/sign-in.ts'
 import { accountProvidersEndpoint } from './federation/account-providers.ts'
+import { backChannelLogoutEndpoint } from './federation/back-channel-logout.ts'
 import { providerCallbackEndpoint } from './federation/callback-endpoint.ts'
-import { signInWithProviderEndpoint } from './federation/sign-in-endpoint.ts'
+import {
+  sendToOrganization,
+  signInWithOrganizationEndpoint,
+  signInWithProviderEndpoint,
+} from './federation/sign-in-endpoint.ts'
 import { openPreflight, preflight } from './http/cors.ts'
 import { acceptForms, oauthRoute } from './http/oauth-route.ts'
 import type { OperationId } from './http/operations/index.ts'
@@ -33,7 +38,7 @@ import { introspectEndpoint } from './introspect/endpoint.ts'
 import { confirmSignInEndpoint } from './login/confirmation.ts'
 import { enterCodeEndpoint, requestCodeEndpoint } from './login/email-code.ts'
 import { loginEndpoint } from './login/endpoint.ts'
-import { confirmEndSessionEndpoint, endSessionEndpoint } from './logout/endpoint.ts'
+import { afterProviderLogoutEndpoint, confirmEndSessionEndpoint, endSessionEndpoint } from './logout/endpoint.ts'
 import { serverMetadata } from './metadata/server-metadata.ts'
 import type { Authenticate } from './model/caller.ts'
 import { invitationEndpoint } from './organizations/invitation.ts'
@@ -76,6 +81,9 @@ function oauthRoutes(http: Http, context: IdentityContext): void {
   http.post('/introspect', route(schemas.introspect), introspectEndpoint(context))
   http.post('/device_authorization', route(schemas.deviceAuthorization), deviceAuthorizationEndpoint(context))
   http.post('/par', route(schemas.push), pushEndpoint(context))
+  const connection = Type.Object({ connection: Type.String({ description: 'The connection.' }) })
+  const logout = route({ ...schemas.backChannelLogout, params: connection })
+  http.post('/login/providers/:connection/logout', logout, backChannelLogoutEndpoint(context))
   const validatorCompiler = () => () => true
   for (const [method, id] of [
     ['GET', 'userinfo.get'],
@@ -101,7 +109,9 @@ function pageRoutes(http: Http, context: IdentityContext): void {
   const carrying = (id: OperationId) => ({ ...route(id), bodyLimit: continuationBytes })
   http.get('/authorize/continue', route('authorizePage.resume'), continueEndpoint(context))
   http.post('/authorize/continue', carrying('authorizePage.resumeByForm'), continueEndpoint(context))
-  http.post('/login', carrying('loginPage.submit'), loginEndpoint(context))
+  const login = loginEndpoint(context, (exchange, entered) => sendToOrganization(context, exchange, entered))
+  http.post('/login', carrying('loginPage.submit'), login)
+  http.post('/login/organization', carrying('organizationSignInPage.submit'), signInWithOrganizationEndpoint(context))
   http.post('/login/factor', carrying('factorPage.submit'), factorSignInEndpoint(context))
   http.post('/login/enrol', carrying('enrolPage.submit'), enrolSignInEndpoint(context))
   http.post('/login/providers', carrying('providerPage.submit'), signInWithProviderEndpoint(context))
@@ -121,6 +131,7 @@ function pageRoutes(http: Http, context: IdentityContext): void {
   http.post('/device/decision', route('devicePage.decide'), deviceDecisionEndpoint(context))
   http.get('/end_session', route('logoutPage.show', schemas.logoutQuery), endSessionEndpoint(context))
   http.post('/end_session', route('logoutPage.submit'), endSessionEndpoint(context))
+  http.get('/end_session/return', route('logoutPage.return', schemas.logoutState), afterProviderLogoutEndpoint(context))
   http.post('/end_session/confirm', route('logoutPage.confirm'), confirmEndSessionEndpoint(context))
   http.get('/account', route('accountPage.show'), accountEndpoint(context))
   http.post('/account/end', route('accountPage.end'), revokeAccessEndpoint(context))

@@ -19,7 +19,7 @@ const values = [
     'assertion-audience',
     'alg',
   ],
-  ...['client', 'session', 'buckets'],
+  ...['client', 'session', 'link', 'buckets'],
   ...['source', 'signer-key', 'salt-separator', 'rounds', 'mem-cost'],
 ]
 

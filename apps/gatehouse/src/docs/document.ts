@@ -1,4 +1,4 @@
-import { markList } from './lists.ts'
+import { carriesEntityTag, markList, takesEntityTag } from './resources.ts'
 import {
   commonComponents,
   descriptionOf,
@@ -99,22 +99,18 @@ function completeItem(
   item: Readonly<Record<string, Operation>>,
   factsOf: (method: string, path: string) => RouteFacts,
 ): Record<string, Operation> {
-  const isTagged = Object.values(item).some(takesEntityTag)
+  const operations = Object.values(item)
   return Object.fromEntries(
     Object.entries(item).map(([method, operation]) => [
       method,
       methods.has(method)
-        ? completeOperation(method, operation, { ...factsOf(method, path), isTagged: isTagged && tagged.has(method) })
+        ? completeOperation(method, operation, {
+            ...factsOf(method, path),
+            isTagged: carriesEntityTag(method, operation, operations),
+          })
         : operation,
     ]),
   )
-}
-
-/** The methods whose responses show a resource. */
-const tagged: ReadonlySet<string> = new Set(['get', 'put', 'patch'])
-
-function takesEntityTag({ parameters = [] }: Operation): boolean {
-  return parameters.some((parameter) => parameter.in === 'header' && parameter.name === 'if-match')
 }
 
 interface Completion extends RouteFacts {

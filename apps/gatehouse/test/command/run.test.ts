@@ -126,6 +126,25 @@ test('consents and sessions of a user are listed and ended', async () => {
   await assert.rejects(gatehouse('user', 'withdraw', 'carol'), /--client must name the client/)
 })
 
+test('the providers of a user are listed and removed, and a connection is switched off and on', async () => {
+  await gatehouse('user', 'add', 'dora')
+  await management.createConnection({ id: 'google', kind: 'google', client_id: 'c', client_secret: 'secret' })
+  const { linkedAccounts, users } = postgresIdentityStore(database)
+  const credentialVersion = (await users.find('dora'))?.credentialVersion ?? assert.fail('there is no dora')
+  const link = { connectionId: 'google', issuer: 'https://accounts.google.com', subject: '7', email: undefined }
+  await linkedAccounts.add({ userId: 'dora', credentialVersion }, link, [], manualClock().now())
+  const [{ id, connection }] = await gatehouse('user', 'providers', 'dora')
+  assert.equal(connection, 'google')
+  assert.equal((await gatehouse('connection', 'disable', 'google')).enabled, false)
+  const [listed] = await gatehouse('connection', 'list')
+  assert.deepEqual([listed.id, listed.enabled, 'client_secret' in listed], ['google', false, false])
+  assert.equal((await gatehouse('connection', 'enable', 'google')).enabled, true)
+  await assert.rejects(gatehouse('user', 'disconnect', 'dora'), /--link must name the link/)
+  assert.deepEqual(await gatehouse('user', 'disconnect', 'dora', '--link', id), { remaining_ways: 1 })
+  assert.deepEqual(await gatehouse('user', 'providers', 'dora'), [])
+  await assert.rejects(gatehouse('user', 'disconnect', 'dora', '--link', id), Problem)
+})
+
 test('signing keys are listed, the one that was just made among them, and no private part', async () => {
   const { kid } = await gatehouse('keys', 'rotate')
   const keys = await gatehouse('keys', 'list')

@@ -118,6 +118,7 @@ test('an encryption key is replaced by adding one, putting it first, resealing a
       ['identity.connection', {}],
       // one for each column
       ...Array(3).fill(['identity.connection_flow', {}]),
+      ['identity.provider_session', {}],
       ['notify.sealed_secret', {}],
     ],
   )

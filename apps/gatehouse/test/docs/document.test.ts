@@ -164,7 +164,27 @@ describe('the OpenAPI document of a running program', () => {
     assert.deepEqual(marked, lists)
   })
 
-  test('has the entries of a timeline as a union, discriminated by what, with a schema of each detail', () => {
+  test('names the entity tag of what is edited, and 412 where If-Match is taken', () => {
+    const responseOf = (path: string, method: string, status: string) =>
+      JSON.stringify(document.paths?.[path]?.[method]?.responses?.[status])
+    for (const [path, method] of [
+      ['/admin/v1/clients/{id}', 'patch'],
+      ['/admin/v1/users/{id}', 'patch'],
+      ['/admin/v1/connections/{id}', 'patch'],
+      ['/admin/v1/organizations/{organization_id}', 'patch'],
+      ['/organizations/{organization_id}', 'patch'],
+      ['/v1/event-types/{event}', 'put'],
+      ['/v1/templates/{template_id}/{channel}/{locale}', 'put'],
+      ['/v1/users/{id}/preferences/{event_type}', 'put'],
+    ] as const) {
+      assert.match(responseOf(path, 'get', '200'), /ETag/, path)
+      assert.match(responseOf(path, method, '200'), /ETag/, path)
+      assert.match(responseOf(path, method, '412'), /PreconditionFailed/, path)
+    }
+    assert.doesNotMatch(responseOf('/v1/users/{id}/preferences', 'get', '200'), /ETag/)
+  })
+
+  test('has the entries of a timeline as a union, discriminated by what, each with its detail', () => {
     const schemas = { ...document.components?.schemas } as Record<string, { properties?: Record<string, unknown> }>
     const timeline = schemas.Notification?.properties?.timeline as { items: { discriminator: { mapping: object } } }
     const { mapping } = timeline.items.discriminator

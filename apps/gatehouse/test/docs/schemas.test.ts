@@ -11,7 +11,7 @@ test('an enumeration of texts says that it is one, wherever it stands', () => {
     assert.deepEqual(precise(other), other)
 })
 
-test('a union of titled objects names the member that tells them apart', () => {
+test('a union of titled objects names the member that discriminates them', () => {
   const variant = (what: string) => ({ type: 'object', title: what, properties: { what: { const: what } } })
   const variants = [variant('Sent'), variant('Queued')]
   assert.deepEqual(precise({ anyOf: variants }), {

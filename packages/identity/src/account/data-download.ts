@@ -92,12 +92,13 @@ async function collectParts({ store, clock }: OverviewContext, user: User): Prom
 
 /** How the user signs in, and for which organizations. */
 async function collectSignIn(store: OverviewContext['store'], userId: string, now: number): Promise<Part[]> {
-  const [passkeys, links, enrolled, devices, memberships] = await Promise.all([
+  const [passkeys, links, enrolled, devices, memberships, former] = await Promise.all([
     store.passkeys.listByUser(userId),
     store.linkedAccounts.listByUser(userId),
     store.factors.find(userId),
     store.rememberedDevices.listByUser(userId, now),
     store.memberships.listByUser(userId, maxMemberships),
+    store.memberships.listFormer(userId),
   ])
   return [
     [
@@ -137,6 +138,10 @@ async function collectSignIn(store: OverviewContext['store'], userId: string, no
     [
       'organizations',
       memberships.map(({ organization, roles }) => ({ id: organization.id, name: organization.name, roles })),
+    ],
+    [
+      'former_organizations',
+      former.map(({ organizationId, removedAt }) => ({ id: organizationId, removed_at: time(removedAt) })),
     ],
   ]
 }

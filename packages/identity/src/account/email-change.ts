@@ -3,6 +3,7 @@ import { sendPage, type Texts, textsFor } from '@gatehouse/kit/page'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { audit } from '../audit/record.ts'
 import { enforceLimits } from '../config/attempt-limits.ts'
+import { findRequiredConnection } from '../connections/home.ts'
 import type { AccountContext } from '../context/features.ts'
 import { pageParameters } from '../http/page-route.ts'
 import { createLinkMail, mailAddress } from '../mail/link.ts'
@@ -42,6 +43,12 @@ export function changeEmailEndpoint(context: AccountContext): Handler {
     if ('sent' in recent) return recent.sent
     const { user } = recent.signedIn
     const texts = textsFor(context, request)
+    // Another address would open other ways to sign in.
+    if ((await findRequiredConnection(context, user.email)) !== undefined)
+      return sendPage(context, reply, texts, {
+        ...messagePage(texts, 'email.managed', { next: accountNext }),
+        status: 403,
+      })
     const value = request.method === 'POST' ? parameters.get('email') : unverifiedEmail(user)
     const form: FormPage = {
       key: 'email',

@@ -8,6 +8,7 @@ import { listSigningKeys, rotateSigningKey, type SigningKeyResponse } from './ke
 import { listAdministrators } from './roles/roles.ts'
 import { endUserSession, listConsents, listSessions, withdrawConsent } from './users/access.ts'
 import { importUsers } from './users/import/import-users.ts'
+import { listLinkedProviders, removeLinkedProvider } from './users/linked-providers.ts'
 import {
   changeRole,
   createUser,
@@ -56,6 +57,8 @@ export interface Management {
   readonly withdrawConsent: WithAuthority<typeof withdrawConsent>
   readonly listSessions: WithoutContext<typeof listSessions>
   readonly endSession: WithAuthority<typeof endUserSession>
+  readonly listLinkedProviders: WithoutContext<typeof listLinkedProviders>
+  readonly removeLinkedProvider: WithAuthority<typeof removeLinkedProvider>
   readonly listApiKeys: WithoutContext<typeof listApiKeys>
   readonly createApiKey: WithAuthority<typeof createApiKey>
   readonly deleteApiKey: WithAuthority<typeof deleteApiKey>
@@ -96,6 +99,8 @@ export function createManagement(context: AdminContext): Management {
     withdrawConsent: asCommandLine(withdrawConsent),
     listSessions: (userId) => listSessions(context, userId),
     endSession: asCommandLine(endUserSession),
+    listLinkedProviders: (userId) => listLinkedProviders(context, userId),
+    removeLinkedProvider: asCommandLine(removeLinkedProvider),
     listApiKeys: (before, limit) => listApiKeys(context, before, limit),
     createApiKey: asCommandLine(createApiKey),
     deleteApiKey: asCommandLine(deleteApiKey),

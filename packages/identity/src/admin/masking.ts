@@ -7,6 +7,7 @@ import type { InvitationResponse } from './organizations/invitations.ts'
 import type { OrganizationMemberResponse } from './organizations/members.ts'
 import type { MemberResponse } from './roles/roles.ts'
 import type { SessionResponse } from './users/access.ts'
+import type { LinkedProviderResponse } from './users/linked-providers.ts'
 import type { PasskeyResponse } from './users/passkeys.ts'
 import type { UserResponse } from './users/users.ts'
 
@@ -56,6 +57,11 @@ export function maskSession(session: SessionResponse): SessionResponse {
 /** Masks the name and the user agent of a passkey. */
 export function maskPasskey({ last_user_agent: userAgent, ...passkey }: PasskeyResponse): PasskeyResponse {
   return { ...passkey, name: hidden, ...(userAgent === undefined ? {} : { last_user_agent: coarseAgent(userAgent) }) }
+}
+
+/** Masks the address and the subject of an account at a provider: providers may use an address as the subject. */
+export function maskLinkedProvider({ email, ...link }: LinkedProviderResponse): LinkedProviderResponse {
+  return { ...link, subject: hidden, ...(email === undefined ? {} : { email: maskEmail(email) }) }
 }
 
 /** Masks the address, the target and the recorded members of an audit event. */

@@ -39,6 +39,10 @@ export const connectionSchema = Type.Object(
   {
     ...connection,
     callback_uri: Type.String({ description: 'The redirect URI to register at the provider.' }),
+    backchannel_logout_uri: Type.String({ description: 'oidc: where the provider says that a session ended there.' }),
+    post_logout_redirect_uri: Type.String({
+      description: 'Where the provider sends the browser after a logout there.',
+    }),
     created_at: instant,
     updated_at: instant,
   },
@@ -119,6 +123,30 @@ export const passkeySchema = Type.Object(
     ),
   },
   { title: 'Passkey' },
+)
+
+/** An account at another identity provider that a user signs in with. */
+export const linkedProviderSchema = Type.Object(
+  {
+    id: Type.String({ description: 'The identifier of the link.' }),
+    connection: text,
+    issuer: text,
+    subject: Type.String({ description: 'The identifier of the user at the provider.' }),
+    email: Type.Optional(Type.String({ description: 'The address there when it was linked.' })),
+    linked_at: instant,
+    used_at: instant,
+  },
+  { title: 'LinkedProvider' },
+)
+/** What is left after a link was removed. */
+export const removedProviderSchema = Type.Object(
+  {
+    remaining_ways: Type.Integer({
+      minimum: 0,
+      description: 'In how many ways the user can still sign in: password, passkeys and linked providers. 0: in none.',
+    }),
+  },
+  { title: 'RemovedProvider' },
 )
 
 /** A management role with its scopes. */

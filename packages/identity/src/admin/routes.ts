@@ -10,6 +10,7 @@ import { createAdminAccess } from './required-scope.ts'
 import { roleRoutes } from './roles/routes.ts'
 import { accessRoutes } from './users/access-routes.ts'
 import { importRoutes } from './users/import/routes.ts'
+import { linkedProviderRoutes } from './users/linked-provider-routes.ts'
 import { passkeyRoutes } from './users/passkey-routes.ts'
 import { userRoutes } from './users/routes.ts'
 import { supportRoutes } from './users/support-routes.ts'
@@ -26,6 +27,7 @@ export function adminRoutes(http: Http, context: AdminContext, authenticate: Aut
   importRoutes(http, access)
   accessRoutes(http, access)
   passkeyRoutes(http, access)
+  linkedProviderRoutes(http, access)
   supportRoutes(http, access)
   roleRoutes(http, access)
   organizationRoutes(http, access)

@@ -34,6 +34,7 @@ export type AttemptLimitName =
   | 'passkey-address'
   | 'passkey-challenge'
   | 'provider-address'
+  | 'provider-logout'
   | 'email-code'
   | 'email-code-account'
   | 'email-code-address'
@@ -78,6 +79,7 @@ export const attemptLimitPolicies: Readonly<
   'passkey-address': { limit: 100, windowSeconds: 3600, by: ['address'] },
   'passkey-challenge': { limit: 600, windowSeconds: 300, by: ['address'] },
   'provider-address': { limit: 600, windowSeconds: 600, by: ['address'] },
+  'provider-logout': { limit: 6_000, windowSeconds: 600, by: ['address'] },
   'email-code': { limit: 5, windowSeconds: 3600, by: ['account', 'address'] },
   'email-code-account': { limit: 10, windowSeconds: 3600, by: ['account'] },
   'email-code-address': { limit: 30, windowSeconds: 3600, by: ['address'] },

@@ -1,5 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { connectionKinds } from '../model/connection.ts'
+import { maxMemberRoles } from '../model/organization.ts'
+import { roleKey } from './organizations.ts'
 
 const oneOf = <const Values extends readonly string[]>(values: Values, description: string) =>
   Type.Unsafe<Values[number]>({ type: 'string', enum: [...values], description })
@@ -77,6 +79,40 @@ const members = {
   ),
   domains: Type.Optional(
     texts('The domains of email addresses whose users sign in with this connection.', domain, ['example.com']),
+  ),
+  organization: Type.Optional(
+    Type.String({
+      pattern: '^(?!\\.{1,2}$)[A-Za-z0-9._~:@-]{1,128}$',
+      description:
+        'The organization that the connection belongs to. It signs in only users with an address of a domain that the organization has verified, and whoever enters such an address is sent there. An organization has one connection.',
+      examples: ['acme'],
+    }),
+  ),
+  required: Type.Optional(
+    Type.Boolean({
+      description:
+        'Users with an address of its domains sign in with this connection and in no other way. Default: false.',
+    }),
+  ),
+  add_members: Type.Optional(
+    Type.Boolean({
+      description:
+        'Makes who signs in a member of the organization, except who was removed from it before. Default: false.',
+    }),
+  ),
+  member_roles: Type.Optional(
+    Type.Array(roleKey, {
+      description: 'The roles of members who are added by add_members. Default: none.',
+      examples: [['viewer']],
+      maxItems: maxMemberRoles,
+      uniqueItems: true,
+    }),
+  ),
+  logout: Type.Optional(
+    oneOf(
+      ['local', 'upstream'],
+      'oidc and microsoft: whether signing out at Gatehouse ends the session at the provider too. Default: local.',
+    ),
   ),
   claim_names: Type.Optional(
     Type.Object(

@@ -6,6 +6,8 @@ export interface FlowSecrets {
   readonly state: string
   readonly nonce: string
   readonly codeVerifier: string
+  /** Where a new sign-in was asked for: when, in Unix seconds. An older one there does not count. */
+  readonly freshSince?: number | undefined
 }
 
 const defaultScopes: Readonly<Record<ConnectionKind, string>> = {
@@ -21,12 +23,18 @@ export function redirectUri(issuer: string, connectionId: string): string {
   return `${issuer}${callbackPath(connectionId)}`
 }
 
-/** The address of the provider to which the browser is sent. `prompt` asks for a new sign-in there. */
+/** How a user is sent to a provider. */
+export interface AuthorizationOptions extends FlowSecrets {
+  /** The address that the user entered. */
+  readonly loginHint?: string | undefined
+}
+
+/** The address of the provider to which the browser is sent. */
 export async function authorizationUrl(
   configuration: Configuration,
   { id, settings }: Connection,
   issuer: string,
-  { state, nonce, codeVerifier, freshSignIn }: FlowSecrets & { readonly freshSignIn: boolean },
+  { state, nonce, codeVerifier, freshSince, loginHint }: AuthorizationOptions,
 ): Promise<URL> {
   const { kind, scopes, hosted_domain: hostedDomain } = settings
   return buildAuthorizationUrl(configuration, {
@@ -39,6 +47,9 @@ export async function authorizationUrl(
     // Apple requires it with the scopes name and email.
     ...(kind === 'apple' ? { response_mode: 'form_post' } : {}),
     ...(hostedDomain === undefined ? {} : { hd: hostedDomain }),
-    ...(freshSignIn && (kind === 'oidc' || kind === 'microsoft') ? { prompt: 'login' } : {}),
+    ...(loginHint === undefined || kind === 'apple' || kind === 'github' ? {} : { login_hint: loginHint }),
+    ...(freshSince !== undefined && (kind === 'oidc' || kind === 'microsoft') ? { prompt: 'login' } : {}),
+    // The ID token then says when the user signed in (OpenID Connect Core §3.1.2.1).
+    ...(freshSince !== undefined && kind === 'oidc' ? { max_age: '0' } : {}),
   })
 }

@@ -5,6 +5,17 @@ import { fetchGitHubClaims } from './github.ts'
 import { type ProviderClaims, type ProviderProfile, readProfile, UnacceptableProfile } from './profile.ts'
 import type { ProviderClients } from './provider-clients.ts'
 
+/** A user whom a provider authenticated, with what a logout there refers to. */
+export interface ProviderUser extends ProviderProfile {
+  /** The session at the provider. */
+  readonly sid?: string
+  /** The ID token; undefined for one that is too long to be kept. */
+  readonly idToken?: string
+}
+
+const maxSidLength = 255
+const maxIdTokenLength = 4_000
+
 /** A provider's response to an authorization request, and what it must match. */
 export interface ProviderResponse {
   readonly parameters: URLSearchParams
@@ -13,7 +24,7 @@ export interface ProviderResponse {
 
 /**
  * Exchanges the code of a provider's response and reads who the user is there. State, `iss`, PKCE, nonce and the ID
- * token with its signature are verified; the tokens are not kept.
+ * token with its signature are verified.
  * @throws Error whatever is wrong: then nobody is signed in
  */
 export async function exchangeCode(
@@ -21,7 +32,7 @@ export async function exchangeCode(
   connection: Connection,
   issuer: string,
   { parameters, secrets }: ProviderResponse,
-): Promise<ProviderProfile> {
+): Promise<ProviderUser> {
   const configuration = await clients.get(connection)
   const address = new URL(`${redirectUri(issuer, connection.id)}?${parameters}`)
   const { state: expectedState, codeVerifier: pkceCodeVerifier, nonce: expectedNonce } = secrets
@@ -36,8 +47,28 @@ export async function exchangeCode(
   if (claims === undefined) throw new UnacceptableProfile('the response has no ID token')
   if (claims.azp !== undefined && claims.azp !== connection.settings.client_id)
     throw new UnacceptableProfile('azp must be the client id')
+  if (!isFresh(connection, secrets, claims.auth_time))
+    throw new UnacceptableProfile('auth_time must be that of a new sign-in')
   const all = await addUserinfo(configuration, connection, claims, tokens.access_token)
-  return readProfile(connection, claims.iss, { ...all, ...appleName(connection, parameters) })
+  const profile = readProfile(connection, claims.iss, { ...all, ...appleName(connection, parameters) })
+  const { sid } = claims
+  const { id_token: idToken = '' } = tokens
+  return {
+    ...profile,
+    ...(typeof sid === 'string' && sid !== '' && sid.length <= maxSidLength ? { sid } : {}),
+    ...(idToken.length <= maxIdTokenLength ? { idToken } : {}),
+  }
+}
+
+const toleranceSeconds = 30
+
+/**
+ * Whether the user signed in at the provider since they were sent there, where that was asked for: whoever sits at the
+ * browser can remove the question from the address. Only `oidc` has to say so; the others don't.
+ */
+function isFresh({ settings }: Connection, { freshSince }: FlowSecrets, authTime: unknown): boolean {
+  if (freshSince === undefined || settings.kind !== 'oidc') return true
+  return typeof authTime === 'number' && authTime >= freshSince - toleranceSeconds
 }
 
 /** Claims that the ID token leaves out may be at the userinfo endpoint (OpenID Connect Core §5.4). */

@@ -2,6 +2,7 @@ import { createPrivateKey } from 'node:crypto'
 import type { Fault } from '@gatehouse/kit'
 import type { ConnectionDeclaration } from '../config/connections.ts'
 import type { ConnectionKind } from '../model/connection.ts'
+import { organizationOwner } from '../model/organization.ts'
 
 /** Members that only some kinds have. */
 const kindsOf: Readonly<Partial<Record<keyof ConnectionDeclaration, readonly ConnectionKind[]>>> = {
@@ -14,6 +15,9 @@ const kindsOf: Readonly<Partial<Record<keyof ConnectionDeclaration, readonly Con
   // An address at GitHub is never assigned by GitHub.
   authoritative_domains: ['oidc', 'google', 'microsoft', 'apple'],
   token_endpoint_auth_method: ['oidc', 'microsoft'],
+  // An address there says nothing about the company that its user works for.
+  organization: ['oidc', 'google', 'microsoft'],
+  logout: ['oidc', 'microsoft'],
 }
 
 const requiredOf: Readonly<Record<ConnectionKind, readonly (keyof ConnectionDeclaration)[]>> = {
@@ -24,10 +28,13 @@ const requiredOf: Readonly<Record<ConnectionKind, readonly (keyof ConnectionDecl
   github: ['client_secret'],
 }
 
+function fault(member: string, detail: string): Fault {
+  return { pointer: `/${member}`, detail }
+}
+
 /** Faults of a connection that its schema can't express. `loopback` allows an issuer on this machine over http. */
 export function findConnectionFaults(connection: ConnectionDeclaration, loopback: boolean): Fault[] {
   const { kind, issuer, client_secret, private_key, tenants } = connection
-  const fault = (member: string, detail: string): Fault => ({ pointer: `/${member}`, detail })
   const faults = requiredOf[kind]
     .filter((member) => connection[member] === undefined)
     .map((member) => fault(member, `is required for the kind ${kind}`))
@@ -47,7 +54,27 @@ export function findConnectionFaults(connection: ConnectionDeclaration, loopback
     faults.push(
       fault('private_key', `must be a PEM with ${kind === 'apple' ? 'a P-256' : 'an RSA, EC or Ed25519'} key`),
     )
-  return faults
+  return [...faults, ...findOrganizationFaults(connection)]
+}
+
+function findOrganizationFaults(connection: ConnectionDeclaration): Fault[] {
+  const { organization, domains, required, add_members, member_roles, link_only } = connection
+  const faults: (Fault | false)[] = [
+    organization !== undefined &&
+      domains !== undefined &&
+      fault('domains', 'and organization exclude each other: the organization verifies its domains'),
+    organization !== undefined && link_only === true && fault('link_only', 'does not apply with organization'),
+    organization === undefined && add_members === true && fault('add_members', 'needs organization'),
+    organization === undefined && member_roles !== undefined && fault('member_roles', 'needs organization'),
+    member_roles?.includes(organizationOwner) === true &&
+      fault('member_roles', `must not contain ${organizationOwner}: only an owner makes another`),
+    required === true &&
+      organization === undefined &&
+      domains === undefined &&
+      fault('required', 'needs organization or domains'),
+    required === true && link_only === true && fault('link_only', 'does not apply with required'),
+  ]
+  return faults.filter((one) => one !== false)
 }
 
 function isIssuer(text: string, loopback: boolean): boolean {

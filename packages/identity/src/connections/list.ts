@@ -43,10 +43,26 @@ export class ConnectionList {
       .map(offer)
   }
 
-  /** The connection with which the users of an email domain sign in (home realm discovery). */
-  findByDomain(domain: string): OfferedConnection | undefined {
-    const found = this.#current().find((one) => maySignIn(one) && one.settings.domains?.includes(domain))
-    return found && offer(found)
+  /** Whether some users sign in with the connection of their email domain. */
+  hasHomes(): boolean {
+    return this.#current().some(
+      (one) => maySignIn(one) && (one.settings.organization ?? one.settings.domains) !== undefined,
+    )
+  }
+
+  /** Whether a connection is the only way to sign in for some users. */
+  hasRequired(): boolean {
+    return this.#current().some((one) => maySignIn(one) && one.settings.required === true)
+  }
+
+  /** The connection whose settings name an email domain. */
+  findByDomain(domain: string): Connection | undefined {
+    return this.#current().find((one) => maySignIn(one) && one.settings.domains?.includes(domain))
+  }
+
+  /** The connection of an organization. */
+  findByOrganization(organizationId: string): Connection | undefined {
+    return this.#current().find((one) => maySignIn(one) && one.settings.organization === organizationId)
   }
 
   /** Reads the list; after the start, and after a change in this process. Waits for a read that began before. */

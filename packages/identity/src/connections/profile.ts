@@ -10,6 +10,8 @@ export interface ProviderProfile {
   readonly email: string | undefined
   /** Whether the provider assigns the addresses of that domain, and says that this one is verified. */
   readonly isAuthoritative: boolean
+  /** Whether it would be so if the provider assigned the addresses of that domain. */
+  readonly isVerified: boolean
   readonly claims: Readonly<Partial<Record<MappedClaim, string>>>
 }
 
@@ -39,7 +41,7 @@ export function readProfile(connection: Connection, issuer: string, claims: Prov
     issuer,
     subject: sub,
     email,
-    isAuthoritative: verified && email !== undefined && isAuthoritative(settings, email, claims),
+    ...readTrust(settings, verified ? email : undefined, claims),
     claims: readClaims(settings, claims),
   }
 }
@@ -72,14 +74,15 @@ function isEmailVerified({ kind }: Settings, { email_verified: verified, xms_edo
 }
 
 /** Google keeps addresses of other domains that were verified once; only `hd` says that the domain is managed there. */
-function isAuthoritative(
+function readTrust(
   { kind, authoritative_domains: domains = [] }: Settings,
-  email: string,
+  email: string | undefined,
   { hd }: ProviderClaims,
-) {
+): Pick<ProviderProfile, 'isAuthoritative' | 'isVerified'> {
+  if (email === undefined) return { isAuthoritative: false, isVerified: false }
   const domain = email.slice(email.lastIndexOf('@') + 1)
-  if (!domains.includes(domain)) return false
-  return kind !== 'google' || domain === 'gmail.com' || hd === domain
+  const isVerified = kind !== 'google' || domain === 'gmail.com' || hd === domain
+  return { isAuthoritative: isVerified && domains.includes(domain), isVerified }
 }
 
 /** Other scripts have look-alikes of every letter, of @ and of the dot; such an address is not compared with any. */

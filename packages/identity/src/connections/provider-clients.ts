@@ -1,4 +1,5 @@
 import type { Clock, KeyRing } from '@gatehouse/kit'
+import { createRemoteJWKSet, type JWTVerifyGetKey, customFetch as keySetFetch } from 'jose'
 import { allowInsecureRequests, Configuration, customFetch, discovery, enableNonRepudiationChecks } from 'openid-client'
 import type { Connection } from '../model/connection.ts'
 import { createClientAuthentication } from './client-authentication.ts'
@@ -22,6 +23,8 @@ interface Cached {
   readonly updatedAt: number
   readonly madeAt: number
   readonly configuration: Promise<Configuration>
+  /** The keys that sign logout tokens; undefined until one is verified. */
+  keys?: JWTVerifyGetKey
 }
 
 /** What {@link ProviderClients} needs. */
@@ -52,20 +55,42 @@ export class ProviderClients {
 
   /** The client of a connection. Concurrent callers share one read of the metadata; a failed one is not kept. */
   get(connection: Connection): Promise<Configuration> {
+    return this.#find(connection).configuration
+  }
+
+  /** The keys of a connection's provider: read when an unknown one is named, at most every 30 seconds. */
+  async keys(connection: Connection): Promise<JWTVerifyGetKey> {
+    const cached = this.#find(connection)
+    const { jwks_uri: address } = (await cached.configuration).serverMetadata()
+    if (address === undefined) throw new Error('the metadata of the provider has no jwks_uri')
+    cached.keys ??= createRemoteJWKSet(new URL(address), {
+      timeoutDuration: providerCallMs,
+      [keySetFetch]: (url, { headers }) =>
+        asCustomFetch(this.send)(url, {
+          method: 'GET',
+          headers: Object.fromEntries(headers),
+          body: undefined,
+          redirect: 'manual',
+        }),
+    })
+    return cached.keys
+  }
+
+  #find(connection: Connection): Cached {
     const known = this.#cached.get(connection.id)
     const now = this.#options.clock.now()
-    if (known?.updatedAt === connection.updatedAt && now - known.madeAt < metadataMs) return known.configuration
+    if (known?.updatedAt === connection.updatedAt && now - known.madeAt < metadataMs) return known
     const configuration = this.#create(connection)
-    const cached = { updatedAt: connection.updatedAt, madeAt: now, configuration }
+    const cached: Cached = { updatedAt: connection.updatedAt, madeAt: now, configuration }
     this.#cached.set(connection.id, cached)
     configuration.catch(() => {
       if (this.#cached.get(connection.id) === cached) this.#cached.delete(connection.id)
     })
-    return configuration
+    return cached
   }
 
   /** Runs calls to the provider of a connection within the bounds. @throws ProviderUnavailable */
-  async within<Result>({ id }: Connection, work: () => Promise<Result>): Promise<Result> {
+  async within<Result>({ id }: Pick<Connection, 'id'>, work: () => Promise<Result>): Promise<Result> {
     const waiting = this.#waiting.get(id) ?? 0
     if (waiting >= maxWaiting) throw new ProviderUnavailable(`more than ${maxWaiting} requests wait for ${id}`)
     this.#waiting.set(id, waiting + 1)

@@ -20,6 +20,11 @@ export function connectionResponsePurpose(hash: string): string {
   return `connection response ${hash}`
 }
 
+/** The purpose that the ID token of a session is sealed for. */
+export function providerSessionPurpose(id: string): string {
+  return `provider session ${id}`
+}
+
 /** Separates the secrets of a declaration from its other members. */
 export function splitSecrets({ id: _id, client_secret, private_key, ...settings }: ConnectionDeclaration): {
   readonly settings: ConnectionSettings

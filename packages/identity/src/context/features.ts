@@ -57,7 +57,7 @@ export interface FederationContext
     Pick<AttemptContext, 'limit'> {}
 
 /** What the logout pages need. */
-export interface LogoutContext extends PageContext, ClientContext, Pick<TokenContext, 'keys'> {}
+export interface LogoutContext extends PageContext, ClientContext, ProviderContext, Pick<TokenContext, 'keys'> {}
 
 /** What the account's overview needs. */
 export interface OverviewContext extends PageContext, ClientContext {}

@@ -32,6 +32,7 @@ import {
   type NewClient,
   type NewConnection,
   type NewUser,
+  OrganizationConflict,
   type WriteResult,
 } from '../store/index.ts'
 import { applyOrganizations } from './organizations.ts'
@@ -78,16 +79,16 @@ export async function applyDeclarations(
       clients.map((client) => clientEntry(context, client, secrets)),
       now,
     )
-    await context.store.declarations.applyConnections(
-      connections.map((connection) => connectionEntry(context, connection)),
-      now,
-    )
     const writtenUsers = await context.store.declarations.applyUsers(
       users.map((user) => userEntry(context, user, secrets)),
       (userId) => createRecipientMessage(context, userId),
       signOutOptions(context),
     )
     await applyOrganizations(context, declared ?? {})
+    await context.store.declarations.applyConnections(
+      connections.map((connection) => connectionEntry(context, connection)),
+      now,
+    )
     const isCreated = (written: Map<string, WriteResult>, id: string) => written.get(id) === 'created'
     return [
       ...clients
@@ -96,7 +97,8 @@ export async function applyDeclarations(
       ...users.filter(({ id }) => isCreated(writtenUsers, id)).map(seededUser),
     ].map((one) => ({ ...one, ...generatedSecret(secrets, one.id) }))
   } catch (error) {
-    if (error instanceof NameConflict) throw new StartError(`a declaration is invalid: ${error.message}`)
+    if (error instanceof NameConflict || error instanceof OrganizationConflict)
+      throw new StartError(`a declaration is invalid: ${error.message}`)
     throw error
   }
 }

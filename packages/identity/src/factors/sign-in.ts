@@ -100,7 +100,8 @@ async function completeSignIn(
   const raised = pending.raises === undefined ? undefined : exchange.browser.signedIn?.session
   const methods = [...new Set([...(raised?.amr ?? pending.amr), ...amr])]
   const details = { ...pending.details, amr: methods }
-  const complete = { user, amr: methods, details, authTime: raised?.authTime, isKnown }
+  const { provider } = pending
+  const complete = { user, amr: methods, details, provider, authTime: raised?.authTime, isKnown }
   if ((await startSession(context, exchange, complete)) === undefined) throw new PageError(400, 'error.stale')
 }
 

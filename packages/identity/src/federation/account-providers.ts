@@ -8,8 +8,9 @@ import { createNotices } from '../mail/notices.ts'
 import { connectionName, isEnabled } from '../model/connection.ts'
 import { PageError } from '../pages/page-error.ts'
 import { providersPage } from '../pages/providers-page.ts'
-import { type Browser, checkForm, formToken, readBrowser } from '../sessions/browser.ts'
+import { type Browser, checkForm, formToken, markKnownDevice, readBrowser } from '../sessions/browser.ts'
 import { sealContinuation } from '../sessions/continuation.ts'
+import { signOutOptions } from '../sessions/end-session.ts'
 import { requireRecentSignIn } from '../sessions/recent-sign-in.ts'
 import { type BrowserExchange, sendSignInPage } from '../sessions/sign-in-page.ts'
 import { beginFlow } from './flow.ts'
@@ -64,18 +65,21 @@ async function disconnect(
   signedIn: SignedIn,
   linkId: string,
 ): Promise<FastifyReply> {
-  const { user } = signedIn
+  const { user, session } = signedIn
   const link = (await context.store.linkedAccounts.listByUser(user.id)).find((one) => one.id === linkId)
   if (link === undefined) return exchange.reply.redirect(path, 303)
   const connection = await context.store.connections.find(link.connectionId)
   const facts = { provider: connection === undefined ? link.connectionId : connectionName(connection) }
   const notices = createNotices(context, { user, kind: 'provider_unlinked', request: exchange.request, facts })
-  const removed = await context.store.linkedAccounts.remove(user.id, link.id, notices)
+  const removal = { userId: user.id, linkId: link.id, keepSession: session.id }
+  const removed = await context.store.linkedAccounts.remove(removal, signOutOptions(context), notices)
   if (removed === 'last_way') return sendProviders(context, exchange, signedIn, { text: 'providers.last', status: 409 })
   if (removed === 'removed') {
     context.signalOutbox()
     const details = { connection: link.connectionId }
     await audit(context, exchange.request, 'provider_unlinked', { actor: user.id, subject: user.id, details })
+    const changed = await context.store.users.find(user.id)
+    if (changed !== undefined) markKnownDevice(context, exchange.reply, changed)
   }
   return exchange.reply.redirect(path, 303)
 }

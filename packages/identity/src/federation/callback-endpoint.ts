@@ -2,8 +2,7 @@ import { seal, tokenHash, unseal } from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { audit } from '../audit/record.ts'
 import { enforceLimits } from '../config/attempt-limits.ts'
-import { exchangeCode } from '../connections/exchange.ts'
-import type { ProviderProfile } from '../connections/profile.ts'
+import { exchangeCode, type ProviderUser } from '../connections/exchange.ts'
 import { ProviderUnavailable } from '../connections/provider-clients.ts'
 import { connectionResponsePurpose } from '../connections/secrets.ts'
 import type { FederationContext } from '../context/features.ts'
@@ -94,7 +93,7 @@ async function readProvider(
   exchange: BrowserExchange,
   connection: Connection,
   { flow, continuation, parameters }: ReturnedFlow,
-): Promise<ProviderProfile | undefined> {
+): Promise<ProviderUser | undefined> {
   const response = { parameters, secrets: flow }
   try {
     return await context.providers.within(connection, () =>

@@ -30,10 +30,13 @@ export async function beginFlow(
   context: FederationContext,
   exchange: BrowserExchange,
   connection: Connection,
-  { continuation, linking }: { readonly continuation: string; readonly linking?: Linking },
+  {
+    continuation,
+    linking,
+    loginHint,
+  }: { readonly continuation: string; readonly linking?: Linking; readonly loginHint?: string },
 ): Promise<FastifyReply> {
   const { to, request } = openContinuation(context, exchange.browser, continuation)
-  const secrets = { state: randomToken(), nonce: randomToken(), codeVerifier: randomToken() }
   // Who is signed in already signs in again for a change of how they sign in.
   const signsInAgain = linking === undefined && to !== '/authorize/continue' && exchange.browser.signedIn !== undefined
   const freshSignIn =
@@ -42,8 +45,13 @@ export async function beginFlow(
       .split(' ')
       .includes('login') ||
     request.max_age !== undefined
+  const freshSince = freshSignIn ? Math.floor(context.clock.now() / 1000) : undefined
+  const secrets = { state: randomToken(), nonce: randomToken(), codeVerifier: randomToken(), freshSince }
   const address = await context.providers.within(connection, async () =>
-    authorizationUrl(await context.providers.get(connection), connection, context.issuer, { ...secrets, freshSignIn }),
+    authorizationUrl(await context.providers.get(connection), connection, context.issuer, {
+      ...secrets,
+      loginHint,
+    }),
   )
   const hash = tokenHash(secrets.state)
   const flow: SealedFlow = { ...secrets, linking }

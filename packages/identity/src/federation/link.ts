@@ -1,10 +1,12 @@
 import { audit } from '../audit/record.ts'
+import { isOfOrganization } from '../connections/home.ts'
 import type { ProviderProfile } from '../connections/profile.ts'
 import type { FederationContext } from '../context/features.ts'
 import { createNotices } from '../mail/notices.ts'
 import { type Connection, connectionName } from '../model/connection.ts'
 import type { BrowserExchange } from '../sessions/sign-in-page.ts'
 import type { Linking } from './flow.ts'
+import { mayUseAccount } from './organization.ts'
 
 /**
  * Links the provider's account to the user who began, in the same session: what the provider proved is used here and
@@ -22,6 +24,8 @@ export async function linkToAccount(
   const { signedIn } = browser
   if (signedIn?.session.id !== linking.sessionId || signedIn.user.id !== linking.userId) return false
   const { user } = signedIn
+  if (!(await isOfOrganization(context, connection, email)) || !(await mayUseAccount(context, connection, user)))
+    return false
   const target = { userId: user.id, credentialVersion: user.credentialVersion }
   const link = { connectionId: connection.id, issuer, subject, email }
   const facts = { provider: connectionName(connection) }

@@ -17,5 +17,10 @@ export function sendProviderPage(
 ): FastifyReply {
   const texts = textsFor(context, request)
   reply.header('refresh', `0; url=${address.href}`)
-  return sendPage(context, reply, texts, providerPage(texts, connectionName(connection), address))
+  return sendPage(
+    context,
+    reply,
+    texts,
+    providerPage(texts, { key: 'provider', provider: connectionName(connection), address }),
+  )
 }

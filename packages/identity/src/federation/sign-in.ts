@@ -1,22 +1,24 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { audit } from '../audit/record.ts'
 import { decideUnlinked } from '../connections/account-linking.ts'
-import type { ProviderProfile } from '../connections/profile.ts'
+import type { ProviderUser } from '../connections/exchange.ts'
+import { findRequiredConnection, isOfOrganization } from '../connections/home.ts'
 import type { FederationContext } from '../context/features.ts'
 import { createRecipientMessage } from '../mail/messages.ts'
 import { createNotices } from '../mail/notices.ts'
 import { methodsOf } from '../model/authentication.ts'
-import { type Connection, connectionName, maySignIn } from '../model/connection.ts'
+import { type Connection, connectionName, maySignIn, signsOutThere } from '../model/connection.ts'
 import type { User } from '../model/user.ts'
 import { finishSignIn } from '../sessions/finish-sign-in.ts'
 import type { BrowserExchange } from '../sessions/sign-in-page.ts'
-import { NameConflict, type NewLink } from '../store/index.ts'
+import { type LinkedUser, NameConflict, type NewLink } from '../store/index.ts'
+import { joinOrganization, mayUseAccount } from './organization.ts'
 import { sendSignInPageAgain } from './sign-in-again.ts'
 
 /** A user whom a provider authenticated, and what the browser resumes. */
 export interface ProviderSignIn {
   readonly connection: Connection
-  readonly profile: ProviderProfile
+  readonly profile: ProviderUser
   readonly continuation: string
 }
 
@@ -26,8 +28,12 @@ export async function signInAt(
   exchange: BrowserExchange,
   signIn: ProviderSignIn,
 ): Promise<boolean> {
-  const { connection, continuation } = signIn
+  const { connection, profile, continuation } = signIn
   if (!maySignIn(connection)) return false
+  if (!(await isOfOrganization(context, connection, profile.email))) return false
+  // Before an account is created or linked that this connection may not open.
+  const required = await findRequiredConnection(context, profile.email)
+  if (required !== undefined && required !== connection.id) return false
   const found = await findUser(context, exchange, signIn)
   if (found === 'sign_in_first') {
     const values = { provider: connectionName(connection), email: signIn.profile.email ?? '' }
@@ -40,7 +46,12 @@ export async function signInAt(
     sendSignInPageAgain(context, exchange, continuation, { wrong: 'provider.unknown', values, status: 403 })
     return true
   }
-  const proven = { user: found, amr: methodsOf.federation, details: { connection: connection.id } }
+  const { user, linkId } = found
+  if (!(await mayUseAccount(context, connection, user))) return false
+  await joinOrganization(context, exchange.request, connection, user)
+  const kept = signsOutThere(connection) ? { idToken: profile.idToken } : {}
+  const provider = { connectionId: connection.id, linkId, sid: profile.sid, ...kept }
+  const proven = { user, amr: methodsOf.federation, details: { connection: connection.id }, provider }
   return finishSignIn(context, exchange, proven, continuation)
 }
 
@@ -53,7 +64,7 @@ async function findUser(
   context: FederationContext,
   exchange: BrowserExchange,
   signIn: ProviderSignIn,
-): Promise<User | 'sign_in_first' | undefined> {
+): Promise<LinkedUser | 'sign_in_first' | undefined> {
   const { store, clock, features } = context
   const link = linkOf(signIn)
   const linked = await store.linkedAccounts.use(link, clock.now())
@@ -61,7 +72,11 @@ async function findUser(
   const { email } = signIn.profile
   const local = email === undefined ? undefined : await store.users.findByLogin(email)
   const mayCreate = signIn.connection.settings.create_users ?? features.registration
-  const outcome = decideUnlinked(signIn.profile, local, mayCreate)
+  const { profile, connection } = signIn
+  // Who proved a domain says who has its addresses.
+  const isOwn = connection.settings.organization !== undefined && profile.isVerified
+  const facts = { email, isAuthoritative: profile.isAuthoritative || isOwn }
+  const outcome = decideUnlinked(facts, local, mayCreate)
   if (outcome === 'refuse') return undefined
   if (outcome === 'create') return createUser(context, exchange, signIn, link)
   if (outcome === 'link' && local !== undefined && email !== undefined) {
@@ -98,7 +113,7 @@ async function createUser(
   { request }: BrowserExchange,
   { profile, connection }: ProviderSignIn,
   link: NewLink,
-): Promise<User | 'sign_in_first' | undefined> {
+): Promise<LinkedUser | 'sign_in_first' | undefined> {
   const id = randomUUIDv7()
   const user = {
     id,

@@ -48,6 +48,7 @@ const parameters = {
   }),
   ui_locales: text('Language tags, separated by spaces, in order of preference.'),
   request_uri: text('The request_uri of a pushed authorization request (RFC 9126).'),
+  logout_token: text('The logout token of the provider, a JWT (OpenID Connect Back-Channel Logout §2.4).'),
   post_logout_redirect_uri: uri('A registered post-logout redirect URI of the client.'),
 } as const satisfies Readonly<Record<string, TSchema>>
 type Name = keyof typeof parameters

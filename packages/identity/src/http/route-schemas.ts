@@ -87,6 +87,15 @@ export const push = {
   response: { 201: Type.Object({ request_uri: text, expires_in: Type.Integer() }), ...errors },
 }
 
+/** POST /login/providers/{connection}/logout. */
+export const backChannelLogout = {
+  tags: ['token'],
+  ...operation('providerLogouts.create'),
+  security: [],
+  body: form(['logout_token'], []),
+  response: { 200: Type.Null({ description: 'The sessions have ended.' }), ...errors },
+}
+
 /** Userinfo by one of its two methods. */
 export function userinfo(id: OperationId): object {
   const response = { 200: Type.Object({ sub: text }, { additionalProperties: true }) }
@@ -105,6 +114,9 @@ export function page(id: OperationId, querystring?: TSchema): object {
 export const authorizeQuery = query(['client_id'], [...authorization, 'request_uri'])
 /** The query of GET /end_session. */
 export const logoutQuery = query([], ['id_token_hint', 'client_id', 'post_logout_redirect_uri', 'state', 'ui_locales'])
+
+/** The query of GET /end_session/return. */
+export const logoutState = query([], ['state'])
 
 /** A discovery document. */
 export function metadata(id: OperationId): object {

@@ -20,9 +20,19 @@ import { recordAttempt, refundAttempt, type SignInAttempt } from './attempts.ts'
 import { checkEmailPage } from './confirmation.ts'
 import { type BegunSignIn, mailConfirmation } from './mailed-proof.ts'
 
-/** POST /login: checks name and password, and resumes what the browser was doing. */
+/** Sends the browser to the provider of the entered address's domain; false, without a response, when it has none. */
+export type SendToOrganization = (
+  exchange: BrowserExchange,
+  entered: { readonly name: string; readonly continuation: string; readonly hasPassword: boolean },
+) => Promise<boolean>
+
+/**
+ * POST /login: checks name and password, and resumes what the browser was doing. The password of a user whose domain
+ * requires its provider is not looked at, and neither is the account: the response depends on the domain alone.
+ */
 export function loginEndpoint(
   context: LoginContext,
+  sendToOrganization: SendToOrganization,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
   return async (request, reply) => {
     const parameters = pageParameters(request)
@@ -30,6 +40,9 @@ export function loginEndpoint(
     checkForm(context, request, browser, parameters)
     const sealed = parameters.getRequired('continuation')
     const continuation = openContinuation(context, browser, sealed)
+    const hasPassword = (parameters.get('password') ?? '') !== ''
+    const entered = { name: parameters.get('username') ?? '', continuation: sealed, hasPassword }
+    if (await sendToOrganization({ request, reply, browser }, entered)) return reply
     const result = await verifyCredentials(context, request, parameters)
     const texts = textsFor(context, request, String(continuation.request.ui_locales ?? ''))
     if ('isRight' in result) {

@@ -13,6 +13,7 @@ import { logoutPage } from '../pages/logout-page.ts'
 import { signInNext } from '../pages/page-error.ts'
 import { type Browser, checkForm, clearSessionCookie, formToken, readBrowser } from '../sessions/browser.ts'
 import { endSession } from '../sessions/end-session.ts'
+import { returnFromProvider, signOutAtProvider } from './provider-logout.ts'
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 
@@ -68,6 +69,14 @@ export function confirmEndSessionEndpoint(context: LogoutContext): Handler {
   }
 }
 
+/** GET /end_session/return: the browser comes back from the provider, and goes where the client wants it. */
+export function afterProviderLogoutEndpoint(context: LogoutContext): Handler {
+  return async (request, reply) => {
+    const goTo = returnFromProvider(context, request, reply)
+    return sendAfterLogout(context, request, reply, { hint: undefined, goTo })
+  }
+}
+
 /** @throws OAuthError for an address that is not registered */
 async function readLogoutRequest(context: LogoutContext, parameters: Parameters): Promise<LogoutRequest> {
   const token = parameters.get('id_token_hint')
@@ -106,10 +115,13 @@ async function endAndLeave(
   logout: LogoutRequest,
 ): Promise<FastifyReply> {
   const { session, user } = signedIn
+  const through = await context.store.providerSessions.find(session.id)
   if (await endSession(context, session.id, user.id)) {
     await audit(context, request, 'logout', { actor: user.id, subject: user.id, details: { sid: session.id } })
   }
   clearSessionCookie(context, reply)
+  const { goTo } = logout
+  if (through !== undefined && (await signOutAtProvider(context, { request, reply, goTo }, through))) return reply
   return sendAfterLogout(context, request, reply, logout)
 }
 

@@ -29,6 +29,11 @@ export interface ConnectionSettings {
   readonly trust_email?: boolean
   readonly authoritative_domains?: readonly string[]
   readonly domains?: readonly string[]
+  readonly organization?: string
+  readonly required?: boolean
+  readonly add_members?: boolean
+  readonly member_roles?: readonly string[]
+  readonly logout?: 'local' | 'upstream'
   readonly claim_names?: Readonly<Partial<Record<MappedClaim, string>>>
 }
 
@@ -66,7 +71,20 @@ export function maySignIn(connection: Pick<Connection, 'settings'>): boolean {
   return isEnabled(connection) && connection.settings.link_only !== true
 }
 
+/** Whether signing out here signs out at the provider too. */
+export function signsOutThere(connection: Pick<Connection, 'settings'>): boolean {
+  return isEnabled(connection) && connection.settings.logout === 'upstream'
+}
+
 /** The path that the provider sends the browser back to. Each connection has its own (RFC 9700 §4.4.2.2). */
 export function callbackPath(connectionId: string): string {
   return `/login/providers/${connectionId}/callback`
 }
+
+/** The path where the provider says that a session ended there (OpenID Connect Back-Channel Logout §2.5). */
+export function backChannelLogoutPath(connectionId: string): string {
+  return `/login/providers/${connectionId}/logout`
+}
+
+/** The path that a provider sends the browser back to after it was signed out there. */
+export const afterProviderLogoutPath = '/end_session/return'

@@ -1,3 +1,14 @@
+/** The account at a provider through which a session was signed in to. */
+export interface ProviderSession {
+  readonly connectionId: string
+  /** The link of the user to that account. */
+  readonly linkId: string
+  /** The session at the provider: the claim sid of its ID token. */
+  readonly sid?: string | undefined
+  /** The ID token; only where signing out here signs out there too. */
+  readonly idToken?: string | undefined
+}
+
 /** A browser with a signed-in user. Times are Unix milliseconds. */
 export interface Session {
   /** Public: the claim sid. The cookie's value is another. */

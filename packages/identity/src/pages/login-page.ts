@@ -16,6 +16,8 @@ export interface LoginPage {
   readonly passkeys: boolean
   /** The other identity providers that may sign in. */
   readonly providers: readonly { readonly id: string; readonly name: string }[]
+  /** Whether the address that the user enters can lead to the provider of its domain. */
+  readonly organizations: boolean
   /** Whether a code can be mailed in place of the password. */
   readonly mayUseCode: boolean
   readonly formTargets?: readonly string[]
@@ -39,8 +41,9 @@ ${wrong !== undefined && html`<p class="note wrong" role="alert">${wrong}</p>`}
 <label for="username">${texts.say('login.name')}</label>
 <input id="username" name="username" value="${name ?? ''}" autocomplete="username${page.passkeys && ' webauthn'}" autocapitalize="none" spellcheck="false" required${name === undefined && html` autofocus`}>
 <label for="password">${texts.say('login.password')}</label>
-<input id="password" name="password" type="password" autocomplete="current-password" required${name !== undefined && html` autofocus`}>
+<input id="password" name="password" type="password" autocomplete="current-password"${!page.organizations && html` required`}${name !== undefined && html` autofocus`}>
 <div class="actions"><button type="submit">${texts.say('login.submit')}</button></div>
+${page.organizations && organizationButton(texts)}
 </form>
 ${page.passkeys && passkeySignIn(texts, page)}
 ${page.providers.length > 0 && providerForm(texts, page)}
@@ -50,6 +53,11 @@ ${
   html`<p class="links">${page.mayReset && html`<a href="/password/forgot">${texts.say('login.forgot')}</a>`}${page.mayRegister && html`<a href="/register">${texts.say('login.register')}</a>`}</p>`
 }`,
   }
+}
+
+/** Sends the name alone, to the page that looks for the provider of its domain. */
+function organizationButton(texts: Texts): Html {
+  return html`<div class="actions providers"><button class="quiet" type="submit" formaction="/login/organization" formnovalidate>${texts.say('login.organization')}</button></div>`
 }
 
 function passkeySignIn(texts: Texts, { formToken, continuation }: LoginPage): Html {

@@ -9,6 +9,7 @@ import { PostgresRememberedDevices } from './factors/remembered-devices.ts'
 import { PostgresConnectionFlows } from './federation/connection-flows.ts'
 import { PostgresConnections } from './federation/connections.ts'
 import { PostgresLinkedAccounts } from './federation/linked-accounts.ts'
+import { PostgresProviderSessions } from './federation/provider-logouts.ts'
 import { PostgresAuthorizationCodes } from './grants/authorization-codes.ts'
 import { PostgresConsents } from './grants/consents.ts'
 import { PostgresDeviceCodes } from './grants/device-codes.ts'
@@ -67,6 +68,7 @@ export function postgresIdentityStore(database: Database): IdentityStore {
     connectionFlows: new PostgresConnectionFlows(database),
     connections: new PostgresConnections(database),
     linkedAccounts: new PostgresLinkedAccounts(database),
+    providerSessions: new PostgresProviderSessions(database),
     consents: new PostgresConsents(database),
     deviceCodes: new PostgresDeviceCodes(database),
     factors: new PostgresFactors(database),

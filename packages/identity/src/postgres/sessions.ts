@@ -1,7 +1,8 @@
 import type { Database, Transaction } from '@gatehouse/kit'
 import type { FactorKind } from '../model/second-factor.ts'
 import type { Session } from '../model/session.ts'
-import type { CreateLogoutMessages, OutboxMessage, Sessions, SignedIn } from '../store/index.ts'
+import type { CreateLogoutMessages, Sessions, SignedIn, SignInRecord } from '../store/index.ts'
+import { putProviderSession } from './federation/provider-sessions.ts'
 import { putMessages } from './operations/outbox.ts'
 import { type UserRow, userOf } from './rows.ts'
 
@@ -55,13 +56,10 @@ export class PostgresSessions implements Sessions {
     this.#database = database
   }
 
-  start(
-    session: Session,
-    secretHash: string,
-    credentialVersion: string,
-    messages: readonly OutboxMessage[] = [],
-  ): Promise<boolean> {
+  start(session: Session, secretHash: string, credentialVersion: string, record: SignInRecord = {}): Promise<boolean> {
     return this.#write(
+      session,
+      record,
       `WITH ${verified}
        INSERT INTO identity.session
          (id, secret_hash, user_id, auth_time, amr, user_agent, address, created_at, seen_at, expires_at, remembered)
@@ -79,17 +77,13 @@ export class PostgresSessions implements Sessions {
         session.expiresAt,
         session.remembered,
       ],
-      messages,
     )
   }
 
-  renew(
-    session: Session,
-    secretHash: string,
-    credentialVersion: string,
-    messages: readonly OutboxMessage[] = [],
-  ): Promise<boolean> {
+  renew(session: Session, secretHash: string, credentialVersion: string, record: SignInRecord = {}): Promise<boolean> {
     return this.#write(
+      session,
+      record,
       `WITH ${verified}
        UPDATE identity.session n SET secret_hash = $4, auth_time = $5, amr = $6, user_agent = $7, address = $8,
          seen_at = $9, expires_at = $10, remembered = $11
@@ -107,15 +101,21 @@ export class PostgresSessions implements Sessions {
         session.expiresAt,
         session.remembered,
       ],
-      messages,
     )
   }
 
-  /** One statement; with messages a transaction. True when it wrote the session. */
-  async #write(text: string, values: readonly unknown[], messages: readonly OutboxMessage[]): Promise<boolean> {
-    if (messages.length === 0) return (await this.#database.query(text, values)).rowCount === 1
+  /** One statement; with more to store a transaction. True when it wrote the session. */
+  async #write(
+    session: Session,
+    { messages = [], provider }: SignInRecord,
+    text: string,
+    values: readonly unknown[],
+  ): Promise<boolean> {
+    if (messages.length === 0 && provider === undefined)
+      return (await this.#database.query(text, values)).rowCount === 1
     return this.#database.transaction(async (tx) => {
       const written = (await tx.query(text, values)).rowCount === 1
+      if (written && provider !== undefined) await putProviderSession(tx, session, provider)
       if (written) await putMessages(tx, messages)
       return written
     })
@@ -152,23 +152,23 @@ export class PostgresSessions implements Sessions {
 
   end(id: string, userId: string, createLogoutMessages: CreateLogoutMessages): Promise<boolean> {
     return this.#database.transaction(
-      async (tx) => (await endSessions(tx, userId, { only: id }, createLogoutMessages)) > 0,
+      async (tx) => (await endSessions(tx, userId, { only: [id] }, createLogoutMessages)) > 0,
     )
   }
 }
 
 /**
- * Ends one session of a user, or all but one, and adds the logout messages of the clients used in them to the outbox.
+ * Ends some sessions of a user, or all but one, and adds the logout messages of the clients used in them to the outbox.
  * Returns how many ended.
  */
 export async function endSessions(
   tx: Transaction,
   userId: string,
-  { only, keep }: { readonly only?: string | undefined; readonly keep?: string | undefined },
+  { only, keep }: { readonly only?: readonly string[] | undefined; readonly keep?: string | undefined },
   createLogoutMessages: CreateLogoutMessages,
 ): Promise<number> {
   const ended = await tx.query<{ id: string }>(
-    `SELECT id FROM identity.session WHERE user_id = $1 AND ($2::uuid IS NULL OR id = $2) AND id IS DISTINCT FROM $3::uuid
+    `SELECT id FROM identity.session WHERE user_id = $1 AND ($2::uuid[] IS NULL OR id = ANY($2)) AND id IS DISTINCT FROM $3::uuid
      ORDER BY id FOR UPDATE`,
     [userId, only ?? null, keep ?? null],
   )

@@ -1,14 +1,15 @@
-import { randomUUID } from 'node:crypto'
+import { randomUUID, randomUUIDv7 } from 'node:crypto'
 import { randomToken, seal, tokenHash, unseal } from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { providerSessionPurpose } from '../connections/secrets.ts'
 import type { PageContext } from '../context/context.ts'
 import { createNotices } from '../mail/notices.ts'
 import { chooseFactorStep, type MfaPolicy } from '../model/second-factor.ts'
-import type { Session } from '../model/session.ts'
+import type { ProviderSession, Session } from '../model/session.ts'
 import type { User } from '../model/user.ts'
 import type { Parameters } from '../oauth/parameters.ts'
 import { PageError } from '../pages/page-error.ts'
-import type { SignedIn } from '../store/index.ts'
+import type { ProviderSessionRecord, SignedIn } from '../store/index.ts'
 import { cookie, cookieName, readCookies } from './cookies.ts'
 import { endSession } from './end-session.ts'
 
@@ -77,6 +78,8 @@ export interface SignIn {
   readonly authTime?: number | undefined
   /** Whether the user knows this device, where the credentials changed in this very request. */
   readonly isKnown?: boolean | undefined
+  /** The account at a provider that the user signed in with. */
+  readonly provider?: ProviderSession | undefined
   /** Who was signed in before. */
   readonly before: Browser['signedIn']
 }
@@ -90,7 +93,15 @@ export async function signIn(
   context: BrowserContext & Pick<PageContext, 'signalOutbox' | 'branding' | 'mail'>,
   request: FastifyRequest,
   reply: FastifyReply,
-  { user, amr, remembered = false, authTime, isKnown = isKnownDevice(context, request, user), before }: SignIn,
+  {
+    user,
+    amr,
+    remembered = false,
+    authTime,
+    isKnown = isKnownDevice(context, request, user),
+    provider,
+    before,
+  }: SignIn,
 ): Promise<Session | undefined> {
   const secret = randomToken()
   const { lifetimes, clock, secureCookies: secure } = context
@@ -111,14 +122,24 @@ export async function signIn(
   const { sessions } = context.store
   const version = user.credentialVersion
   const notices = isKnown ? [] : createNotices(context, { user, kind: 'new_device', request })
-  const renewed = again !== undefined && (await sessions.renew(again, tokenHash(secret), version, notices))
+  const record = { messages: notices, provider: provider && sealProvider(context, provider) }
+  const renewed = again !== undefined && (await sessions.renew(again, tokenHash(secret), version, record))
   const session = renewed ? again : started
-  if (!renewed && !(await sessions.start(session, tokenHash(secret), version, notices))) return undefined
+  if (!renewed && !(await sessions.start(session, tokenHash(secret), version, record))) return undefined
   if (notices.length > 0) context.signalOutbox()
   if (before !== undefined && again === undefined) await endSession(context, before.session.id, before.user.id)
   setCookie(reply, cookie(sessionCookie, secret, { secure, maxAgeSeconds: lifetimes.maxSession }))
   markKnownDevice(context, reply, user)
   return session
+}
+
+function sealProvider(
+  { encryptionKey }: BrowserContext,
+  { linkId, sid, idToken }: ProviderSession,
+): ProviderSessionRecord {
+  const id = randomUUIDv7()
+  const idTokenSealed = idToken === undefined ? undefined : seal(idToken, encryptionKey, providerSessionPurpose(id))
+  return { id, linkId, sid, idTokenSealed }
 }
 
 /** Marks the browser as one in which the user signed in with the current credentials. */

@@ -1,9 +1,10 @@
 import type { FastifyReply } from 'fastify'
 import { audit } from '../audit/record.ts'
+import { findRequiredConnection } from '../connections/home.ts'
 import type { PageContext } from '../context/context.ts'
 import { signInMethodOf } from '../model/authentication.ts'
 import { chooseFactorStep } from '../model/second-factor.ts'
-import type { Session } from '../model/session.ts'
+import type { ProviderSession, Session } from '../model/session.ts'
 import type { User } from '../model/user.ts'
 import { findPolicy, signIn } from './browser.ts'
 import { openContinuation } from './continuation.ts'
@@ -19,6 +20,8 @@ export interface ProvenUser {
   readonly amr: readonly string[]
   /** Further facts for the audit trail. */
   readonly details?: Readonly<Record<string, unknown>>
+  /** The account at a provider, where one proved it. */
+  readonly provider?: ProviderSession
   /** Called once this way is proven, before the response: gives back what the attempt was charged. */
   readonly refund?: () => Promise<void>
 }
@@ -26,7 +29,8 @@ export interface ProvenUser {
 /**
  * Ends every way to sign in: starts the session and resumes what the browser was doing, by its sealed continuation. Where
  * a second factor is missing, its page is sent instead, and there is no session. False, without effect and without a
- * response, when what was proven is void: the credentials changed meanwhile or the account is locked. (It returns no
+ * response, when what was proven is void: the credentials changed meanwhile, the account is locked, or the connection of
+ * the user's email domain is the only way to sign in. (It returns no
  * reply: whoever awaits one gets undefined, because a reply is a promise of its own end.)
  *
  * @throws PageError 400 for a continuation of another browser or an old one
@@ -34,10 +38,12 @@ export interface ProvenUser {
 export async function finishSignIn(
   context: PageContext,
   exchange: BrowserExchange,
-  { user, amr, details = {}, refund }: ProvenUser,
+  { user, amr, details = {}, provider, refund }: ProvenUser,
   sealed: string,
 ): Promise<boolean> {
   openContinuation(context, exchange.browser, sealed)
+  const required = await findRequiredConnection(context, user.email)
+  if (required !== undefined && required !== provider?.connectionId) return false
   const enrolled = await context.store.factors.find(user.id)
   const factors = enrolled.factors.map(({ kind }) => kind)
   const remembered = factors.length > 0 && (await isRememberedDevice(context, exchange.request, user))
@@ -46,11 +52,16 @@ export async function finishSignIn(
   if (step !== undefined) {
     await refund?.()
     context.metrics.signIn('factor')
-    beginFactorStep(context, exchange, step, { user, factors, proven: { amr, details }, continuation: sealed })
+    beginFactorStep(context, exchange, step, {
+      user,
+      factors,
+      proven: { amr, details, provider },
+      continuation: sealed,
+    })
     return true
   }
   const stoodIn = remembered && !amr.includes('mfa')
-  const session = await startSession(context, exchange, { user, amr, details, remembered: stoodIn })
+  const session = await startSession(context, exchange, { user, amr, details, provider, remembered: stoodIn })
   if (session === undefined) return false
   await refund?.()
   resumeSealed(context, exchange, sealed)
@@ -60,6 +71,7 @@ export async function finishSignIn(
 /** A sign-in with everything that it needs. */
 export interface CompleteSignIn extends Pick<ProvenUser, 'user' | 'amr'> {
   readonly details: Readonly<Record<string, unknown>>
+  readonly provider?: ProviderSession | undefined
   readonly remembered?: boolean
   /** When the first way was proven, where only a second factor was added to a session. */
   readonly authTime?: number | undefined

@@ -19,7 +19,7 @@ export function signInChoices({
   connections,
 }: Pick<PageContext, 'features' | 'connections'>): Pick<
   LoginPage,
-  'mayReset' | 'mayRegister' | 'mayUseCode' | 'passkeys' | 'providers'
+  'mayReset' | 'mayRegister' | 'mayUseCode' | 'passkeys' | 'providers' | 'organizations'
 > {
   return {
     mayReset: features.passwordReset,
@@ -27,6 +27,7 @@ export function signInChoices({
     mayUseCode: features.emailCode,
     passkeys: features.passkeys,
     providers: connections.listForSignIn(),
+    organizations: connections.hasHomes(),
   }
 }
 

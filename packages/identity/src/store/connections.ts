@@ -1,6 +1,7 @@
 import type { Connection } from '../model/connection.ts'
 import type { User } from '../model/user.ts'
 import type { OutboxMessage } from './operations.ts'
+import type { CreateLogoutMessages, SignOutOptions } from './sessions.ts'
 import type { NewUser } from './users.ts'
 
 /** A connection to create, or the new state of one. */
@@ -9,17 +10,22 @@ export interface NewConnection extends Pick<Connection, 'id' | 'settings'> {
   readonly secretSealed: string | undefined
 }
 
+/** There is no organization with the id that a connection names, or it has another connection. */
+export class OrganizationConflict extends Error {
+  override readonly name = 'OrganizationConflict'
+}
+
 /** Connections to other identity providers. */
 export interface Connections {
   find(id: string): Promise<Connection | undefined>
   /** All of them, in the order of their ids: there are few. */
   list(): Promise<Connection[]>
-  /** False when the id is in use. */
-  create(connection: NewConnection, now: number): Promise<boolean>
-  /** Updates a connection whose settings are still those `expected`. */
+  /** `conflict`: the id is in use. @throws OrganizationConflict */
+  create(connection: NewConnection, now: number): Promise<'created' | 'conflict'>
+  /** Updates a connection that was not updated since it was read as `expected`. @throws OrganizationConflict */
   update(
     connection: NewConnection,
-    expected: Connection['settings'],
+    expected: Pick<Connection, 'settings' | 'updatedAt'>,
     now: number,
   ): Promise<'changed' | 'missing' | 'outdated'>
   /** Deletes the connection and the links of users to it. */
@@ -83,10 +89,24 @@ export interface LinkTarget {
   readonly verifiedEmail?: string
 }
 
+/** A link to remove. */
+export interface LinkRemoval {
+  readonly userId: string
+  readonly linkId: string
+  /** The session that continues: the one in which the user removes it. */
+  readonly keepSession: string
+}
+
+/** A user who was found by a link. */
+export interface LinkedUser {
+  readonly user: User
+  readonly linkId: string
+}
+
 /** The links of users to accounts at providers. */
 export interface LinkedAccounts {
   /** The user of an upstream account, through an enabled connection; records the use. */
-  use(account: UpstreamAccount, now: number): Promise<User | undefined>
+  use(account: UpstreamAccount, now: number): Promise<LinkedUser | undefined>
   listByUser(userId: string): Promise<LinkedAccount[]>
   /** Adds a link; `other_user` when the upstream account belongs to another user, `outdated` when the target changed. */
   add(
@@ -98,11 +118,55 @@ export interface LinkedAccounts {
   /** Creates a user with a link. False when the upstream account was linked meanwhile. @throws NameConflict */
   createUser(user: NewUser, link: NewLink, messages: readonly OutboxMessage[], now: number): Promise<boolean>
   /**
-   * Removes a link of the user, who then has another way to sign in. What was verified through it is void.
+   * Removes a link of the user, who then has another way to sign in. What was verified through it is void, and other
+   * sessions that were signed in to through it end.
    */
   remove(
-    userId: string,
-    linkId: string,
+    removal: LinkRemoval,
+    end: SignOutOptions,
     messages: readonly OutboxMessage[],
   ): Promise<'removed' | 'missing' | 'last_way'>
+  /**
+   * Removes any link of a user, and ends every session, grant and mailed link. Returns how many ways to sign in are left;
+   * undefined for an unknown link.
+   */
+  revoke(
+    link: Pick<LinkRemoval, 'userId' | 'linkId'>,
+    end: SignOutOptions,
+    messages: readonly OutboxMessage[],
+  ): Promise<number | undefined>
+}
+
+/** Where a session was signed in to through a provider. */
+export interface StoredProviderSession {
+  readonly id: string
+  readonly connectionId: string
+  readonly idTokenSealed: string | undefined
+}
+
+/** A session at a provider, or all of a user there, that ended. */
+export interface ProviderLogout {
+  readonly connectionId: string
+  readonly issuer: string
+  /** One of the two at least. */
+  readonly subject: string | undefined
+  readonly sid: string | undefined
+  /** Of the logout token's `jti`: it counts once. */
+  readonly tokenHash: string
+  /** When the token is no longer accepted. */
+  readonly expiresAt: number
+}
+
+/** A session that ended with the one at the provider. */
+export interface EndedSession {
+  readonly id: string
+  readonly userId: string
+}
+
+/** The sessions that were signed in to through a provider. */
+export interface ProviderSessions {
+  /** Through which provider a session was signed in to last. */
+  find(sessionId: string): Promise<StoredProviderSession | undefined>
+  /** Ends the sessions that a logout is about, in one step; `replayed` when the same token was used before. */
+  end(logout: ProviderLogout, createLogoutMessages: CreateLogoutMessages): Promise<readonly EndedSession[] | 'replayed'>
 }

@@ -1,5 +1,5 @@
 import type { ClientLogos, Clients, ReplayCache } from './clients.ts'
-import type { ConnectionFlows, Connections, LinkedAccounts } from './connections.ts'
+import type { ConnectionFlows, Connections, LinkedAccounts, ProviderSessions } from './connections.ts'
 import type { DeclarationStore } from './declared.ts'
 import type { EmailChanges } from './email-changes.ts'
 import type { AuthenticatorApps, Factors, RecoveryCodes, RememberedDevices } from './factors.ts'
@@ -19,7 +19,7 @@ import type { AccessTokens, ApiKeys, Revocations, SigningKeyStore } from './toke
 import type { Accounts, MailedLinks, Registrations, Subjects, Users } from './users.ts'
 
 export type * from './clients.ts'
-export type * from './connections.ts'
+export * from './connections.ts'
 export type * from './declared.ts'
 export type * from './email-changes.ts'
 export type * from './factors.ts'
@@ -39,6 +39,7 @@ export interface IdentityStore {
   readonly connections: Connections
   readonly connectionFlows: ConnectionFlows
   readonly linkedAccounts: LinkedAccounts
+  readonly providerSessions: ProviderSessions
   readonly users: Users
   readonly accounts: Accounts
   readonly mailedLinks: MailedLinks

@@ -49,20 +49,34 @@ export interface MemberChange {
 /** The result of a change of a member. The last owner who can sign in stays one. */
 export type MemberResult = 'changed' | 'missing' | 'outdated' | 'last_owner' | 'unknown_role'
 
+/** A membership that ended. */
+export interface FormerMembership {
+  readonly organizationId: string
+  /** Unix milliseconds. */
+  readonly removedAt: number
+}
+
 /** Memberships of users in organizations. */
 export interface Memberships {
   /** A user's membership with its permissions, while the organization is active. */
   find(organizationId: string, userId: string): Promise<Membership | undefined>
   /** A user's memberships in active organizations, by the name of the organization. */
   listByUser(userId: string, limit: number): Promise<Membership[]>
+  /** The organizations that no connection makes the user a member of again. */
+  listFormer(userId: string): Promise<FormerMembership[]>
   findMember(organizationId: string, userId: string): Promise<Member | undefined>
   /** In the order of the users' ids. */
   listMembers(organizationId: string, after: string, limit: number): Promise<Member[]>
+  /**
+   * Makes a user a member, unless they were one before: who was removed, or left, is added by people only. `former`: that
+   * is the case; `outdated`: they are a member.
+   */
+  join(member: Omit<MemberChange, 'expected'>): Promise<MemberResult | 'former'>
   /** Adds a member or replaces the roles of one. */
   put(change: MemberChange): Promise<MemberResult>
   /**
    * Removes a member who still has the roles `expected`, or any where it is undefined, and in the same step ends their
-   * grants in the organization and adds those to the revocation feed.
+   * grants in the organization and adds those to the revocation feed. No connection makes them a member again.
    */
   remove(
     member: Pick<MemberChange, 'organizationId' | 'userId' | 'expected'>,

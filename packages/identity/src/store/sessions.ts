@@ -1,6 +1,6 @@
 import type { RevocationTimes } from '../model/revocation-times.ts'
 import type { FactorKind } from '../model/second-factor.ts'
-import type { Session } from '../model/session.ts'
+import type { ProviderSession, Session } from '../model/session.ts'
 import type { User } from '../model/user.ts'
 import type { OutboxMessage } from './operations.ts'
 
@@ -19,27 +19,31 @@ export interface SignedIn {
   readonly factors: readonly FactorKind[]
 }
 
+/** What is stored together with a sign-in. */
+export interface SignInRecord {
+  /** Messages for the outbox. */
+  readonly messages?: readonly OutboxMessage[]
+  /** The account at a provider that the user signed in with. */
+  readonly provider?: ProviderSessionRecord | undefined
+}
+
+/** The account at a provider that a user signed in with, as it is stored. */
+export interface ProviderSessionRecord extends Pick<ProviderSession, 'linkId' | 'sid'> {
+  readonly id: string
+  readonly idTokenSealed: string | undefined
+}
+
 /** Browser sessions. */
 export interface Sessions {
   /**
    * Starts a session of a user who was verified with the credentials of this version. False when they have changed, or
-   * the account was locked or deleted: then there is no session. Its messages are added to the outbox.
+   * the account was locked or deleted: then there is no session.
    */
-  start(
-    session: Session,
-    secretHash: string,
-    credentialVersion: string,
-    messages?: readonly OutboxMessage[],
-  ): Promise<boolean>
+  start(session: Session, secretHash: string, credentialVersion: string, record?: SignInRecord): Promise<boolean>
   /**
    * Continues the session of a user who signed in again, with a new cookie. False as for `start`, or when it has ended.
    */
-  renew(
-    session: Session,
-    secretHash: string,
-    credentialVersion: string,
-    messages?: readonly OutboxMessage[],
-  ): Promise<boolean>
+  renew(session: Session, secretHash: string, credentialVersion: string, record?: SignInRecord): Promise<boolean>
   /** The active session of the cookie, with its user. Its use extends it, up to `maxSessionMs` after the sign-in. */
   find(secretHash: string, now: number, maxSessionMs: number): Promise<SignedIn | undefined>
   listByUser(userId: string, now: number): Promise<Session[]>

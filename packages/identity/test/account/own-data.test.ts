@@ -187,7 +187,14 @@ test('a user downloads everything that is kept about them, and no secret', async
   const response = await browser.get('/account/data')
   assert.match(String(response.headers['content-disposition']), /attachment/)
   assert.equal(response.headers['cache-control'], 'no-store')
-  for (const part of ['passkeys', 'providers', 'factors', 'remembered_devices', 'organizations'])
+  for (const part of [
+    'passkeys',
+    'providers',
+    'factors',
+    'remembered_devices',
+    'organizations',
+    'former_organizations',
+  ])
     assert.ok(Array.isArray((response.body as Record<string, unknown>)[part]), part)
   const { profile, sessions, consents, apps, api_keys: keys, events } = response.body as Record<string, object[]>
   assert.equal((profile as unknown as { email: string }).email, 'carol@example.com')

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Database } from '@gatehouse/kit'
-import { memoryDatabase, postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
+import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
 import { adminScopes } from '../../src/index.ts'
 import { type Running, responseOf, setup, type TestResponse } from '../support/setup.ts'
 
@@ -10,12 +10,18 @@ const support = { client_id: 'support', client_secret: 'support-secret-01234', s
 const google = { id: 'google', kind: 'google', client_id: 'g', client_secret: 'a-very-secret-value' }
 const user = { id: 'alice', password: 'a long and quiet password', email: 'alice@example.com' }
 
-/** What is edited by PATCH: where it is created, and two changes of it. */
+/** What is edited by PATCH: where it is created, and two changes of it, each of which changes something. */
 const resources = {
-  'a client': ['/admin/v1/clients', { client_id: 'shop', scopes: ['read:users'] }, { plan: 'pro' }, { plan: 'free' }],
-  'a user': ['/admin/v1/users', user, { plan: 'pro' }, { plan: 'free' }],
+  'a client': ['/admin/v1/clients', { client_id: 'shop', scopes: ['read:users'] }, { plan: 'pro' }, { plan: 'team' }],
+  'a user': ['/admin/v1/users', user, { plan: 'pro' }, { plan: 'team' }],
   'a lock': ['/admin/v1/users', { ...user, id: 'bob', email: 'bob@example.com' }, { locked: true }, { locked: true }],
   'a connection': ['/admin/v1/connections', google, { enabled: false }, { label: 'Work' }],
+  'the secret of a connection': [
+    '/admin/v1/connections',
+    { ...google, id: 'other' },
+    { client_secret: 'another-secret-value' },
+    { client_secret: 'the-third-secret-value' },
+  ],
   'an organization': ['/admin/v1/organizations', { id: 'acme' }, { name: 'Acme' }, { name: 'ACME' }],
 } as const satisfies Record<string, readonly [path: string, made: object, first: object, second: object]>
 
@@ -49,7 +55,7 @@ describe('entity tags', () => {
   let running: Running
   let api: Api
   before(async () => {
-    running = await setup({ declared: { clients: [operator, support] } }, await memoryDatabase())
+    running = await setup({ declared: { clients: [operator, support] } })
     api = await Api.of(running, operator)
   })
   after(() => running.close())

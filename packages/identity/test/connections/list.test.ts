@@ -23,6 +23,21 @@ test('pages offer enabled connections that are not hidden, and those that only l
   assert.deepEqual(ids(list.listForLinking()), ['a', 'links'])
   assert.equal(list.findByDomain('corp.example')?.id, 'hidden')
   assert.equal(list.findByDomain('vault.example'), undefined)
+  assert.deepEqual([list.hasHomes(), list.hasRequired()], [true, false])
+})
+
+test('the connection of an organization is found while it may sign in, and required only then', async () => {
+  const settings = { organization: 'acme', required: true }
+  const clock = manualClock()
+  let all = [connection('own', settings)]
+  const list = new ConnectionList({ list: async () => all }, clock, silentLog)
+  await list.refresh()
+  const seen = () => [list.findByOrganization('acme')?.id, list.hasHomes(), list.hasRequired()]
+  assert.deepEqual(seen(), ['own', true, true])
+  assert.equal(list.findByOrganization('beta'), undefined)
+  all = [connection('own', { ...settings, enabled: false })]
+  await list.refresh()
+  assert.deepEqual(seen(), [undefined, false, false])
 })
 
 test('the list is read again in the background, and stays while the store does not answer', async () => {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type OidcFake, startOidc } from '@gatehouse/fakes'
+import { KeyRing, Secret, unseal } from '@gatehouse/kit'
+import { postgresIdentityStore } from '../../src/postgres/index.ts'
 import { hiddenFields, TestBrowser } from '../support/journey.ts'
 import {
   callbackOf,
@@ -11,7 +13,7 @@ import {
   signInAt,
   upstreamClient,
 } from '../support/providers.ts'
-import type { Running, TestResponse } from '../support/setup.ts'
+import { encryptionKey, type Running, type TestResponse } from '../support/setup.ts'
 
 let provider: OidcFake
 let running: Running
@@ -92,6 +94,24 @@ test('connecting needs a recent sign-in, the same session and the same user', as
   running.clock.set(Date.now())
   const { rows } = await running.database.query("SELECT 1 FROM identity.linked_account WHERE subject = 'bob-there'")
   assert.equal(rows.length, 0)
+})
+
+test('disconnecting ends other sessions through that account, and the browser stays a known one', async () => {
+  provider.user = { sub: 'bob-known' }
+  const browser = await signedIn('bob', 'battery staple')
+  const [id = ''] = linkIds((await connect(browser)).text)
+  const through = new TestBrowser(running)
+  await signInAt(running, through)
+  const own = await signedIn('bob', 'battery staple')
+  assert.equal((await disconnect(browser, id)).status, 303)
+  assert.match((await through.get('/account')).text, /action="\/login"/)
+  for (const one of [browser, own]) assert.match((await one.get('/account')).text, /bob@example\.com/)
+  const user = await postgresIdentityStore(running.database).users.find('bob')
+  const ring = KeyRing.of(new Secret(encryptionKey))
+  const device = unseal(browser.cookies.get('gatehouse_device') ?? '', ring, 'known device')
+  assert.deepEqual(JSON.parse(device), ['bob', user?.credentialVersion])
+  const other = unseal(own.cookies.get('gatehouse_device') ?? '', ring, 'known device')
+  assert.notDeepEqual(JSON.parse(other), JSON.parse(device), 'other browsers are known no more')
 })
 
 test('a provider’s account that belongs to another user is not connected, and the link stays', async () => {

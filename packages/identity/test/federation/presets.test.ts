@@ -104,7 +104,7 @@ test('with several tenants at Entra each token names its own issuer, which must 
     provider.user = { sub: 'e-1', tid }
     const secrets = { state: 's'.repeat(43), nonce: 'n'.repeat(43), codeVerifier: 'v'.repeat(43) }
     const configuration = await clients.get(connection)
-    const address = await authorizationUrl(configuration, connection, issuer, { ...secrets, freshSignIn: false })
+    const address = await authorizationUrl(configuration, connection, issuer, { ...secrets, freshSince: undefined })
     const response = await fetch(address, { redirect: 'manual' })
     const parameters = new URL(response.headers.get('location') ?? '').searchParams
     return exchangeCode(clients, connection, issuer, { parameters, secrets })

@@ -21,12 +21,13 @@ const hourMs = 3_600_000
 /** Tables that grow by declaration and management only, not by use. */
 const registers = new Set([
   ...['account', 'client', 'subject', 'declared', 'signing_key', 'api_key', 'consent'],
-  ...['organization', 'membership', 'membership_role', 'organization_role', 'organization_domain'],
+  ...['organization', 'membership', 'membership_role', 'former_member', 'organization_role', 'organization_domain'],
   ...['authenticator_app', 'recovery_code', 'factor_reset'],
 ])
 /** Tables that need a passkey, another provider, a logo or an administrator; their retention is tested with them. */
 const elsewhere = new Set([
-  ...['api_key', 'client_logo', 'connection', 'connection_flow', 'linked_account', 'passkey', 'passkey_challenge'],
+  ...['api_key', 'client_logo', 'connection', 'connection_flow', 'linked_account', 'provider_session'],
+  ...['passkey', 'passkey_challenge'],
 ])
 const webForm = { client_id: 'web', client_secret: 'web-secret-0123456789abc' }
 

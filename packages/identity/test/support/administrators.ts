@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { managementRoles, scopesOfRoles } from '../../src/model/management-roles.ts'
+import { postgresIdentityStore } from '../../src/postgres/index.ts'
 import { Authenticator } from './authenticator.ts'
 import { getTokens, TestBrowser } from './journey.ts'
 import { passkeyIds, registerPasskey } from './passkeys.ts'
@@ -77,7 +78,7 @@ function ownerToken(running: Served): Promise<string> {
 }
 
 /** A server under test; with the records of its DNS server where domains are verified. */
-type Prepared = Served & { readonly dnsRecords?: Map<string, readonly string[]> }
+type Prepared = Served & Pick<Running, 'database' | 'clock'> & { readonly dnsRecords?: Map<string, readonly string[]> }
 
 /** Creates fixtures by the command line, or by the API, that no other test uses. */
 export function createFixtures(running: Prepared) {
@@ -130,6 +131,19 @@ export function createFixtures(running: Prepared) {
       const key = next('template')
       await manage('PUT', `/admin/v1/organization-roles/${key}`, { permissions: [] })
       return key
+    },
+    /** A user with an account at a provider. */
+    async linkedProvider() {
+      const id = await user()
+      const settings = { kind: 'google' as const, client_id: 'c', client_secret: 'secret' }
+      const connectionId = (await management.createConnection({ id: next('connection'), ...settings })).id
+      const { linkedAccounts, users } = postgresIdentityStore(running.database)
+      const { credentialVersion = '' } = (await users.find(id)) ?? {}
+      const upstream = { connectionId, issuer: 'https://provider.example', subject: `subject of ${id}` }
+      const link = { ...upstream, email: `${id}@there.example` }
+      await linkedAccounts.add({ userId: id, credentialVersion }, link, [], running.clock.now())
+      const [added] = await linkedAccounts.listByUser(id)
+      return { user: id, connection: connectionId, link: added?.id ?? assert.fail(`${id} has no link`) }
     },
     /** A user with a passkey. */
     async passkey() {

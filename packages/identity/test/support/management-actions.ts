@@ -164,6 +164,16 @@ export const actions: readonly Action[] = [
     },
     recorded: 'sessions.end',
   },
+  { route: `GET ${users}/:id/providers`, allowed: all, prepare: async (things) => aboutUser(things, '/providers') },
+  {
+    route: `DELETE ${users}/:id/providers/:link_id`,
+    allowed: [owner, operator],
+    prepare: async ({ linkedProvider }) => {
+      const { user, link } = await linkedProvider()
+      return at(`${users}/${user}/providers/${link}`)
+    },
+    recorded: 'linked_providers.remove',
+  },
   { route: `GET ${users}/:id/passkeys`, allowed: all, prepare: async (things) => aboutUser(things, '/passkeys') },
   {
     route: `DELETE ${users}/:id/passkeys/:passkey_id`,

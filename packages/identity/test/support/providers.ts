@@ -78,9 +78,7 @@ export async function withProvider(
 export async function choose(browser: TestBrowser, page: TestResponse, connection: string = 'acme'): Promise<URL> {
   const path = page.text.includes('action="/login/providers"') ? '/login/providers' : '/account/providers'
   const { link_id: _link, ...form } = hiddenFields(page)
-  const response = await browser.post(path, { ...form, connection })
-  const address = /^0; url=(.+)$/.exec(response.headers.refresh ?? '')?.[1]
-  return new URL(address ?? assert.fail(`${response.status} ${response.text}`))
+  return sentTo(await browser.post(path, { ...form, connection }))
 }
 
 /** What the provider's redirect asks of us, as a path with its query. */
@@ -117,4 +115,26 @@ export async function assertRefused(browser: TestBrowser, response: TestResponse
 export async function usersByEmail(running: Running, email: string) {
   const all = await running.identity.management.listUsers('', 200)
   return all.filter((user) => user.email === email)
+}
+
+/** The address at the provider that a page sends the browser to. */
+export function sentTo(response: TestResponse): URL {
+  const address = /^0; url=(.+)$/.exec(response.headers.refresh ?? '')?.[1]
+  return new URL(address ?? assert.fail(`${response.status} ${response.text}`))
+}
+
+/** Signs in with the provider of an address's domain, from the sign-in page of `/account`. */
+export async function signInWithOrganization(browser: TestBrowser, username: string): Promise<TestResponse> {
+  const form = { ...hiddenFields(await browser.get('/account')), username }
+  const path = await followProvider(sentTo(await browser.post('/login/organization', form)))
+  return browser.follow(await browser.get(path))
+}
+
+/** Makes a domain one that an organization proved. */
+export async function proveDomain({ database }: Pick<Running, 'database'>, id: string, domain: string): Promise<void> {
+  await database.query(
+    `INSERT INTO identity.organization_domain (organization_id, domain, challenge, created_at, verified_at)
+     VALUES ($1, $2, 'proven', 1, 1)`,
+    [id, domain],
+  )
 }

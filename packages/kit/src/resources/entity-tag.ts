@@ -12,9 +12,18 @@ export const IfMatchHeaders = Type.Object({
   ),
 })
 
-/** The entity tag of a state (RFC 9110 §8.8.3): another one whenever something in it differs. */
+/**
+ * The entity tag of a state (RFC 9110 §8.8.3): another one whenever something in it differs. The order of members does
+ * not count.
+ */
 export function entityTagOf(state: unknown): string {
-  return `"${createHash('sha256').update(JSON.stringify(state)).digest('base64url').slice(0, 22)}"`
+  const text = JSON.stringify(state, (_name, value: unknown) => sorted(value))
+  return `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`
+}
+
+function sorted(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
 /**

@@ -5,6 +5,7 @@ import { entityTagOf, isMatch, Problem, requireMatch } from '@gatehouse/kit'
 test('an entity tag differs when the state does, and is the same for the same state', () => {
   assert.match(entityTagOf({ name: 'a' }), /^"[\w-]{22}"$/)
   assert.equal(entityTagOf({ name: 'a' }), entityTagOf({ name: 'a' }))
+  assert.equal(entityTagOf({ a: 1, b: { c: 2, d: 3 } }), entityTagOf({ b: { d: 3, c: 2 }, a: 1, e: undefined }))
   assert.notEqual(entityTagOf({ name: 'a' }), entityTagOf({ name: 'b' }))
 })
 

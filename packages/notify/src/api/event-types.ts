@@ -73,8 +73,7 @@ export function updateEventType(context: EventTypeContext) {
       const current = await findEventType(context, eventType.event)
       throw preconditionFailed(current && entityTagOf(current))
     }
-    const etag = entityTagOf(await readEventType(context, eventType.event))
-    return reply.header('etag', etag).send(eventTypeRecord(eventType))
+    return reply.header('etag', entityTagOf(eventType)).send(eventTypeRecord(eventType))
   }
 }
 

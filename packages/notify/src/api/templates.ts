@@ -79,10 +79,10 @@ export function updateText({ audit, store, reserved, clock }: TemplateContext) {
       after: { ...formatText({ ...key, ...text, version: 0 }, publish), version: undefined },
     })
     const version = await store.save({ ...key, ...text }, publish, clock.now(), expectedOf(ifMatch, versions))
-    const etag = tagOf(await versionsOf(store, key))
-    if (version === undefined) throw preconditionFailed(etag)
+    if (version === undefined) throw preconditionFailed(tagOf(await versionsOf(store, key)))
+    const state = { latest: version, published: publish ? version : before?.version }
     const saved = { ...formatText({ ...key, ...text, version }, publish), variables: [...variables] }
-    return reply.header('etag', etag ?? '').send(saved)
+    return reply.header('etag', entityTagOf(state)).send(saved)
   }
 }
 
@@ -130,10 +130,10 @@ export function publishText({ audit, store, reserved, clock }: TemplateContext) 
       })
     if (!exists)
       throw new Problem(404, `There is no version ${body.version} of the ${params.channel} text for ${params.locale}.`)
-    const isDone = await store.publish(key, body.version, clock.now(), expectedOf(ifMatch, versions))
-    const etag = tagOf(await versionsOf(store, key))
-    if (!isDone) throw preconditionFailed(etag)
-    return reply.header('etag', etag ?? '').send({ version: body.version })
+    if (!(await store.publish(key, body.version, clock.now(), expectedOf(ifMatch, versions))))
+      throw preconditionFailed(tagOf(await versionsOf(store, key)))
+    const state = { latest: versions[0]?.version, published: body.version }
+    return reply.header('etag', entityTagOf(state)).send({ version: body.version })
   }
 }
 

@@ -100,8 +100,8 @@ function endOf(
   end: End,
 ): Pick<AttemptStep, 'what' | 'detail' | 'next'> {
   if (next === 'done') return { what: entry, detail, next: { kind: next } }
-  const told = { ...detail, reason_code: end.cause }
-  return { what: entry, detail: told, next: { kind: next, ...end, fallback: channel === 'push' } }
+  const withCause = { ...detail, reason_code: end.cause }
+  return { what: entry, detail: withCause, next: { kind: next, ...end, fallback: channel === 'push' } }
 }
 
 function assessResults({ claimed, results: all }: Attempt): Assessment {

@@ -80,8 +80,13 @@ export function createReason<Code extends ReasonCode>(code: Code, ...[params]: P
   return { reason_code: code, ...(params === undefined ? {} : { params: known }), reason: sentences[code](known) }
 }
 
-/** Codes whose reason quotes somebody else: a template's fault, or what a provider answered. */
-const quotingCodes: ReadonlySet<unknown> = new Set<ReasonCode>(['template_failed', 'permanent', 'attempts_exhausted'])
+/** Codes whose reason quotes something else: what a template lacks or does, or what a provider answered. */
+const quotingCodes: ReadonlySet<unknown> = new Set<ReasonCode>([
+  'template_missing',
+  'template_failed',
+  'permanent',
+  'attempts_exhausted',
+])
 
 /** Whether the sentence of a reason with this code is ours to the last word. */
 export function isOwnSentence(code: unknown): boolean {

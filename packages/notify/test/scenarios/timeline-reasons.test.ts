@@ -215,3 +215,29 @@ test('explain shows a replay, a burst and quiet hours, and changes nothing', asy
   assert.deepEqual(await explain(s, { channels, at: '2026-06-01T13:00:00Z' }), [{ outcome: 'queued' }])
   assert.deepEqual(await kept(), before)
 })
+
+test('a text that is missing or fails has a code, and its fault unless it is sensitive', async (t) => {
+  const s = await setupSeeded({ work: false })
+  t.after(s.close)
+  const params = { template_id: 'order.shipped', channel: 'sms' } as const
+  await s.call('DELETE', '/v1/templates/order.shipped/sms/en')
+  assert.deepEqual(await readLastEntry(s, {}, 'sms'), { what: 'failed', ...createReason('template_missing', params) })
+  await s.call('PUT', '/v1/templates/order.shipped/sms/en', { body: '{% for n in (1..99999999) %}{{ n }}{% endfor %}' })
+  const failed = (await readLastEntry(s, {}, 'sms')) as Record<string, unknown>
+  assert.deepEqual([failed.what, failed.reason_code, failed.params], ['failed', 'template_failed', params])
+  assert.match(String(failed.reason), /^the body does not render: /)
+  const [shown] = (await explain(s, { channels: ['sms'] })) as Record<string, unknown>[]
+  assert.deepEqual([shown?.reason_code, shown?.reason], ['template_failed', failed.reason])
+  await s.call('PUT', '/v1/event-types/order.shipped', { channels: ['sms'], sensitive: true })
+  assert.deepEqual(await readLastEntry(s, {}, 'sms'), { what: 'failed', reason_code: 'template_failed', params })
+})
+
+test('a queued entry names the version of the text that was rendered, of another template too', async (t) => {
+  const s = await setupSeeded({ work: false })
+  t.after(s.close)
+  await s.call('PUT', '/v1/templates/parcel/sms/en', { body: 'First' })
+  await s.call('PUT', '/v1/templates/parcel/sms/en', { body: 'Second' })
+  await s.call('PUT', '/v1/event-types/order.shipped', { channels: ['sms'], template_id: 'parcel' })
+  const template = { id: 'parcel', version: 2, locale: 'en' }
+  assert.deepEqual(await readLastEntry(s, {}, 'sms'), { what: 'queued', template })
+})

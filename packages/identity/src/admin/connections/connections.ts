@@ -5,7 +5,8 @@ import { redirectUri } from '../../connections/authorization.ts'
 import { findConnectionFaults } from '../../connections/faults.ts'
 import { openSecrets, sealSecrets, splitSecrets } from '../../connections/secrets.ts'
 import type { AdminContext } from '../../context/features.ts'
-import type { Connection } from '../../model/connection.ts'
+import { afterProviderLogoutPath, backChannelLogoutPath, type Connection } from '../../model/connection.ts'
+import { OrganizationConflict } from '../../store/index.ts'
 import { type Authority, auditChange } from '../authority.ts'
 import type { connectionSchema } from '../responses.ts'
 
@@ -18,6 +19,8 @@ function formatConnection({ issuer }: AdminContext, connection: Connection): Con
     id,
     ...settings,
     callback_uri: redirectUri(issuer, id),
+    backchannel_logout_uri: `${issuer}${backChannelLogoutPath(id)}`,
+    post_logout_redirect_uri: `${issuer}${afterProviderLogoutPath}`,
     created_at: new Date(createdAt).toISOString(),
     updated_at: new Date(updatedAt).toISOString(),
   } as ConnectionResponse
@@ -45,7 +48,8 @@ export async function createConnection(
   if ((await context.store.connections.find(id)) !== undefined) throw conflict(id)
   await auditChange(context, by, { action: 'connections.create', target: target(id), after: { ...settings } })
   const secretSealed = sealSecrets(context.encryptionKey, id, secrets)
-  if (!(await context.store.connections.create({ id, settings, secretSealed }, context.clock.now()))) throw conflict(id)
+  const created = context.store.connections.create({ id, settings, secretSealed }, context.clock.now())
+  if ((await reportConflict(created)) === 'conflict') throw conflict(id)
   await context.connections.refresh()
   return readConnection(context, id)
 }
@@ -74,7 +78,8 @@ export async function updateConnection(
   const hasNewSecret = patch.client_secret !== undefined || patch.private_key !== undefined
   const secretSealed = hasNewSecret ? sealSecrets(context.encryptionKey, id, secrets) : undefined
   const written = { id, settings, secretSealed }
-  const result = await context.store.connections.update(written, connection.settings, context.clock.now())
+  const updated = context.store.connections.update(written, connection, context.clock.now())
+  const result = await reportConflict(updated)
   if (result === 'missing') throw notFound()
   if (result === 'outdated' && ifMatch !== undefined)
     throw preconditionFailed(entityTagOf(await readConnection(context, id)))
@@ -97,6 +102,17 @@ const target = (id: string) => ({ type: 'connection', id })
 const notFound = () => new Problem(404, 'There is no connection with this id.')
 
 const conflict = (id: string) => new Problem(409, `The id ${id} belongs to another connection.`)
+
+/** @throws Problem 409 when there is no such organization, or it has another connection */
+async function reportConflict<Result>(written: Promise<Result>): Promise<Result> {
+  try {
+    return await written
+  } catch (error) {
+    if (!(error instanceof OrganizationConflict)) throw error
+    const detail = `${error.message}.`
+    throw new Problem(409, detail, { errors: [{ pointer: '/organization', detail }] })
+  }
+}
 
 async function find({ store }: Pick<AdminContext, 'store'>, id: string): Promise<Connection> {
   const connection = await store.connections.find(id)

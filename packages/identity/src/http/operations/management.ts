@@ -54,6 +54,14 @@ export const managementOperations = {
     'Reset the second factors of a user',
     'Removes every factor, recovery code and remembered device, and ends the sessions. The next sign-in requires a new factor.',
   ],
+  'users.providers.list': [
+    'List the linked providers of a user',
+    'The accounts at other identity providers with which the user can sign in. Newest first.',
+  ],
+  'users.providers.remove': [
+    'Remove a linked provider of a user',
+    'Even the last way to sign in: the response says how many are left. Every session and grant of the user ends.',
+  ],
   'users.passkeys.list': ['List the passkeys of a user', 'Newest first. Keys are not shown.'],
   'users.passkeys.remove': [
     'Remove a passkey of a user',

@@ -18,6 +18,10 @@ export const oauthOperations = {
     'Request device authorization',
     'Issues a device code and a user code, which the user enters in a browser (RFC 8628).',
   ],
+  'providerLogouts.create': [
+    'End sessions that ended at a provider',
+    'Takes the logout token of another identity provider (OpenID Connect Back-Channel Logout).',
+  ],
   'pushedRequests.create': [
     'Push an authorization request',
     'Stores the parameters of an authorization request and returns a `request_uri` for `/authorize` (RFC 9126).',

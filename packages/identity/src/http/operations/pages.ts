@@ -30,6 +30,10 @@ export const pageOperations = {
     'Complete a sign-in with a first factor',
     'Sets up the authenticator app that the sign-in requires, and shows the recovery codes.',
   ],
+  'organizationSignInPage.submit': [
+    'Sign in with the provider of an address',
+    'Sends the browser to the provider of the organization whose domain the entered address has.',
+  ],
   'providerPage.submit': [
     'Sign in with another identity provider',
     'Sends the browser to the provider that the user chose on the sign-in page.',
@@ -77,6 +81,10 @@ export const pageOperations = {
   ],
   'logoutPage.show': ['Sign out', 'The logout endpoint of OpenID Connect RP-Initiated Logout.'],
   'logoutPage.submit': ['Sign out by a form', 'As `GET /end_session`, with the parameters in a form.'],
+  'logoutPage.return': [
+    'Return from a logout at a provider',
+    'Where a provider sends the browser after signing out there. Goes on to the client that requested the logout.',
+  ],
   'logoutPage.confirm': [
     'Confirm signing out',
     'Ends the session after the user confirmed it, for a request without a valid `id_token_hint`.',

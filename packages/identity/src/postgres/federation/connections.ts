@@ -1,6 +1,6 @@
-import type { Database, Queryable } from '@gatehouse/kit'
+import { type Database, type Queryable, sqlState } from '@gatehouse/kit'
 import type { Connection } from '../../model/connection.ts'
-import type { Connections, NewConnection, WriteResult } from '../../store/index.ts'
+import { type Connections, type NewConnection, OrganizationConflict, type WriteResult } from '../../store/index.ts'
 import { orUndefined } from '../rows.ts'
 
 interface ConnectionRow {
@@ -30,24 +30,29 @@ export class PostgresConnections implements Connections {
     return (await this.#database.query<ConnectionRow>(`${select} ORDER BY id`)).rows.map(connectionOf)
   }
 
-  async create({ id, settings, secretSealed }: NewConnection, now: number): Promise<boolean> {
-    const { rowCount } = await this.#database.query(
+  async create({ id, settings, secretSealed }: NewConnection, now: number): Promise<'created' | 'conflict'> {
+    const { rowCount } = await reportConflict(
+      this.#database,
+      settings,
       `INSERT INTO identity.connection (id, settings, secret_sealed, created_at, updated_at)
        VALUES ($1, $2, $3, $4, $4) ON CONFLICT (id) DO NOTHING`,
       [id, JSON.stringify(settings), secretSealed ?? null, now],
     )
-    return rowCount === 1
+    return rowCount === 1 ? 'created' : 'conflict'
   }
 
   async update(
     { id, settings, secretSealed }: NewConnection,
-    expected: Connection['settings'],
+    expected: Pick<Connection, 'settings' | 'updatedAt'>,
     now: number,
   ): Promise<'changed' | 'missing' | 'outdated'> {
-    const { rowCount } = await this.#database.query(
-      `UPDATE identity.connection SET settings = $2, secret_sealed = coalesce($3, secret_sealed), updated_at = $4
-       WHERE id = $1 AND settings = $5::jsonb`,
-      [id, JSON.stringify(settings), secretSealed ?? null, now, JSON.stringify(expected)],
+    const { rowCount } = await reportConflict(
+      this.#database,
+      settings,
+      `UPDATE identity.connection SET settings = $2, secret_sealed = coalesce($3, secret_sealed),
+         updated_at = greatest($4, updated_at + 1)
+       WHERE id = $1 AND settings = $5::jsonb AND updated_at = $6`,
+      [id, JSON.stringify(settings), secretSealed ?? null, now, JSON.stringify(expected.settings), expected.updatedAt],
     )
     if (rowCount === 1) return 'changed'
     return (await this.find(id)) === undefined ? 'missing' : 'outdated'
@@ -58,13 +63,39 @@ export class PostgresConnections implements Connections {
   }
 }
 
-/** Creates or updates a declared connection; the declaration names its secrets, so they are replaced. */
+const constraints: Readonly<Record<string, string>> = {
+  '23503': 'there is no organization',
+  '23505': 'another connection belongs to the organization',
+}
+
+/** Runs a statement that writes the settings. @throws OrganizationConflict when they name an organization in vain */
+async function reportConflict<Row extends object>(
+  on: Queryable,
+  { organization }: NewConnection['settings'],
+  text: string,
+  values: readonly unknown[],
+) {
+  try {
+    return await on.query<Row>(text, values)
+  } catch (error) {
+    const fault = constraints[sqlState(error) ?? '']
+    if (organization === undefined || fault === undefined) throw error
+    throw new OrganizationConflict(`${fault} ${organization}`)
+  }
+}
+
+/**
+ * Creates or updates a declared connection; the declaration names its secrets, so they are replaced.
+ * @throws OrganizationConflict
+ */
 export async function writeConnection(
   on: Queryable,
   { id, settings, secretSealed }: NewConnection,
   now: number,
 ): Promise<WriteResult> {
-  const { rows } = await on.query<{ created: boolean }>(
+  const { rows } = await reportConflict<{ created: boolean }>(
+    on,
+    settings,
     `INSERT INTO identity.connection (id, settings, secret_sealed, created_at, updated_at) VALUES ($1, $2, $3, $4, $4)
      ON CONFLICT (id) DO UPDATE SET settings = excluded.settings, secret_sealed = excluded.secret_sealed,
        updated_at = excluded.updated_at

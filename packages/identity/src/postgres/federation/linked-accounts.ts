@@ -1,18 +1,23 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { Database, Transaction } from '@gatehouse/kit'
-import type { User } from '../../model/user.ts'
 import type {
   LinkedAccount,
   LinkedAccounts,
+  LinkedUser,
+  LinkRemoval,
   LinkTarget,
   NewLink,
   NewUser,
   OutboxMessage,
+  SignOutOptions,
   UpstreamAccount,
 } from '../../store/index.ts'
+import { revokeGrantsOfUser } from '../grants/grants.ts'
 import { putMessages } from '../operations/outbox.ts'
 import { orUndefined, type UserRow, userOf } from '../rows.ts'
+import { endSessions } from '../sessions.ts'
 import { lockUser } from '../users/lock-user.ts'
+import { removeCredentialLinks } from '../users/mailed-links.ts'
 import { countSignInWays } from '../users/sign-in-ways.ts'
 import { writeUser } from '../users/users.ts'
 
@@ -39,22 +44,22 @@ export class PostgresLinkedAccounts implements LinkedAccounts {
     this.#database = database
   }
 
-  async use({ connectionId, issuer, subject }: UpstreamAccount, now: number): Promise<User | undefined> {
-    const { rows } = await this.#database.query<UserRow>(
+  async use({ connectionId, issuer, subject }: UpstreamAccount, now: number): Promise<LinkedUser | undefined> {
+    const { rows } = await this.#database.query<UserRow & { readonly link_id: string }>(
       `UPDATE identity.linked_account l SET used_at = $4
          FROM identity.connection c, identity.account a, identity.subject s
         WHERE l.connection_id = $1 AND l.issuer = $2 AND l.subject = $3
           AND c.id = l.connection_id AND c.enabled AND a.id = l.user_id AND s.id = a.id
-       RETURNING a.*, s.plan`,
+       RETURNING a.*, s.plan, l.id AS link_id`,
       [connectionId, issuer, subject, now],
     )
-    return rows[0] && userOf(rows[0])
+    return rows[0] && { user: userOf(rows[0]), linkId: rows[0].link_id }
   }
 
   async listByUser(userId: string): Promise<LinkedAccount[]> {
     const { rows } = await this.#database.query<LinkRow>(
       `SELECT id, connection_id, issuer, subject, email, linked_at, used_at FROM identity.linked_account
-       WHERE user_id = $1 ORDER BY linked_at, id LIMIT 100`,
+       WHERE user_id = $1 ORDER BY linked_at, id LIMIT 1000`,
       [userId],
     )
     return rows.map(linkOf)
@@ -100,22 +105,52 @@ export class PostgresLinkedAccounts implements LinkedAccounts {
   }
 
   remove(
-    userId: string,
-    linkId: string,
+    { userId, linkId, keepSession }: LinkRemoval,
+    end: SignOutOptions,
     messages: readonly OutboxMessage[],
   ): Promise<'removed' | 'missing' | 'last_way'> {
     return this.#database.transaction(async (tx) => {
-      if ((await lockUser(tx, userId, false)) === undefined) return 'missing'
-      const owned = 'SELECT 1 FROM identity.linked_account WHERE id = $1 AND user_id = $2'
-      if ((await tx.query(owned, [linkId, userId])).rowCount === 0) return 'missing'
+      if (!(await lockLink(tx, userId, linkId))) return 'missing'
       if ((await countSignInWays(tx, userId, linkId)) === 0) return 'last_way'
-      await tx.query('DELETE FROM identity.linked_account WHERE id = $1', [linkId])
-      // A sign-in through the link that has not finished yet is void.
-      await tx.query('UPDATE identity.account SET credential_version = gen_random_uuid() WHERE id = $1', [userId])
+      const { rows } = await tx.query<{ session_id: string }>(
+        `SELECT session_id FROM identity.provider_session WHERE link_id = $1 AND session_id <> $2`,
+        [linkId, keepSession],
+      )
+      await endSessions(tx, userId, { only: rows.map((row) => row.session_id) }, end.createLogoutMessages)
+      await deleteLink(tx, userId, linkId)
       await putMessages(tx, messages)
       return 'removed'
     })
   }
+
+  revoke(
+    { userId, linkId }: Pick<LinkRemoval, 'userId' | 'linkId'>,
+    end: SignOutOptions,
+    messages: readonly OutboxMessage[],
+  ): Promise<number | undefined> {
+    return this.#database.transaction(async (tx) => {
+      if (!(await lockLink(tx, userId, linkId))) return undefined
+      await endSessions(tx, userId, {}, end.createLogoutMessages)
+      await deleteLink(tx, userId, linkId)
+      await removeCredentialLinks(tx, userId)
+      await putMessages(tx, messages)
+      await revokeGrantsOfUser(tx, userId, end)
+      return countSignInWays(tx, userId)
+    })
+  }
+}
+
+/** Locks the user's account; false when the user has no such link. */
+async function lockLink(tx: Transaction, userId: string, linkId: string): Promise<boolean> {
+  if ((await lockUser(tx, userId, false)) === undefined) return false
+  const owned = 'SELECT 1 FROM identity.linked_account WHERE id = $1 AND user_id = $2'
+  return (await tx.query(owned, [linkId, userId])).rowCount === 1
+}
+
+/** Deletes a link. A sign-in through it that has not finished yet is void. */
+async function deleteLink(tx: Transaction, userId: string, linkId: string): Promise<void> {
+  await tx.query('DELETE FROM identity.linked_account WHERE id = $1', [linkId])
+  await tx.query('UPDATE identity.account SET credential_version = gen_random_uuid() WHERE id = $1', [userId])
 }
 
 /** False when the upstream account is linked already. */

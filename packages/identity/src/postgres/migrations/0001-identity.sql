@@ -145,6 +145,15 @@ CREATE TABLE identity.membership (
 );
 CREATE INDEX membership_user_index ON identity.membership (user_id);
 
+-- Who was a member until removed, or until leaving: no connection makes them one again.
+CREATE TABLE identity.former_member (
+  organization_id text NOT NULL REFERENCES identity.organization ON DELETE CASCADE,
+  user_id text NOT NULL REFERENCES identity.account ON DELETE CASCADE,
+  removed_at bigint NOT NULL,
+  PRIMARY KEY (organization_id, user_id)
+);
+CREATE INDEX former_member_user_index ON identity.former_member (user_id);
+
 -- A role of one organization, or with the owner '*' a template: a role of all of them. The characters of organization ids
 -- exclude the asterisk. Keys are unique among the templates and the roles of an organization together.
 CREATE TABLE identity.organization_role (
@@ -467,6 +476,9 @@ CREATE TABLE identity.connection (
   id text PRIMARY KEY,
   settings jsonb NOT NULL,
   enabled boolean GENERATED ALWAYS AS (coalesce((settings ->> 'enabled')::boolean, true)) STORED,
+  -- The organization whose members sign in with it, which has one connection.
+  organization_id text GENERATED ALWAYS AS (settings ->> 'organization') STORED UNIQUE
+    REFERENCES identity.organization ON DELETE CASCADE,
   secret_sealed text,
   created_at bigint NOT NULL,
   updated_at bigint NOT NULL
@@ -501,6 +513,20 @@ CREATE TABLE identity.linked_account (
   UNIQUE (connection_id, issuer, subject)
 );
 CREATE INDEX linked_account_user_index ON identity.linked_account (user_id);
+
+-- Through which account at a provider a session was signed in to: a logout there ends it. The ID token is kept, sealed, only
+-- where signing out here signs out there too.
+CREATE TABLE identity.provider_session (
+  id uuid PRIMARY KEY,
+  session_id uuid NOT NULL REFERENCES identity.session ON DELETE CASCADE,
+  link_id uuid NOT NULL REFERENCES identity.linked_account ON DELETE CASCADE,
+  -- The session at the provider: the claim sid of its ID token.
+  sid text,
+  id_token_sealed text,
+  signed_in_at bigint NOT NULL,
+  UNIQUE (session_id, link_id)
+);
+CREATE INDEX provider_session_link_index ON identity.provider_session (link_id);
 
 -- Messages to deliver after the commit: mails, recipients, logout tokens. Sealed, because they contain links and
 -- addresses. Delivered by kind, so that one kind never waits for another.

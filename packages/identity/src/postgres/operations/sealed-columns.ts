@@ -1,5 +1,10 @@
 import type { SealedColumn } from '@gatehouse/kit'
-import { connectionFlowPurpose, connectionPurpose, connectionResponsePurpose } from '../../connections/secrets.ts'
+import {
+  connectionFlowPurpose,
+  connectionPurpose,
+  connectionResponsePurpose,
+  providerSessionPurpose,
+} from '../../connections/secrets.ts'
 import { signingKeyPurpose } from '../../keys/generate.ts'
 import { outboxPurpose } from '../../mail/messages.ts'
 import { continuationPurpose } from '../../sessions/continuation.ts'
@@ -47,5 +52,12 @@ export const identitySealed: readonly SealedColumn[] = [
     idType: 'text',
     sealed: 'continuation',
     purpose: continuationPurpose,
+  },
+  {
+    table: 'identity.provider_session',
+    id: 'id',
+    idType: 'uuid',
+    sealed: 'id_token_sealed',
+    purpose: providerSessionPurpose,
   },
 ]

@@ -2,7 +2,7 @@ import type { Transaction } from '@gatehouse/kit'
 import type { RevocationTimes } from '../../model/revocation-times.ts'
 import { type DeclaredOrganization, NameConflict, type WriteResult } from '../../store/index.ts'
 import { deleteRefreshFamilies, revokeGrantsInOrganization } from '../grants/grants.ts'
-import { foreignKeyFault, replaceRoles } from './memberships.ts'
+import { foreignKeyFault, insertMember, replaceRoles } from './memberships.ts'
 
 /** Writes a declared organization with its members, in a transaction. Other members stay. @throws NameConflict */
 export async function declareOrganization(
@@ -35,11 +35,7 @@ interface DeclaredMember {
 
 async function declareMember(tx: Transaction, { organizationId, userId, roles, now }: DeclaredMember): Promise<void> {
   try {
-    await tx.query(
-      `INSERT INTO identity.membership (organization_id, user_id, created_at) VALUES ($1, $2, $3)
-       ON CONFLICT DO NOTHING`,
-      [organizationId, userId, now],
-    )
+    await insertMember(tx, { organizationId, userId, now })
     await replaceRoles(tx, { organizationId, userId, roles })
   } catch (error) {
     const fault = foreignKeyFault(error)

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { type Database, type Queryable, sqlState, type Transaction } from '@gatehouse/kit'
 import { type Membership, organizationOwner } from '../../model/organization.ts'
 import type { RevocationTimes } from '../../model/revocation-times.ts'
-import type { Member, MemberChange, MemberResult, Memberships } from '../../store/index.ts'
+import type { FormerMembership, Member, MemberChange, MemberResult, Memberships } from '../../store/index.ts'
 import { deleteRefreshFamilies, revokeGrantsInOrganization } from '../grants/grants.ts'
 import { type MembershipRow, queries, runStatement } from '../queries.ts'
 import { orUndefined } from '../rows.ts'
@@ -38,6 +38,14 @@ export class PostgresMemberships implements Memberships {
     return (await runStatement(this.#database, queries.listMemberships, [userId, limit])).rows.map(membershipOf)
   }
 
+  async listFormer(userId: string): Promise<FormerMembership[]> {
+    const { rows } = await this.#database.query<{ organization_id: string; removed_at: number }>(
+      'SELECT organization_id, removed_at FROM identity.former_member WHERE user_id = $1 ORDER BY organization_id',
+      [userId],
+    )
+    return rows.map((row) => ({ organizationId: row.organization_id, removedAt: row.removed_at }))
+  }
+
   async findMember(organizationId: string, userId: string): Promise<Member | undefined> {
     const text = `${selectMember} WHERE m.organization_id = $1 AND m.user_id = $2`
     const { rows } = await this.#database.query<MemberRow>(text, [organizationId, userId])
@@ -59,6 +67,22 @@ export class PostgresMemberships implements Memberships {
     }
   }
 
+  async join(member: Omit<MemberChange, 'expected'>): Promise<MemberResult | 'former'> {
+    const { organizationId, userId } = member
+    try {
+      return await this.#database.transaction(async (tx) => {
+        if ((await lockMember(tx, organizationId, userId)) !== undefined) return 'outdated'
+        const former = 'SELECT 1 FROM identity.former_member WHERE organization_id = $1 AND user_id = $2'
+        if ((await tx.query(former, [organizationId, userId])).rowCount > 0) return 'former'
+        return putMember(tx, { ...member, expected: undefined })
+      })
+    } catch (error) {
+      const fault = foreignKeyFault(error)
+      if (fault === undefined) throw error
+      return fault === 'role' ? 'unknown_role' : 'missing'
+    }
+  }
+
   remove(
     { organizationId, userId, expected }: Pick<MemberChange, 'organizationId' | 'userId' | 'expected'>,
     end: RevocationTimes,
@@ -71,6 +95,11 @@ export class PostgresMemberships implements Memberships {
       const ended = await revokeGrantsInOrganization(tx, organizationId, userId, end)
       const values = [organizationId, userId]
       await tx.query('DELETE FROM identity.membership WHERE organization_id = $1 AND user_id = $2', values)
+      await tx.query(
+        `INSERT INTO identity.former_member (organization_id, user_id, removed_at) VALUES ($1, $2, $3)
+         ON CONFLICT (organization_id, user_id) DO UPDATE SET removed_at = excluded.removed_at`,
+        [...values, end.now],
+      )
       await deleteRefreshFamilies(tx, ended, end)
       return 'changed'
     })
@@ -93,11 +122,7 @@ export async function putMember(
   { organizationId, userId, roles, expected, now }: MemberChange,
 ): Promise<MemberResult> {
   if (expected === undefined) {
-    const { rowCount } = await tx.query(
-      `INSERT INTO identity.membership (organization_id, user_id, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
-      [organizationId, userId, now],
-    )
-    if (rowCount === 0) return 'outdated'
+    if (!(await insertMember(tx, { organizationId, userId, now }))) return 'outdated'
   } else {
     const before = await lockMember(tx, organizationId, userId)
     if (before === undefined) return 'missing'
@@ -107,6 +132,20 @@ export async function putMember(
   }
   await replaceRoles(tx, { organizationId, userId, roles })
   return 'changed'
+}
+
+/** Adds a member, who is then no former one. False for a member. */
+export async function insertMember(
+  tx: Transaction,
+  { organizationId, userId, now }: Pick<MemberChange, 'organizationId' | 'userId' | 'now'>,
+): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    `INSERT INTO identity.membership (organization_id, user_id, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
+    [organizationId, userId, now],
+  )
+  const values = [organizationId, userId]
+  await tx.query('DELETE FROM identity.former_member WHERE organization_id = $1 AND user_id = $2', values)
+  return rowCount === 1
 }
 
 /**

@@ -17,7 +17,7 @@ import { putMessages } from '../operations/outbox.ts'
 import { endSessions } from '../sessions.ts'
 import { appendRevocations } from '../tokens/revocations.ts'
 import { lockUser } from './lock-user.ts'
-import { consumeLink } from './mailed-links.ts'
+import { consumeLink, removeCredentialLinks } from './mailed-links.ts'
 import { countSignInWays } from './sign-in-ways.ts'
 
 /** Credentials in `identity.account`. */
@@ -158,11 +158,6 @@ export async function setPassword(
   await putMessages(tx, messages)
   await revokeGrantsOfUser(tx, userId, end)
   return true
-}
-
-/** Deletes the links that the previous credentials allowed. */
-async function removeCredentialLinks(tx: Transaction, userId: string): Promise<void> {
-  await tx.query('DELETE FROM identity.mailed_link WHERE user_id = $1 AND credential_version IS NOT NULL', [userId])
 }
 
 async function isLockedSince(tx: Transaction, userId: string, lockedAt: number | undefined): Promise<boolean> {

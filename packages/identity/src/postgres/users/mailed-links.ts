@@ -78,3 +78,8 @@ function linkOf(hash: string, purpose: LinkPurpose, row: LinkRow): MailedLink {
     expiresAt: row.expires_at,
   }
 }
+
+/** Deletes the links that the previous credentials allowed. */
+export async function removeCredentialLinks(tx: Transaction, userId: string): Promise<void> {
+  await tx.query('DELETE FROM identity.mailed_link WHERE user_id = $1 AND credential_version IS NOT NULL', [userId])
+}

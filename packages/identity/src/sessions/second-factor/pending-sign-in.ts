@@ -1,5 +1,6 @@
 import { seal, tokenHash, unseal } from '@gatehouse/kit'
 import type { PageContext } from '../../context/context.ts'
+import type { ProviderSession } from '../../model/session.ts'
 import { PageError } from '../../pages/page-error.ts'
 import type { Browser } from '../browser.ts'
 
@@ -14,6 +15,8 @@ export interface PendingSignIn {
   readonly amr: readonly string[]
   /** Facts for the audit trail. */
   readonly details: Readonly<Record<string, unknown>>
+  /** The account at a provider, where one proved the first way. */
+  readonly provider?: ProviderSession | undefined
   /** The session that the factor is added to, where the user is signed in already. */
   readonly raises?: string | undefined
   /** What failed attempts are counted by. */

@@ -24,3 +24,14 @@ function schemaOf(response: unknown): PageSchema {
   const { content } = (response ?? {}) as { content?: Record<string, { schema?: PageSchema }> }
   return content?.['application/json']?.schema ?? {}
 }
+
+/** Whether an operation takes `If-Match`. */
+export function takesEntityTag({ parameters = [] }: Described): boolean {
+  return parameters.some((parameter) => parameter.in === 'header' && parameter.name === 'if-match')
+}
+
+/** Whether the responses of an operation carry an entity tag: it changes a resource by `If-Match`, or reads such a one. */
+export function carriesEntityTag(method: string, operation: Described, ofPath: readonly Described[]): boolean {
+  const readsOne = method === 'get' && ofPath.some(takesEntityTag)
+  return takesEntityTag(operation) || (readsOne && markList(operation)['x-gatehouse-page'] === undefined)
+}

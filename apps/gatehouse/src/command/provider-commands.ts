@@ -1,0 +1,38 @@
+import { StartError } from '@gatehouse/kit'
+import type { Commands } from './command.ts'
+import { first } from './typed.ts'
+
+const idOfUser = 'the id of the user'
+const idOfConnection = 'the id of the connection'
+
+/** What is done about other identity providers. A running server takes a change within five seconds. */
+export const providerCommands: Commands = {
+  'connection list': {
+    usage: '',
+    summary: 'the connections to other identity providers',
+    run: (management) => management.listConnections(),
+  },
+  'connection enable': {
+    usage: '<id>',
+    summary: 'let users sign in with the connection again',
+    run: (management, { args }) => management.updateConnection(first(args, idOfConnection), { enabled: true }),
+  },
+  'connection disable': {
+    usage: '<id>',
+    summary: 'let nobody sign in with the connection; its users then have their other ways, if any',
+    run: (management, { args }) => management.updateConnection(first(args, idOfConnection), { enabled: false }),
+  },
+  'user providers': {
+    usage: '<id>',
+    summary: 'the accounts at other identity providers that the user signs in with',
+    run: (management, { args }) => management.listLinkedProviders(first(args, idOfUser)),
+  },
+  'user disconnect': {
+    usage: '<id> --link ID',
+    summary: 'remove one of them and end what the user is signed in to; shows how many ways to sign in are left',
+    run: (management, { args, options }) => {
+      if (typeof options.link !== 'string') throw new StartError('--link must name the link')
+      return management.removeLinkedProvider(first(args, idOfUser), options.link)
+    },
+  },
+}

@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { type OidcFake, startOidc } from '@gatehouse/fakes'
+import { postgresIdentityStore } from '../../src/postgres/index.ts'
+import { administrators, consoleClient, tokenOf } from '../support/administrators.ts'
+import { hiddenFields, TestBrowser } from '../support/journey.ts'
+import { send } from '../support/organizations.ts'
+import {
+  callbackOf,
+  connectionTo,
+  followProvider,
+  proveDomain,
+  sentTo,
+  setupWith,
+  signInWithOrganization,
+  upstreamClient,
+  usersByEmail,
+} from '../support/providers.ts'
+import type { Running } from '../support/setup.ts'
+
+let provider: OidcFake
+let running: Running
+before(async () => {
+  provider = await startOidc({ client: upstreamClient, redirectUris: [callbackOf('acme')] })
+  const members = { organization: 'acme', add_members: true, member_roles: ['viewer'] }
+  running = await setupWith([connectionTo(provider, members)], {
+    declared: {
+      clients: [consoleClient],
+      users: administrators,
+      organizationRoles: [{ key: 'viewer', permissions: [] }],
+      organizations: [{ id: 'acme' }],
+    },
+  })
+  await proveDomain(running, 'acme', 'acme.example')
+})
+after(async () => {
+  await running.close()
+  await provider.stop()
+})
+
+const store = () => postgresIdentityStore(running.database)
+
+/** A user who signed in with the provider, in this browser. */
+async function signIn(name: string): Promise<{ id: string; browser: TestBrowser }> {
+  const email = `${name}@acme.example`
+  provider.user = { sub: name, email, email_verified: true }
+  const browser = new TestBrowser(running)
+  assert.match((await signInWithOrganization(browser, email)).text, new RegExp(email))
+  const [user] = await usersByEmail(running, email)
+  return { id: user?.id ?? assert.fail(name), browser }
+}
+
+const rolesOf = async (id: string) => (await store().memberships.findMember('acme', id))?.roles
+
+const manage = async (method: string, id: string, payload?: object) => {
+  const token = await tokenOf(running, 'gatehouse-owner')
+  return send(running, token, method, `/admin/v1/organizations/acme/members/${id}`, payload)
+}
+
+test('a member who was removed stays out until an administrator adds them', async () => {
+  const { id } = await signIn('removed')
+  assert.deepEqual(await rolesOf(id), ['viewer'])
+  assert.equal((await manage('DELETE', id)).status, 204)
+  await signIn('removed')
+  assert.equal(await rolesOf(id), undefined, 'the sign-in does not undo the removal')
+  assert.equal((await manage('PUT', id, { roles: [] })).status, 204)
+  await signIn('removed')
+  assert.deepEqual(await rolesOf(id), [], 'and does not change the roles of a member')
+  assert.equal((await manage('DELETE', id)).status, 204)
+  await signIn('removed')
+  assert.equal(await rolesOf(id), undefined, 'a second removal counts too')
+})
+
+test('a member who left stays out', async () => {
+  const { id, browser } = await signIn('left')
+  const page = hiddenFields(await browser.get('/account/organizations'))
+  const { form_token = '' } = page
+  assert.equal((await browser.post('/account/organizations', { form_token, organization: 'acme' })).status, 303)
+  await signIn('left')
+  assert.equal(await rolesOf(id), undefined)
+})
+
+test('of a removal and a sign-in at once the removal counts', async () => {
+  for (let round = 0; round < 5; round += 1) {
+    const name = `race-${round}`
+    const { id } = await signIn(name)
+    const browser = new TestBrowser(running)
+    const form = { ...hiddenFields(await browser.get('/account')), username: `${name}@acme.example` }
+    const path = await followProvider(sentTo(await browser.post('/login/organization', form)))
+    const { memberships } = store()
+    const end = { now: running.clock.now(), expiresAt: running.clock.now() + 1_000 }
+    const removed = memberships.remove({ organizationId: 'acme', userId: id, expected: undefined }, end)
+    await Promise.all([removed, browser.get(path)])
+    assert.equal(await rolesOf(id), undefined, name)
+  }
+})
+
+test('of two first sign-ins of one user at once both succeed, and there is one membership', async () => {
+  const ways: { browser: TestBrowser; path: string }[] = []
+  provider.user = { sub: 'twins', email: 'twins@acme.example', email_verified: true }
+  for (const browser of [new TestBrowser(running), new TestBrowser(running)]) {
+    const form = { ...hiddenFields(await browser.get('/account')), username: 'twins@acme.example' }
+    ways.push({ browser, path: await followProvider(sentTo(await browser.post('/login/organization', form))) })
+  }
+  const pages = await Promise.all(ways.map(async ({ browser, path }) => browser.follow(await browser.get(path))))
+  for (const page of pages) assert.match(page.text, /twins@acme\.example/)
+  const [user] = await usersByEmail(running, 'twins@acme.example')
+  assert.deepEqual(await rolesOf(user?.id ?? ''), ['viewer'])
+})
+
+test('a user who is deleted leaves no trace of a former membership', async () => {
+  const { id } = await signIn('deleted')
+  await manage('DELETE', id)
+  await running.identity.management.deleteUser(id)
+  const { rows } = await running.database.query('SELECT 1 FROM identity.former_member WHERE user_id = $1', [id])
+  assert.equal(rows.length, 0)
+})

@@ -56,7 +56,7 @@ export async function readTaggedUser(
 }
 
 /** @throws Problem 404 */
-export async function readUser({ store }: AdminContext, id: string): Promise<UserResponse> {
+async function readUser({ store }: AdminContext, id: string): Promise<UserResponse> {
   return formatUser(await find(store, id))
 }
 

@@ -6,6 +6,7 @@ FROM ${BASE} AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY apps/gatehouse/package.json apps/gatehouse/
+COPY apps/console/package.json apps/console/
 COPY packages/bearer/package.json packages/bearer/
 COPY packages/client/package.json packages/client/
 COPY packages/gateway/package.json packages/gateway/
@@ -21,6 +22,13 @@ COPY bench/package.json bench/
 COPY scripts/api-reference/package.json scripts/api-reference/
 RUN npm ci --omit=dev --workspace=gatehouse --include-workspace-root
 
+# The pages of the console are bundled here; neither esbuild nor what they are made of is in the image.
+FROM dependencies AS console
+RUN npm ci --workspace=@gatehouse/console --include-workspace-root
+COPY apps/console apps/console
+ENV PATH=/app/node_modules/.bin:$PATH
+RUN node apps/console/src/server/shell/package.ts
+
 FROM ${BASE}
 # DEV_PAGES=never: the pages that show all mail to whoever asks are never served from an image.
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080 DATA_DIR=/data DEV_PAGES=never
@@ -33,6 +41,7 @@ COPY package.json ./
 COPY templates templates
 COPY apps apps
 COPY packages packages
+COPY --from=console /app/apps/console/dist apps/console/dist
 RUN install -d -o node -g node -m 0700 /data
 USER node
 VOLUME /data

@@ -8,12 +8,12 @@ export interface Import {
   readonly to: string
 }
 
-/** Paths of the `.ts` and `.js` files below a folder of the repository, from its root. */
+/** Paths of the `.ts`, `.tsx` and `.js` files below a folder of the repository, from its root. */
 export function sourceFiles(root: string, folder: string): string[] {
   const path = join(root, folder)
   if (!existsSync(path)) return []
   return readdirSync(path, { recursive: true, encoding: 'utf8' })
-    .filter((name) => /\.(ts|js)$/.test(name) && !name.split(sep).includes('node_modules'))
+    .filter((name) => /\.(tsx?|js)$/.test(name) && !name.split(sep).includes('node_modules'))
     .map((name) => relative(root, join(path, name)).split(sep).join('/'))
 }
 

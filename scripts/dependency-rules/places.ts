@@ -14,7 +14,7 @@ export function folderOf(path: string): string | undefined {
 
 /** The name of a root file without its extension; undefined for a file in a folder. */
 export function rootFileOf(path: string): string | undefined {
-  return /^(?:packages|apps)\/[\w-]+\/src\/([\w.-]+?)\.(?:ts|js)$/.exec(path)?.[1]
+  return /^(?:packages|apps)\/[\w-]+\/src\/([\w.-]+?)\.(?:tsx?|js)$/.exec(path)?.[1]
 }
 
 /** The path of the engine folder that a file is in, or the specifier of an engine; undefined for other files. */

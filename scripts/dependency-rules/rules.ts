@@ -8,7 +8,7 @@ type Rule = (imports: readonly Import[], layout: Layout) => string[]
 
 /** All violations of all rules. */
 export function findViolations(imports: readonly Import[], layout: Layout): string[] {
-  return [packageRule, folderRule, engineRule, lowerFolderCycleRule, fileCycleRule].flatMap((rule) =>
+  return [packageRule, folderRule, browserRule, engineRule, lowerFolderCycleRule, fileCycleRule].flatMap((rule) =>
     rule(imports, layout),
   )
 }
@@ -40,7 +40,7 @@ const reasons = {
 function ourPackage(to: string, layout: Layout): string | undefined {
   if (to.startsWith('@gatehouse/') || /^(?:packages|apps)\//.test(to)) return packageOf(to)
   const name = packageOf(to)
-  return /^[\w-]+\/.*\.(?:ts|js)$/.test(to) && name !== undefined && name in layout ? name : undefined
+  return /^[\w-]+\/.*\.(?:tsx?|js)$/.test(to) && name !== undefined && name in layout ? name : undefined
 }
 
 /** Entry files → feature folders → lower folders, never upward, and never from feature to feature. */
@@ -65,6 +65,17 @@ const folderRule: Rule = (imports, layout) =>
           : 'a feature folder imports no other feature folder; move what both need to a lower folder',
       ),
     ]
+  })
+
+/** What a browser loads has neither our libraries for servers nor modules of Node in it. */
+const browserRule: Rule = (imports, layout) =>
+  imports.flatMap(({ from, to }) => {
+    const [name, folder] = [packageOf(from), folderOf(from)]
+    const { browser = [] } = (name === undefined ? undefined : layout[name]) ?? {}
+    if (folder === undefined || !browser.includes(folder)) return []
+    const target = to.startsWith('@gatehouse/') ? layout[packageOf(to) ?? '']?.role : undefined
+    if (!to.startsWith('node:') && (target === undefined || target === 'browser')) return []
+    return [violation(from, to, `${folder} runs in a browser`)]
   })
 
 /** Engines are chosen where the app composes the services. Tests are not read. */
@@ -94,7 +105,7 @@ const lowerFolderCycleRule: Rule = (imports, layout) => {
 
 /** No file imports itself through others, types included. */
 const fileCycleRule: Rule = (imports) => {
-  const files = imports.filter(({ to }) => /\.(?:ts|js)$/.test(to) && !to.startsWith('@'))
+  const files = imports.filter(({ to }) => /\.(?:tsx?|js)$/.test(to) && !to.startsWith('@'))
   const edges = new Map(
     [...Map.groupBy(files, ({ from }) => from)].map(([from, all]) => [from, all.map(({ to }) => to)]),
   )

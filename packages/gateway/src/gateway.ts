@@ -52,6 +52,8 @@ export interface GatewayOptions extends LimitsDeclaration {
   readonly siblings?: Readonly<Record<string, Sibling>>
   /** Maximum of open streams and WebSockets per caller. Default: {@link defaultStreamsPerCaller}. */
   readonly streamsPerCaller?: number
+  /** The policies that count the users of a client in place of their tiers, by the id of the client. */
+  readonly clientPolicies?: Readonly<Record<string, string>>
   /** CIDR ranges of the proxies whose X-Forwarded-For is trusted. Default: none. */
   readonly trustedProxies?: readonly string[]
   /**
@@ -161,12 +163,12 @@ function createIdentities(options: GatewayOptions, addresses: Addresses, policie
   return new IdentityResolver({ bearer, apiKeys, addresses, badCredentialLimit, realm })
 }
 
-function planLookup({ planOf, clock, log }: GatewayOptions, metrics: GatewayMetrics) {
+function planLookup({ planOf, clock, log, clientPolicies }: GatewayOptions, metrics: GatewayMetrics) {
   const onFailure = (error: unknown) => {
     metrics.recordPlanFailure()
     log.warn({ err: error }, 'plan lookup failed')
   }
-  return { planOf, clock, onFailure }
+  return { planOf, clock, onFailure, clientPolicies }
 }
 
 const breakerChange = (metrics: GatewayMetrics, log: Log) => (upstream: string, state: BreakerState) => {

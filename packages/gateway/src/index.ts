@@ -1,4 +1,4 @@
-export { defaultPolicies, defaultTiers, producerPolicy } from './config/default-limits.ts'
+export { consolePolicy, defaultPolicies, defaultTiers, producerPolicy } from './config/default-limits.ts'
 export { PolicyDeclaration, TierDeclaration } from './config/limit-declaration.ts'
 export type { AttemptLimitDeclaration } from './config/policy-rules.ts'
 export { RouteDeclaration, routeRuleOf } from './config/route-declaration.ts'

@@ -231,7 +231,7 @@ function createEndpointParts(
 ) {
   const { deliveries, intake, preferences, suppressions, inbox } = store
   const { channelsOff, suppressionDays, inboxStreams: rules } = options
-  const access = createAccessControl(authenticate, scopes)
+  const access = createAccessControl(authenticate, scopes, clock)
   const masked = createMaskedView(catalog, options.locale)
   const shown = createFullView(receiptTokens, clock)
   return {

@@ -100,7 +100,7 @@ function scheduleRoutes(http: Http, context: RouteContext): void {
 /** What became of notifications, and what failed for good. */
 function deliveryRoutes(http: Http, context: RouteContext): void {
   const { notifications, deadLetters: letters } = context.store
-  const { allow } = createRouteBuilders(context.access)
+  const { allow, allowRecent } = createRouteBuilders(context.access)
   const one = { ...context, store: notifications }
   const readOne = { ...asReturned, ...allow('readOutcome', schemas.getNotification) }
   http.get('/v1/notifications/:id', readOne, getNotification(one))
@@ -115,8 +115,8 @@ function deliveryRoutes(http: Http, context: RouteContext): void {
   http.get('/v1/dead-letters/:id', readLetter, getDeadLetter(store))
   http.post('/v1/dead-letters/replay', allow('manage', replay), deadLetters.replayDeadLetters(store))
   http.post('/v1/dead-letters/:id/replay', allow('manage', schemas.replayDeadLetter), replayDeadLetter(store))
-  http.post('/v1/dead-letters/discard', allow('manage', discard), deadLetters.discardDeadLetters(store))
-  http.delete('/v1/dead-letters/:id', allow('manage', schemas.discardDeadLetter), discardDeadLetter(store))
+  http.post('/v1/dead-letters/discard', allowRecent('manage', discard), deadLetters.discardDeadLetters(store))
+  http.delete('/v1/dead-letters/:id', allowRecent('manage', schemas.discardDeadLetter), discardDeadLetter(store))
 }
 
 /** Event types and suppressions. */

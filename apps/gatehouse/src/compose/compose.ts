@@ -38,7 +38,15 @@ export interface App {
   readonly metrics: Registry
   readonly about: Pick<
     BannerOptions,
-    'database' | 'counters' | 'mailbox' | 'devInbox' | 'devPagesForAll' | 'metricsUrl' | 'seeded' | 'developmentKey'
+    | 'database'
+    | 'counters'
+    | 'mailbox'
+    | 'devInbox'
+    | 'devPagesForAll'
+    | 'metricsUrl'
+    | 'consoleUrl'
+    | 'seeded'
+    | 'developmentKey'
   >
   /** Takes tiers and policies of the file anew; counters stay. @throws RangeError when they are not valid */
   reload(config: Config): void
@@ -101,6 +109,11 @@ function enginesOf(database: Database | undefined, { ping }: Counters): Engine[]
   ]
 }
 
+/** Nobody has to keep the secret of the console's own registration. */
+function withoutConsole(seeded: Identity['seeded'], { console }: Config['settings']): Identity['seeded'] {
+  return seeded.filter(({ kind, id }) => kind !== 'client' || id !== console.clientId)
+}
+
 /** The database in the words of the banner. */
 function describeDatabase(database: Database | undefined, { dataDir }: Config['settings']): string {
   if (database === undefined) return 'none'
@@ -115,7 +128,10 @@ async function build(options: ComposeOptions, resources: Dispose[]): Promise<Omi
   const built: { identity?: Identity } = {}
   const { parts, database, counters, http } = await openParts(options, resources, () => built.identity)
   const { metrics } = parts
-  const site = composeDevSite(parts)
+  const admin = database && services.has('console') ? await import('./console.ts') : undefined
+  admin?.keepOriginsApart(http, settings)
+  const consoleUrl = admin && `${settings.console.url}/console/`
+  const site = composeDevSite(parts, consoleUrl)
   const serveApiDocs = await gatherApi(http, { ...apiOptions(config, version), branding: branding(config), site })
   const keys = declaredKeys(config)
   const ingress = await composeIngress(parts, http, { counters, keys }, () => built.identity)
@@ -126,6 +142,7 @@ async function build(options: ComposeOptions, resources: Dispose[]): Promise<Omi
     await http.register(built.identity.plugin)
   }
   if (composed) await http.register(composed.plugin)
+  if (database && admin) await http.register((await admin.composeConsole(parts, database)).plugin)
   ingress.follow()
   const engines = [...enginesOf(database, counters), ...ingress.engines, ...(composed?.engines ?? [])]
   const readiness = () => readReadiness(engines)
@@ -152,7 +169,8 @@ async function build(options: ComposeOptions, resources: Dispose[]): Promise<Omi
     devInbox: composed?.devInbox ?? false,
     devPagesForAll: mailbox && config.file.dev_pages === true,
     metricsUrl,
-    seeded: seededLines(built.identity?.seeded ?? []),
+    consoleUrl,
+    seeded: seededLines(withoutConsole(built.identity?.seeded ?? [], settings)),
     developmentKey,
   }
   return { http, metrics, reload: (next) => ingress.reload(next.file), about }
@@ -167,7 +185,7 @@ async function openParts(
   const { settings } = config
   const { services, baseUrl } = settings
   const metrics = createMetrics({ processMetrics: true })
-  const keepsData = services.has('identity') || services.has('notify')
+  const keepsData = services.has('identity') || services.has('notify') || services.has('console')
   const database = keepsData || countsInDatabase(settings) ? await openDatabase(settings, log) : undefined
   if (database) resources.push(() => database.close())
   const counters = await openCounters(config, database, log, metrics)

@@ -3,12 +3,13 @@ import type { TokenType } from '@gatehouse/bearer'
 import { isManagementScope } from '@gatehouse/identity'
 import { type DatabaseTimeouts, defaultTimeouts, type KeyRing, readKeyRing, Secret } from '@gatehouse/kit'
 import { isRange } from './address-range.ts'
+import { type ConsoleSettings, readConsole } from './console.ts'
 import type { Faults } from './faults.ts'
 import { readProcesses } from './processes.ts'
 import { parseRedisAddress, redisAddressExpected } from './redis-address.ts'
 
 /** The services that SERVICES may name. */
-export const services = ['identity', 'notify', 'gateway'] as const
+export const services = ['identity', 'notify', 'gateway', 'console'] as const
 /** The name of a service. */
 export type Service = (typeof services)[number]
 
@@ -43,6 +44,8 @@ export interface Settings {
   readonly identityUrl: string | undefined
   readonly notifyUrl: string | undefined
   readonly serviceClient: { readonly id: string; readonly secret: Secret } | undefined
+  readonly gatewayUrl: string | undefined
+  readonly console: ConsoleSettings
   readonly databaseUrl: Secret | undefined
   /** Most connections of this process to the database. */
   /** The server itself, where `databaseUrl` is a pooler in transaction mode. */
@@ -80,18 +83,21 @@ export function readSettings(environment: Environment, faults: Faults): Settings
   const local = `http://localhost:${port}`
   const services = read.services()
   const baseUrl = read.url('BASE_URL') ?? local
+  const authUrl = read.url('AUTH_URL') ?? local
   return {
     services,
     host: read.text('HOST') ?? '127.0.0.1',
     port,
     processes: readProcesses((name) => read.text(name), services, faults),
     baseUrl,
-    authUrl: read.url('AUTH_URL') ?? local,
+    authUrl,
     issuer: read.issuer(services, baseUrl),
     issuerAdminScopes: read.issuerAdminScopes(),
     identityElsewhere: !services.has('identity') && read.someOf('AUTH_URL', 'IDENTITY_URL', 'SERVICE_CLIENT_ID'),
     identityUrl: read.url('IDENTITY_URL'),
     notifyUrl: read.url('NOTIFY_URL'),
+    gatewayUrl: read.url('GATEWAY_URL'),
+    console: readConsole(read, { services, baseUrl, authUrl }),
     serviceClient: read.serviceClient(),
     databaseUrl: read.secretUrl('DATABASE_URL', ['postgres:', 'postgresql:']),
     databaseSessionUrl: read.secretUrl('DATABASE_SESSION_URL', ['postgres:', 'postgresql:']),
@@ -262,13 +268,28 @@ class Reader {
 
   services(): ReadonlySet<Service> {
     const text = this.text('SERVICES')
-    if (text === undefined) return new Set(services)
+    if (text === undefined) return this.#allServices()
     const names = text.split(',').map((name) => name.trim())
     const unknown = names.filter((name) => !services.includes(name as Service))
     if (unknown.length > 0) {
       this.#faults.add('SERVICES', `must be a list of ${services.join(', ')}, not ${JSON.stringify(text)}`)
     }
     return new Set(services.filter((service) => names.includes(service)))
+  }
+
+  /** With a database of its own the console needs an origin of its own, so that it runs only where one is named. */
+  #allServices(): ReadonlySet<Service> {
+    const withConsole = this.someOf('CONSOLE_URL') || !this.someOf('DATABASE_URL', 'ISSUER')
+    return new Set(services.filter((service) => service !== 'console' || withConsole))
+  }
+
+  secret(name: string): Secret | undefined {
+    const text = this.text(name)
+    return text === undefined ? undefined : new Secret(text)
+  }
+
+  fault(name: string, text: string): void {
+    this.#faults.add(name, text)
   }
 
   serviceClient(): Settings['serviceClient'] {
@@ -287,10 +308,10 @@ class Reader {
       for (const fault of faults) this.#faults.add('ENCRYPTION_KEY', fault)
       return ring
     }
-    if (this.text('DATABASE_URL') !== undefined && services.has('identity')) {
+    if (this.text('DATABASE_URL') !== undefined && (services.has('identity') || services.has('console'))) {
       this.#faults.add(
         'ENCRYPTION_KEY',
-        'is required with DATABASE_URL: it encrypts the signing keys; `openssl rand -base64 32` makes one',
+        'is required with DATABASE_URL: it encrypts signing keys and tokens; `openssl rand -base64 32` makes one',
       )
     }
     return undefined

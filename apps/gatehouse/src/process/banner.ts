@@ -27,6 +27,8 @@ export interface BannerOptions {
   readonly devPagesForAll: boolean
   /** Where metrics are served without a credential. */
   readonly metricsUrl: string | undefined
+  /** Where the admin console is, where it runs. */
+  readonly consoleUrl?: string | undefined
   readonly seeded: readonly Seeded[]
   /** The API key of this start, where nothing else opens the process and only this machine reaches it. */
   readonly developmentKey?: Secret | undefined
@@ -45,6 +47,7 @@ export function banner(options: BannerOptions): string {
     row('Data', options.database),
     row('Counters', options.counters),
     ...(options.devPagesForAll ? [row('WARNING', openPages)] : []),
+    ...(options.consoleUrl ? [row('Console', `${options.consoleUrl} is for administrators`)] : []),
     ...(options.mailbox ? [row('Mail', `${baseUrl}/dev/mailbox shows what was sent on every channel`)] : []),
     ...(options.devInbox ? [row('Inbox', `${baseUrl}/dev/inbox is the in-app inbox of alice, live`)] : []),
     row('API', `${baseUrl}/docs, ${baseUrl}/openapi.json`),

@@ -22,12 +22,42 @@ function setup(environment: Record<string, string>) {
 test('without a setting everything runs on embedded engines at localhost:8080', () => {
   const { settings, lines } = setup({})
   assert.deepEqual(lines, [])
-  assert.deepEqual([...settings.services], ['identity', 'notify', 'gateway'])
+  assert.deepEqual([...settings.services], ['identity', 'notify', 'gateway', 'console'])
   assert.deepEqual(
     [settings.host, settings.port, settings.baseUrl, settings.authUrl],
     ['127.0.0.1', 8080, 'http://localhost:8080', 'http://localhost:8080'],
   )
 })
+
+const production = {
+  DATABASE_URL: 'postgres://localhost/gatehouse',
+  ENCRYPTION_KEY: 'Zm9vYmFyYmF6cXV4MTIzNDU2Nzg5MGFiY2RlZg',
+  BASE_URL: 'https://api.example.com',
+  AUTH_URL: 'https://login.example.com',
+  TRUSTED_PROXIES: 'none',
+  SMTP_URL: 'smtp://localhost',
+}
+
+test('with a database of its own the console runs where it has an origin of its own', () => {
+  const without = setup(production)
+  assert.deepEqual([without.lines, [...without.settings.services]], [[], ['identity', 'notify', 'gateway']])
+  const { lines, settings } = setup({ ...production, CONSOLE_URL: 'https://console.example.com/' })
+  assert.deepEqual([lines, [...settings.services].includes('console')], [[], true])
+  assert.deepEqual([settings.console.url, settings.console.ownOrigin], ['https://console.example.com', true])
+})
+
+for (const [what, environment, named] of [
+  ['without an origin', { SERVICES: 'identity,console' }, 'CONSOLE_URL'],
+  ['at the origin of the APIs', { CONSOLE_URL: 'https://api.example.com' }, 'CONSOLE_URL'],
+  ['at the origin of the issuer', { CONSOLE_URL: 'https://login.example.com' }, 'CONSOLE_URL'],
+  ['below a path', { CONSOLE_URL: 'https://console.example.com/admin' }, 'CONSOLE_URL'],
+  ['over plain http', { CONSOLE_URL: 'http://console.example.com' }, 'CONSOLE_URL'],
+  ['apart, without a secret', { SERVICES: 'console', CONSOLE_URL: 'https://c.example.com' }, 'CONSOLE_CLIENT_SECRET'],
+] as const)
+  test(`a console ${what} is refused at the start`, () => {
+    const { lines } = setup({ ...production, ...environment })
+    assert.deepEqual([...new Set(lines.map((line) => line.split(':')[0]))], [named])
+  })
 
 test('the issuer and the base URL follow the port, can be set, and lose a trailing slash', () => {
   const { settings } = setup({ PORT: '9000', AUTH_URL: 'https://id.example.com/' })

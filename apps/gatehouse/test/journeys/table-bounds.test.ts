@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { consoleTables, migrateConsole } from '@gatehouse/console/postgres'
 import { identityTables, migrateIdentity } from '@gatehouse/identity/postgres'
 import { migrate, migrationTable, type TableBound } from '@gatehouse/kit'
 import { limiterTables, migrations } from '@gatehouse/limiter/postgres'
@@ -13,6 +14,7 @@ const bounds: Readonly<Record<string, readonly TableBound[]>> = {
   identity: identityTables,
   notify: notifyTables,
   limiter: [...limiterTables, migrationTable],
+  console: consoleTables,
 }
 
 /** The table of the operations guide, as the program's own lists make it. */
@@ -35,6 +37,7 @@ test('every table of every service has a bound, and nothing that has one is miss
   await migrateIdentity(database)
   await migrateNotify(database)
   await migrate(database, 'limiter', migrations)
+  await migrateConsole(database)
   const { rows } = await database.query<{ name: string }>(
     `SELECT format('%s.%s', schemaname, tablename) AS name FROM pg_tables
       WHERE schemaname NOT IN ('pg_catalog', 'information_schema') ORDER BY 1`,

@@ -7,13 +7,15 @@ export const defaultTiers: Readonly<Record<string, TierDeclaration>> = {
 }
 
 /**
- * The limits of traffic without a tier, each by IP address except the last:
+ * The limits of traffic without a tier, each by IP address except the last two:
  * - `anonymous`: requests without a credential.
  * - `identity`: the pages and endpoints of the token service.
  * - `webhooks`: reports of providers.
  * - `links`: links in mails. Mail services follow many from one address.
  * - `bad-credentials`: forged tokens and unknown API keys, in this process. Beyond it no unknown credential from the
  *   address is checked.
+ * - `console`: the admin console: its pages by address, and what an administrator does in it by user, in place of
+ *   their tier.
  * - `producer`: events from callers with write:notifications, by caller, in place of their tier.
  */
 export const defaultPolicies: Readonly<Record<string, PolicyDeclaration>> = {
@@ -22,6 +24,7 @@ export const defaultPolicies: Readonly<Record<string, PolicyDeclaration>> = {
   webhooks: { rpm: 30_000 },
   links: { rpm: 6_000 },
   'bad-credentials': { rpm: 60 },
+  console: { rpm: 1_200 },
   producer: { rpm: 60_000 },
 }
 
@@ -30,3 +33,6 @@ export const badCredentials = 'bad-credentials'
 
 /** The policy of callers that send events. */
 export const producerPolicy = 'producer'
+
+/** The policy of users of the admin console. */
+export const consolePolicy = 'console'

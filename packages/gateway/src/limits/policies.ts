@@ -31,10 +31,11 @@ export interface Policies {
 export function createPolicies(
   declared: LimitsDeclaration,
   rules: readonly RouteRule[],
-  lookup: Omit<TierOptions, 'limits'>,
+  lookup: Omit<TierOptions, 'limits'> & { readonly clientPolicies?: Readonly<Record<string, string>> | undefined },
 ): Policies {
   let limits = validateLimits(declared, rules)
   const tiers = createTiers({ ...lookup, limits: () => limits })
+  const clientPolicies = new Map(Object.entries(lookup.clientPolicies ?? {}))
   const combine = (tier: Policy | undefined, route: Policy | undefined, global = limits.global) => {
     const policies = [tier, route, global].filter((policy) => policy !== undefined)
     return policies.length === 0 ? undefined : combinePolicies(policies)
@@ -55,6 +56,8 @@ export function createPolicies(
       if (route !== undefined && !(rule?.tier ?? !rule?.public)) return combine(undefined, route)
       if (caller === undefined) return combine(findPolicy(limits, 'anonymous', 'anonymous'), route)
       if (caller.plan !== undefined) return policyForPlan(tiers.tierOfPlan(caller.plan), rule, caller, route)
+      const ofClient = caller.clientId === undefined ? undefined : clientPolicies.get(caller.clientId)
+      if (ofClient !== undefined) return combine(findPolicy(limits, ofClient, 'client'), route)
       const plan = tiers.tierOf(caller.subject)
       return plan instanceof Promise
         ? plan.then((name) => policyForPlan(name, rule, caller, route))

@@ -48,6 +48,20 @@ test('a global policy counts all callers together and names itself when it refus
   assert.deepEqual(refused.json()['violated-policies'], ['everybody-rpm'])
 })
 
+test('users of a client with a policy are counted by it in place of their tier, others are not', async () => {
+  const bench = await setup({
+    tiers: { free: { rpm: 5 } },
+    policies: { office: { rpm: 40 } },
+    clientPolicies: { desk: 'office' },
+  })
+  const ask = async (claims: object) => {
+    const { headers } = await bench.http.inject({ url: '/whoami', headers: bench.bearer({ ...claims }) })
+    return headers['x-ratelimit-limit']
+  }
+  assert.equal(await ask({ sub: 'w1', client_id: 'desk' }), '40')
+  assert.equal(await ask({ sub: 'w1', client_id: 'web' }), '5')
+})
+
 test('a route with tier: false is counted by its policy in place of the tier', async () => {
   const bench = await setup(composed)
   const headers = bench.bearer({ scope: 'read:notes' })

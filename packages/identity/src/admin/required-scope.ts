@@ -30,6 +30,12 @@ export interface AdminAccess {
   readonly context: AdminContext
   /** The caller's authority, when they have one of the scopes or one that includes it. @throws Problem 401, 403 */
   requireScope(request: FastifyRequest, scopes: Scopes): Promise<Authority>
+  /**
+   * As {@link requireScope}, for what cannot be undone: a person must have signed in within ten minutes. An API key tells
+   * of no sign-in, so one of a user is refused.
+   * @throws Problem 401 `insufficient_user_authentication` (RFC 9470 §3), 403
+   */
+  requireRecentSignIn(request: FastifyRequest, scopes: Scopes): Promise<Authority>
   /** The caller, whatever their scopes. @throws Problem 401 */
   authenticate(request: FastifyRequest): Promise<{ readonly caller: Caller; readonly by: Authority }>
 }
@@ -41,20 +47,41 @@ export function createAdminAccess(context: AdminContext, authenticate: Authentic
     const user = caller.kind === 'user' ? await context.store.users.find(caller.subject) : undefined
     return { caller, by: createAuthority(request, caller, user, scopes) }
   }
+  const admit = async (request: FastifyRequest, scopes: Scopes) => {
+    const accepted = [scopes].flat()
+    const { caller, by } = await identifyCaller(request, accepted)
+    if (accepted.some((scope) => by.scopes.has(scope))) return { caller, by }
+    const [scope = ''] = accepted
+    await authenticate(request, scope)
+    const challenge = `Bearer error="insufficient_scope", scope="${scope}"`
+    const headers = { 'www-authenticate': challenge }
+    throw new Problem(403, `Your roles do not allow the scope ${scope}.`, { headers })
+  }
   return {
     context,
     authenticate: identifyCaller,
-    async requireScope(request, scopes) {
-      const accepted = [scopes].flat()
-      const { by } = await identifyCaller(request, accepted)
-      if (accepted.some((scope) => by.scopes.has(scope))) return by
-      const [scope = ''] = accepted
-      await authenticate(request, scope)
-      const challenge = `Bearer error="insufficient_scope", scope="${scope}"`
-      const headers = { 'www-authenticate': challenge }
-      throw new Problem(403, `Your roles do not allow the scope ${scope}.`, { headers })
+    requireScope: async (request, scopes) => (await admit(request, scopes)).by,
+    async requireRecentSignIn(request, scopes) {
+      const { caller, by } = await admit(request, scopes)
+      await checkSignInAge(context, caller)
+      return by
     },
   }
+}
+
+/** How old the sign-in may be of whoever does what cannot be undone, in seconds. */
+const maxSignInAge = 600
+
+/** @throws Problem 401 (RFC 9470 §3) */
+async function checkSignInAge({ store, clock }: AdminContext, { kind, grantId }: Caller): Promise<void> {
+  if (kind === 'client') return
+  const userGrant = grantId === undefined ? undefined : await store.grants.find(grantId)
+  const authTime = userGrant?.grant.authTime ?? 0
+  if (authTime + maxSignInAge * 1000 > clock.now()) return
+  const challenge = `Bearer error="insufficient_user_authentication", max_age="${maxSignInAge}"`
+  throw new Problem(401, `This requires a sign-in within the last ${maxSignInAge / 60} minutes.`, {
+    headers: { 'www-authenticate': challenge },
+  })
 }
 
 /** A client has the scopes of its token; a user only those that their roles allow now, however old the token is. */

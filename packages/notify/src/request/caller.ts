@@ -1,4 +1,4 @@
-import { Problem } from '@gatehouse/kit'
+import { type Clock, Problem } from '@gatehouse/kit'
 import type { FastifyRequest } from 'fastify'
 import { type Access, accessBy, type NotifyScopes } from './scopes.ts'
 
@@ -12,6 +12,8 @@ export interface Caller {
   readonly kind: 'user' | 'client'
   /** When the credential ends, Unix milliseconds; an API key may last for ever. */
   readonly expiresAt?: number
+  /** When the user signed in, Unix milliseconds; left out for an API key. */
+  readonly authTime?: number
 }
 
 /** The bearer check, handed in: throws the finished answer (401, or 403 when `scope` is missing). */
@@ -26,6 +28,11 @@ type Hook = (request: FastifyRequest) => Promise<void>
 export interface AccessControl {
   /** The hook of a route that is for this access. */
   allow(access: Access): Hook
+  /**
+   * The same for what cannot be undone: a person must have signed in within ten minutes, and an API key of a user tells
+   * of no sign-in (RFC 9470).
+   */
+  allowRecent(access: Access): Hook
   /** The same under /v1/users/{id}: a user whom no management scope allows it reaches their own things alone. */
   allowUnder(access: Access): Hook
   /** Who may call a route for this access, as the API document lists the alternatives. */
@@ -47,7 +54,7 @@ export interface AccessControl {
 }
 
 /** Builds the access checks over the bearer check and the table of scopes. */
-export function createAccessControl(authenticate: Authenticate, scopes: NotifyScopes): AccessControl {
+export function createAccessControl(authenticate: Authenticate, scopes: NotifyScopes, clock: Clock): AccessControl {
   const callers = new WeakMap<FastifyRequest, Caller>()
   const allowed: Readonly<Record<Access, readonly string[]>> = accessBy(scopes)
   const forClients: ReadonlySet<string> = new Set([scopes.feed, scopes.events, scopes.reserved])
@@ -77,6 +84,10 @@ export function createAccessControl(authenticate: Authenticate, scopes: NotifySc
   return {
     allow: (access) => async (request) => {
       await check(request, access)
+    },
+    allowRecent: (access) => async (request) => {
+      const { kind, authTime = 0 } = await check(request, access)
+      if (kind === 'user' && authTime + maxSignInAge * 1000 <= clock.now()) throw signInTooOld()
     },
     allowUnder: (access) => async (request) => {
       const caller = await check(request, access)
@@ -120,6 +131,16 @@ function insufficient(enough: readonly string[]): Problem {
   const challenge = `Bearer error="insufficient_scope", scope="${enough[0]}"`
   const detail = `This needs ${enough.length > 1 ? 'one of the scopes' : 'the scope'} ${enough.join(', ')}.`
   return new Problem(403, detail, { headers: { 'www-authenticate': challenge } })
+}
+
+/** How old the sign-in may be of whoever does what cannot be undone, in seconds. */
+const maxSignInAge = 600
+
+/** 401 that asks to sign in again (RFC 9470 §3). */
+function signInTooOld(): Problem {
+  const challenge = `Bearer error="insufficient_user_authentication", max_age="${maxSignInAge}"`
+  const headers = { 'www-authenticate': challenge }
+  return new Problem(401, `This requires a sign-in within the last ${maxSignInAge / 60} minutes.`, { headers })
 }
 
 /** 403 for a user who asks for another's. */

@@ -54,12 +54,14 @@ export interface RouteOptions<Schema extends FastifySchema> {
 export type BuildRoute = <Schema extends FastifySchema>(needed: Access, schema: Schema) => RouteOptions<Schema>
 
 /**
- * The two kinds of routes: `allow` for callers with a scope of the access, `own` for paths under `/v1/users/{id}`, where
- * users reach what is their own too.
+ * The kinds of routes: `allow` for callers with a scope of the access, `allowRecent` for those who signed in a moment ago
+ * as well, `own` for paths under `/v1/users/{id}`, where users reach what is their own too.
  */
-export function createRouteBuilders(access: AccessControl): { readonly allow: BuildRoute; readonly own: BuildRoute } {
+export function createRouteBuilders(
+  access: AccessControl,
+): Readonly<Record<'allow' | 'allowRecent' | 'own', BuildRoute>> {
   const build =
-    (hook: 'allow' | 'allowUnder'): BuildRoute =>
+    (hook: 'allow' | 'allowRecent' | 'allowUnder'): BuildRoute =>
     (needed, schema) => ({ onRequest: access[hook](needed), schema: { ...schema, security: access.security(needed) } })
-  return { allow: build('allow'), own: build('allowUnder') }
+  return { allow: build('allow'), allowRecent: build('allowRecent'), own: build('allowUnder') }
 }

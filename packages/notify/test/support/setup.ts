@@ -114,6 +114,9 @@ function mailboxes(store: NotifyStore, clock: ManualClock): Record<Channel, Prov
   return Object.fromEntries(channels.map((channel) => [channel, [mailbox(channel)]])) as Record<Channel, Provider[]>
 }
 
+/** Later than any clock of a test: every user has just signed in. */
+const justNow = Date.UTC(2100)
+
 /** The token is its scopes; `user:alice …` is a token of alice's. */
 function authenticate(request: { headers: { authorization?: string | undefined } }, scope: string | undefined): Caller {
   const [, token] = /^Bearer (.+)$/.exec(request.headers.authorization ?? '') ?? []
@@ -125,7 +128,8 @@ function authenticate(request: { headers: { authorization?: string | undefined }
       headers: { 'www-authenticate': 'Bearer error="insufficient_scope"' },
     })
   const roles = token.split(' ').flatMap((word) => (word.startsWith('role:') ? word.slice(5) : []))
-  return { subject: user ?? 'shop', scopes, roles, kind: user ? 'user' : 'client' }
+  const sort = user ? ({ kind: 'user', authTime: justNow } as const) : ({ kind: 'client' } as const)
+  return { subject: user ?? 'shop', scopes, roles, ...sort }
 }
 
 /** An event type with a text for each of its channels, and a user who can be reached on all of them. */

@@ -43,6 +43,9 @@ const notifyApi = ['/v1/*']
 /** Each holds its connection for minutes: it must not hold those of other requests. */
 const streams = ['/v1/users/{id}/inbox/stream', '/v1/events']
 
+/** The admin console: its pages, and its server, which signs people in itself. */
+const consolePaths = ['/console', '/console/*']
+
 /** The rules of the routes that this process or a sibling serves. */
 export function ownRoutes(remote: { readonly identity: boolean; readonly notify: boolean }): RouteRule[] {
   const through = (upstream: 'identity' | 'notify') => (remote[upstream] ? { upstream } : {})
@@ -54,6 +57,7 @@ export function ownRoutes(remote: { readonly identity: boolean; readonly notify:
     { path: metrics, policy: 'none' },
     ...clientPaths.map((path) => ({ path, public: true, policy: 'none', ...through('identity') })),
     ...identityPaths.map((path) => ({ path, public: true, policy: 'identity', ...through('identity') })),
+    ...consolePaths.map((path) => ({ path, public: true, policy: 'console' })),
     { path: webhooks, public: true, policy: 'webhooks', ...through('notify') },
     ...linkPaths.map((path) => ({ path, public: true, policy: 'links', ...through('notify') })),
     ...producerPaths.map((path) => ({ path, methods: ['POST'], producers: producerPolicy, ...through('notify') })),

@@ -4,6 +4,7 @@ import { checkSealed, type Database } from '@gatehouse/kit'
 import type { Notify } from '@gatehouse/notify'
 import { isLoopback } from '../../config/config.ts'
 import { branding } from '../branding.ts'
+import { consoleClient } from '../console-client.ts'
 import { omitUndefined } from '../defined-members.ts'
 import { encryptionKey } from '../engines.ts'
 import type { Ingress } from '../gateway/ingress.ts'
@@ -28,7 +29,7 @@ export async function composeIdentity(
     lifetimes: lifetimes(file.lifetimes),
     ...omitUndefined({ accessTokenAlgorithm: file.access_token_signed_response_alg }),
     declared: {
-      clients: file.clients ?? [],
+      clients: [...(file.clients ?? []), ...(await consoleClient(settings))],
       users: declaredUsers(parts),
       resources: file.resources ?? [],
       organizationRoles: file.organization_roles ?? [],

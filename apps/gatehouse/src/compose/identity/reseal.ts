@@ -46,6 +46,11 @@ export async function resealStored({ settings }: Config, log: Log, clock: Clock)
       await migrateNotify(database, { buckets: settings.notifyBuckets })
       columns.push(...notifySealed)
     }
+    if (settings.services.has('console')) {
+      const { consoleSealed, migrateConsole } = await import('@gatehouse/console/postgres')
+      await migrateConsole(database)
+      columns.push(...consoleSealed)
+    }
     return await resealColumns(database, columns, ring, clock)
   } finally {
     await database.close()

@@ -61,7 +61,7 @@ function readingRoutes(http: Http, { context, requireScope }: AdminAccess): void
   })
 }
 
-function changingRoutes(http: Http, { context, requireScope }: AdminAccess): void {
+function changingRoutes(http: Http, { context, requireScope, requireRecentSignIn }: AdminAccess): void {
   http.post(
     path,
     { schema: { ...describeRoute('clients.create', scope, newClientSchema, 201), body: ClientDeclaration } },
@@ -86,7 +86,7 @@ function changingRoutes(http: Http, { context, requireScope }: AdminAccess): voi
     `${path}/:id`,
     { schema: { ...describeRoute('clients.delete', scope), params: byId } },
     async (request, reply) => {
-      const by = await requireScope(request, scope)
+      const by = await requireRecentSignIn(request, scope)
       await deleteClient(context, by, request.params.id)
       return reply.code(204).send()
     },
@@ -95,7 +95,7 @@ function changingRoutes(http: Http, { context, requireScope }: AdminAccess): voi
     `${path}/:id/secret`,
     { schema: { ...describeRoute('clients.rotateSecret', scope, secretSchema), params: byId } },
     async (request) => {
-      const by = await requireScope(request, scope)
+      const by = await requireRecentSignIn(request, scope)
       return rotateSecret(context, by, request.params.id)
     },
   )

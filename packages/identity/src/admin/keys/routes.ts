@@ -35,7 +35,7 @@ const NewApiKey = Type.Object(
 )
 
 /** API keys: create, list, delete, resolve. */
-export function apiKeyRoutes(http: Http, { context, requireScope }: AdminAccess): void {
+export function apiKeyRoutes(http: Http, { context, requireScope, requireRecentSignIn }: AdminAccess): void {
   const scope = adminScopes.apiKeys
   const path = '/admin/v1/api-keys'
   http.get(
@@ -64,7 +64,7 @@ export function apiKeyRoutes(http: Http, { context, requireScope }: AdminAccess)
     `${path}/:id`,
     { schema: { ...describeRoute('apiKeys.delete', scope), params: byId } },
     async (request, reply) => {
-      const by = await requireScope(request, scope)
+      const by = await requireRecentSignIn(request, scope)
       await deleteApiKey(context, by, request.params.id)
       return reply.code(204).send()
     },
@@ -86,7 +86,7 @@ function resolveRoute(http: Http, { context, requireScope }: Pick<AdminAccess, '
 }
 
 /** Signing keys: list and rotate. */
-export function signingKeyRoutes(http: Http, { context, requireScope }: AdminAccess): void {
+export function signingKeyRoutes(http: Http, { context, requireScope, requireRecentSignIn }: AdminAccess): void {
   const scope = adminScopes.signingKeys
   const path = '/admin/v1/signing-keys'
   http.get(
@@ -118,7 +118,7 @@ export function signingKeyRoutes(http: Http, { context, requireScope }: AdminAcc
     `${path}/rotate`,
     { schema: { ...describeRoute('signingKeys.rotate', scope, newSigningKeySchema), body } },
     async (request) => {
-      const by = await requireScope(request, scope)
+      const by = await requireRecentSignIn(request, scope)
       const { alg, compromised = false } = request.body
       return { kid: await rotateSigningKey(context, by, alg, compromised), alg }
     },

@@ -41,7 +41,7 @@ function readingRoutes(http: Http, { context, requireScope }: AdminAccess): void
   })
 }
 
-function memberRoutes(http: Http, { context, requireScope }: AdminAccess): void {
+function memberRoutes(http: Http, { context, requireScope, requireRecentSignIn }: AdminAccess): void {
   const member = `${path}/:role/members/:user_id`
   const read = { ...describeRoute('roles.members.get', reading, memberSchema), params: byMember }
   http.get(member, { schema: read }, async (request) => {
@@ -57,7 +57,7 @@ function memberRoutes(http: Http, { context, requireScope }: AdminAccess): void 
   })
   const revoke = { ...describeRoute('roles.members.remove', adminScopes.roles), params: byMember }
   http.delete(member, { schema: revoke }, async (request, reply) => {
-    const by = await requireScope(request, adminScopes.roles)
+    const by = await requireRecentSignIn(request, adminScopes.roles)
     await changeRole(context, by, request.params.user_id, { role: request.params.role, granted: false })
     return reply.code(204).send()
   })

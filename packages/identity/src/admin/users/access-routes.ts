@@ -18,7 +18,7 @@ export function accessRoutes(http: Http, access: AdminAccess): void {
   factorRoutes(http, access)
 }
 
-function factorRoutes(http: Http, { context, requireScope }: AdminAccess): void {
+function factorRoutes(http: Http, { context, requireScope, requireRecentSignIn }: AdminAccess): void {
   http.get(
     `${path}/factors`,
     { schema: { ...describeRoute('users.factors.get', readScopes.accounts, factorsSchema), params: byId } },
@@ -31,7 +31,7 @@ function factorRoutes(http: Http, { context, requireScope }: AdminAccess): void 
     `${path}/factors`,
     { schema: { ...describeRoute('users.factors.reset', scope), params: byId } },
     async (request, reply) => {
-      const by = await requireScope(request, scope)
+      const by = await requireRecentSignIn(request, scope)
       await resetFactors(context, by, request.params.id)
       return reply.code(204).send()
     },

@@ -53,7 +53,7 @@ function readingRoutes(http: Http, { context, requireScope }: AdminAccess): void
   )
 }
 
-function changingRoutes(http: Http, { context, requireScope }: AdminAccess): void {
+function changingRoutes(http: Http, { context, requireScope, requireRecentSignIn }: AdminAccess): void {
   http.post(
     path,
     { schema: { ...describeRoute('users.create', scope, newUserSchema, 201), body: UserDeclaration } },
@@ -80,7 +80,7 @@ function changingRoutes(http: Http, { context, requireScope }: AdminAccess): voi
     `${path}/:id`,
     { schema: { ...describeRoute('users.delete', scope), params: byId } },
     async (request, reply) => {
-      const by = await requireScope(request, scope)
+      const by = await requireRecentSignIn(request, scope)
       await deleteUser(context, by, request.params.id)
       return reply.code(204).send()
     },

@@ -1,0 +1,50 @@
+import { useQuery } from '@tanstack/react-query'
+import { createContext, type ReactNode, useContext } from 'react'
+import { type ActionId, actions, mayDo, operations } from '../../actions/index.ts'
+import { callConsole } from './call.ts'
+
+/** Who is signed in, and what there is for them. */
+export interface Session {
+  readonly user: string
+  readonly roles: readonly string[]
+  readonly scopes: readonly string[]
+  readonly services: readonly string[]
+  readonly expires_at: string
+}
+
+const SessionContext = createContext<Session | undefined>(undefined)
+
+/** Reads the session from the server. */
+export function useSessionQuery() {
+  return useQuery({
+    queryKey: ['session'],
+    queryFn: ({ signal }) => callConsole<Session>('GET', '/session', signal),
+    staleTime: 60_000,
+  })
+}
+
+/** Provides the session to the screens. */
+export function SessionProvider({ session, children }: { session: Session; children: ReactNode }) {
+  return <SessionContext value={session}>{children}</SessionContext>
+}
+
+/** The session. Only within {@link SessionProvider}. */
+export function useSession(): Session {
+  const session = useContext(SessionContext)
+  if (session === undefined) throw new Error('there is no session here')
+  return session
+}
+
+/** Tells whether the person may do an action: by role, and whether its service is there. */
+export function useMay(): (id: ActionId) => boolean {
+  const { roles, services } = useSession()
+  return (id) => mayDo(id, roles) && services.includes(operations[actions[id].operation].service)
+}
+
+/** Goes to the sign-in and comes back to the present address. `recent` asks to sign in again now. */
+export function signIn(recent = false): void {
+  const { pathname, search } = window.location
+  const here = pathname.startsWith('/console/signed-out') ? '/console/' : `${pathname}${search}`
+  const query = new URLSearchParams({ return_to: here, ...(recent ? { max_age: '60' } : {}) })
+  window.location.assign(`/console/login?${query}`)
+}

@@ -1,0 +1,44 @@
+import type { ActionId } from '../../actions/index.ts'
+import type { IconName } from '../parts/icon.tsx'
+import type { Texts } from '../texts/en.ts'
+
+/** A section of the console. */
+export interface Section {
+  readonly id: keyof Texts['sections']
+  readonly path: string
+  readonly group: keyof Texts['groups']
+  readonly icon: IconName
+  /** The letter after `g` that leads to it. */
+  readonly letter: string
+  /** What it shows; the section is there for those who may do this. */
+  readonly action: ActionId | undefined
+}
+
+/** The sections in the order of the navigation. */
+export const sections: readonly Section[] = [
+  {
+    id: 'notification',
+    path: '/notifications',
+    group: 'deliver',
+    icon: 'bell',
+    letter: 'n',
+    action: 'readNotification',
+  },
+  { id: 'why', path: '/why', group: 'deliver', icon: 'question', letter: 'w', action: 'explain' },
+  { id: 'deadLetters', path: '/dead-letters', group: 'deliver', icon: 'inbox', letter: 'd', action: 'listDeadLetters' },
+  { id: 'users', path: '/users', group: 'people', icon: 'users', letter: 'u', action: 'listUsers' },
+  { id: 'clients', path: '/clients', group: 'access', icon: 'app', letter: 'c', action: 'listClients' },
+  { id: 'apiKeys', path: '/api-keys', group: 'access', icon: 'key', letter: 'k', action: 'listApiKeys' },
+  { id: 'signingKeys', path: '/signing-keys', group: 'access', icon: 'pen', letter: 's', action: 'listSigningKeys' },
+  { id: 'audit', path: '/audit', group: 'operate', icon: 'list', letter: 'a', action: 'readAudit' },
+  {
+    id: 'administrators',
+    path: '/administrators',
+    group: 'operate',
+    icon: 'shield',
+    letter: 'r',
+    action: 'listMembers',
+  },
+  { id: 'system', path: '/system', group: 'operate', icon: 'pulse', letter: 'y', action: undefined },
+  { id: 'settings', path: '/settings', group: 'operate', icon: 'gear', letter: 't', action: undefined },
+]

@@ -1,0 +1,34 @@
+import { Container } from '@mantine/core'
+import { useEffect } from 'react'
+import { isSignedOut } from '../api/queries.ts'
+import { SessionProvider, signIn, useSessionQuery } from '../api/session.tsx'
+import { Answer, Loading } from '../parts/states.tsx'
+import { Layout } from './layout.tsx'
+
+/** The screens for whoever is signed in; others are taken to the sign-in and come back. */
+export function SignedInLayout() {
+  const query = useSessionQuery()
+  const signedOut = isSignedOut(query.error)
+  useEffect(() => {
+    if (signedOut) signIn()
+  }, [signedOut])
+  if (signedOut)
+    return (
+      <Container p="xl">
+        <Loading />
+      </Container>
+    )
+  if (query.data === undefined)
+    return (
+      <Container p="xl" component="main">
+        <Answer action="whoAmI" query={query}>
+          {() => null}
+        </Answer>
+      </Container>
+    )
+  return (
+    <SessionProvider session={query.data}>
+      <Layout />
+    </SessionProvider>
+  )
+}

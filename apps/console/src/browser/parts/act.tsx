@@ -1,0 +1,126 @@
+import { Alert, Button, type ButtonProps, Group, Stack, Text, TextInput } from '@mantine/core'
+import { notifications } from '@mantine/notifications'
+import { useState } from 'react'
+import { type ActionId, actions } from '../../actions/index.ts'
+import type { Input } from '../api/call.ts'
+import { ApiError } from '../api/problem.ts'
+import { useAction } from '../api/queries.ts'
+import { signIn, useMay } from '../api/session.tsx'
+import { useTexts } from '../texts/settings.tsx'
+import { Dialog } from './dialog.tsx'
+
+interface ActProps<Answer> {
+  readonly action: ActionId
+  readonly input: Input
+  readonly label: string
+  /** What it does to whom, for screen readers that meet the button in a table. */
+  readonly about?: string
+  /** What happens; asked for before it does. Dangerous actions have one, and a word to type. */
+  readonly text?: string
+  readonly word?: string
+  /** What is said afterwards. */
+  readonly done: string
+  readonly onDone?: (answer: Answer) => void
+  readonly size?: ButtonProps['size']
+}
+
+/** The button of an action: shown to the roles that have it, with the confirmation that it needs. */
+export function Act<Answer = undefined>(props: ActProps<Answer>) {
+  const { action, input, label, about, text, done, onDone, size = 'xs' } = props
+  const may = useMay()
+  const [open, setOpen] = useState(false)
+  const mutation = useAction<Answer>(action)
+  if (!may(action)) return null
+  const run = () =>
+    mutation.mutate(input, {
+      onSuccess: (answer) => {
+        setOpen(false)
+        notifications.show({ message: done, color: 'green' })
+        onDone?.(answer)
+      },
+      onError: (error) => {
+        if (text === undefined) notifications.show({ message: error.message, color: 'red' })
+      },
+    })
+  const press = () => {
+    mutation.reset()
+    if (text === undefined) run()
+    else setOpen(true)
+  }
+  const { dangerous } = actions[action]
+  return (
+    <>
+      <Button
+        size={size}
+        variant={dangerous ? 'light' : 'default'}
+        {...(dangerous ? { color: 'red' } : {})}
+        loading={mutation.isPending && text === undefined}
+        onClick={press}
+        aria-label={about === undefined ? undefined : `${label}: ${about}`}
+      >
+        {label}
+      </Button>
+      {text !== undefined && (
+        <Confirmation {...props} text={text} open={open} close={() => setOpen(false)} run={run} mutation={mutation} />
+      )}
+    </>
+  )
+}
+
+interface ConfirmationProps {
+  readonly label: string
+  readonly text: string
+  readonly word?: string
+  readonly open: boolean
+  readonly close: () => void
+  readonly run: () => void
+  readonly mutation: { readonly isPending: boolean; readonly error: Error | null }
+}
+
+function Confirmation({ label, text, word, open, close, run, mutation }: ConfirmationProps) {
+  const t = useTexts()
+  const [typed, setTyped] = useState('')
+  const again = mutation.error instanceof ApiError && mutation.error.kind === 'sign-in-again'
+  return (
+    <Dialog title={t.confirm.title} open={open} close={close}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (again) signIn(true)
+          else if (word === undefined || typed === word) run()
+        }}
+      >
+        <Stack>
+          <Text>{again ? t.confirm.againText : text}</Text>
+          {!again && word !== undefined && (
+            <TextInput
+              label={t.confirm.type(word)}
+              value={typed}
+              onChange={(event) => setTyped(event.currentTarget.value)}
+              autoComplete="off"
+              data-autofocus
+            />
+          )}
+          {!again && mutation.error !== null && (
+            <Alert color="red" role="alert">
+              {mutation.error.message}
+            </Alert>
+          )}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={close}>
+              {t.common.cancel}
+            </Button>
+            <Button
+              type="submit"
+              {...(again ? {} : { color: 'red' })}
+              loading={mutation.isPending}
+              disabled={!again && word !== undefined && typed !== word}
+            >
+              {again ? t.confirm.again : label}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,112 @@
+import { Alert, Button, Code, Group, Skeleton, Stack, Text } from '@mantine/core'
+import type { UseQueryResult } from '@tanstack/react-query'
+import { type ReactNode, useEffect, useState } from 'react'
+import { type ActionId, actions } from '../../actions/index.ts'
+import { ApiError } from '../api/problem.ts'
+import { isSignedOut } from '../api/queries.ts'
+import { useTexts } from '../texts/settings.tsx'
+
+type Query<Answer> = Pick<UseQueryResult<Answer>, 'data' | 'error' | 'isPending' | 'refetch'>
+
+interface AnswerProps<Answer> {
+  /** The action that reads it, for the roles that have it. */
+  readonly action: ActionId
+  readonly query: Query<Answer>
+  readonly children: (answer: Answer) => ReactNode
+}
+
+/** What a query answered, or that it is loading, failed or is not allowed: the same on every screen. */
+export function Answer<Data>({ action, query, children }: AnswerProps<Data>) {
+  const { data, error, isPending, refetch } = query
+  if (data !== undefined) return children(data)
+  if (isPending || isSignedOut(error)) return <Loading />
+  return <Failed action={action} error={error} retry={refetch} />
+}
+
+/** The outline of what comes, after a moment. */
+export function Loading() {
+  const t = useTexts()
+  return (
+    <Stack gap="sm" className="late" role="status" aria-label={t.common.loading}>
+      {[100, 90, 95, 70].map((width) => (
+        <Skeleton key={width} height={22} width={`${width}%`} />
+      ))}
+    </Stack>
+  )
+}
+
+interface FailedProps {
+  readonly action: ActionId
+  readonly error: unknown
+  readonly retry: () => unknown
+}
+
+/** A region that could not be loaded: what is wrong, for the person and for the operator. */
+export function Failed({ action, error, retry }: FailedProps) {
+  const t = useTexts()
+  if (!(error instanceof ApiError)) return <Fault title={t.states.failed} text={t.states.offline} retry={retry} />
+  if (error.status === 403) return <Forbidden action={action} detail={error.message} />
+  if (error.status === 404) return <Empty text={t.states.notFound} />
+  if (error.status === 429) return <Limited seconds={error.retryAfter ?? 5} retry={retry} />
+  const text = error.service === undefined ? error.message : t.states.unreachable(error.service)
+  return <Fault title={t.states.failed} text={text} requestId={error.requestId} retry={retry} />
+}
+
+interface FaultProps {
+  readonly title: string
+  readonly text: string
+  readonly requestId?: string | undefined
+  readonly retry: () => unknown
+}
+
+function Fault({ title, text, requestId, retry }: FaultProps) {
+  const t = useTexts()
+  return (
+    <Alert color="red" title={title} role="alert">
+      <Text size="sm">{text}</Text>
+      {requestId !== undefined && (
+        <Text size="xs" mt="xs">
+          {t.common.requestId}: <Code>{requestId}</Code>
+        </Text>
+      )}
+      <Button size="xs" variant="default" mt="sm" onClick={() => retry()}>
+        {t.common.retry}
+      </Button>
+    </Alert>
+  )
+}
+
+/** What the person's role does not allow, and whose does. */
+function Forbidden({ action, detail }: { action: ActionId; detail?: string }) {
+  const t = useTexts()
+  const roles = actions[action].roles.map((role) => t.roles[role]).join(', ')
+  return (
+    <Alert color="yellow" title={t.states.forbidden}>
+      <Text size="sm">{t.states.forbiddenRoles(roles)}</Text>
+      {detail !== undefined && <Text size="sm">{detail}</Text>}
+    </Alert>
+  )
+}
+
+/** Too many requests: counts down, then repeats. */
+function Limited({ seconds, retry }: { seconds: number; retry: () => unknown }) {
+  const t = useTexts()
+  const [left, setLeft] = useState(seconds)
+  useEffect(() => {
+    const timer = setTimeout(() => (left > 1 ? setLeft(left - 1) : retry()), 1_000)
+    return () => clearTimeout(timer)
+  }, [left, retry])
+  return <Alert color="yellow">{t.states.limited(left)}</Alert>
+}
+
+/** Nothing is there: why, and what to do about it. */
+export function Empty({ text, children }: { text: string; children?: ReactNode }) {
+  return (
+    <Group className="empty" justify="center" p="xl">
+      <Stack align="center" gap="sm">
+        <Text c="dimmed">{text}</Text>
+        {children}
+      </Stack>
+    </Group>
+  )
+}

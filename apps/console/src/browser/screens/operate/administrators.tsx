@@ -1,0 +1,122 @@
+import { Alert, Button, Group, Stack, Text, TextInput, Title } from '@mantine/core'
+import { notifications } from '@mantine/notifications'
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { type Page as ListPage, useAction, usePages, useRead } from '../../api/queries.ts'
+import type { ManagementRole, RoleMember } from '../../api/records.ts'
+import { useMay } from '../../api/session.tsx'
+import { Act } from '../../parts/act.tsx'
+import { Page } from '../../parts/page.tsx'
+import { Answer } from '../../parts/states.tsx'
+import { List } from '../../parts/table.tsx'
+import { Words } from '../../parts/values.tsx'
+import { useTexts } from '../../texts/settings.tsx'
+import { LockState } from '../people/lock-state.tsx'
+
+/** Who holds which management role. */
+export function AdministratorsScreen() {
+  const t = useTexts()
+  const query = useRead<ListPage<ManagementRole>>('listRoles')
+  return (
+    <Page title={t.sections.administrators} lead={t.administrators.lead}>
+      <Answer action="listRoles" query={query}>
+        {({ items }) => items.map((role) => <RoleMembers key={role.role} role={role} />)}
+      </Answer>
+    </Page>
+  )
+}
+
+function RoleMembers({ role: { role, scopes } }: { role: ManagementRole }) {
+  const t = useTexts()
+  const may = useMay()
+  const query = usePages<RoleMember>('listMembers', { params: { role } })
+  return (
+    <Stack component="section" className="panel" aria-label={role}>
+      <Title order={2}>{role}</Title>
+      <details>
+        <summary>{t.administrators.scopes}</summary>
+        <Words values={scopes} />
+      </details>
+      <List
+        action="listMembers"
+        query={query}
+        label={role}
+        keyOf={(member) => member.user_id}
+        empty={<Text c="dimmed">{t.administrators.nobody}</Text>}
+        columns={[
+          {
+            label: t.administrators.user,
+            render: ({ user_id: id }) => (
+              <Link to="/users/$id" params={{ id }}>
+                {id}
+              </Link>
+            ),
+          },
+          { label: t.users.username, render: ({ username }) => username },
+          { label: t.users.state, render: ({ locked }) => <LockState locked={locked} /> },
+          {
+            label: t.common.actions,
+            isAction: true,
+            render: ({ user_id: id }) => (
+              <Act
+                action="revokeRole"
+                input={{ params: { role, user_id: id } }}
+                label={t.administrators.revoke}
+                about={`${role} ${id}`}
+                text={t.administrators.revokeText(id, role)}
+                word={id}
+                done={t.administrators.revoked}
+              />
+            ),
+          },
+        ]}
+      />
+      {may('grantRole') && <Grant role={role} />}
+    </Stack>
+  )
+}
+
+function Grant({ role }: { role: string }) {
+  const t = useTexts()
+  const [user, setUser] = useState('')
+  const mutation = useAction('grantRole')
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault()
+        mutation.mutate(
+          { params: { role, user_id: user.trim() } },
+          {
+            onSuccess: () => {
+              setUser('')
+              notifications.show({ message: t.administrators.granted, color: 'green' })
+            },
+          },
+        )
+      }}
+    >
+      <Group align="flex-end" gap="xs">
+        <TextInput
+          label={t.administrators.user}
+          value={user}
+          onChange={(event) => setUser(event.currentTarget.value)}
+          required
+          className="grow"
+        />
+        <Button
+          type="submit"
+          variant="default"
+          loading={mutation.isPending}
+          aria-label={`${t.administrators.grant}: ${role}`}
+        >
+          {t.administrators.grant}
+        </Button>
+      </Group>
+      {mutation.error !== null && (
+        <Alert color="red" mt="xs" role="alert">
+          {mutation.error.message}
+        </Alert>
+      )}
+    </form>
+  )
+}

@@ -1,0 +1,80 @@
+import { Code, Stack } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
+import { usePages } from '../../api/queries.ts'
+import type { AuditEvent } from '../../api/records.ts'
+import { Empty } from '../../parts/states.tsx'
+import { List } from '../../parts/table.tsx'
+import { Facts, Json, Time } from '../../parts/values.tsx'
+import { useTexts } from '../../texts/settings.tsx'
+
+/** Which events are listed; each member narrows it. */
+export interface AuditFilters {
+  readonly type?: string
+  readonly actor?: string
+  readonly subject?: string
+  readonly client_id?: string
+  readonly service?: string
+  readonly request_id?: string
+}
+
+/** Events of the audit trail, newest first. */
+export function AuditList({ filters }: { filters: AuditFilters }) {
+  const t = useTexts()
+  const query = usePages<AuditEvent>('readAudit', { query: { ...filters, order: 'desc' } })
+  const empty = Object.keys(filters).length === 0 ? t.audit.empty : t.states.noMatch
+  return (
+    <List
+      action="readAudit"
+      query={query}
+      label={t.sections.audit}
+      keyOf={({ id }) => id}
+      empty={<Empty text={empty} />}
+      columns={[
+        { label: t.audit.at, render: ({ at }) => <Time at={at} /> },
+        { label: t.audit.type, render: ({ type, action }) => <Code>{action ?? type}</Code> },
+        { label: t.audit.actor, render: ({ actor }) => actor },
+        { label: t.audit.subject, render: (event) => <Subject event={event} /> },
+        { label: t.audit.address, render: ({ address }) => address },
+        { label: t.audit.details, render: (event) => <Details event={event} /> },
+      ]}
+    />
+  )
+}
+
+function Subject({ event: { subject, target } }: { event: AuditEvent }) {
+  const user = target?.type === 'user' ? target.id : target === undefined ? subject : undefined
+  if (user !== undefined)
+    return (
+      <Link to="/users/$id" params={{ id: user }}>
+        {user}
+      </Link>
+    )
+  return target === undefined ? null : `${target.type} ${target.id}`
+}
+
+function Details({ event }: { event: AuditEvent }) {
+  const t = useTexts()
+  const { before, after, details, request_id, client_id, role, service } = event
+  return (
+    <details>
+      <summary>{t.common.show}</summary>
+      <Stack gap="xs" mt="xs">
+        <Facts
+          facts={[
+            [t.audit.service, service],
+            [t.audit.role, role],
+            [t.audit.client, client_id],
+            [t.audit.request, request_id],
+          ]}
+        />
+        {(before ?? after) !== undefined && (
+          <div className="changes">
+            <Json label={t.audit.before} value={before ?? {}} />
+            <Json label={t.audit.after} value={after ?? {}} />
+          </div>
+        )}
+        {Object.keys(details).length > 0 && <Json label={t.audit.details} value={details} />}
+      </Stack>
+    </details>
+  )
+}

@@ -1,0 +1,101 @@
+import type { Http } from '@gatehouse/kit'
+import { Problem } from '@gatehouse/kit'
+import type { ConsoleContext } from './context.ts'
+import { basePath } from './cookies.ts'
+import type { ConsoleOptions } from './options.ts'
+import { sessionEndpoint, statusEndpoint } from './overview/overview.ts'
+import { createProvider } from './provider/create.ts'
+import { refuseCrossSite } from './proxy/cross-site.ts'
+import { forwardEndpoint, maxBodyBytes } from './proxy/forward.ts'
+import { openServices } from './proxy/services.ts'
+import { createOpenAnswers } from './session/open-answers.ts'
+import { createAccessTokens } from './session/tokens.ts'
+import { createBundler } from './shell/bundle.ts'
+import { assetEndpoint, shellEndpoint } from './shell/endpoints.ts'
+import { callbackEndpoint, loginEndpoint } from './sign-in/sign-in.ts'
+import { backchannelLogoutEndpoint, signOutEndpoint } from './sign-in/sign-out.ts'
+
+/** The console: its pages, and the server between them and the APIs. */
+export interface Console {
+  /** Registers every path of the console, all below `/console`. */
+  readonly plugin: (http: Http) => Promise<void>
+  /** Ends open answers and closes the connections to the services. */
+  stop(): Promise<void>
+}
+
+/**
+ * Creates the admin console: a backend for frontend (RFC 10017) whose tokens never reach the browser.
+ *
+ * @example
+ * const admin = createConsole({ publicUrl: 'https://console.example.com', ownOrigin: true, … })
+ * await http.register(admin.plugin)
+ */
+export function createConsole(options: ConsoleOptions): Console {
+  const { store, clock, encryptionKey: key } = options
+  const provider = createProvider(options)
+  const openAnswers = createOpenAnswers(store.sessions, clock)
+  const connections = openServices(options.services)
+  const tokens = createAccessTokens({ store, provider, key, clock, onEnd: (idHash) => openAnswers.end(idHash) })
+  const secure = options.publicUrl.startsWith('https:')
+  const context: ConsoleContext = { ...options, secure, provider, connections, tokens, openAnswers }
+  return {
+    async plugin(http) {
+      await http.register((scope) => pageRoutes(scope as Http, context))
+      await http.register((scope) => apiRoutes(scope as Http, context))
+    },
+    async stop() {
+      openAnswers.stop()
+      await connections.close()
+    },
+  }
+}
+
+const hidden = { schema: { hide: true } }
+const wellKnown = new Set(['/healthz', '/readyz'])
+
+/**
+ * At the console's own origin nothing else is served, where an upstream or the mailbox could run a script in it; nor is
+ * the console anywhere else. To be called before anything else is registered.
+ */
+export function separateOrigins(http: Http, publicUrl: string): void {
+  const { host } = new URL(publicUrl)
+  http.addHook('onRequest', async (request, reply) => {
+    const [path = ''] = (request.raw.url ?? '').split('?', 1)
+    const ofConsole = path === basePath || path.startsWith(`${basePath}/`)
+    const atConsole = request.headers.host?.toLowerCase() === host
+    if (ofConsole === atConsole || wellKnown.has(path)) return
+    if (atConsole && path === '/') return reply.redirect(`${basePath}/`)
+    throw new Problem(404, `Nothing is at ${request.method} ${path}.`)
+  })
+}
+
+async function pageRoutes(http: Http, context: ConsoleContext): Promise<void> {
+  const bundle = createBundler()
+  const shell = shellEndpoint(bundle)
+  http.get(basePath, hidden, async (_request, reply) => reply.redirect(`${basePath}/`, 308))
+  http.get(`${basePath}/login`, hidden, loginEndpoint(context))
+  http.get(`${basePath}/callback`, hidden, callbackEndpoint(context))
+  http.get(`${basePath}/assets/:name`, hidden, assetEndpoint(bundle))
+  http.get(`${basePath}/*`, hidden, shell)
+  http.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'string', bodyLimit: 16_384 },
+    (_r, body, done) => done(null, body),
+  )
+  http.post(`${basePath}/backchannel-logout`, hidden, backchannelLogoutEndpoint(context))
+}
+
+async function apiRoutes(http: Http, context: ConsoleContext): Promise<void> {
+  const api = `${basePath}/api`
+  http.addHook('onRequest', async (request) => refuseCrossSite(request, context.publicUrl))
+  http.removeAllContentTypeParsers()
+  http.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: maxBodyBytes }, (_request, body, done) =>
+    done(null, body),
+  )
+  http.get(`${api}/session`, hidden, sessionEndpoint(context))
+  http.get(`${api}/status`, hidden, statusEndpoint(context))
+  http.post(`${api}/sign-out`, hidden, signOutEndpoint(context))
+  const forward = forwardEndpoint(context)
+  for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const)
+    http.route({ method, url: `${api}/*`, bodyLimit: maxBodyBytes, ...hidden, handler: forward })
+}

@@ -1,0 +1,17 @@
+-- Signed-in browsers of the console. Rows end with the session: idle 30 minutes, 12 hours at most, 20 for each user.
+CREATE TABLE console.session (
+  -- SHA-256 of the id that the cookie holds.
+  id_hash text PRIMARY KEY,
+  user_id text NOT NULL,
+  provider_session_id text NOT NULL,
+  tokens_sealed text NOT NULL,
+  tokens_expire_at bigint NOT NULL,
+  generation integer NOT NULL,
+  -- Until when one process may refresh the tokens.
+  refresh_until bigint,
+  created_at bigint NOT NULL,
+  seen_at bigint NOT NULL
+);
+CREATE INDEX session_user_index ON console.session (user_id, created_at);
+CREATE INDEX session_provider_index ON console.session (provider_session_id);
+CREATE INDEX session_seen_index ON console.session (seen_at);

@@ -1,0 +1,59 @@
+import { Problem } from '@gatehouse/kit'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { ConsoleContext } from '../context.ts'
+import { basePath } from '../cookies.ts'
+import { readSession } from '../session/reader.ts'
+import { findService } from './allow-list.ts'
+import { callSignedIn, signedOut } from './signed-in-call.ts'
+
+/** The largest body that is forwarded, in bytes. */
+export const maxBodyBytes = 1024 * 1024
+/** An answer lasts no longer than this, in milliseconds. */
+const maxAnswerMs = 10 * 60_000
+
+const prefix = `${basePath}/api`
+/** Of the browser's headers only these go to a service: no cookie, and no credential. */
+const requestHeaders = ['accept', 'content-type', 'if-match', 'if-none-match'] as const
+/** Of a service's headers only these go to the browser. */
+const responseHeaders = ['content-type', 'etag', 'retry-after', 'x-request-id'] as const
+
+/** Forwards a request to the API of a service, when an action declares its operation. */
+export function forwardEndpoint(context: ConsoleContext) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const { method, headers } = request
+    const target = (request.raw.url ?? '').slice(prefix.length)
+    const [path = ''] = target.split('?', 1)
+    const session = await readSession({ ...context, sessions: context.store.sessions }, headers.cookie)
+    if (session === undefined) throw signedOut()
+    const service = findService(method, path)
+    if (service === undefined) throw new Problem(404, `The console does not use ${method} ${path}.`)
+    if (!context.connections.names.includes(service))
+      throw new Problem(503, `There is no ${service} service.`, { members: { service } })
+    const ended = new AbortController()
+    const remove = context.openAnswers.add(session.idHash, () => ended.abort())
+    reply.raw.once('close', () => {
+      remove()
+      ended.abort()
+    })
+    const signal = AbortSignal.any([ended.signal, AbortSignal.timeout(maxAnswerMs)])
+    const body = Buffer.isBuffer(request.body) && request.body.length > 0 ? request.body : undefined
+    const call = { method, path: target, headers: pick(headers, requestHeaders), body, signal }
+    const answer = await callSignedIn(context, session, service, { request, call })
+    // What the abort of an answer under way says is for nobody.
+    answer.body.on('error', () => reply.raw.destroy())
+    reply.code(answer.statusCode).headers(pick(answer.headers, responseHeaders))
+    return reply.send(answer.body)
+  }
+}
+
+function pick(
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+  names: readonly string[],
+): Record<string, string> {
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = headers[name]
+      return typeof value === 'string' ? [[name, value]] : []
+    }),
+  )
+}

@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { bundleSources, createBundler } from '../../src/server/shell/bundle.ts'
+
+const maxBytes = 300_000
+
+test('the first load is at most 300 kB compressed, and German is not in it', async () => {
+  const { assets, script, style, preload } = await createBundler()()
+  const first = [script, style, ...preload].map((name) => assets.get(name) ?? assert.fail(name))
+  const size = first.reduce((sum, { gzip }) => sum + gzip.length, 0)
+  assert.ok(size <= maxBytes, `${size} bytes`)
+  assert.ok(first.every(({ bytes }) => !bytes.includes('Audit-Protokoll')))
+  assert.ok([...assets.values()].some(({ bytes }) => bytes.includes('Audit-Protokoll')))
+})
+
+test('unchanged sources are bundled once', async () => {
+  const bundle = createBundler()
+  const [first, again] = [bundle(), bundle()]
+  assert.equal(first, again)
+  assert.equal(await bundle(), await first)
+})
+
+test('the application compiles no text into code, which its policy forbids', async () => {
+  for (const [name, contents] of await bundleSources())
+    assert.doesNotMatch(Buffer.from(contents).toString('utf8'), /new Function\(|\beval\(/, name)
+})

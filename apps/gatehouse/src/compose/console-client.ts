@@ -1,0 +1,32 @@
+import type { ClientDeclaration } from '@gatehouse/identity'
+import { Secret } from '@gatehouse/kit'
+import type { Settings } from '../config/config.ts'
+import { encryptionKey } from './engines.ts'
+
+/** Derived from the encryption key where identity and the console share it: nobody has to configure it. */
+export function consoleSecret(settings: Settings): Secret {
+  if (settings.console.clientSecret) return settings.console.clientSecret
+  const [derived] = encryptionKey(settings).derive('gatehouse', 'console client secret')
+  return new Secret(derived?.toString('base64url') ?? '')
+}
+
+/** The registration of the console, where it runs in this process or was named to it. */
+export async function consoleClient(settings: Settings): Promise<ClientDeclaration[]> {
+  const { services, console } = settings
+  if (!services.has('console') && console.clientSecret === undefined) return []
+  const { consoleScopes } = await import('@gatehouse/console')
+  return [
+    {
+      client_id: console.clientId,
+      client_name: 'Gatehouse console',
+      client_secret: consoleSecret(settings).reveal(),
+      redirect_uris: [`${console.url}/console/callback`],
+      post_logout_redirect_uris: [`${console.url}/console/signed-out`],
+      backchannel_logout_uri: `${console.url}/console/backchannel-logout`,
+      scopes: [...consoleScopes],
+      require_pushed_authorization_requests: true,
+      skip_consent: true,
+      organizations: 'none',
+    },
+  ]
+}

@@ -1,0 +1,65 @@
+import type { Secret } from '@gatehouse/kit'
+import { isLoopback } from './loopback.ts'
+
+/** Where the admin console is, and its registration at the identity service. */
+export interface ConsoleSettings {
+  /** The origin at which browsers reach it. */
+  readonly url: string
+  /** Whether that origin is not one of the APIs and pages. */
+  readonly ownOrigin: boolean
+  readonly clientId: string
+  /** Left out where identity runs in the same process, which then needs none. */
+  readonly clientSecret: Secret | undefined
+}
+
+interface Reader {
+  text(name: string): string | undefined
+  url(name: string): string | undefined
+  secret(name: string): Secret | undefined
+  someOf(...names: readonly string[]): boolean
+  fault(name: string, text: string): void
+}
+
+interface Surroundings {
+  readonly services: ReadonlySet<string>
+  readonly baseUrl: string
+  readonly authUrl: string
+}
+
+const clientIdPattern = /^[A-Za-z0-9._~:@-]{1,128}$/
+
+/** Reads the settings of the console; what is wrong with them is a fault only where the console runs. */
+export function readConsole(read: Reader, around: Surroundings): ConsoleSettings {
+  const { services, baseUrl, authUrl } = around
+  const named = read.url('CONSOLE_URL')
+  const url = new URL(named ?? baseUrl).origin
+  const clientId = read.text('CONSOLE_CLIENT_ID') ?? 'gatehouse-console'
+  if (!clientIdPattern.test(clientId))
+    read.fault('CONSOLE_CLIENT_ID', 'must be 1 to 128 letters, digits and . _ ~ : @ -')
+  if (named !== undefined && new URL(named).pathname !== '/')
+    read.fault('CONSOLE_URL', 'must be an origin without a path, such as https://console.example.com')
+  const ownOrigin = ![baseUrl, authUrl].some((other) => new URL(other).origin === url)
+  const settings = { url, ownOrigin, clientId, clientSecret: read.secret('CONSOLE_CLIENT_SECRET') }
+  if (services.has('console')) checkConsole(read, around, settings)
+  return settings
+}
+
+function checkConsole(
+  read: Reader,
+  { services }: Surroundings,
+  { url, ownOrigin, clientSecret }: ConsoleSettings,
+): void {
+  if (read.someOf('DATABASE_URL') && !ownOrigin)
+    read.fault(
+      'CONSOLE_URL',
+      'must be an origin of its own with DATABASE_URL, other than those of BASE_URL and AUTH_URL: a script in a page there could drive the console; or leave console out of SERVICES',
+    )
+  if (new URL(url).protocol === 'http:' && read.someOf('DATABASE_URL') && !isLoopback(new URL(url).hostname))
+    read.fault('CONSOLE_URL', 'must be https, unless only this machine reaches it')
+  if (read.someOf('ISSUER'))
+    read.fault('SERVICES', 'must not name console with ISSUER: the console needs an identity service of ours')
+  if (services.has('identity')) return
+  if (!read.someOf('AUTH_URL')) read.fault('AUTH_URL', 'is required where the console runs without identity')
+  if (clientSecret === undefined)
+    read.fault('CONSOLE_CLIENT_SECRET', 'is required where the console runs without identity; give identity the same')
+}

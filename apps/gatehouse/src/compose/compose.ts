@@ -131,7 +131,7 @@ async function build(options: ComposeOptions, resources: Dispose[]): Promise<Omi
   const admin = database && services.has('console') ? await import('./console.ts') : undefined
   admin?.keepOriginsApart(http, settings)
   const consoleUrl = admin && `${settings.console.url}/console/`
-  const site = composeDevSite(parts, consoleUrl)
+  const site = composeDevSite(parts)
   const serveApiDocs = await gatherApi(http, { ...apiOptions(config, version), branding: branding(config), site })
   const keys = declaredKeys(config)
   const ingress = await composeIngress(parts, http, { counters, keys }, () => built.identity)

@@ -148,9 +148,11 @@ async function prepare(url: string): Promise<void> {
     assert.equal(made.status, 201, text)
     return JSON.parse(text) as { id: string }
   }
+  // A reset of factors ends the keys of its user.
+  await post('/admin/v1/users', { id: 'holder' })
   for (const role of roles) {
     await post('/admin/v1/users', { id: `user-of-${role}` })
     await post('/admin/v1/clients', { client_id: `client-of-${role}`, grant_types: ['client_credentials'] })
-    keys.set(role, (await post('/admin/v1/api-keys', { owner: 'target', name: `for ${role}` })).id)
+    keys.set(role, (await post('/admin/v1/api-keys', { owner: 'holder', name: `for ${role}` })).id)
   }
 }

@@ -96,7 +96,7 @@ describe('the pages of a first run', () => {
     const answer = await fetch(program.url)
     const text = await answer.text()
     const { services, engines, links } = JSON.parse(text) as Record<string, Record<string, string>>
-    assert.deepEqual([services, engines], [['identity', 'notify', 'gateway'], { database: 'ok' }])
+    assert.deepEqual([services, engines], [['identity', 'notify', 'gateway', 'console'], { database: 'ok' }])
     for (const link of Object.values(links ?? {})) assert.equal((await fetch(link)).status, 200, link)
     const page = await (await fetch(program.url, { headers: { accept: 'text/html' } })).text()
     const secret = /-u &#39;demo:([^&]+)&#39;/.exec(page)?.[1] ?? assert.fail(page)

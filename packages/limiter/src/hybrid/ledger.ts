@@ -26,8 +26,8 @@ const perWindow = 8
  * Numbers stored for a whole slot, from `Ledger.tail(slot)` on. Times are the low 32 bits of Unix milliseconds. They
  * repeat after 49 days, which does no harm, since the counts are checked as well.
  */
-export const tail = { syncedAt: 0, blockedUntil: 1, policy: 2, flags: 3 } as const
-const perSlot = 4
+export const tail = { syncedAt: 0, blockedUntil: 1, policy: 2, flags: 3, results: 4 } as const
+const perSlot = 5
 
 /** More than any configuration has. */
 const maxPolicies = 1_024
@@ -180,7 +180,13 @@ export class Ledger {
     const end = this.tail(slot)
     this.cells[end + tail.syncedAt] = now | 0
     this.cells[end + tail.blockedUntil] = blockedUntil | 0
+    this.cells[end + tail.results] = (this.resultsOf(slot) + 1) | 0
     this.cells[end + tail.flags] = ((this.cells[end + tail.flags] ?? 0) | syncedFlag) & ~invalidFlag
+  }
+
+  /** How many results of the store were applied to a slot: a call that began at another number may be answered late. */
+  resultsOf(slot: number): number {
+    return this.cells[this.tail(slot) + tail.results] ?? 0
   }
 
   /** Units of a window that were spent here and that the store has not confirmed. */

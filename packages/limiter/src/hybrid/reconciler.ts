@@ -7,6 +7,12 @@ import type { SendOptions } from './round.ts'
 /** The next check that calls the store finds out that it is unavailable. */
 const ignore = (): void => {}
 
+/** An entry for which the store was called. */
+export interface AskedEntry extends LedgerEntry {
+  /** {@link Ledger.resultsOf} the slot when the call began. */
+  readonly since: number
+}
+
 /** Sends local counts to the shared store, and applies the results. */
 export class Reconciler {
   readonly #shared: CounterStore
@@ -49,22 +55,26 @@ export class Reconciler {
       onComplete()
       return
     }
-    const sent = { plan, slot, policy, identifier, amounts, now, withPrevious: !isPreviousKnown, onComplete }
+    const since = ledger.resultsOf(slot)
+    const sent = { plan, slot, policy, identifier, amounts, now, since, withPrevious: !isPreviousKnown, onComplete }
     startAdd(this.#shared, sent, new SentCounts(this, sent))
   }
 
   /**
    * Applies the store's counts after it has counted `amounts` of ours: the sum of what all processes have spent. Counts
    * below those it had confirmed were lost, and are raised to what is remembered here, or an operator adjusted them, and
-   * then the store's result is right. A result may cover the first windows alone.
+   * then the store's result is right. Of a result that another one overtook, lower counts are only older. A result may
+   * cover the first windows alone.
    */
-  receive(entry: LedgerEntry, result: CounterResult, amounts: readonly number[], withPrevious = true): void {
+  receive(entry: AskedEntry, result: CounterResult, amounts: readonly number[], withPrevious = true): void {
     const { plan, slot, identifier } = entry
     const { ledger, policy } = plan
     // The slot may have been freed for another id.
     if (ledger.idOf(slot) !== identifier.id) return
     this.advance(entry, result.now)
-    if (hasLost(entry, result)) void this.#restoreCounts(entry, amounts, result.now)
+    const isLower = isBelowConfirmed(entry, result)
+    if (isLower && ledger.resultsOf(slot) !== entry.since) return
+    if (isLower) void this.#restoreCounts(entry, amounts, result.now)
     else this.#applyCounts(entry, result, withPrevious)
     ledger.markSynced(slot, result.now, result.allowed ? result.now : result.now + blockMs(policy, result))
   }
@@ -103,7 +113,7 @@ export class Reconciler {
       policy.rules.forEach((_, i) => {
         ledger.cells[ledger.at(slot, i) + cell.confirmed] = 0
       })
-      this.receive(entry, raised, [])
+      this.receive({ ...entry, since: ledger.resultsOf(slot) }, raised, [])
     } catch {
       ignore()
     }
@@ -141,8 +151,8 @@ function knowsPrevious({ plan, slot }: LedgerEntry, now: number): boolean {
   return true
 }
 
-/** Whether the store has counted less in a window than it had confirmed. */
-function hasLost({ plan, slot }: LedgerEntry, { counters, now }: CounterResult): boolean {
+/** Whether the store reports less in a window than it had confirmed. */
+function isBelowConfirmed({ plan, slot }: LedgerEntry, { counters, now }: CounterResult): boolean {
   const { ledger } = plan
   const { rules } = plan.policy
   for (let i = 0; i < rules.length; i++) {
@@ -155,7 +165,7 @@ function hasLost({ plan, slot }: LedgerEntry, { counters, now }: CounterResult):
 }
 
 /** Counts of a slot on their way to the store. */
-interface Sent extends LedgerEntry, AddRequest {
+interface Sent extends AskedEntry, AddRequest {
   readonly identifier: LedgerEntry['identifier']
   readonly withPrevious: boolean
   readonly onComplete: () => void

@@ -205,9 +205,10 @@ class LedgerStore implements HybridStore {
     const { plan, slot, identifier } = entry
     const { policy, ledger } = plan
     this.#send(ledger, slot, sendFully)
+    const since = ledger.resultsOf(slot)
     const receive = (result: CounterResult): CounterResult => {
       const amounts = policy.rules.map(() => (result.allowed ? cost : 0))
-      this.#reconciler.receive(entry, result, amounts)
+      this.#reconciler.receive({ plan, slot, identifier, since }, result, amounts)
       return result
     }
     const result = this.#shared.acquire({ policy, identifier, cost, now })
@@ -235,7 +236,8 @@ class LedgerStore implements HybridStore {
     const slot = ledger.find(identifier.id) ?? this.#insert(ledger, identifier.id, now)
     if (slot === undefined) return undefined
     const result = this.#decideLocally({ plan, slot, identifier }, cost, now, cell.reserved)
-    return { plan, slot, identifier, result, syncedAt: ledger.cells[ledger.tail(slot) + tail.syncedAt] }
+    const since = ledger.resultsOf(slot)
+    return { plan, slot, identifier, result, since, syncedAt: ledger.cells[ledger.tail(slot) + tail.syncedAt] }
   }
 
   #markDirty(ledger: Ledger, slot: number): void {

@@ -135,6 +135,17 @@ test('combinations counted locally overshoot each policy by at most a tenth', as
   )
 })
 
+test('results that arrive out of order are not taken for lost counts', async () => {
+  const memory = memoryStore()
+  const user = { policy: local, identifier: { kind: 'user', id: 'c' }, now: start }
+  memory.acquire({ ...user, cost: 383 })
+  const store = hybridStore(slow(memory), { instances: 4, intervalMs: 0 })
+  const results = await Promise.all(Array.from({ length: 18 }, () => store.acquire({ ...user, cost: 1 })))
+  await store.reconcile()
+  const admitted = results.filter(({ allowed }) => allowed).length
+  assert.equal(memory.peek(local, user.identifier, start).counters[1], 383 + admitted)
+})
+
 /** A store elsewhere, which takes combinations in one step. */
 function slow(memory: ReturnType<typeof memoryStore>): CounterStore {
   const later = <T>(answer: T): Promise<T> => new Promise((resolve) => setImmediate(resolve, answer))

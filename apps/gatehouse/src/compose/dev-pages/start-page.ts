@@ -10,7 +10,7 @@ import { branding } from '../branding.ts'
 import type { Parts } from '../parts.ts'
 
 /** The development pages that this process serves, with the links between them. */
-export function composeDevSite({ config }: Pick<Parts, 'config'>, console?: string): DevSite {
+export function composeDevSite({ config }: Pick<Parts, 'config'>): DevSite {
   const { settings, file } = config
   const { services } = settings
   const mailbox = services.has('notify') && hasDevPages(settings, file)
@@ -18,14 +18,15 @@ export function composeDevSite({ config }: Pick<Parts, 'config'>, console?: stri
     start: hasStartPage(config),
     mailbox,
     inbox: mailbox && declaresTour(file),
-    ...(services.has('identity') ? { account: accountPage(settings) } : {}),
-    ...(console === undefined ? {} : { console }),
+    ...(services.has('identity') ? { account: linkTo(settings.authUrl, '/account', settings) } : {}),
+    ...(services.has('console') ? { console: linkTo(settings.console.url, '/console/', settings) } : {}),
   }
   return createDevSite(places, branding(config).textsFolder)
 }
 
-function accountPage({ baseUrl, authUrl }: Settings): string {
-  return new URL(authUrl).origin === new URL(baseUrl).origin ? '/account' : `${authUrl}/account`
+/** A path on this origin stays a path, so that it works by whatever name the browser came. */
+function linkTo(url: string, path: string, { baseUrl }: Settings): string {
+  return new URL(url).origin === new URL(baseUrl).origin ? path : `${url}${path}`
 }
 
 /** What the start page shows of a process that is built. */

@@ -40,8 +40,10 @@ describe('a program behind a pooler in transaction mode', () => {
       DATABASE_SESSION_URL: at(postgres),
       ENCRYPTION_KEY: 'an-encryption-key-of-this-test-alone-1234',
     }
-    const set = (value: (name: string, setting: string) => string) =>
-      Promise.all(Object.entries(timeouts).map(([name, setting]) => database.query(value(name, setting))))
+    // One after the other: they change one row of the catalog.
+    const set = async (value: (name: string, setting: string) => string) => {
+      for (const [name, setting] of Object.entries(timeouts)) await database.query(value(name, setting))
+    }
     return { database, env, set }
   }
 

@@ -50,9 +50,8 @@ test('a failing call is retried with the same id and at last becomes a dead lett
   const letter = await s.call('GET', `/v1/dead-letters/${body.deliveries[0].id}`)
   assert.equal(letter.body.timeline.filter((e: { what: string }) => e.what === 'attempt_failed').length, 4)
   healed = true
-  assert.deepEqual((await s.call('POST', '/v1/dead-letters/replay', { cause: 'attempts_exhausted' })).body, {
-    replayed: 1,
-  })
+  const replay = await s.call('POST', '/v1/dead-letters/replay', { cause: 'attempts_exhausted' })
+  assert.equal(replay.body.replayed, 1)
   await waitFor(s, body.id, isSent)
   assert.equal((await s.call('GET', '/v1/dead-letters')).body.items.length, 0)
 })
@@ -212,7 +211,9 @@ test('a device that accepted the push is not sent it again, and an unregistered 
   assert.deepEqual(push.seen.map(({ target }) => target.id).sort(), ['old', 'phone', 'phone', 'phone', 'tablet'])
   const { body: devices } = await s.call('GET', '/v1/users/alice/devices')
   assert.deepEqual(
-    devices.items.map((d: { device_id: string; dead_at?: string }) => [d.device_id, d.dead_at !== undefined]),
+    devices.items
+      .map((d: { device_id: string; dead_at?: string }) => [d.device_id, d.dead_at !== undefined])
+      .toSorted(),
     [
       ['old', true],
       ['phone', false],

@@ -88,7 +88,7 @@ test('dead letters that are replayed at night are sent in the morning', async (t
   await untilEntry(s, body.id, 'dead_letter')
   answer.now = { kind: 'accepted' }
   clock.set(tenAtNight + 60 * minute)
-  assert.deepEqual((await s.call('POST', '/v1/dead-letters/replay', {})).body, { replayed: 1 })
+  assert.equal((await s.call('POST', '/v1/dead-letters/replay', {})).body.replayed, 1)
   await untilEntry(s, body.id, 'quiet_hours')
   clock.set(morning)
   await untilEntry(s, body.id, 'sent')

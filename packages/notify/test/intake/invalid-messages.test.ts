@@ -45,7 +45,7 @@ test('a message with an event type that is added later is accepted once when rep
   assert.deepEqual(causes(listed), ['invalid_message'])
   await seedEventType(s, 'order.lost')
   const replay = await s.call('POST', '/v1/dead-letters/replay', { cause: 'invalid_message' })
-  assert.deepEqual(replay.body, { replayed: 1 })
+  assert.equal(replay.body.replayed, 1)
   const inbox = await eventually(
     () => s.call('GET', '/dev/mailbox'),
     ({ body }) => body.messages.length > 0,

@@ -60,9 +60,12 @@ const outcomeCall = ({ baseUrl }: CallOptions, header: string): FirstCall => ({
   text: `curl -s ${baseUrl}/v1/notifications/$ID -H "${header}"`,
 })
 
-/** More requests than the plan has in a minute: the client of the tour is on pro, a key of the start on free. */
+/**
+ * More requests than the plan has in a minute: the client of the tour is on pro, a key of the start on free. A few
+ * more, since they may begin in one minute and end in the next.
+ */
 function limitCall({ baseUrl, credential }: CallOptions, header: string): FirstCall {
-  const [requests, path] = credential.kind === 'client' ? [101, `/users/${tourist.user}`] : [11, '/admin/v1/limits']
+  const [requests, path] = credential.kind === 'client' ? [115, `/users/${tourist.user}`] : [15, '/admin/v1/limits']
   return {
     name: 'limit',
     text: `for n in $(seq ${requests}); do

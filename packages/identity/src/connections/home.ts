@@ -31,7 +31,7 @@ export async function findRequiredConnection(
   context: HomeContext,
   address: string | undefined,
 ): Promise<string | undefined> {
-  if (address === undefined || !context.connections.hasRequired()) return undefined
+  if (address === undefined || !(await context.connections.hasRequired())) return undefined
   const home = await findHomeConnection(context, address)
   return home?.settings.required === true ? home.id : undefined
 }

@@ -50,9 +50,14 @@ export class ConnectionList {
     )
   }
 
-  /** Whether a connection is the only way to sign in for some users. */
-  hasRequired(): boolean {
-    return this.#current().some((one) => maySignIn(one) && one.settings.required === true)
+  /**
+   * Whether a connection is the only way to sign in for some users. It decides who gets in, so that it waits for a list
+   * that is too old to be read anew. @throws what the store throws
+   */
+  async hasRequired(): Promise<boolean> {
+    if (this.#isOld()) await this.refresh()
+    else await this.#reading
+    return this.#enabled.some((one) => maySignIn(one) && one.settings.required === true)
   }
 
   /** The connection whose settings name an email domain. */
@@ -73,11 +78,20 @@ export class ConnectionList {
   }
 
   async #read(): Promise<void> {
-    this.#enabled = (await this.#connections.list()).filter(isEnabled)
+    try {
+      this.#enabled = (await this.#connections.list()).filter(isEnabled)
+    } catch (error) {
+      this.#readAt = Number.NEGATIVE_INFINITY
+      throw error
+    }
+  }
+
+  #isOld(): boolean {
+    return this.#clock.now() - this.#readAt >= listedMs
   }
 
   #current(): readonly Connection[] {
-    if (this.#clock.now() - this.#readAt >= listedMs) {
+    if (this.#isOld()) {
       void this.refresh().catch((error) => this.#log.warn({ err: error }, 'the connections could not be read'))
     }
     return this.#enabled

@@ -135,6 +135,12 @@ test('a merge patch changes single claims, removes null ones, and JSON replaces 
   await patch('application/json', { claims: { name: 'Edna' } })
   assert.deepEqual(await claimsNow(), { name: 'Edna' })
   assert.equal((await patch(merging, { plan: null })).status, 400)
+  const proven = { phone_number: '+442079460123', phone_number_verified: true }
+  await patch('application/json', { claims: proven })
+  await patch(merging, { claims: { locale: 'nl' } })
+  assert.deepEqual(await claimsNow(), { ...proven, locale: 'nl' })
+  await patch(merging, { claims: { phone_number: '+442079460999' } })
+  assert.deepEqual(await claimsNow(), { phone_number: '+442079460999', locale: 'nl' }, 'nobody has proven this one')
 })
 
 test('consents and sessions are listed and ended', async () => {

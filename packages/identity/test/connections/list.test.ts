@@ -23,7 +23,7 @@ test('pages offer enabled connections that are not hidden, and those that only l
   assert.deepEqual(ids(list.listForLinking()), ['a', 'links'])
   assert.equal(list.findByDomain('corp.example')?.id, 'hidden')
   assert.equal(list.findByDomain('vault.example'), undefined)
-  assert.deepEqual([list.hasHomes(), list.hasRequired()], [true, false])
+  assert.deepEqual([list.hasHomes(), await list.hasRequired()], [true, false])
 })
 
 test('the connection of an organization is found while it may sign in, and required only then', async () => {
@@ -32,12 +32,25 @@ test('the connection of an organization is found while it may sign in, and requi
   let all = [connection('own', settings)]
   const list = new ConnectionList({ list: async () => all }, clock, silentLog)
   await list.refresh()
-  const seen = () => [list.findByOrganization('acme')?.id, list.hasHomes(), list.hasRequired()]
-  assert.deepEqual(seen(), ['own', true, true])
+  const seen = async () => [list.findByOrganization('acme')?.id, list.hasHomes(), await list.hasRequired()]
+  assert.deepEqual(await seen(), ['own', true, true])
   assert.equal(list.findByOrganization('beta'), undefined)
   all = [connection('own', { ...settings, enabled: false })]
   await list.refresh()
-  assert.deepEqual(seen(), [undefined, false, false])
+  assert.deepEqual(await seen(), [undefined, false, false])
+})
+
+test('what is required is decided by no old list, and by none that could not be read', async () => {
+  const clock = manualClock()
+  let all: () => Promise<Connection[]> = async () => []
+  const list = new ConnectionList({ list: () => all() }, clock, silentLog)
+  await list.refresh()
+  assert.equal(await list.hasRequired(), false)
+  clock.advance(5_000)
+  all = () => Promise.reject(new Error('the store does not answer'))
+  for (let times = 0; times < 2; times++) await assert.rejects(list.hasRequired(), /does not answer/)
+  all = async () => [connection('own', { organization: 'acme', required: true })]
+  assert.equal(await list.hasRequired(), true)
 })
 
 test('the list is read again in the background, and stays while the store does not answer', async () => {

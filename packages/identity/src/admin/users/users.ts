@@ -150,9 +150,16 @@ function applyPatch(user: User, patch: UserUpdate): NewUser {
     email,
     emailVerified: patch.email_verified ?? (email === user.email && user.emailVerified),
     roles: patch.roles ?? user.roles,
-    claims: mergesClaims && patch.claims ? applyMergePatch(user.claims, claims) : claims,
+    claims: mergesClaims && patch.claims ? mergeClaims(user.claims, patch.claims) : claims,
     passwordHash: undefined,
   }
+}
+
+/** Another phone number is not verified because the one before was. */
+function mergeClaims(before: User['claims'], patch: User['claims']): User['claims'] {
+  const { phone_number_verified: verified, ...merged } = applyMergePatch(before, patch)
+  const vouches = merged.phone_number === before.phone_number || 'phone_number_verified' in patch
+  return vouches && verified !== undefined ? { ...merged, phone_number_verified: verified } : merged
 }
 
 async function writeUser(context: AdminContext, from: User, to: NewUser): Promise<void> {

@@ -132,7 +132,7 @@ export class PostgresLinkedAccounts implements LinkedAccounts {
       const remaining = await countSignInWays(tx, userId, { passkeys, exceptLink: linkId })
       await deleteLink(tx, userId, linkId)
       await putMessages(tx, messages)
-      await endAccess(tx, userId, { endApiKeys: false }, end)
+      await endAccess(tx, userId, { endApiKeys: true }, end)
       return remaining
     })
   }

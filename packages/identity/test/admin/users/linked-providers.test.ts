@@ -40,11 +40,18 @@ test('linked providers are listed, and masked for a caller without personal data
   assert.equal((await as('gatehouse-owner', 'GET', '/admin/v1/users/nobody/providers')).status, 404)
 })
 
-test('a removal ends sessions, refresh tokens and links, says what is left, and is mailed', async () => {
+test('a removal ends sessions, refresh tokens, links and API keys, says what is left, and is mailed', async () => {
   const linked = await createFixtures(running).linkedProvider()
   const browser = new TestBrowser(running)
   const tokens = await getTokens(running, { browser, user: [linked.user, password] })
   await takeMails(running.database)
+  const key = { owner: linked.user, name: 'of whoever had the account', scopes: [] }
+  const { status, body } = await call(running, await tokenOf(running, 'gatehouse-owner'), {
+    method: 'POST',
+    url: '/admin/v1/api-keys',
+    payload: key,
+  })
+  assert.equal(status, 201, JSON.stringify(body))
   const response = await as('gatehouse-operator', 'DELETE', pathOf(linked))
   assert.deepEqual([response.status, response.body], [200, { remaining_ways: 1 }])
   assert.match((await browser.get('/account')).text, /action="\/login"/)
@@ -62,6 +69,8 @@ test('a removal ends sessions, refresh tokens and links, says what is left, and 
       ],
     ],
   )
+  const keys = await running.database.query('SELECT FROM identity.api_key WHERE owner = $1', [linked.user])
+  assert.equal(keys.rowCount, 0)
   const { rows } = await running.database.query(
     `SELECT members_before FROM identity.audit_event WHERE action = 'linked_providers.remove' AND target_id = $1`,
     [linked.user],

@@ -6,7 +6,7 @@ import { optionalTimestamp, storable, timestamp, withoutNulls } from '../sql/col
 import { among } from '../sql/plans.ts'
 import { appendTimeline, type NewTimelineEntry } from '../timeline/timeline.ts'
 import { fields, matching, valuesOf } from './filter.ts'
-import { findReplay, forgetReplays, recordReplay } from './replays.ts'
+import { findReplay, recordReplay } from './replays.ts'
 import {
   type LetterRow,
   type RemovedLetter,
@@ -44,7 +44,6 @@ export function postgresDeadLetters(database: Database, buckets: number): DeadLe
     summarize: (groupBy, filter) => summarize(database, bucketsOf(filter), groupBy, filter),
     findReplay: (id) => findReplay(database, buckets, id),
     async replay(filter, limit, at, pace): Promise<Replayed> {
-      if (pace) await forgetReplays(database, pace.now)
       const replayed = await inEach(filter, limit, async (tx, bucket, left) => {
         const ids = await replay(tx, bucket, { filter, limit: left, at, spacing: spacingOf(limit - left, pace) })
         if (pace) await recordReplay(tx, pace.batchId, pace.now, ids)

@@ -4,14 +4,6 @@ import type { ReplayProgress } from '../../store/store.ts'
 import { timestamp } from '../sql/columns.ts'
 import { among } from '../sql/plans.ts'
 
-/** For so long the progress of a replay can be read. */
-const keptMs = 30 * 86_400_000
-
-/** Removes batches that are no longer read: there are never more than were made in that time. */
-export async function forgetReplays(database: Database, now: number): Promise<void> {
-  await database.query('DELETE FROM notify.replay_batch WHERE created_at < $1', [timestamp(now - keptMs)])
-}
-
 /** Records which letters went back, in the transaction that gives them back: none is in a batch that stayed, or the reverse. */
 export async function recordReplay(
   tx: Transaction,

@@ -26,6 +26,9 @@ const providerEventDays = 7
 /** How long the failures of a message of the topic are remembered after the last, in days. */
 const topicFailureDays = 7
 
+/** For how long the progress of a replay can be read, in days. */
+const replayBatchDays = 30
+
 /** A notification is needed as long as something of it waits to be planned again. */
 const awaited = 'EXISTS (SELECT FROM notify.deferred d WHERE d.bucket = $1 AND d.notification_id = notification.id)'
 
@@ -47,6 +50,7 @@ export const agingTables: readonly AgingTable[] = [
   aging('short_link', 'expires_at', 'expires', { key: ['id'] }),
   aging('mailbox', 'at', 'inboxDays', { key: ['id'], bucketed: false }),
   aging('dead_letter', 'died_at', 'deadLetterDays'),
+  aging('replay_batch', 'id', { days: replayBatchDays }, { key: ['id'], bucketed: false }),
   aging('device', 'dead_at', 'deadDeviceDays', { alive: 'living ones by `notify.devices_per_user`' }),
   aging('inbox', 'created_at', 'inboxDays'),
 ]
@@ -88,7 +92,6 @@ export const notifyTables: readonly TableBound[] = [
   { table: 'template', bound: 'one for each version of a text that somebody wrote' },
   { table: 'published_template', bound: 'one for each text' },
   { table: 'provider_health', bound: 'one for each provider' },
-  { table: 'replay_batch', bound: 'one for each replay of the last 30 days' },
   { table: 'declared', bound: 'one for each entry of the file' },
   { table: 'bucket_anchor', bound: 'one for each bucket' },
   { table: 'property', bound: 'a handful of properties of the database' },

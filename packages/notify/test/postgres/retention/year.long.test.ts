@@ -136,6 +136,7 @@ async function live(t: TestContext, s: Setup, deliver: ReturnType<typeof createM
       request: { event: 'order.shipped', user_id: 'user-0', data: {} },
     }
     await s.store.deadLetters.countFailure(failed, 5, clock.now())
+    await s.call('POST', '/v1/dead-letters/replay', { limit: 1 })
     await s.store.devices.markDead('user-0', `token-${day} of user-0`, clock.now(), 'Unregistered')
   }
   const advance = (ms: number) => {

@@ -17,7 +17,8 @@ export function composeDevSite({ config }: Pick<Parts, 'config'>): DevSite {
   const places: DevPlaces = {
     start: hasStartPage(config),
     mailbox,
-    inbox: mailbox && declaresTour(file),
+    // Its page acts as a user who sends: for this machine alone, whoever else may read the mailbox.
+    inbox: mailbox && isDevelopment(settings, file) && declaresTour(file),
     ...(services.has('identity') ? { account: linkTo(settings.authUrl, '/account', settings) } : {}),
     ...(services.has('console') ? { console: linkTo(settings.console.url, '/console/', settings) } : {}),
   }

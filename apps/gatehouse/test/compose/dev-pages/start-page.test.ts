@@ -48,10 +48,12 @@ test('calls carry a credential only where nobody but this machine reaches the pa
   const tour = `clients: [{ client_id: demo, client_secret: "0123456789abcdef0123456789abcdef", grant_types: [client_credentials] }]
 users: [{ id: alice }]
 event_types: [{ event: order.shipped, channels: [in-app] }]`
-  assert.match((await root(tour)).body, /gk_of_this_start/)
+  const own = await root(tour)
+  assert.match(own.body, /gk_of_this_start/)
+  assert.match(own.body, /"\/dev\/inbox"/)
   const open = await root(`dev_pages: true\n${tour}`, { HOST: '0.0.0.0' })
   assert.equal(open.status, 200)
-  assert.doesNotMatch(open.body, /gk_of_this_start|curl/)
+  assert.doesNotMatch(open.body, /gk_of_this_start|curl|dev\/inbox/)
 })
 
 test('production answers nothing at /, and its pages link to nothing under /dev/', async () => {

@@ -36,6 +36,8 @@ export interface OidcOptions {
 export interface OidcFake extends HttpFake<CodeExchange> {
   user: UpstreamUser
   misbehaviour: Misbehaviour | undefined
+  /** How many seconds ago the user signed in, where a request does not want a new sign-in. */
+  signedInAgo: number
   /** What is posted beside the code by `form_post`, such as Apple's `user`. */
   extraFields: Readonly<Record<string, string>>
   /** The authorization requests that were all right. */
@@ -58,7 +60,7 @@ interface IssuedCode {
 
 interface State {
   readonly options: OidcOptions
-  readonly fake: { url: string } & Pick<OidcFake, 'user' | 'misbehaviour' | 'extraFields'>
+  readonly fake: { url: string } & Pick<OidcFake, 'user' | 'misbehaviour' | 'signedInAgo' | 'extraFields'>
   readonly codes: Map<string, IssuedCode>
   readonly accessTokens: Map<string, UpstreamUser>
   readonly authorizations: URLSearchParams[]
@@ -79,7 +81,7 @@ function createKeys() {
 export async function startOidc(options: OidcOptions): Promise<OidcFake> {
   const state: State = {
     options,
-    fake: { url: '', user: { sub: 'upstream-1' }, misbehaviour: undefined, extraFields: {} },
+    fake: { url: '', user: { sub: 'upstream-1' }, misbehaviour: undefined, signedInAgo: 0, extraFields: {} },
     codes: new Map(),
     accessTokens: new Map(),
     authorizations: [],
@@ -167,7 +169,7 @@ function authorize(state: State, query: URLSearchParams): Seen<CodeExchange> {
 }
 
 function respond(state: State, redirectUri: string, query: URLSearchParams): FakeAnswer {
-  const { misbehaviour, user, extraFields } = state.fake
+  const { misbehaviour, user, signedInAgo, extraFields } = state.fake
   const parameters: Record<string, string> = { state: query.get('state') ?? '' }
   if (misbehaviour === 'denies') parameters.error = 'access_denied'
   else {
@@ -177,7 +179,7 @@ function respond(state: State, redirectUri: string, query: URLSearchParams): Fak
       nonce: query.get('nonce') ?? '',
       redirectUri,
       challenge: query.get('code_challenge') ?? '',
-      authTime: authTimeOf(query),
+      authTime: authTimeOf(query, signedInAgo),
       used: false,
     })
   }
@@ -187,12 +189,12 @@ function respond(state: State, redirectUri: string, query: URLSearchParams): Fak
   return { status: 302, headers: { location: `${redirectUri}?${new URLSearchParams(parameters)}` } }
 }
 
-/** The user signed in an hour ago, and does so again where the request wants it (OpenID Connect Core §3.1.2.1). */
-function authTimeOf(query: URLSearchParams): number | undefined {
+/** The user is signed in, and signs in again where the request wants it (OpenID Connect Core §3.1.2.1). */
+function authTimeOf(query: URLSearchParams, signedInAgo: number): number | undefined {
   const maxAge = query.get('max_age')
   if (maxAge === null) return undefined
-  const isNew = query.get('prompt')?.split(' ').includes('login') || Number(maxAge) < 3_600
-  return Math.floor(Date.now() / 1000) - (isNew ? 0 : 3_600)
+  const isNew = query.get('prompt')?.split(' ').includes('login') || Number(maxAge) < signedInAgo
+  return Math.floor(Date.now() / 1000) - (isNew ? 0 : signedInAgo)
 }
 
 /** OAuth 2.0 Form Post Response Mode. */

@@ -10,6 +10,9 @@ export interface FlowSecrets {
   readonly freshSince?: number | undefined
 }
 
+/** How old a sign-in at an `oidc` provider may be where no new one is asked for, in seconds. */
+export const maxAuthAgeSeconds = 365 * 86_400
+
 const defaultScopes: Readonly<Record<ConnectionKind, string>> = {
   oidc: 'openid profile email',
   google: 'openid profile email',
@@ -50,6 +53,6 @@ export async function authorizationUrl(
     ...(loginHint === undefined || kind === 'apple' || kind === 'github' ? {} : { login_hint: loginHint }),
     ...(freshSince !== undefined && (kind === 'oidc' || kind === 'microsoft') ? { prompt: 'login' } : {}),
     // The ID token then says when the user signed in (OpenID Connect Core §3.1.2.1).
-    ...(freshSince !== undefined && kind === 'oidc' ? { max_age: '0' } : {}),
+    ...(kind === 'oidc' ? { max_age: freshSince === undefined ? String(maxAuthAgeSeconds) : '0' } : {}),
   })
 }

@@ -1,6 +1,6 @@
 import { authorizationCodeGrant, type Configuration, fetchUserInfo } from 'openid-client'
 import type { Connection } from '../model/connection.ts'
-import { type FlowSecrets, redirectUri } from './authorization.ts'
+import { type FlowSecrets, maxAuthAgeSeconds, redirectUri } from './authorization.ts'
 import { fetchGitHubClaims } from './github.ts'
 import { type ProviderClaims, type ProviderProfile, readProfile, UnacceptableProfile } from './profile.ts'
 import type { ProviderClients } from './provider-clients.ts'
@@ -11,6 +11,8 @@ export interface ProviderUser extends ProviderProfile {
   readonly sid?: string
   /** The ID token; undefined for one that is too long to be kept. */
   readonly idToken?: string
+  /** When the user signed in there, in Unix milliseconds; undefined for kinds that can't say so. */
+  readonly authTime?: number
 }
 
 const maxSidLength = 255
@@ -47,8 +49,8 @@ export async function exchangeCode(
   if (claims === undefined) throw new UnacceptableProfile('the response has no ID token')
   if (claims.azp !== undefined && claims.azp !== connection.settings.client_id)
     throw new UnacceptableProfile('azp must be the client id')
-  if (!isFresh(connection, secrets, claims.auth_time))
-    throw new UnacceptableProfile('auth_time must be that of a new sign-in')
+  const now = clients.clock.now()
+  const authTime = connection.settings.kind === 'oidc' ? readAuthTime(secrets, claims.auth_time, now) : undefined
   const all = await addUserinfo(configuration, connection, claims, tokens.access_token)
   const profile = readProfile(connection, claims.iss, { ...all, ...appleName(connection, parameters) })
   const { sid } = claims
@@ -57,18 +59,27 @@ export async function exchangeCode(
     ...profile,
     ...(typeof sid === 'string' && sid !== '' && sid.length <= maxSidLength ? { sid } : {}),
     ...(idToken.length <= maxIdTokenLength ? { idToken } : {}),
+    ...(authTime === undefined ? {} : { authTime }),
   }
 }
 
 const toleranceSeconds = 30
 
 /**
- * Whether the user signed in at the provider since they were sent there, where that was asked for: whoever sits at the
- * browser can remove the question from the address. Only `oidc` has to say so; the others don't.
+ * When the user signed in at the provider, in Unix milliseconds and never later than now. Whoever sits at the browser can
+ * remove the question from the address: without `auth_time` the sign-in counts as the oldest that is allowed.
+ * @throws UnacceptableProfile when a new sign-in was asked for and did not take place
  */
-function isFresh({ settings }: Connection, { freshSince }: FlowSecrets, authTime: unknown): boolean {
-  if (freshSince === undefined || settings.kind !== 'oidc') return true
-  return typeof authTime === 'number' && authTime >= freshSince - toleranceSeconds
+function readAuthTime({ freshSince }: FlowSecrets, claimed: unknown, now: number): number {
+  const oldest = now - maxAuthAgeSeconds * 1000
+  if (freshSince === undefined) {
+    const authTime = typeof claimed === 'number' ? Math.floor(claimed * 1000) : oldest
+    return Math.min(now, Math.max(oldest, authTime))
+  }
+  if (typeof claimed !== 'number' || claimed < freshSince - toleranceSeconds)
+    throw new UnacceptableProfile('auth_time must be that of a new sign-in')
+  // Whole seconds, and a clock that may be behind: a new sign-in is never older than the question.
+  return Math.min(now, (Math.max(Math.floor(claimed), freshSince) + 1) * 1000)
 }
 
 /** Claims that the ID token leaves out may be at the userinfo endpoint (OpenID Connect Core §5.4). */

@@ -47,9 +47,11 @@ export class ProviderClients {
   readonly #waiting = new Map<string, number>()
   /** Sends a request to a provider. */
   readonly send: ProviderFetch
+  readonly clock: Clock
 
   constructor(options: ProviderClientsOptions) {
     this.#options = options
+    this.clock = options.clock
     this.send = options.send ?? createProviderFetch(options.loopback)
   }
 

@@ -103,7 +103,7 @@ async function completeSignIn(
   const methods = [...new Set([...(raised?.amr ?? pending.amr), ...amr])]
   const details = { ...pending.details, amr: methods }
   const { provider } = pending
-  const complete = { user, amr: methods, details, provider, authTime: raised?.authTime, isKnown }
+  const complete = { user, amr: methods, details, provider, authTime: raised?.authTime ?? pending.authTime, isKnown }
   if ((await startSession(context, exchange, complete)) === undefined) throw new PageError(400, 'error.stale')
 }
 

@@ -36,15 +36,12 @@ export async function beginFlow(
     loginHint,
   }: { readonly continuation: string; readonly linking?: Linking; readonly loginHint?: string },
 ): Promise<FastifyReply> {
-  const { to, request } = openContinuation(context, exchange.browser, continuation)
-  // Who is signed in already signs in again for a change of how they sign in.
-  const signsInAgain = linking === undefined && to !== '/authorize/continue' && exchange.browser.signedIn !== undefined
+  const { request } = openContinuation(context, exchange.browser, continuation)
+  // Who is signed in already signs in again because that sign-in is too old, or another user's.
+  const signsInAgain = linking === undefined && exchange.browser.signedIn !== undefined
+  const prompts = String(request.prompt ?? '').split(' ')
   const freshSignIn =
-    signsInAgain ||
-    String(request.prompt ?? '')
-      .split(' ')
-      .includes('login') ||
-    request.max_age !== undefined
+    signsInAgain || prompts.includes('login') || prompts.includes('select_account') || request.max_age !== undefined
   const freshSince = freshSignIn ? Math.floor(context.clock.now() / 1000) : undefined
   const secrets = { state: randomToken(), nonce: randomToken(), codeVerifier: randomToken(), freshSince }
   const address = await context.providers.within(connection, async () =>

@@ -51,7 +51,8 @@ export async function signInAt(
   await joinOrganization(context, exchange.request, connection, user)
   const kept = signsOutThere(connection) ? { idToken: profile.idToken } : {}
   const provider = { connectionId: connection.id, linkId, sid: profile.sid, ...kept }
-  const proven = { user, amr: methodsOf.federation, details: { connection: connection.id }, provider }
+  const { authTime } = profile
+  const proven = { user, amr: methodsOf.federation, details: { connection: connection.id }, provider, authTime }
   return finishSignIn(context, exchange, proven, continuation)
 }
 

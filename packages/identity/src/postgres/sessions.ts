@@ -134,7 +134,8 @@ export class PostgresSessions implements Sessions {
     if (row === undefined) return undefined
     if (row.seen_at < now - seenEveryMs) {
       await this.#database.query(
-        `UPDATE identity.session SET seen_at = $2, expires_at = least($2 + (expires_at - seen_at), auth_time + $4)
+        `UPDATE identity.session SET seen_at = $2,
+           expires_at = least($2 + (expires_at - seen_at), greatest(auth_time, created_at) + $4)
          WHERE id = $1 AND seen_at < $3`,
         [row.session_id, now, now - seenEveryMs, maxSessionMs],
       )

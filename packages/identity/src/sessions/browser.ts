@@ -77,7 +77,7 @@ export interface SignIn {
   readonly amr: readonly string[]
   /** Whether a remembered device stood in for the second factor. */
   readonly remembered?: boolean
-  /** When the first way was proven, where only a second factor was added to it. Default: now. */
+  /** When the first way was proven, where a provider says so or only a second factor was added to it. Default: now. */
   readonly authTime?: number | undefined
   /** Whether the user knows this device, where the credentials changed in this very request. */
   readonly isKnown?: boolean | undefined
@@ -100,7 +100,7 @@ export async function signIn(
     user,
     amr,
     remembered = false,
-    authTime,
+    authTime: provenAt,
     isKnown = isKnownDevice(context, request, user),
     provider,
     before,
@@ -109,19 +109,26 @@ export async function signIn(
   const secret = randomToken()
   const { lifetimes, clock } = context
   const now = clock.now()
+  const authTime = provenAt ?? now
+  // A sign-in at a provider may be older than the session: that shortens no session.
+  const expiryOf = (createdAt: number) =>
+    Math.min(now + lifetimes.session * 1000, Math.max(authTime, createdAt) + lifetimes.maxSession * 1000)
   const started: Session = {
     id: randomUUID(),
     userId: user.id,
-    authTime: authTime ?? now,
+    authTime,
     amr,
     remembered,
     userAgent: readUserAgent(request),
     address: request.ip,
     createdAt: now,
     seenAt: now,
-    expiresAt: Math.min(now + lifetimes.session * 1000, (authTime ?? now) + lifetimes.maxSession * 1000),
+    expiresAt: expiryOf(now),
   }
-  const again = before?.user.id === user.id ? { ...started, id: before.session.id } : undefined
+  const again =
+    before?.user.id === user.id
+      ? { ...started, id: before.session.id, expiresAt: expiryOf(before.session.createdAt) }
+      : undefined
   const { sessions } = context.store
   const version = user.credentialVersion
   const notices = isKnown ? [] : createNotices(context, { user, kind: 'new_device', request })

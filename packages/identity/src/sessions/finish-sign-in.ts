@@ -22,6 +22,8 @@ export interface ProvenUser {
   readonly details?: Readonly<Record<string, unknown>>
   /** The account at a provider, where one proved it. */
   readonly provider?: ProviderSession
+  /** When the user signed in there, in Unix milliseconds, where that is known. Default: now. */
+  readonly authTime?: number | undefined
   /** Called once this way is proven, before the response: gives back what the attempt was charged. */
   readonly refund?: () => Promise<void>
 }
@@ -38,7 +40,7 @@ export interface ProvenUser {
 export async function finishSignIn(
   context: PageContext,
   exchange: BrowserExchange,
-  { user, amr, details = {}, provider, refund }: ProvenUser,
+  { user, amr, details = {}, provider, authTime, refund }: ProvenUser,
   sealed: string,
 ): Promise<boolean> {
   openContinuation(context, exchange.browser, sealed)
@@ -56,13 +58,14 @@ export async function finishSignIn(
     beginFactorStep(context, exchange, step, {
       user,
       factors,
-      proven: { amr, details, provider },
+      proven: { amr, details, provider, authTime },
       continuation: sealed,
     })
     return true
   }
   const stoodIn = remembered && !amr.includes('mfa')
-  const session = await startSession(context, exchange, { user, amr, details, provider, remembered: stoodIn })
+  const complete = { user, amr, details, provider, authTime, remembered: stoodIn }
+  const session = await startSession(context, exchange, complete)
   if (session === undefined) return false
   await refund?.()
   resumeSealed(context, exchange, sealed)
@@ -74,7 +77,7 @@ export interface CompleteSignIn extends Pick<ProvenUser, 'user' | 'amr'> {
   readonly details: Readonly<Record<string, unknown>>
   readonly provider?: ProviderSession | undefined
   readonly remembered?: boolean
-  /** When the first way was proven, where only a second factor was added to a session. */
+  /** When the first way was proven, where a provider says so or only a second factor was added to a session. */
   readonly authTime?: number | undefined
   /** Whether the user knows this device, where the credentials changed in this very request. */
   readonly isKnown?: boolean | undefined

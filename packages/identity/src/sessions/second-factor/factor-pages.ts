@@ -33,7 +33,7 @@ export interface FactorFault {
 }
 
 /** What a sign-in has proven so far. */
-export type Proven = Pick<PendingSignIn, 'amr' | 'details' | 'provider' | 'raises'>
+export type Proven = Pick<PendingSignIn, 'amr' | 'details' | 'provider' | 'authTime' | 'raises'>
 
 /** Begins the step: the sign-in is sealed into the page, and failed attempts are counted from none. */
 export function beginFactorStep(

@@ -17,6 +17,8 @@ export interface PendingSignIn {
   readonly details: Readonly<Record<string, unknown>>
   /** The account at a provider, where one proved the first way. */
   readonly provider?: ProviderSession | undefined
+  /** When the user signed in there, in Unix milliseconds, where that is known. */
+  readonly authTime?: number | undefined
   /** The session that the factor is added to, where the user is signed in already. */
   readonly raises?: string | undefined
   /** What failed attempts are counted by. */

@@ -6,10 +6,10 @@ import type { Identifier } from '../key.ts'
 import type { Policy } from '../policy.ts'
 import type { AcquireRequest, CounterResult, CounterStore } from '../store.ts'
 import { cell, type Ledger, tail } from './ledger.ts'
-import type { AskedEntry } from './reconciler.ts'
+import type { CalledEntry } from './reconciler.ts'
 
 /** One policy of a combination, counted in this process. */
-export interface Reservation extends AskedEntry {
+export interface Reservation extends CalledEntry {
   /** The local result: reserved, or rejected; undefined where the store has to be called. */
   readonly result: CounterResult | undefined
   /** Time of the store's last result, as in the ledger. */

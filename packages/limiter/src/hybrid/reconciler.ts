@@ -8,7 +8,7 @@ import type { SendOptions } from './round.ts'
 const ignore = (): void => {}
 
 /** An entry for which the store was called. */
-export interface AskedEntry extends LedgerEntry {
+export interface CalledEntry extends LedgerEntry {
   /** {@link Ledger.resultsOf} the slot when the call began. */
   readonly since: number
 }
@@ -66,7 +66,7 @@ export class Reconciler {
    * then the store's result is right. Of a result that another one overtook, lower counts are only older. A result may
    * cover the first windows alone.
    */
-  receive(entry: AskedEntry, result: CounterResult, amounts: readonly number[], withPrevious = true): void {
+  receive(entry: CalledEntry, result: CounterResult, amounts: readonly number[], withPrevious = true): void {
     const { plan, slot, identifier } = entry
     const { ledger, policy } = plan
     // The slot may have been freed for another id.
@@ -165,7 +165,7 @@ function isBelowConfirmed({ plan, slot }: LedgerEntry, { counters, now }: Counte
 }
 
 /** Counts of a slot on their way to the store. */
-interface Sent extends AskedEntry, AddRequest {
+interface Sent extends CalledEntry, AddRequest {
   readonly identifier: LedgerEntry['identifier']
   readonly withPrevious: boolean
   readonly onComplete: () => void

@@ -40,7 +40,7 @@ test('linked providers are listed, and masked for a caller without personal data
   assert.equal((await as('gatehouse-owner', 'GET', '/admin/v1/users/nobody/providers')).status, 404)
 })
 
-test('a removal ends sessions, refresh tokens, links and API keys, says what is left, and is mailed', async () => {
+test('a removal ends sessions, tokens, links and API keys, says what is left, and is mailed', async () => {
   const linked = await createFixtures(running).linkedProvider()
   const browser = new TestBrowser(running)
   const tokens = await getTokens(running, { browser, user: [linked.user, password] })

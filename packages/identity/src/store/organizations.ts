@@ -1,5 +1,6 @@
 import type { Membership, Organization, OrganizationRole } from '../model/organization.ts'
 import type { RevocationTimes } from '../model/revocation-times.ts'
+import type { ProviderSubject } from './connections.ts'
 import type { OutboxMessage } from './operations.ts'
 
 /** The members of an organization to change; those left out stay. */
@@ -78,10 +79,11 @@ export interface Memberships {
   /** In the order of the users' ids. */
   listMembers(organizationId: string, after: string, limit: number): Promise<Member[]>
   /**
-   * Makes a user a member, unless they were one before: who was removed, or left, is added by people only. `former`: that
-   * is the case; `outdated`: they are a member.
+   * Makes a user a member, who signed in with an account at the organization's provider. Who was removed, or left, is
+   * added by people only. `former`: the user is one of these, or another user with that account at the provider was;
+   * `outdated`: they are a member.
    */
-  join(member: Omit<MemberChange, 'expected'>): Promise<MemberResult | 'former'>
+  join(member: Omit<MemberChange, 'expected'>, upstream: ProviderSubject): Promise<MemberResult | 'former'>
   /** Adds a member or replaces the roles of one. */
   put(change: MemberChange): Promise<MemberResult>
   /**

@@ -108,10 +108,51 @@ test('of two first sign-ins of one user at once both succeed, and there is one m
   assert.deepEqual(await rolesOf(user?.id ?? ''), ['viewer'])
 })
 
-test('a user who is deleted leaves no trace of a former membership', async () => {
+const disconnect = (id: string) =>
+  running.database.query('DELETE FROM identity.linked_account WHERE user_id = $1', [id])
+
+test('a removed member who deletes the account is no member with the next one', async () => {
+  const { id, browser } = await signIn('again')
+  assert.equal((await manage('DELETE', id)).status, 204)
+  const page = await browser.get('/account/delete')
+  assert.equal((await browser.submit(page, { account: 'again@acme.example' })).status, 200)
+  const next = await signIn('again')
+  assert.notEqual(next.id, id)
+  assert.equal(await rolesOf(next.id), undefined)
+  assert.equal((await manage('PUT', next.id, { roles: [] })).status, 204)
+  await running.identity.management.deleteUser(next.id)
+  assert.deepEqual(await rolesOf((await signIn('again')).id), ['viewer'], 'who was added again is no former member')
+})
+
+test('a removed member with another address is no member with an account of the old one', async () => {
+  const email = 'moved@acme.example'
+  await running.identity.management.createUser({ id: 'moved', username: 'mo', email, email_verified: true })
+  const { id } = await signIn('moved')
+  assert.deepEqual([id, await rolesOf(id)], ['moved', ['viewer']])
+  assert.equal((await manage('DELETE', id)).status, 204)
+  await running.identity.management.updateUser(id, { email: `${id}@people.example`, email_verified: true })
+  await disconnect(id)
+  const next = await signIn('moved')
+  assert.notEqual(next.id, id)
+  assert.equal(await rolesOf(next.id), undefined)
+})
+
+test('an account at the provider that is linked after the removal is a former member’s too', async () => {
+  const { id } = await signIn('late')
+  await disconnect(id)
+  assert.equal((await manage('DELETE', id)).status, 204)
+  assert.equal((await signIn('late')).id, id)
+  await running.identity.management.deleteUser(id)
+  assert.equal(await rolesOf((await signIn('late')).id), undefined)
+})
+
+test('a user who is deleted leaves no trace of a former membership but a hash', async () => {
   const { id } = await signIn('deleted')
   await manage('DELETE', id)
   await running.identity.management.deleteUser(id)
   const { rows } = await running.database.query('SELECT 1 FROM identity.former_member WHERE user_id = $1', [id])
   assert.equal(rows.length, 0)
+  const kept = await running.database.query<{ hash: string }>('SELECT hash FROM identity.former_upstream')
+  assert.ok(kept.rows.length > 0)
+  for (const { hash } of kept.rows) assert.match(hash, /^[0-9a-f]{64}$/)
 })

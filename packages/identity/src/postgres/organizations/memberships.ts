@@ -2,11 +2,19 @@ import { isDeepStrictEqual } from 'node:util'
 import { type Database, type Queryable, sqlState, type Transaction } from '@gatehouse/kit'
 import { type Membership, organizationOwner } from '../../model/organization.ts'
 import type { RevocationTimes } from '../../model/revocation-times.ts'
-import type { FormerMembership, Member, MemberChange, MemberResult, Memberships } from '../../store/index.ts'
+import type {
+  FormerMembership,
+  Member,
+  MemberChange,
+  MemberResult,
+  Memberships,
+  ProviderSubject,
+} from '../../store/index.ts'
 import { deleteRefreshFamilies, revokeGrantsInOrganization } from '../grants/grants.ts'
 import { putMessages } from '../operations/outbox.ts'
 import { type MembershipRow, queries, runStatement } from '../queries.ts'
 import { orUndefined } from '../rows.ts'
+import { forgetFormerMember, isFormerMember, recordFormerMember } from './former-members.ts'
 import { lockOrganization } from './organizations.ts'
 
 interface MemberRow {
@@ -68,13 +76,12 @@ export class PostgresMemberships implements Memberships {
     }
   }
 
-  async join(member: Omit<MemberChange, 'expected'>): Promise<MemberResult | 'former'> {
+  async join(member: Omit<MemberChange, 'expected'>, upstream: ProviderSubject): Promise<MemberResult | 'former'> {
     const { organizationId, userId } = member
     try {
       return await this.#database.transaction(async (tx) => {
         if ((await lockMember(tx, organizationId, userId)) !== undefined) return 'outdated'
-        const former = 'SELECT 1 FROM identity.former_member WHERE organization_id = $1 AND user_id = $2'
-        if ((await tx.query(former, [organizationId, userId])).rowCount > 0) return 'former'
+        if (await isFormerMember(tx, member, upstream)) return 'former'
         return putMember(tx, { ...member, expected: undefined })
       })
     } catch (error) {
@@ -96,11 +103,7 @@ export class PostgresMemberships implements Memberships {
       const ended = await revokeGrantsInOrganization(tx, organizationId, userId, end)
       const values = [organizationId, userId]
       await tx.query('DELETE FROM identity.membership WHERE organization_id = $1 AND user_id = $2', values)
-      await tx.query(
-        `INSERT INTO identity.former_member (organization_id, user_id, removed_at) VALUES ($1, $2, $3)
-         ON CONFLICT (organization_id, user_id) DO UPDATE SET removed_at = excluded.removed_at`,
-        [...values, end.now],
-      )
+      await recordFormerMember(tx, { organizationId, userId }, end.now)
       await putMessages(tx, messages)
       await deleteRefreshFamilies(tx, ended, end)
       return 'changed'
@@ -146,8 +149,7 @@ export async function insertMember(
     `INSERT INTO identity.membership (organization_id, user_id, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
     [organizationId, userId, now],
   )
-  const values = [organizationId, userId]
-  await tx.query('DELETE FROM identity.former_member WHERE organization_id = $1 AND user_id = $2', values)
+  await forgetFormerMember(tx, { organizationId, userId })
   return rowCount === 1
 }
 

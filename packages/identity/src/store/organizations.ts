@@ -88,7 +88,8 @@ export interface Memberships {
   put(change: MemberChange): Promise<MemberResult>
   /**
    * Removes a member who still has the roles `expected`, or any where it is undefined, and in the same step ends their
-   * grants in the organization and adds those to the revocation feed. No connection makes them a member again.
+   * grants in the organization and adds those to the revocation feed. No connection makes them a member again, nor does
+   * an invitation that was sent to their verified address before.
    */
   remove(member: Omit<MemberChange, 'roles' | 'now'>, end: RevocationTimes): Promise<MemberResult>
 }

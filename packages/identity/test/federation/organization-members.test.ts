@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type OidcFake, startOidc } from '@gatehouse/fakes'
+import type { NotifyRequest } from '../../src/index.ts'
 import { postgresIdentityStore } from '../../src/postgres/index.ts'
 import { administrators, consoleClient, tokenOf } from '../support/administrators.ts'
 import { hiddenFields, TestBrowser } from '../support/journey.ts'
-import { send } from '../support/organizations.ts'
+import { invitationLink, send } from '../support/organizations.ts'
 import {
   callbackOf,
   connectionTo,
@@ -20,14 +21,16 @@ import type { Running } from '../support/setup.ts'
 
 let provider: OidcFake
 let running: Running
+const mails: NotifyRequest[] = []
 before(async () => {
   provider = await startOidc({ client: upstreamClient, redirectUris: [callbackOf('acme')] })
   const members = { organization: 'acme', add_members: true, member_roles: ['viewer'] }
   running = await setupWith([connectionTo(provider, members)], {
+    notify: async (request) => void mails.push(request),
     declared: {
       clients: [consoleClient],
       users: administrators,
-      organizationRoles: [{ key: 'viewer', permissions: [] }],
+      organizationRoles: ['viewer', 'editor'].map((key) => ({ key, permissions: [] })),
       organizations: [{ id: 'acme' }],
     },
   })
@@ -106,6 +109,30 @@ test('of two first sign-ins of one user at once both succeed, and there is one m
   for (const page of pages) assert.match(page.text, /twins@acme\.example/)
   const [user] = await usersByEmail(running, 'twins@acme.example')
   assert.deepEqual(await rolesOf(user?.id ?? ''), ['viewer'])
+})
+
+/** Invites a user of the domain as editor and returns the path of the link in the mail. */
+async function invite(name: string): Promise<string> {
+  const email = `${name}@acme.example`
+  const token = await tokenOf(running, 'gatehouse-owner')
+  const path = '/admin/v1/organizations/acme/invitations'
+  assert.equal((await send(running, token, 'POST', path, { email, roles: ['editor'] })).status, 201)
+  return invitationLink({ mails }, email)
+}
+
+test('a removal ends the invitation of the member, and of nobody else', async () => {
+  const { id, browser } = await signIn('twice')
+  const [own, other] = [await invite('twice'), await invite('other')]
+  assert.equal((await manage('DELETE', id)).status, 204)
+  const page = await browser.get(own)
+  assert.equal(page.status, 400, page.text)
+  assert.match(page.text, /This invitation is invalid/)
+  assert.equal(await rolesOf(id), undefined)
+  const invited = await signIn('other')
+  assert.match((await invited.browser.submit(await invited.browser.get(other))).text, /You are a member/)
+  const again = await browser.get(await invite('twice'))
+  assert.match((await browser.submit(again)).text, /You are a member/, 'an invitation after the removal counts')
+  assert.deepEqual(await rolesOf(id), ['editor'])
 })
 
 const disconnect = (id: string) =>

@@ -104,6 +104,11 @@ export class PostgresMemberships implements Memberships {
       const values = [organizationId, userId]
       await tx.query('DELETE FROM identity.membership WHERE organization_id = $1 AND user_id = $2', values)
       await recordFormerMember(tx, { organizationId, userId }, end.now)
+      await tx.query(
+        `DELETE FROM identity.invitation i USING identity.account a
+          WHERE i.organization_id = $1 AND a.id = $2 AND a.email_verified AND lower(a.email) = lower(i.email)`,
+        values,
+      )
       await putMessages(tx, messages)
       await deleteRefreshFamilies(tx, ended, end)
       return 'changed'

@@ -28,7 +28,8 @@ export async function mayUseAccount(
 
 /**
  * Makes the user a member of the organization of the connection, if its settings say so; before the session starts, so
- * that the organization's second factor counts for it. Who was removed or left stays out until somebody adds them.
+ * that the organization's second factor counts for it. Who was removed or left stays out until somebody adds them, and
+ * who is invited until they accept.
  */
 export async function joinOrganization(
   context: FederationContext,

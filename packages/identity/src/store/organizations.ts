@@ -60,6 +60,9 @@ export interface MemberChange {
 /** The result of a change of a member. The last owner who can sign in stays one. */
 export type MemberResult = 'changed' | 'missing' | 'outdated' | 'last_owner' | 'unknown_role'
 
+/** The result of becoming a member by signing in. */
+export type JoinResult = MemberResult | 'former' | 'invited'
+
 /** A membership that ended. */
 export interface FormerMembership {
   readonly organizationId: string
@@ -81,9 +84,10 @@ export interface Memberships {
   /**
    * Makes a user a member, who signed in with an account at the organization's provider. Who was removed, or left, is
    * added by people only. `former`: the user is one of these, or another user with that account at the provider was;
-   * `outdated`: they are a member.
+   * `invited`: an invitation to their verified address waits, by which they join with its roles; `outdated`: they are a
+   * member.
    */
-  join(member: Omit<MemberChange, 'expected'>, upstream: ProviderSubject): Promise<MemberResult | 'former'>
+  join(member: Omit<MemberChange, 'expected'>, upstream: ProviderSubject): Promise<JoinResult>
   /** Adds a member or replaces the roles of one. */
   put(change: MemberChange): Promise<MemberResult>
   /**

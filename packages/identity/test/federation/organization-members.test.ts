@@ -135,6 +135,25 @@ test('a removal ends the invitation of the member, and of nobody else', async ()
   assert.deepEqual(await rolesOf(id), ['editor'])
 })
 
+test('an invited user joins by the invitation with its roles, and not by signing in', async () => {
+  const link = await invite('editor')
+  const { id, browser } = await signIn('editor')
+  assert.equal(await rolesOf(id), undefined, 'while the invitation waits')
+  assert.match((await browser.submit(await browser.get(link))).text, /You are a member/)
+  assert.deepEqual(await rolesOf(id), ['editor'])
+})
+
+test('an expired invitation keeps nobody out', async () => {
+  await invite('patient')
+  const { id } = await signIn('patient')
+  assert.equal(await rolesOf(id), undefined)
+  await running.database.query("UPDATE identity.invitation SET expires_at = $1 WHERE email LIKE 'patient@%'", [
+    running.clock.now(),
+  ])
+  await signIn('patient')
+  assert.deepEqual(await rolesOf(id), ['viewer'])
+})
+
 const disconnect = (id: string) =>
   running.database.query('DELETE FROM identity.linked_account WHERE user_id = $1', [id])
 

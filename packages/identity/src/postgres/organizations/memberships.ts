@@ -4,6 +4,7 @@ import { type Membership, organizationOwner } from '../../model/organization.ts'
 import type { RevocationTimes } from '../../model/revocation-times.ts'
 import type {
   FormerMembership,
+  JoinResult,
   Member,
   MemberChange,
   MemberResult,
@@ -30,6 +31,10 @@ const rolesOfMember = `array(SELECT r.role_key FROM identity.membership_role r
 
 const selectMember = `SELECT m.user_id, a.username, a.email, m.created_at, ${rolesOfMember}
   FROM identity.membership m JOIN identity.account a ON a.id = m.user_id`
+
+/** The invitations of organization `$1` to the verified address of user `$2`. */
+const invitationsToUser = `FROM identity.invitation i JOIN identity.account a ON lower(a.email) = lower(i.email)
+  WHERE i.organization_id = $1 AND a.id = $2 AND a.email_verified`
 
 /** Memberships in `identity.membership`, with their roles in `identity.membership_role`. */
 export class PostgresMemberships implements Memberships {
@@ -76,12 +81,15 @@ export class PostgresMemberships implements Memberships {
     }
   }
 
-  async join(member: Omit<MemberChange, 'expected'>, upstream: ProviderSubject): Promise<MemberResult | 'former'> {
-    const { organizationId, userId } = member
+  async join(member: Omit<MemberChange, 'expected'>, upstream: ProviderSubject): Promise<JoinResult> {
+    const { organizationId, userId, now } = member
     try {
       return await this.#database.transaction(async (tx) => {
         if ((await lockMember(tx, organizationId, userId)) !== undefined) return 'outdated'
         if (await isFormerMember(tx, member, upstream)) return 'former'
+        const values = [organizationId, userId, now]
+        if ((await tx.query(`SELECT 1 ${invitationsToUser} AND i.expires_at > $3`, values)).rowCount > 0)
+          return 'invited'
         return putMember(tx, { ...member, expected: undefined })
       })
     } catch (error) {
@@ -105,8 +113,7 @@ export class PostgresMemberships implements Memberships {
       await tx.query('DELETE FROM identity.membership WHERE organization_id = $1 AND user_id = $2', values)
       await recordFormerMember(tx, { organizationId, userId }, end.now)
       await tx.query(
-        `DELETE FROM identity.invitation i USING identity.account a
-          WHERE i.organization_id = $1 AND a.id = $2 AND a.email_verified AND lower(a.email) = lower(i.email)`,
+        `DELETE FROM identity.invitation WHERE organization_id = $1 AND id IN (SELECT i.id ${invitationsToUser})`,
         values,
       )
       await putMessages(tx, messages)

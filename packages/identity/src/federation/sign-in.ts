@@ -48,7 +48,7 @@ export async function signInAt(
   }
   const { user, linkId } = found
   if (!(await mayUseAccount(context, connection, user))) return false
-  await joinOrganization(context, exchange.request, connection, user)
+  await joinOrganization(context, exchange.request, signIn, user)
   const kept = signsOutThere(connection) ? { idToken: profile.idToken } : {}
   const provider = { connectionId: connection.id, linkId, sid: profile.sid, ...kept }
   const { authTime } = profile

@@ -62,11 +62,15 @@ export interface ConnectionFlows {
   ): Promise<ConsumedFlow | undefined>
 }
 
-/** Who a user is at a provider: unique. */
-export interface UpstreamAccount {
-  readonly connectionId: string
+/** Who a user is at a provider, whichever connection leads there. */
+export interface ProviderSubject {
   readonly issuer: string
   readonly subject: string
+}
+
+/** Who a user is at the provider of a connection: unique. */
+export interface UpstreamAccount extends ProviderSubject {
+  readonly connectionId: string
 }
 
 /** The link of a user to an account at a provider. Times are Unix milliseconds. */
@@ -97,6 +101,8 @@ export interface LinkRemoval {
   readonly keepSession: string
   /** Whether passkeys are switched on: only then a passkey is another way to sign in. */
   readonly passkeys: boolean
+  /** The connection that is the only way to sign in for the user's address. */
+  readonly required: string | undefined
 }
 
 /** A user who was found by a link. */

@@ -1,5 +1,6 @@
 import type { Membership, Organization, OrganizationRole } from '../model/organization.ts'
 import type { RevocationTimes } from '../model/revocation-times.ts'
+import type { ProviderSubject } from './connections.ts'
 import type { OutboxMessage } from './operations.ts'
 
 /** The members of an organization to change; those left out stay. */
@@ -59,6 +60,9 @@ export interface MemberChange {
 /** The result of a change of a member. The last owner who can sign in stays one. */
 export type MemberResult = 'changed' | 'missing' | 'outdated' | 'last_owner' | 'unknown_role'
 
+/** The result of becoming a member by signing in. */
+export type JoinResult = MemberResult | 'former' | 'invited'
+
 /** A membership that ended. */
 export interface FormerMembership {
   readonly organizationId: string
@@ -78,15 +82,18 @@ export interface Memberships {
   /** In the order of the users' ids. */
   listMembers(organizationId: string, after: string, limit: number): Promise<Member[]>
   /**
-   * Makes a user a member, unless they were one before: who was removed, or left, is added by people only. `former`: that
-   * is the case; `outdated`: they are a member.
+   * Makes a user a member, who signed in with an account at the organization's provider. Who was removed, or left, is
+   * added by people only. `former`: the user is one of these, or another user with that account at the provider was;
+   * `invited`: an invitation to their verified address waits, by which they join with its roles; `outdated`: they are a
+   * member.
    */
-  join(member: Omit<MemberChange, 'expected'>): Promise<MemberResult | 'former'>
+  join(member: Omit<MemberChange, 'expected'>, upstream: ProviderSubject): Promise<JoinResult>
   /** Adds a member or replaces the roles of one. */
   put(change: MemberChange): Promise<MemberResult>
   /**
    * Removes a member who still has the roles `expected`, or any where it is undefined, and in the same step ends their
-   * grants in the organization and adds those to the revocation feed. No connection makes them a member again.
+   * grants in the organization and adds those to the revocation feed. No connection makes them a member again, nor does
+   * an invitation that was sent to their verified address before.
    */
   remove(member: Omit<MemberChange, 'roles' | 'now'>, end: RevocationTimes): Promise<MemberResult>
 }

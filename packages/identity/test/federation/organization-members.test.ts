@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type OidcFake, startOidc } from '@gatehouse/fakes'
+import type { NotifyRequest } from '../../src/index.ts'
 import { postgresIdentityStore } from '../../src/postgres/index.ts'
 import { administrators, consoleClient, tokenOf } from '../support/administrators.ts'
 import { hiddenFields, TestBrowser } from '../support/journey.ts'
-import { send } from '../support/organizations.ts'
+import { invitationLink, send } from '../support/organizations.ts'
 import {
   callbackOf,
   connectionTo,
@@ -20,14 +21,16 @@ import type { Running } from '../support/setup.ts'
 
 let provider: OidcFake
 let running: Running
+const mails: NotifyRequest[] = []
 before(async () => {
   provider = await startOidc({ client: upstreamClient, redirectUris: [callbackOf('acme')] })
   const members = { organization: 'acme', add_members: true, member_roles: ['viewer'] }
   running = await setupWith([connectionTo(provider, members)], {
+    notify: async (request) => void mails.push(request),
     declared: {
       clients: [consoleClient],
       users: administrators,
-      organizationRoles: [{ key: 'viewer', permissions: [] }],
+      organizationRoles: ['viewer', 'editor'].map((key) => ({ key, permissions: [] })),
       organizations: [{ id: 'acme' }],
     },
   })
@@ -108,10 +111,94 @@ test('of two first sign-ins of one user at once both succeed, and there is one m
   assert.deepEqual(await rolesOf(user?.id ?? ''), ['viewer'])
 })
 
-test('a user who is deleted leaves no trace of a former membership', async () => {
+/** Invites a user of the domain as editor and returns the path of the link in the mail. */
+async function invite(name: string): Promise<string> {
+  const email = `${name}@acme.example`
+  const token = await tokenOf(running, 'gatehouse-owner')
+  const path = '/admin/v1/organizations/acme/invitations'
+  assert.equal((await send(running, token, 'POST', path, { email, roles: ['editor'] })).status, 201)
+  return invitationLink({ mails }, email)
+}
+
+test('a removal ends the invitation of the member, and of nobody else', async () => {
+  const { id, browser } = await signIn('twice')
+  const [own, other] = [await invite('twice'), await invite('other')]
+  assert.equal((await manage('DELETE', id)).status, 204)
+  const page = await browser.get(own)
+  assert.equal(page.status, 400, page.text)
+  assert.match(page.text, /This invitation is invalid/)
+  assert.equal(await rolesOf(id), undefined)
+  const invited = await signIn('other')
+  assert.match((await invited.browser.submit(await invited.browser.get(other))).text, /You are a member/)
+  const again = await browser.get(await invite('twice'))
+  assert.match((await browser.submit(again)).text, /You are a member/, 'an invitation after the removal counts')
+  assert.deepEqual(await rolesOf(id), ['editor'])
+})
+
+test('an invited user joins by the invitation with its roles, and not by signing in', async () => {
+  const link = await invite('editor')
+  const { id, browser } = await signIn('editor')
+  assert.equal(await rolesOf(id), undefined, 'while the invitation waits')
+  assert.match((await browser.submit(await browser.get(link))).text, /You are a member/)
+  assert.deepEqual(await rolesOf(id), ['editor'])
+})
+
+test('an expired invitation keeps nobody out', async () => {
+  await invite('patient')
+  const { id } = await signIn('patient')
+  assert.equal(await rolesOf(id), undefined)
+  await running.database.query("UPDATE identity.invitation SET expires_at = $1 WHERE email LIKE 'patient@%'", [
+    running.clock.now(),
+  ])
+  await signIn('patient')
+  assert.deepEqual(await rolesOf(id), ['viewer'])
+})
+
+const disconnect = (id: string) =>
+  running.database.query('DELETE FROM identity.linked_account WHERE user_id = $1', [id])
+
+test('a removed member who deletes the account is no member with the next one', async () => {
+  const { id, browser } = await signIn('again')
+  assert.equal((await manage('DELETE', id)).status, 204)
+  const page = await browser.get('/account/delete')
+  assert.equal((await browser.submit(page, { account: 'again@acme.example' })).status, 200)
+  const next = await signIn('again')
+  assert.notEqual(next.id, id)
+  assert.equal(await rolesOf(next.id), undefined)
+  assert.equal((await manage('PUT', next.id, { roles: [] })).status, 204)
+  await running.identity.management.deleteUser(next.id)
+  assert.deepEqual(await rolesOf((await signIn('again')).id), ['viewer'], 'who was added again is no former member')
+})
+
+test('a removed member with another address is no member with an account of the old one', async () => {
+  const email = 'moved@acme.example'
+  await running.identity.management.createUser({ id: 'moved', username: 'mo', email, email_verified: true })
+  const { id } = await signIn('moved')
+  assert.deepEqual([id, await rolesOf(id)], ['moved', ['viewer']])
+  assert.equal((await manage('DELETE', id)).status, 204)
+  await running.identity.management.updateUser(id, { email: `${id}@people.example`, email_verified: true })
+  await disconnect(id)
+  const next = await signIn('moved')
+  assert.notEqual(next.id, id)
+  assert.equal(await rolesOf(next.id), undefined)
+})
+
+test('an account at the provider that is linked after the removal is a former member’s too', async () => {
+  const { id } = await signIn('late')
+  await disconnect(id)
+  assert.equal((await manage('DELETE', id)).status, 204)
+  assert.equal((await signIn('late')).id, id)
+  await running.identity.management.deleteUser(id)
+  assert.equal(await rolesOf((await signIn('late')).id), undefined)
+})
+
+test('a user who is deleted leaves no trace of a former membership but a hash', async () => {
   const { id } = await signIn('deleted')
   await manage('DELETE', id)
   await running.identity.management.deleteUser(id)
   const { rows } = await running.database.query('SELECT 1 FROM identity.former_member WHERE user_id = $1', [id])
   assert.equal(rows.length, 0)
+  const kept = await running.database.query<{ hash: string }>('SELECT hash FROM identity.former_upstream')
+  assert.ok(kept.rows.length > 0)
+  for (const { hash } of kept.rows) assert.match(hash, /^[0-9a-f]{64}$/)
 })

@@ -27,7 +27,7 @@ const registers = new Set([
 /** Tables that need a passkey, another provider, a logo or an administrator; their retention is tested with them. */
 const elsewhere = new Set([
   ...['api_key', 'client_logo', 'connection', 'connection_flow', 'linked_account', 'provider_session'],
-  ...['passkey', 'passkey_challenge', 'former_member'],
+  ...['passkey', 'passkey_challenge', 'former_member', 'former_upstream'],
 ])
 const webForm = { client_id: 'web', client_secret: 'web-secret-0123456789abc' }
 

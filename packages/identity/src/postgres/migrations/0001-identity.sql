@@ -154,6 +154,14 @@ CREATE TABLE identity.former_member (
 );
 CREATE INDEX former_member_user_index ON identity.former_member (user_id);
 
+-- The accounts of former members at the provider of the organization, hashed: an account here may be deleted and created
+-- again at the next sign-in.
+CREATE TABLE identity.former_upstream (
+  organization_id text NOT NULL REFERENCES identity.organization ON DELETE CASCADE,
+  hash text NOT NULL,
+  PRIMARY KEY (organization_id, hash)
+);
+
 -- A role of one organization, or with the owner '*' a template: a role of all of them. The characters of organization ids
 -- exclude the asterisk. Keys are unique among the templates and the roles of an organization together.
 CREATE TABLE identity.organization_role (

@@ -98,6 +98,7 @@ export const identityTables: readonly TableBound[] = [
   { table: 'organization', bound: 'one for each organization' },
   { table: 'membership', bound: 'one for each member of an organization' },
   { table: 'former_member', bound: 'one for each member who was removed or left, until added again' },
+  { table: 'former_upstream', bound: 'one for each account of a former member at the provider, until added again' },
   { table: 'organization_role', bound: 'one for each role of an organization, and each template' },
   { table: 'membership_role', bound: `at most ${maxMemberRoles} for each member` },
   { table: 'invitation_role', bound: 'those of an invitation; go with it' },

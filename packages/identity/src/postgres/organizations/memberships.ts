@@ -2,11 +2,20 @@ import { isDeepStrictEqual } from 'node:util'
 import { type Database, type Queryable, sqlState, type Transaction } from '@gatehouse/kit'
 import { type Membership, organizationOwner } from '../../model/organization.ts'
 import type { RevocationTimes } from '../../model/revocation-times.ts'
-import type { FormerMembership, Member, MemberChange, MemberResult, Memberships } from '../../store/index.ts'
+import type {
+  FormerMembership,
+  JoinResult,
+  Member,
+  MemberChange,
+  MemberResult,
+  Memberships,
+  ProviderSubject,
+} from '../../store/index.ts'
 import { deleteRefreshFamilies, revokeGrantsInOrganization } from '../grants/grants.ts'
 import { putMessages } from '../operations/outbox.ts'
 import { type MembershipRow, queries, runStatement } from '../queries.ts'
 import { orUndefined } from '../rows.ts'
+import { forgetFormerMember, isFormerMember, recordFormerMember } from './former-members.ts'
 import { lockOrganization } from './organizations.ts'
 
 interface MemberRow {
@@ -22,6 +31,10 @@ const rolesOfMember = `array(SELECT r.role_key FROM identity.membership_role r
 
 const selectMember = `SELECT m.user_id, a.username, a.email, m.created_at, ${rolesOfMember}
   FROM identity.membership m JOIN identity.account a ON a.id = m.user_id`
+
+/** The invitations of organization `$1` to the verified address of user `$2`. */
+const invitationsToUser = `FROM identity.invitation i JOIN identity.account a ON lower(a.email) = lower(i.email)
+  WHERE i.organization_id = $1 AND a.id = $2 AND a.email_verified`
 
 /** Memberships in `identity.membership`, with their roles in `identity.membership_role`. */
 export class PostgresMemberships implements Memberships {
@@ -68,13 +81,15 @@ export class PostgresMemberships implements Memberships {
     }
   }
 
-  async join(member: Omit<MemberChange, 'expected'>): Promise<MemberResult | 'former'> {
-    const { organizationId, userId } = member
+  async join(member: Omit<MemberChange, 'expected'>, upstream: ProviderSubject): Promise<JoinResult> {
+    const { organizationId, userId, now } = member
     try {
       return await this.#database.transaction(async (tx) => {
         if ((await lockMember(tx, organizationId, userId)) !== undefined) return 'outdated'
-        const former = 'SELECT 1 FROM identity.former_member WHERE organization_id = $1 AND user_id = $2'
-        if ((await tx.query(former, [organizationId, userId])).rowCount > 0) return 'former'
+        if (await isFormerMember(tx, member, upstream)) return 'former'
+        const values = [organizationId, userId, now]
+        if ((await tx.query(`SELECT 1 ${invitationsToUser} AND i.expires_at > $3`, values)).rowCount > 0)
+          return 'invited'
         return putMember(tx, { ...member, expected: undefined })
       })
     } catch (error) {
@@ -96,10 +111,10 @@ export class PostgresMemberships implements Memberships {
       const ended = await revokeGrantsInOrganization(tx, organizationId, userId, end)
       const values = [organizationId, userId]
       await tx.query('DELETE FROM identity.membership WHERE organization_id = $1 AND user_id = $2', values)
+      await recordFormerMember(tx, { organizationId, userId }, end.now)
       await tx.query(
-        `INSERT INTO identity.former_member (organization_id, user_id, removed_at) VALUES ($1, $2, $3)
-         ON CONFLICT (organization_id, user_id) DO UPDATE SET removed_at = excluded.removed_at`,
-        [...values, end.now],
+        `DELETE FROM identity.invitation WHERE organization_id = $1 AND id IN (SELECT i.id ${invitationsToUser})`,
+        values,
       )
       await putMessages(tx, messages)
       await deleteRefreshFamilies(tx, ended, end)
@@ -146,8 +161,7 @@ export async function insertMember(
     `INSERT INTO identity.membership (organization_id, user_id, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
     [organizationId, userId, now],
   )
-  const values = [organizationId, userId]
-  await tx.query('DELETE FROM identity.former_member WHERE organization_id = $1 AND user_id = $2', values)
+  await forgetFormerMember(tx, { organizationId, userId })
   return rowCount === 1
 }
 

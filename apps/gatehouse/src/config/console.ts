@@ -44,15 +44,24 @@ export function readConsole(read: Reader, around: Surroundings): ConsoleSettings
   return settings
 }
 
+/**
+ * Whether the console needs an origin of its own: with a database of its own, and wherever others than this machine reach
+ * the APIs and pages, of which a script could drive it. An unreadable `baseUrl` is a fault by itself.
+ */
+export function needsOwnOrigin(read: Pick<Reader, 'someOf'>, baseUrl: string | undefined): boolean {
+  const hostname = baseUrl === undefined ? undefined : URL.parse(baseUrl)?.hostname
+  return read.someOf('DATABASE_URL') || (hostname !== undefined && !isLoopback(hostname))
+}
+
 function checkConsole(
   read: Reader,
-  { services }: Surroundings,
+  { services, baseUrl }: Surroundings,
   { url, ownOrigin, clientSecret }: ConsoleSettings,
 ): void {
-  if (read.someOf('DATABASE_URL') && !ownOrigin)
+  if (needsOwnOrigin(read, baseUrl) && !ownOrigin)
     read.fault(
       'CONSOLE_URL',
-      'must be an origin of its own with DATABASE_URL, other than those of BASE_URL and AUTH_URL: a script in a page there could drive the console; or leave console out of SERVICES',
+      'must be an origin of its own, other than those of BASE_URL and AUTH_URL, with DATABASE_URL or where BASE_URL is not this machine: a script in a page there could drive the console; or leave console out of SERVICES',
     )
   if (new URL(url).protocol === 'http:' && read.someOf('DATABASE_URL') && !isLoopback(new URL(url).hostname))
     read.fault('CONSOLE_URL', 'must be https, unless only this machine reaches it')

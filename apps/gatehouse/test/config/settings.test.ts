@@ -68,6 +68,7 @@ for (const [what, environment, named] of [
   ['without an origin', { SERVICES: 'identity,console' }, 'CONSOLE_URL'],
   ['at the origin of the APIs', { CONSOLE_URL: 'https://api.example.com' }, 'CONSOLE_URL'],
   ['at the origin of the issuer', { CONSOLE_URL: 'https://login.example.com' }, 'CONSOLE_URL'],
+  ['at another port of the APIs', { CONSOLE_URL: 'https://api.example.com:8443' }, 'CONSOLE_URL'],
   ['below a path', { CONSOLE_URL: 'https://console.example.com/admin' }, 'CONSOLE_URL'],
   ['over plain http', { CONSOLE_URL: 'http://console.example.com' }, 'CONSOLE_URL'],
   ['apart, without a secret', { SERVICES: 'console', CONSOLE_URL: 'https://c.example.com' }, 'CONSOLE_CLIENT_SECRET'],
@@ -76,6 +77,12 @@ for (const [what, environment, named] of [
     const { lines } = setup({ ...production, ...environment })
     assert.deepEqual([...new Set(lines.map((line) => line.split(':')[0]))], [named])
   })
+
+test('on this machine another port is an origin of its own', () => {
+  const local = { ...production, BASE_URL: 'http://localhost:8080', AUTH_URL: 'http://localhost:8080' }
+  const { lines, settings } = setup({ ...local, CONSOLE_URL: 'http://localhost:8083' })
+  assert.deepEqual([lines, settings.console.ownOrigin], [[], true])
+})
 
 test('the issuer and the base URL follow the port, can be set, and lose a trailing slash', () => {
   const { settings } = setup({ PORT: '9000', AUTH_URL: 'https://id.example.com/' })

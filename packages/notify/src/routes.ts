@@ -170,7 +170,7 @@ function recipientRoutes(http: Http, context: RouteContext): void {
 
 /** What belongs to one user, and is open to them too. */
 function userRoutes(http: Http, context: RouteContext): void {
-  const { allow, own } = createRouteBuilders(context.access)
+  const { allow, allowRecent, own } = createRouteBuilders(context.access)
   const stored = { ...context, store: context.store.preferences }
   const { listPreferences, setPreference, getPreference, updatePreference, deletePreference } = preferences
   const preference = '/v1/users/:id/preferences/:event_type'
@@ -196,7 +196,7 @@ function userRoutes(http: Http, context: RouteContext): void {
   http.delete(suppression, own('changeOwn', schemas.liftUserSuppression), liftUserSuppression(suppressed))
   const data = { ...context, store: context.store.privacy }
   http.get('/v1/users/:id/data', allow('privacy', privacySchemas.exportUser), exportUser(data))
-  http.delete('/v1/users/:id/data', allow('privacy', privacySchemas.eraseUser), eraseUser(data))
+  http.delete('/v1/users/:id/data', allowRecent('privacy', privacySchemas.eraseUser), eraseUser(data))
   const feed = { ...context, inbox: context.store.inbox }
   http.get('/v1/users/:id/inbox', own('readFeed', inboxSchemas.listItems), inbox.listItems(feed))
   http.get('/v1/users/:id/inbox/counts', own('readFeed', inboxSchemas.countItems), inbox.countItems(feed))

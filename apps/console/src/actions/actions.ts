@@ -15,7 +15,7 @@ export interface Action {
   readonly operation: OperationId
   /** Who sees it. The API decides; a test calls it as every role and compares. */
   readonly roles: readonly Role[]
-  /** Whether the API requires a sign-in of the last ten minutes, and the console a confirmation. */
+  /** Whether the API requires a sign-in of the last ten minutes. */
   readonly dangerous: boolean
   /** The operations whose answers it changes. */
   readonly invalidates: readonly OperationId[]
@@ -62,12 +62,12 @@ export const actions = {
   rotateSecret: dangerous('clients.rotateSecret', editors, 'clients.get'),
   deleteClient: dangerous('clients.delete', editors, 'clients.list', 'clients.get'),
   listApiKeys: read('apiKeys.list', everybody),
-  createApiKey: write('apiKeys.create', editors, 'apiKeys.list'),
+  createApiKey: dangerous('apiKeys.create', editors, 'apiKeys.list'),
   revokeApiKey: dangerous('apiKeys.delete', editors, 'apiKeys.list'),
   listSigningKeys: read('signingKeys.list', accountable),
   listRoles: read('roles.list', accountable),
   listMembers: read('roles.members.list', accountable),
-  grantRole: write('roles.members.add', [owner], 'roles.members.list', 'users.get'),
+  grantRole: dangerous('roles.members.add', [owner], 'roles.members.list', 'users.get'),
   revokeRole: dangerous('roles.members.remove', [owner], 'roles.members.list', 'users.get'),
   readAudit: read('auditEvents.list', accountable),
   exportAudit: read('auditEvents.export', accountable),

@@ -61,12 +61,22 @@ export function separateOrigins(http: Http, publicUrl: string): void {
   const { host } = new URL(publicUrl)
   http.addHook('onRequest', async (request, reply) => {
     const [path = ''] = (request.raw.url ?? '').split('?', 1)
-    const ofConsole = path === basePath || path.startsWith(`${basePath}/`)
+    const ofConsole = isBelowBase(path)
     const atConsole = request.headers.host?.toLowerCase() === host
     if (ofConsole === atConsole || wellKnown.has(path)) return
     if (atConsole && path === '/') return reply.redirect(`${basePath}/`)
     throw new Problem(404, `Nothing is at ${request.method} ${path}.`)
   })
+}
+
+/** Whether a path is one of the console to the router, which decodes it: `/%63onsole/` is. */
+function isBelowBase(path: string): boolean {
+  const [, first = ''] = path.split('/', 2)
+  try {
+    return `/${decodeURIComponent(first)}` === basePath
+  } catch {
+    return false
+  }
 }
 
 async function pageRoutes(http: Http, context: ConsoleContext): Promise<void> {

@@ -124,7 +124,9 @@ describe('the server of the console', () => {
       const { service, method, path } = operations[operation]
       if (service !== 'identity') continue
       const address = path.replace(/\{\w+\}/g, 'gatehouse-auditor')
-      const answer = await person.api(address, { method })
+      const body = id === 'createApiKey' ? JSON.stringify({ owner: 'olga', name: 'a key' }) : null
+      const headers: Record<string, string> = body === null ? {} : { 'content-type': 'application/json' }
+      const answer = await person.api(address, { method, body, headers })
       const { type, max_age } = (await answer.json().catch(() => ({}))) as { type?: string; max_age?: number }
       const isRefused = answer.status === 401 && type === 'urn:gatehouse:console:sign-in-again' && max_age === 600
       assert.equal(isRefused, dangerous, `${id}: ${answer.status}`)

@@ -5,7 +5,7 @@ import { isLoopback } from './loopback.ts'
 export interface ConsoleSettings {
   /** The origin at which browsers reach it. */
   readonly url: string
-  /** Whether that origin is not one of the APIs and pages. */
+  /** Whether its host is not one of the APIs and pages; on this machine, its origin. */
   readonly ownOrigin: boolean
   readonly clientId: string
   /** Left out where identity runs in the same process, which then needs none. */
@@ -38,21 +38,35 @@ export function readConsole(read: Reader, around: Surroundings): ConsoleSettings
     read.fault('CONSOLE_CLIENT_ID', 'must be 1 to 128 letters, digits and . _ ~ : @ -')
   if (named !== undefined && new URL(named).pathname !== '/')
     read.fault('CONSOLE_URL', 'must be an origin without a path, such as https://console.example.com')
-  const ownOrigin = ![baseUrl, authUrl].some((other) => new URL(other).origin === url)
+  const ownOrigin = ![baseUrl, authUrl].some((other) => sharesCookies(new URL(other), new URL(url)))
   const settings = { url, ownOrigin, clientId, clientSecret: read.secret('CONSOLE_CLIENT_SECRET') }
   if (services.has('console')) checkConsole(read, around, settings)
   return settings
 }
 
+/** Whether two addresses are one to a browser's cookies, which ignore the port; this machine's differ by it. */
+function sharesCookies(one: URL, other: URL): boolean {
+  return isLoopback(one.hostname) ? one.origin === other.origin : one.hostname === other.hostname
+}
+
+/**
+ * Whether the console needs an origin of its own: with a database of its own, and wherever others than this machine reach
+ * the APIs and pages, of which a script could drive it. An unreadable `baseUrl` is a fault by itself.
+ */
+export function needsOwnOrigin(read: Pick<Reader, 'someOf'>, baseUrl: string | undefined): boolean {
+  const hostname = baseUrl === undefined ? undefined : URL.parse(baseUrl)?.hostname
+  return read.someOf('DATABASE_URL') || (hostname !== undefined && !isLoopback(hostname))
+}
+
 function checkConsole(
   read: Reader,
-  { services }: Surroundings,
+  { services, baseUrl }: Surroundings,
   { url, ownOrigin, clientSecret }: ConsoleSettings,
 ): void {
-  if (read.someOf('DATABASE_URL') && !ownOrigin)
+  if (needsOwnOrigin(read, baseUrl) && !ownOrigin)
     read.fault(
       'CONSOLE_URL',
-      'must be an origin of its own with DATABASE_URL, other than those of BASE_URL and AUTH_URL: a script in a page there could drive the console; or leave console out of SERVICES',
+      'must be an origin of its own, at another host than BASE_URL and AUTH_URL, with DATABASE_URL or where BASE_URL is not this machine: a script in a page there could drive the console; or leave console out of SERVICES',
     )
   if (new URL(url).protocol === 'http:' && read.someOf('DATABASE_URL') && !isLoopback(new URL(url).hostname))
     read.fault('CONSOLE_URL', 'must be https, unless only this machine reaches it')

@@ -3,7 +3,7 @@ import type { TokenType } from '@gatehouse/bearer'
 import { isManagementScope } from '@gatehouse/identity'
 import { type DatabaseTimeouts, defaultTimeouts, type KeyRing, readKeyRing, Secret } from '@gatehouse/kit'
 import { isRange } from './address-range.ts'
-import { type ConsoleSettings, readConsole } from './console.ts'
+import { type ConsoleSettings, needsOwnOrigin, readConsole } from './console.ts'
 import type { Faults } from './faults.ts'
 import { readProcesses } from './processes.ts'
 import { parseRedisAddress, redisAddressExpected } from './redis-address.ts'
@@ -277,9 +277,10 @@ class Reader {
     return new Set(services.filter((service) => names.includes(service)))
   }
 
-  /** With a database of its own the console needs an origin of its own, so that it runs only where one is named. */
+  /** Where the console needs an origin of its own, it runs only if one is named. */
   #allServices(): ReadonlySet<Service> {
-    const withConsole = this.someOf('CONSOLE_URL') || !this.someOf('DATABASE_URL', 'ISSUER')
+    const isSafe = !this.someOf('ISSUER') && !needsOwnOrigin(this, this.text('BASE_URL'))
+    const withConsole = this.someOf('CONSOLE_URL') || isSafe
     return new Set(services.filter((service) => service !== 'console' || withConsole))
   }
 

@@ -46,10 +46,29 @@ test('with a database of its own the console runs where it has an origin of its 
   assert.deepEqual([settings.console.url, settings.console.ownOrigin], ['https://console.example.com', true])
 })
 
+test('where others reach the APIs and pages the console runs only at an origin of its own', () => {
+  const image = { BASE_URL: 'https://gh.example.com', SMTP_URL: 'smtp://localhost', TRUSTED_PROXIES: 'none' }
+  const byDefault = setup(image)
+  assert.deepEqual([byDefault.lines, [...byDefault.settings.services]], [[], ['identity', 'notify', 'gateway']])
+  for (const environment of [
+    { SERVICES: 'identity,gateway,console' },
+    { CONSOLE_URL: 'https://gh.example.com' },
+    { BASE_URL: 'http://192.0.2.1:8080', SERVICES: 'identity,console' },
+  ]) {
+    const { lines } = setup({ ...image, ...environment })
+    assert.match(lines.join('\n'), /^CONSOLE_URL: must be an origin of its own/m, JSON.stringify(environment))
+  }
+  const { lines, settings } = setup({ ...image, CONSOLE_URL: 'https://console.example.com' })
+  assert.deepEqual([lines, settings.services.has('console')], [[], true])
+  const local = setup({ BASE_URL: 'http://127.0.0.1:9000' })
+  assert.deepEqual([local.lines, local.settings.services.has('console')], [[], true])
+})
+
 for (const [what, environment, named] of [
   ['without an origin', { SERVICES: 'identity,console' }, 'CONSOLE_URL'],
   ['at the origin of the APIs', { CONSOLE_URL: 'https://api.example.com' }, 'CONSOLE_URL'],
   ['at the origin of the issuer', { CONSOLE_URL: 'https://login.example.com' }, 'CONSOLE_URL'],
+  ['at another port of the APIs', { CONSOLE_URL: 'https://api.example.com:8443' }, 'CONSOLE_URL'],
   ['below a path', { CONSOLE_URL: 'https://console.example.com/admin' }, 'CONSOLE_URL'],
   ['over plain http', { CONSOLE_URL: 'http://console.example.com' }, 'CONSOLE_URL'],
   ['apart, without a secret', { SERVICES: 'console', CONSOLE_URL: 'https://c.example.com' }, 'CONSOLE_CLIENT_SECRET'],
@@ -58,6 +77,12 @@ for (const [what, environment, named] of [
     const { lines } = setup({ ...production, ...environment })
     assert.deepEqual([...new Set(lines.map((line) => line.split(':')[0]))], [named])
   })
+
+test('on this machine another port is an origin of its own', () => {
+  const local = { ...production, BASE_URL: 'http://localhost:8080', AUTH_URL: 'http://localhost:8080' }
+  const { lines, settings } = setup({ ...local, CONSOLE_URL: 'http://localhost:8083' })
+  assert.deepEqual([lines, settings.console.ownOrigin], [[], true])
+})
 
 test('the issuer and the base URL follow the port, can be set, and lose a trailing slash', () => {
   const { settings } = setup({ PORT: '9000', AUTH_URL: 'https://id.example.com/' })

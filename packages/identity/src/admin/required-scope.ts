@@ -31,7 +31,7 @@ export interface AdminAccess {
   /** The caller's authority, when they have one of the scopes or one that includes it. @throws Problem 401, 403 */
   requireScope(request: FastifyRequest, scopes: Scopes): Promise<Authority>
   /**
-   * As {@link requireScope}, for what cannot be undone: a person must have signed in within ten minutes. An API key tells
+   * As {@link requireScope}, for what cannot be undone and what lets somebody in: a person must have signed in within ten minutes. An API key tells
    * of no sign-in, so one of a user is refused.
    * @throws Problem 401 `insufficient_user_authentication` (RFC 9470 §3), 403
    */

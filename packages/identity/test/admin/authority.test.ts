@@ -120,6 +120,21 @@ test('a client’s API key loses the scopes that the client loses', async () => 
   assert.deepEqual((await running.identity.resolveApiKey(key))?.scopes, [])
 })
 
+test('a client that only signs users in owns no API key, and loses those it had', async () => {
+  const { management } = running.identity
+  const redirect_uris = ['https://pages.example/callback']
+  await management.createClient({ ...confidential('pages', 'admin:users'), redirect_uris })
+  const refused = await send(everything, 'POST', 'api-keys', { owner: 'pages', name: 'k', scopes: ['admin:users'] })
+  assert.equal(refused.status, 422, refused.text)
+  assert.match(refused.text, /\/owner must be a user or a client with the grant client_credentials/)
+  await management.updateClient('pages', { grant_types: ['authorization_code', 'client_credentials'] })
+  const { id, key = '' } = await management.createApiKey({ owner: 'pages', name: 'k', scopes: ['admin:users'] })
+  assert.equal((await running.identity.resolveApiKey(key))?.kind, 'client')
+  await management.updateClient('pages', { grant_types: ['authorization_code'] })
+  assert.equal(await running.identity.resolveApiKey(key), undefined)
+  await refuses(registrar, 'DELETE', `api-keys/${id}`)
+})
+
 test('a person cannot grant a role that they lack, not even to themselves', async () => {
   await refuses(operator, 'PATCH', 'users/operator', { roles: ['gatehouse-owner'] })
   await refuses(operator, 'PATCH', 'users/mallory', { roles: ['gatehouse-auditor'] })

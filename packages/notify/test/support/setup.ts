@@ -117,7 +117,7 @@ function mailboxes(store: NotifyStore, clock: ManualClock): Record<Channel, Prov
 /** Later than any clock of a test: every user has just signed in. */
 const justNow = Date.UTC(2100)
 
-/** The token is its scopes; `user:alice …` is a token of alice's. */
+/** The token is its scopes; `user:alice …` is a token of alice's, with `long-ago` one of an old sign-in. */
 function authenticate(request: { headers: { authorization?: string | undefined } }, scope: string | undefined): Caller {
   const [, token] = /^Bearer (.+)$/.exec(request.headers.authorization ?? '') ?? []
   if (!token) throw new Problem(401, 'A bearer token is needed.', { headers: { 'www-authenticate': 'Bearer' } })
@@ -128,7 +128,8 @@ function authenticate(request: { headers: { authorization?: string | undefined }
       headers: { 'www-authenticate': 'Bearer error="insufficient_scope"' },
     })
   const roles = token.split(' ').flatMap((word) => (word.startsWith('role:') ? word.slice(5) : []))
-  const sort = user ? ({ kind: 'user', authTime: justNow } as const) : ({ kind: 'client' } as const)
+  const authTime = token.split(' ').includes('long-ago') ? 0 : justNow
+  const sort = user ? ({ kind: 'user', authTime } as const) : ({ kind: 'client' } as const)
   return { subject: user ?? 'shop', scopes, roles, ...sort }
 }
 

@@ -1,13 +1,13 @@
-import { Alert, Button, type ButtonProps, Group, Stack, Text, TextInput } from '@mantine/core'
+import { Button, type ButtonProps, Group, Stack, Text, TextInput } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useState } from 'react'
 import { type ActionId, actions } from '../../actions/index.ts'
 import type { Input } from '../api/call.ts'
-import { ApiError } from '../api/problem.ts'
 import { useAction } from '../api/queries.ts'
 import { signIn, useMay } from '../api/session.tsx'
 import { useTexts } from '../texts/settings.tsx'
 import { Dialog } from './dialog.tsx'
+import { needsSignIn, Refusal } from './refusal.tsx'
 
 interface ActProps<Answer> {
   readonly action: ActionId
@@ -80,7 +80,7 @@ interface ConfirmationProps {
 function Confirmation({ label, text, word, open, close, run, mutation }: ConfirmationProps) {
   const t = useTexts()
   const [typed, setTyped] = useState('')
-  const again = mutation.error instanceof ApiError && mutation.error.kind === 'sign-in-again'
+  const again = needsSignIn(mutation.error)
   return (
     <Dialog title={t.confirm.title} open={open} close={close}>
       <form
@@ -101,11 +101,7 @@ function Confirmation({ label, text, word, open, close, run, mutation }: Confirm
               data-autofocus
             />
           )}
-          {!again && mutation.error !== null && (
-            <Alert color="red" role="alert">
-              {mutation.error.message}
-            </Alert>
-          )}
+          {!again && <Refusal error={mutation.error} />}
           <Group justify="flex-end">
             <Button variant="default" onClick={close}>
               {t.common.cancel}

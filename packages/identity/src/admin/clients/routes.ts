@@ -61,12 +61,12 @@ function readingRoutes(http: Http, { context, requireScope }: AdminAccess): void
   })
 }
 
-function changingRoutes(http: Http, { context, requireScope, requireRecentSignIn }: AdminAccess): void {
+function changingRoutes(http: Http, { context, requireRecentSignIn }: AdminAccess): void {
   http.post(
     path,
     { schema: { ...describeRoute('clients.create', scope, newClientSchema, 201), body: ClientDeclaration } },
     async (request, reply) => {
-      const by = await requireScope(request, scope)
+      const by = await requireRecentSignIn(request, scope)
       return reply.code(201).send(await createClient(context, by, request.body))
     },
   )
@@ -77,7 +77,7 @@ function changingRoutes(http: Http, { context, requireScope, requireRecentSignIn
     body: ClientPatch,
   }
   http.patch(`${path}/:id`, { schema: change }, async (request, reply) => {
-    const by = await requireScope(request, scope)
+    const by = await requireRecentSignIn(request, scope)
     const update = { ...request.body, ifMatch: request.headers['if-match'] }
     const client = await updateClient(context, by, request.params.id, update)
     return reply.header('etag', entityTagOf(client)).send(client)

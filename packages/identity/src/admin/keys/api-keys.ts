@@ -42,7 +42,7 @@ function formatApiKey(key: ApiKey): ApiKeyResponse {
 
 /**
  * Creates a key for a user or a client. Its creator can act as the owner, so they must be allowed to change the owner.
- * @throws Problem 403, 503; 422 for an unknown owner, scopes that the owner can't have, or an expiry in the past
+ * @throws Problem 403, 503; 422 for an unknown owner, a client that only signs users in, scopes that the owner can't have, or an expiry in the past
  */
 export async function createApiKey(context: AdminContext, by: Authority, request: NewApiKey): Promise<ApiKeyResponse> {
   const createdAt = context.clock.now()
@@ -54,6 +54,8 @@ export async function createApiKey(context: AdminContext, by: Authority, request
   const excess = scopes.filter((scope) => !found.mayHaveScope(scope))
   if (excess.length > 0) rejectMember('/scopes', `must be among the owner's scopes, unlike ${excess.join(', ')}`)
   if (by.actor.subject !== owner) found.requireAuthority(by)
+  if (!found.actsItself)
+    rejectMember('/owner', 'must be a user or a client with the grant client_credentials: this one only signs users in')
   requireScopes(by, scopes, 'The key would get scopes')
   const key: ApiKey = { id: randomUUIDv7(), owner, name, scopes, plan, createdAt, expiresAt }
   const { id: _id, created_at: _at, ...after } = formatApiKey(key)
@@ -72,6 +74,8 @@ const target = (id: string) => ({ type: 'api_key', id })
 interface Owner {
   readonly plan: string | undefined
   readonly kind: 'user' | 'client'
+  /** Whether it can act by itself; a client that only signs users in cannot, nor can its keys. */
+  readonly actsItself: boolean
   /** Whether a key of this owner may have the scope now. */
   mayHaveScope(scope: string): boolean
   /** @throws Problem 403 for a caller who may not change the owner */
@@ -92,6 +96,7 @@ async function findOwner({ store }: Pick<AdminContext, 'store'>, id: string): Pr
     return {
       plan: user.plan,
       kind: 'user',
+      actsItself: true,
       mayHaveScope: (scope) => (isManagementScope(scope) ? allowed.has(scope) : !isServiceScope(scope)),
       requireAuthority: (by) => requireAuthorityOverUser(by, user),
     }
@@ -101,6 +106,7 @@ async function findOwner({ store }: Pick<AdminContext, 'store'>, id: string): Pr
     client && {
       plan: client.plan,
       kind: 'client',
+      actsItself: client.grantTypes.includes('client_credentials'),
       mayHaveScope: (scope) => scope !== reservedMailScope && withIncludedScopes(client.scopes).has(scope),
       requireAuthority: (by) => requireAuthorityOverClient(by, client),
     }
@@ -149,7 +155,7 @@ export async function resolveApiKey(
   if (!/^gk_[\w-]{43}$/.test(key)) return undefined
   const found = await store.apiKeys.findByHash(tokenHash(key), clock.now())
   const owner = found && (await findOwner({ store }, found.owner))
-  if (found === undefined || owner === undefined) return undefined
+  if (found === undefined || !owner?.actsItself) return undefined
   const { id, plan = owner.plan ?? defaultPlan } = found
   return { id, owner: found.owner, kind: owner.kind, scopes: found.scopes.filter(owner.mayHaveScope), plan }
 }

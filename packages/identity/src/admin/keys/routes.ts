@@ -56,7 +56,7 @@ export function apiKeyRoutes(http: Http, { context, requireScope, requireRecentS
     path,
     { schema: { ...describeRoute('apiKeys.create', scope, newApiKeySchema, 201), body: NewApiKey } },
     async (request, reply) => {
-      const by = await requireScope(request, scope)
+      const by = await requireRecentSignIn(request, scope)
       return reply.code(201).send(await createApiKey(context, by, request.body))
     },
   )

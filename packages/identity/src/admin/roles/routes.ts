@@ -51,7 +51,7 @@ function memberRoutes(http: Http, { context, requireScope, requireRecentSignIn }
   })
   const grant = { ...describeRoute('roles.members.add', adminScopes.roles), params: byMember }
   http.put(member, { schema: grant }, async (request, reply) => {
-    const by = await requireScope(request, adminScopes.roles)
+    const by = await requireRecentSignIn(request, adminScopes.roles)
     await changeRole(context, by, request.params.user_id, { role: request.params.role, granted: true })
     return reply.code(204).send()
   })

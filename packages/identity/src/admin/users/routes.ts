@@ -7,6 +7,7 @@ import {
   PageQuery,
   pageSchema,
 } from '@gatehouse/kit'
+import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { UserDeclaration, UserPatch } from '../../config/declarations.ts'
 import { maxPasswordLength, minPasswordLengthBounds } from '../../passwords/rule.ts'
@@ -54,11 +55,13 @@ function readingRoutes(http: Http, { context, requireScope }: AdminAccess): void
 }
 
 function changingRoutes(http: Http, { context, requireScope, requireRecentSignIn }: AdminAccess): void {
+  const admit = (request: FastifyRequest, { roles }: UserPatch) =>
+    roles === undefined ? requireScope(request, scope) : requireRecentSignIn(request, scope)
   http.post(
     path,
     { schema: { ...describeRoute('users.create', scope, newUserSchema, 201), body: UserDeclaration } },
     async (request, reply) => {
-      const by = await requireScope(request, scope)
+      const by = await admit(request, request.body)
       const made = await createUser(context, by, request.body)
       return reply.code(201).send(maskUnlessPermitted(by, made, maskUser))
     },
@@ -70,7 +73,7 @@ function changingRoutes(http: Http, { context, requireScope, requireRecentSignIn
     body: UserPatch,
   }
   http.patch(`${path}/:id`, { schema: change }, async (request, reply) => {
-    const by = await requireScope(request, scope)
+    const by = await admit(request, request.body)
     const update = { mergesClaims: isMergePatch(request), ifMatch: request.headers['if-match'] }
     await updateUser(context, by, request.params.id, { ...request.body, ...update })
     const { user, etag } = await readTaggedUser(context, request.params.id)
@@ -87,14 +90,14 @@ function changingRoutes(http: Http, { context, requireScope, requireRecentSignIn
   )
 }
 
-function passwordRoute(http: Http, { context, requireScope }: AdminAccess): void {
+function passwordRoute(http: Http, { context, requireRecentSignIn }: AdminAccess): void {
   const body = Type.Object(
     { password: Type.String({ minLength: minPasswordLengthBounds[0], maxLength: maxPasswordLength }) },
     { additionalProperties: false },
   )
   const password = { ...describeRoute('users.setPassword', scope), params: byId, body }
   http.put(`${path}/:id/password`, { schema: password }, async (request, reply) => {
-    const by = await requireScope(request, scope)
+    const by = await requireRecentSignIn(request, scope)
     await setPassword(context, by, request.params.id, request.body.password)
     return reply.code(204).send()
   })

@@ -70,6 +70,16 @@ test('no call begins for a user who was erased, though their deliveries were cla
   assert.deepEqual(begun, ['alice', 'bob'], 'the call that was under way, and the next user')
 })
 
+test('a person whose sign-in is old erases nobody', async (t) => {
+  const s = await setup({ work: false })
+  t.after(s.close)
+  await s.call('PUT', '/v1/recipients/alice', { email: 'alice@example.com' })
+  const erase = (token: string) => s.call('DELETE', '/v1/users/alice/data', undefined, token)
+  assert.equal((await erase('user:olga admin:privacy long-ago')).status, 401)
+  assert.equal((await s.call('GET', '/v1/recipients/alice')).status, 200)
+  assert.equal((await erase('user:olga admin:privacy')).status, 200)
+})
+
 test('every table that names a user is exported and erased with the user’s data', async (t) => {
   const s = await setup({ work: false })
   t.after(s.close)

@@ -6,6 +6,7 @@ import { useMay } from '../../api/session.tsx'
 import { Act } from '../../parts/act.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Page } from '../../parts/page.tsx'
+import { Refusal } from '../../parts/refusal.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { List } from '../../parts/table.tsx'
 import { Id, State, Time, Words } from '../../parts/values.tsx'
@@ -113,11 +114,7 @@ function NewKey({ open, close, onCreated }: NewKeyProps) {
           <TextInput name="owner" label={t.apiKeys.owner} required maxLength={128} />
           <TextInput name="scopes" label={t.apiKeys.scopes} description={t.apiKeys.scopesHelp} />
           <TextInput name="expires" type="date" label={t.apiKeys.expires} description={t.apiKeys.expiresHelp} />
-          {mutation.error !== null && (
-            <Alert color="red" role="alert">
-              {mutation.error.message}
-            </Alert>
-          )}
+          <Refusal error={mutation.error} />
           <Group justify="flex-end">
             <Button variant="default" onClick={close}>
               {t.common.cancel}

@@ -1,4 +1,4 @@
-import { Alert, Button, Group, Stack, Text, TextInput, Title } from '@mantine/core'
+import { Button, Group, Stack, Text, TextInput, Title } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -7,6 +7,7 @@ import type { ManagementRole, RoleMember } from '../../api/records.ts'
 import { useMay } from '../../api/session.tsx'
 import { Act } from '../../parts/act.tsx'
 import { Page } from '../../parts/page.tsx'
+import { Refusal } from '../../parts/refusal.tsx'
 import { Answer } from '../../parts/states.tsx'
 import { List } from '../../parts/table.tsx'
 import { Words } from '../../parts/values.tsx'
@@ -112,11 +113,7 @@ function Grant({ role }: { role: string }) {
           {t.administrators.grant}
         </Button>
       </Group>
-      {mutation.error !== null && (
-        <Alert color="red" mt="xs" role="alert">
-          {mutation.error.message}
-        </Alert>
-      )}
+      <Refusal error={mutation.error} />
     </form>
   )
 }

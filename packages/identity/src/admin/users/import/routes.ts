@@ -27,10 +27,10 @@ const results = Type.Object(
 const bodyLimit = 4 * 1024 * 1024
 
 /** Import of users with the hashes of their passwords. */
-export function importRoutes(http: Http, { context, requireScope }: AdminAccess): void {
+export function importRoutes(http: Http, { context, requireRecentSignIn }: AdminAccess): void {
   const schema = { ...describeRoute('users.import', adminScopes.users, results), body }
   http.post('/admin/v1/user-imports', { schema, bodyLimit }, async (request) => {
-    const by = await requireScope(request, adminScopes.users)
+    const by = await requireRecentSignIn(request, adminScopes.users)
     return { results: await importUsers(context, by, request.body.users) }
   })
 }

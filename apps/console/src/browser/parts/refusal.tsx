@@ -1,0 +1,31 @@
+import { Alert, Button, Group, Text } from '@mantine/core'
+import { ApiError } from '../api/problem.ts'
+import { signIn } from '../api/session.tsx'
+import { useTexts } from '../texts/settings.tsx'
+
+/** Whether an error says that the person must sign in again first. */
+export function needsSignIn(error: Error | null): boolean {
+  return error instanceof ApiError && error.kind === 'sign-in-again'
+}
+
+/** Why a form was refused; where a recent sign-in is missing, the way to it. */
+export function Refusal({ error }: { error: Error | null }) {
+  const t = useTexts()
+  if (error === null) return null
+  if (!needsSignIn(error))
+    return (
+      <Alert color="red" role="alert">
+        {error.message}
+      </Alert>
+    )
+  return (
+    <Alert role="alert">
+      <Group justify="space-between">
+        <Text size="sm">{t.confirm.againText}</Text>
+        <Button type="button" size="xs" onClick={() => signIn(true)}>
+          {t.confirm.again}
+        </Button>
+      </Group>
+    </Alert>
+  )
+}

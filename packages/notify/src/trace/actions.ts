@@ -1,6 +1,7 @@
 import { type Clock, Problem } from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
+import type { CatalogKeeper } from '../catalog/catalog.ts'
 import type { Audit } from '../context/audit.ts'
 import { channels as allChannels, type Channel } from '../model/channel.ts'
 import type { Acceptance, NotifyRequest } from '../model/notification.ts'
@@ -15,6 +16,7 @@ export type Resubmit = (request: NotifyRequest, resendOf: string) => Promise<Acc
 export interface ActionContext {
   readonly access: AccessControl
   readonly audit: Audit
+  readonly catalog: Pick<CatalogKeeper, 'current'>
   readonly notifications: Notifications
   readonly resubmit: Resubmit
   readonly clock: Clock
@@ -22,12 +24,17 @@ export interface ActionContext {
 
 type Acting<Body> = FastifyRequest<{ Params: Static<typeof TraceParams>; Body: Body }>
 
-/** POST /v1/notifications/{id}/cancel: what waits is not sent; what is being sent stays. */
+/**
+ * POST /v1/notifications/{id}/cancel: what waits is not sent; what is being sent stays. Only the management, whose changes
+ * are audited, cancels what another service sends under its reserved event types.
+ */
 export function cancelNotification(context: ActionContext) {
   return async (request: Acting<Static<typeof CancelBody>>) => {
     const { id } = request.params
     const channels = (request.body.channels ?? [...allChannels]) as Channel[]
-    await findVisible(context, request)
+    const { event } = await findVisible(context, request)
+    if (!context.access.manages(request) && (await context.catalog.current()).isReserved(event))
+      throw new Problem(403, `The event type ${event} is reserved: only the management cancels its messages.`)
     await auditAction(context, request, 'notifications.cancel', channels)
     const result = await context.notifications.cancel(id, channels, context.clock.now())
     if (!result) throw notFound(id)

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { manualClock } from '@gatehouse/kit'
+import { bucketOfUser } from '../../src/model/id.ts'
 import { claimDue } from '../support/claims.ts'
+import { testBuckets } from '../support/engine.ts'
 import { eventually, type Setup, type SetupOptions, seedEventType, setup } from '../support/setup.ts'
 
 const shipped = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' } }
@@ -86,6 +88,24 @@ test('a cancellation takes a notification out of the window that gathers it', as
   const alone = await liked('zoe')
   await cancel(s, alone.id)
   assert.equal((await s.database.query('SELECT FROM notify.pending_window')).rowCount, 0, 'no window stays empty')
+})
+
+test('a cancellation tells what is being flushed as under way', async (t) => {
+  const s = await started({ work: false })
+  t.after(s.close)
+  await seedEventType(s, 'photo.liked', {
+    channels: ['email', 'in-app'],
+    aggregation: { threshold: 10, actor: 'actor' },
+  })
+  const liked = () => notify(s, { event: 'photo.liked', data: { order_id: 'A-1', actor: 'ann' } })
+  const { id } = await liked()
+  s.clock.advance(300_001)
+  const buckets = [bucketOfUser('alice', testBuckets)]
+  assert.equal((await s.store.waiting.closeWindows(buckets, 10, 60_000, s.clock.now())).length, 1)
+  assert.deepEqual((await cancel(s, id)).body, { cancelled: [], under_way: ['email', 'in-app'] })
+  await liked()
+  const { body } = await cancel(s, id, { channels: ['email'] })
+  assert.deepEqual(body, { cancelled: [], under_way: ['email'] }, 'another window is open beside it')
 })
 
 test('a cancelled sensitive notification keeps no data', async (t) => {

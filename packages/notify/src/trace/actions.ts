@@ -4,7 +4,7 @@ import type { Static } from 'typebox'
 import type { CatalogKeeper } from '../catalog/catalog.ts'
 import type { Audit } from '../context/audit.ts'
 import { channels as allChannels, type Channel } from '../model/channel.ts'
-import type { Acceptance, NotifyRequest } from '../model/notification.ts'
+import type { Acceptance, Data, NotifyRequest } from '../model/notification.ts'
 import type { AccessControl } from '../request/caller.ts'
 import type { Notifications, StoredNotification } from '../store/store.ts'
 import type { CancelBody, ResendBody, TraceParams } from './schemas/notifications.ts'
@@ -48,10 +48,10 @@ export function resendNotification(context: ActionContext) {
     const { id } = request.params
     const { dedup_key: key } = request.body
     const channels = request.body.channels as Channel[]
-    const { event, userId, data } = await findVisible(context, request)
-    if (data === undefined)
-      throw new Problem(409, `The data of the notification ${id} was erased: it can't be sent again.`)
+    requireData(await findVisible(context, request))
     await auditAction(context, request, 'notifications.resend', channels)
+    // It may have been erased while the audit trail was written.
+    const { event, userId, data } = requireData(await findVisible(context, request))
     const again = {
       event,
       user_id: userId,
@@ -63,6 +63,14 @@ export function resendNotification(context: ActionContext) {
     await context.notifications.recordResent(id, acceptance.id, channels, context.clock.now())
     return reply.code(202).send(acceptance as never)
   }
+}
+
+/** What can be sent again. @throws Problem 409 when its data was erased */
+function requireData(found: StoredNotification): StoredNotification & { readonly data: Data } {
+  const { id, data } = found
+  if (data === undefined)
+    throw new Problem(409, `The data of the notification ${id} was erased: it can't be sent again.`)
+  return { ...found, data }
 }
 
 async function findVisible(

@@ -123,6 +123,20 @@ test('a cancelled sensitive notification keeps no data', async (t) => {
   assert.deepEqual([status, /erased/.test(body.detail)], [409, true])
 })
 
+test('a resend sends nothing of what is erased while it is audited', async (t) => {
+  let erase = async (): Promise<unknown> => undefined
+  const s = await started({ work: false, recordChange: async () => void (await erase()) })
+  t.after(s.close)
+  await seedEventType(s, 'sign_in.code', { channels: ['email'], sensitive: true })
+  const code = await notify(s, { event: 'sign_in.code', channels: ['email'] })
+  erase = () => s.store.notifications.cancel(code.id, ['email'], s.clock.now())
+  assert.equal((await resend(s, code.id, { channels: ['email'] })).status, 409)
+  const { id } = await notify(s, { channels: ['email'] })
+  erase = () => s.store.privacy.eraseUser('alice')
+  assert.equal((await resend(s, id, { channels: ['email'] })).status, 404)
+  assert.equal((await s.database.query('SELECT FROM notify.notification')).rowCount, 0)
+})
+
 test('a resend accepts the event again with its data, once for a key', async (t) => {
   const s = await started({ options: { caps: { total: 3, channels: {}, priorities: {} } } })
   t.after(s.close)

@@ -45,10 +45,11 @@ export function cancel(
     if (!notification) return undefined
     const scope = { tx, bucket, id, channels }
     const queued = await removeQueued(scope)
-    const deferred = await removeDeferred(scope)
     const gathered = await removeGathered(scope, { ...notification, now })
+    const prevented = await preventFallback(scope, notification.user_id, gathered)
+    const deferred = await removeDeferred(scope)
     const cancelled = channels.filter((channel) =>
-      [queued, deferred.cancelled, gathered.cancelled].some((each) => each.includes(channel)),
+      [queued, deferred.cancelled, gathered.cancelled, prevented].some((each) => each.includes(channel)),
     )
     await end(scope, cancelled, now)
     if (queued.length + deferred.cancelled.length > 0 || gathered.isWhole)
@@ -117,7 +118,10 @@ interface Gathering {
 
 interface Gathered {
   readonly cancelled: readonly Channel[]
+  /** What a closed window holds. */
   readonly underWay: readonly Channel[]
+  /** What stays in the open window. */
+  readonly kept: readonly Channel[]
   /** Nothing of the notification is gathered any more, and something was. */
   readonly isWhole: boolean
 }
@@ -136,14 +140,11 @@ async function removeGathered(scope: Scope, gathering: Gathering): Promise<Gathe
   const window = rows[0]?.id
   const gathered = window === undefined ? [] : await readItem(scope, window)
   if (window === undefined || gathered.length === 0)
-    return { cancelled: [], underWay: await findFlushing(scope, gathering), isWhole: false }
+    return { cancelled: [], underWay: await findFlushing(scope, gathering), kept: [], isWhole: false }
   const kept = gathered.filter((channel) => !channels.includes(channel))
   if (kept.length < gathered.length) await keepGathered(scope, window, kept)
-  return {
-    cancelled: gathered.filter((channel) => channels.includes(channel)),
-    underWay: [],
-    isWhole: kept.length === 0,
-  }
+  const cancelled = gathered.filter((channel) => channels.includes(channel))
+  return { cancelled, underWay: [], kept, isWhole: kept.length === 0 }
 }
 
 const ofItem = 'bucket = $1 AND window_id = $2 AND notification_id = $3'
@@ -179,6 +180,42 @@ async function findFlushing({ tx, bucket, id }: Scope, { user_id: userId, event,
     [bucket, userId, event, id, timestamp(now)],
   )
   return rows.flatMap((row) => row.channels)
+}
+
+/**
+ * While the push may still fail for good, an email that is cancelled and has no delivery gets one that has ended: the
+ * fallback creates none beside it. Whichever of the two writes the row first has it; a fallback that was first is found
+ * among what is deferred, which is therefore looked at afterwards. What a closed window holds of email is not ours to end.
+ */
+async function preventFallback(
+  scope: Scope,
+  userId: string,
+  { underWay, kept }: Gathered,
+): Promise<readonly Channel[]> {
+  const { tx, bucket, id, channels } = scope
+  if (!channels.includes('email') || underWay.includes('email') || kept.includes('email')) return []
+  if (![...underWay, ...kept].includes('push') && !(await isPushLeft(scope))) return []
+  const { rowCount } = await tx.query(
+    `INSERT INTO notify.delivery (bucket, id, user_id, channel, state, ended) VALUES ($1, $2, $3, 'email', 'queued', 'cancelled')
+     ON CONFLICT (bucket, id) DO NOTHING`,
+    [bucket, deliveryIdOf(id, 'email'), userId],
+  )
+  return rowCount > 0 ? ['email'] : []
+}
+
+/** Whether the push is queued, or deferred and stays so. */
+async function isPushLeft({ tx, bucket, id, channels }: Scope): Promise<boolean> {
+  const queued = await tx.query('SELECT 1 FROM notify.delivery_queue WHERE bucket = $1 AND delivery_id = $2', [
+    bucket,
+    deliveryIdOf(id, 'push'),
+  ])
+  if (queued.rowCount > 0) return true
+  const deferred = await tx.query(
+    `SELECT 1 FROM notify.deferred
+      WHERE bucket = $1 AND notification_id = $2 AND 'push' = ANY (channels) AND (${isLeased} OR NOT $3::boolean)`,
+    [bucket, id, channels.includes('push')],
+  )
+  return deferred.rowCount > 0
 }
 
 async function end({ tx, bucket, id }: Scope, cancelled: readonly Channel[], now: number): Promise<void> {

@@ -39,7 +39,7 @@ export interface ApiOperation {
   readonly requestBody?: { readonly required?: boolean; readonly content: Content }
   readonly responses: Readonly<Record<string, { readonly content?: Content }>>
   readonly 'x-gatehouse-page'?: 'query' | 'body'
-  readonly 'x-gatehouse-idempotent'?: true | string
+  readonly 'x-gatehouse-idempotent'?: boolean | string
 }
 
 export interface Document {

@@ -73,6 +73,13 @@ describe('the client', () => {
     assert.notEqual(keys[2], keys[0])
   })
 
+  test('does not repeat what stores a new version each time', async () => {
+    const server = new ScriptedServer(() => 503)
+    const text = { template_id: 'a', channel: 'email', locale: 'en', body: { body: 'b' } } as const
+    await assert.rejects(server.clock.settle(createGatehouse(server.options()).templates.update(text)))
+    assert.equal(server.requests.length, 1)
+  })
+
   test('reads a stream beside the pages of the same operation', async () => {
     const headers = { 'content-type': 'text/event-stream' }
     const stream = () => new Response('id: 1\ndata: {"sequence":1}\n\n', { headers })

@@ -26,7 +26,7 @@ interface Operation {
   readonly requestBody?: { readonly content?: Readonly<Record<string, unknown>> }
   readonly responses?: Responses
   readonly 'x-gatehouse-page'?: 'query' | 'body'
-  readonly 'x-gatehouse-idempotent'?: true | 'dedup_key'
+  readonly 'x-gatehouse-idempotent'?: boolean | 'dedup_key'
 }
 
 const parts = ['schemas', 'responses', 'headers', 'securitySchemes'] as const

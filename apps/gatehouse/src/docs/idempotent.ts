@@ -17,8 +17,15 @@ const repeatable: Readonly<Record<string, true | 'dedup_key'>> = {
   'users.inbox.unarchive': true,
 }
 
-/** Marks an operation that may be sent again, for generated clients. */
-export function markIdempotent(id: string | undefined): { readonly 'x-gatehouse-idempotent'?: true | 'dedup_key' } {
+/** Operations whose method says that they may be sent again, and which do more the second time. */
+export const unrepeatableIds: readonly string[] = [
+  // Each time it stores a new version.
+  'templates.update',
+]
+
+/** Marks an operation that may be sent again, or may not although its method says so, for generated clients. */
+export function markIdempotent(id: string | undefined): { readonly 'x-gatehouse-idempotent'?: boolean | 'dedup_key' } {
+  if (id !== undefined && unrepeatableIds.includes(id)) return { 'x-gatehouse-idempotent': false }
   const mark = id === undefined ? undefined : repeatable[id]
   return mark === undefined ? {} : { 'x-gatehouse-idempotent': mark }
 }

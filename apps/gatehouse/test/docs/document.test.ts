@@ -12,7 +12,7 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import type { Document } from '../../../../scripts/client/document.ts'
 import { generatedFiles } from '../../../../scripts/client/generated-files.ts'
 import type { ApiDocument } from '../../src/docs/document.ts'
-import { repeatableIds } from '../../src/docs/idempotent.ts'
+import { repeatableIds, unrepeatableIds } from '../../src/docs/idempotent.ts'
 import { operation } from '../../src/docs/operations.ts'
 import { createJoining } from '../../src/docs/siblings.ts'
 import { type Program, started } from '../support/program.ts'
@@ -172,10 +172,16 @@ describe('the OpenAPI document of a running program', () => {
       assert.ok(readFileSync(path, 'utf8') === text, `${path} is out of date: npm run client`)
   })
 
-  test('marks operations that may be sent again, and only those that exist', () => {
+  test('marks operations that may be sent again, or may not against their method, and only those that exist', () => {
     const marked = operations().filter(([, , operation]) => operation['x-gatehouse-idempotent'] !== undefined)
-    assert.deepEqual(marked.map(([, , { operationId }]) => operationId).toSorted(), repeatableIds.toSorted())
-    for (const [method, path] of marked) assert.equal(method, 'post', path)
+    const [unrepeatable, repeatable] = [false, true].map((may) =>
+      marked.filter(([, , operation]) => (operation['x-gatehouse-idempotent'] !== false) === may),
+    )
+    const idsOf = (of: typeof marked = []) => of.map(([, , { operationId }]) => operationId).toSorted()
+    assert.deepEqual(idsOf(repeatable), repeatableIds.toSorted())
+    assert.deepEqual(idsOf(unrepeatable), unrepeatableIds.toSorted())
+    for (const [method, path] of repeatable ?? []) assert.equal(method, 'post', path)
+    for (const [method, path] of unrepeatable ?? []) assert.notEqual(method, 'post', path)
   })
 
   test('names the entity tag of what is edited, and 412 where If-Match is taken', () => {

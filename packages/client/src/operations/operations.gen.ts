@@ -138,7 +138,7 @@ export const operations: Readonly<Record<keyof Operations, OperationFacts>> = {
   "templates.publish": { method: "POST", path: "/v1/templates/{template_id}/{channel}/{locale}/publish", scopes: ["admin:notifications"], body: "members" },
   "templates.test": { method: "POST", path: "/v1/templates/{template_id}/test", scopes: ["admin:notifications"], body: "members" },
   "templates.texts.get": { method: "GET", path: "/v1/templates/{template_id}/{channel}/{locale}", scopes: ["read:settings","admin:notifications"] },
-  "templates.update": { method: "PUT", path: "/v1/templates/{template_id}/{channel}/{locale}", scopes: ["admin:notifications"], body: "value" },
+  "templates.update": { method: "PUT", path: "/v1/templates/{template_id}/{channel}/{locale}", scopes: ["admin:notifications"], body: "value", idempotent: false },
   "templates.versions.list": { method: "GET", path: "/v1/templates/{template_id}", scopes: ["read:settings","admin:notifications"], page: "query" },
   "userinfo.get": { method: "GET", path: "/userinfo", scopes: ["openid"] },
   "userinfo.post": { method: "POST", path: "/userinfo", scopes: ["openid"] },

@@ -138,7 +138,8 @@ export class ProviderPool {
     const isMisconfigured = results.some(({ kind }) => kind === 'misconfigured')
     const rules = isMisconfigured ? { ...this.#rules, ...immediateRules } : this.#rules
     const isOpened = await this.#health.report(name, { calls, failures }, rules, this.#clock.now())
-    if (failed > 0 || this.#open.has(name)) await this.#readBreakers()
+    // While every slot is taken nothing else reads them, and a provider may be paused by another process.
+    await this.#readBreakers()
     return isOpened
   }
 

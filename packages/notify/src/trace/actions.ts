@@ -1,9 +1,10 @@
 import { type Clock, Problem } from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
+import type { CatalogKeeper } from '../catalog/catalog.ts'
 import type { Audit } from '../context/audit.ts'
 import { channels as allChannels, type Channel } from '../model/channel.ts'
-import type { Acceptance, NotifyRequest } from '../model/notification.ts'
+import type { Acceptance, Data, NotifyRequest } from '../model/notification.ts'
 import type { AccessControl } from '../request/caller.ts'
 import type { Notifications, StoredNotification } from '../store/store.ts'
 import type { CancelBody, ResendBody, TraceParams } from './schemas/notifications.ts'
@@ -15,6 +16,7 @@ export type Resubmit = (request: NotifyRequest, resendOf: string) => Promise<Acc
 export interface ActionContext {
   readonly access: AccessControl
   readonly audit: Audit
+  readonly catalog: Pick<CatalogKeeper, 'current'>
   readonly notifications: Notifications
   readonly resubmit: Resubmit
   readonly clock: Clock
@@ -22,12 +24,17 @@ export interface ActionContext {
 
 type Acting<Body> = FastifyRequest<{ Params: Static<typeof TraceParams>; Body: Body }>
 
-/** POST /v1/notifications/{id}/cancel: what waits is not sent; what is being sent stays. */
+/**
+ * POST /v1/notifications/{id}/cancel: what waits is not sent; what is being sent stays. Only the management, whose changes
+ * are audited, cancels what another service sends under its reserved event types.
+ */
 export function cancelNotification(context: ActionContext) {
   return async (request: Acting<Static<typeof CancelBody>>) => {
     const { id } = request.params
     const channels = (request.body.channels ?? [...allChannels]) as Channel[]
-    await findVisible(context, request)
+    const { event } = await findVisible(context, request)
+    if (!context.access.manages(request) && (await context.catalog.current()).isReserved(event))
+      throw new Problem(403, `The event type ${event} is reserved: only the management cancels its messages.`)
     await auditAction(context, request, 'notifications.cancel', channels)
     const result = await context.notifications.cancel(id, channels, context.clock.now())
     if (!result) throw notFound(id)
@@ -41,10 +48,10 @@ export function resendNotification(context: ActionContext) {
     const { id } = request.params
     const { dedup_key: key } = request.body
     const channels = request.body.channels as Channel[]
-    const { event, userId, data } = await findVisible(context, request)
-    if (data === undefined)
-      throw new Problem(409, `The data of the notification ${id} was erased: it can't be sent again.`)
+    requireData(await findVisible(context, request))
     await auditAction(context, request, 'notifications.resend', channels)
+    // It may have been erased while the audit trail was written.
+    const { event, userId, data } = requireData(await findVisible(context, request))
     const again = {
       event,
       user_id: userId,
@@ -56,6 +63,14 @@ export function resendNotification(context: ActionContext) {
     await context.notifications.recordResent(id, acceptance.id, channels, context.clock.now())
     return reply.code(202).send(acceptance as never)
   }
+}
+
+/** What can be sent again. @throws Problem 409 when its data was erased */
+function requireData(found: StoredNotification): StoredNotification & { readonly data: Data } {
+  const { id, data } = found
+  if (data === undefined)
+    throw new Problem(409, `The data of the notification ${id} was erased: it can't be sent again.`)
+  return { ...found, data }
 }
 
 async function findVisible(

@@ -89,10 +89,21 @@ function createNews(after: string | undefined, masked: boolean): (found: Followe
   }
 }
 
-/** Whether a reader who has come to `after` has an entry for certain. What was decided at once has come at once. */
+/**
+ * Whether a reader who has come to `after` has an entry for certain. What was decided at once has ids of its own: that of
+ * the notification and the place in order, sent before anything that happened later.
+ */
 function isKnown(id: string, after: string | undefined): boolean {
   if (after === undefined) return false
-  return id.includes('/') || createdAtOf(id) < createdAtOf(after) - lateMs
+  const place = placeOf(id)
+  if (place === undefined) return createdAtOf(id) < createdAtOf(after) - lateMs
+  return place <= (placeOf(after) ?? Number.POSITIVE_INFINITY)
+}
+
+/** The place of an entry among those that were decided at once; undefined for one that happened later. */
+function placeOf(id: string): number | undefined {
+  const [, place] = id.split('/')
+  return place === undefined ? undefined : Number(place)
 }
 
 function eventOf(name: string, id: string, data: object): string {

@@ -338,3 +338,18 @@ test('a reserved mail whose template failed is not planned again for a stored ad
   assert.match(JSON.stringify(after.timeline), /not planned again/)
   assert.deepEqual(sent, [])
 })
+
+test('a reserved message that waits is cancelled by the management alone, with an entry in the audit trail', async () => {
+  const { body } = await s.call('POST', '/v1/reserved-mails', { ...mail, user_id: 'waiting' }, service)
+  const cancel = (scopes: string) => s.call('POST', `/v1/notifications/${body.id}/cancel`, {}, scopes)
+  for (const scopes of ['write:notifications', 'user:waiting write:notifications']) {
+    const answer = await cancel(scopes)
+    assert.deepEqual([answer.status, /reserved/.test(answer.body.detail)], [403, true], scopes)
+  }
+  const before = changes.length
+  assert.equal((await cancel(manager)).status, 200)
+  assert.deepEqual(
+    changes.slice(before).map(({ action }) => action),
+    ['notifications.cancel'],
+  )
+})

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { ProviderPool } from '../../src/deliver/provider-pool.ts'
 import type { Provider, SendResult } from '../../src/index.ts'
 import { eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
 
@@ -84,4 +85,20 @@ test('a failed probe keeps the breaker open twice as long; the other provider se
   await sent(s, 1)
   assert.equal(calls.first, before + 1, 'one call probed')
   assert.ok((await openUntil()) - probedAt >= 2 * breaker.openMs)
+})
+
+test('a provider that the management paused is found so while all its calls succeed', async (t) => {
+  const s = await setup({ work: false })
+  t.after(s.close)
+  const provider: Provider = { name: 'first', channel: 'email', timeoutMs: 1_000, send: async () => [accepted] }
+  const pool = new ProviderPool([provider], s.store.providerHealth, breaker, s.clock)
+  await pool.refresh()
+  await s.store.providerPauses.set('first', s.clock.now() + 60_000, s.clock.now())
+  await eventually(
+    async () => {
+      await pool.reportResults(provider, [accepted])
+      return pool.isPaused(provider)
+    },
+    (isPaused) => isPaused,
+  )
 })

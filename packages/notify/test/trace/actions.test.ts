@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { manualClock } from '@gatehouse/kit'
+import type { Provider } from '../../src/index.ts'
+import { bucketOfUser } from '../../src/model/id.ts'
 import { claimDue } from '../support/claims.ts'
+import { testBuckets } from '../support/engine.ts'
 import { eventually, type Setup, type SetupOptions, seedEventType, setup } from '../support/setup.ts'
 
 const shipped = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' } }
@@ -88,6 +91,75 @@ test('a cancellation takes a notification out of the window that gathers it', as
   assert.equal((await s.database.query('SELECT FROM notify.pending_window')).rowCount, 0, 'no window stays empty')
 })
 
+test('a cancellation tells what is being flushed as under way', async (t) => {
+  const s = await started({ work: false })
+  t.after(s.close)
+  await seedEventType(s, 'photo.liked', {
+    channels: ['email', 'in-app'],
+    aggregation: { threshold: 10, actor: 'actor' },
+  })
+  const liked = () => notify(s, { event: 'photo.liked', data: { order_id: 'A-1', actor: 'ann' } })
+  const { id } = await liked()
+  s.clock.advance(300_001)
+  const buckets = [bucketOfUser('alice', testBuckets)]
+  assert.equal((await s.store.waiting.closeWindows(buckets, 10, 60_000, s.clock.now())).length, 1)
+  assert.deepEqual((await cancel(s, id)).body, { cancelled: [], under_way: ['email', 'in-app'] })
+  await liked()
+  const { body } = await cancel(s, id, { channels: ['email'] })
+  assert.deepEqual(body, { cancelled: [], under_way: ['email'] }, 'another window is open beside it')
+})
+
+/** Takes no push: each ends as a dead letter, and falls back to email. */
+const refusing: Provider = {
+  name: 'refusing',
+  channel: 'push',
+  timeoutMs: 1_000,
+  send: async (messages) => messages.map(() => ({ kind: 'permanent', code: '400', reason: 'no' })),
+}
+
+interface Shown {
+  readonly deliveries: Array<{ channel: string; ended?: string }>
+  readonly timeline: Array<{ what: string; channel?: string }>
+}
+
+const isPushDead = ({ timeline }: Shown) =>
+  timeline.some(({ what, channel }) => what === 'dead_letter' && channel === 'push')
+const fallbacks = async ({ database }: Setup) => (await database.query('SELECT FROM notify.deferred')).rowCount
+
+test('an email that is cancelled while it is gathered does not come as the fallback of its push', async (t) => {
+  const s = await started({ work: false })
+  t.after(s.close)
+  await seedEventType(s, 'photo.liked', { channels: ['push', 'email'], aggregation: { threshold: 10, actor: 'actor' } })
+  const { id } = await notify(s, { event: 'photo.liked', data: { order_id: 'A-1', actor: 'ann' } })
+  assert.deepEqual((await cancel(s, id, { channels: ['email'] })).body, { cancelled: ['email'], under_way: [] })
+  s.clock.advance(300_001)
+  const working = await setup({ database: s.database, clock: s.clock, providers: { push: [refusing] } })
+  const dead = await eventually(() => read(s, id), isPushDead)
+  await working.notify.stop()
+  assert.deepEqual(endsOf(dead), ['push dead_letter', 'email cancelled'])
+  assert.equal(await fallbacks(s), 0)
+})
+
+test('what is cancelled while its push is under way does not fall back to email', async (t) => {
+  const sending = Promise.withResolvers<void>()
+  const refused = Promise.withResolvers<void>()
+  const send: Provider['send'] = async (messages, signal) => {
+    sending.resolve()
+    await refused.promise
+    return refusing.send(messages, signal)
+  }
+  const s = await started({ providers: { push: [{ ...refusing, timeoutMs: 30_000, send }] } })
+  t.after(s.close)
+  const { id } = await notify(s, { channels: ['push'] })
+  await sending.promise
+  assert.deepEqual((await cancel(s, id)).body, { cancelled: ['email'], under_way: ['push'] })
+  assert.deepEqual((await cancel(s, id)).body, { cancelled: [], under_way: ['push'] })
+  refused.resolve()
+  const dead = await eventually(() => read(s, id), isPushDead)
+  assert.deepEqual(endsOf(dead), ['push dead_letter', 'email cancelled'])
+  assert.equal(await fallbacks(s), 0)
+})
+
 test('a cancelled sensitive notification keeps no data', async (t) => {
   const s = await started({ work: false })
   t.after(s.close)
@@ -101,6 +173,20 @@ test('a cancelled sensitive notification keeps no data', async (t) => {
   assert.deepEqual(await data(), [{ data: null }])
   const { status, body } = await resend(s, id, { channels: ['email'] })
   assert.deepEqual([status, /erased/.test(body.detail)], [409, true])
+})
+
+test('a resend sends nothing of what is erased while it is audited', async (t) => {
+  let erase = async (): Promise<unknown> => undefined
+  const s = await started({ work: false, recordChange: async () => void (await erase()) })
+  t.after(s.close)
+  await seedEventType(s, 'sign_in.code', { channels: ['email'], sensitive: true })
+  const code = await notify(s, { event: 'sign_in.code', channels: ['email'] })
+  erase = () => s.store.notifications.cancel(code.id, ['email'], s.clock.now())
+  assert.equal((await resend(s, code.id, { channels: ['email'] })).status, 409)
+  const { id } = await notify(s, { channels: ['email'] })
+  erase = () => s.store.privacy.eraseUser('alice')
+  assert.equal((await resend(s, id, { channels: ['email'] })).status, 404)
+  assert.equal((await s.database.query('SELECT FROM notify.notification')).rowCount, 0)
 })
 
 test('a resend accepts the event again with its data, once for a key', async (t) => {

@@ -56,6 +56,24 @@ test('a stream shows the timeline and the deliveries as they change, and goes on
   for (const wrong of ['1', 'abc', `${s.id}/x`]) assert.equal((await s.follow('read:delivery', wrong)).status, 400)
 })
 
+test('a stream that was cut amid what was decided at first goes on with the rest of it', async (t) => {
+  const s = await followed({ work: false })
+  t.after(s.close)
+  const decided = async (after?: string) => {
+    const reader = await s.follow('read:delivery', after)
+    await reader.until((events) => stateOf(events, 'email') !== undefined)
+    reader.cut()
+    return entries(reader.events).map(({ data }) => data.id)
+  }
+  const all = await decided()
+  assert.deepEqual(
+    all,
+    all.map((_, n) => `${s.id}/${n}`),
+  )
+  assert.ok(all.length > 2)
+  for (const [n, id] of all.entries()) assert.deepEqual(await decided(id), all.slice(n + 1), id)
+})
+
 test('a stream is for who may read the notification, and masks what they may not', async (t) => {
   const s = await followed()
   t.after(s.close)

@@ -3,6 +3,7 @@ import type { Channel } from '../../model/channel.ts'
 import { bucketOfId, channelOf, deliveryIdOf, newIdBeside } from '../../model/id.ts'
 import type { Cancelled } from '../../store/store.ts'
 import { eraseSensitive } from '../retention/erase-sensitive.ts'
+import { timestamp } from '../sql/columns.ts'
 import { customPlan } from '../sql/plans.ts'
 import { appendTimeline, type NewTimelineEntry } from '../timeline/timeline.ts'
 
@@ -44,15 +45,16 @@ export function cancel(
     if (!notification) return undefined
     const scope = { tx, bucket, id, channels }
     const queued = await removeQueued(scope)
+    const gathered = await removeGathered(scope, { ...notification, now })
+    const prevented = await preventFallback(scope, notification.user_id, gathered)
     const deferred = await removeDeferred(scope)
-    const gathered = await removeGathered(scope, notification)
     const cancelled = channels.filter((channel) =>
-      [queued, deferred.cancelled, gathered.cancelled].some((each) => each.includes(channel)),
+      [queued, deferred.cancelled, gathered.cancelled, prevented].some((each) => each.includes(channel)),
     )
     await end(scope, cancelled, now)
     if (queued.length + deferred.cancelled.length > 0 || gathered.isWhole)
       await eraseSensitive(tx, { count: 1, bucket }, [deliveryIdOf(id, cancelled[0] ?? 'email')])
-    const underWay = [...(await stillQueued(scope)), ...deferred.underWay]
+    const underWay = [...(await stillQueued(scope)), ...deferred.underWay, ...gathered.underWay]
     return { cancelled, underWay: channels.filter((channel) => underWay.includes(channel)) }
   })
 }
@@ -108,37 +110,112 @@ async function removeDeferred({ tx, bucket, id, channels }: Scope) {
   return { cancelled: removed.rows.flatMap((row) => row.channels), underWay: left.rows.flatMap((row) => row.channels) }
 }
 
-/** Takes the notification out of the open window; who adds to that or closes it waits for its lock. */
-async function removeGathered(
-  { tx, bucket, id, channels }: Scope,
-  { user_id: userId, event }: { readonly user_id: string; readonly event: string },
-): Promise<{ readonly cancelled: readonly Channel[]; readonly isWhole: boolean }> {
+interface Gathering {
+  readonly user_id: string
+  readonly event: string
+  readonly now: number
+}
+
+interface Gathered {
+  readonly cancelled: readonly Channel[]
+  /** What a closed window holds. */
+  readonly underWay: readonly Channel[]
+  /** What stays in the open window. */
+  readonly kept: readonly Channel[]
+  /** Nothing of the notification is gathered any more, and something was. */
+  readonly isWhole: boolean
+}
+
+/**
+ * Takes the notification out of the open window; who adds to that or closes it waits for its lock. What a closed one holds
+ * is being flushed.
+ */
+async function removeGathered(scope: Scope, gathering: Gathering): Promise<Gathered> {
+  const { tx, bucket, channels } = scope
   const { rows } = await tx.query<{ id: string }>(
     `SELECT id FROM notify.pending_window
       WHERE bucket = $1 AND user_id = $2 AND event = $3 AND state = 'open' FOR UPDATE`,
-    [bucket, userId, event],
+    [bucket, gathering.user_id, gathering.event],
   )
   const window = rows[0]?.id
-  if (window === undefined) return { cancelled: [], isWhole: false }
-  const item = [bucket, window, id]
-  const ofItem = 'bucket = $1 AND window_id = $2 AND notification_id = $3'
-  const found = await tx.query<{ channels: Channel[] }>(
-    `SELECT channels FROM notify.pending_item WHERE ${ofItem} FOR UPDATE`,
-    item,
-  )
-  const gathered = found.rows[0]?.channels ?? []
+  const gathered = window === undefined ? [] : await readItem(scope, window)
+  if (window === undefined || gathered.length === 0)
+    return { cancelled: [], underWay: await findFlushing(scope, gathering), kept: [], isWhole: false }
   const kept = gathered.filter((channel) => !channels.includes(channel))
-  if (kept.length === gathered.length) return { cancelled: [], isWhole: false }
-  if (kept.length > 0) await tx.query(`UPDATE notify.pending_item SET channels = $4 WHERE ${ofItem}`, [...item, kept])
-  else {
-    await tx.query(`DELETE FROM notify.pending_item WHERE ${ofItem}`, item)
-    await tx.query(
-      `DELETE FROM notify.pending_window w WHERE w.bucket = $1 AND w.id = $2
-         AND NOT EXISTS (SELECT FROM notify.pending_item i WHERE i.bucket = $1 AND i.window_id = $2)`,
-      [bucket, window],
-    )
+  if (kept.length < gathered.length) await keepGathered(scope, window, kept)
+  const cancelled = gathered.filter((channel) => channels.includes(channel))
+  return { cancelled, underWay: [], kept, isWhole: kept.length === 0 }
+}
+
+const ofItem = 'bucket = $1 AND window_id = $2 AND notification_id = $3'
+
+async function readItem({ tx, bucket, id }: Scope, window: string): Promise<readonly Channel[]> {
+  const { rows } = await tx.query<{ channels: Channel[] }>(
+    `SELECT channels FROM notify.pending_item WHERE ${ofItem} FOR UPDATE`,
+    [bucket, window, id],
+  )
+  return rows[0]?.channels ?? []
+}
+
+async function keepGathered({ tx, bucket, id }: Scope, window: string, kept: readonly Channel[]): Promise<void> {
+  const item = [bucket, window, id]
+  if (kept.length > 0) {
+    await tx.query(`UPDATE notify.pending_item SET channels = $4 WHERE ${ofItem}`, [...item, kept])
+    return
   }
-  return { cancelled: gathered.filter((channel) => channels.includes(channel)), isWhole: kept.length === 0 }
+  await tx.query(`DELETE FROM notify.pending_item WHERE ${ofItem}`, item)
+  await tx.query(
+    `DELETE FROM notify.pending_window w WHERE w.bucket = $1 AND w.id = $2
+       AND NOT EXISTS (SELECT FROM notify.pending_item i WHERE i.bucket = $1 AND i.window_id = $2)`,
+    [bucket, window],
+  )
+}
+
+/** The channels that a closed window holds; it was due before it was closed. */
+async function findFlushing({ tx, bucket, id }: Scope, { user_id: userId, event, now }: Gathering): Promise<Channel[]> {
+  const { rows } = await tx.query<{ channels: Channel[] }>(
+    `SELECT i.channels FROM notify.pending_window w
+       JOIN notify.pending_item i ON i.bucket = $1 AND i.window_id = w.id AND i.notification_id = $4
+      WHERE w.bucket = $1 AND w.user_id = $2 AND w.event = $3 AND w.state = 'closed' AND w.flush_at <= $5`,
+    [bucket, userId, event, id, timestamp(now)],
+  )
+  return rows.flatMap((row) => row.channels)
+}
+
+/**
+ * While the push may still fail for good, an email that is cancelled and has no delivery gets one that has ended: the
+ * fallback creates none beside it. Whichever of the two writes the row first has it; a fallback that was first is found
+ * among what is deferred, which is therefore looked at afterwards. What a closed window holds of email is not ours to end.
+ */
+async function preventFallback(
+  scope: Scope,
+  userId: string,
+  { underWay, kept }: Gathered,
+): Promise<readonly Channel[]> {
+  const { tx, bucket, id, channels } = scope
+  if (!channels.includes('email') || underWay.includes('email') || kept.includes('email')) return []
+  if (![...underWay, ...kept].includes('push') && !(await isPushLeft(scope))) return []
+  const { rowCount } = await tx.query(
+    `INSERT INTO notify.delivery (bucket, id, user_id, channel, state, ended) VALUES ($1, $2, $3, 'email', 'queued', 'cancelled')
+     ON CONFLICT (bucket, id) DO NOTHING`,
+    [bucket, deliveryIdOf(id, 'email'), userId],
+  )
+  return rowCount > 0 ? ['email'] : []
+}
+
+/** Whether the push is queued, or deferred and stays so. */
+async function isPushLeft({ tx, bucket, id, channels }: Scope): Promise<boolean> {
+  const queued = await tx.query('SELECT 1 FROM notify.delivery_queue WHERE bucket = $1 AND delivery_id = $2', [
+    bucket,
+    deliveryIdOf(id, 'push'),
+  ])
+  if (queued.rowCount > 0) return true
+  const deferred = await tx.query(
+    `SELECT 1 FROM notify.deferred
+      WHERE bucket = $1 AND notification_id = $2 AND 'push' = ANY (channels) AND (${isLeased} OR NOT $3::boolean)`,
+    [bucket, id, channels.includes('push')],
+  )
+  return deferred.rowCount > 0
 }
 
 async function end({ tx, bucket, id }: Scope, cancelled: readonly Channel[], now: number): Promise<void> {

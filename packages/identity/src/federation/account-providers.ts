@@ -2,6 +2,7 @@ import { sendPage, textsFor } from '@gatehouse/kit/page'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { audit } from '../audit/record.ts'
 import { enforceLimits } from '../config/attempt-limits.ts'
+import { findRequiredConnection } from '../connections/home.ts'
 import type { FederationContext } from '../context/features.ts'
 import { pageParameters } from '../http/page-route.ts'
 import { createNotices } from '../mail/notices.ts'
@@ -72,7 +73,8 @@ async function disconnect(
   const facts = { provider: connection === undefined ? link.connectionId : connectionName(connection) }
   const notices = createNotices(context, { user, kind: 'provider_unlinked', request: exchange.request, facts })
   const { passkeys } = context.features
-  const removal = { userId: user.id, linkId: link.id, keepSession: session.id, passkeys }
+  const required = await findRequiredConnection(context, user.email)
+  const removal = { userId: user.id, linkId: link.id, keepSession: session.id, passkeys, required }
   const removed = await context.store.linkedAccounts.remove(removal, signOutOptions(context), notices)
   if (removed === 'last_way') return sendProviders(context, exchange, signedIn, { text: 'providers.last', status: 409 })
   if (removed === 'removed') {

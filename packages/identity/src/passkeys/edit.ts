@@ -1,6 +1,7 @@
 import { sendPage, textsFor } from '@gatehouse/kit/page'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { audit } from '../audit/record.ts'
+import { findRequiredConnection } from '../connections/home.ts'
 import type { PasskeyContext } from '../context/features.ts'
 import { pageParameters } from '../http/page-route.ts'
 import { createNotices } from '../mail/notices.ts'
@@ -76,7 +77,9 @@ async function removePasskey(
   { id, name }: Passkey,
 ): Promise<string | undefined> {
   const messages = createNotices(context, { user, kind: 'factor_removed', request, facts: { factor: 'passkey' } })
-  const removed = await context.store.passkeys.remove({ userId: user.id, id, evenLast: false }, messages)
+  const required = await findRequiredConnection(context, user.email)
+  const removal = { userId: user.id, id, evenLast: false, required }
+  const removed = await context.store.passkeys.remove(removal, messages)
   if (removed === 'missing') throw missing()
   if (removed === 'last_way') return 'passkey.remove.last'
   context.signalOutbox()

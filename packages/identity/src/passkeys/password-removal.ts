@@ -1,6 +1,7 @@
 import { sendPage, textsFor } from '@gatehouse/kit/page'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { audit } from '../audit/record.ts'
+import { findRequiredConnection } from '../connections/home.ts'
 import type { PasskeyContext } from '../context/features.ts'
 import { pageParameters } from '../http/page-route.ts'
 import { createNotices } from '../mail/notices.ts'
@@ -23,7 +24,9 @@ export function removePasswordEndpoint(
     if ('sent' in recent) return recent.sent
     const { user, session } = recent.signedIn
     const messages = createNotices(context, { user, kind: 'factor_removed', request, facts: { factor: 'password' } })
-    const removal = { userId: user.id, verified: user.credentialVersion, keepSession: session.id, messages }
+    const required = await findRequiredConnection(context, user.email)
+    const proof = { userId: user.id, verified: user.credentialVersion, keepSession: session.id }
+    const removal = { ...proof, required, messages }
     const removed = await context.store.accounts.removePassword(removal, signOutOptions(context))
     if (removed === 'last_way') throw new PageError(409, 'passkeys.password.last', {}, next)
     if (removed === 'outdated') throw new PageError(400, 'error.stale')

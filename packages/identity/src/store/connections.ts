@@ -101,6 +101,8 @@ export interface LinkRemoval {
   readonly keepSession: string
   /** Whether passkeys are switched on: only then a passkey is another way to sign in. */
   readonly passkeys: boolean
+  /** The connection that is the only way to sign in for the user's address. */
+  readonly required: string | undefined
 }
 
 /** A user who was found by a link. */

@@ -47,6 +47,8 @@ export interface PasskeyRemoval {
   readonly id: string
   /** Whether it may be the last way to sign in: for management, which can set a password. */
   readonly evenLast: boolean
+  /** The connection that is the only way to sign in for the user's address. */
+  readonly required?: string | undefined
 }
 
 /** Passkeys that exist. Every change names the owner, in the statement itself. */

@@ -89,6 +89,8 @@ export interface PasswordRemoval {
   readonly verified: string
   /** The session that continues. */
   readonly keepSession: string
+  /** The connection that is the only way to sign in for the user's address. */
+  readonly required?: string | undefined
   /** Messages for the outbox. */
   readonly messages: readonly OutboxMessage[]
 }

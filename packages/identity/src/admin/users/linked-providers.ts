@@ -1,5 +1,6 @@
 import { Problem } from '@gatehouse/kit'
 import type { Static } from 'typebox'
+import { findRequiredConnection } from '../../connections/home.ts'
 import type { AdminContext } from '../../context/features.ts'
 import { createNotices } from '../../mail/notices.ts'
 import { connectionName } from '../../model/connection.ts'
@@ -51,7 +52,8 @@ export async function removeLinkedProvider(
   const connection = await connections.find(link.connectionId)
   const facts = { provider: connection === undefined ? link.connectionId : connectionName(connection) }
   const notices = createNotices(context, { user, kind: 'provider_unlinked', request: undefined, facts })
-  const removal = { userId, linkId, passkeys: context.features.passkeys }
+  const required = await findRequiredConnection(context, user.email)
+  const removal = { userId, linkId, passkeys: context.features.passkeys, required }
   const remaining = await linkedAccounts.revoke(removal, signOutOptions(context), notices)
   if (remaining === undefined) throw notFound()
   context.signalOutbox()

@@ -104,13 +104,13 @@ export class PostgresLinkedAccounts implements LinkedAccounts {
   }
 
   remove(
-    { userId, linkId, keepSession, passkeys }: LinkRemoval,
+    { userId, linkId, keepSession, ...counted }: LinkRemoval,
     end: SignOutOptions,
     messages: readonly OutboxMessage[],
   ): Promise<'removed' | 'missing' | 'last_way'> {
     return this.#database.transaction(async (tx) => {
       if (!(await lockLink(tx, userId, linkId))) return 'missing'
-      if ((await countSignInWays(tx, userId, { passkeys, exceptLink: linkId })) === 0) return 'last_way'
+      if ((await countSignInWays(tx, userId, { ...counted, exceptLink: linkId })) === 0) return 'last_way'
       const { rows } = await tx.query<{ session_id: string }>(
         `SELECT session_id FROM identity.provider_session WHERE link_id = $1 AND session_id <> $2`,
         [linkId, keepSession],
@@ -123,13 +123,13 @@ export class PostgresLinkedAccounts implements LinkedAccounts {
   }
 
   revoke(
-    { userId, linkId, passkeys }: Omit<LinkRemoval, 'keepSession'>,
+    { userId, linkId, ...counted }: Omit<LinkRemoval, 'keepSession'>,
     end: SignOutOptions,
     messages: readonly OutboxMessage[],
   ): Promise<number | undefined> {
     return this.#database.transaction(async (tx) => {
       if (!(await lockLink(tx, userId, linkId))) return undefined
-      const remaining = await countSignInWays(tx, userId, { passkeys, exceptLink: linkId })
+      const remaining = await countSignInWays(tx, userId, { ...counted, exceptLink: linkId })
       await deleteLink(tx, userId, linkId)
       await putMessages(tx, messages)
       await endAccess(tx, userId, { endApiKeys: false }, end)

@@ -12,7 +12,7 @@ import type {
 import { removeUselessCodes } from '../factors/factors.ts'
 import { putMessages } from '../operations/outbox.ts'
 import { type UserRow, userOf } from '../rows.ts'
-import { countSignInWays } from '../users/sign-in-ways.ts'
+import { isLastOwnWay } from '../users/sign-in-ways.ts'
 import { type PasskeyRow, passkeyColumns, passkeyOf } from './rows.ts'
 
 /** Passkeys in `identity.passkey`. */
@@ -70,12 +70,15 @@ export class PostgresPasskeys implements Passkeys {
     return (await this.#database.query(text, [userId, id, name])).rowCount === 1
   }
 
-  remove({ userId, id, evenLast }: PasskeyRemoval, messages: readonly OutboxMessage[]): Promise<RemovePasskeyResult> {
+  remove(
+    { userId, id, evenLast, required }: PasskeyRemoval,
+    messages: readonly OutboxMessage[],
+  ): Promise<RemovePasskeyResult> {
     return this.#database.transaction(async (tx) => {
       await tx.query('SELECT 1 FROM identity.account WHERE id = $1 FOR NO KEY UPDATE', [userId])
       const owned = 'SELECT 1 FROM identity.passkey WHERE user_id = $1 AND id = $2'
       if ((await tx.query(owned, [userId, id])).rowCount === 0) return 'missing'
-      if (!evenLast && (await countSignInWays(tx, userId)) < 2) return 'last_way'
+      if (!evenLast && (await isLastOwnWay(tx, userId, required))) return 'last_way'
       await tx.query('DELETE FROM identity.passkey WHERE user_id = $1 AND id = $2', [userId, id])
       await tx.query('UPDATE identity.account SET credential_version = gen_random_uuid() WHERE id = $1', [userId])
       await removeUselessCodes(tx, userId)

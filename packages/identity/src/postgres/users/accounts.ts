@@ -17,7 +17,7 @@ import { appendRevocations } from '../tokens/revocations.ts'
 import { endAccess } from './end-access.ts'
 import { lockUser } from './lock-user.ts'
 import { consumeLink } from './mailed-links.ts'
-import { countSignInWays } from './sign-in-ways.ts'
+import { isLastOwnWay } from './sign-in-ways.ts'
 
 /** Credentials in `identity.account`. */
 export class PostgresAccounts implements Accounts {
@@ -32,7 +32,7 @@ export class PostgresAccounts implements Accounts {
   }
 
   removePassword(removal: PasswordRemoval, end: SignOutOptions): Promise<'removed' | 'last_way' | 'outdated'> {
-    const { userId, verified } = removal
+    const { userId, verified, required } = removal
     return this.#database.transaction(async (tx) => {
       const { rowCount } = await tx.query(
         `SELECT 1 FROM identity.account WHERE id = $1 AND credential_version = $2 AND locked_at IS NULL
@@ -40,7 +40,7 @@ export class PostgresAccounts implements Accounts {
         [userId, verified],
       )
       if (rowCount === 0) return 'outdated'
-      if ((await countSignInWays(tx, userId)) < 2) return 'last_way'
+      if (await isLastOwnWay(tx, userId, required)) return 'last_way'
       return (await setPassword(tx, { ...removal, hash: null, endApiKeys: false }, end)) ? 'removed' : 'outdated'
     })
   }

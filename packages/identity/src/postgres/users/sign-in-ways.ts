@@ -6,6 +6,8 @@ export interface CountedWays {
   readonly passkeys?: boolean
   /** A link that is left out. */
   readonly exceptLink?: string
+  /** The connection that is the only way to sign in: of the others none counts. */
+  readonly required?: string | undefined
 }
 
 /**
@@ -16,16 +18,26 @@ export interface CountedWays {
 export async function countSignInWays(
   tx: Transaction,
   userId: string,
-  { passkeys = true, exceptLink }: CountedWays = {},
+  { passkeys = true, exceptLink, required }: CountedWays = {},
 ): Promise<number> {
   const { rows } = await tx.query<{ ways: number }>(
-    `SELECT (SELECT count(*) FROM identity.account WHERE id = $1 AND password_hash IS NOT NULL)
-          + (SELECT count(*) FROM identity.passkey WHERE user_id = $1 AND $3)
+    `SELECT (SELECT count(*) FROM identity.account WHERE id = $1 AND password_hash IS NOT NULL AND $4::text IS NULL)
+          + (SELECT count(*) FROM identity.passkey WHERE user_id = $1 AND $3 AND $4::text IS NULL)
           + (SELECT count(*) FROM identity.linked_account l
                JOIN identity.connection c ON c.id = l.connection_id AND c.enabled
               WHERE l.user_id = $1 AND l.id IS DISTINCT FROM $2::uuid
+                AND ($4::text IS NULL OR l.connection_id = $4)
                 AND coalesce((c.settings ->> 'link_only')::boolean, false) = false) AS ways`,
-    [userId, exceptLink ?? null, passkeys],
+    [userId, exceptLink ?? null, passkeys, required ?? null],
   )
   return Number(rows[0]?.ways ?? 0)
+}
+
+/**
+ * Whether a user who loses the password or a passkey has no way to sign in left. Where a connection is required neither
+ * is one, so that its links alone have to remain.
+ */
+export async function isLastOwnWay(tx: Transaction, userId: string, required: string | undefined): Promise<boolean> {
+  const needed = required === undefined ? 2 : 1
+  return (await countSignInWays(tx, userId, { required })) < needed
 }

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, test } from 'node:test'
+import { type OidcFake, startOidc } from '@gatehouse/fakes'
+import { postgresIdentityStore } from '../../src/postgres/index.ts'
+import { administrators, call, consoleClient, tokenOf } from '../support/administrators.ts'
+import { Authenticator } from '../support/authenticator.ts'
+import { hiddenFields, TestBrowser } from '../support/journey.ts'
+import { editPasskey, passkeyIds, registerPasskey } from '../support/passkeys.ts'
+import {
+  callbackOf,
+  connectionTo,
+  proveDomain,
+  setupWith,
+  signInWithOrganization,
+  upstreamClient,
+} from '../support/providers.ts'
+import type { Running, TestResponse } from '../support/setup.ts'
+
+const password = 'a long and quiet password'
+const domain = 'acme.example'
+const people = ['ann', 'bea', 'cleo', 'dora']
+
+let provider: OidcFake
+let running: Running
+before(async () => {
+  provider = await startOidc({ client: upstreamClient, redirectUris: [callbackOf('acme')] })
+  const connections = [
+    connectionTo(provider, { organization: 'acme', required: true }),
+    connectionTo(provider, { id: 'plain', name: 'Plain' }),
+  ]
+  const users = people.map((id) => ({ id, password, email: `${id}@${domain}`, email_verified: true }))
+  running = await setupWith(connections, {
+    features: { loopbackCalls: true, passkeys: true },
+    declared: {
+      clients: [consoleClient],
+      users: [...users, ...administrators],
+      organizations: [{ id: 'acme' }],
+    },
+  })
+  await proveDomain(running, 'acme', domain)
+})
+after(async () => {
+  await running.close()
+  await provider.stop()
+})
+beforeEach(() => running.identity.management.updateConnection('acme', { required: true }))
+
+/** A browser in which a user signed in with the required provider, which linked the account. */
+async function signIn(id: string): Promise<TestBrowser> {
+  const email = `${id}@${domain}`
+  provider.user = { sub: id, email, email_verified: true }
+  const browser = new TestBrowser(running)
+  assert.match((await signInWithOrganization(browser, email)).text, new RegExp(email))
+  return browser
+}
+
+/** Links an account at the provider that is not required. */
+async function linkPlain(userId: string): Promise<void> {
+  const { users, linkedAccounts } = postgresIdentityStore(running.database)
+  const { credentialVersion = '' } = (await users.find(userId)) ?? {}
+  const link = { connectionId: 'plain', issuer: provider.url, subject: `plain-${userId}`, email: undefined }
+  assert.equal(await linkedAccounts.add({ userId, credentialVersion }, link, [], running.clock.now()), 'linked')
+}
+
+async function linkOf(userId: string, connection: string): Promise<string> {
+  const links = await postgresIdentityStore(running.database).linkedAccounts.listByUser(userId)
+  return links.find(({ connectionId }) => connectionId === connection)?.id ?? assert.fail(connection)
+}
+
+async function disconnect(browser: TestBrowser, link_id: string): Promise<TestResponse> {
+  const { form_token = '' } = hiddenFields(await browser.get('/account/providers'))
+  return browser.post('/account/providers', { form_token, link_id })
+}
+
+test('the only link of the required connection stays, although there is a password', async () => {
+  await linkPlain('ann')
+  const browser = await signIn('ann')
+  const link = await linkOf('ann', 'acme')
+  const refused = await disconnect(browser, link)
+  assert.equal(refused.status, 409)
+  assert.match(refused.text, /your only way to sign in/)
+  assert.equal((await disconnect(browser, await linkOf('ann', 'plain'))).status, 303, 'a refused way may go')
+  await running.identity.management.updateConnection('acme', { required: false })
+  assert.equal((await disconnect(browser, link)).status, 303)
+})
+
+test('an administrator’s removal of the link of the required connection leaves no way', async () => {
+  await signIn('bea')
+  const url = `/admin/v1/users/bea/providers/${await linkOf('bea', 'acme')}`
+  const { body } = await call(running, await tokenOf(running, 'gatehouse-owner'), { method: 'DELETE', url })
+  assert.deepEqual(body, { remaining_ways: 0 })
+})
+
+/** Removes the password of the user who is signed in. */
+async function removePassword(browser: TestBrowser): Promise<TestResponse> {
+  const { form_token = '' } = hiddenFields(await browser.get('/account/providers'))
+  return browser.post('/account/passkeys/password', { form_token })
+}
+
+test('a password goes while the required connection signs in', async () => {
+  assert.equal((await removePassword(await signIn('cleo'))).status, 200)
+})
+
+test('a password and a passkey stay where the other ways are refused by the required connection', async () => {
+  await running.identity.management.updateConnection('acme', { required: false })
+  const browser = new TestBrowser(running)
+  await browser.signIn(await browser.get('/account'), 'dora', password)
+  await registerPasskey(browser, new Authenticator())
+  const [passkey = ''] = await passkeyIds(browser)
+  await linkPlain('dora')
+  await running.identity.management.updateConnection('acme', { required: true })
+  assert.equal((await removePassword(browser)).status, 409)
+  await editPasskey(browser, passkey, { decision: 'remove' })
+  assert.deepEqual(await passkeyIds(browser), [passkey])
+  await running.identity.management.updateConnection('acme', { required: false })
+  await editPasskey(browser, passkey, { decision: 'remove' })
+  assert.deepEqual(await passkeyIds(browser), [])
+})

@@ -3,7 +3,9 @@ import { after, before, beforeEach, test } from 'node:test'
 import { type OidcFake, startOidc } from '@gatehouse/fakes'
 import { postgresIdentityStore } from '../../src/postgres/index.ts'
 import { administrators, call, consoleClient, tokenOf } from '../support/administrators.ts'
+import { Authenticator } from '../support/authenticator.ts'
 import { hiddenFields, TestBrowser } from '../support/journey.ts'
+import { editPasskey, passkeyIds, registerPasskey } from '../support/passkeys.ts'
 import {
   callbackOf,
   connectionTo,
@@ -99,11 +101,18 @@ test('a password goes while the required connection signs in', async () => {
   assert.equal((await removePassword(await signIn('cleo'))).status, 200)
 })
 
-test('a password stays where the other ways are refused by the required connection', async () => {
+test('a password and a passkey stay where the other ways are refused by the required connection', async () => {
   await running.identity.management.updateConnection('acme', { required: false })
   const browser = new TestBrowser(running)
   await browser.signIn(await browser.get('/account'), 'dora', password)
+  await registerPasskey(browser, new Authenticator())
+  const [passkey = ''] = await passkeyIds(browser)
   await linkPlain('dora')
   await running.identity.management.updateConnection('acme', { required: true })
   assert.equal((await removePassword(browser)).status, 409)
+  await editPasskey(browser, passkey, { decision: 'remove' })
+  assert.deepEqual(await passkeyIds(browser), [passkey])
+  await running.identity.management.updateConnection('acme', { required: false })
+  await editPasskey(browser, passkey, { decision: 'remove' })
+  assert.deepEqual(await passkeyIds(browser), [])
 })

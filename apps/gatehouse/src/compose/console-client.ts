@@ -10,10 +10,15 @@ export function consoleSecret(settings: Settings): Secret {
   return new Secret(derived?.toString('base64url') ?? '')
 }
 
+/** Whether the settings say of a console, in this process or another. */
+export function namesConsole({ services, console }: Settings): boolean {
+  return services.has('console') || console.clientSecret !== undefined
+}
+
 /** The registration of the console, where it runs in this process or was named to it. */
 export async function consoleClient(settings: Settings): Promise<ClientDeclaration[]> {
-  const { services, console } = settings
-  if (!services.has('console') && console.clientSecret === undefined) return []
+  const { console } = settings
+  if (!namesConsole(settings)) return []
   const { consoleScopes } = await import('@gatehouse/console')
   return [
     {

@@ -2,6 +2,7 @@ import { createIdentity, type Management } from '@gatehouse/identity'
 import { migrateIdentity, postgresIdentityStore } from '@gatehouse/identity/postgres'
 import { createMetrics, type Log, systemClock } from '@gatehouse/kit'
 import type { Config } from '../config/config.ts'
+import { namesConsole } from './console-client.ts'
 import { omitUndefined } from './defined-members.ts'
 import { encryptionKey, openDatabase } from './engines.ts'
 import { lifetimes, passwords } from './identity/identity.ts'
@@ -23,6 +24,7 @@ export async function composeManagement(
       encryptionKey: encryptionKey(settings),
       lifetimes: lifetimes(file.lifetimes),
       passwords: passwords(file.passwords),
+      builtInClients: namesConsole(settings) ? [settings.console.clientId] : [],
       branding: omitUndefined({ name: file.branding?.name }),
       authenticate: () => {
         throw new Error('the command line serves no requests')

@@ -72,6 +72,22 @@ test('a name that is made to lead to this machine reads nothing under /dev/', as
   assert.equal(await ask({ host: 'evil.example' }, 'GET', '/open'), 200)
 })
 
+test('through a proxy or a tunnel nobody reads what is under /dev/, unless it is open', async () => {
+  const proxied = [
+    { forwarded: 'for=192.0.2.7' },
+    { 'x-forwarded-for': '192.0.2.7' },
+    { 'x-forwarded-host': 'public.example' },
+    { via: '1.1 tunnel' },
+  ]
+  const [ask, openOnPurpose] = [restrictedServer(), restrictedServer(['http://dev.example.com'])]
+  for (const headers of proxied) {
+    const sent = { host: 'localhost:8080', ...headers }
+    assert.equal(await ask(sent), 403, JSON.stringify(headers))
+    assert.equal(await ask(sent, 'GET', '/open'), 200)
+    assert.equal(await openOnPurpose(sent), 200)
+  }
+})
+
 test('a page of another site changes nothing under /dev/', async () => {
   const ask = restrictedServer()
   const post = (headers: Record<string, string>) => ask({ host: 'localhost:8080', ...headers }, 'POST')

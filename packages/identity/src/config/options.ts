@@ -42,6 +42,8 @@ export interface IdentityOptions {
   readonly declared?: IdentityDeclarations
   /** The client with which the services call each other. */
   readonly serviceClient?: { readonly id: string; readonly secret: Secret } | undefined
+  /** Clients of the operator's own programs, which management neither deletes nor gives another secret. Default: none. */
+  readonly builtInClients?: readonly string[]
   /** The plan of a user for whom none is named. Default: free. */
   readonly defaultPlan?: string
   readonly branding?: Partial<Branding>

@@ -117,6 +117,12 @@ export interface PlanContext {
   readonly defaultPlan: string
 }
 
+/** Keeps the clients of the operator's own programs. */
+export interface BuiltInContext {
+  /** Clients that management neither deletes nor gives another secret. */
+  readonly builtInClients: ReadonlySet<string>
+}
+
 /** Proves the domains of organizations. */
 export interface DomainContext {
   readonly resolveTxt: ResolveTxt
@@ -132,4 +138,5 @@ export interface IdentityContext
     MailContext,
     PlanContext,
     DomainContext,
-    ProviderContext {}
+    ProviderContext,
+    BuiltInContext {}

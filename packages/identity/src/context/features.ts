@@ -1,6 +1,7 @@
 import type {
   AttemptContext,
   AudienceContext,
+  BuiltInContext,
   ClientAuthenticationContext,
   ClientContext,
   DomainContext,
@@ -81,6 +82,7 @@ export interface AdminContext
     MailContext,
     PlanContext,
     DomainContext,
+    BuiltInContext,
     Pick<AttemptContext, 'limit'> {
   readonly features: PageContext['features']
   readonly connections: PageContext['connections']

@@ -18,7 +18,8 @@ const operator = {
 before(async () => {
   const internal = { ...service, client_id: 'internal', scopes: ['read:api-keys', 'read:revocations'] }
   running = await setup({
-    declared: { clients: [...clients, service, internal, operator], users },
+    declared: { clients: [...clients, service, internal, operator, { ...service, client_id: 'built-in' }], users },
+    builtInClients: ['built-in'],
     onRecipient: async (recipient) => {
       recipients.push(recipient)
     },
@@ -63,6 +64,22 @@ test('a client is registered, changed and deleted, and its secret is shown once'
   assert.equal((await call('GET', '/admin/v1/clients/new')).status, 404)
   const feed = await running.identity.revocations(undefined)
   assert.ok(feed.revocations.some((one) => 'client' in one && one.client === 'new'))
+})
+
+test('a built-in client keeps its secret and cannot be deleted', async () => {
+  const form = { grant_type: 'client_credentials', client_id: 'built-in', client_secret: service.client_secret }
+  const [id, { management }] = ['built-in', running.identity]
+  for (const [method, path] of [
+    ['POST', '/secret'],
+    ['DELETE', ''],
+  ] as const) {
+    const refused = await call(method, `/admin/v1/clients/${id}${path}`)
+    assert.equal(refused.status, 409, refused.text)
+    assert.match(refused.text, /Administrators sign in with the client built-in/)
+  }
+  await assert.rejects(management.rotateSecret(id), /Administrators sign in/)
+  await assert.rejects(management.deleteClient(id), /Administrators sign in/)
+  assert.equal((await running.post('/token', form)).status, 200)
 })
 
 test('redirect URIs that could be abused are rejected at registration', async () => {

@@ -21,6 +21,7 @@ export async function composeIdentity(
   const { settings, file } = parts.config
   await migrateIdentity(database)
   await checkSealed(database, identitySealed, encryptionKey(settings))
+  const ownClients = await consoleClient(settings)
   const identity = await createIdentity({
     store: postgresIdentityStore(database),
     issuer: settings.authUrl,
@@ -29,7 +30,7 @@ export async function composeIdentity(
     lifetimes: lifetimes(file.lifetimes),
     ...omitUndefined({ accessTokenAlgorithm: file.access_token_signed_response_alg }),
     declared: {
-      clients: [...(file.clients ?? []), ...(await consoleClient(settings))],
+      clients: [...(file.clients ?? []), ...ownClients],
       users: declaredUsers(parts),
       resources: file.resources ?? [],
       organizationRoles: file.organization_roles ?? [],
@@ -38,6 +39,7 @@ export async function composeIdentity(
     },
     passwords: passwords(file.passwords),
     serviceClient: settings.serviceClient,
+    builtInClients: ownClients.map(({ client_id }) => client_id),
     authenticate: ingress.authenticate,
     ...ingress.attempts,
     ...identityMail(parts, notify),

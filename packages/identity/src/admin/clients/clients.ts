@@ -109,7 +109,10 @@ export async function updateClient(
   return readClient(context, id)
 }
 
-/** Creates a new secret; the previous ones are invalid. @throws Problem 403, 404, 409, 503; 422 without a secret */
+/**
+ * Creates a new secret; the previous ones are invalid.
+ * @throws Problem 403, 404, 503; 409 for a built-in client or a concurrent change; 422 without a secret
+ */
 export async function rotateSecret(
   context: AdminContext,
   by: Authority,
@@ -117,6 +120,7 @@ export async function rotateSecret(
 ): Promise<{ client_id: string; client_secret: string }> {
   const client = await find(context.store, id)
   requireAuthorityOverClient(by, client)
+  requireNotBuiltIn(context, id)
   if (isPublic(client) || client.authMethods.includes('private_key_jwt')) {
     throw new Problem(422, 'This client does not authenticate with a secret.')
   }
@@ -127,14 +131,21 @@ export async function rotateSecret(
   return { client_id: id, client_secret: secret }
 }
 
-/** Deletes the client; its grants are revoked. @throws Problem 403, 404, 503 */
+/** Deletes the client; its grants are revoked. @throws Problem 403, 404, 503; 409 for a built-in client */
 export async function deleteClient(context: AdminContext, by: Authority, id: string): Promise<void> {
   const client = await find(context.store, id)
   requireAuthorityOverClient(by, client)
+  requireNotBuiltIn(context, id)
   await auditChange(context, by, { action: 'clients.delete', target: target(id), before: await auditedMembers(client) })
   const end = revocationTimes(context)
   if (!(await context.store.clients.remove(id, end.now + clientCacheMs, end))) throw notFound()
   context.clients.forget(id)
+}
+
+/** Administrators sign in through it: without it, nobody could undo the change. @throws Problem 409 */
+function requireNotBuiltIn({ builtInClients }: AdminContext, id: string): void {
+  if (builtInClients.has(id))
+    throw new Problem(409, `Administrators sign in with the client ${id}: its secret and its end are for the settings.`)
 }
 
 async function write(context: ClientContext, from: Client, to: NewClient, ifMatch?: string): Promise<void> {

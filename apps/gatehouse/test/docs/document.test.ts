@@ -172,7 +172,7 @@ describe('the OpenAPI document of a running program', () => {
       assert.ok(readFileSync(path, 'utf8') === text, `${path} is out of date: npm run client`)
   })
 
-  test('marks operations that may be sent again, or may not against their method, and only those that exist', () => {
+  test('marks operations that exist and may be sent again, or may not despite their method', () => {
     const marked = operations().filter(([, , operation]) => operation['x-gatehouse-idempotent'] !== undefined)
     const [unrepeatable, repeatable] = [false, true].map((may) =>
       marked.filter(([, , operation]) => (operation['x-gatehouse-idempotent'] !== false) === may),

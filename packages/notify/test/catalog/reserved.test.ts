@@ -339,7 +339,7 @@ test('a reserved mail whose template failed is not planned again for a stored ad
   assert.deepEqual(sent, [])
 })
 
-test('a reserved message that waits is cancelled by the management alone, with an entry in the audit trail', async () => {
+test('a reserved message is cancelled by the management alone, and that is audited', async () => {
   const { body } = await s.call('POST', '/v1/reserved-mails', { ...mail, user_id: 'waiting' }, service)
   const cancel = (scopes: string) => s.call('POST', `/v1/notifications/${body.id}/cancel`, {}, scopes)
   for (const scopes of ['write:notifications', 'user:waiting write:notifications']) {

@@ -91,7 +91,7 @@ test('a cancellation takes a notification out of the window that gathers it', as
   assert.equal((await s.database.query('SELECT FROM notify.pending_window')).rowCount, 0, 'no window stays empty')
 })
 
-test('a cancellation tells what is being flushed as under way', async (t) => {
+test('a cancellation reports what is being flushed as under way', async (t) => {
   const s = await started({ work: false })
   t.after(s.close)
   await seedEventType(s, 'photo.liked', {

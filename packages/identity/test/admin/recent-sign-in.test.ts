@@ -22,6 +22,7 @@ const granting: readonly (readonly [method: string, path: string, payload?: obje
   ['POST', 'user-imports', { users: [{ id: 'imported', roles }] }],
   ['POST', 'users', { id: 'created', password, roles }],
   ['PATCH', 'users/bob', { roles: [] }],
+  ['PATCH', 'users/bob', { email: 'mallory@example.com' }],
 ]
 /** Everyday changes of the same resources. */
 const everyday: typeof granting = [

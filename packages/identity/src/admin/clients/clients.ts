@@ -95,6 +95,7 @@ export async function updateClient(
 ): Promise<ClientResponse> {
   const client = await find(context.store, id)
   requireAuthorityOverClient(by, client)
+  requireNotBuiltIn(context, id)
   requireMatch(ifMatch, entityTagOf(formatClient(client)))
   const { plan = client.plan, ...members } = { ...formatMembers(client), ...patch }
   const metadata = parseMetadata(id, members)

@@ -55,13 +55,13 @@ function readingRoutes(http: Http, { context, requireScope }: AdminAccess): void
 }
 
 function changingRoutes(http: Http, { context, requireScope, requireRecentSignIn }: AdminAccess): void {
-  const admit = (request: FastifyRequest, { roles }: UserPatch) =>
-    roles === undefined ? requireScope(request, scope) : requireRecentSignIn(request, scope)
+  const admit = (request: FastifyRequest, isGranting: boolean) =>
+    isGranting ? requireRecentSignIn(request, scope) : requireScope(request, scope)
   http.post(
     path,
     { schema: { ...describeRoute('users.create', scope, newUserSchema, 201), body: UserDeclaration } },
     async (request, reply) => {
-      const by = await admit(request, request.body)
+      const by = await admit(request, request.body.roles !== undefined)
       const made = await createUser(context, by, request.body)
       return reply.code(201).send(maskUnlessPermitted(by, made, maskUser))
     },
@@ -73,7 +73,9 @@ function changingRoutes(http: Http, { context, requireScope, requireRecentSignIn
     body: UserPatch,
   }
   http.patch(`${path}/:id`, { schema: change }, async (request, reply) => {
-    const by = await admit(request, request.body)
+    // Whoever reads the mails of an account gets into it.
+    const { roles, email } = request.body
+    const by = await admit(request, roles !== undefined || email !== undefined)
     const update = { mergesClaims: isMergePatch(request), ifMatch: request.headers['if-match'] }
     await updateUser(context, by, request.params.id, { ...request.body, ...update })
     const { user, etag } = await readTaggedUser(context, request.params.id)

@@ -24,6 +24,14 @@ export interface DispatcherResources {
   readonly waitForRoom: () => Promise<void>
 }
 
+/** Times of a call, by `performance.now()`. */
+interface CallTimes {
+  /** Before the deliveries were claimed. */
+  readonly claimedAt: number
+  /** When too little of the lease is left to begin. */
+  readonly startBy: number
+}
+
 /** The share of a lease that is kept for recording what follows the call. */
 const recordingShare = 0.25
 
@@ -48,22 +56,25 @@ export class Dispatcher {
     for (const [provider, mine] of Map.groupBy(calls, (call) => call.provider)) {
       const startBy = leaseEndsAt - provider.timeoutMs - leaseMs * recordingShare
       for (const batch of splitBatches(mine, provider.batchSize ?? 1)) {
-        const start = () => this.#run(provider, batch, claimedAt)
+        const start = () => this.#run(provider, batch, { claimedAt, startBy })
         this.#resources.concurrency.run({ start, skip: () => skip(batch) }, startBy)
       }
     }
   }
 
   /** Makes the calls of a batch. A provider that has begun to fail since it was chosen is called by its probe alone. */
-  async #run(provider: Provider, batch: readonly Call[], claimedAt: number): Promise<void> {
+  async #run(provider: Provider, batch: readonly Call[], times: CallTimes): Promise<void> {
     const { pool, waitForRoom } = this.#resources
     if (pool.isPaused(provider) && !batch.some(({ isProbe }) => isProbe)) skip(batch)
-    else await this.#send(provider, batch, claimedAt)
+    else await this.#send(provider, batch, times)
     await waitForRoom()
   }
 
-  /** Calls the provider with a batch, and adds the results to the attempts. */
-  async #send(provider: Provider, batch: readonly Call[], claimedAt: number): Promise<void> {
+  /**
+   * Calls the provider with a batch, and adds the results to the attempts. The time is looked at once more right before the
+   * call: a process may have stood still while it checked, and another have claimed the deliveries since.
+   */
+  async #send(provider: Provider, batch: readonly Call[], { claimedAt, startBy }: CallTimes): Promise<void> {
     const messages = await completeMessages(this.#settings, batch)
     if (!messages) {
       const results = batch.map(() => linksUnavailable)
@@ -74,6 +85,7 @@ export class Dispatcher {
     const calls = batch.filter((_, index) => isAllowed[index])
     if (calls.length === 0) return
     const startedAt = performance.now()
+    if (startedAt >= startBy) return skip(calls)
     const results = await callProvider(
       provider,
       messages.filter((_, index) => isAllowed[index]),

@@ -11,6 +11,17 @@ export interface Deadline {
   watch(onTimeout: (error: Error) => void): () => void
 }
 
+/** When each deadline's signal is aborted, by `performance.now()`. */
+const endsOf = new WeakMap<AbortSignal, number>()
+
+/**
+ * Whether a signal is aborted, or belongs to a deadline that has passed: after a process stood still its sockets are served
+ * before its timers.
+ */
+export function isOver(signal: AbortSignal): boolean {
+  return signal.aborted || performance.now() >= (endsOf.get(signal) ?? Number.POSITIVE_INFINITY)
+}
+
 /** Calls within this fraction of the timeout share a deadline. */
 const sharedFraction = 0.01
 
@@ -33,6 +44,7 @@ function startDeadline(timeoutMs: number, reason: string): Deadline {
   const controller = new AbortController()
   const watchers = new Set<(error: Error) => void>()
   setMaxListeners(0, controller.signal)
+  endsOf.set(controller.signal, performance.now() + timeoutMs)
   const timer = setTimeout(() => {
     const error = new Error(reason)
     controller.abort(error)

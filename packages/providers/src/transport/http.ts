@@ -1,6 +1,6 @@
 import { type Dispatcher, Pool } from 'undici'
 import type { SendResult } from '../model/send-result.ts'
-import { createDeadlines, type Deadline } from './deadlines.ts'
+import { createDeadlines, type Deadline, isOver } from './deadlines.ts'
 
 /** The response of a provider. A body longer than 64 KiB is truncated. */
 export interface HttpResponse {
@@ -86,6 +86,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   readonly #reject: (error: Error) => void
   readonly #signal: AbortSignal
   #stopWatching: (() => void) | undefined
+  #deadline: Deadline | undefined
   #controller: Dispatcher.DispatchController | undefined
   #failure: Error | undefined
   #head: Pick<HttpResponse, 'status' | 'headers'> | undefined
@@ -99,15 +100,19 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   start(deadline: Deadline): void {
+    this.#deadline = deadline
     this.#stopWatching = deadline.watch(this.#fail)
     this.#signal.addEventListener('abort', this.abort)
   }
 
   readonly abort = (): void => this.#fail(this.#signal.reason as Error)
 
+  /** Called right before the first byte is sent. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    if (this.#failure) controller.abort(this.#failure)
     this.#controller = controller
+    const isLate = isOver(this.#signal) || (this.#deadline !== undefined && isOver(this.#deadline.signal))
+    if (this.#failure) controller.abort(this.#failure)
+    else if (isLate) this.#fail(new Error('its time had passed before it was sent'))
   }
 
   onResponseStart(

@@ -1,5 +1,6 @@
 import type { OutgoingHttpHeaders } from 'node:http2'
 import type { SendResult } from '../model/send-result.ts'
+import { isOver } from './deadlines.ts'
 import { type HttpResponse, resultOfError } from './http.ts'
 import {
   type Connection,
@@ -44,6 +45,13 @@ interface Waiter {
   readonly reject: (error: Error) => void
 }
 
+interface Ends {
+  /** Of the caller. */
+  readonly signal: AbortSignal
+  /** The same, or after the longest duration of a request. */
+  readonly ending: AbortSignal
+}
+
 /** How often a request that a connection did not process is sent over another one. */
 const maxAttempts = 3
 
@@ -61,7 +69,7 @@ class ConnectionPool implements Http2Client {
   async request(headers: OutgoingHttpHeaders, body: string, signal: AbortSignal): Promise<HttpResponse> {
     const ending = AbortSignal.any([signal, AbortSignal.timeout(this.#options.timeoutMs)])
     for (let attempt = 1; ; attempt++) {
-      const response = await this.#attempt(headers, body, ending)
+      const response = await this.#attempt(headers, body, { signal, ending })
       if (!(response instanceof Error)) return response
       if (!(response instanceof NotProcessedError) || attempt === maxAttempts) throw response
     }
@@ -71,16 +79,17 @@ class ConnectionPool implements Http2Client {
     for (const { session } of this.#connections) session.destroy()
   }
 
-  async #attempt(headers: OutgoingHttpHeaders, body: string, signal: AbortSignal): Promise<HttpResponse | Error> {
-    const connection = await this.#acquire(signal)
+  async #attempt(headers: OutgoingHttpHeaders, body: string, { signal, ending }: Ends): Promise<HttpResponse | Error> {
+    const connection = await this.#acquire(ending)
     try {
-      return await exchange(connection, headers, body, signal)
+      if (isOver(signal)) throw new Error('its time had passed before it was sent')
+      return await exchange(connection, headers, body, ending)
     } catch (error) {
       if (error instanceof NotProcessedError) {
         connection.closing = true
         connection.session.close()
       }
-      if (signal.aborted) pingConnection(connection.session, this.#options.pongMs)
+      if (ending.aborted) pingConnection(connection.session, this.#options.pongMs)
       return error as Error
     } finally {
       connection.streams -= 1

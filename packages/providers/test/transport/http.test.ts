@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
+import { createDeadlines } from '../../src/transport/deadlines.ts'
 import { createHttpClient } from '../../src/transport/http.ts'
 
 const never = new AbortController().signal
@@ -32,6 +33,31 @@ test('a request abandoned while it waited for a connection is never sent', async
   assert.equal((await first).status, 200)
   assert.equal((await call('/quick')).status, 200)
   assert.deepEqual(seen, ['/first', '/quick'])
+})
+
+test('a request whose time passed while the process stood still is never sent', async (t) => {
+  const seen: string[] = []
+  const server = createServer((request, response) => {
+    seen.push(request.url ?? '')
+    response.end('{}')
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const client = createHttpClient(new URL(`http://127.0.0.1:${port}`), { timeoutMs: 200 })
+  t.after(async () => {
+    await client.close()
+    server.close()
+  })
+  const late = client.request({ method: 'POST', path: '/late', body: '{}' }, never)
+  const until = performance.now() + 400
+  while (performance.now() < until);
+  await assert.rejects(late, /200 ms|passed/)
+  const deadline = createDeadlines(50, 'no time is left')()
+  const stoodStill = performance.now() + 100
+  while (performance.now() < stoodStill);
+  await assert.rejects(client.request({ method: 'POST', path: '/past', body: '{}' }, deadline.signal), /no time|passed/)
+  assert.equal((await client.request({ method: 'POST', path: '/next', body: '{}' }, never)).status, 200)
+  assert.deepEqual(seen, ['/next'])
 })
 
 test('only the beginning of an endless response is read', async (t) => {

@@ -15,7 +15,9 @@ export interface PackageLayout {
    * out of the cycles of folders; its files form no cycle either.
    */
   readonly assembly?: string
-  /** Feature folders that run in a browser: they import no library of ours, and no module of Node. */
+  /** Packages that this one may import beside those that its role may; they run in a browser too. */
+  readonly also?: readonly string[]
+  /** Feature folders that run in a browser: they import no other library of ours, and no module of Node. */
   readonly browser?: readonly string[]
   /** Root files that only outsiders and other root files import; `index`, `routes` and `workers` always are. */
   readonly entries?: readonly string[]
@@ -45,7 +47,7 @@ export const layout: Layout = {
     lower: ['config', 'docs', 'http', 'dev-pages', 'process'],
     entries: ['main', 'start', 'serve', 'worker', 'cli'],
   },
-  console: { role: 'service', lower: ['actions'], browser: ['browser'] },
+  console: { role: 'service', also: ['client', 'limiter'], lower: ['actions'], browser: ['browser'] },
   identity: {
     role: 'service',
     lower: [

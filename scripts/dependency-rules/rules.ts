@@ -22,7 +22,7 @@ const packageRule: Rule = (imports, layout) =>
     if (sourceRole === undefined) return [violation(from, to, `${source} is not in the table of packages`)]
     if (targetRole === undefined) return [violation(from, to, `${target} is not in the table of packages`)]
     if (!to.startsWith('@')) return [violation(from, to, "reaches into another package's files; import it by its name")]
-    if (importable[sourceRole].includes(targetRole)) return []
+    if (importable[sourceRole].includes(targetRole) || layout[source]?.also?.includes(target)) return []
     return [violation(from, to, reasons[sourceRole](source, targetRole))]
   })
 
@@ -71,10 +71,11 @@ const folderRule: Rule = (imports, layout) =>
 const browserRule: Rule = (imports, layout) =>
   imports.flatMap(({ from, to }) => {
     const [name, folder] = [packageOf(from), folderOf(from)]
-    const { browser = [] } = (name === undefined ? undefined : layout[name]) ?? {}
+    const { browser = [], also = [] } = (name === undefined ? undefined : layout[name]) ?? {}
     if (folder === undefined || !browser.includes(folder)) return []
-    const target = to.startsWith('@gatehouse/') ? layout[packageOf(to) ?? '']?.role : undefined
-    if (!to.startsWith('node:') && (target === undefined || target === 'browser')) return []
+    const target = to.startsWith('@gatehouse/') ? (packageOf(to) ?? '') : undefined
+    const isForBrowsers = target === undefined || layout[target]?.role === 'browser' || also.includes(target)
+    if (!to.startsWith('node:') && isForBrowsers) return []
     return [violation(from, to, `${folder} runs in a browser`)]
   })
 

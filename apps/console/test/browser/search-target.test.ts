@@ -24,7 +24,7 @@ test('a timeline is parted by channel: the whole first, then the deliveries in t
     { at: at(3), what: 'sent', channel: 'push' },
     { at: at(1), what: 'accepted' },
     { at: at(2), what: 'queued', channel: 'push' },
-    { at: at(4), what: 'suppressed', channel: 'sms' },
+    { at: at(4), what: 'undeliverable', channel: 'sms' },
   ])
   assert.deepEqual(
     parts.map(({ channel, entries }) => [channel, entries.map(({ what }) => what)]),
@@ -32,7 +32,7 @@ test('a timeline is parted by channel: the whole first, then the deliveries in t
       [undefined, ['accepted']],
       ['push', ['queued', 'sent']],
       ['email', []],
-      ['sms', ['suppressed']],
+      ['sms', ['undeliverable']],
     ],
   )
   assert.equal(parts[1]?.delivery, deliveries[0])

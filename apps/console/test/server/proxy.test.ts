@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
 import { after, before, describe, test } from 'node:test'
 import type { Http } from '@gatehouse/kit'
-import { actions, operations } from '../../src/actions/index.ts'
+import { actions, factsOf, serviceOf } from '../../src/actions/index.ts'
 import { ownPage, Person } from '../support/person.ts'
 import { type Platform, passwordOf, startPlatform } from '../support/platform.ts'
 
@@ -121,7 +121,8 @@ describe('the server of the console', () => {
     await person.signIn('olga', passwordOf('olga'))
     platform.clock.advance(11 * 60_000)
     for (const [id, { operation, dangerous }] of Object.entries(actions)) {
-      const { service, method, path } = operations[operation]
+      const { method, path } = factsOf(operation)
+      const service = serviceOf(operation)
       if (service !== 'identity') continue
       const address = path.replace(/\{\w+\}/g, 'gatehouse-auditor')
       const body = id === 'createApiKey' ? JSON.stringify({ owner: 'olga', name: 'a key' }) : null

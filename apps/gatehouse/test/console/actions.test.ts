@@ -1,67 +1,22 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { type ActionId, actions, mayDo, operations } from '@gatehouse/console/actions'
+import { type ActionId, actions, factsOf, mayDo } from '@gatehouse/console/actions'
 import { Person } from '../../../console/test/support/person.ts'
 import { type Program, started } from '../support/program.ts'
+import { access, accessMayFindNothing } from './cases/access.ts'
+import { type Cases, keys, type RoleName, roles } from './cases/case.ts'
+import { deliver, deliverMayFindNothing } from './cases/deliver.ts'
+import { operate, operateMayFindNothing } from './cases/operate.ts'
+import { people, peopleMayFindNothing } from './cases/people.ts'
 
-const roles = ['owner', 'operator', 'support', 'auditor'] as const
-type RoleName = (typeof roles)[number]
-
-interface Call {
-  readonly params?: Readonly<Record<string, string>>
-  readonly body?: object
-}
-
-const nothing = '019a205c-cc20-7a27-aaca-4b0e3f272052'
-const target = { params: { id: 'target' } }
-/** Keys that were made for a role to revoke. */
-const keys = new Map<RoleName, string>()
-
-/** A call for each action. One without a case fails. What it changes is made for the role. */
-const cases: Readonly<Record<ActionId, (role: RoleName) => Call>> = {
-  whoAmI: () => ({}),
-  listUsers: () => ({}),
-  readUser: () => target,
-  lockUser: (role) => ({ params: { id: `user-of-${role}` }, body: { locked: true } }),
-  deleteUser: (role) => ({ params: { id: `user-of-${role}` } }),
-  mailUser: () => ({ ...target, body: { kind: 'reset' } }),
-  revealUser: () => ({ ...target, body: { fields: ['email'], reason: 'a test' } }),
-  listSessions: () => target,
-  endSession: () => ({ params: { id: 'target', session_id: nothing } }),
-  listConsents: () => target,
-  withdrawConsent: () => ({ params: { id: 'target', client_id: 'setup' } }),
-  readFactors: () => target,
-  resetFactors: () => target,
-  listClients: () => ({}),
-  readClient: () => ({ params: { id: 'setup' } }),
-  rotateSecret: (role) => ({ params: { id: `client-of-${role}` } }),
-  deleteClient: (role) => ({ params: { id: `client-of-${role}` } }),
-  listApiKeys: () => ({}),
-  createApiKey: (role) => ({ body: { owner: 'target', name: `made by ${role}` } }),
-  revokeApiKey: (role) => ({ params: { id: keys.get(role) ?? '' } }),
-  listSigningKeys: () => ({}),
-  listRoles: () => ({}),
-  listMembers: () => ({ params: { role: 'gatehouse-auditor' } }),
-  grantRole: () => ({ params: { role: 'gatehouse-auditor', user_id: 'target' } }),
-  revokeRole: () => ({ params: { role: 'gatehouse-auditor', user_id: 'target' } }),
-  readAudit: () => ({}),
-  exportAudit: () => ({}),
-  readNotification: () => ({ params: { id: nothing } }),
-  explain: () => ({ body: { event: 'order.shipped', user_id: 'target', data: {} } }),
-  listEventTypes: () => ({}),
-  listDeadLetters: () => ({}),
-  replayDeadLetter: () => ({ params: { id: nothing } }),
-  discardDeadLetter: () => ({ params: { id: nothing } }),
-}
-/** What has nothing to act on here: the API gets as far as to look for it. */
+/** A call for each action. One without a case does not compile. */
+const cases: Cases<ActionId> = { ...people, ...access, ...deliver, ...operate }
 const mayFindNothing: ReadonlySet<ActionId> = new Set([
-  'endSession',
-  'withdrawConsent',
-  'resetFactors',
-  'readNotification',
-  'replayDeadLetter',
-  'discardDeadLetter',
+  ...peopleMayFindNothing,
+  ...accessMayFindNothing,
+  ...deliverMayFindNothing,
+  ...operateMayFindNothing,
 ])
 
 describe('the actions of the console, by role, against the APIs', () => {
@@ -80,9 +35,11 @@ describe('the actions of the console, by role, against the APIs', () => {
   after(() => program.stop())
 
   const act = (role: RoleName, id: ActionId) => {
-    const { method, path } = operations[actions[id].operation]
-    const { params = {}, body } = cases[id](role)
-    const address = path.replace(/\{(\w+)\}/g, (_, name: string) => params[name] ?? assert.fail(`${id} needs ${name}`))
+    const { method, path } = factsOf(actions[id].operation)
+    const { params = {}, query = {}, body } = cases[id](role)
+    const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => params[name] ?? assert.fail(`${id} needs ${name}`))
+    const search = new URLSearchParams(query).toString()
+    const address = search === '' ? filled : `${filled}?${search}`
     const json =
       body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
     return people.get(role)?.api(address, { method, ...json }) ?? assert.fail(role)
@@ -92,8 +49,10 @@ describe('the actions of the console, by role, against the APIs', () => {
     const document = (await (await fetch(`${program.url}/openapi.json`)).json()) as {
       paths: Record<string, Record<string, { operationId: string }>>
     }
-    for (const [id, { method, path }] of Object.entries(operations))
-      assert.equal(document.paths[path]?.[method.toLowerCase()]?.operationId, id)
+    for (const { operation } of Object.values(actions)) {
+      const { method, path } = factsOf(operation)
+      assert.equal(document.paths[path]?.[method.toLowerCase()]?.operationId, operation)
+    }
   })
 
   for (const id of Object.keys(actions) as ActionId[])
@@ -107,7 +66,7 @@ describe('the actions of the console, by role, against the APIs', () => {
           continue
         }
         assert.ok(status < 300 || (status === 404 && mayFindNothing.has(id)), `${role}: ${status} ${text}`)
-        const changes = operations[actions[id].operation].method !== 'GET' && id !== 'explain' && status < 300
+        const changes = factsOf(actions[id].operation).method !== 'GET' && id !== 'explain' && status < 300
         if (changes) assert.equal(await recorded(answer.headers.get('x-request-id') ?? ''), 1, `${role}: audit`)
       }
     })

@@ -5,36 +5,8 @@ import { type Browser, chromium, type Page } from 'playwright-core'
 import { faultless } from '../support/accessibility.ts'
 import { seededPassword, signInOnPages, watchFaults } from '../support/console.ts'
 import { type Program, started } from '../support/program.ts'
-
-/** Screens of a first run, by address and heading. */
-const screens = [
-  ['/users', 'Users'],
-  ['/users/alice', 'alice'],
-  ['/users/alice?tab=sessions', 'alice'],
-  ['/clients', 'Clients'],
-  ['/clients/demo', 'Demo service'],
-  ['/api-keys', 'API keys'],
-  ['/signing-keys', 'Signing keys'],
-  ['/audit', 'Audit log'],
-  ['/administrators', 'Administrators'],
-  ['/notifications', 'Notification'],
-  ['/why', 'Why?'],
-  ['/dead-letters', 'Dead letters'],
-  ['/system', 'System'],
-  ['/settings', 'Settings'],
-] as const
-
-/** Waits until a page is as the expression says; its policy allows no evaluation by its own scripts. */
-async function until(tab: Page, expression: string): Promise<void> {
-  const deadline = AbortSignal.timeout(60_000)
-  while (!(await tab.evaluate(expression))) {
-    assert.ok(!deadline.aborted, `${tab.url()} never came to ${expression}`)
-    await tab.evaluate('new Promise(requestAnimationFrame)')
-  }
-}
-
-/** Waits until every region of a page shows what it has. */
-const loaded = (tab: Page) => until(tab, "document.querySelector('[role=status]') === null")
+import { loaded, until } from './page.ts'
+import { screens } from './screens.ts'
 
 describe('the console in a browser', () => {
   let program: Program | undefined

@@ -18,7 +18,7 @@ const endsOf = new WeakMap<AbortSignal, number>()
  * Whether a signal is aborted, or belongs to a deadline that has passed: after a process stood still its sockets are served
  * before its timers.
  */
-export function isOver(signal: AbortSignal): boolean {
+export function hasEnded(signal: AbortSignal): boolean {
   return signal.aborted || performance.now() >= (endsOf.get(signal) ?? Number.POSITIVE_INFINITY)
 }
 

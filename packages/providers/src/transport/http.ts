@@ -1,6 +1,6 @@
 import { type Dispatcher, Pool } from 'undici'
 import type { SendResult } from '../model/send-result.ts'
-import { createDeadlines, type Deadline, isOver } from './deadlines.ts'
+import { createDeadlines, type Deadline, hasEnded } from './deadlines.ts'
 
 /** The response of a provider. A body longer than 64 KiB is truncated. */
 export interface HttpResponse {
@@ -110,7 +110,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   /** Called right before the first byte is sent. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
-    const isLate = isOver(this.#signal) || (this.#deadline !== undefined && isOver(this.#deadline.signal))
+    const isLate = hasEnded(this.#signal) || (this.#deadline !== undefined && hasEnded(this.#deadline.signal))
     if (this.#failure) controller.abort(this.#failure)
     else if (isLate) this.#fail(new Error('its time had passed before it was sent'))
   }

@@ -1,6 +1,6 @@
 import type { OutgoingHttpHeaders } from 'node:http2'
 import type { SendResult } from '../model/send-result.ts'
-import { isOver } from './deadlines.ts'
+import { hasEnded } from './deadlines.ts'
 import { type HttpResponse, resultOfError } from './http.ts'
 import {
   type Connection,
@@ -82,7 +82,7 @@ class ConnectionPool implements Http2Client {
   async #attempt(headers: OutgoingHttpHeaders, body: string, { signal, ending }: Ends): Promise<HttpResponse | Error> {
     const connection = await this.#acquire(ending)
     try {
-      if (isOver(signal)) throw new Error('its time had passed before it was sent')
+      if (hasEnded(signal)) throw new Error('its time had passed before it was sent')
       return await exchange(connection, headers, body, ending)
     } catch (error) {
       if (error instanceof NotProcessedError) {

@@ -1,57 +1,48 @@
-import { type OperationId, operations } from '../../actions/index.ts'
-import { readProblem } from './problem.ts'
+import { type CallOptions, call, connect, type Operations, requestOf } from '@gatehouse/client'
+import { factsOf, type OperationId } from '../../actions/index.ts'
 
 /*
- * The one module that calls the server of the console. A typed client of the APIs can take its place: it needs `call`.
+ * The one module that calls the server of the console, which adds the credentials. It repeats nothing by itself: the
+ * screens say that a call failed or when the next one may be made.
  */
 
-/** The input of an operation. */
-export interface Input {
-  readonly params?: Readonly<Record<string, string>>
-  readonly query?: Readonly<Record<string, string | number | undefined>>
-  readonly body?: unknown
-}
-
 const base = '/console/api'
+const connection = connect({ baseUrl: base, headers: { 'x-console': '1' }, maxAttempts: 1, allowInsecureHttp: true })
 
-/** The address of an operation at the server of the console. */
-function addressOf(id: OperationId, { params = {}, query = {} }: Input = {}): string {
-  const path = operations[id].path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))
-  const entries = Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
-  const search = new URLSearchParams(entries.map(([name, value]) => [name, String(value)])).toString()
-  return `${base}${path}${search === '' ? '' : `?${search}`}`
-}
+/** The input of an operation. */
+type Input = Readonly<Record<string, unknown>>
 
-/** Calls an operation. @throws ApiError when it is refused, TypeError when the server cannot be reached */
-export async function call<Answer>(id: OperationId, input: Input = {}, signal?: AbortSignal): Promise<Answer> {
-  return request<Answer>(operations[id].method, addressOf(id, input), input.body, signal)
+/** Calls an operation. @throws ApiError when it is refused, ConnectionError when the server cannot be reached */
+export async function callOperation<Id extends OperationId>(
+  id: Id,
+  input?: Operations[Id]['input'],
+  options: CallOptions = {},
+): Promise<Operations[Id]['output']> {
+  return call(connection, requestOf(id, factsOf(id), withoutEmpty(input)), options)
 }
 
 /** Calls an endpoint of the console itself. */
 export async function callConsole<Answer>(method: 'GET' | 'POST', path: string, signal?: AbortSignal): Promise<Answer> {
-  return request<Answer>(method, `${base}${path}`, undefined, signal)
-}
-
-async function request<Answer>(method: string, address: string, body: unknown, signal?: AbortSignal): Promise<Answer> {
-  const headers: Record<string, string> = { 'x-console': '1', accept: 'application/json' }
-  if (body !== undefined) headers['content-type'] = 'application/json'
-  const response = await fetch(address, {
-    method,
-    headers,
-    body: body === undefined ? null : JSON.stringify(body),
-    signal: signal ?? null,
-  })
-  if (!response.ok) throw await readProblem(response)
-  return (response.status === 204 ? undefined : await response.json()) as Answer
+  return call<Answer>(connection, { method, path }, { signal })
 }
 
 /** Downloads what an operation answers as a file. */
-export async function download(id: OperationId, input: Input, fileName: string): Promise<void> {
-  const response = await fetch(addressOf(id, input), { headers: { 'x-console': '1' } })
-  if (!response.ok) throw await readProblem(response)
+export async function download<Id extends OperationId>(
+  id: Id,
+  input: Operations[Id]['input'],
+  fileName: string,
+): Promise<void> {
+  const answer: unknown = await callOperation(id, input, { timeoutMs: downloadMs, attemptTimeoutMs: downloadMs })
   const link = document.createElement('a')
-  link.href = URL.createObjectURL(await response.blob())
+  link.href = URL.createObjectURL(new Blob([typeof answer === 'string' ? answer : JSON.stringify(answer, null, 2)]))
   link.download = fileName
   link.click()
   URL.revokeObjectURL(link.href)
+}
+
+const downloadMs = 60_000
+
+/** The input without what is empty: a filter without a value is none. */
+function withoutEmpty(input: unknown): Input {
+  return Object.fromEntries(Object.entries(input ?? {}).filter(([, value]) => value !== '' && value !== undefined))
 }

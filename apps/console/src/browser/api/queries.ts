@@ -1,17 +1,20 @@
+import { ApiError } from '@gatehouse/client'
 import {
   type InfiniteData,
   keepPreviousData,
   QueryClient,
   type UseInfiniteQueryResult,
+  type UseMutationResult,
+  type UseQueryOptions,
   type UseQueryResult,
   useInfiniteQuery,
   useMutation,
   useQuery,
   useQueryClient,
 } from '@tanstack/react-query'
-import { type ActionId, actions, type OperationId } from '../../actions/index.ts'
-import { call, type Input } from './call.ts'
-import { ApiError } from './problem.ts'
+import { type ActionId, actions, type InputOf, type ItemOf, type OutputOf } from '../../actions/index.ts'
+import { callOperation } from './call.ts'
+import { isSignedOut } from './problem.ts'
 
 /** A page of a list. */
 export interface Page<Item> {
@@ -40,32 +43,31 @@ export function createQueries(onSignedOut: () => void): QueryClient {
   return client
 }
 
-/** Whether an error says that the session has ended. */
-export function isSignedOut(error: unknown): boolean {
-  return error instanceof ApiError && error.kind === 'signed-out'
-}
-
 /** Reads what an action's operation answers. Older data stays while it is read again. */
-export function useRead<Answer>(id: ActionId, input: Input = {}, enabled = true): UseQueryResult<Answer> {
+export function useRead<Id extends ActionId>(
+  id: Id,
+  input?: InputOf<Id>,
+  enabled = true,
+): UseQueryResult<OutputOf<Id>> {
   const { operation } = actions[id]
-  return useQuery({
+  return useQuery<OutputOf<Id>>({
     queryKey: [operation, input],
-    queryFn: ({ signal }) => call<Answer>(operation, input, signal),
+    queryFn: async ({ signal }) => callOperation(operation, input, { signal }),
     placeholderData: keepPreviousData,
     enabled,
-  })
+  } as UseQueryOptions<OutputOf<Id>>)
 }
 
 /** Reads a list page by page. */
-export function usePages<Item>(
-  id: ActionId,
-  input: Input = {},
-): UseInfiniteQueryResult<InfiniteData<Page<Item>, string | undefined>> {
+export function usePages<Id extends ActionId>(
+  id: Id,
+  input?: InputOf<Id>,
+): UseInfiniteQueryResult<InfiniteData<Page<ItemOf<Id>>, string | undefined>> {
   const { operation } = actions[id]
   return useInfiniteQuery({
     queryKey: [operation, 'pages', input],
-    queryFn: ({ pageParam, signal }) =>
-      call<Page<Item>>(operation, { ...input, query: { ...input.query, cursor: pageParam } }, signal),
+    queryFn: async ({ pageParam, signal }) =>
+      callOperation(operation, { ...input, cursor: pageParam } as InputOf<Id>, { signal }) as Promise<Page<ItemOf<Id>>>,
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.next,
     placeholderData: keepPreviousData,
@@ -74,14 +76,11 @@ export function usePages<Item>(
 }
 
 /** Does an action; afterwards what it changes is read again. */
-export function useAction<Answer = undefined>(id: ActionId) {
+export function useAction<Id extends ActionId>(id: Id): UseMutationResult<OutputOf<Id>, Error, InputOf<Id>> {
   const { operation, invalidates } = actions[id]
   const client = useQueryClient()
-  return useMutation<Answer, Error, Input>({
-    mutationFn: (input) => call<Answer>(operation, input),
-    onSuccess: () =>
-      Promise.all(
-        (invalidates as readonly OperationId[]).map((name) => client.invalidateQueries({ queryKey: [name] })),
-      ),
+  return useMutation<OutputOf<Id>, Error, InputOf<Id>>({
+    mutationFn: async (input) => callOperation(operation, input),
+    onSuccess: () => Promise.all(invalidates.map((name) => client.invalidateQueries({ queryKey: [name] }))),
   })
 }

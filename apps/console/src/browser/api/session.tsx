@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { createContext, type ReactNode, useContext } from 'react'
-import { type ActionId, actions, mayDo, operations } from '../../actions/index.ts'
+import { type ActionId, actions, mayDo, serviceOf } from '../../actions/index.ts'
 import { callConsole } from './call.ts'
 
 /** Who is signed in, and what there is for them. */
@@ -38,7 +38,7 @@ export function useSession(): Session {
 /** Tells whether the person may do an action: by role, and whether its service is there. */
 export function useMay(): (id: ActionId) => boolean {
   const { roles, services } = useSession()
-  return (id) => mayDo(id, roles) && services.includes(operations[actions[id].operation].service)
+  return (id) => mayDo(id, roles) && services.includes(serviceOf(actions[id].operation))
 }
 
 /** Goes to the sign-in and comes back to the present address. `recent` asks to sign in again now. */

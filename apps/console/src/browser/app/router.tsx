@@ -1,67 +1,45 @@
-import { createRootRoute, createRoute, createRouter, redirect } from '@tanstack/react-router'
-import { ApiKeysScreen } from '../screens/access/api-keys.tsx'
-import { ClientScreen } from '../screens/access/client.tsx'
-import { ClientsScreen } from '../screens/access/clients.tsx'
-import { SigningKeysScreen } from '../screens/access/signing-keys.tsx'
-import { DeadLettersScreen, readDeadLetterFilters } from '../screens/deliver/dead-letters.tsx'
-import { NotificationScreen } from '../screens/deliver/notification.tsx'
-import { FindNotificationScreen } from '../screens/deliver/notifications.tsx'
-import { readWhyInput, WhyScreen } from '../screens/deliver/why.tsx'
-import { AdministratorsScreen } from '../screens/operate/administrators.tsx'
-import { AuditScreen, readAuditFilters } from '../screens/operate/audit.tsx'
-import { SettingsScreen } from '../screens/operate/settings.tsx'
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router'
+import { access } from '../screens/access/routes.ts'
+import { deliver } from '../screens/deliver/routes.ts'
+import { operate } from '../screens/operate/routes.ts'
 import { SignedOutScreen } from '../screens/operate/signed-out.tsx'
-import { SystemScreen } from '../screens/operate/system.tsx'
-import { readUserTab, UserScreen } from '../screens/people/user.tsx'
-import { UsersScreen } from '../screens/people/users.tsx'
+import { people } from '../screens/people/routes.ts'
 import { BrokenPage, MissingPage } from './fallbacks.tsx'
+import type { Screens } from './screens.ts'
 import { SignedInLayout } from './signed-in.tsx'
 
-const root = createRootRoute()
-const signedOut = createRoute({
-  getParentRoute: () => root,
-  path: '/signed-out',
-  component: SignedOutScreen,
-  validateSearch: ({ fault }: Record<string, unknown>) => (typeof fault === 'string' ? { fault } : {}),
-})
+/** What an address says beside its path: texts, since numbers and flags are read by the screens. */
+function readSearch(search: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
+  const entries = Object.entries(search).map(([name, value]) => [name, String(value)] as const)
+  return Object.fromEntries(entries.filter(([, value]) => value !== ''))
+}
+
+const root = createRootRoute({ validateSearch: readSearch })
+const signedOut = createRoute({ getParentRoute: () => root, path: '/signed-out', component: SignedOutScreen })
 const inside = createRoute({ getParentRoute: () => root, id: 'inside', component: SignedInLayout })
-const parent = { getParentRoute: () => inside } as const
+const start = createRoute({
+  getParentRoute: () => inside,
+  path: '/',
+  beforeLoad: () => {
+    throw redirect({ to: '/users' })
+  },
+})
 
-const screens = [
+const screens = Object.entries<Screens[string]>({ ...deliver, ...people, ...access, ...operate }).map(([path, load]) =>
   createRoute({
-    ...parent,
-    path: '/',
-    beforeLoad: () => {
-      throw redirect({ to: '/users' })
-    },
+    getParentRoute: () => inside,
+    path,
+    component: lazyRouteComponent(async () => ({ default: await load() })),
   }),
-  createRoute({ ...parent, path: '/notifications', component: FindNotificationScreen }),
-  createRoute({ ...parent, path: '/notifications/$id', component: NotificationScreen }),
-  createRoute({ ...parent, path: '/why', component: WhyScreen, validateSearch: readWhyInput }),
-  createRoute({
-    ...parent,
-    path: '/dead-letters',
-    component: DeadLettersScreen,
-    validateSearch: readDeadLetterFilters,
-  }),
-  createRoute({ ...parent, path: '/users', component: UsersScreen }),
-  createRoute({ ...parent, path: '/users/$id', component: UserScreen, validateSearch: readUserTab }),
-  createRoute({ ...parent, path: '/clients', component: ClientsScreen }),
-  createRoute({ ...parent, path: '/clients/$id', component: ClientScreen }),
-  createRoute({ ...parent, path: '/api-keys', component: ApiKeysScreen }),
-  createRoute({ ...parent, path: '/signing-keys', component: SigningKeysScreen }),
-  createRoute({ ...parent, path: '/audit', component: AuditScreen, validateSearch: readAuditFilters }),
-  createRoute({ ...parent, path: '/administrators', component: AdministratorsScreen }),
-  createRoute({ ...parent, path: '/system', component: SystemScreen }),
-  createRoute({ ...parent, path: '/settings', component: SettingsScreen }),
-]
+)
 
-/** The addresses of the console. */
+/** The addresses of the console. A screen is loaded when it is opened. */
 export const router = createRouter({
-  routeTree: root.addChildren([signedOut, inside.addChildren(screens)]),
+  routeTree: root.addChildren([signedOut, inside.addChildren([start, ...screens])]),
   basepath: '/console',
   scrollRestoration: true,
   defaultErrorComponent: BrokenPage,
   defaultNotFoundComponent: MissingPage,
-  defaultPreload: false,
+  defaultPreload: 'intent',
+  defaultPreloadDelay: 65,
 })

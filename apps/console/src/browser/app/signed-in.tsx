@@ -1,6 +1,6 @@
 import { Container } from '@mantine/core'
 import { useEffect } from 'react'
-import { isSignedOut } from '../api/queries.ts'
+import { isSignedOut } from '../api/problem.ts'
 import { SessionProvider, signIn, useSessionQuery } from '../api/session.tsx'
 import { Answer, Loading } from '../parts/states.tsx'
 import { Layout } from './layout.tsx'

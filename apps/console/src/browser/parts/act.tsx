@@ -1,17 +1,17 @@
 import { Button, type ButtonProps, Group, Stack, Text, TextInput } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useState } from 'react'
-import { type ActionId, actions } from '../../actions/index.ts'
-import type { Input } from '../api/call.ts'
+import { type ActionId, actions, type InputOf, type OutputOf } from '../../actions/index.ts'
+import { needsSignIn } from '../api/problem.ts'
 import { useAction } from '../api/queries.ts'
 import { signIn, useMay } from '../api/session.tsx'
 import { useTexts } from '../texts/settings.tsx'
 import { Dialog } from './dialog.tsx'
-import { needsSignIn, Refusal } from './refusal.tsx'
+import { Refusal } from './refusal.tsx'
 
-interface ActProps<Answer> {
-  readonly action: ActionId
-  readonly input: Input
+interface ActProps<Id extends ActionId> {
+  readonly action: Id
+  readonly input: InputOf<Id>
   readonly label: string
   /** What it does to whom, for screen readers that meet the button in a table. */
   readonly about?: string
@@ -20,16 +20,16 @@ interface ActProps<Answer> {
   readonly word?: string
   /** What is said afterwards. */
   readonly done: string
-  readonly onDone?: (answer: Answer) => void
+  readonly onDone?: (answer: OutputOf<Id>) => void
   readonly size?: ButtonProps['size']
 }
 
 /** The button of an action: shown to the roles that have it, with the confirmation that it needs. */
-export function Act<Answer = undefined>(props: ActProps<Answer>) {
+export function Act<Id extends ActionId>(props: ActProps<Id>) {
   const { action, input, label, about, text, done, onDone, size = 'xs' } = props
   const may = useMay()
   const [open, setOpen] = useState(false)
-  const mutation = useAction<Answer>(action)
+  const mutation = useAction(action)
   if (!may(action)) return null
   const run = () =>
     mutation.mutate(input, {

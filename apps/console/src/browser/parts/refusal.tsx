@@ -1,12 +1,7 @@
 import { Alert, Button, Group, Text } from '@mantine/core'
-import { ApiError } from '../api/problem.ts'
+import { needsSignIn } from '../api/problem.ts'
 import { signIn } from '../api/session.tsx'
 import { useTexts } from '../texts/settings.tsx'
-
-/** Whether an error says that the person must sign in again first. */
-export function needsSignIn(error: Error | null): boolean {
-  return error instanceof ApiError && error.kind === 'sign-in-again'
-}
 
 /** Why a form was refused; where a recent sign-in is missing, the way to it. */
 export function Refusal({ error }: { error: Error | null }) {

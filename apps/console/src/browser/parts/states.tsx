@@ -1,9 +1,9 @@
+import { ApiError } from '@gatehouse/client'
 import { Alert, Button, Code, Group, Skeleton, Stack, Text } from '@mantine/core'
 import type { UseQueryResult } from '@tanstack/react-query'
 import { type ReactNode, useEffect, useState } from 'react'
 import { type ActionId, actions } from '../../actions/index.ts'
-import { ApiError } from '../api/problem.ts'
-import { isSignedOut } from '../api/queries.ts'
+import { isSignedOut, unreachableService } from '../api/problem.ts'
 import { useTexts } from '../texts/settings.tsx'
 
 type Query<Answer> = Pick<UseQueryResult<Answer>, 'data' | 'error' | 'isPending' | 'refetch'>
@@ -47,8 +47,9 @@ export function Failed({ action, error, retry }: FailedProps) {
   if (!(error instanceof ApiError)) return <Fault title={t.states.failed} text={t.states.offline} retry={retry} />
   if (error.status === 403) return <Forbidden action={action} detail={error.message} />
   if (error.status === 404) return <Empty text={t.states.notFound} />
-  if (error.status === 429) return <Limited seconds={error.retryAfter ?? 5} retry={retry} />
-  const text = error.service === undefined ? error.message : t.states.unreachable(error.service)
+  if (error.status === 429) return <Limited seconds={error.retryAfterSeconds ?? 5} retry={retry} />
+  const service = unreachableService(error)
+  const text = service === undefined ? error.message : t.states.unreachable(service)
   return <Fault title={t.states.failed} text={text} requestId={error.requestId} retry={retry} />
 }
 

@@ -1,5 +1,5 @@
 import { fitsPath, type PathTemplate, parsePathTemplate, pathSegments } from '@gatehouse/kit'
-import { actions, operations } from '../../actions/index.ts'
+import { actions, factsOf, serviceOf } from '../../actions/index.ts'
 import type { ApiService } from '../options.ts'
 
 interface Forwarded {
@@ -8,8 +8,11 @@ interface Forwarded {
 }
 
 const byMethod = Map.groupBy(
-  [...new Set(Object.values(actions).map(({ operation }) => operation))].map((id) => operations[id]),
-  ({ method }) => method as string,
+  [...new Set(Object.values(actions).map(({ operation }) => operation))].map((id) => ({
+    ...factsOf(id),
+    service: serviceOf(id),
+  })),
+  ({ method }) => method,
 )
 const forwarded: ReadonlyMap<string, readonly Forwarded[]> = new Map(
   [...byMethod].map(([method, some]) => [

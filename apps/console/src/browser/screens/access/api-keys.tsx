@@ -1,7 +1,6 @@
 import { Alert, Button, Code, Group, Stack, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useAction, usePages } from '../../api/queries.ts'
-import type { ApiKey } from '../../api/records.ts'
 import { useMay } from '../../api/session.tsx'
 import { Act } from '../../parts/act.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
@@ -18,7 +17,7 @@ export function ApiKeysScreen() {
   const may = useMay()
   const [open, setOpen] = useState(false)
   const [key, setKey] = useState<string>()
-  const query = usePages<ApiKey>('listApiKeys')
+  const query = usePages('listApiKeys')
   const create = may('createApiKey') ? <Button onClick={() => setOpen(true)}>{t.apiKeys.create}</Button> : undefined
   return (
     <Page title={t.sections.apiKeys} lead={t.apiKeys.lead} actions={create}>
@@ -56,7 +55,7 @@ export function ApiKeysScreen() {
             render: ({ id, name }) => (
               <Act
                 action="revokeApiKey"
-                input={{ params: { id } }}
+                input={{ id }}
                 label={t.apiKeys.revoke}
                 about={name}
                 text={t.apiKeys.revokeText}
@@ -80,7 +79,7 @@ interface NewKeyProps {
 
 function NewKey({ open, close, onCreated }: NewKeyProps) {
   const t = useTexts()
-  const mutation = useAction<{ key: string }>('createApiKey')
+  const mutation = useAction('createApiKey')
   const submit = (form: FormData) => {
     const text = (name: string) => String(form.get(name) ?? '').trim()
     const scopes = text('scopes').split(/\s+/).filter(Boolean)
@@ -91,15 +90,12 @@ function NewKey({ open, close, onCreated }: NewKeyProps) {
       ...(scopes.length > 0 ? { scopes } : {}),
       ...(expires === '' ? {} : { expires_at: new Date(expires).toISOString() }),
     }
-    mutation.mutate(
-      { body },
-      {
-        onSuccess: ({ key }) => {
-          onCreated(key)
-          close()
-        },
+    mutation.mutate(body, {
+      onSuccess: ({ key }) => {
+        onCreated(key ?? '')
+        close()
       },
-    )
+    })
   }
   return (
     <Dialog title={t.apiKeys.create} open={open} close={close}>

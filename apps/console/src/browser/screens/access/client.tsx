@@ -1,8 +1,8 @@
+import type { OAuthClient } from '@gatehouse/client'
 import { Alert, Code, Stack } from '@mantine/core'
 import { useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useRead } from '../../api/queries.ts'
-import type { Client } from '../../api/records.ts'
 import { Act } from '../../parts/act.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Answer } from '../../parts/states.tsx'
@@ -15,7 +15,7 @@ export function ClientScreen() {
   const t = useTexts()
   const { id } = useParams({ strict: false }) as { id: string }
   const [secret, setSecret] = useState<string>()
-  const query = useRead<Client>('readClient', { params: { id } })
+  const query = useRead('readClient', { id })
   const actions = query.data === undefined ? undefined : <ClientActions client={query.data} onSecret={setSecret} />
   return (
     <Page title={query.data?.client_name ?? id} actions={actions}>
@@ -33,7 +33,7 @@ export function ClientScreen() {
   )
 }
 
-function ClientActions({ client, onSecret }: { client: Client; onSecret: (secret: string) => void }) {
+function ClientActions({ client, onSecret }: { client: OAuthClient; onSecret: (secret: string) => void }) {
   const t = useTexts()
   const navigate = useNavigate()
   const { client_id: id, token_endpoint_auth_method: method } = client
@@ -41,9 +41,9 @@ function ClientActions({ client, onSecret }: { client: Client; onSecret: (secret
   return (
     <>
       {hasSecret && (
-        <Act<{ client_secret: string }>
+        <Act
           action="rotateSecret"
-          input={{ params: { id } }}
+          input={{ id }}
           label={t.clients.rotate}
           text={t.clients.rotateText}
           word={id}
@@ -53,7 +53,7 @@ function ClientActions({ client, onSecret }: { client: Client; onSecret: (secret
       )}
       <Act
         action="deleteClient"
-        input={{ params: { id } }}
+        input={{ id }}
         label={t.clients.remove}
         text={t.clients.removeText}
         word={id}
@@ -64,7 +64,7 @@ function ClientActions({ client, onSecret }: { client: Client; onSecret: (secret
   )
 }
 
-function ClientFacts({ client }: { client: Client }) {
+function ClientFacts({ client }: { client: OAuthClient }) {
   const t = useTexts()
   const yesNo = (value: boolean | undefined) => (value ? t.common.yes : t.common.no)
   const words = (values: readonly string[] | undefined) => values?.length && <Words values={values} />

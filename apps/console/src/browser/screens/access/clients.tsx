@@ -1,6 +1,5 @@
 import { Link } from '@tanstack/react-router'
 import { usePages } from '../../api/queries.ts'
-import type { Client } from '../../api/records.ts'
 import { Page } from '../../parts/page.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { List } from '../../parts/table.tsx'
@@ -10,7 +9,7 @@ import { useTexts } from '../../texts/settings.tsx'
 /** The registered clients. */
 export function ClientsScreen() {
   const t = useTexts()
-  const query = usePages<Client>('listClients')
+  const query = usePages('listClients')
   return (
     <Page title={t.sections.clients} lead={t.clients.lead}>
       <List

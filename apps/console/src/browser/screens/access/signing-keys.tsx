@@ -1,5 +1,5 @@
-import { type Page as ListPage, useRead } from '../../api/queries.ts'
-import type { SigningKey } from '../../api/records.ts'
+import type { SigningKey } from '@gatehouse/client'
+import { useRead } from '../../api/queries.ts'
 import { Page } from '../../parts/page.tsx'
 import { Answer, Empty } from '../../parts/states.tsx'
 import { Rows } from '../../parts/table.tsx'
@@ -9,7 +9,7 @@ import { useTexts } from '../../texts/settings.tsx'
 /** The keys that sign tokens: which sign soon, which now, and which only verify. */
 export function SigningKeysScreen() {
   const t = useTexts()
-  const query = useRead<ListPage<SigningKey>>('listSigningKeys')
+  const query = useRead('listSigningKeys')
   return (
     <Page title={t.sections.signingKeys} lead={t.signingKeys.lead}>
       <Answer action="listSigningKeys" query={query}>

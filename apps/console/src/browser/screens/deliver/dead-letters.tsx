@@ -1,5 +1,7 @@
 import { Button, Code, Group, NativeSelect, TextInput } from '@mantine/core'
-import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { Link } from '@tanstack/react-router'
+import type { InputOf } from '../../../actions/index.ts'
+import { type Filters, readFilters, useFilters } from '../../api/filters.ts'
 import { usePages } from '../../api/queries.ts'
 import type { DeadLetter } from '../../api/records.ts'
 import { Act } from '../../parts/act.tsx'
@@ -9,27 +11,12 @@ import { List } from '../../parts/table.tsx'
 import { State, Time } from '../../parts/values.tsx'
 import { useTexts } from '../../texts/settings.tsx'
 
-interface Filters {
-  readonly cause?: string
-  readonly event?: string
-  readonly user_id?: string
-  readonly channel?: string
-}
-
 const names = ['cause', 'event', 'user_id', 'channel'] as const
-
-/** The filters in the address. */
-export function readDeadLetterFilters(search: Record<string, unknown>): Filters {
-  const entries = names.map((name) => [name, search[name]] as const)
-  return Object.fromEntries(entries.filter(([, value]) => typeof value === 'string' && value !== ''))
-}
 
 /** What failed for good, and the way to deliver it again. */
 export function DeadLettersScreen() {
   const t = useTexts()
-  const navigate = useNavigate()
-  const filters = useSearch({ strict: false }) as Filters
-  const apply = (next: Filters) => void navigate({ to: '/dead-letters', search: next })
+  const [filters, apply] = useFilters(names)
   return (
     <Page title={t.sections.deadLetters} lead={t.deadLetters.lead}>
       <form
@@ -37,7 +24,7 @@ export function DeadLettersScreen() {
         aria-label={t.audit.filters}
         onSubmit={(event) => {
           event.preventDefault()
-          apply(readDeadLetterFilters(Object.fromEntries(new FormData(event.currentTarget))))
+          apply(readFilters(names, event.currentTarget))
         }}
       >
         <Group align="flex-end" gap="xs">
@@ -63,9 +50,9 @@ export function DeadLettersScreen() {
   )
 }
 
-function DeadLetterList({ filters }: { filters: Filters }) {
+function DeadLetterList({ filters }: { filters: Filters<(typeof names)[number]> }) {
   const t = useTexts()
-  const query = usePages<DeadLetter>('listDeadLetters', { query: { ...filters, limit: 50 } })
+  const query = usePages('listDeadLetters', { ...filters, limit: 50 } as InputOf<'listDeadLetters'>)
   return (
     <List
       action="listDeadLetters"
@@ -98,7 +85,7 @@ function EventLink({ letter: { event, notification_id: id } }: { letter: DeadLet
 function LetterActions({ letter: { id, event = id, expires_at } }: { letter: DeadLetter }) {
   const t = useTexts()
   const expired = expires_at !== undefined && Date.parse(expires_at) <= Date.now()
-  const input = { params: { id } }
+  const input = { id }
   return (
     <>
       {expired ? (

@@ -1,7 +1,8 @@
+import type { Notification } from '@gatehouse/client'
 import { Code, Group, Stack, Title } from '@mantine/core'
 import { Link, useParams } from '@tanstack/react-router'
 import { useRead } from '../../api/queries.ts'
-import type { Notification, TimelineEntry } from '../../api/records.ts'
+import type { TimelineEntry } from '../../api/records.ts'
 import { Page } from '../../parts/page.tsx'
 import { Answer } from '../../parts/states.tsx'
 import { Facts, Id, Json, State, Time } from '../../parts/values.tsx'
@@ -12,7 +13,7 @@ import { type ChannelTimeline, partByChannel, toneOf } from './timeline.ts'
 export function NotificationScreen() {
   const t = useTexts()
   const { id } = useParams({ strict: false }) as { id: string }
-  const query = useRead<Notification>('readNotification', { params: { id } })
+  const query = useRead('readNotification', { id })
   return (
     <Page title={query.data?.event ?? t.sections.notification}>
       <Answer action="readNotification" query={query}>

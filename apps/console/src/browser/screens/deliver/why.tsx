@@ -1,47 +1,34 @@
+import type { NotificationExplanation } from '@gatehouse/client'
 import { Alert, Button, Code, Group, Stack, Text, Textarea, TextInput, Title } from '@mantine/core'
-import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
-import { type Page as ListPage, useAction, useRead } from '../../api/queries.ts'
-import type { ExplainedChannel, Explanation } from '../../api/records.ts'
+import { useFilters } from '../../api/filters.ts'
+import { useAction, useRead } from '../../api/queries.ts'
+import type { ExplainedChannel } from '../../api/records.ts'
 import { Page } from '../../parts/page.tsx'
 import { Failed } from '../../parts/states.tsx'
 import { Facts, Json, State, Time } from '../../parts/values.tsx'
 import { useTexts } from '../../texts/settings.tsx'
 
-interface WhyInput {
-  readonly event?: string
-  readonly user?: string
-}
-
-/** The question in the address. */
-export function readWhyInput({ event, user }: Record<string, unknown>): WhyInput {
-  return {
-    ...(typeof event === 'string' ? { event } : {}),
-    ...(typeof user === 'string' ? { user } : {}),
-  }
-}
-
 /** What would happen to an event now, and why. */
 export function WhyScreen() {
   const t = useTexts()
-  const navigate = useNavigate()
-  const input = useSearch({ strict: false }) as WhyInput
-  const mutation = useAction<Explanation>('explain')
+  const [input, remember] = useFilters(['event', 'user'])
+  const mutation = useAction('explain')
   const [badJson, setBadJson] = useState(false)
-  const types = useRead<ListPage<{ readonly event: string }>>('listEventTypes')
+  const types = useRead('listEventTypes')
   const submit = (form: FormData) => {
     const text = (name: string) => String(form.get(name) ?? '').trim()
     const data = parseObject(text('data') || '{}')
     setBadJson(data === undefined)
     if (data === undefined) return
     const [event, user, key] = [text('event'), text('user'), text('dedup_key')]
-    void navigate({ to: '/why', search: { event, user }, replace: true })
+    remember({ event, user })
     const at = text('at')
     const optional = {
       ...(key === '' ? {} : { dedup_key: key }),
       ...(at === '' ? {} : { at: new Date(at).toISOString() }),
     }
-    mutation.mutate({ body: { event, user_id: user, data, ...optional } })
+    mutation.mutate({ event, user_id: user, data, ...optional })
   }
   return (
     <Page title={t.sections.why} lead={t.why.lead}>
@@ -88,23 +75,29 @@ export function WhyScreen() {
         </Stack>
       </form>
       {mutation.error !== null && (
-        <Failed action="explain" error={mutation.error} retry={() => mutation.mutate(mutation.variables ?? {})} />
+        <Failed
+          action="explain"
+          error={mutation.error}
+          retry={() => mutation.variables && mutation.mutate(mutation.variables)}
+        />
       )}
       {mutation.data !== undefined && <Explained explanation={mutation.data} />}
     </Page>
   )
 }
 
-function parseObject(text: string): object | undefined {
+function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value = JSON.parse(text) as unknown
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Readonly<Record<string, unknown>>)
+      : undefined
   } catch {
     return undefined
   }
 }
 
-function Explained({ explanation: { channels, decisions, cap } }: { explanation: Explanation }) {
+function Explained({ explanation: { channels, decisions, cap } }: { explanation: NotificationExplanation }) {
   const t = useTexts()
   if (channels.length === 0) return <Alert color="yellow">{t.why.noChannels}</Alert>
   return (

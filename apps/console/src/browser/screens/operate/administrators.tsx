@@ -1,9 +1,9 @@
+import type { ManagementRole } from '@gatehouse/client'
 import { Button, Group, Stack, Text, TextInput, Title } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { type Page as ListPage, useAction, usePages, useRead } from '../../api/queries.ts'
-import type { ManagementRole, RoleMember } from '../../api/records.ts'
+import { useAction, usePages, useRead } from '../../api/queries.ts'
 import { useMay } from '../../api/session.tsx'
 import { Act } from '../../parts/act.tsx'
 import { Page } from '../../parts/page.tsx'
@@ -17,7 +17,7 @@ import { LockState } from '../people/lock-state.tsx'
 /** Who holds which management role. */
 export function AdministratorsScreen() {
   const t = useTexts()
-  const query = useRead<ListPage<ManagementRole>>('listRoles')
+  const query = useRead('listRoles')
   return (
     <Page title={t.sections.administrators} lead={t.administrators.lead}>
       <Answer action="listRoles" query={query}>
@@ -30,7 +30,7 @@ export function AdministratorsScreen() {
 function RoleMembers({ role: { role, scopes } }: { role: ManagementRole }) {
   const t = useTexts()
   const may = useMay()
-  const query = usePages<RoleMember>('listMembers', { params: { role } })
+  const query = usePages('listMembers', { role })
   return (
     <Stack component="section" className="panel" aria-label={role}>
       <Title order={2}>{role}</Title>
@@ -61,7 +61,7 @@ function RoleMembers({ role: { role, scopes } }: { role: ManagementRole }) {
             render: ({ user_id: id }) => (
               <Act
                 action="revokeRole"
-                input={{ params: { role, user_id: id } }}
+                input={{ role, user_id: id }}
                 label={t.administrators.revoke}
                 about={`${role} ${id}`}
                 text={t.administrators.revokeText(id, role)}
@@ -86,7 +86,7 @@ function Grant({ role }: { role: string }) {
       onSubmit={(event) => {
         event.preventDefault()
         mutation.mutate(
-          { params: { role, user_id: user.trim() } },
+          { role, user_id: user.trim() },
           {
             onSuccess: () => {
               setUser('')

@@ -1,7 +1,7 @@
+import type { AuditEvent } from '@gatehouse/client'
 import { Code, Stack } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { usePages } from '../../api/queries.ts'
-import type { AuditEvent } from '../../api/records.ts'
 import { Empty } from '../../parts/states.tsx'
 import { List } from '../../parts/table.tsx'
 import { Facts, Json, Time } from '../../parts/values.tsx'
@@ -20,7 +20,7 @@ export interface AuditFilters {
 /** Events of the audit trail, newest first. */
 export function AuditList({ filters }: { filters: AuditFilters }) {
   const t = useTexts()
-  const query = usePages<AuditEvent>('readAudit', { query: { ...filters, order: 'desc' } })
+  const query = usePages('readAudit', { ...filters, order: 'desc' })
   const empty = Object.keys(filters).length === 0 ? t.audit.empty : t.states.noMatch
   return (
     <List

@@ -1,29 +1,21 @@
 import { Button, Group, NativeSelect, TextInput } from '@mantine/core'
-import { useNavigate, useSearch } from '@tanstack/react-router'
 import { download } from '../../api/call.ts'
+import { readFilters, useFilters } from '../../api/filters.ts'
 import { useMay } from '../../api/session.tsx'
 import { Page } from '../../parts/page.tsx'
 import { useTexts } from '../../texts/settings.tsx'
-import { type AuditFilters, AuditList } from './audit-list.tsx'
+import { AuditList } from './audit-list.tsx'
 
 const names = ['type', 'actor', 'subject', 'client_id', 'service', 'request_id'] as const
-
-/** The filters in the address. */
-export function readAuditFilters(search: Record<string, unknown>): AuditFilters {
-  const entries = names.map((name) => [name, search[name]] as const)
-  return Object.fromEntries(entries.filter(([, value]) => typeof value === 'string' && value !== ''))
-}
 
 /** The audit trail with its filters, which are in the address. */
 export function AuditScreen() {
   const t = useTexts()
   const may = useMay()
-  const navigate = useNavigate()
-  const filters = useSearch({ strict: false }) as AuditFilters
-  const apply = (next: AuditFilters) => void navigate({ to: '/audit', search: next })
+  const [filters, apply] = useFilters(names)
   const fileName = `audit-events-${new Date().toISOString().slice(0, 10)}.ndjson`
   const exportButton = may('exportAudit') && (
-    <Button variant="default" onClick={() => void download('auditEvents.export', { query: { ...filters } }, fileName)}>
+    <Button variant="default" onClick={() => void download('auditEvents.export', { ...filters }, fileName)}>
       {t.audit.export}
     </Button>
   )
@@ -34,7 +26,7 @@ export function AuditScreen() {
         aria-label={t.audit.filters}
         onSubmit={(event) => {
           event.preventDefault()
-          apply(readAuditFilters(Object.fromEntries(new FormData(event.currentTarget))))
+          apply(readFilters(names, event.currentTarget))
         }}
       >
         <Group align="flex-end" gap="xs">

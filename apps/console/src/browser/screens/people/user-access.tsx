@@ -1,6 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import { type Page, useRead } from '../../api/queries.ts'
-import type { Consent } from '../../api/records.ts'
+import { useRead } from '../../api/queries.ts'
 import { Act } from '../../parts/act.tsx'
 import { Answer, Empty } from '../../parts/states.tsx'
 import { Rows } from '../../parts/table.tsx'
@@ -10,7 +9,7 @@ import { useTexts } from '../../texts/settings.tsx'
 /** The clients that a user gave access. */
 export function UserAccess({ id }: { id: string }) {
   const t = useTexts()
-  const query = useRead<Page<Consent>>('listConsents', { params: { id } })
+  const query = useRead('listConsents', { id })
   return (
     <Answer action="listConsents" query={query}>
       {({ items }) =>
@@ -38,7 +37,7 @@ export function UserAccess({ id }: { id: string }) {
                 render: (consent) => (
                   <Act
                     action="withdrawConsent"
-                    input={{ params: { id, client_id: consent.client_id } }}
+                    input={{ id, client_id: consent.client_id }}
                     label={t.user.withdraw}
                     about={consent.client_id}
                     done={t.user.withdrawn}

@@ -1,6 +1,5 @@
 import { Group, Stack } from '@mantine/core'
 import { useRead } from '../../api/queries.ts'
-import type { Factors } from '../../api/records.ts'
 import { Act } from '../../parts/act.tsx'
 import { Answer } from '../../parts/states.tsx'
 import { Facts, Time } from '../../parts/values.tsx'
@@ -9,7 +8,7 @@ import { useTexts } from '../../texts/settings.tsx'
 /** The second factors of a user, and how to remove them for whoever lost theirs. */
 export function UserFactors({ id }: { id: string }) {
   const t = useTexts()
-  const query = useRead<Factors>('readFactors', { params: { id } })
+  const query = useRead('readFactors', { id })
   return (
     <Answer action="readFactors" query={query}>
       {({ factors, recovery_codes, remembered_devices }) => (
@@ -27,7 +26,7 @@ export function UserFactors({ id }: { id: string }) {
             <Group>
               <Act
                 action="resetFactors"
-                input={{ params: { id } }}
+                input={{ id }}
                 label={t.user.resetFactors}
                 text={t.user.resetFactorsText}
                 word={id}

@@ -1,5 +1,4 @@
-import { type Page, useRead } from '../../api/queries.ts'
-import type { Session } from '../../api/records.ts'
+import { useRead } from '../../api/queries.ts'
 import { Act } from '../../parts/act.tsx'
 import { Answer, Empty } from '../../parts/states.tsx'
 import { Rows } from '../../parts/table.tsx'
@@ -9,7 +8,7 @@ import { useTexts } from '../../texts/settings.tsx'
 /** Where a user is signed in. */
 export function UserSessions({ id }: { id: string }) {
   const t = useTexts()
-  const query = useRead<Page<Session>>('listSessions', { params: { id } })
+  const query = useRead('listSessions', { id })
   return (
     <Answer action="listSessions" query={query}>
       {({ items }) =>
@@ -31,7 +30,7 @@ export function UserSessions({ id }: { id: string }) {
                 render: (session) => (
                   <Act
                     action="endSession"
-                    input={{ params: { id, session_id: session.id } }}
+                    input={{ id, session_id: session.id }}
                     label={t.user.end}
                     about={session.user_agent}
                     done={t.user.ended}

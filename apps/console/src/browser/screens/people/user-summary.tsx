@@ -1,7 +1,8 @@
+import type { User } from '@gatehouse/client'
 import { Alert, Button, Group, MultiSelect, Stack, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
+import type { InputOf } from '../../../actions/index.ts'
 import { useAction } from '../../api/queries.ts'
-import type { User } from '../../api/records.ts'
 import { useMay, useSession } from '../../api/session.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Facts, Id, Json, State, Time, Words } from '../../parts/values.tsx'
@@ -57,7 +58,7 @@ function Reveal({ user }: { user: User }) {
   const [open, setOpen] = useState(false)
   const [fields, setFields] = useState<string[]>(['email'])
   const [reason, setReason] = useState('')
-  const mutation = useAction<Record<string, unknown>>('revealUser')
+  const mutation = useAction('revealUser')
   if (!may('revealUser') || scopes.includes('read:personal-data')) return null
   const known = ['username', 'email', ...Object.keys(user.claims)]
   return (
@@ -72,8 +73,10 @@ function Reveal({ user }: { user: User }) {
         <form
           onSubmit={(event) => {
             event.preventDefault()
-            const input = { params: { id: user.id }, body: { fields, reason } }
-            mutation.mutate(input, { onSuccess: () => setOpen(false) })
+            mutation.mutate(
+              { id: user.id, fields: fields as InputOf<'revealUser'>['fields'], reason },
+              { onSuccess: () => setOpen(false) },
+            )
           }}
         >
           <Stack>

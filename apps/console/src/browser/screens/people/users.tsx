@@ -1,6 +1,5 @@
 import { Link, useNavigate } from '@tanstack/react-router'
 import { usePages } from '../../api/queries.ts'
-import type { User } from '../../api/records.ts'
 import { OpenById } from '../../parts/open-by-id.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Empty } from '../../parts/states.tsx'
@@ -13,7 +12,7 @@ import { LockState } from './lock-state.tsx'
 export function UsersScreen() {
   const t = useTexts()
   const navigate = useNavigate()
-  const query = usePages<User>('listUsers')
+  const query = usePages('listUsers')
   return (
     <Page title={t.sections.users} lead={t.users.lead}>
       <OpenById

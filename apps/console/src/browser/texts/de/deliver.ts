@@ -1,7 +1,7 @@
-import type { operations as english } from './en-operations.ts'
+import type { deliver as english } from '../en/deliver.ts'
 
-/** The words of the screens that show what happens, in German. */
-export const operations: typeof english = {
+/** The words about notifications, in German. */
+export const deliver: typeof english = {
   notification: {
     find: 'Kennung der Benachrichtigung',
     findLead: 'Eine Benachrichtigung öffnen: mit der Kennung, die POST /v1/notify geantwortet hat.',
@@ -53,28 +53,5 @@ export const operations: typeof english = {
     expired: 'abgelaufen',
     empty: 'Nichts ist endgültig gescheitert.',
     everyChannel: 'Alle Kanäle',
-  },
-  system: {
-    lead: 'Die Dienste, wie der Server der Konsole sie erreicht.',
-    service: 'Dienst',
-    status: 'Zustand',
-    engines: 'Speicher',
-    unreachable: 'antwortet nicht',
-    copy: 'Diagnose kopieren',
-    you: 'Sie',
-    scopes: 'Ihre Scopes',
-    until: 'Angemeldet bis',
-  },
-  settings: {
-    lead: 'In diesem Browser gespeichert.',
-    language: 'Sprache',
-    theme: 'Erscheinung',
-    light: 'Hell',
-    dark: 'Dunkel',
-    auto: 'Wie das System',
-    zone: 'Zeiten',
-    local: 'Ortszeit',
-    utc: 'UTC',
-    keys: 'Einzelne Tasten als Kürzel',
   },
 }

@@ -1,5 +1,5 @@
-/** The words of the screens that show what happens, in English. */
-export const operations = {
+/** The words about notifications, in English. */
+export const deliver = {
   notification: {
     find: 'Notification id',
     findLead: 'Open a notification by the id that POST /v1/notify answered.',
@@ -51,28 +51,5 @@ export const operations = {
     expired: 'expired',
     empty: 'Nothing has failed for good.',
     everyChannel: 'Every channel',
-  },
-  system: {
-    lead: 'The services, as the server of the console reaches them.',
-    service: 'Service',
-    status: 'Status',
-    engines: 'Engines',
-    unreachable: 'does not answer',
-    copy: 'Copy diagnosis',
-    you: 'You',
-    scopes: 'Your scopes',
-    until: 'Signed in until',
-  },
-  settings: {
-    lead: 'Kept in this browser.',
-    language: 'Language',
-    theme: 'Appearance',
-    light: 'Light',
-    dark: 'Dark',
-    auto: 'As the system',
-    zone: 'Times',
-    local: 'Local time',
-    utc: 'UTC',
-    keys: 'Single keys as shortcuts',
   },
 }

@@ -1,0 +1,7 @@
+import type { Screens } from '../../app/screens.ts'
+
+/** The screens about users. */
+export const people: Screens = {
+  '/users': async () => (await import('./users.tsx')).UsersScreen,
+  '/users/$id': async () => (await import('./user.tsx')).UserScreen,
+}

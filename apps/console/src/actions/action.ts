@@ -5,9 +5,11 @@ export const roles = ['gatehouse-owner', 'gatehouse-operator', 'gatehouse-suppor
 /** A management role. */
 export type Role = (typeof roles)[number]
 
-export const [owner, operator, support, auditor] = roles
+const [owner, operator, support, auditor] = roles
+
+export { operator, owner, support }
 /** Who may look at things. */
-export const everybody = roles
+export const everybody: readonly Role[] = [...roles]
 /** Who may change things. */
 export const editors = [owner, operator] as const
 /** Who answers for what was done. */

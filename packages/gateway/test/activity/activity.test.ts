@@ -72,7 +72,7 @@ test('a decision is read at once, and once after it was added to the history', a
   assert.deepEqual([rejection?.policy, rejection?.rule, rejection?.route], ['free', 'rpm', '/a'])
 })
 
-test('a rejection is counted for the policy that rejected, an allowed request for each of its policies', async (t) => {
+test('a rejection counts for the policy that rejected, an allowed request for each of its own', async (t) => {
   const { activity, request, steps } = recorded()
   t.after(() => activity.stop())
   const search = definePolicy('search', [{ name: 'search-rpm', limit: 1, windowMs: minuteMs }])
@@ -132,7 +132,7 @@ test('while the shared history hangs few periods wait, the others are dropped an
   assert.equal(shared.added.length, 7)
 })
 
-test('a period that the shared history refuses is lost once, and reported once until it works again', async (t) => {
+test('a period that the shared history refuses is lost, and reported until it works again', async (t) => {
   let isAway = true
   const warnings: unknown[] = []
   const log = { ...silentLog, warn: (...line: unknown[]) => warnings.push(line) } as unknown as Log

@@ -132,7 +132,7 @@ test('statistics count outcomes by policy, route and tier in steps', async () =>
   assert.match(refused.json().detail, /at most 11100 seconds/)
 })
 
-test('the state of the counter store says since when it is unavailable, and what policies do then', async () => {
+test('the counter store says since when it is unavailable, and what policies do then', async () => {
   const made = await setup(limits)
   const watch = createStoreWatch(made.clock)
   const { http } = await setup({

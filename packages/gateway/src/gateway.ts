@@ -122,7 +122,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const routing = new Routing({ declared, own })
   const addresses = createAddresses(options.trustedProxies ?? [])
   const policies = createPolicies(options, rules, planLookup(options, metrics))
-  const identities = createIdentities(options, addresses, policies)
+  const identities = createIdentities(options, addresses, policies, activity)
   const ingress = createIngress({
     ...ingressDefaults,
     ...options,
@@ -177,10 +177,19 @@ const routesDefaults = (log: Log, { limits }: Policies, { authenticate }: Ingres
 
 const ingressDefaults = { realm: 'gatehouse', ietfFields: false } as const
 
-function createIdentities(options: GatewayOptions, addresses: Addresses, policies: Policies): IdentityResolver {
+function createIdentities(
+  options: GatewayOptions,
+  addresses: Addresses,
+  policies: Policies,
+  activity: Activity,
+): IdentityResolver {
   const { bearer, clock, resolveApiKey, realm = ingressDefaults.realm } = options
   const apiKeys = createApiKeys(resolveApiKey, clock, realm)
-  const badCredentialLimit = createBadCredentialLimit(() => policies.get(badCredentials), clock)
+  const badCredentialLimit = createBadCredentialLimit(
+    () => policies.get(badCredentials),
+    clock,
+    (decision, identifier) => activity.record(decision, { route: badCredentials, identifier }),
+  )
   return new IdentityResolver({ bearer, apiKeys, addresses, badCredentialLimit, realm })
 }
 

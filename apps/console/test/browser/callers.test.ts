@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isMasked, pathId, shortId } from '../../src/browser/screens/callers/identifier.ts'
 import { sumSeries } from '../../src/browser/screens/callers/list/sums.ts'
+import { groupRejections } from '../../src/browser/screens/callers/rejection-groups.ts'
 import { cleanPath } from '../../src/browser/screens/callers/routing/clean-path.ts'
 import { routesAsYaml } from '../../src/browser/screens/callers/routing/yaml.ts'
 
@@ -51,6 +52,35 @@ test('series of a label are summed, the most rejected first', () => {
     },
     { name: 'free', allowed: 7, rejected: 0, shadow: 0, rules: [] },
   ])
+})
+
+test('rejections in a row that are alike are one group', () => {
+  const one = (at: string, id: string, rule = 'rpm') =>
+    ({
+      at,
+      policy: 'free',
+      rule,
+      route: '/a',
+      identifier: { kind: 'user', id },
+      retry_after: 7,
+      source: 'store',
+    }) as const
+  const groups = groupRejections([
+    one('4', 'u1'),
+    one('3', 'u1'),
+    one('2', 'u2'),
+    one('1', 'u1'),
+    one('0', 'u1', 'daily'),
+  ])
+  assert.deepEqual(
+    groups.map(({ last, firstAt, count }) => [last.at, firstAt, count]),
+    [
+      ['4', '3', 2],
+      ['2', '2', 1],
+      ['1', '1', 1],
+      ['0', '0', 1],
+    ],
+  )
 })
 
 test('the path of a pasted address is what is looked for', () => {

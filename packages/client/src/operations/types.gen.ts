@@ -1249,6 +1249,7 @@ export interface RouteMatch {
     /** The place in the file, from 1. */
     readonly position: number
     readonly path: string
+    readonly methods?: readonly string[]
     /** reserved_path: the path is one of Gatehouse; earlier_rule: an earlier rule matches. */
     readonly reason: "matches" | "path_differs" | "method_differs" | "reserved_path" | "earlier_rule" | OtherText
   })[]

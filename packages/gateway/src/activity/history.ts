@@ -28,7 +28,7 @@ export const labelResolutions = (ageMs: number): readonly Resolution[] => [
 ]
 
 /** Callers that one step keeps for each outcome; those with the lowest counts are dropped. */
-export const maxCallersPerStep = 1_000
+export const maxCallersPerStep = 500
 
 /** The steps from `from` to the one that includes `to` (Unix milliseconds). */
 export interface Steps {

@@ -1,4 +1,5 @@
 import type { Identifier, Policy } from '@gatehouse/limiter'
+import { badCredentials } from '../config/default-limits.ts'
 import type { Limits } from '../config/limits.ts'
 import { type RouteRule, unlimited } from '../model/route-rule.ts'
 
@@ -34,6 +35,8 @@ export function policiesOfCaller({ identifier, tier, seen, limits, rules }: Call
   const global = isRequest && limits.global !== undefined ? [limits.global.name] : []
   const names = new Set([...(base === undefined ? [] : [base]), ...seen, ...ofRoutes, ...global])
   names.delete(unlimited)
+  // Counted in the memory of each process, so there is no standing to read.
+  names.delete(badCredentials)
   const recent = new Set(seen)
   return [...names]
     .flatMap((name) => {

@@ -35,8 +35,8 @@ export class RouteOperations {
   }
 
   /** The rule of a request. @throws Problem 400 for a path that is not percent-encoded UTF-8 */
-  match({ method, path }: { readonly method: string; readonly path: string }) {
-    const { outcome, route, rule, position, allow, compared } = this.#options.routing.match(method, path)
+  match(query: { readonly method: string; readonly path: string }) {
+    const { outcome, route, rule, position, allow, compared } = this.#options.routing.match(query.method, query.path)
     const fitting = compared.filter(({ reason }) => reason !== 'path_differs')
     return {
       outcome,
@@ -44,7 +44,12 @@ export class RouteOperations {
       ...(rule === undefined ? {} : { rule: formatRule(rule) }),
       ...(position === undefined ? {} : { position }),
       allow: [...allow],
-      compared: fitting.map((one) => ({ position: one.position, path: one.rule.path, reason: one.reason })),
+      compared: fitting.map(({ position: at, reason, rule: { path: template, methods } }) => ({
+        position: at,
+        path: template,
+        ...(methods === undefined ? {} : { methods: [...methods] }),
+        reason,
+      })),
       other_paths: compared.length - fitting.length,
     }
   }

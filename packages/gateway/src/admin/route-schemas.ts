@@ -53,6 +53,7 @@ const matchResponse = Type.Object(
       Type.Object({
         position,
         path: text,
+        methods: Type.Optional(Type.Array(text)),
         reason: Type.Enum(['matches', 'path_differs', 'method_differs', 'reserved_path', 'earlier_rule'], {
           description: 'reserved_path: the path is one of Gatehouse; earlier_rule: an earlier rule matches.',
         }),

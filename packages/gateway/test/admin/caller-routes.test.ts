@@ -73,6 +73,28 @@ test('a rejection has its rule, route, wait and request id, and is found by its 
   assert.equal(byAddress[0]?.identifier.id, '2001:db8:0:0::/64')
 })
 
+test('addresses that send forged credentials are among the rejected callers', async () => {
+  const made = await setup({ policies: { 'bad-credentials': { rpm: 2 }, anonymous: { rpm: 100 } } })
+  const { http, bearer } = made
+  const forged = { authorization: `${bearer().authorization.slice(0, -4)}AAAA` }
+  for (let n = 0; n < 4; n++) await http.inject({ url: '/whoami', headers: forged, remoteAddress: '192.0.2.7' })
+  const headers = bearer({ scope: 'read:limits read:personal-data' })
+  const get = async (path: string) => (await http.inject({ url: path, headers })).json()
+  const { items } = await get('/admin/v1/limits/rejections?policy=bad-credentials')
+  assert.deepEqual(
+    items.map(({ identifier, route }: Record<string, unknown>) => [identifier, route]),
+    [
+      [{ kind: 'ip', id: '192.0.2.7' }, 'bad-credentials'],
+      [{ kind: 'ip', id: '192.0.2.7' }, 'bad-credentials'],
+    ],
+  )
+  const { policies } = await get('/admin/v1/limits/callers/ip/192.0.2.7')
+  assert.deepEqual(
+    policies.map(({ policy }: Record<string, unknown>) => policy),
+    ['anonymous'],
+  )
+})
+
 test('rejections are read page by page', async () => {
   const { use, get, clock } = await asOperator()
   for (let n = 0; n < 8; n++) {

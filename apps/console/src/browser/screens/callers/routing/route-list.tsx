@@ -34,7 +34,7 @@ export function RoutesScreen() {
                 ) : (
                   <RouteRules label={t.routes.rules} rules={declared} />
                 )}
-                <details>
+                <details className="more">
                   <summary>{t.routes.own(own.length)}</summary>
                   <RouteRules label={t.routes.ownRules} rules={own} />
                 </details>

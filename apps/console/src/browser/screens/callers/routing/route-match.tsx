@@ -75,8 +75,8 @@ function Match({ match }: { match: RouteMatch }) {
         <ol className="timeline" aria-label={t.routes.compared}>
           {compared.map((one) => (
             <li key={one.position} className={one.reason === 'matches' ? 'marked' : undefined}>
-              {t.routes.nth(one.position)} <Code>{one.path}</Code>{' '}
-              {t.routes.reasons[one.reason as keyof typeof t.routes.reasons] ?? one.reason}
+              {t.routes.nth(one.position)} <Code>{one.path}</Code> {one.methods?.join(', ')}{' '}
+              <span className="dim">{t.routes.reasons[one.reason as keyof typeof t.routes.reasons] ?? one.reason}</span>
             </li>
           ))}
         </ol>

@@ -49,12 +49,12 @@ export function Requirements({ rule }: { rule: RouteRule }) {
 }
 
 /** By what requests of a rule are counted. */
-export function PoliciesOf({ rule: { policy, tier, producers } }: { rule: RouteRule }) {
+export function PoliciesOf({ rule: { policy, tier, producers, public: isPublic } }: { rule: RouteRule }) {
   const t = useTexts()
   if (policy === 'none') return <span className="dim">{t.routes.unlimited}</span>
   return (
     <Group gap={4}>
-      {tier && <span>{t.routes.tier}</span>}
+      {tier && <span>{isPublic ? t.routes.anonymous : t.routes.tier}</span>}
       {tier && policy !== undefined && '+'}
       {policy !== undefined && <Code>{policy}</Code>}
       {producers !== undefined && <Text size="sm">{t.routes.producers(producers)}</Text>}

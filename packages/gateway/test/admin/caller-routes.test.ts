@@ -76,8 +76,10 @@ test('a rejection has its rule, route, wait and request id, and is found by its 
 test('addresses that send forged credentials are among the rejected callers', async () => {
   const made = await setup({ policies: { 'bad-credentials': { rpm: 2 }, anonymous: { rpm: 100 } } })
   const { http, bearer } = made
-  const forged = { authorization: `${bearer().authorization.slice(0, -4)}AAAA` }
-  for (let n = 0; n < 4; n++) await http.inject({ url: '/whoami', headers: forged, remoteAddress: '192.0.2.7' })
+  for (let n = 0; n < 4; n++) {
+    const forged = { authorization: `${bearer({ jti: `forged-${n}` }).authorization.slice(0, -4)}AAAA` }
+    await http.inject({ url: '/whoami', headers: forged, remoteAddress: '192.0.2.7' })
+  }
   const headers = bearer({ scope: 'read:limits read:personal-data' })
   const get = async (path: string) => (await http.inject({ url: path, headers })).json()
   const { items } = await get('/admin/v1/limits/rejections?policy=bad-credentials')

@@ -241,10 +241,9 @@ function suppressionsOf({ report, delivery, channel }: FreshReport) {
 async function stream(tx: Transaction, scope: BucketScope, changed: readonly FreshReport[]): Promise<void> {
   if (changed.length === 0) return
   const events = await eventsOf(tx, scope, changed)
-  const changes = changed.map(({ report, delivery, channel, state = delivery.state }) => {
+  const changes = changed.map(({ report, delivery, state = delivery.state }) => {
     const event = events.get(notificationIdOf(delivery.id))
-    const about = { deliveryId: delivery.id, userId: delivery.user_id, channel, ...(event ? { event } : {}) }
-    return { ...about, state, at: report.at }
+    return { deliveryId: delivery.id, userId: delivery.user_id, event, state, at: report.at }
   })
   for (const query of writeChanges(scope, changes)) await tx.query(query)
 }

@@ -355,8 +355,15 @@ CREATE TABLE notify.timeline_entry (
 CREATE TABLE notify.outbox (
   bucket smallint NOT NULL,
   id uuid,
-  payload jsonb NOT NULL,
-  lease_until timestamptz,
+  -- it says the notification and the channel
+  delivery_id uuid NOT NULL,
+  at timestamptz NOT NULL,
+  user_id text NOT NULL,
+  -- null when the notification was removed before
+  event text,
+  state text NOT NULL,
+  -- why nothing more is sent, where the state does not say so
+  ended text,
   PRIMARY KEY (bucket, id)
 );
 
@@ -364,12 +371,17 @@ CREATE TABLE notify.outbox (
 -- numbered under one lock, so that a number becomes visible after all lower ones, and leave by age.
 CREATE TABLE notify.state_change (
   sequence bigint PRIMARY KEY,
+  recorded_at timestamptz NOT NULL,
+  at timestamptz NOT NULL,
   id uuid NOT NULL,
-  payload jsonb NOT NULL,
-  recorded_at timestamptz NOT NULL
+  delivery_id uuid NOT NULL,
+  user_id text NOT NULL,
+  event text,
+  state text NOT NULL,
+  ended text
 );
 -- for erasure
-CREATE INDEX state_change_user ON notify.state_change ((payload->>'user_id'));
+CREATE INDEX state_change_user ON notify.state_change (user_id);
 
 -- How far the log is: `last` is the last number assigned, up to `removed` all were removed by age, up to `published` the
 -- stream of NATS has them. The holder of the lease publishes.
@@ -392,7 +404,7 @@ CREATE TABLE notify.coordinator_write (
 -- returns how many. A function, so that the lock is held within the server alone: a client that stops delays nobody. The limit is a
 -- subquery, because a planner without statistics that knows the number reads and sorts all of a large outbox to number its
 -- first rows.
-CREATE FUNCTION notify.number_state_changes(buckets smallint[], sinces uuid[], max_rows integer, at timestamptz)
+CREATE FUNCTION notify.number_state_changes(buckets smallint[], sinces uuid[], max_rows integer, numbered_at timestamptz)
 RETURNS integer LANGUAGE plpgsql SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
   newest bigint;
@@ -414,10 +426,11 @@ BEGIN
        ORDER BY id LIMIT (SELECT max_rows - numbered) FOR UPDATE SKIP LOCKED
     ), removed AS (
       DELETE FROM notify.outbox o WHERE o.bucket = mine AND o.id = ANY (ARRAY(SELECT id FROM waiting))
-      RETURNING o.id, o.payload
+      RETURNING o.id, o.delivery_id, o.at, o.user_id, o.event, o.state, o.ended
     )
-    INSERT INTO notify.state_change (sequence, id, payload, recorded_at)
-    SELECT newest + row_number() OVER (ORDER BY removed.id), removed.id, removed.payload, at FROM removed;
+    INSERT INTO notify.state_change (sequence, recorded_at, at, id, delivery_id, user_id, event, state, ended)
+    SELECT newest + row_number() OVER (ORDER BY r.id), numbered_at, r.at, r.id, r.delivery_id, r.user_id, r.event, r.state, r.ended
+      FROM removed r;
     GET DIAGNOSTICS batch = ROW_COUNT;
     newest := newest + batch;
     numbered := numbered + batch;

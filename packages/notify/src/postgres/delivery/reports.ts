@@ -12,8 +12,8 @@ import { byIndexes, useCustomPlans } from '../sql/plans.ts'
 import { type StreamOptions, writeChanges } from '../timeline/outbox.ts'
 import { appendTimeline, type NewTimelineEntry } from '../timeline/timeline.ts'
 import { addSuppressions } from '../users/suppressions.ts'
-import { firstSeen } from './first-seen.ts'
 import { findUnrecorded, sensitiveAmong } from './receipts.ts'
+import { reportKey, unseenReports } from './unseen-reports.ts'
 
 interface ReportedDelivery {
   readonly id: string
@@ -78,7 +78,7 @@ async function applyTogether(
     ({ byRecipient }) => `${byRecipient === true}`,
   )
   const [seen, { reports: unseen, sensitive }, quoted] = await Promise.all([
-    firstSeen(tx, scope, others, now),
+    unseenReports(tx, scope, others),
     findUnrecorded(tx, scope, receipts),
     sensitiveAmong(tx, scope, others),
   ])
@@ -154,6 +154,7 @@ function withoutQuotes(fresh: FreshReport, sensitive: ReadonlySet<string>): Fres
 function entryOf({ report, delivery, channel, state }: FreshReport): NewTimelineEntry {
   const { provider, reason, soft, machine, link } = report
   return {
+    ...(report.byRecipient ? {} : { reportKey: reportKey(report) }),
     notificationId: notificationIdOf(delivery.id),
     deliveryId: delivery.id,
     channel,

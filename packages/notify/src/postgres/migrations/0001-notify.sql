@@ -324,17 +324,6 @@ CREATE TABLE notify.provider_health (
   paused_until timestamptz
 );
 
--- Ids of reports that providers sent, so that each counts once.
-CREATE TABLE notify.provider_event (
-  bucket smallint NOT NULL,
-  provider text,
-  event_id text,
-  at timestamptz NOT NULL,
-  PRIMARY KEY (bucket, provider, event_id)
-);
--- for retention
-CREATE INDEX provider_event_at ON notify.provider_event (bucket, at);
-
 -- ---------------------------------------------------------------------------------------------------------------------
 -- Timeline: what happened to a notification after it was accepted, and the log of state changes for consumers.
 
@@ -347,6 +336,8 @@ CREATE TABLE notify.timeline_entry (
   at timestamptz NOT NULL,
   entry_type text NOT NULL,
   state text,
+  -- of a provider's report: a hash of its provider and event id, so that it counts once
+  report_key uuid,
   detail json,
   PRIMARY KEY (bucket, notification_id, id)
 );

@@ -509,7 +509,7 @@ CREATE TABLE notify.event_rate (
   used integer NOT NULL
 );
 
--- Events of the topic that exceeded the rate of their type, each once, in the order of their stream (`place`).
+-- Events of the topic that exceeded the rate of their type, each once, in the order they were published in (`place`).
 CREATE TABLE notify.parked (
   bucket smallint NOT NULL,
   key text,
@@ -522,7 +522,7 @@ CREATE TABLE notify.parked (
   occurred_at timestamptz,
   PRIMARY KEY (bucket, key)
 );
-CREATE INDEX parked_turn ON notify.parked (bucket, event, place);
+CREATE INDEX parked_turn ON notify.parked (bucket, event, place, id);
 CREATE INDEX parked_user ON notify.parked (bucket, user_id);
 
 -- Counts against rates that the caller has locked: of each up to `maximums` in a window of `span_ms`. Returns what was
@@ -616,7 +616,7 @@ BEGIN
   PERFORM notify.lock_rates(ARRAY[of_event], at);
   keys := ARRAY(
     SELECT key FROM notify.parked WHERE bucket = of_bucket AND event = of_event
-     ORDER BY place LIMIT (SELECT max_events) FOR UPDATE);
+     ORDER BY place, id LIMIT (SELECT max_events) FOR UPDATE);
   allowed := cardinality(keys);
   IF maximum IS NOT NULL THEN
     SELECT granted INTO allowed
@@ -629,7 +629,7 @@ BEGIN
     DELETE FROM notify.parked WHERE bucket = of_bucket AND key = ANY (ARRAY(SELECT unnest(keys[1 : allowed])))
     RETURNING id, user_id, place, payload, occurred_at
   ), ordered AS (
-    SELECT *, row_number() OVER (ORDER BY place) AS turn FROM removed
+    SELECT *, row_number() OVER (ORDER BY place, id) AS turn FROM removed
   )
   INSERT INTO notify.scheduled (bucket, id, user_id, fire_at, payload, source, occurred_at)
   SELECT of_bucket, id, user_id, at - (allowed - turn) * interval '1 microsecond', payload, 'topic', occurred_at

@@ -4,7 +4,7 @@ const ofCaller = ['limits.callers.get', 'limits.explain', 'limits.get'] as const
 
 /** What is done with callers and their limits, and what is read about routes. */
 export const callers = {
-  listTopCallers: read('limits.top.list', everybody),
+  listTopCallers: read('limits.top.get', everybody),
   readLimitStatistics: read('limits.stats.get', everybody),
   listRejections: read('limits.rejections.list', everybody),
   readCounterStore: read('limits.store.get', everybody),
@@ -13,7 +13,7 @@ export const callers = {
   listPolicyNames: read('limits.settings.get', everybody),
   resetLimit: write('limits.reset', editors, ...ofCaller),
   grantRequests: write('limits.grant', [owner, operator, support], ...ofCaller),
-  listRoutes: read('routes.list', everybody),
+  listRoutes: read('routes.get', everybody),
   matchRoute: read('routes.match.get', everybody),
-  listUpstreams: read('upstreams.list', everybody),
+  listUpstreams: read('upstreams.get', everybody),
 }

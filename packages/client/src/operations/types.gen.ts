@@ -2730,6 +2730,7 @@ export interface Operations {
   }
   "limits.stats.get": {
     readonly input: {
+      /** What each series is about. */
       readonly by: "policy" | "route" | "tier"
       /** Default: an hour before `to`. */
       readonly from?: string
@@ -2744,9 +2745,11 @@ export interface Operations {
     readonly input: Nothing
     readonly output: CounterStoreState
   }
-  "limits.top.list": {
+  "limits.top.get": {
     readonly input: {
+      /** Which requests callers are ranked by. */
       readonly by?: "rejected" | "allowed"
+      /** How far back. */
       readonly window?: "15m" | "1h" | "24h" | "7d"
       /** Only requests that this policy counted. */
       readonly policy?: string
@@ -2754,6 +2757,7 @@ export interface Operations {
       readonly kind?: string
       /** Only requests of this route template. */
       readonly route?: string
+      /** How many callers. */
       readonly limit?: number
     }
     readonly output: TopCallers
@@ -3493,7 +3497,7 @@ export interface Operations {
     }
     readonly output: undefined
   }
-  "routes.list": {
+  "routes.get": {
     readonly input: Nothing
     readonly output: {
       readonly items: readonly Route[]
@@ -3795,7 +3799,7 @@ export interface Operations {
       readonly next?: string
     }
   }
-  "upstreams.list": {
+  "upstreams.get": {
     readonly input: Nothing
     readonly output: {
       readonly items: readonly Upstream[]
@@ -4542,8 +4546,8 @@ export interface Api {
       get(input?: Operations["limits.store.get"]['input'], options?: CallOptions): Promise<Operations["limits.store.get"]['output']>
     }
     readonly top: {
-      /** List the callers with the most requests. By rejected or allowed requests, one line for each caller and policy. Counted in bounded memory: a count is never too high, and too low by `error_bound` at most. */
-      list(input?: Operations["limits.top.list"]['input'], options?: CallOptions): Promise<Operations["limits.top.list"]['output']>
+      /** Read the callers with the most requests. By rejected or allowed requests, one line for each caller and policy. Counted in bounded memory: a count is never too high, and too low by `error_bound` at most. */
+      get(input?: Operations["limits.top.get"]['input'], options?: CallOptions): Promise<Operations["limits.top.get"]['output']>
     }
   }
   readonly metrics: {
@@ -4743,8 +4747,8 @@ export interface Api {
     }
   }
   readonly routes: {
-    /** List routes. Own routes, which come first, and the rules of the file in their order. */
-    list(input?: Operations["routes.list"]['input'], options?: CallOptions): Promise<Operations["routes.list"]['output']>
+    /** Read routes. Own routes, which come first, and the rules of the file in their order. */
+    get(input?: Operations["routes.get"]['input'], options?: CallOptions): Promise<Operations["routes.get"]['output']>
     readonly match: {
       /** Find the rule of a request. Which rule applies to a method and path, and why others do not. */
       get(input: Operations["routes.match.get"]['input'], options?: CallOptions): Promise<Operations["routes.match.get"]['output']>
@@ -4807,8 +4811,8 @@ export interface Api {
     }
   }
   readonly upstreams: {
-    /** List upstreams. Breaker, connections, failures and response times in this process, of the last five to ten minutes. */
-    list(input?: Operations["upstreams.list"]['input'], options?: CallOptions): Promise<Operations["upstreams.list"]['output']>
+    /** Read upstreams. Breaker, connections, failures and response times in this process, of the last five to ten minutes. */
+    get(input?: Operations["upstreams.get"]['input'], options?: CallOptions): Promise<Operations["upstreams.get"]['output']>
   }
   readonly userinfo: {
     /** Get claims about the user. The claims that the scopes of the access token cover (OpenID Connect Core §5.3). */

@@ -31,7 +31,9 @@ const requestKinds = new Set(['user', 'client', 'key', 'ip'])
 export function policiesOfCaller({ identifier, tier, seen, limits, rules }: CallerOfPolicies): ApplyingPolicy[] {
   const isRequest = requestKinds.has(identifier.kind)
   const base = tier ?? (identifier.kind === 'ip' ? 'anonymous' : undefined)
-  const ofRoutes = isRequest ? rules.flatMap(({ policy }) => (policy === undefined ? [] : [policy])) : []
+  // Public routes count every caller by its address.
+  const open = isRequest ? rules.filter((rule) => identifier.kind === 'ip' || !rule.public) : []
+  const ofRoutes = open.flatMap(({ policy }) => (policy === undefined ? [] : [policy]))
   const global = isRequest && limits.global !== undefined ? [limits.global.name] : []
   const names = new Set([...(base === undefined ? [] : [base]), ...seen, ...ofRoutes, ...global])
   names.delete(unlimited)

@@ -18,12 +18,14 @@ const route = Type.Optional(Type.String({ maxLength: 500, description: 'Only req
 
 const topQuery = Type.Object(
   {
-    by: Type.Optional(Type.Enum(['rejected', 'allowed'], { default: 'rejected' })),
-    window: Type.Optional(Type.Enum(['15m', '1h', '24h', '7d'], { default: '1h' })),
+    by: Type.Optional(
+      Type.Enum(['rejected', 'allowed'], { default: 'rejected', description: 'Which requests callers are ranked by.' }),
+    ),
+    window: Type.Optional(Type.Enum(['15m', '1h', '24h', '7d'], { default: '1h', description: 'How far back.' })),
     policy,
     kind,
     route,
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, default: 50 })),
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, default: 50, description: 'How many callers.' })),
   },
   { additionalProperties: false },
 )
@@ -52,7 +54,7 @@ const topResponse = Type.Object(
 
 const statisticsQuery = Type.Object(
   {
-    by: Type.Enum(['policy', 'route', 'tier']),
+    by: Type.Enum(['policy', 'route', 'tier'], { description: 'What each series is about.' }),
     from: Type.Optional(Type.String({ format: 'date-time', description: 'Default: an hour before `to`.' })),
     to: Type.Optional(Type.String({ format: 'date-time', description: 'Default: now.' })),
     step: Type.Optional(
@@ -171,7 +173,7 @@ const storeResponse = Type.Object(
 
 /** The schemas of the endpoints for callers. */
 export const callerSchemas = {
-  top: { ...describeOperation('limits.top.list', read), querystring: topQuery, response: { 200: topResponse } },
+  top: { ...describeOperation('limits.top.get', read), querystring: topQuery, response: { 200: topResponse } },
   statistics: {
     ...describeOperation('limits.stats.get', read),
     querystring: statisticsQuery,

@@ -89,7 +89,7 @@ const upstreamsResponse = Type.Object({
 
 /** The schemas of the endpoints for routes. */
 export const routeSchemas = {
-  list: { ...describeOperation('routes.list', read), response: { 200: routesResponse } },
+  list: { ...describeOperation('routes.get', read), response: { 200: routesResponse } },
   match: { ...describeOperation('routes.match.get', read), querystring: matchQuery, response: { 200: matchResponse } },
-  upstreams: { ...describeOperation('upstreams.list', read), response: { 200: upstreamsResponse } },
+  upstreams: { ...describeOperation('upstreams.get', read), response: { 200: upstreamsResponse } },
 }

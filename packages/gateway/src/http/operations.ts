@@ -12,8 +12,8 @@ export const operation = operationsOf({
     'Explain how a limit is counted',
     'The counters that are used, and why the next request would be allowed or rejected.',
   ],
-  'limits.top.list': [
-    'List the callers with the most requests',
+  'limits.top.get': [
+    'Read the callers with the most requests',
     'By rejected or allowed requests, one line for each caller and policy. Counted in bounded memory: a count is never too high, and too low by `error_bound` at most.',
   ],
   'limits.stats.get': [
@@ -32,10 +32,10 @@ export const operation = operationsOf({
     'Read a caller',
     'The tier, the standing under every policy that applies, and the requests of the last hour. Counts nothing.',
   ],
-  'routes.list': ['List routes', 'Own routes, which come first, and the rules of the file in their order.'],
+  'routes.get': ['Read routes', 'Own routes, which come first, and the rules of the file in their order.'],
   'routes.match.get': ['Find the rule of a request', 'Which rule applies to a method and path, and why others do not.'],
-  'upstreams.list': [
-    'List upstreams',
+  'upstreams.get': [
+    'Read upstreams',
     'Breaker, connections, failures and response times in this process, of the last five to ten minutes.',
   ],
   'limits.reset': ['Reset a limit', 'Clears the counts of the current windows.'],

@@ -151,7 +151,7 @@ export const callers: typeof english = {
     state: 'Zustand',
     answers: 'antwortet',
     unused: 'zuletzt keine Anfrage',
-    open: 'nicht erreichbar',
+    open: 'gestört',
     probing: 'wird geprüft',
     retry: (seconds) => `nächster Versuch in ${seconds} s`,
     calls: 'Anfragen',

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { findProgram, startRedis, testWith } from '@gatehouse/testing'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { Person } from '../../../console/test/support/person.ts'
-import { faultless } from '../support/accessibility.ts'
+import { everyLook, faultless } from '../support/accessibility.ts'
 import { signInOnPages, watchFaults } from '../support/console.ts'
 import { type Program, started } from '../support/program.ts'
 import { loaded } from './page.ts'
@@ -87,7 +87,8 @@ testWith('chromium', 'a caller that was rejected is found, receives requests bac
     .first()
     .waitFor()
   await loaded(tab)
-  await faultless(tab, 'a caller')
+  await everyLook(tab, (look) => faultless(tab, `a caller, ${look}`))
+  await tab.setViewportSize({ width: 1280, height: 800 })
   await standing.getByRole('button', { name: 'Give requests back: free' }).click()
   const dialog = tab.getByRole('dialog')
   await dialog.getByLabel('Requests').fill('2')
@@ -112,7 +113,7 @@ testWith('chromium', 'the rule of a request is found, with the reason and its up
   await tab.getByText('matches: the first in order').waitFor()
   const upstream = tab.getByRole('table', { name: 'Upstreams' }).getByRole('row').filter({ hasText: 'orders' })
   await upstream.getByText('answers').waitFor()
-  await faultless(tab, 'routes')
+  await everyLook(tab, (look) => faultless(tab, `routes, ${look}`))
   assert.deepEqual(faults, [])
 })
 

@@ -7,7 +7,7 @@ import { type Dimension, isEmptyPeriod, type Period, type Rejection } from './pe
 import { type LimitedRequest, maxRejections, Recorder } from './recorder.ts'
 
 /** How often what was recorded is added to the history, in milliseconds. */
-export const flushMs = 10_000
+const flushMs = 10_000
 /** Periods that wait for a shared history that is slow; of more the oldest is dropped. */
 const maxWaiting = 6
 /** How long an operator waits for a shared history, in milliseconds; then this process answers for itself. */

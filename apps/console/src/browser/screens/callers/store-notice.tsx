@@ -9,7 +9,7 @@ export function StoreNotice() {
   const { data } = useRead('readCounterStore')
   if (data === undefined || data.available) return null
   return (
-    <Alert color="yellow" title={t.callers.storeAway} role="status">
+    <Alert color="yellow" title={t.callers.storeAway}>
       <Text size="sm">
         {t.callers.since} <Time at={data.unavailable_since} />
       </Text>

@@ -55,7 +55,7 @@ function Match({ match }: { match: RouteMatch }) {
   const { outcome, rule, position, allow, compared, other_paths: others, route } = match
   const known = outcome as keyof typeof tones
   return (
-    <Stack gap="sm" mt="md" role="status">
+    <Stack gap="sm" mt="md" aria-live="polite">
       <Group gap="xs">
         <State tone={tones[known]}>{t.routes.outcomes[known]}</State>
         <Text>{t.routes.explanations[known](rule?.upstream ?? '', allow.join(', '))}</Text>

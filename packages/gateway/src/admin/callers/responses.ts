@@ -1,9 +1,9 @@
 import type { Decision, Identifier } from '@gatehouse/limiter'
-import type { Rejection } from '../activity/period.ts'
-import type { RankedCaller } from '../activity/ranking.ts'
-import type { StoreState } from '../activity/store-watch.ts'
-import type { Limits } from '../config/limits.ts'
-import { formatDecision } from './limit-responses.ts'
+import type { Rejection } from '../../activity/period.ts'
+import type { RankedCaller } from '../../activity/ranking.ts'
+import type { StoreState } from '../../activity/store-watch.ts'
+import type { Limits } from '../../config/limits.ts'
+import { formatDecision } from '../limit-responses.ts'
 
 /** Formats a caller with its counts under one policy. */
 export function formatRanked({ lastAt, ...caller }: RankedCaller) {

@@ -1,7 +1,7 @@
 import type { Identifier, Policy } from '@gatehouse/limiter'
-import { badCredentials } from '../config/default-limits.ts'
-import type { Limits } from '../config/limits.ts'
-import { type RouteRule, unlimited } from '../model/route-rule.ts'
+import { badCredentials } from '../../config/default-limits.ts'
+import type { Limits } from '../../config/limits.ts'
+import { type RouteRule, unlimited } from '../../model/route-rule.ts'
 
 /** A policy that counts a caller's requests. */
 export interface ApplyingPolicy {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createStoreWatch } from '../../src/index.ts'
-import { listen, setup, startUpstream } from '../support/setup.ts'
+import { createStoreWatch } from '../../../src/index.ts'
+import { listen, setup, startUpstream } from '../../support/setup.ts'
 
 const limits = {
   tiers: { free: { rpm: 2, daily: 10 }, ops: { rpm: 1_000 } },

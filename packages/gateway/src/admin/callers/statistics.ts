@@ -1,7 +1,7 @@
 import { instantOf, Problem } from '@gatehouse/kit'
-import { type LabelStep, labelResolutions, maxAgeMs, type Steps, stepAt, stepStarts } from '../activity/history.ts'
-import { labelText } from '../activity/label-counts.ts'
-import type { Dimension, LabelCount } from '../activity/period.ts'
+import { type LabelStep, labelResolutions, maxAgeMs, type Steps, stepAt, stepStarts } from '../../activity/history.ts'
+import { labelText } from '../../activity/label-counts.ts'
+import type { Dimension, LabelCount } from '../../activity/period.ts'
 
 /** The lengths of steps in seconds. */
 export const stepLengths = [60, 600, 3_600] as const

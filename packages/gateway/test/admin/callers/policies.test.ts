@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { policiesOfCaller } from '../../src/admin/caller-policies.ts'
-import { defineLimits } from '../../src/config/limits.ts'
+import { policiesOfCaller } from '../../../src/admin/callers/policies.ts'
+import { defineLimits } from '../../../src/config/limits.ts'
 
 const limits = defineLimits({
   tiers: { free: { rpm: 1 }, pro: { rpm: 9 } },

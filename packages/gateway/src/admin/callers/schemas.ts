@@ -1,8 +1,8 @@
 import { pageMembers } from '@gatehouse/kit'
 import { Type } from 'typebox'
-import { describeOperation } from './describe-operation.ts'
-import { limitScopes } from './operators.ts'
-import { identifierMembers, limitStatus } from './schemas.ts'
+import { describeOperation } from '../describe-operation.ts'
+import { limitScopes } from '../operators.ts'
+import { identifierMembers, limitStatus } from '../schemas.ts'
 
 const text = Type.String()
 const count = Type.Integer({ minimum: 0 })

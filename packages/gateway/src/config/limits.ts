@@ -117,8 +117,9 @@ function defineRoutePolicy(
 }
 
 /** Whether a declaration says how much; one that does replaces how much the built-in policy allows. */
-const hasLimit = ({ rps, rpm, daily, burst }: PolicyDeclaration): boolean =>
-  [rps, rpm, daily, burst].some((limit) => limit !== undefined)
+export function hasLimit({ rps, rpm, daily, burst }: PolicyDeclaration): boolean {
+  return [rps, rpm, daily, burst].some((limit) => limit !== undefined)
+}
 
 function defineAttemptLimit(name: string, attemptLimit: AttemptLimitDeclaration): Policy {
   const failureMode = signInPolicy.test(name) ? 'closed' : 'local'

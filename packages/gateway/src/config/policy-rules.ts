@@ -22,7 +22,7 @@ interface RulesDeclaration {
   readonly rpm?: number | undefined
   readonly daily?: number | undefined
   readonly burst?: { readonly capacity: number; readonly refill_per_second: number } | undefined
-  readonly shadow?: Omit<RulesDeclaration, 'burst' | 'shadow' | 'algorithm'> | undefined
+  readonly shadow?: Omit<RulesDeclaration, 'shadow' | 'algorithm'> | undefined
   readonly algorithm?: 'sliding-window' | 'fixed-window' | undefined
 }
 
@@ -32,7 +32,7 @@ interface RulesDeclaration {
  */
 export function defineRules(
   policy: string,
-  { burst, shadow, algorithm = 'sliding-window', ...limits }: RulesDeclaration,
+  { shadow, algorithm = 'sliding-window', ...limits }: RulesDeclaration,
 ): Rule[] {
   const ruleName = (rule: string) => (policy === '' ? rule : `${policy}-${rule}`)
   const windowRules = (declared: RulesDeclaration, shadow: boolean): Rule[] =>
@@ -41,17 +41,17 @@ export function defineRules(
       if (limit === undefined) return []
       return [{ name: ruleName(shadow ? `shadow-${member}` : member), algorithm, limit, windowMs, shadow }]
     })
-  const bucket: Rule[] = burst
-    ? [
-        {
-          name: ruleName('burst'),
-          algorithm: 'token-bucket',
-          limit: burst.capacity,
-          refillPerSecond: burst.refill_per_second,
-        },
-      ]
-    : []
-  return [...windowRules(limits, false), ...bucket, ...windowRules(shadow ?? {}, true)]
+  const bucketRules = ({ burst }: RulesDeclaration, shadow: boolean): Rule[] => {
+    if (burst === undefined) return []
+    const { capacity: limit, refill_per_second: refillPerSecond } = burst
+    const name = ruleName(shadow ? 'shadow-burst' : 'burst')
+    return [{ name, algorithm: 'token-bucket', limit, refillPerSecond, shadow }]
+  }
+  const rulesOf = (declared: RulesDeclaration, isShadow: boolean) => [
+    ...windowRules(declared, isShadow),
+    ...bucketRules(declared, isShadow),
+  ]
+  return [...rulesOf(limits, false), ...rulesOf(shadow ?? {}, true)]
 }
 
 interface PolicyOptionsDeclaration {

@@ -432,6 +432,224 @@ export interface LimitExplanation {
   })[]
 }
 
+/** The schema `LimitGateway` of the API document. */
+export interface LimitGateway {
+  readonly id: string
+  readonly host: string
+  readonly services: readonly string[]
+  /** The version that applies there; 0 for its file. */
+  readonly version: number
+  /** Why it does not apply a newer one. */
+  readonly fault?: string
+  readonly seen_at: string
+}
+
+/** The schema `LimitOverride` of the API document. */
+export interface LimitOverride {
+  readonly kind: string
+  readonly id: string
+  readonly policy?: string
+  readonly factor?: number
+  readonly until: string
+  readonly reason: string
+  readonly author?: string
+  readonly created_at: string
+}
+
+/** The schema `LimitSettings` of the API document. */
+export interface LimitSettings {
+  /** Counts from 1; 0 before anything was stored. */
+  readonly version: number
+  /** Where it came from: the file, an edit, or an earlier version. */
+  readonly origin: "file" | "edit" | "rollback" | OtherText
+  readonly author?: string
+  readonly comment: string
+  /** The version that was activated again. */
+  readonly restored?: number
+  readonly created_at?: string
+  readonly tiers: Readonly<Record<string, {
+    /** Requests per minute. */
+    readonly rpm?: number
+    /** Requests per day. */
+    readonly daily?: number
+    /** Requests per second. */
+    readonly rps?: number
+    /** A token bucket. */
+    readonly burst?: {
+      /** Requests at once. */
+      readonly capacity: number
+      /** Tokens added each second. */
+      readonly refill_per_second: number
+    }
+    /** Shadow limits: they count and report, but never reject. */
+    readonly shadow?: {
+      /** Requests per second. */
+      readonly rps?: number
+      /** Requests per minute. */
+      readonly rpm?: number
+      /** Requests per day. */
+      readonly daily?: number
+      /** A token bucket. */
+      readonly burst?: {
+        /** Requests at once. */
+        readonly capacity: number
+        /** Tokens added each second. */
+        readonly refill_per_second: number
+      }
+    }
+    /** How windows are counted. */
+    readonly algorithm?: "sliding-window" | "fixed-window"
+    /** fixed-window counts by the UTC day. Default: as `algorithm`. */
+    readonly daily_algorithm?: "sliding-window" | "fixed-window"
+    /** What to do while the counter store is unavailable: allow all (open), reject all (closed), or count in this process (local). */
+    readonly failure_mode?: "open" | "closed" | "local"
+    /** hybrid counts locally and reconciles about every 100 ms; for advisory limits only. */
+    readonly mode?: "exact" | "hybrid"
+    /** Whether all regions share the quota or each has its own. */
+    readonly quota?: "global" | "regional"
+    /** Splits the counters of a hot key. */
+    readonly shards?: number
+  }>>
+  readonly policies: Readonly<Record<string, {
+    /** Requests per minute. */
+    readonly rpm?: number
+    /** Requests per day. */
+    readonly daily?: number
+    /** Requests per second. */
+    readonly rps?: number
+    /** A token bucket. */
+    readonly burst?: {
+      /** Requests at once. */
+      readonly capacity: number
+      /** Tokens added each second. */
+      readonly refill_per_second: number
+    }
+    /** Shadow limits: they count and report, but never reject. */
+    readonly shadow?: {
+      /** Requests per second. */
+      readonly rps?: number
+      /** Requests per minute. */
+      readonly rpm?: number
+      /** Requests per day. */
+      readonly daily?: number
+      /** A token bucket. */
+      readonly burst?: {
+        /** Requests at once. */
+        readonly capacity: number
+        /** Tokens added each second. */
+        readonly refill_per_second: number
+      }
+    }
+    /** How windows are counted. */
+    readonly algorithm?: "sliding-window" | "fixed-window"
+    /** One counter for all callers together instead of one for each. */
+    readonly shared?: boolean
+    /** What to do while the counter store is unavailable: allow all (open), reject all (closed), or count in this process (local). */
+    readonly failure_mode?: "open" | "closed" | "local"
+    /** hybrid counts locally and reconciles about every 100 ms; for advisory limits only. */
+    readonly mode?: "exact" | "hybrid"
+    /** Whether all regions share the quota or each has its own. */
+    readonly quota?: "global" | "regional"
+    /** Splits the counters of a hot key. */
+    readonly shards?: number
+  }>>
+  /** The policy that every request counts by as well. */
+  readonly global_policy?: string
+  /** What the configuration file says, with the built-in limits. */
+  readonly file: {
+    readonly tiers: Readonly<Record<string, {
+      /** Requests per minute. */
+      readonly rpm?: number
+      /** Requests per day. */
+      readonly daily?: number
+      /** Requests per second. */
+      readonly rps?: number
+      /** A token bucket. */
+      readonly burst?: {
+        /** Requests at once. */
+        readonly capacity: number
+        /** Tokens added each second. */
+        readonly refill_per_second: number
+      }
+      /** Shadow limits: they count and report, but never reject. */
+      readonly shadow?: {
+        /** Requests per second. */
+        readonly rps?: number
+        /** Requests per minute. */
+        readonly rpm?: number
+        /** Requests per day. */
+        readonly daily?: number
+        /** A token bucket. */
+        readonly burst?: {
+          /** Requests at once. */
+          readonly capacity: number
+          /** Tokens added each second. */
+          readonly refill_per_second: number
+        }
+      }
+      /** How windows are counted. */
+      readonly algorithm?: "sliding-window" | "fixed-window"
+      /** fixed-window counts by the UTC day. Default: as `algorithm`. */
+      readonly daily_algorithm?: "sliding-window" | "fixed-window"
+      /** What to do while the counter store is unavailable: allow all (open), reject all (closed), or count in this process (local). */
+      readonly failure_mode?: "open" | "closed" | "local"
+      /** hybrid counts locally and reconciles about every 100 ms; for advisory limits only. */
+      readonly mode?: "exact" | "hybrid"
+      /** Whether all regions share the quota or each has its own. */
+      readonly quota?: "global" | "regional"
+      /** Splits the counters of a hot key. */
+      readonly shards?: number
+    }>>
+    readonly policies: Readonly<Record<string, {
+      /** Requests per minute. */
+      readonly rpm?: number
+      /** Requests per day. */
+      readonly daily?: number
+      /** Requests per second. */
+      readonly rps?: number
+      /** A token bucket. */
+      readonly burst?: {
+        /** Requests at once. */
+        readonly capacity: number
+        /** Tokens added each second. */
+        readonly refill_per_second: number
+      }
+      /** Shadow limits: they count and report, but never reject. */
+      readonly shadow?: {
+        /** Requests per second. */
+        readonly rps?: number
+        /** Requests per minute. */
+        readonly rpm?: number
+        /** Requests per day. */
+        readonly daily?: number
+        /** A token bucket. */
+        readonly burst?: {
+          /** Requests at once. */
+          readonly capacity: number
+          /** Tokens added each second. */
+          readonly refill_per_second: number
+        }
+      }
+      /** How windows are counted. */
+      readonly algorithm?: "sliding-window" | "fixed-window"
+      /** One counter for all callers together instead of one for each. */
+      readonly shared?: boolean
+      /** What to do while the counter store is unavailable: allow all (open), reject all (closed), or count in this process (local). */
+      readonly failure_mode?: "open" | "closed" | "local"
+      /** hybrid counts locally and reconciles about every 100 ms; for advisory limits only. */
+      readonly mode?: "exact" | "hybrid"
+      /** Whether all regions share the quota or each has its own. */
+      readonly quota?: "global" | "regional"
+      /** Splits the counters of a hot key. */
+      readonly shards?: number
+    }>>
+    /** The policy that every request counts by as well. */
+    readonly global_policy?: string
+  }
+  /** What differs from the file, such as tiers/free. */
+  readonly drift: readonly string[]
+}
+
 /** The schema `LimitStanding` of the API document. */
 export interface LimitStanding {
   readonly allowed: boolean
@@ -456,6 +674,120 @@ export interface LimitStanding {
     /** Seconds to wait; 0 when a request would be allowed. */
     readonly retry_after: number
   })[]
+}
+
+/** The schema `LimitVersion` of the API document. */
+export interface LimitVersion {
+  /** Counts from 1; 0 before anything was stored. */
+  readonly version: number
+  /** Where it came from: the file, an edit, or an earlier version. */
+  readonly origin: "file" | "edit" | "rollback" | OtherText
+  readonly author?: string
+  readonly comment: string
+  /** The version that was activated again. */
+  readonly restored?: number
+  readonly created_at?: string
+}
+
+/** The schema `LimitVersionDocument` of the API document. */
+export interface LimitVersionDocument {
+  /** Counts from 1; 0 before anything was stored. */
+  readonly version: number
+  /** Where it came from: the file, an edit, or an earlier version. */
+  readonly origin: "file" | "edit" | "rollback" | OtherText
+  readonly author?: string
+  readonly comment: string
+  /** The version that was activated again. */
+  readonly restored?: number
+  readonly created_at?: string
+  readonly tiers: Readonly<Record<string, {
+    /** Requests per minute. */
+    readonly rpm?: number
+    /** Requests per day. */
+    readonly daily?: number
+    /** Requests per second. */
+    readonly rps?: number
+    /** A token bucket. */
+    readonly burst?: {
+      /** Requests at once. */
+      readonly capacity: number
+      /** Tokens added each second. */
+      readonly refill_per_second: number
+    }
+    /** Shadow limits: they count and report, but never reject. */
+    readonly shadow?: {
+      /** Requests per second. */
+      readonly rps?: number
+      /** Requests per minute. */
+      readonly rpm?: number
+      /** Requests per day. */
+      readonly daily?: number
+      /** A token bucket. */
+      readonly burst?: {
+        /** Requests at once. */
+        readonly capacity: number
+        /** Tokens added each second. */
+        readonly refill_per_second: number
+      }
+    }
+    /** How windows are counted. */
+    readonly algorithm?: "sliding-window" | "fixed-window"
+    /** fixed-window counts by the UTC day. Default: as `algorithm`. */
+    readonly daily_algorithm?: "sliding-window" | "fixed-window"
+    /** What to do while the counter store is unavailable: allow all (open), reject all (closed), or count in this process (local). */
+    readonly failure_mode?: "open" | "closed" | "local"
+    /** hybrid counts locally and reconciles about every 100 ms; for advisory limits only. */
+    readonly mode?: "exact" | "hybrid"
+    /** Whether all regions share the quota or each has its own. */
+    readonly quota?: "global" | "regional"
+    /** Splits the counters of a hot key. */
+    readonly shards?: number
+  }>>
+  readonly policies: Readonly<Record<string, {
+    /** Requests per minute. */
+    readonly rpm?: number
+    /** Requests per day. */
+    readonly daily?: number
+    /** Requests per second. */
+    readonly rps?: number
+    /** A token bucket. */
+    readonly burst?: {
+      /** Requests at once. */
+      readonly capacity: number
+      /** Tokens added each second. */
+      readonly refill_per_second: number
+    }
+    /** Shadow limits: they count and report, but never reject. */
+    readonly shadow?: {
+      /** Requests per second. */
+      readonly rps?: number
+      /** Requests per minute. */
+      readonly rpm?: number
+      /** Requests per day. */
+      readonly daily?: number
+      /** A token bucket. */
+      readonly burst?: {
+        /** Requests at once. */
+        readonly capacity: number
+        /** Tokens added each second. */
+        readonly refill_per_second: number
+      }
+    }
+    /** How windows are counted. */
+    readonly algorithm?: "sliding-window" | "fixed-window"
+    /** One counter for all callers together instead of one for each. */
+    readonly shared?: boolean
+    /** What to do while the counter store is unavailable: allow all (open), reject all (closed), or count in this process (local). */
+    readonly failure_mode?: "open" | "closed" | "local"
+    /** hybrid counts locally and reconciles about every 100 ms; for advisory limits only. */
+    readonly mode?: "exact" | "hybrid"
+    /** Whether all regions share the quota or each has its own. */
+    readonly quota?: "global" | "regional"
+    /** Splits the counters of a hot key. */
+    readonly shards?: number
+  }>>
+  /** The policy that every request counts by as well. */
+  readonly global_policy?: string
 }
 
 /** The schema `Limits` of the API document. */
@@ -2437,6 +2769,741 @@ export interface Operations {
       readonly keys: readonly Readonly<Record<string, unknown>>[]
     }
   }
+  "limitOverrides.delete": {
+    readonly input: {
+      /** user, client, key or ip. */
+      readonly kind: string
+      /** The subject, the hash of the API key, the address. */
+      readonly id: string
+    }
+    readonly output: undefined
+  }
+  "limitOverrides.get": {
+    readonly input: {
+      /** user, client, key or ip. */
+      readonly kind: string
+      /** The subject, the hash of the API key, the address. */
+      readonly id: string
+    }
+    readonly output: LimitOverride
+  }
+  "limitOverrides.list": {
+    readonly input: {
+      /** The `next` of the previous page. */
+      readonly cursor?: string
+      /** The maximum number of items on a page. */
+      readonly limit?: number
+    }
+    readonly output: {
+      readonly items: readonly LimitOverride[]
+      /** The cursor of the next page. Without it there are no more items. */
+      readonly next?: string
+    }
+  }
+  "limitOverrides.put": {
+    readonly input: {
+      /** user, client, key or ip. */
+      readonly kind: string
+      /** The subject, the hash of the API key, the address. */
+      readonly id: string
+    } & {
+      /** A tier or policy in its place. */
+      readonly policy?: string
+      /** Multiplies the limits of the tier. */
+      readonly factor?: number
+      /** When it ends, at most a year from now. */
+      readonly until: string
+      /** Why. */
+      readonly reason: string
+    }
+    readonly output: LimitOverride
+  }
+  "limitSettings.feed": {
+    readonly input: Nothing
+    readonly output: {
+      readonly version: number
+      readonly etag: string
+      readonly document?: {
+        readonly tiers: Readonly<Record<string, {
+          /** Requests per minute. */
+          readonly rpm?: number
+          /** Requests per day. */
+          readonly daily?: number
+          /** Requests per second. */
+          readonly rps?: number
+          /** A token bucket. */
+          readonly burst?: {
+            /** Requests at once. */
+            readonly capacity: number
+            /** Tokens added each second. */
+            readonly refill_per_second: number
+          }
+          /** Shadow limits: they count and report, but never reject. */
+          readonly shadow?: {
+            /** Requests per second. */
+            readonly rps?: number
+            /** Requests per minute. */
+            readonly rpm?: number
+            /** Requests per day. */
+            readonly daily?: number
+            /** A token bucket. */
+            readonly burst?: {
+              /** Requests at once. */
+              readonly capacity: number
+              /** Tokens added each second. */
+              readonly refill_per_second: number
+            }
+          }
+          /** How windows are counted. */
+          readonly algorithm?: "sliding-window" | "fixed-window"
+          /** fixed-window counts by the UTC day. Default: as `algorithm`. */
+          readonly daily_algorithm?: "sliding-window" | "fixed-window"
+          /** What to do while the counter store is unavailable: allow all (open), reject all (closed), or count in this process (local). */
+          readonly failure_mode?: "open" | "closed" | "local"
+          /** hybrid counts locally and reconciles about every 100 ms; for advisory limits only. */
+          readonly mode?: "exact" | "hybrid"
+          /** Whether all regions share the quota or each has its own. */
+          readonly quota?: "global" | "regional"
+          /** Splits the counters of a hot key. */
+          readonly shards?: number
+        }>>
+        readonly policies: Readonly<Record<string, {
+          /** Requests per minute. */
+          readonly rpm?: number
+          /** Requests per day. */
+          readonly daily?: number
+          /** Requests per second. */
+          readonly rps?: number
+          /** A token bucket. */
+          readonly burst?: {
+            /** Requests at once. */
+            readonly capacity: number
+            /** Tokens added each second. */
+            readonly refill_per_second: number
+          }
+          /** Shadow limits: they count and report, but never reject. */
+          readonly shadow?: {
+            /** Requests per second. */
+            readonly rps?: number
+            /** Requests per minute. */
+            readonly rpm?: number
+            /** Requests per day. */
+            readonly daily?: number
+            /** A token bucket. */
+            readonly burst?: {
+              /** Requests at once. */
+              readonly capacity: number
+              /** Tokens added each second. */
+              readonly refill_per_second: number
+            }
+          }
+          /** How windows are counted. */
+          readonly algorithm?: "sliding-window" | "fixed-window"
+          /** One counter for all callers together instead of one for each. */
+          readonly shared?: boolean
+          /** What to do while the counter store is unavailable: allow all (open), reject all (closed), or count in this process (local). */
+          readonly failure_mode?: "open" | "closed" | "local"
+          /** hybrid counts locally and reconciles about every 100 ms; for advisory limits only. */
+          readonly mode?: "exact" | "hybrid"
+          /** Whether all regions share the quota or each has its own. */
+          readonly quota?: "global" | "regional"
+          /** Splits the counters of a hot key. */
+          readonly shards?: number
+        }>>
+        /** The policy that every request counts by as well. */
+        readonly global_policy?: string
+      }
+      readonly overrides: readonly Readonly<Record<string, unknown>>[]
+    }
+  }
+  "limitSettings.gateways.list": {
+    readonly input: {
+      /** The `next` of the previous page. */
+      readonly cursor?: string
+      /** The maximum number of items on a page. */
+      readonly limit?: number
+    }
+    readonly output: {
+      readonly items: readonly LimitGateway[]
+      /** The cursor of the next page. Without it there are no more items. */
+      readonly next?: string
+    }
+  }
+  "limitSettings.gateways.report": {
+    readonly input: {
+      /** The process. */
+      readonly id: string
+    } & {
+      readonly host: string
+      readonly services: readonly string[]
+      readonly version: number
+      readonly fault?: string
+    }
+    readonly output: undefined
+  }
+  "limitSettings.get": {
+    readonly input: Nothing
+    readonly output: LimitSettings
+  }
+  "limitSettings.policies.delete": {
+    readonly input: {
+      /** The name. */
+      readonly name: string
+      /** Why; shown with the version. */
+      readonly comment?: string
+    }
+    readonly output: undefined
+  }
+  "limitSettings.policies.get": {
+    readonly input: {
+      /** The name. */
+      readonly name: string
+    }
+    readonly output: {
+      readonly name: string
+      /** The active version. */
+      readonly version: number
+      /** A limit that routes name in `policy`. */
+      readonly declaration?: {
+        /** Requests per minute. */
+        readonly rpm?: number
+        /** Requests per day. */
+        readonly daily?: number
+        /** Requests per second. */
+        readonly rps?: number
+        /** A token bucket. */
+        readonly burst?: {
+          /** Requests at once. */
+          readonly capacity: number
+          /** Tokens added each second. */
+          readonly refill_per_second: number
+        }
+        /** Shadow limits: they count and report, but never reject. */
+        readonly shadow?: {
+          /** Requests per second. */
+          readonly rps?: number
+          /** Requests per minute. */
+          readonly rpm?: number
+          /** Requests per day. */
+          readonly daily?: number
+          /** A token bucket. */
+          readonly burst?: {
+            /** Requests at once. */
+            readonly capacity: number
+            /** Tokens added each second. */
+            readonly refill_per_second: number
+          }
+        }
+        /** How windows are counted. */
+        readonly algorithm?: "sliding-window" | "fixed-window"
+        /** One counter for all callers together instead of one for each. */
+        readonly shared?: boolean
+        /** What to do while the counter store is unavailable: allow all (open), reject all (closed), or count in this process (local). */
+        readonly failure_mode?: "open" | "closed" | "local"
+        /** hybrid counts locally and reconciles about every 100 ms; for advisory limits only. */
+        readonly mode?: "exact" | "hybrid"
+        /** Whether all regions share the quota or each has its own. */
+        readonly quota?: "global" | "regional"
+        /** Splits the counters of a hot key. */
+        readonly shards?: number
+      }
+      /** A limit that routes name in `policy`. */
+      readonly file?: {
+        /** Requests per minute. */
+        readonly rpm?: number
+        /** Requests per day. */
+        readonly daily?: number
+        /** Requests per second. */
+        readonly rps?: number
+        /** A token bucket. */
+        readonly burst?: {
+          /** Requests at once. */
+          readonly capacity: number
+          /** Tokens added each second. */
+          readonly refill_per_second: number
+        }
+        /** Shadow limits: they count and report, but never reject. */
+        readonly shadow?: {
+          /** Requests per second. */
+          readonly rps?: number
+          /** Requests per minute. */
+          readonly rpm?: number
+          /** Requests per day. */
+          readonly daily?: number
+          /** A token bucket. */
+          readonly burst?: {
+            /** Requests at once. */
+            readonly capacity: number
+            /** Tokens added each second. */
+            readonly refill_per_second: number
+          }
+        }
+        /** How windows are counted. */
+        readonly algorithm?: "sliding-window" | "fixed-window"
+        /** One counter for all callers together instead of one for each. */
+        readonly shared?: boolean
+        /** What to do while the counter store is unavailable: allow all (open), reject all (closed), or count in this process (local). */
+        readonly failure_mode?: "open" | "closed" | "local"
+        /** hybrid counts locally and reconciles about every 100 ms; for advisory limits only. */
+        readonly mode?: "exact" | "hybrid"
+        /** Whether all regions share the quota or each has its own. */
+        readonly quota?: "global" | "regional"
+        /** Splits the counters of a hot key. */
+        readonly shards?: number
+      }
+      /** Its entity tag, for If-Match. */
+      readonly etag: string
+    }
+  }
+  "limitSettings.policies.put": {
+    readonly input: {
+      /** The name. */
+      readonly name: string
+    } & {
+      /** A limit that routes name in `policy`. */
+      readonly declaration: {
+        /** Requests per minute. */
+        readonly rpm?: number
+        /** Requests per day. */
+        readonly daily?: number
+        /** Requests per second. */
+        readonly rps?: number
+        /** A token bucket. */
+        readonly burst?: {
+          /** Requests at once. */
+          readonly capacity: number
+          /** Tokens added each second. */
+          readonly refill_per_second: number
+        }
+        /** Shadow limits: they count and report, but never reject. */
+        readonly shadow?: {
+          /** Requests per second. */
+          readonly rps?: number
+          /** Requests per minute. */
+          readonly rpm?: number
+          /** Requests per day. */
+          readonly daily?: number
+          /** A token bucket. */
+          readonly burst?: {
+            /** Requests at once. */
+            readonly capacity: number
+            /** Tokens added each second. */
+            readonly refill_per_second: number
+          }
+        }
+        /** How windows are counted. */
+        readonly algorithm?: "sliding-window" | "fixed-window"
+        /** One counter for all callers together instead of one for each. */
+        readonly shared?: boolean
+        /** What to do while the counter store is unavailable: allow all (open), reject all (closed), or count in this process (local). */
+        readonly failure_mode?: "open" | "closed" | "local"
+        /** hybrid counts locally and reconciles about every 100 ms; for advisory limits only. */
+        readonly mode?: "exact" | "hybrid"
+        /** Whether all regions share the quota or each has its own. */
+        readonly quota?: "global" | "regional"
+        /** Splits the counters of a hot key. */
+        readonly shards?: number
+      }
+      /** Why; shown with the version. */
+      readonly comment?: string
+    }
+    readonly output: {
+      readonly name: string
+      /** The active version. */
+      readonly version: number
+      /** A limit that routes name in `policy`. */
+      readonly declaration?: {
+        /** Requests per minute. */
+        readonly rpm?: number
+        /** Requests per day. */
+        readonly daily?: number
+        /** Requests per second. */
+        readonly rps?: number
+        /** A token bucket. */
+        readonly burst?: {
+          /** Requests at once. */
+          readonly capacity: number
+          /** Tokens added each second. */
+          readonly refill_per_second: number
+        }
+        /** Shadow limits: they count and report, but never reject. */
+        readonly shadow?: {
+          /** Requests per second. */
+          readonly rps?: number
+          /** Requests per minute. */
+          readonly rpm?: number
+          /** Requests per day. */
+          readonly daily?: number
+          /** A token bucket. */
+          readonly burst?: {
+            /** Requests at once. */
+            readonly capacity: number
+            /** Tokens added each second. */
+            readonly refill_per_second: number
+          }
+        }
+        /** How windows are counted. */
+        readonly algorithm?: "sliding-window" | "fixed-window"
+        /** One counter for all callers together instead of one for each. */
+        readonly shared?: boolean
+        /** What to do while the counter store is unavailable: allow all (open), reject all (closed), or count in this process (local). */
+        readonly failure_mode?: "open" | "closed" | "local"
+        /** hybrid counts locally and reconciles about every 100 ms; for advisory limits only. */
+        readonly mode?: "exact" | "hybrid"
+        /** Whether all regions share the quota or each has its own. */
+        readonly quota?: "global" | "regional"
+        /** Splits the counters of a hot key. */
+        readonly shards?: number
+      }
+      /** A limit that routes name in `policy`. */
+      readonly file?: {
+        /** Requests per minute. */
+        readonly rpm?: number
+        /** Requests per day. */
+        readonly daily?: number
+        /** Requests per second. */
+        readonly rps?: number
+        /** A token bucket. */
+        readonly burst?: {
+          /** Requests at once. */
+          readonly capacity: number
+          /** Tokens added each second. */
+          readonly refill_per_second: number
+        }
+        /** Shadow limits: they count and report, but never reject. */
+        readonly shadow?: {
+          /** Requests per second. */
+          readonly rps?: number
+          /** Requests per minute. */
+          readonly rpm?: number
+          /** Requests per day. */
+          readonly daily?: number
+          /** A token bucket. */
+          readonly burst?: {
+            /** Requests at once. */
+            readonly capacity: number
+            /** Tokens added each second. */
+            readonly refill_per_second: number
+          }
+        }
+        /** How windows are counted. */
+        readonly algorithm?: "sliding-window" | "fixed-window"
+        /** One counter for all callers together instead of one for each. */
+        readonly shared?: boolean
+        /** What to do while the counter store is unavailable: allow all (open), reject all (closed), or count in this process (local). */
+        readonly failure_mode?: "open" | "closed" | "local"
+        /** hybrid counts locally and reconciles about every 100 ms; for advisory limits only. */
+        readonly mode?: "exact" | "hybrid"
+        /** Whether all regions share the quota or each has its own. */
+        readonly quota?: "global" | "regional"
+        /** Splits the counters of a hot key. */
+        readonly shards?: number
+      }
+      /** Its entity tag, for If-Match. */
+      readonly etag: string
+    }
+  }
+  "limitSettings.tiers.delete": {
+    readonly input: {
+      /** The name. */
+      readonly name: string
+      /** Why; shown with the version. */
+      readonly comment?: string
+    }
+    readonly output: undefined
+  }
+  "limitSettings.tiers.get": {
+    readonly input: {
+      /** The name. */
+      readonly name: string
+    }
+    readonly output: {
+      readonly name: string
+      /** The active version. */
+      readonly version: number
+      /** A tier: the limits of all users and clients whose plan has its name. */
+      readonly declaration?: {
+        /** Requests per minute. */
+        readonly rpm?: number
+        /** Requests per day. */
+        readonly daily?: number
+        /** Requests per second. */
+        readonly rps?: number
+        /** A token bucket. */
+        readonly burst?: {
+          /** Requests at once. */
+          readonly capacity: number
+          /** Tokens added each second. */
+          readonly refill_per_second: number
+        }
+        /** Shadow limits: they count and report, but never reject. */
+        readonly shadow?: {
+          /** Requests per second. */
+          readonly rps?: number
+          /** Requests per minute. */
+          readonly rpm?: number
+          /** Requests per day. */
+          readonly daily?: number
+          /** A token bucket. */
+          readonly burst?: {
+            /** Requests at once. */
+            readonly capacity: number
+            /** Tokens added each second. */
+            readonly refill_per_second: number
+          }
+        }
+        /** How windows are counted. */
+        readonly algorithm?: "sliding-window" | "fixed-window"
+        /** fixed-window counts by the UTC day. Default: as `algorithm`. */
+        readonly daily_algorithm?: "sliding-window" | "fixed-window"
+        /** What to do while the counter store is unavailable: allow all (open), reject all (closed), or count in this process (local). */
+        readonly failure_mode?: "open" | "closed" | "local"
+        /** hybrid counts locally and reconciles about every 100 ms; for advisory limits only. */
+        readonly mode?: "exact" | "hybrid"
+        /** Whether all regions share the quota or each has its own. */
+        readonly quota?: "global" | "regional"
+        /** Splits the counters of a hot key. */
+        readonly shards?: number
+      }
+      /** A tier: the limits of all users and clients whose plan has its name. */
+      readonly file?: {
+        /** Requests per minute. */
+        readonly rpm?: number
+        /** Requests per day. */
+        readonly daily?: number
+        /** Requests per second. */
+        readonly rps?: number
+        /** A token bucket. */
+        readonly burst?: {
+          /** Requests at once. */
+          readonly capacity: number
+          /** Tokens added each second. */
+          readonly refill_per_second: number
+        }
+        /** Shadow limits: they count and report, but never reject. */
+        readonly shadow?: {
+          /** Requests per second. */
+          readonly rps?: number
+          /** Requests per minute. */
+          readonly rpm?: number
+          /** Requests per day. */
+          readonly daily?: number
+          /** A token bucket. */
+          readonly burst?: {
+            /** Requests at once. */
+            readonly capacity: number
+            /** Tokens added each second. */
+            readonly refill_per_second: number
+          }
+        }
+        /** How windows are counted. */
+        readonly algorithm?: "sliding-window" | "fixed-window"
+        /** fixed-window counts by the UTC day. Default: as `algorithm`. */
+        readonly daily_algorithm?: "sliding-window" | "fixed-window"
+        /** What to do while the counter store is unavailable: allow all (open), reject all (closed), or count in this process (local). */
+        readonly failure_mode?: "open" | "closed" | "local"
+        /** hybrid counts locally and reconciles about every 100 ms; for advisory limits only. */
+        readonly mode?: "exact" | "hybrid"
+        /** Whether all regions share the quota or each has its own. */
+        readonly quota?: "global" | "regional"
+        /** Splits the counters of a hot key. */
+        readonly shards?: number
+      }
+      /** Its entity tag, for If-Match. */
+      readonly etag: string
+    }
+  }
+  "limitSettings.tiers.put": {
+    readonly input: {
+      /** The name. */
+      readonly name: string
+    } & {
+      /** A tier: the limits of all users and clients whose plan has its name. */
+      readonly declaration: {
+        /** Requests per minute. */
+        readonly rpm?: number
+        /** Requests per day. */
+        readonly daily?: number
+        /** Requests per second. */
+        readonly rps?: number
+        /** A token bucket. */
+        readonly burst?: {
+          /** Requests at once. */
+          readonly capacity: number
+          /** Tokens added each second. */
+          readonly refill_per_second: number
+        }
+        /** Shadow limits: they count and report, but never reject. */
+        readonly shadow?: {
+          /** Requests per second. */
+          readonly rps?: number
+          /** Requests per minute. */
+          readonly rpm?: number
+          /** Requests per day. */
+          readonly daily?: number
+          /** A token bucket. */
+          readonly burst?: {
+            /** Requests at once. */
+            readonly capacity: number
+            /** Tokens added each second. */
+            readonly refill_per_second: number
+          }
+        }
+        /** How windows are counted. */
+        readonly algorithm?: "sliding-window" | "fixed-window"
+        /** fixed-window counts by the UTC day. Default: as `algorithm`. */
+        readonly daily_algorithm?: "sliding-window" | "fixed-window"
+        /** What to do while the counter store is unavailable: allow all (open), reject all (closed), or count in this process (local). */
+        readonly failure_mode?: "open" | "closed" | "local"
+        /** hybrid counts locally and reconciles about every 100 ms; for advisory limits only. */
+        readonly mode?: "exact" | "hybrid"
+        /** Whether all regions share the quota or each has its own. */
+        readonly quota?: "global" | "regional"
+        /** Splits the counters of a hot key. */
+        readonly shards?: number
+      }
+      /** Why; shown with the version. */
+      readonly comment?: string
+    }
+    readonly output: {
+      readonly name: string
+      /** The active version. */
+      readonly version: number
+      /** A tier: the limits of all users and clients whose plan has its name. */
+      readonly declaration?: {
+        /** Requests per minute. */
+        readonly rpm?: number
+        /** Requests per day. */
+        readonly daily?: number
+        /** Requests per second. */
+        readonly rps?: number
+        /** A token bucket. */
+        readonly burst?: {
+          /** Requests at once. */
+          readonly capacity: number
+          /** Tokens added each second. */
+          readonly refill_per_second: number
+        }
+        /** Shadow limits: they count and report, but never reject. */
+        readonly shadow?: {
+          /** Requests per second. */
+          readonly rps?: number
+          /** Requests per minute. */
+          readonly rpm?: number
+          /** Requests per day. */
+          readonly daily?: number
+          /** A token bucket. */
+          readonly burst?: {
+            /** Requests at once. */
+            readonly capacity: number
+            /** Tokens added each second. */
+            readonly refill_per_second: number
+          }
+        }
+        /** How windows are counted. */
+        readonly algorithm?: "sliding-window" | "fixed-window"
+        /** fixed-window counts by the UTC day. Default: as `algorithm`. */
+        readonly daily_algorithm?: "sliding-window" | "fixed-window"
+        /** What to do while the counter store is unavailable: allow all (open), reject all (closed), or count in this process (local). */
+        readonly failure_mode?: "open" | "closed" | "local"
+        /** hybrid counts locally and reconciles about every 100 ms; for advisory limits only. */
+        readonly mode?: "exact" | "hybrid"
+        /** Whether all regions share the quota or each has its own. */
+        readonly quota?: "global" | "regional"
+        /** Splits the counters of a hot key. */
+        readonly shards?: number
+      }
+      /** A tier: the limits of all users and clients whose plan has its name. */
+      readonly file?: {
+        /** Requests per minute. */
+        readonly rpm?: number
+        /** Requests per day. */
+        readonly daily?: number
+        /** Requests per second. */
+        readonly rps?: number
+        /** A token bucket. */
+        readonly burst?: {
+          /** Requests at once. */
+          readonly capacity: number
+          /** Tokens added each second. */
+          readonly refill_per_second: number
+        }
+        /** Shadow limits: they count and report, but never reject. */
+        readonly shadow?: {
+          /** Requests per second. */
+          readonly rps?: number
+          /** Requests per minute. */
+          readonly rpm?: number
+          /** Requests per day. */
+          readonly daily?: number
+          /** A token bucket. */
+          readonly burst?: {
+            /** Requests at once. */
+            readonly capacity: number
+            /** Tokens added each second. */
+            readonly refill_per_second: number
+          }
+        }
+        /** How windows are counted. */
+        readonly algorithm?: "sliding-window" | "fixed-window"
+        /** fixed-window counts by the UTC day. Default: as `algorithm`. */
+        readonly daily_algorithm?: "sliding-window" | "fixed-window"
+        /** What to do while the counter store is unavailable: allow all (open), reject all (closed), or count in this process (local). */
+        readonly failure_mode?: "open" | "closed" | "local"
+        /** hybrid counts locally and reconciles about every 100 ms; for advisory limits only. */
+        readonly mode?: "exact" | "hybrid"
+        /** Whether all regions share the quota or each has its own. */
+        readonly quota?: "global" | "regional"
+        /** Splits the counters of a hot key. */
+        readonly shards?: number
+      }
+      /** Its entity tag, for If-Match. */
+      readonly etag: string
+    }
+  }
+  "limitSettings.validate": {
+    readonly input: {
+      readonly kind: "tiers" | "policies"
+      /** The name. */
+      readonly name: string
+      readonly declaration?: Readonly<Record<string, unknown>>
+    }
+    readonly output: {
+      readonly valid: boolean
+      /** What is not allowed, and what was expected. */
+      readonly fault?: string
+    }
+  }
+  "limitSettings.versions.activate": {
+    readonly input: {
+      /** The version. */
+      readonly version: number
+    } & {
+      /** Why; shown with the version. */
+      readonly comment?: string
+    }
+    readonly output: LimitVersion
+  }
+  "limitSettings.versions.get": {
+    readonly input: {
+      /** The version. */
+      readonly version: number
+    }
+    readonly output: LimitVersionDocument
+  }
+  "limitSettings.versions.list": {
+    readonly input: {
+      /** The `next` of the previous page. */
+      readonly cursor?: string
+      /** The maximum number of items on a page. */
+      readonly limit?: number
+    }
+    readonly output: {
+      readonly items: readonly LimitVersion[]
+      /** The cursor of the next page. Without it there are no more items. */
+      readonly next?: string
+    }
+  }
   "limits.explain": {
     readonly input: {
       /** A tier or policy by name; to read, up to three joined by +, which count together: free+search. */
@@ -4217,6 +5284,54 @@ export interface Api {
   readonly jwks: {
     /** Get the public signing keys. The keys that verify tokens, as a JSON Web Key Set (RFC 7517). */
     get(input?: Operations["jwks.get"]['input'], options?: CallOptions): Promise<Operations["jwks.get"]['output']>
+  }
+  readonly limitOverrides: {
+    /** End the limit of a caller. The tier of the caller applies again within 5 s. */
+    delete(input: Operations["limitOverrides.delete"]['input'], options?: CallOptions): Promise<Operations["limitOverrides.delete"]['output']>
+    /** Read the limit of a caller. Not found where the caller has no limit of its own. */
+    get(input: Operations["limitOverrides.get"]['input'], options?: CallOptions): Promise<Operations["limitOverrides.get"]['output']>
+    /** List the limits of single callers. Those that have not ended, ordered by kind and id. */
+    list(input?: Operations["limitOverrides.list"]['input'], options?: CallOptions): List<Operations["limitOverrides.list"]['output']['items'][number], Operations["limitOverrides.list"]['output']>
+    /** Set the limit of a caller until a time. Another policy in place of the tier, or a multiple of it. Every gateway applies it within 5 s; it ends by itself. */
+    put(input: Operations["limitOverrides.put"]['input'], options?: CallOptions): Promise<Operations["limitOverrides.put"]['output']>
+  }
+  readonly limitSettings: {
+    /** Follow tiers, policies and overrides. For gateways, which read it every 5 s. */
+    feed(input?: Operations["limitSettings.feed"]['input'], options?: CallOptions): Promise<Operations["limitSettings.feed"]['output']>
+    /** Read the stored tiers and policies. The active version, what the configuration file says, and in what they differ. */
+    get(input?: Operations["limitSettings.get"]['input'], options?: CallOptions): Promise<Operations["limitSettings.get"]['output']>
+    /** Check a tier or policy. Whether it could be stored, and if not, why. Without a declaration: whether it could be deleted. */
+    validate(input: Operations["limitSettings.validate"]['input'], options?: CallOptions): Promise<Operations["limitSettings.validate"]['output']>
+    readonly gateways: {
+      /** List the processes that apply limits. Each with the version that it applies, or why it cannot. Those that reported within 90 s. */
+      list(input?: Operations["limitSettings.gateways.list"]['input'], options?: CallOptions): List<Operations["limitSettings.gateways.list"]['output']['items'][number], Operations["limitSettings.gateways.list"]['output']>
+      /** Report which version applies. For gateways. */
+      report(input: Operations["limitSettings.gateways.report"]['input'], options?: CallOptions): Promise<Operations["limitSettings.gateways.report"]['output']>
+    }
+    readonly policies: {
+      /** Delete a policy. A built-in policy then has its built-in limits. */
+      delete(input: Operations["limitSettings.policies.delete"]['input'], options?: CallOptions): Promise<Operations["limitSettings.policies.delete"]['output']>
+      /** Read a policy. As it is stored and as the file has it. */
+      get(input: Operations["limitSettings.policies.get"]['input'], options?: CallOptions): Promise<Operations["limitSettings.policies.get"]['output']>
+      /** Create or replace a policy. As a new version, which every gateway applies within 5 s. */
+      put(input: Operations["limitSettings.policies.put"]['input'], options?: CallOptions): Promise<Operations["limitSettings.policies.put"]['output']>
+    }
+    readonly tiers: {
+      /** Delete a tier. Callers with its plan then have the lowest tier. */
+      delete(input: Operations["limitSettings.tiers.delete"]['input'], options?: CallOptions): Promise<Operations["limitSettings.tiers.delete"]['output']>
+      /** Read a tier. As it is stored and as the file has it. */
+      get(input: Operations["limitSettings.tiers.get"]['input'], options?: CallOptions): Promise<Operations["limitSettings.tiers.get"]['output']>
+      /** Create or replace a tier. As a new version, which every gateway applies within 5 s. */
+      put(input: Operations["limitSettings.tiers.put"]['input'], options?: CallOptions): Promise<Operations["limitSettings.tiers.put"]['output']>
+    }
+    readonly versions: {
+      /** Activate an earlier version. As a new version with its document; nothing is lost. */
+      activate(input: Operations["limitSettings.versions.activate"]['input'], options?: CallOptions): Promise<Operations["limitSettings.versions.activate"]['output']>
+      /** Read a version of tiers and policies. The whole document. */
+      get(input: Operations["limitSettings.versions.get"]['input'], options?: CallOptions): Promise<Operations["limitSettings.versions.get"]['output']>
+      /** List the versions of tiers and policies. Newest first. The first one is active. */
+      list(input?: Operations["limitSettings.versions.list"]['input'], options?: CallOptions): List<Operations["limitSettings.versions.list"]['output']['items'][number], Operations["limitSettings.versions.list"]['output']>
+    }
   }
   readonly limits: {
     /** Explain how a limit is counted. The counters that are used, and why the next request would be allowed or rejected. */

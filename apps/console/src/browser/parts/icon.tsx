@@ -7,6 +7,7 @@ const paths = {
   app: 'M4 5h16v14H4zM4 9h16M7 7h.01M10 7h.01',
   key: 'M8 15a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM12 11h9v3M17 11v3',
   pen: 'M4 20l1-5L16 4l4 4L9 19zM14 6l4 4',
+  gauge: 'M4 18a9 9 0 1 1 16 0M12 14l4-5M12 14h.01',
   list: 'M8 6h12M8 12h12M8 18h12M4 6h.01M4 12h.01M4 18h.01',
   shield: 'M12 3l8 3v6c0 5-3.500 8-8 9-4.500-1-8-4-8-9V6z',
   pulse: 'M3 12h4l3-8 4 16 3-8h4',

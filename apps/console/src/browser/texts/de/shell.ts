@@ -3,7 +3,7 @@ import type { shell as english } from '../en/shell.ts'
 /** The words that every screen shares, in German. */
 export const shell: typeof english = {
   product: 'Gatehouse-Konsole',
-  groups: { deliver: 'Zustellen', people: 'Personen', access: 'Zugang', operate: 'Betrieb' },
+  groups: { deliver: 'Zustellen', people: 'Personen', access: 'Zugang', limits: 'Limits', operate: 'Betrieb' },
   sections: {
     notification: 'Benachrichtigung',
     why: 'Warum?',
@@ -14,6 +14,7 @@ export const shell: typeof english = {
     client: 'Client',
     apiKeys: 'API-Schlüssel',
     signingKeys: 'Signaturschlüssel',
+    limits: 'Tarife und Richtlinien',
     audit: 'Audit-Protokoll',
     administrators: 'Administratoren',
     system: 'System',

@@ -1,7 +1,7 @@
 /** The words that every screen shares, in English. */
 export const shell = {
   product: 'Gatehouse console',
-  groups: { deliver: 'Deliver', people: 'People', access: 'Access', operate: 'Operate' },
+  groups: { deliver: 'Deliver', people: 'People', access: 'Access', limits: 'Limits', operate: 'Operate' },
   sections: {
     notification: 'Notification',
     why: 'Why?',
@@ -12,6 +12,7 @@ export const shell = {
     client: 'Client',
     apiKeys: 'API keys',
     signingKeys: 'Signing keys',
+    limits: 'Tiers and policies',
     audit: 'Audit log',
     administrators: 'Administrators',
     system: 'System',

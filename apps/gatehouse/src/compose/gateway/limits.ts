@@ -15,6 +15,7 @@ import {
   TierDeclaration,
 } from '@gatehouse/gateway'
 import { attemptLimitPolicies, type DeclaredLimits, type Identity, type LimitRules } from '@gatehouse/identity'
+import type { TSchema } from 'typebox'
 import type { Config } from '../../config/config.ts'
 import type { Parts } from '../parts.ts'
 import { type Counters, refuseUnshared } from './counters.ts'
@@ -40,8 +41,8 @@ export function limitsOfFile(file: File): DeclaredLimits {
 export function limitRules(file: File, counters: Counters): LimitRules {
   const rules = (file.routes ?? []).map(routeRuleOf)
   return {
-    tier: TierDeclaration,
-    policy: PolicyDeclaration,
+    tier: withoutDefaults(TierDeclaration),
+    policy: withoutDefaults(PolicyDeclaration),
     file: limitsOfFile(file),
     check(document) {
       try {
@@ -55,6 +56,11 @@ export function limitRules(file: File, counters: Counters): LimitRules {
       }
     },
   }
+}
+
+/** A declaration is stored as it was sent: what it leaves out stays what the built-in policy of the name has. */
+function withoutDefaults(schema: TSchema): TSchema {
+  return JSON.parse(JSON.stringify(schema, (name, value: unknown) => (name === 'default' ? undefined : value)))
 }
 
 /** @throws RangeError when the limits of an edited file could not apply with the routes of this process */

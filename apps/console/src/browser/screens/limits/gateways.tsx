@@ -1,18 +1,28 @@
-import { useRead } from '../../api/queries.ts'
+import { useQuery } from '@tanstack/react-query'
+import { actions } from '../../../actions/index.ts'
+import { callOperation } from '../../api/call.ts'
 import { Answer, Empty } from '../../parts/states.tsx'
 import { Rows } from '../../parts/table.tsx'
 import { State, Time, Words } from '../../parts/values.tsx'
 import { useTexts } from '../../texts/settings.tsx'
 
-/** The live processes that apply limits. */
-export function useGateways() {
-  return useRead('listLimitGateways', { limit: 200 })
+const [soonMs, laterMs] = [1_500, 20_000]
+
+/** The live processes that apply limits, read again until all of them apply the active version. */
+export function useGateways(active: number) {
+  const { operation } = actions.listLimitGateways
+  return useQuery({
+    queryKey: [operation],
+    queryFn: async ({ signal }) => callOperation(operation, { limit: 200 }, { signal }),
+    refetchInterval: ({ state }) =>
+      state.data?.items.some(({ version, fault }) => version !== active && fault === undefined) ? soonMs : laterMs,
+  })
 }
 
 /** Which version applies in each live process, and why not the active one. */
 export function Gateways({ active }: { active: number }) {
   const t = useTexts()
-  const query = useGateways()
+  const query = useGateways(active)
   return (
     <Answer action="listLimitGateways" query={query}>
       {({ items }) =>

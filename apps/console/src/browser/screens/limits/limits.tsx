@@ -65,7 +65,7 @@ export function LimitsScreen() {
 /** Which version is active, by whom, and where it applies already. */
 function ActiveVersion({ settings }: { settings: LimitSettings }) {
   const t = useTexts()
-  const live = useGateways().data?.items ?? []
+  const live = useGateways(settings.version).data?.items ?? []
   const applied = live.filter(({ version }) => version === settings.version).length
   return (
     <Group className="panel" gap="md" justify="space-between">
@@ -75,7 +75,8 @@ function ActiveVersion({ settings }: { settings: LimitSettings }) {
           {settings.author === undefined ? '' : ` ${t.limits.by(settings.author)}`}
         </Text>
         <Text size="sm" c="dimmed">
-          <Time at={settings.created_at} /> {settings.comment}
+          <Time at={settings.created_at} />
+          {settings.comment === '' ? '' : ` · ${settings.comment}`}
         </Text>
         {settings.global_policy !== undefined && <Text size="sm">{t.limits.global(settings.global_policy)}</Text>}
       </div>
@@ -95,7 +96,9 @@ interface DeclarationsProps {
 function Declarations({ settings, kind }: DeclarationsProps) {
   const t = useTexts()
   const stored = declarationsOf(settings, kind)
-  const rows = Object.entries(stored).map(([name, declaration]) => ({ name, declaration }))
+  const rows = Object.entries(stored)
+    .map(([name, declaration]) => ({ name, declaration }))
+    .sort((one, other) => (one.name < other.name ? -1 : 1))
   return (
     <section aria-labelledby={`limits-${kind}`}>
       <Title order={2} size="h4" id={`limits-${kind}`}>
@@ -113,7 +116,7 @@ function Declarations({ settings, kind }: DeclarationsProps) {
           { label: t.limits.allows, render: ({ declaration }) => <Amounts of={declaration} /> },
           {
             label: t.limits.inShadow,
-            render: ({ declaration }) => declaration.shadow && <Amounts of={declaration.shadow} />,
+            render: ({ declaration }) => <Amounts of={declaration.shadow} />,
           },
           {
             label: t.limits.whenAway,

@@ -46,7 +46,7 @@ export function arrivalsOf(traffic: Traffic, callers: number): Arrival[] {
 function* timesOf(traffic: Exclude<Traffic, { kind: 'pasted' }>, random: () => number): Generator<number> {
   if (traffic.kind === 'burst') {
     const { size, everySeconds, minutes } = traffic
-    const offset = random() * everySeconds * 500
+    const offset = (random() * Math.min(everySeconds * 1_000, minutes * minuteMs)) / 2
     for (let at = offset; at < minutes * minuteMs; at += everySeconds * 1_000)
       for (let nth = 0; nth < size; nth++) yield Math.floor(at + nth * 5)
     return

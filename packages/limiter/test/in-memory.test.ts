@@ -28,15 +28,15 @@ test('the limiter in memory decides as the limiter with stores does, header by h
 
 test('the limiter in memory loads no module of Node', () => {
   const seen = new Set<string>()
-  const visit = (file: URL): void => {
+  const checkImports = (file: URL): void => {
     if (seen.has(file.href)) return
     seen.add(file.href)
     for (const [, name = ''] of readFileSync(file, 'utf8').matchAll(/from '([^']+)'/g)) {
       assert.match(name, /^\./, `${file.pathname} imports ${name}`)
-      visit(new URL(name, file))
+      checkImports(new URL(name, file))
     }
   }
-  visit(new URL('../src/in-memory.ts', import.meta.url))
+  checkImports(new URL('../src/in-memory.ts', import.meta.url))
 })
 
 test('a shadow of a declaration counts beside it, bucket and windows, and never rejects', () => {

@@ -60,12 +60,12 @@ describe('traffic', () => {
 describe('a simulation', () => {
   test('admits what the limit allows: a burst in one window', async () => {
     const arrivals = arrivalsOf({ kind: 'burst', size: 25, everySeconds: 3_600, minutes: 10 }, 1)
-    const { admitted, rejected, limitedCallers, longestWaitSeconds } = await simulate(
+    const { admitted, rejected, limitedCallers, maxWaitSeconds } = await simulate(
       tier({ rpm: 10 }, { arrivals }),
       never,
     )
     assert.deepEqual([admitted, rejected, limitedCallers], [10, 15, 1])
-    assert.ok(longestWaitSeconds >= 1 && longestWaitSeconds <= 120)
+    assert.ok(maxWaitSeconds >= 1 && maxWaitSeconds <= 120)
   })
 
   test('counts what a shadow would have rejected, and rejects nothing by it', async () => {
@@ -103,7 +103,7 @@ describe('a simulation', () => {
     assert.match(rejected['Retry-After'] ?? '', /^[1-9]\d*$/)
   })
 
-  test('of many requests leaves the page its time, and ends when it is told to', async () => {
+  test('of many requests leaves the page its time, and ends when it is aborted', async () => {
     const arrivals = arrivalsOf({ kind: 'steady', perMinute: 100_000, minutes: 60 }, 1)
     const leaving = new AbortController()
     let turns = 0

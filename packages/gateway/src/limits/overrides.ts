@@ -54,8 +54,8 @@ const maxLimit = 2 ** 31 - 1
 export function scalePolicy(policy: Policy, factor: number): Policy {
   const { shards, rules } = policy
   const scaleRule = (rule: CountedRule): CountedRule => {
-    const most = Math.floor(maxLimit / shards)
-    const limit = Math.min(most, Math.max(1, Math.round((rule.limit * factor) / shards))) * shards
+    const maxOfShard = Math.floor(maxLimit / shards)
+    const limit = Math.min(maxOfShard, Math.max(1, Math.round((rule.limit * factor) / shards))) * shards
     return Object.freeze({ ...rule, limit, refillPerMs: rule.refillPerMs * (limit / rule.limit) })
   }
   return Object.freeze({ ...policy, rules: Object.freeze(rules.map(scaleRule)) })

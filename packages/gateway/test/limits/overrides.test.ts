@@ -25,7 +25,7 @@ test('a caller with a factor has a multiple of the tier, and what was counted st
   assert.equal(await limitOf('/whoami', bearer({ sub: 'u2' })), 4)
 })
 
-test('a caller with a policy counts by it in place of the tier, and by the policy of the route as well', async () => {
+test('a caller with a policy counts by it in place of the tier, beside the policy of the route', async () => {
   const { limitOf, set } = await gateway()
   set({ policy: 'launch' })
   assert.equal(await limitOf(), 9)

@@ -15,7 +15,7 @@ export function Amounts({ of }: { of: Pick<Declaration, (typeof amounts)[number]
 }
 
 /** The limits of a declaration in words. */
-export function useAmounts(): (declaration: Pick<Declaration, (typeof amounts)[number]>) => string[] {
+function useAmounts(): (declaration: Pick<Declaration, (typeof amounts)[number]>) => string[] {
   const t = useTexts()
   const format = useNumbers()
   return ({ burst, ...windows }) => [

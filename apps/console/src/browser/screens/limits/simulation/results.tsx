@@ -49,7 +49,7 @@ function Comparison({ results }: { results: readonly Simulated[] }) {
     [t.simulator.admitted, ({ simulation, outcome }) => share(outcome.admitted, simulation.arrivals.length)],
     [t.simulator.rejected, ({ simulation, outcome }) => share(outcome.rejected, simulation.arrivals.length)],
     ...(hasShadow ? [[t.simulator.shadow, (one: Simulated) => format(one.outcome.shadowRejected)] as const] : []),
-    [t.simulator.wait, ({ outcome }) => t.simulator.seconds(format(outcome.longestWaitSeconds))],
+    [t.simulator.wait, ({ outcome }) => t.simulator.seconds(format(outcome.maxWaitSeconds))],
     [t.simulator.limited, ({ outcome }) => format(outcome.limitedCallers)],
   ]
   return (

@@ -35,7 +35,7 @@ export interface Outcome {
   /** Requests that limits in shadow would have rejected. */
   readonly shadowRejected: number
   /** The longest wait that a rejection announced, in seconds. */
-  readonly longestWaitSeconds: number
+  readonly maxWaitSeconds: number
   /** Callers of whom at least one request was rejected. */
   readonly limitedCallers: number
   /** For each arrival 1 when it was admitted. */
@@ -92,7 +92,7 @@ class Run {
   readonly #limited = new Set<string>()
   #now = 0
   #shadowRejected = 0
-  #longestWait = 0
+  #maxWait = 0
 
   constructor(simulation: Simulation) {
     const { limit, arrivals, gateways, store } = simulation
@@ -123,7 +123,7 @@ class Run {
       if (decision.rules.some(({ shadow, allowed }) => shadow && !allowed)) this.#shadowRejected++
     if (!decision.allowed) {
       this.#limited.add(arrival.caller)
-      this.#longestWait = Math.max(this.#longestWait, decision.retryAfterSeconds)
+      this.#maxWait = Math.max(this.#maxWait, decision.retryAfterSeconds)
     }
     return decision
   }
@@ -134,7 +134,7 @@ class Run {
       admitted,
       rejected: this.#decisions.length - admitted,
       shadowRejected: this.#shadowRejected,
-      longestWaitSeconds: this.#longestWait,
+      maxWaitSeconds: this.#maxWait,
       limitedCallers: this.#limited.size,
       decisions: this.#decisions,
     }

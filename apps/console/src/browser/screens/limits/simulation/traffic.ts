@@ -16,7 +16,7 @@ export interface Arrival {
 export const maxArrivals = 200_000
 
 /** Where a simulation begins: a full minute, and the start of a day, so that windows begin with it. */
-export const startOfTraffic = Date.UTC(2026, 0, 5)
+const startOfTraffic = Date.UTC(2026, 0, 5)
 
 const minuteMs = 60_000
 

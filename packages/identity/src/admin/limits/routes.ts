@@ -198,7 +198,11 @@ function overrideRoutes(http: Http, { requireScope, requireRecentSignIn }: Admin
 
 /** For processes alone: what they apply, and what they report. */
 function feedRoutes(http: Http, { context, requireScope }: AdminAccess, shapes: Shapes): void {
-  const headers = Type.Object({ 'if-none-match': Type.Optional(Type.String({ maxLength: 256 })) })
+  const headers = Type.Object({
+    'if-none-match': Type.Optional(
+      Type.String({ maxLength: 256, description: 'The `ETag` that was read last: if nothing changed since, 304.' }),
+    ),
+  })
   const feed = { ...describeRoute('limitSettings.feed', following, shapes.feed), headers }
   http.get(`${path}/feed`, { schema: feed }, async (request, reply) => {
     await requireScope(request, following)

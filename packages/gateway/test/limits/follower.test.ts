@@ -18,13 +18,13 @@ const feed = (version: number, stored: unknown, more: Partial<LimitFeed> = {}): 
 })
 
 /** A gateway that follows what the test stores. */
-async function following(context: TestContext) {
+async function following(context: TestContext, first: LimitFeed = feed(0, undefined)) {
   const bench = await setup({
     tiers: { free: { rpm: 5 } },
     policies: { search: { rpm: 2 } },
     routes: [{ path: '/open', policy: 'search' }],
   })
-  let stored: LimitFeed | Error = feed(0, undefined)
+  let stored: LimitFeed | Error = first
   const reports: LimitReport[] = []
   const follower = followLimits({
     source: {
@@ -54,6 +54,11 @@ test('where nothing is stored the file applies', async (context) => {
   const { follower, limit } = await following(context)
   assert.equal(follower.hasStored, false)
   assert.equal(await limit(), 5)
+})
+
+test('a gateway that starts after an edit applies it before it serves', async (context) => {
+  const { limit } = await following(context, feed(4, document(7)))
+  assert.equal(await limit(), 7)
 })
 
 test('a stored version applies without a restart, and is reported', async (context) => {

@@ -25,6 +25,7 @@ import { type AttemptLimits, createAttemptLimits } from './limits/attempt-limits
 import { createPolicies, type Policies } from './limits/policies.ts'
 import { createGatewayMetrics, type GatewayMetrics } from './metrics/gateway-metrics.ts'
 import type { Authenticate } from './model/caller.ts'
+import type { LimitOverride } from './model/limit-feed.ts'
 import type { PlanOf } from './model/plan.ts'
 import type { RouteRule } from './model/route-rule.ts'
 import { createContextTokens } from './proxy/context-tokens.ts'
@@ -99,6 +100,8 @@ export interface Gateway {
   readonly attempts: AttemptLimits
   /** Replaces tiers and policies; counters stay. @throws RangeError when they are invalid; then the old ones stay */
   reload(declared: LimitsDeclaration): void
+  /** Replaces the limits of single callers. */
+  setOverrides(overrides: readonly LimitOverride[]): void
   /** Closes the connections to upstreams once their requests are done, and adds the last requests to the history. */
   stop(): Promise<void>
 }
@@ -156,6 +159,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     watch: watch.watch,
     attempts: createAttemptLimits({ limiter, policies, metrics, activity, clock }),
     reload: policies.reload,
+    setOverrides: policies.setOverrides,
     async stop() {
       await Promise.all([activity.stop(), upstreamRoutes.stop()])
     },

@@ -1,5 +1,6 @@
 export type { History } from './activity/history.ts'
 export { createStoreWatch, type StoreWatch } from './activity/store-watch.ts'
+export { completeLimits, declarationOf, type LimitsDocument, limitsFor } from './config/declared-limits.ts'
 export { consolePolicy, defaultPolicies, defaultTiers, producerPolicy } from './config/default-limits.ts'
 export { PolicyDeclaration, TierDeclaration } from './config/limit-declaration.ts'
 export type { AttemptLimitDeclaration } from './config/policy-rules.ts'
@@ -16,6 +17,7 @@ export {
   type IdentityClient,
 } from './identify/identity-client.ts'
 export type { AttemptLimits } from './limits/attempt-limits.ts'
+export { followLimits, type LimitFollower } from './limits/follower.ts'
 export { observeBearer } from './metrics/bearer-metrics.ts'
 export {
   countClockJumps,
@@ -26,6 +28,7 @@ export {
   reportHotKeys,
 } from './metrics/limiter-metrics.ts'
 export type { Authenticate, Caller } from './model/caller.ts'
+export type { LimitFeed, LimitOverride, LimitReport, LimitSource } from './model/limit-feed.ts'
 export type { PlanOf } from './model/plan.ts'
 export { type RouteRule, unlimited } from './model/route-rule.ts'
 export { upstreamDefaults } from './proxy/upstream.ts'

@@ -1,10 +1,13 @@
 import type { Http, RecordChange, Worker } from '@gatehouse/kit'
 import { createManagement, type Management } from './admin/commands.ts'
 import { type ResolvedApiKey, resolveApiKey } from './admin/keys/api-keys.ts'
+import { type GatewayState, type LimitFeed, readFeed, recordGateway } from './admin/limits/feed.ts'
 import { changeRecorder } from './audit/record.ts'
 import { startWorkers } from './background/workers.ts'
+import type { DeclaredLimits } from './config/limit-rules.ts'
 import type { IdentityOptions } from './config/options.ts'
 import { createContext } from './context/create.ts'
+import { applyLimitsOfFile } from './declarations/limits.ts'
 import { applyDeclarations, type Seeded } from './declarations/seed.ts'
 import { type Introspected, introspect } from './introspect/endpoint.ts'
 import type { PublicJwk } from './keys/signing-keys.ts'
@@ -33,10 +36,22 @@ export interface Identity {
   revocations(after: string | undefined): Promise<RevocationPage>
   /** Records a change that another service of this process is about to make. */
   readonly recordChange: RecordChange
+  /** Tiers, policies and overrides, for gateways in this process. */
+  readonly limits: IdentityLimits
   /** Management for the command line. */
   readonly management: Management
   /** Rejects when the store does not answer. */
   ready(): Promise<void>
+}
+
+/** Tiers, policies and overrides as this process needs them. */
+export interface IdentityLimits {
+  /** Undefined when nothing changed since `etag`. */
+  read(etag: string | undefined): Promise<LimitFeed | undefined>
+  /** Says which version a process applies. */
+  report(gateway: GatewayState): Promise<void>
+  /** Applies what was edited in the file. */
+  applyFile(file: DeclaredLimits): Promise<void>
 }
 
 /**
@@ -51,6 +66,7 @@ export async function createIdentity(options: IdentityOptions): Promise<Identity
   await context.keys.refresh()
   const seeded = await applyDeclarations(context, options)
   await context.connections.refresh()
+  if (context.limitRules !== undefined) await applyLimitsOfFile(context, context.limitRules, context.limitRules.file)
   const workers = options.background === false ? undefined : startWorkers(context, options)
   if (workers) outbox.push(workers.mails, workers.calls)
   return {
@@ -67,6 +83,13 @@ export async function createIdentity(options: IdentityOptions): Promise<Identity
     introspect: (token) => introspect(context, token),
     revocations: (after) => readRevocations(context, after),
     recordChange: changeRecorder(context),
+    limits: {
+      read: (etag) => readFeed(context, etag),
+      report: (gateway) => recordGateway(context, gateway),
+      async applyFile(file) {
+        if (context.limitRules !== undefined) await applyLimitsOfFile(context, context.limitRules, file)
+      },
+    },
     management: createManagement(context),
     ready: () => context.store.ping(),
   }

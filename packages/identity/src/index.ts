@@ -23,6 +23,7 @@ export {
   UserPatch,
 } from './config/declarations.ts'
 export type { Features } from './config/features.ts'
+export type { DeclaredLimits, LimitRules } from './config/limit-rules.ts'
 export type { IdentityDeclarations, IdentityOptions } from './config/options.ts'
 export {
   InvitationBody,
@@ -34,7 +35,7 @@ export {
 export { defaultPlan } from './context/create.ts'
 export type { Seeded } from './declarations/seed.ts'
 export { operation as identityOperations } from './http/operations/index.ts'
-export { createIdentity, type Identity } from './identity.ts'
+export { createIdentity, type Identity, type IdentityLimits } from './identity.ts'
 export {
   type GoneRecipient,
   identityEvents,

@@ -9,6 +9,13 @@ export type { Counters } from './algorithms/counters.ts'
 export { type Clock, coarseClock } from './clock.ts'
 export { combinePolicies } from './combination/combine.ts'
 export type { Decision, RuleDecision, Source } from './decision.ts'
+export {
+  declaredPolicy,
+  declaredTier,
+  type LimitsDeclaration,
+  type PolicyDeclaration,
+  type TierDeclaration,
+} from './declaration.ts'
 export type { Explanation, RuleExplanation } from './explain.ts'
 export { Breaker, type BreakerOptions, type BreakerState } from './failover/breaker.ts'
 export type { FailoverOptions } from './failover/failover-limiter.ts'

@@ -3,6 +3,7 @@ import { access } from './access.ts'
 import type { Action } from './action.ts'
 import { callers } from './callers.ts'
 import { deliver } from './deliver.ts'
+import { limits } from './limits.ts'
 import { operate } from './operate.ts'
 import { people } from './people.ts'
 
@@ -10,7 +11,7 @@ import { people } from './people.ts'
  * Every action of the console. The server forwards the operations that are named here and no others; the pages show an
  * action to the roles that have it.
  */
-export const actions = { ...people, ...access, ...deliver, ...operate, ...callers }
+export const actions = { ...people, ...access, ...deliver, ...limits, ...operate, ...callers }
 
 /** The name of an action. */
 export type ActionId = keyof typeof actions

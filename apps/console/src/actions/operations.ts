@@ -12,6 +12,8 @@ const services: Readonly<Record<string, OperationService>> = {
   auditEvents: 'identity',
   caller: 'identity',
   clients: 'identity',
+  limitOverrides: 'identity',
+  limitSettings: 'identity',
   roles: 'identity',
   signingKeys: 'identity',
   users: 'identity',

@@ -3,7 +3,6 @@ import '@mantine/notifications/styles.css'
 import '@mantine/spotlight/styles.css'
 import './app/style.css'
 import { MantineProvider } from '@mantine/core'
-import { Notifications } from '@mantine/notifications'
 import { QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
@@ -12,6 +11,7 @@ import { createQueries } from './api/queries.ts'
 import { signIn } from './api/session.tsx'
 import { router } from './app/router.tsx'
 import { theme } from './app/theme.ts'
+import { Toasts } from './app/toasts.tsx'
 import { SettingsProvider } from './texts/settings.tsx'
 
 const element = document.getElementById('root')
@@ -26,7 +26,7 @@ createRoot(element).render(
     <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={() => nonce}>
       <SettingsProvider>
         <QueryClientProvider client={queries}>
-          <Notifications position="bottom-right" autoClose={5_000} />
+          <Toasts />
           <RouterProvider router={router} />
         </QueryClientProvider>
       </SettingsProvider>

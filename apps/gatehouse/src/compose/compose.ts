@@ -48,8 +48,8 @@ export interface App {
     | 'seeded'
     | 'developmentKey'
   >
-  /** Takes tiers and policies of the file anew; counters stay. @throws RangeError when they are not valid */
-  reload(config: Config): void
+  /** Takes tiers and policies of the file anew; counters stay. Rejects with RangeError when they are not valid */
+  reload(config: Config): Promise<void>
   /** Finishes what is held and lets go of everything. */
   readonly stop: () => Promise<void>
 }
@@ -138,12 +138,12 @@ async function build(options: ComposeOptions, resources: Dispose[]): Promise<Omi
   await serveApiDocs()
   const composed = database && services.has('notify') ? await composeNotify(parts, database, ingress, site) : undefined
   if (database && services.has('identity')) {
-    built.identity = await composeIdentity(parts, database, ingress, composed?.notify)
+    built.identity = await composeIdentity(parts, database, { ingress, counters, notify: composed?.notify })
     await http.register(built.identity.plugin)
   }
   if (composed) await http.register(composed.plugin)
   if (database && admin) await http.register((await admin.composeConsole(parts, database)).plugin)
-  ingress.follow()
+  await ingress.follow()
   const engines = [...enginesOf(database, counters), ...ingress.engines, ...(composed?.engines ?? [])]
   const readiness = () => readReadiness(engines)
   registerHealth(http, supervision ? supervisedReadiness(supervision, readiness) : readiness)

@@ -4516,6 +4516,54 @@ export interface Api {
     /** Get the public signing keys. The keys that verify tokens, as a JSON Web Key Set (RFC 7517). */
     get(input?: Operations["jwks.get"]['input'], options?: CallOptions): Promise<Operations["jwks.get"]['output']>
   }
+  readonly limitOverrides: {
+    /** End the limit of a caller. The tier of the caller applies again within 5 s. */
+    delete(input: Operations["limitOverrides.delete"]['input'], options?: CallOptions): Promise<Operations["limitOverrides.delete"]['output']>
+    /** Read the limit of a caller. Not found where the caller has no limit of its own. */
+    get(input: Operations["limitOverrides.get"]['input'], options?: CallOptions): Promise<Operations["limitOverrides.get"]['output']>
+    /** List the limits of single callers. Those that have not ended, ordered by kind and id. */
+    list(input?: Operations["limitOverrides.list"]['input'], options?: CallOptions): List<Operations["limitOverrides.list"]['output']['items'][number], Operations["limitOverrides.list"]['output']>
+    /** Set the limit of a caller until a time. Another policy in place of the tier, or a multiple of it. Every gateway applies it within 5 s; it ends by itself. */
+    put(input: Operations["limitOverrides.put"]['input'], options?: CallOptions): Promise<Operations["limitOverrides.put"]['output']>
+  }
+  readonly limitSettings: {
+    /** Follow tiers, policies and overrides. For gateways, which read it every 5 s. */
+    feed(input?: Operations["limitSettings.feed"]['input'], options?: CallOptions): Promise<Operations["limitSettings.feed"]['output']>
+    /** Read the stored tiers and policies. The active version, what the configuration file says, and in what they differ. */
+    get(input?: Operations["limitSettings.get"]['input'], options?: CallOptions): Promise<Operations["limitSettings.get"]['output']>
+    /** Check a tier or policy. Whether it could be stored, and if not, why. Without a declaration: whether it could be deleted. */
+    validate(input: Operations["limitSettings.validate"]['input'], options?: CallOptions): Promise<Operations["limitSettings.validate"]['output']>
+    readonly gateways: {
+      /** List the processes that apply limits. Each with the version that it applies, or why it cannot. Those that reported within 90 s. */
+      list(input?: Operations["limitSettings.gateways.list"]['input'], options?: CallOptions): List<Operations["limitSettings.gateways.list"]['output']['items'][number], Operations["limitSettings.gateways.list"]['output']>
+      /** Report which version applies. For gateways. */
+      report(input: Operations["limitSettings.gateways.report"]['input'], options?: CallOptions): Promise<Operations["limitSettings.gateways.report"]['output']>
+    }
+    readonly policies: {
+      /** Delete a policy. A built-in policy then has its built-in limits. */
+      delete(input: Operations["limitSettings.policies.delete"]['input'], options?: CallOptions): Promise<Operations["limitSettings.policies.delete"]['output']>
+      /** Read a policy. As it is stored and as the file has it. */
+      get(input: Operations["limitSettings.policies.get"]['input'], options?: CallOptions): Promise<Operations["limitSettings.policies.get"]['output']>
+      /** Create or replace a policy. As a new version, which every gateway applies within 5 s. */
+      put(input: Operations["limitSettings.policies.put"]['input'], options?: CallOptions): Promise<Operations["limitSettings.policies.put"]['output']>
+    }
+    readonly tiers: {
+      /** Delete a tier. Callers with its plan then have the lowest tier. */
+      delete(input: Operations["limitSettings.tiers.delete"]['input'], options?: CallOptions): Promise<Operations["limitSettings.tiers.delete"]['output']>
+      /** Read a tier. As it is stored and as the file has it. */
+      get(input: Operations["limitSettings.tiers.get"]['input'], options?: CallOptions): Promise<Operations["limitSettings.tiers.get"]['output']>
+      /** Create or replace a tier. As a new version, which every gateway applies within 5 s. */
+      put(input: Operations["limitSettings.tiers.put"]['input'], options?: CallOptions): Promise<Operations["limitSettings.tiers.put"]['output']>
+    }
+    readonly versions: {
+      /** Activate an earlier version. As a new version with its document; nothing is lost. */
+      activate(input: Operations["limitSettings.versions.activate"]['input'], options?: CallOptions): Promise<Operations["limitSettings.versions.activate"]['output']>
+      /** Read a version of tiers and policies. The whole document. */
+      get(input: Operations["limitSettings.versions.get"]['input'], options?: CallOptions): Promise<Operations["limitSettings.versions.get"]['output']>
+      /** List the versions of tiers and policies. Newest first. The first one is active. */
+      list(input?: Operations["limitSettings.versions.list"]['input'], options?: CallOptions): List<Operations["limitSettings.versions.list"]['output']['items'][number], Operations["limitSettings.versions.list"]['output']>
+    }
+  }
   readonly limits: {
     /** Explain how a limit is counted. The counters that are used, and why the next request would be allowed or rejected. */
     explain(input: Operations["limits.explain"]['input'], options?: CallOptions): Promise<Operations["limits.explain"]['output']>

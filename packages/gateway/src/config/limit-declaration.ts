@@ -40,20 +40,22 @@ const perSecond = Type.Optional(positiveInteger('Requests per second.', 5))
 const perMinute = Type.Optional(positiveInteger('Requests per minute.', 10))
 const perDay = Type.Optional(positiveInteger('Requests per day.', 1_000))
 
+const bucket = Type.Optional(
+  Type.Object(
+    {
+      capacity: positiveInteger('Requests at once.', 20),
+      refill_per_second: Type.Number({ exclusiveMinimum: 0, description: 'Tokens added each second.' }),
+    },
+    { additionalProperties: false, description: 'A token bucket.' },
+  ),
+)
+
 const furtherRules = {
   rps: perSecond,
-  burst: Type.Optional(
-    Type.Object(
-      {
-        capacity: positiveInteger('Requests at once.', 20),
-        refill_per_second: Type.Number({ exclusiveMinimum: 0, description: 'Tokens added each second.' }),
-      },
-      { additionalProperties: false, description: 'A token bucket.' },
-    ),
-  ),
+  burst: bucket,
   shadow: Type.Optional(
     Type.Object(
-      { rps: perSecond, rpm: perMinute, daily: perDay },
+      { rps: perSecond, rpm: perMinute, daily: perDay, burst: bucket },
       {
         additionalProperties: false,
         minProperties: 1,

@@ -1,14 +1,8 @@
-import { definePolicy, type Policy, tierPolicy } from '@gatehouse/limiter'
+import { declaredPolicy, declaredTier, definePolicy, type Policy } from '@gatehouse/limiter'
 import { unlimitedPlan } from '../model/plan.ts'
 import { defaultPolicies, defaultTiers } from './default-limits.ts'
 import type { PolicyDeclaration, TierDeclaration } from './limit-declaration.ts'
-import {
-  type AttemptLimitDeclaration,
-  attemptRules,
-  defineRules,
-  policyOptions,
-  requestsPerMinute,
-} from './policy-rules.ts'
+import { type AttemptLimitDeclaration, attemptRules, requestsPerMinute } from './policy-rules.ts'
 
 /** Every limit of the gateway, by name. */
 export interface Limits {
@@ -55,7 +49,7 @@ function refuseReserved(names: readonly string[]): void {
  */
 export function defineLimits(declared: LimitsDeclaration): Limits {
   const tiers = new Map(
-    Object.entries(declared.tiers ?? defaultTiers).map(([name, tier]) => [name, defineTier(name, tier)]),
+    Object.entries(declared.tiers ?? defaultTiers).map(([name, tier]) => [name, declaredTier(name, tier)]),
   )
   const { attemptLimits = {} } = declared
   const declaredPolicies = Object.entries({ ...defaultPolicies, ...declared.policies })
@@ -92,26 +86,6 @@ function refuseMixedTiers(tiers: ReadonlyMap<string, Policy>): void {
   }
 }
 
-/** The windows named by the specification have keys of their own; further rules are counted beside them. */
-function defineTier(name: string, tier: TierDeclaration): Policy {
-  const { rpm, daily, algorithm, daily_algorithm: dailyAlgorithm, rps, burst, shadow } = tier
-  const options = policyOptions(tier)
-  const further = defineRules('', { rps, burst, shadow, algorithm })
-  if (rpm === undefined && daily === undefined) return definePolicy(name, further, options)
-  const windows = tierPolicy(
-    name,
-    { ...(rpm === undefined ? {} : { rpm }), ...(daily === undefined ? {} : { daily }) },
-    {
-      ...(algorithm === undefined ? {} : { algorithm }),
-      ...(dailyAlgorithm === undefined ? {} : { dailyAlgorithm }),
-      ...options,
-    },
-  )
-  if (further.length === 0) return windows
-  const { rules } = definePolicy(name, further, options)
-  return Object.freeze({ ...windows, rules: Object.freeze([...windows.rules, ...rules]) })
-}
-
 /** Members that are not declared stay those of the built-in policy of the name. */
 function defineRoutePolicy(
   name: string,
@@ -123,12 +97,13 @@ function defineRoutePolicy(
   if (signInPolicy.test(name) && (policy.failure_mode !== 'closed' || policy.mode === 'hybrid'))
     throw new RangeError(`policy "${name}": a sign-in limit is exact and its failure_mode is closed`)
   const attemptLimitRules = attemptLimit && !hasLimit(declared) ? attemptRules(name, attemptLimit) : []
-  return definePolicy(name, [...attemptLimitRules, ...defineRules(name, policy)], policyOptions(policy))
+  return declaredPolicy(name, policy, attemptLimitRules)
 }
 
 /** Whether a declaration says how much; one that does replaces how much the built-in policy allows. */
-const hasLimit = ({ rps, rpm, daily, burst }: PolicyDeclaration): boolean =>
-  [rps, rpm, daily, burst].some((limit) => limit !== undefined)
+export function hasLimit({ rps, rpm, daily, burst }: PolicyDeclaration): boolean {
+  return [rps, rpm, daily, burst].some((limit) => limit !== undefined)
+}
 
 function defineAttemptLimit(name: string, attemptLimit: AttemptLimitDeclaration): Policy {
   const failureMode = signInPolicy.test(name) ? 'closed' : 'local'

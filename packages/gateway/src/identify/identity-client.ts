@@ -1,5 +1,6 @@
 import type { ServiceToken } from '@gatehouse/bearer'
 import { Pool } from 'undici'
+import type { LimitFeed, LimitOverride, LimitSource } from '../model/limit-feed.ts'
 import type { PlanOf } from '../model/plan.ts'
 import type { ApiKey, ResolveApiKey } from './api-keys.ts'
 
@@ -7,13 +8,20 @@ import type { ApiKey, ResolveApiKey } from './api-keys.ts'
 export interface IdentityClient {
   readonly planOf: PlanOf
   readonly resolveApiKey: ResolveApiKey
+  /** The limits that identity stores, read and reported under the id of this process. */
+  limitSource(process: {
+    readonly id: string
+    readonly host: string
+    readonly services: readonly string[]
+  }): LimitSource
   /** Closes its connections once their requests are done. */
   close(): Promise<void>
 }
 
 /** How long identity may take to answer, in milliseconds. */
 const timeoutMs = 2_000
-const maxResponseBytes = 64 * 1024
+/** The largest response is the feed of limits: up to 500 tiers and policies, and 1,000 overrides. */
+const maxResponseBytes = 1024 * 1024
 
 /**
  * Looks up plans and API keys at an identity service in another process, directly with the service's own token, never
@@ -31,11 +39,31 @@ export function createIdentityClient(identityUrl: string, token: ServiceToken): 
       return typeof found?.plan === 'string' ? { plan: found.plan } : undefined
     },
     async resolveApiKey(key) {
-      const found = await http.request('POST', '/admin/v1/api-keys/resolve', { key })
+      const found = await http.request('POST', '/admin/v1/api-keys/resolve', { body: { key } })
       return found === undefined ? undefined : parseApiKey(found)
     },
+    limitSource: ({ id, ...process }) => ({
+      async read(etag) {
+        const found = await http.request('GET', `${limitsPath}/feed`, { etag })
+        return found && parseFeed(found)
+      },
+      async report(report) {
+        await http.request('PUT', `${limitsPath}/gateways/${encodeURIComponent(id)}`, {
+          body: { ...process, ...report },
+        })
+      },
+    }),
     close: () => http.close(),
   }
+}
+
+const limitsPath = '/admin/v1/limit-settings'
+
+/** What a request of {@link IdentityHttp} may have. */
+interface RequestParts {
+  readonly body?: object
+  /** Answered 304 when the resource still has it. */
+  readonly etag?: string | undefined
 }
 
 /** JSON requests to identity, authenticated with the service's token. */
@@ -51,8 +79,12 @@ class IdentityHttp {
     this.#token = token
   }
 
-  /** The object that identity answers; undefined for 404. After a 401 the token is renewed once. */
-  async request(method: 'GET' | 'POST', path: string, body?: object): Promise<Record<string, unknown> | undefined> {
+  /** The object that identity answers; undefined for 204, 304 and 404. After a 401 the token is renewed once. */
+  async request(
+    method: 'GET' | 'POST' | 'PUT',
+    path: string,
+    { body, etag }: RequestParts = {},
+  ): Promise<Record<string, unknown> | undefined> {
     for (let isLast = false; ; isLast = true) {
       const bearer = await this.#token.current()
       const response = await this.#pool.request({
@@ -61,13 +93,14 @@ class IdentityHttp {
         headers: {
           authorization: `Bearer ${bearer}`,
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...(etag === undefined ? {} : { 'if-none-match': etag }),
         },
         body: body === undefined ? null : JSON.stringify(body),
         signal: AbortSignal.timeout(timeoutMs),
       })
       if (response.statusCode === 200) return parseObject(await readText(response.body), method, path)
       await response.body.dump()
-      if (response.statusCode === 404) return undefined
+      if ([204, 304, 404].includes(response.statusCode)) return undefined
       if (response.statusCode !== 401 || isLast)
         throw new Error(`identity answered ${response.statusCode} to ${method} ${path}`)
       this.#token.discard(bearer)
@@ -100,6 +133,25 @@ function parseApiKey({ id, owner, kind, scopes, plan }: Record<string, unknown>)
   if (typeof id !== 'string' || typeof owner !== 'string' || !isKind(kind) || !isStringArray(scopes))
     throw new Error('identity answered an API key without id, owner, kind and scopes')
   return { id, owner, kind, scopes, plan: typeof plan === 'string' ? plan : undefined }
+}
+
+function parseFeed({ version, etag, document, overrides }: Record<string, unknown>): LimitFeed {
+  if (typeof version !== 'number' || typeof etag !== 'string' || !Array.isArray(overrides))
+    throw new Error('identity answered limits without version, etag and overrides')
+  return { version, etag, document, overrides: overrides.map(parseOverride) }
+}
+
+function parseOverride(value: unknown): LimitOverride {
+  const { kind, id, policy, factor, until } = { ...(value as Record<string, unknown>) }
+  if (typeof kind !== 'string' || typeof id !== 'string' || typeof until !== 'number')
+    throw new Error('identity answered an override without kind, id and until')
+  return {
+    kind,
+    id,
+    policy: typeof policy === 'string' ? policy : undefined,
+    factor: typeof factor === 'number' ? factor : undefined,
+    until,
+  }
 }
 
 function isKind(value: unknown): value is ApiKey['kind'] {

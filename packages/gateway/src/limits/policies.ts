@@ -1,9 +1,12 @@
 import { combinePolicies, type Identifier, type Policy } from '@gatehouse/limiter'
-import { defineLimits, type Limits, type LimitsDeclaration } from '../config/limits.ts'
+import { findPolicy, limitsFor } from '../config/declared-limits.ts'
+import type { Limits, LimitsDeclaration } from '../config/limits.ts'
 import { type Caller, holdsScope } from '../model/caller.ts'
+import type { LimitOverride } from '../model/limit-feed.ts'
 import { unlimitedPlan } from '../model/plan.ts'
 import type { RequestIdentity } from '../model/request-identity.ts'
 import { type RouteRule, unlimited } from '../model/route-rule.ts'
+import { Overrides } from './overrides.ts'
 import { createTiers, type TierOptions } from './tiers.ts'
 
 /** The scope of callers that send events. */
@@ -24,6 +27,8 @@ export interface Policies {
   tierOf(identifier: Identifier): Promise<string | undefined>
   /** Replaces tiers and policies. @throws RangeError when they are invalid; then the old ones stay */
   reload(declared: LimitsDeclaration): void
+  /** Replaces the limits of single callers. */
+  setOverrides(overrides: readonly LimitOverride[]): void
 }
 
 /**
@@ -35,60 +40,55 @@ export function createPolicies(
   rules: readonly RouteRule[],
   lookup: Omit<TierOptions, 'limits'> & { readonly clientPolicies?: Readonly<Record<string, string>> | undefined },
 ): Policies {
-  let limits = validateLimits(declared, rules)
+  let limits = limitsFor(declared, rules)
   const tiers = createTiers({ ...lookup, limits: () => limits })
+  const overrides = new Overrides(lookup.clock, (name) => limits.tiers.get(name) ?? limits.policies.get(name))
   const clientPolicies = new Map(Object.entries(lookup.clientPolicies ?? {}))
   const combine = (tier: Policy | undefined, route: Policy | undefined, global = limits.global) => {
     const policies = [tier, route, global].filter((policy) => policy !== undefined)
     return policies.length === 0 ? undefined : combinePolicies(policies)
   }
   /** The platform's own services count by a route's policy only. */
-  const policyForPlan = (plan: string, rule: RouteRule | undefined, caller: Caller, route: Policy | undefined) => {
+  const policyForPlan = (plan: string, { caller, identifier, rule, route }: PlannedRequest) => {
     if (plan === unlimitedPlan) return route
     const producers = rule?.producers !== undefined && holdsScope(caller, producerScope) ? rule.producers : undefined
     const tier = producers === undefined ? findPolicy(limits, plan, 'tier') : findPolicy(limits, producers, 'producers')
-    return combine(tier, route)
+    return combine(overrides.apply(identifier, tier), route)
   }
   return {
     limits: () => limits,
     get: (name) => findPolicy(limits, name, 'limit'),
-    policyFor({ caller }, rule) {
+    policyFor({ caller, identifier }, rule) {
       if (rule?.policy === unlimited) return undefined
       const route = rule?.policy === undefined ? undefined : findPolicy(limits, rule.policy, rule.path)
       if (route !== undefined && !(rule?.tier ?? !rule?.public)) return combine(undefined, route)
-      if (caller === undefined) return combine(findPolicy(limits, 'anonymous', 'anonymous'), route)
-      if (caller.plan !== undefined) return policyForPlan(tiers.tierOfPlan(caller.plan), rule, caller, route)
+      const inPlaceOfTier = (name: string) =>
+        combine(overrides.apply(identifier, findPolicy(limits, name, name)), route)
+      if (caller === undefined) return inPlaceOfTier('anonymous')
+      const request = { caller, identifier, rule, route }
+      if (caller.plan !== undefined) return policyForPlan(tiers.tierOfPlan(caller.plan), request)
       const ofClient = caller.clientId === undefined ? undefined : clientPolicies.get(caller.clientId)
-      if (ofClient !== undefined) return combine(findPolicy(limits, ofClient, 'client'), route)
+      if (ofClient !== undefined) return inPlaceOfTier(ofClient)
       const plan = tiers.tierOf(caller.subject)
-      return plan instanceof Promise
-        ? plan.then((name) => policyForPlan(name, rule, caller, route))
-        : policyForPlan(plan, rule, caller, route)
+      return plan instanceof Promise ? plan.then((name) => policyForPlan(name, request)) : policyForPlan(plan, request)
     },
     async tierOf({ kind, id }) {
       return kind === 'user' || kind === 'client' ? tiers.tierOf(id) : undefined
     },
     reload(next) {
-      limits = validateLimits(
+      limits = limitsFor(
         { ...(declared.attemptLimits ? { attemptLimits: declared.attemptLimits } : {}), ...next },
         rules,
       )
     },
+    setOverrides: (next) => overrides.set(next),
   }
 }
 
-function validateLimits(declared: LimitsDeclaration, rules: readonly RouteRule[]): Limits {
-  const limits = defineLimits(declared)
-  for (const { path, policy, producers } of rules)
-    for (const name of [policy, producers])
-      if (name !== undefined && name !== unlimited) findPolicy(limits, name, `route ${path}`)
-  return limits
-}
-
-function findPolicy({ tiers, policies }: Limits, name: string, where: string): Policy {
-  const policy = where === 'tier' ? tiers.get(name) : (policies.get(name) ?? tiers.get(name))
-  if (policy) return policy
-  throw new RangeError(
-    `${where}: there is no policy "${name}"; there are ${[...policies.keys(), ...tiers.keys()].join(', ')}`,
-  )
+/** A request whose plan is looked up. */
+interface PlannedRequest {
+  readonly caller: Caller
+  readonly identifier: Identifier
+  readonly rule: RouteRule | undefined
+  readonly route: Policy | undefined
 }

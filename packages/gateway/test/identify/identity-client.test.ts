@@ -7,6 +7,7 @@ import { startUpstream } from '../support/setup.ts'
 /** An identity service that takes the token `fresh` and knows one user and one key. */
 async function setup(context: TestContext) {
   const discarded: string[] = []
+  const reports: string[] = []
   let token = 'stale'
   const { url } = await startUpstream(context, async (req, res) => {
     if (req.headers.authorization !== 'Bearer fresh') return res.writeHead(401).end()
@@ -18,6 +19,14 @@ async function setup(context: TestContext) {
     if (request === 'GET /users/odd ') return res.end('[]')
     if (request === 'POST /admin/v1/api-keys/resolve {"key":"k1"}')
       return res.end('{"id":"1","owner":"u1","kind":"user","scopes":["a"],"plan":"pro"}')
+    if (request === 'GET /admin/v1/limit-settings/feed ' && req.headers['if-none-match'] === '"1"')
+      return res.writeHead(304).end()
+    if (request === 'GET /admin/v1/limit-settings/feed ')
+      return res.end('{"version":1,"etag":"\\"1\\"","document":{},"overrides":[{"kind":"ip","id":"::1","until":5}]}')
+    if (request.startsWith('PUT /admin/v1/limit-settings/gateways/p1 ')) {
+      reports.push(request)
+      return res.writeHead(204).end()
+    }
     return res.writeHead(404).end()
   })
   const identity = createIdentityClient(url, {
@@ -28,7 +37,7 @@ async function setup(context: TestContext) {
     },
   })
   context.after(() => identity.close())
-  return { identity, discarded }
+  return { identity, discarded, reports }
 }
 
 test('plans are looked up at a remote identity service with the own token, renewed after 401', async (context) => {
@@ -52,4 +61,14 @@ test('API keys are resolved at a remote identity service', async (context) => {
     plan: 'pro',
   })
   assert.equal(await identity.resolveApiKey('k2'), undefined)
+})
+
+test('limits are followed at a remote identity service, and what applies is reported', async (context) => {
+  const { identity, reports } = await setup(context)
+  const source = identity.limitSource({ id: 'p1', host: 'gw', services: ['gateway'] })
+  const feed = await source.read(undefined)
+  assert.partialDeepStrictEqual(feed, { version: 1, document: {}, overrides: [{ kind: 'ip', id: '::1', until: 5 }] })
+  assert.equal(await source.read(feed?.etag), undefined)
+  await source.report({ version: 1 })
+  assert.match(reports[0] ?? '', /\{"host":"gw","services":\["gateway"\],"version":1\}/)
 })

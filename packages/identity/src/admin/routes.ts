@@ -5,6 +5,7 @@ import { auditRoutes } from './audit/routes.ts'
 import { clientRoutes } from './clients/routes.ts'
 import { connectionRoutes } from './connections/routes.ts'
 import { apiKeyRoutes, signingKeyRoutes } from './keys/routes.ts'
+import { limitRoutes } from './limits/routes.ts'
 import { organizationRoutes, ownOrganizationRoutes } from './organizations/routes.ts'
 import { createAdminAccess } from './required-scope.ts'
 import { roleRoutes } from './roles/routes.ts'
@@ -34,5 +35,6 @@ export function adminRoutes(http: Http, context: AdminContext, authenticate: Aut
   ownOrganizationRoutes(http, context, authenticate)
   apiKeyRoutes(http, access)
   signingKeyRoutes(http, access)
+  if (context.limitRules !== undefined) limitRoutes(http, access, context.limitRules)
   auditRoutes(http, access)
 }

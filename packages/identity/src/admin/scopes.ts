@@ -8,6 +8,7 @@ export const adminScopes = {
   roles: 'admin:roles',
   organizations: 'admin:organizations',
   connections: 'admin:connections',
+  limits: 'admin:limits',
 } as const
 
 /** The scopes that reads require; the scope for changes includes them. */
@@ -17,4 +18,5 @@ export const readScopes = {
   signingKeys: 'read:keys',
   audit: 'read:audit',
   organizations: 'read:organizations',
+  limits: 'read:limits',
 } as const

@@ -12,6 +12,7 @@ import type { Blocked, Forgive, Limit, Refund } from './attempt-limits.ts'
 import type { ConnectionDeclaration } from './connections.ts'
 import type { ClientDeclaration, ResourceDeclaration, UserDeclaration } from './declarations.ts'
 import type { Features } from './features.ts'
+import type { LimitRules } from './limit-rules.ts'
 import type { OrganizationDeclaration, OrganizationRoleDeclaration } from './organizations.ts'
 
 /** The declarations of the configuration file. */
@@ -44,6 +45,8 @@ export interface IdentityOptions {
   readonly serviceClient?: { readonly id: string; readonly secret: Secret } | undefined
   /** Clients of the operator's own programs, which management neither deletes nor gives another secret. Default: none. */
   readonly builtInClients?: readonly string[]
+  /** Keeps tiers and policies, which the gateways follow. Default: there are no limits to manage. */
+  readonly limitRules?: LimitRules | undefined
   /** The plan of a user for whom none is named. Default: free. */
   readonly defaultPlan?: string
   readonly branding?: Partial<Branding>

@@ -7,6 +7,7 @@ import type { RecentAuthentications } from '../clients/recent-authentications.ts
 import type { Blocked, Forgive, Limit, Refund } from '../config/attempt-limits.ts'
 import type { ResourceDeclaration } from '../config/declarations.ts'
 import type { Features } from '../config/features.ts'
+import type { LimitRules } from '../config/limit-rules.ts'
 import type { ConnectionList } from '../connections/list.ts'
 import type { ProviderClients } from '../connections/provider-clients.ts'
 import type { ResolveTxt } from '../http/txt-resolver.ts'
@@ -123,6 +124,12 @@ export interface BuiltInContext {
   readonly builtInClients: ReadonlySet<string>
 }
 
+/** Keeps tiers and policies. */
+export interface LimitRulesContext {
+  /** Undefined where there are no limits to manage. */
+  readonly limitRules: LimitRules | undefined
+}
+
 /** Proves the domains of organizations. */
 export interface DomainContext {
   readonly resolveTxt: ResolveTxt
@@ -139,4 +146,5 @@ export interface IdentityContext
     PlanContext,
     DomainContext,
     ProviderContext,
+    LimitRulesContext,
     BuiltInContext {}

@@ -43,6 +43,7 @@ export function createContext(options: IdentityOptions, signalOutbox: () => void
     resources: new Map((options.declared?.resources ?? []).map((resource) => [resource.id, resource])),
     lifetimes,
     defaultPlan: options.defaultPlan ?? defaultPlan,
+    limitRules: options.limitRules,
     builtInClients: new Set(options.builtInClients),
     store,
     clients: new ClientCache(store.clients, clock),

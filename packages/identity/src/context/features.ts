@@ -5,6 +5,7 @@ import type {
   ClientAuthenticationContext,
   ClientContext,
   DomainContext,
+  LimitRulesContext,
   MailContext,
   PageContext,
   PasswordContext,
@@ -83,6 +84,7 @@ export interface AdminContext
     PlanContext,
     DomainContext,
     BuiltInContext,
+    LimitRulesContext,
     Pick<AttemptContext, 'limit'> {
   readonly features: PageContext['features']
   readonly connections: PageContext['connections']

@@ -6,6 +6,7 @@ export const serviceScopes = [
   'write:recipients',
   'write:reserved-mails',
   'write:audit',
+  'follow:limits',
 ] as const
 
 /**
@@ -17,6 +18,7 @@ const internalScopes: ReadonlySet<string> = new Set([
   'read:api-keys',
   'write:reserved-mails',
   'write:audit',
+  'follow:limits',
   'read:events',
 ])
 

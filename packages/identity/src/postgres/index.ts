@@ -16,6 +16,9 @@ import { PostgresDeviceCodes } from './grants/device-codes.ts'
 import { PostgresGrants } from './grants/grants.ts'
 import { PostgresPushedRequests } from './grants/pushed-requests.ts'
 import { PostgresRefreshFamilies } from './grants/refresh-families.ts'
+import { PostgresLimitGateways } from './limits/gateways.ts'
+import { PostgresLimitOverrides } from './limits/overrides.ts'
+import { PostgresLimitVersions } from './limits/versions.ts'
 import { PostgresAuditTrail } from './operations/audit-trail.ts'
 import { PostgresDeclarations } from './operations/declared.ts'
 import { PostgresOutbox } from './operations/outbox.ts'
@@ -80,6 +83,9 @@ export function postgresIdentityStore(database: Database): IdentityStore {
     organizationRoles: new PostgresOrganizationRoles(database),
     invitations: new PostgresInvitations(database),
     organizationDomains: new PostgresOrganizationDomains(database),
+    limitGateways: new PostgresLimitGateways(database),
+    limitOverrides: new PostgresLimitOverrides(database),
+    limitVersions: new PostgresLimitVersions(database),
     outbox: new PostgresOutbox(database),
     passkeyChallenges: new PostgresPasskeyChallenges(database),
     passkeyRegistrations: new PostgresPasskeyRegistrations(database),

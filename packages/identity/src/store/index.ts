@@ -4,6 +4,7 @@ import type { DeclarationStore } from './declared.ts'
 import type { EmailChanges } from './email-changes.ts'
 import type { AuthenticatorApps, Factors, RecoveryCodes, RememberedDevices } from './factors.ts'
 import type { AuthorizationCodes, Consents, DeviceCodes, Grants, PushedRequests, RefreshFamilies } from './grants.ts'
+import type { LimitGateways, LimitOverrides, LimitVersions } from './limits.ts'
 import type { AuditTrail, Outbox, Purge } from './operations.ts'
 import type {
   Invitations,
@@ -25,6 +26,7 @@ export type * from './declared.ts'
 export type * from './email-changes.ts'
 export type * from './factors.ts'
 export type * from './grants.ts'
+export type * from './limits.ts'
 export type * from './operations.ts'
 export type * from './organizations.ts'
 export type * from './passkeys.ts'
@@ -75,6 +77,9 @@ export interface IdentityStore {
   readonly organizationRoles: OrganizationRoles
   readonly invitations: Invitations
   readonly organizationDomains: OrganizationDomains
+  readonly limitVersions: LimitVersions
+  readonly limitOverrides: LimitOverrides
+  readonly limitGateways: LimitGateways
   readonly outbox: Outbox
   readonly audit: AuditTrail
   readonly purge: Purge

@@ -1,5 +1,3 @@
-import { randomInt } from 'node:crypto'
-
 const firstPlaces = 2_048
 
 /**
@@ -83,8 +81,8 @@ export class SlotIndex {
 }
 
 /** Secret to this process, or a client could choose ids that collide. */
-const seed = randomInt(2 ** 32)
-const factor = randomInt(2 ** 31) * 2 + 1
+const [seed = 0, half = 0] = crypto.getRandomValues(new Uint32Array(2))
+const factor = (half | 1) >>> 0
 
 function hashOf(id: string): number {
   let hash = seed

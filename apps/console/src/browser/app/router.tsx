@@ -2,6 +2,7 @@ import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirec
 import { access } from '../screens/access/routes.ts'
 import { callers } from '../screens/callers/routes.ts'
 import { deliver } from '../screens/deliver/routes.ts'
+import { limits } from '../screens/limits/routes.ts'
 import { operate } from '../screens/operate/routes.ts'
 import { SignedOutScreen } from '../screens/operate/signed-out.tsx'
 import { people } from '../screens/people/routes.ts'
@@ -26,13 +27,19 @@ const start = createRoute({
   },
 })
 
-const screens = Object.entries<Screens[string]>({ ...deliver, ...people, ...access, ...callers, ...operate }).map(
-  ([path, load]) =>
-    createRoute({
-      getParentRoute: () => inside,
-      path,
-      component: lazyRouteComponent(async () => ({ default: await load() })),
-    }),
+const screens = Object.entries<Screens[string]>({
+  ...deliver,
+  ...people,
+  ...access,
+  ...limits,
+  ...callers,
+  ...operate,
+}).map(([path, load]) =>
+  createRoute({
+    getParentRoute: () => inside,
+    path,
+    component: lazyRouteComponent(async () => ({ default: await load() })),
+  }),
 )
 
 /** The addresses of the console. A screen is loaded when it is opened. */

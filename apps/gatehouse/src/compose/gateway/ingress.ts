@@ -12,6 +12,7 @@ import {
   createStandaloneWatch,
   createStoreWatch,
   type GatewayOptions,
+  type LimitFollower,
   observeLimiter,
   routeRuleOf,
 } from '@gatehouse/gateway'
@@ -25,6 +26,7 @@ import type { Parts } from '../parts.ts'
 import type { DeclaredKeys } from './api-keys.ts'
 import { composeBearer } from './bearer.ts'
 import { type Counters, refuseUnshared } from './counters.ts'
+import { declaredLimits, followStoredLimits, limitsOfFile, requireLimits } from './limits.ts'
 import { ownRoutes } from './paths.ts'
 
 const realm = 'gatehouse'
@@ -39,10 +41,10 @@ export interface Ingress {
   readonly watch: CredentialWatch['watch']
   /** Counts what a route's own limit can't see, such as tries to sign in. */
   readonly attempts: AttemptLimits
-  /** Takes the file's tiers and policies anew. @throws RangeError when they are not valid, and keeps the old ones */
-  reload(file: Parts['config']['file']): void
-  /** Begins to follow the revocation feed, once the services of this process are built. */
-  readonly follow: () => void
+  /** Takes the file's tiers and policies anew. Rejects with RangeError when they are not valid, and keeps the old ones */
+  reload(file: Parts['config']['file']): Promise<void>
+  /** Begins to follow the revocation feed and the stored limits, once the services of this process are built. */
+  readonly follow: () => Promise<void>
   readonly engines: readonly Engine[]
 }
 
@@ -59,10 +61,6 @@ export async function composeIngress(
   const local = services.has('identity')
   const issuer = local ? identityHere : undefined
   const { bearer, revocations } = composeBearer({ settings, issuer, token, clock, log, metrics })
-  const follow = () => {
-    const stopFollowing = revocations?.start()
-    resources.push(async () => stopFollowing?.())
-  }
   const trust = trustOf(settings)
   const issues = trust === 'sibling' || trust === 'issuer'
   const engines = issues ? [{ name: 'identity keys', needed: true, ping: () => keysAreThere(bearer.prefetch()) }] : []
@@ -76,18 +74,30 @@ export async function composeIngress(
   const storeWatch = createStoreWatch(clock)
   const limiter = createLimiter({ ...storesOf(counters), clock, observer: observeLimiter(metrics, log, storeWatch) })
   await warmUp(limiter, counters)
+  const { elsewhere, ...lookup } = subjectLookup(parts, keys, identityHere)
   const gateway = createGateway({
     ...gatewayOptions(parts, remote),
     limiter,
     bearer,
-    ...subjectLookup(parts, keys, identityHere),
+    ...lookup,
     history: counters.history,
     storeWatch,
   })
   const { attempts } = gateway
-  const reload: Ingress['reload'] = (next) => {
+  let stored: LimitFollower | undefined
+  const follow = async () => {
+    const stopFollowing = revocations?.start()
+    resources.push(async () => stopFollowing?.())
+    stored = followStoredLimits(parts, gateway, counters, { identityHere, elsewhere })
+    resources.push(async () => stored?.stop())
+    await stored?.started
+  }
+  const reload: Ingress['reload'] = async (next) => {
     refuseUnshared(counters, next)
-    gateway.reload(declaredLimits(next))
+    if (stored?.hasStored) requireLimits(file, counters, next)
+    else gateway.reload(declaredLimits(next))
+    await identityHere()?.limits.applyFile(limitsOfFile(next))
+    await stored?.refresh()
   }
   resources.push(() => gateway.stop())
   if (services.has('gateway')) {
@@ -138,14 +148,6 @@ async function warmUp(limiter: Limiter, { connected }: Counters): Promise<void> 
   for (let peeks = 0; peeks < warmUpPeeks; peeks++) {
     const { source } = await limiter.peek(warmUpPolicy, { kind: 'ip', id: '127.0.0.1' })
     if (source !== 'store') return
-  }
-}
-
-function declaredLimits({ tiers, policies, global_policy: globalPolicy }: Parts['config']['file']) {
-  return {
-    ...(tiers ? { tiers } : {}),
-    ...(policies ? { policies } : {}),
-    ...(globalPolicy === undefined ? {} : { globalPolicy }),
   }
 }
 
@@ -213,12 +215,13 @@ function subjectLookup(
     return {
       planOf: async (subject: string) => identityHere()?.planOf(subject),
       resolveApiKey: async (key: string) => identityHere()?.resolveApiKey(key),
+      elsewhere: undefined,
     }
   }
   const declared = keys ? { resolveApiKey: keys.resolve } : {}
-  if (!identityUrl || !token) return { planOf: async () => undefined, ...declared }
+  if (!identityUrl || !token) return { planOf: async () => undefined, ...declared, elsewhere: undefined }
   const elsewhere = createIdentityClient(identityUrl, token)
   resources.push(() => elsewhere.close())
   const resolveApiKey = async (key: string) => (await keys?.resolve(key)) ?? elsewhere.resolveApiKey(key)
-  return { planOf: elsewhere.planOf, resolveApiKey }
+  return { planOf: elsewhere.planOf, resolveApiKey, elsewhere }
 }

@@ -7,16 +7,24 @@ import { branding } from '../branding.ts'
 import { consoleClient } from '../console-client.ts'
 import { omitUndefined } from '../defined-members.ts'
 import { encryptionKey } from '../engines.ts'
+import type { Counters } from '../gateway/counters.ts'
 import type { Ingress } from '../gateway/ingress.ts'
+import { limitRules } from '../gateway/limits.ts'
 import type { Parts } from '../parts.ts'
 import { identityMail } from './mail.ts'
+
+/** What the token service is joined with. */
+export interface IdentityNeighbours {
+  readonly ingress: Ingress
+  readonly counters: Counters
+  readonly notify: Notify | undefined
+}
 
 /** The token service on its database. */
 export async function composeIdentity(
   parts: Parts,
   database: Database,
-  ingress: Ingress,
-  notify: Notify | undefined,
+  { ingress, counters, notify }: IdentityNeighbours,
 ): Promise<Identity> {
   const { settings, file } = parts.config
   await migrateIdentity(database)
@@ -41,6 +49,7 @@ export async function composeIdentity(
     serviceClient: settings.serviceClient,
     builtInClients: ownClients.map(({ client_id }) => client_id),
     authenticate: ingress.authenticate,
+    limitRules: limitRules(file, counters),
     ...ingress.attempts,
     ...identityMail(parts, notify),
     branding: branding(parts.config),

@@ -1,4 +1,5 @@
 import { operationsOf } from '@gatehouse/kit'
+import { limitOperations } from './limits.ts'
 import { managementOperations } from './management.ts'
 import { oauthOperations } from './oauth.ts'
 import { organizationOperations } from './organizations.ts'
@@ -11,6 +12,7 @@ export const operation = operationsOf({
   ...oauthOperations,
   ...pageOperations,
   ...managementOperations,
+  ...limitOperations,
   ...organizationOperations,
 })
 

@@ -606,3 +606,45 @@ CREATE INDEX audit_event_subject_index ON identity.audit_event (subject, at) WHE
 CREATE INDEX audit_event_actor_index ON identity.audit_event (actor, id) WHERE actor IS NOT NULL;
 CREATE INDEX audit_event_client_index ON identity.audit_event (client_id, id) WHERE client_id IS NOT NULL;
 CREATE INDEX audit_event_request_index ON identity.audit_event (request_id) WHERE request_id IS NOT NULL;
+
+-- Tiers and policies. Each version is a whole document and never changes; the highest one is active.
+CREATE TABLE identity.limit_version (
+  version integer PRIMARY KEY,
+  document jsonb NOT NULL,
+  origin text NOT NULL,
+  author text,
+  comment text NOT NULL,
+  restored integer,
+  created_at bigint NOT NULL
+);
+
+-- The limits of the configuration file as they were applied last: what an edit of the file is compared with.
+CREATE TABLE identity.limit_file (
+  id smallint PRIMARY KEY CHECK (id = 1),
+  document jsonb
+);
+
+-- Another limit for one caller, until a time.
+CREATE TABLE identity.limit_override (
+  kind text NOT NULL,
+  id text NOT NULL,
+  policy text,
+  factor double precision,
+  reason text NOT NULL,
+  author text,
+  created_at bigint NOT NULL,
+  expires_at bigint NOT NULL,
+  PRIMARY KEY (kind, id)
+);
+CREATE INDEX limit_override_expiry_index ON identity.limit_override (expires_at);
+
+-- Which version each process applies, as it reported last.
+CREATE TABLE identity.limit_gateway (
+  id text PRIMARY KEY,
+  host text NOT NULL,
+  services text[] NOT NULL,
+  version integer NOT NULL,
+  fault text,
+  seen_at bigint NOT NULL
+);
+CREATE INDEX limit_gateway_seen_index ON identity.limit_gateway (seen_at);

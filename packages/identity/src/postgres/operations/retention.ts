@@ -1,5 +1,6 @@
 import { migrationTable, type TableBound } from '@gatehouse/kit'
 import { defaultLifetimes } from '../../model/lifetimes.ts'
+import { maxLimitVersions } from '../../model/limit-settings.ts'
 import { maxMemberRoles } from '../../model/organization.ts'
 
 /** A table whose rows are deleted once they have expired. */
@@ -59,6 +60,12 @@ export const agingTables: readonly AgingTable[] = [
   describeAgingTable('message_count', ['subject', 'kind'], { kept: 'at most a day' }),
   describeAgingTable('api_key', ['id'], { kept: 'until then; keys without an end until their owner deletes them' }),
   describeAgingTable('replay_cache', ['purpose', 'hash'], { kept: 'as long as what may be used once' }),
+  describeAgingTable('limit_override', ['kind', 'id'], { kept: 'until it ends' }),
+  describeAgingTable('limit_gateway', ['id'], {
+    age: 'seen_at',
+    before: `${now} - ${dayMs}`,
+    kept: 'a day after its last report',
+  }),
   describeAgingTable('audit_event', ['id'], {
     age: 'at',
     from: 'auditBefore',
@@ -103,6 +110,8 @@ export const identityTables: readonly TableBound[] = [
   { table: 'membership_role', bound: `at most ${maxMemberRoles} for each member` },
   { table: 'invitation_role', bound: 'those of an invitation; go with it' },
   { table: 'organization_domain', bound: 'one for each domain of an organization' },
+  { table: 'limit_version', bound: `the last ${maxLimitVersions}` },
+  { table: 'limit_file', bound: 'one' },
   { table: 'declared', bound: 'one for each entry of the file' },
   migrationTable,
 ]

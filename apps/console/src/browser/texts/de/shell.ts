@@ -16,6 +16,7 @@ export const shell: typeof english = {
     signingKeys: 'Signaturschlüssel',
     callers: 'Aufrufer',
     routes: 'Routen',
+    limits: 'Tarife und Richtlinien',
     audit: 'Audit-Protokoll',
     administrators: 'Administratoren',
     system: 'System',

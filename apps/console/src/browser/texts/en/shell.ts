@@ -14,6 +14,7 @@ export const shell = {
     signingKeys: 'Signing keys',
     callers: 'Callers',
     routes: 'Routes',
+    limits: 'Tiers and policies',
     audit: 'Audit log',
     administrators: 'Administrators',
     system: 'System',

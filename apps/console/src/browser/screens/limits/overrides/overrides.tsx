@@ -1,0 +1,67 @@
+import type { LimitSettings } from '@gatehouse/client'
+import { Button, Group, Text } from '@mantine/core'
+import { useState } from 'react'
+import { usePages } from '../../../api/queries.ts'
+import { useMay } from '../../../api/session.tsx'
+import { Act } from '../../../parts/act.tsx'
+import { Empty } from '../../../parts/states.tsx'
+import { List } from '../../../parts/table.tsx'
+import { Time } from '../../../parts/values.tsx'
+import { useTexts } from '../../../texts/settings.tsx'
+import { useNumbers } from '../words.tsx'
+import { OverrideForm } from './form.tsx'
+
+/** Callers with a limit of their own, until when and why. */
+export function Overrides({ settings }: { settings: LimitSettings }) {
+  const t = useTexts()
+  const may = useMay()
+  const format = useNumbers()
+  const [open, setOpen] = useState(false)
+  const query = usePages('listOverrides')
+  return (
+    <>
+      <Group justify="space-between" mb="sm">
+        <Text size="sm" c="dimmed">
+          {t.overrides.lead}
+        </Text>
+        {may('putOverride') && <Button onClick={() => setOpen(true)}>{t.overrides.create}</Button>}
+      </Group>
+      <List
+        action="listOverrides"
+        query={query}
+        label={t.limits.tabs.overrides}
+        keyOf={({ kind, id }) => `${kind} ${id}`}
+        empty={<Empty text={t.overrides.empty} />}
+        columns={[
+          {
+            label: t.overrides.caller,
+            render: ({ kind, id }) => `${t.overrides.kinds[kind as keyof typeof t.overrides.kinds] ?? kind} ${id}`,
+          },
+          {
+            label: t.overrides.limit,
+            render: ({ policy, factor }) =>
+              factor === undefined ? t.overrides.policy(policy ?? '') : t.overrides.factor(format(factor)),
+          },
+          { label: t.overrides.until, render: ({ until }) => <Time at={until} /> },
+          { label: t.overrides.reason, render: ({ reason }) => reason },
+          { label: t.overrides.author, render: ({ author }) => author },
+          {
+            label: t.common.actions,
+            isAction: true,
+            render: ({ kind, id }) => (
+              <Act
+                action="deleteOverride"
+                input={{ kind, id }}
+                label={t.overrides.end}
+                about={id}
+                text={t.overrides.endText}
+                done={t.overrides.ended}
+              />
+            ),
+          },
+        ]}
+      />
+      <OverrideForm settings={settings} open={open} close={() => setOpen(false)} />
+    </>
+  )
+}

@@ -1,0 +1,59 @@
+import { entityTagOf } from '@gatehouse/kit'
+import type { ServerContext } from '../../context/context.ts'
+import type { LimitDocument } from '../../model/limit-settings.ts'
+import type { LimitGateway } from '../../store/index.ts'
+
+type FeedContext = Pick<ServerContext, 'store' | 'clock'>
+
+/** What gateways follow: the active version and every override that has not ended. */
+export interface LimitFeed {
+  readonly version: number
+  readonly etag: string
+  /** Undefined where no version is stored: then the file of the gateway applies. */
+  readonly document?: LimitDocument
+  readonly overrides: readonly FeedOverride[]
+}
+
+interface FeedOverride {
+  readonly kind: string
+  readonly id: string
+  readonly policy?: string | undefined
+  readonly factor?: number | undefined
+  /** Unix milliseconds. */
+  readonly until: number
+}
+
+/** Reads the feed; undefined when nothing changed since `etag`. */
+export async function readFeed(
+  { store, clock }: FeedContext,
+  etag: string | undefined,
+): Promise<LimitFeed | undefined> {
+  const [active, found] = await Promise.all([store.limitVersions.current(), store.limitOverrides.list(clock.now())])
+  const version = active?.version ?? 0
+  const overrides = found.map(({ kind, id, policy, factor, until }) => ({ kind, id, policy, factor, until }))
+  const tag = entityTagOf({ version, overrides })
+  if (tag === etag) return undefined
+  return { version, etag: tag, ...(active ? { document: active.document } : {}), overrides }
+}
+
+/** What a process reports about itself. */
+export type GatewayState = Omit<LimitGateway, 'seenAt'>
+
+/** Records which version a process applies. */
+export function recordGateway({ store, clock }: FeedContext, gateway: GatewayState): Promise<void> {
+  return store.limitGateways.report({ ...gateway, seenAt: clock.now() })
+}
+
+/** A process that reported within this time is live; it reports every 30 s. */
+const liveMs = 90_000
+
+/** The live processes. */
+export async function listGateways({ store, clock }: FeedContext) {
+  const found = await store.limitGateways.list(clock.now() - liveMs)
+  return found.map(({ seenAt, fault, services, ...rest }) => ({
+    ...rest,
+    services: [...services],
+    ...(fault === undefined ? {} : { fault }),
+    seen_at: new Date(seenAt).toISOString(),
+  }))
+}

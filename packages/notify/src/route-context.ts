@@ -7,12 +7,14 @@ import type { Reserved } from './catalog/reserved.ts'
 import type { NotifyOptions } from './config/options.ts'
 import type { Audit } from './context/audit.ts'
 import type { NotifyMetrics } from './context/metrics.ts'
+import type { ProviderActivity } from './context/provider-activity.ts'
 import type { Reports } from './context/reports.ts'
 import type { ShowAllItems, ShowItems } from './inbox/record.ts'
 import type { InboxStreams } from './inbox/streams.ts'
 import type { Accept } from './intake/accept.ts'
 import type { Links } from './links/links.ts'
 import type { ReceiptTokens } from './links/receipt-token.ts'
+import type { ProviderSource } from './model/provider-order.ts'
 import type { Plan } from './plan/plan-input.ts'
 import type { Choices } from './preferences/choices.ts'
 import type { AccessControl, WatchCredential } from './request/caller.ts'
@@ -31,6 +33,9 @@ export interface RouteContext {
   readonly options: NotifyOptions
   readonly providers: readonly Provider[]
   readonly reports: Reports
+  readonly activity: ProviderActivity
+  /** By name, what each provider is and which setting has its credentials. */
+  readonly providerSources: Readonly<Record<string, ProviderSource>>
   readonly metrics: NotifyMetrics
   readonly clock: Clock
   readonly log: Log

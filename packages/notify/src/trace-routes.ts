@@ -7,6 +7,7 @@ import { getQueue, listPending, releasePending } from './trace/backlog.ts'
 import { getContent } from './trace/content.ts'
 import { getDelivery, listDeliveries } from './trace/deliveries.ts'
 import { listNotifications } from './trace/notifications.ts'
+import { getProviderOrder, updateProviderOrder } from './trace/provider-order.ts'
 import * as providers from './trace/providers.ts'
 import * as backlogSchemas from './trace/schemas/backlog.ts'
 import * as schemas from './trace/schemas/notifications.ts'
@@ -43,11 +44,15 @@ export function traceRoutes(http: Http, context: RouteContext): void {
 /** The providers, their breakers and their pauses. */
 export function providerRoutes(http: Http, context: RouteContext): void {
   const { allow } = createRouteBuilders(context.access)
-  const all = { ...context, pauses: context.store.providerPauses }
+  const { providerPauses: pauses, providerOrders: orders, providerActivity: activityStore } = context.store
+  const all = { ...context, pauses, orders, activityStore }
   const { listProviders, getProvider, pauseProvider, resumeProvider, testProvider: test } = providerSchemas
   const testing = { ...all, test: testProvider }
   http.post('/v1/providers/:name/test', allow('manage', test), providers.testProvider(testing))
   http.get('/v1/providers', allow('readDelivery', listProviders), providers.listProviders(all))
+  const { getProviderOrder: getOrder, updateProviderOrder: updateOrder } = providerSchemas
+  http.get('/v1/providers/order', allow('readDelivery', getOrder), getProviderOrder(all))
+  http.put('/v1/providers/order', allow('manage', updateOrder), updateProviderOrder(all))
   http.get('/v1/providers/:name', allow('readDelivery', getProvider), providers.getProvider(all))
   http.post('/v1/providers/:name/pause', allow('manage', pauseProvider), providers.pauseProvider(all))
   http.post('/v1/providers/:name/resume', allow('manage', resumeProvider), providers.resumeProvider(all))

@@ -92,7 +92,15 @@ export const operation = operationsOf({
   'deadLetters.replay': ['Replay a dead letter', 'Delivers it again at once; one that has expired is refused.'],
   'deadLetters.discardMany': ['Discard dead letters', 'Discards those that the filters match.'],
   'providers.list': ['List providers', 'By channel, the preferred one first, with the state of each breaker.'],
-  'providers.get': ['Read a provider', 'Its channel, its breaker, and whether it is paused.'],
+  'providers.get': [
+    'Read a provider',
+    'Its channel, its breaker, whether it is paused, and what it did in the last hour. The entity tag is that of its pause.',
+  ],
+  'providers.order.get': ['Read the order of providers', 'Those of a channel, the preferred first.'],
+  'providers.order.update': [
+    'Set the order of providers',
+    'Every process follows it within seconds, and it outlives restarts. It must name each provider of the channel once.',
+  ],
   'providers.pause': [
     'Pause a provider',
     'Within a second no process calls it. The next provider of its channel takes over; without one, messages wait as they do for one that is down.',

@@ -12,6 +12,7 @@ const tags: Readonly<Record<string, string>> = {
   deadLetters: 'dead letters',
   eventTypes: 'event types',
   opens: 'tracking',
+  order: 'providers',
   pending: 'scheduled',
   preferencesPage: 'subscriptions',
   queue: 'deliveries',

@@ -52,6 +52,7 @@ import { createChoices } from './preferences/choices.ts'
 import { inboxProvider } from './providers/inbox.ts'
 import { type Authenticate, createAccessControl, type WatchCredential } from './request/caller.ts'
 import { defaultScopes, type NotifyScopes } from './request/scopes.ts'
+import { SearchSlots } from './request/search-slots.ts'
 import { registerRoutes } from './routes.ts'
 import { ChangeReaders } from './state-changes/readers.ts'
 import type { NotifyStore, Recipient } from './store/store.ts'
@@ -200,6 +201,7 @@ function startWork({ providers, topic, work = true }: CreateNotifyOptions, parts
     partitions,
     workers: work ? startWorkers({ ...working, onChanges: () => readers.hint() }) : [],
     onReported: (ids: readonly string[]) => hints.onChanged([...new Set(ids.map(bucketOf))]),
+    onReleased: (buckets: readonly number[]) => hints.onDue(buckets),
     onReplayed: () => hints.onDeferred(),
     onScheduled: (id: string, fireAt: number) => hints.onDue([bucketOf(id)], fireAt),
   }
@@ -251,6 +253,7 @@ function createEndpointParts(
     devLinks,
     providers: Object.values(providers).flat(),
     providerSources,
+    slots: new SearchSlots(),
     testSend: createTestSend({ intake, inbox, clock }, { 'in-app': [inboxProvider()], ...providers }),
     reports: createReports({ deliveries, suppressionDays, clock, metrics, onReported }),
     notificationStreams: new NotificationStreams(options.notificationStreams),

@@ -18,6 +18,7 @@ import type { ProviderSource } from './model/provider-order.ts'
 import type { Plan } from './plan/plan-input.ts'
 import type { Choices } from './preferences/choices.ts'
 import type { AccessControl, WatchCredential } from './request/caller.ts'
+import type { SearchSlots } from './request/search-slots.ts'
 import type { ChangeReaders } from './state-changes/readers.ts'
 import type { NotifyStore } from './store/store.ts'
 import type { NotificationStreams } from './trace/streams.ts'
@@ -37,11 +38,13 @@ export interface RouteContext {
   /** By name, what each provider is and which setting has its credentials. */
   readonly providerSources: Readonly<Record<string, ProviderSource>>
   readonly metrics: NotifyMetrics
+  readonly slots: SearchSlots
   readonly clock: Clock
   readonly log: Log
   /** Called after a replay of dead letters. */
   readonly onReplayed: () => void
   readonly onScheduled: (id: string, fireAt: number) => void
+  readonly onReleased: (buckets: readonly number[]) => void
   readonly plan: Plan
   readonly testSend: PreviewContext['testSend']
   readonly streams: InboxStreams

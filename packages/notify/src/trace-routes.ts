@@ -3,7 +3,7 @@ import { testProvider } from './deliver/provider-test.ts'
 import { createRouteBuilders } from './request/route-options.ts'
 import type { RouteContext } from './route-context.ts'
 import { cancelNotification, type Resubmit, resendNotification } from './trace/actions.ts'
-import { getQueue, listPending, releasePending } from './trace/backlog.ts'
+import { getQueue, listPending, releaseParked, releasePending } from './trace/backlog.ts'
 import { getContent } from './trace/content.ts'
 import { getDelivery, listDeliveries } from './trace/deliveries.ts'
 import { listNotifications } from './trace/notifications.ts'
@@ -12,7 +12,6 @@ import * as providers from './trace/providers.ts'
 import * as backlogSchemas from './trace/schemas/backlog.ts'
 import * as schemas from './trace/schemas/notifications.ts'
 import * as providerSchemas from './trace/schemas/providers.ts'
-import { SearchSlots } from './trace/search-slots.ts'
 import { getStanding } from './trace/standing.ts'
 import { streamNotification } from './trace/stream-endpoint.ts'
 
@@ -20,14 +19,16 @@ import { streamNotification } from './trace/stream-endpoint.ts'
 export function traceRoutes(http: Http, context: RouteContext): void {
   const { notifications, search } = context.store
   const { allow, own } = createRouteBuilders(context.access)
-  const searched = { ...context, notifications, search, slots: new SearchSlots() }
+  const searched = { ...context, notifications, search }
   http.get('/v1/notifications', allow('readOutcome', schemas.listNotifications), listNotifications(searched))
   http.get('/v1/deliveries', allow('readDelivery', schemas.listDeliveries), listDeliveries(searched))
   http.get('/v1/deliveries/:id', allow('readOutcome', schemas.getDelivery), getDelivery(searched))
-  const waiting = { ...context, backlog: context.store.backlog }
+  const waiting = { ...context, ...context.store }
   const { releasePending: release } = backlogSchemas
   http.get('/v1/pending', allow('readDelivery', backlogSchemas.listPending), listPending(waiting))
   http.post('/v1/pending/:id/release', allow('manage', release), releasePending(waiting))
+  const { releaseParked: parked } = backlogSchemas
+  http.post('/v1/parked/:event/release', allow('manage', parked), releaseParked(waiting))
   http.get('/v1/queue', allow('readDelivery', backlogSchemas.getQueue), getQueue(waiting))
   const standing = { ...context, ...context.store }
   http.get('/v1/users/:id/standing', own('readOwn', schemas.getStanding), getStanding(standing))

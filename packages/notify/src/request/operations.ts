@@ -68,6 +68,10 @@ export const operation = operationsOf({
     'Release what waits',
     'Flushes a window, or plans a deferred delivery, now. What waits for the end of quiet hours is a conflict.',
   ],
+  'parked.release': [
+    'Release parked events',
+    'Lets events of a type that wait for their turn follow now, the oldest first, past the rate of their type.',
+  ],
   'queue.get': [
     'Read the depth of the queue',
     'By channel and priority how many deliveries are due, wait for another attempt, or are with a worker.',
@@ -79,7 +83,7 @@ export const operation = operationsOf({
   'deadLetters.discard': ['Discard a dead letter', 'It is not delivered again.'],
   'deadLetters.replayMany': [
     'Replay dead letters',
-    'Delivers those that the filters match again, at once or at a time, but for those that will have expired.',
+    'Delivers those that the filters match again, at once, at a time or at a rate, but for those that will have expired. `dry_run` counts them.',
   ],
   'deadLetters.summary.get': [
     'Group dead letters',
@@ -89,8 +93,12 @@ export const operation = operationsOf({
     'Read the progress of a replay',
     'What became of the letters that one call replayed, for 30 days. A letter of a scheduled event counts until it fires.',
   ],
+  'replays.stop': [
+    'Stop a replay',
+    'What it has not sent yet becomes a dead letter again, as it was. What a worker has at that moment is sent.',
+  ],
   'deadLetters.replay': ['Replay a dead letter', 'Delivers it again at once; one that has expired is refused.'],
-  'deadLetters.discardMany': ['Discard dead letters', 'Discards those that the filters match.'],
+  'deadLetters.discardMany': ['Discard dead letters', 'Discards those that the filters match. `dry_run` counts them.'],
   'providers.list': ['List providers', 'By channel, the preferred one first, with the state of each breaker.'],
   'providers.get': [
     'Read a provider',
@@ -135,6 +143,10 @@ export const operation = operationsOf({
     'Sends the published text at once. Preferences, caps and the dedup log are not consulted.',
   ],
   'recipients.get': ['Read how a user can be reached', "The user's addresses, locale and time zone."],
+  'recipients.search': [
+    'Search recipients',
+    'By an email address or a phone number, as it is, or by what the id begins with; in the order of their ids. Addresses need a scope for personal data.',
+  ],
   'recipients.update': ['Set how a user can be reached', 'Replaces the record; members that are left out are removed.'],
   'recipients.reveal': [
     'Reveal addresses of a recipient',

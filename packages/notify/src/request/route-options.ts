@@ -13,6 +13,7 @@ const tags: Readonly<Record<string, string>> = {
   eventTypes: 'event types',
   opens: 'tracking',
   order: 'providers',
+  parked: 'scheduled',
   pending: 'scheduled',
   preferencesPage: 'subscriptions',
   queue: 'deliveries',

@@ -12,7 +12,7 @@ import type { Backlog, Parked, Schedule, Waiting } from './waiting.ts'
 
 export type * from './catalog.ts'
 export type * from './dead-letters.ts'
-export { deadLetterGroupings } from './dead-letters.ts'
+export { deadLetterGroupings, trendSpans } from './dead-letters.ts'
 export type * from './delivery.ts'
 export type * from './inbox.ts'
 export type * from './intake.ts'

@@ -46,9 +46,17 @@ export interface Profile {
 /** The profile of a user of whom nothing is stored. */
 export const emptyProfile: Profile = { preferences: [], devices: [], suppressions: [] }
 
+/** By what recipients are searched: an address as it is, without regard to the case of email, or what their ids begin with. */
+export type RecipientSearch =
+  | { readonly email: string }
+  | { readonly phoneNumber: string }
+  | { readonly prefix: string }
+
 /** Where users can be reached. */
 export interface Recipients {
   find(userId: string): Promise<Recipient | undefined>
+  /** Up to `limit`, in the order of their ids, behind the one with the id `after`. */
+  search(by: RecipientSearch, limit: number, after: string | undefined): Promise<readonly Recipient[]>
   put(recipients: readonly Recipient[], now: number): Promise<void>
   /** Puts a known user into a time zone, and leaves all else as it is. */
   setZoneinfo(userId: string, zoneinfo: string, now: number): Promise<void>
@@ -120,6 +128,14 @@ export interface SuppressionFilter {
   readonly address?: string
   readonly scope?: string
   readonly reason?: SuppressionReason
+  /** Only complaints, or all but those. */
+  readonly complaints?: boolean
+}
+
+/** How many suppressions a filter names, and how many of them are complaints. */
+export interface SuppressionCount {
+  readonly matched: number
+  readonly complaints: number
 }
 
 /** Addresses that nothing, or not everything, is sent to. */
@@ -133,6 +149,7 @@ export interface Suppressions {
   ): Promise<readonly SuppressionRecord[]>
   /** Adds those that are not there yet; of one that is, the later end counts. Answers each as it now stands. */
   add(entries: readonly NewSuppression[], now: number): Promise<readonly SuppressionRecord[]>
+  count(filter: SuppressionFilter): Promise<SuppressionCount>
   /** Takes away what the filter names; answers how many. */
   lift(filter: SuppressionFilter): Promise<number>
 }

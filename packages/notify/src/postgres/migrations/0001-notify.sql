@@ -119,6 +119,9 @@ CREATE TABLE notify.recipient (
   last_feed jsonb NOT NULL DEFAULT '{}',
   PRIMARY KEY (bucket, user_id)
 );
+-- for who looks for a person by an address
+CREATE INDEX recipient_email ON notify.recipient (bucket, lower(email)) WHERE email IS NOT NULL;
+CREATE INDEX recipient_phone_number ON notify.recipient (bucket, phone_number) WHERE phone_number IS NOT NULL;
 
 CREATE TABLE notify.preference (
   bucket smallint NOT NULL,
@@ -489,6 +492,8 @@ CREATE TABLE notify.scheduled (
   occurred_at timestamptz,
   -- attempts that failed because of the event itself
   failures integer NOT NULL DEFAULT 0,
+  -- as that of `delivery_queue`
+  letter json,
   PRIMARY KEY (bucket, id)
 );
 CREATE INDEX scheduled_due ON notify.scheduled (bucket, fire_at);

@@ -131,10 +131,12 @@ async function setPause(
 ) {
   const { name } = request.params
   const { pauses, clock } = context
-  const found = await find(context, request)
   const ifMatch = request.headers['if-match']
-  requireMatch(ifMatch, pauseTag(found))
+  const found = await find(context, request)
+  // What is compared with the tag is what must still be stored when the pause is: it is read once.
   const before = (await pauses.list()).find(({ provider }) => provider === name)?.pausedUntil
+  const isPaused = before !== undefined && before > clock.now()
+  requireMatch(ifMatch, pauseTag({ name, ...(isPaused ? { paused_until: new Date(before).toISOString() } : {}) }))
   const action = until === undefined ? 'providers.resume' : 'providers.pause'
   await context.audit(request, {
     action,

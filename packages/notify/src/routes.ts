@@ -164,8 +164,6 @@ function recipientRoutes(http: Http, context: RouteContext): void {
   const { getRecipient, updateRecipient, deleteRecipient, updateRecipients, revealRecipient } = recipients
   const many = { bodyLimit: 1024 * 1024, ...allow('manage', schemas.updateRecipients) }
   http.put('/v1/recipients', many, updateRecipients(store))
-  const { searchRecipients } = recipients
-  http.post('/v1/recipients/search', allow('readDelivery', schemas.searchRecipients), searchRecipients(store))
   http.get('/v1/recipients/:user_id', allow('readDelivery', schemas.getRecipient), getRecipient(store))
   http.put('/v1/recipients/:user_id', allow('putRecipient', schemas.updateRecipient), updateRecipient(store))
   http.delete('/v1/recipients/:user_id', allow('putRecipient', schemas.deleteRecipient), deleteRecipient(store))

@@ -112,7 +112,6 @@ export const operations: Readonly<Record<keyof Operations, OperationFacts>> = {
   "recipients.delete": { method: "DELETE", path: "/v1/recipients/{user_id}", scopes: ["admin:notifications","write:recipients"] },
   "recipients.get": { method: "GET", path: "/v1/recipients/{user_id}", scopes: ["read:delivery","admin:notifications"] },
   "recipients.reveal": { method: "POST", path: "/v1/recipients/{user_id}/reveal", scopes: ["reveal:personal-data","admin:privacy"], body: "members" },
-  "recipients.search": { method: "POST", path: "/v1/recipients/search", scopes: ["read:delivery","admin:notifications"], body: "members", page: "body" },
   "recipients.update": { method: "PUT", path: "/v1/recipients/{user_id}", scopes: ["admin:notifications","write:recipients"], body: "members" },
   "recipients.updateMany": { method: "PUT", path: "/v1/recipients", scopes: ["admin:notifications"], body: "members" },
   "replays.get": { method: "GET", path: "/v1/replays/{batch_id}", scopes: ["read:delivery","admin:notifications"] },

@@ -3237,25 +3237,6 @@ export interface Operations {
     }
     readonly output: RevealedRecipient
   }
-  "recipients.search": {
-    readonly input: {
-      /** The address, as it is. */
-      readonly email?: string
-      /** The number, as it is. */
-      readonly phone_number?: string
-      /** What the id of the user begins with. */
-      readonly q?: string
-      /** The `next` of the previous page. */
-      readonly cursor?: string
-      /** The maximum number of items on a page. */
-      readonly limit?: number
-    }
-    readonly output: {
-      readonly items: readonly Recipient[]
-      /** The cursor of the next page. Without it there are no more items. */
-      readonly next?: string
-    }
-  }
   "recipients.update": {
     readonly input: {
       /** The user. */
@@ -4565,8 +4546,6 @@ export interface Api {
     get(input: Operations["recipients.get"]['input'], options?: CallOptions): Promise<Operations["recipients.get"]['output']>
     /** Reveal addresses of a recipient. Single addresses that are masked otherwise. The reason is kept in the audit trail. */
     reveal(input: Operations["recipients.reveal"]['input'], options?: CallOptions): Promise<Operations["recipients.reveal"]['output']>
-    /** Search recipients. By an email address or a phone number, as it is, or by what the id begins with; in the order of their ids. Addresses need a scope for personal data. */
-    search(input: Operations["recipients.search"]['input'], options?: CallOptions): List<Operations["recipients.search"]['output']['items'][number], Operations["recipients.search"]['output']>
     /** Set how a user can be reached. Replaces the record; members that are left out are removed. */
     update(input: Operations["recipients.update"]['input'], options?: CallOptions): Promise<Operations["recipients.update"]['output']>
     /** Set how up to 1,000 users can be reached. Replaces the records of the users that are named, in one transaction. */

@@ -1,4 +1,4 @@
-import { type Clock, createPage, defaultPageSize, Problem } from '@gatehouse/kit'
+import { type Clock, Problem } from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import { type RecipientSettings, recipientOf, recipientRecord } from '../catalog/declaration.ts'
@@ -7,22 +7,14 @@ import { canonicalLocale } from '../model/locale.ts'
 import { maskRecipient } from '../model/masking.ts'
 import { isZone } from '../model/quiet-hours.ts'
 import type { AccessControl } from '../request/caller.ts'
-import type { SearchSlots } from '../request/search-slots.ts'
 import type { Recipient, Recipients } from '../store/store.ts'
-import {
-  type RecipientList,
-  type RecipientParams,
-  type RecipientSearchBody,
-  type RevealRequest,
-  revealable,
-} from './schemas/recipients.ts'
+import { type RecipientList, type RecipientParams, type RevealRequest, revealable } from './schemas/recipients.ts'
 
 /** What the endpoints of recipients need. */
 export interface RecipientContext {
   readonly access: AccessControl
   readonly audit: Audit
   readonly store: Recipients
-  readonly slots: SearchSlots
   readonly clock: Clock
 }
 
@@ -36,24 +28,6 @@ export function getRecipient({ access, store }: RecipientContext) {
     const found = await store.find(userId)
     if (!found) throw notFound(userId)
     return formatForCaller(access, request, found)
-  }
-}
-
-/** POST /v1/recipients/search: by an address as it is, or by what their ids begin with. */
-export function searchRecipients({ access, store, slots }: RecipientContext) {
-  return async (request: FastifyRequest<{ Body: Static<typeof RecipientSearchBody> }>) => {
-    const { email, phone_number: phoneNumber, q, cursor, limit = defaultPageSize } = request.body
-    const wanted = [
-      ...(email === undefined ? [] : [{ email }]),
-      ...(phoneNumber === undefined ? [] : [{ phoneNumber }]),
-      ...(q === undefined ? [] : [{ prefix: q }]),
-    ]
-    const [by] = wanted
-    if (!by || wanted.length > 1) throw new Problem(400, 'Exactly one of email, phone_number and q is needed.')
-    if (q === undefined) access.refuseGuesses(request)
-    const found = await slots.run(() => store.search(by, limit, cursor))
-    const visible = found.map((each) => formatForCaller(access, request, each))
-    return createPage(visible, { ...(cursor === undefined ? {} : { cursor }), limit }, ({ user_id }) => user_id)
   }
 }
 

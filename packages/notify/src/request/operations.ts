@@ -143,10 +143,6 @@ export const operation = operationsOf({
     'Sends the published text at once. Preferences, caps and the dedup log are not consulted.',
   ],
   'recipients.get': ['Read how a user can be reached', "The user's addresses, locale and time zone."],
-  'recipients.search': [
-    'Search recipients',
-    'By an email address or a phone number, as it is, or by what the id begins with; in the order of their ids. Addresses need a scope for personal data.',
-  ],
   'recipients.update': ['Set how a user can be reached', 'Replaces the record; members that are left out are removed.'],
   'recipients.reveal': [
     'Reveal addresses of a recipient',

@@ -46,17 +46,9 @@ export interface Profile {
 /** The profile of a user of whom nothing is stored. */
 export const emptyProfile: Profile = { preferences: [], devices: [], suppressions: [] }
 
-/** By what recipients are searched: an address as it is, without regard to the case of email, or what their ids begin with. */
-export type RecipientSearch =
-  | { readonly email: string }
-  | { readonly phoneNumber: string }
-  | { readonly prefix: string }
-
 /** Where users can be reached. */
 export interface Recipients {
   find(userId: string): Promise<Recipient | undefined>
-  /** Up to `limit`, in the order of their ids, behind the one with the id `after`. */
-  search(by: RecipientSearch, limit: number, after: string | undefined): Promise<readonly Recipient[]>
   put(recipients: readonly Recipient[], now: number): Promise<void>
   /** Puts a known user into a time zone, and leaves all else as it is. */
   setZoneinfo(userId: string, zoneinfo: string, now: number): Promise<void>

@@ -1,4 +1,3 @@
-import { pageMembers, pageSchema } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import { RecipientRecord, RecipientSettings } from '../../catalog/declaration.ts'
 import { describeOperation } from '../../request/route-options.ts'
@@ -8,25 +7,6 @@ import { NoContent, UserId } from '../../request/schemas.ts'
 export const RecipientParams = Type.Object({ user_id: UserId })
 
 const Entry = Type.Object({ user_id: UserId, ...RecipientSettings.properties }, { additionalProperties: false })
-
-/** The body of POST /v1/recipients/search. */
-export const RecipientSearchBody = Type.Object(
-  {
-    email: Type.Optional(Type.String({ minLength: 3, maxLength: 320, description: 'The address, as it is.' })),
-    phone_number: Type.Optional(Type.String({ minLength: 3, maxLength: 32, description: 'The number, as it is.' })),
-    q: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 256, description: 'What the id of the user begins with.' }),
-    ),
-    ...pageMembers(Type.String({ minLength: 1, maxLength: 256, description: 'The `next` of the previous page.' })),
-  },
-  { additionalProperties: false },
-)
-
-/** POST /v1/recipients/search */
-export const searchRecipients = describeOperation('recipients.search', {
-  body: RecipientSearchBody,
-  response: { 200: pageSchema(RecipientRecord) },
-})
 
 /** The body of PUT /v1/recipients. */
 export const RecipientList = Type.Object(

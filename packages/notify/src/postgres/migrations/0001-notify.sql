@@ -119,9 +119,6 @@ CREATE TABLE notify.recipient (
   last_feed jsonb NOT NULL DEFAULT '{}',
   PRIMARY KEY (bucket, user_id)
 );
--- for who looks for a person by an address
-CREATE INDEX recipient_email ON notify.recipient (bucket, lower(email)) WHERE email IS NOT NULL;
-CREATE INDEX recipient_phone_number ON notify.recipient (bucket, phone_number) WHERE phone_number IS NOT NULL;
 
 CREATE TABLE notify.preference (
   bucket smallint NOT NULL,

@@ -1,6 +1,6 @@
 import type { Database, Transaction } from '@gatehouse/kit'
 import { bucketOfUser } from '../../model/id.ts'
-import type { Recipient, RecipientSearch, Recipients } from '../../store/store.ts'
+import type { Recipient, Recipients } from '../../store/store.ts'
 import { columns, timestamp } from '../sql/columns.ts'
 import { type RecipientRow, recipientOf } from './profiles.ts'
 
@@ -14,7 +14,6 @@ export function postgresRecipients(database: Database, buckets: number): Recipie
       )
       return rows[0] && recipientOf(rows[0])
     },
-    search: (by, limit, after) => search(database, buckets, { by, limit, after }),
     async put(recipients, now) {
       const byBucket = Map.groupBy(recipients, ({ userId }) => bucketOfUser(userId, buckets))
       for (const [bucket, mine] of byBucket)
@@ -36,42 +35,6 @@ export function postgresRecipients(database: Database, buckets: number): Recipie
       return rowCount > 0
     },
   }
-}
-
-interface Search {
-  readonly by: RecipientSearch
-  readonly limit: number
-  readonly after: string | undefined
-}
-
-/** So many ids of a bucket are compared with a prefix at most. */
-const maxCompared = 1_000
-
-const fields = 'user_id, email, phone_number, locale, zoneinfo'
-const behind = '($2::text IS NULL OR user_id > $2)'
-const searchSql = {
-  email: `SELECT ${fields} FROM notify.recipient
-    WHERE bucket = $1 AND ${behind} AND lower(email) = lower($4) ORDER BY user_id LIMIT $3`,
-  phoneNumber: `SELECT ${fields} FROM notify.recipient
-    WHERE bucket = $1 AND ${behind} AND phone_number = $4 ORDER BY user_id LIMIT $3`,
-  prefix: `SELECT ${fields} FROM (
-      SELECT ${fields} FROM notify.recipient
-       WHERE bucket = $1 AND ${behind} AND user_id >= $4 ORDER BY user_id LIMIT ${maxCompared}) AS r
-    WHERE starts_with(user_id, $4) ORDER BY user_id LIMIT $3`,
-} as const
-
-async function search(database: Database, buckets: number, { by, limit, after }: Search): Promise<Recipient[]> {
-  const [name, value] =
-    'email' in by ? ['email', by.email] : 'prefix' in by ? ['prefix', by.prefix] : ['phoneNumber', by.phoneNumber]
-  const found: RecipientRow[] = []
-  for (let bucket = 0; bucket < buckets; bucket++) {
-    const values = [bucket, after ?? null, limit, value]
-    found.push(...(await database.query<RecipientRow>(searchSql[name as keyof typeof searchSql], values)).rows)
-  }
-  return found
-    .sort((a, b) => (a.user_id < b.user_id ? -1 : 1))
-    .slice(0, limit)
-    .map(recipientOf)
 }
 
 /** One entry a user, the last, in order of user_id: a statement can't touch a row twice. */

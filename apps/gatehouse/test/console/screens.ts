@@ -12,6 +12,11 @@ export const screens = [
   ['/notifications', 'Notification'],
   ['/why', 'Why?'],
   ['/dead-letters', 'Dead letters'],
+  ['/scheduled', 'Scheduled'],
+  ['/scheduled?kind=aggregating', 'Scheduled'],
+  ['/providers', 'Providers'],
+  ['/providers/mailbox', 'mailbox'],
+  ['/suppressions', 'Suppressions'],
   ['/system', 'System'],
   ['/settings', 'Settings'],
 ] as const

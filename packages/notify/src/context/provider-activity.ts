@@ -2,6 +2,7 @@ import type { Clock, Log } from '@gatehouse/kit'
 import type { SendResult } from '@gatehouse/providers'
 import { answerFingerprint, withoutIds } from '../model/answer-fingerprint.ts'
 import { durationSlot } from '../model/durations.ts'
+import { maskReason } from '../model/masking.ts'
 import type { ActivityCounts, CallCount, ErrorCount, ProviderActivityStore, WebhookCount } from '../store/store.ts'
 
 /** What the record of providers' activity needs. */
@@ -17,6 +18,12 @@ const minuteMs = 60_000
 /** So many different answers of a provider are kept until the next time; of more only that there were calls. */
 const maxErrorsAtOnce = 20
 const maxRefusalLength = 200
+
+/** What a rejection says is about its recipient, whose dead letter keeps it; of it only the code is kept here. */
+function sampleOf(result: Extract<SendResult, { readonly reason: string }>): string {
+  if (result.kind === 'permanent') return `${result.code} ${maskReason(result.reason)}`
+  return result.kind === 'dead_token' ? maskReason(result.reason) : withoutIds(result.reason)
+}
 
 /** Counts the calls of providers and their webhooks, and stores the counts for all processes. */
 export class ProviderActivity {
@@ -39,7 +46,8 @@ export class ProviderActivity {
     for (const result of results) {
       this.#addCalls({ ...about, result: result.kind, calls: 1 })
       if (!('reason' in result)) continue
-      const [fingerprint, sample] = [answerFingerprint(result.kind, result.reason), withoutIds(result.reason)]
+      const sample = sampleOf(result)
+      const fingerprint = answerFingerprint(result.kind, sample)
       this.#addErrors({ provider, fingerprint, result: result.kind, sample, count: 1, firstAt: at, lastAt: at })
     }
     this.#schedule()

@@ -80,8 +80,16 @@ test('calls are counted over the last hour, with their durations and errors by w
   )
   assert.deepEqual([body.failures, body.rejections], [0, 2])
   const [error] = body.errors
-  assert.deepEqual([error.result, error.count, error.sample], ['permanent', 2, '5.1.1 "…" unknown, id #'])
-  assert.doesNotMatch((await read('read:delivery')).body.errors[0].sample, /unknown/, 'the words of others are masked')
+  assert.deepEqual([error.result, error.count, error.sample], ['permanent', 2, '550 •••'])
+  answer({ kind: 'transient', reason: '451 4.7.0 try again, id 8a7f00c4d1, Ann' })
+  await send()
+  const errors = async (scopes: string) => (await read(scopes)).body.errors
+  const kinds = await eventually(
+    () => errors('read:delivery read:personal-data'),
+    (all) => all.length === 2,
+  )
+  assert.equal(kinds[1].sample, '451 4.7.0 try again, id #, Ann')
+  assert.equal((await errors('read:delivery'))[1].sample, '451 4.7.0 •••', 'the words of others are masked')
   s.clock.advance(2 * 3_600_000)
   const later = (await read()).body
   assert.deepEqual([later.calls, later.errors, later.p50_ms], [0, [], undefined])

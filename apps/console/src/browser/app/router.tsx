@@ -4,6 +4,7 @@ import { deliver } from '../screens/deliver/routes.ts'
 import { operate } from '../screens/operate/routes.ts'
 import { SignedOutScreen } from '../screens/operate/signed-out.tsx'
 import { people } from '../screens/people/routes.ts'
+import { repair } from '../screens/repair/routes.ts'
 import { BrokenPage, MissingPage } from './fallbacks.tsx'
 import type { Screens } from './screens.ts'
 import { SignedInLayout } from './signed-in.tsx'
@@ -25,12 +26,13 @@ const start = createRoute({
   },
 })
 
-const screens = Object.entries<Screens[string]>({ ...deliver, ...people, ...access, ...operate }).map(([path, load]) =>
-  createRoute({
-    getParentRoute: () => inside,
-    path,
-    component: lazyRouteComponent(async () => ({ default: await load() })),
-  }),
+const screens = Object.entries<Screens[string]>({ ...deliver, ...repair, ...people, ...access, ...operate }).map(
+  ([path, load]) =>
+    createRoute({
+      getParentRoute: () => inside,
+      path,
+      component: lazyRouteComponent(async () => ({ default: await load() })),
+    }),
 )
 
 /** The addresses of the console. A screen is loaded when it is opened. */

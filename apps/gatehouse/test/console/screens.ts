@@ -15,7 +15,7 @@ export const screens = [
   ['/scheduled', 'Scheduled'],
   ['/scheduled?kind=aggregating', 'Scheduled'],
   ['/providers', 'Providers'],
-  ['/providers/mailbox', 'mailbox'],
+  ['/providers/mailbox-email', 'mailbox-email'],
   ['/suppressions', 'Suppressions'],
   ['/system', 'System'],
   ['/settings', 'Settings'],

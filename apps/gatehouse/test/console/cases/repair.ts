@@ -3,7 +3,7 @@ import { type Call, type Cases, nothing } from './case.ts'
 
 const one: () => Call = () => ({ params: { id: nothing } })
 const batch: () => Call = () => ({ params: { batch_id: nothing } })
-const mailbox = { params: { name: 'mailbox' } }
+const mailbox = { params: { name: 'mailbox-email' } }
 /** Of somebody who has no suppression but those that are added here. */
 const suppressed = { user_id: 'target', channel: 'email', scope: 'news' }
 
@@ -30,7 +30,7 @@ export const repair: Cases<keyof typeof actions> = {
   resumeProvider: () => mailbox,
   testProvider: () => ({ ...mailbox, body: { to: 'target@example.com' } }),
   readProviderOrder: () => ({ query: { channel: 'email' } }),
-  orderProviders: () => ({ body: { channel: 'email', providers: ['mailbox'] } }),
+  orderProviders: () => ({ body: { channel: 'email', providers: ['mailbox-email'] } }),
   listSuppressions: () => ({}),
   searchSuppressions: () => ({ body: { user_id: 'target' } }),
   addSuppression: () => ({ body: suppressed }),

@@ -7,6 +7,9 @@ import { declaredShop, eventually, openShop } from '../support/shop.ts'
 
 const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 
+/** Who signs in to repair it. */
+export const repairer = { id: 'olga', password: 'who repairs the shop' } as const
+
 /** A shop whose mails go to a provider that fails when it is told to. */
 export interface FailingShop {
   readonly program: Program
@@ -25,8 +28,9 @@ export async function openFailingShop(): Promise<FailingShop> {
   const entry = (name: string) => `    - { provider: http, name: ${name}, url: '${provider.url}', secret: '${secret}' }`
   const events = ['order.shipped', 'order.delayed'].map((event) => `  - { event: ${event}, channels: [email] }`)
   const declared = `providers:\n  email:\n${entry('post')}\n${entry('spare')}\nevent_types:\n${events.join('\n')}\n`
-  const plans = 'tiers:\n  free: { rpm: 100000, daily: 1000000 }\n  unlimited: { rpm: 100000, daily: 10000000 }\n'
-  await writeFile(config, `${plans}${declaredShop}${declared}notify:\n  caps: { total: 1000 }\n`)
+  const plans = 'tiers:\n  free: { rpm: 100000, daily: 1000000 }\n'
+  const owner = `users:\n  - { id: ${repairer.id}, password: ${repairer.password}, roles: [gatehouse-owner] }\n`
+  await writeFile(config, `${plans}${declaredShop}${declared}notify:\n  cap: 1000\n${owner}`)
   const program = await started({ env: { GATEHOUSE_CONFIG: config } })
   const { shop } = await openShop(program.url, ['email'])
   await shop.call('PUT', '/v1/templates/order.delayed/email/en', {

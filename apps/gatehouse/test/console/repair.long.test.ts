@@ -3,8 +3,8 @@ import { after, before, describe } from 'node:test'
 import { findProgram, testWith } from '@gatehouse/testing'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { faultless } from '../support/accessibility.ts'
-import { seededPassword, signInOnPages, watchFaults } from '../support/console.ts'
-import { type FailingShop, openFailingShop } from './failing-shop.ts'
+import { signInOnPages, watchFaults } from '../support/console.ts'
+import { type FailingShop, openFailingShop, repairer } from './failing-shop.ts'
 import { loaded, until } from './page.ts'
 
 describe('repairing deliveries in the console', () => {
@@ -21,9 +21,8 @@ describe('repairing deliveries in the console', () => {
     page = await browser.newPage({ viewport: { width: 1280, height: 900 }, locale: 'en-GB' })
     page.setDefaultTimeout(60_000)
     faults = watchFaults(page, (text) => text.startsWith('Failed to load resource'))
-    const printed = world.program.stdout()
     await page.goto(`${world.program.url}/console/`)
-    await signInOnPages(page, 'alice', seededPassword(printed))
+    await signInOnPages(page, repairer.id, repairer.password)
     await page.getByRole('navigation', { name: 'Menu' }).waitFor()
   })
   after(async () => {
@@ -156,7 +155,7 @@ describe('repairing deliveries in the console', () => {
       await tab.getByRole('button', { name: 'Move: order.shipped customer-1' }).click()
       await tab.getByLabel('New time').fill('2091-06-01T12:00')
       await tab.getByRole('dialog').getByRole('button', { name: 'Move' }).click()
-      await tab.getByText(/1 Jun 2091/).waitFor()
+      await tab.getByText(/Jun 1, 2091/).waitFor()
       await tab.getByRole('button', { name: 'Cancel: order.shipped customer-1' }).click()
       await tab.getByRole('dialog').getByRole('button', { name: 'Cancel' }).last().click()
       await tab.getByText('Nothing is scheduled.').waitFor()

@@ -49,7 +49,12 @@ export function LetterGroups({ address, apply }: GroupsProps) {
           groups.length === 0 ? (
             <Empty text={Object.keys(selectionOf(address)).length === 0 ? t.deadLetters.empty : t.states.noMatch} />
           ) : (
-            <GroupRows by={by} groups={groups} open={(key) => apply({ ...address, [by]: key })} />
+            <GroupRows
+              by={by}
+              groups={groups}
+              selected={address[by]}
+              open={(key) => apply({ ...address, [by]: key })}
+            />
           )
         }
       </Answer>
@@ -60,10 +65,12 @@ export function LetterGroups({ address, apply }: GroupsProps) {
 interface GroupRowsProps {
   readonly by: Grouping
   readonly groups: readonly LetterGroup[]
+  /** The group whose letters are listed. */
+  readonly selected: string | undefined
   readonly open: (key: string) => void
 }
 
-function GroupRows({ by, groups, open }: GroupRowsProps) {
+function GroupRows({ by, groups, selected, open }: GroupRowsProps) {
   const t = useTexts()
   const { settings } = useSettings()
   return (
@@ -84,7 +91,8 @@ function GroupRows({ by, groups, open }: GroupRowsProps) {
           label: t.common.actions,
           isAction: true,
           render: ({ key }) =>
-            key !== undefined && (
+            key !== undefined &&
+            key !== selected && (
               <Button
                 size="xs"
                 variant="default"

@@ -105,9 +105,11 @@ function Outcomes({ replay }: { replay: Replay }) {
 function Letter({ letter: { id, notification_id } }: { letter: Replay['first'][number] }) {
   if (notification_id === undefined) return <Id value={id} />
   return (
-    <Link to="/notifications/$id" params={{ id: notification_id }}>
-      {notification_id}
-    </Link>
+    <Text size="sm">
+      <Link to="/notifications/$id" params={{ id: notification_id }}>
+        {notification_id}
+      </Link>
+    </Text>
   )
 }
 

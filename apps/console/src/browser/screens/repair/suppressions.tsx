@@ -1,5 +1,5 @@
 import type { Suppression } from '@gatehouse/client'
-import { Button, Group, NativeSelect, TextInput } from '@mantine/core'
+import { Button, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { InputOf } from '../../../actions/index.ts'
 import { readFilters, useFilters } from '../../api/filters.ts'
@@ -97,15 +97,23 @@ function SuppressionList({ selection }: { selection: Readonly<Record<string, str
         { label: t.suppressions.reason, render: (each) => <Reason suppression={each} /> },
         { label: t.suppressions.since, render: ({ since }) => <Time at={since} /> },
         { label: t.suppressions.until, render: ({ expires_at }) => <Time at={expires_at} /> },
-        { label: t.suppressions.detail, render: ({ detail }) => detail },
         { label: t.common.actions, isAction: true, render: (each) => <LiftSuppression suppression={each} /> },
       ]}
     />
   )
 }
 
-function Reason({ suppression: { reason } }: { suppression: Suppression }) {
+function Reason({ suppression: { reason, detail } }: { suppression: Suppression }) {
   const t = useTexts()
   const reasons: Readonly<Record<string, string>> = t.suppressions.reasons
-  return <State tone={reason === 'complained' ? 'bad' : 'neutral'}>{reasons[reason] ?? reason}</State>
+  return (
+    <Stack gap={2} align="flex-start">
+      <State tone={reason === 'complained' ? 'bad' : 'neutral'}>{reasons[reason] ?? reason}</State>
+      {detail !== undefined && (
+        <Text size="xs" c="dimmed">
+          {detail}
+        </Text>
+      )}
+    </Stack>
+  )
 }

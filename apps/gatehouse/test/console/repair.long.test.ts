@@ -38,7 +38,7 @@ describe('repairing deliveries in the console', () => {
     await loaded(shown())
   }
   /** What the provider took, each delivery once. */
-  const taken = () => {
+  const countSent = () => {
     const ids = shop().provider.requests.map(({ delivery_id }) => delivery_id)
     assert.equal(new Set(ids).size, ids.length, 'no delivery was sent twice')
     return ids.length
@@ -60,16 +60,16 @@ describe('repairing deliveries in the console', () => {
     // From here on the provider takes what it is sent: whoever looks after it has repaired it.
     await replay.getByRole('button', { name: 'Try 5' }).click()
     await finished()
-    assert.equal(taken(), 5)
+    assert.equal(countSent(), 5)
     await progress().getByText('sent', { exact: true }).first().waitFor()
-    await faultless(tab, 'the progress of a trial')
+    await faultless(tab, 'the progress of a replay')
     await replay.getByText('7 match.').waitFor()
     await replay.getByLabel('When').selectOption('rate')
     await replay.getByLabel('How many a second').fill('20')
     await replay.getByRole('button', { name: 'Replay the rest' }).click()
     await tab.getByText('Nothing matches the filters.').first().waitFor()
     await finished()
-    assert.equal(taken(), 12)
+    assert.equal(countSent(), 12)
     await progress().getByRole('button', { name: 'Close' }).click()
     await tab.getByRole('button', { name: 'Clear filters' }).click()
     await replay.getByRole('button', { name: 'Discard 3' }).click()
@@ -77,12 +77,12 @@ describe('repairing deliveries in the console', () => {
     await dialog.getByLabel('Type 3 to confirm.').fill('3')
     await dialog.getByRole('button', { name: 'Discard 3' }).click()
     await tab.getByText('Nothing has failed for good.').first().waitFor()
-    assert.equal(taken(), 12)
+    assert.equal(countSent(), 12)
   })
 
   testWith('chromium', 'by keyboard: a group is found, five are tried, and the rest replayed', async () => {
     const tab = shown()
-    const before = taken()
+    const before = countSent()
     await shop().fail('order.shipped', 8)
     await open('/users', 'Users')
     await tab.keyboard.press('g')
@@ -92,17 +92,17 @@ describe('repairing deliveries in the console', () => {
     await tab.getByText('8 match.').waitFor()
     await press(tab, 'Try 5')
     await finished()
-    assert.equal(taken() - before, 5)
+    assert.equal(countSent() - before, 5)
     await tab.getByText('3 match.').waitFor()
     await press(tab, 'Replay the rest')
     await tab.getByText('Nothing matches the filters.').first().waitFor()
     await finished()
-    assert.equal(taken() - before, 8)
+    assert.equal(countSent() - before, 8)
   })
 
   testWith('chromium', 'a replay that is stopped gives back what was not sent', async () => {
     const tab = shown()
-    const before = taken()
+    const before = countSent()
     await shop().fail('order.shipped', 4)
     await open('/dead-letters', 'Dead letters')
     const replay = tab.getByRole('region', { name: 'Replay', exact: true })
@@ -112,7 +112,7 @@ describe('repairing deliveries in the console', () => {
     await progress().getByRole('button', { name: 'Stop' }).click()
     await tab.getByRole('dialog').getByRole('button', { name: 'Stop' }).click()
     await replay.getByText('4 match.').waitFor()
-    assert.equal(taken(), before)
+    assert.equal(countSent(), before)
   })
 
   testWith('chromium', 'providers change places, and one is paused, tested and resumed', async () => {
@@ -161,14 +161,14 @@ describe('repairing deliveries in the console', () => {
       await tab.getByText('Nothing is scheduled.').waitFor()
       const aggregation = { threshold: 9, actor: 'actor' }
       await shop().call('PUT', '/v1/event-types/order.shipped', { channels: ['email'], aggregation })
-      const before = taken()
+      const before = countSent()
       await shop().call('POST', '/v1/notify', payload)
       await tab.getByText('Gathered', { exact: true }).click()
       await tab.getByRole('button', { name: 'Flush: order.shipped' }).click()
       await tab.getByRole('dialog').getByRole('button', { name: 'Flush' }).click()
       await tab.getByText('No window gathers events.').waitFor()
       const deadline = AbortSignal.timeout(60_000)
-      while (taken() === before) {
+      while (countSent() === before) {
         assert.ok(!deadline.aborted, 'what was flushed never came to the provider')
         await tab.evaluate('new Promise(requestAnimationFrame)')
       }

@@ -46,8 +46,8 @@ async function readOrder({ providers, orders }: ProvidersContext, channel: strin
 }
 
 /** @throws Problem 422 unless it names every provider of the channel once */
-function refuseOthers(given: readonly string[], known: readonly string[]): void {
-  if (given.length === known.length && known.every((name) => given.includes(name))) return
+function refuseOthers(names: readonly string[], known: readonly string[]): void {
+  if (names.length === known.length && known.every((name) => names.includes(name))) return
   const detail = `must name each provider of the channel once: ${known.join(', ') || 'there is none'}`
   throw new Problem(422, `/providers ${detail}.`, { errors: [{ pointer: '/providers', detail }] })
 }

@@ -116,7 +116,7 @@ test('a stopped replay gives back what was not sent, as it was, and each can be 
   assert.equal((await s.call('POST', `/v1/replays/${batchId}/stop`, undefined, 'read:delivery')).status, 403)
 })
 
-test('a stop leaves what another replay gave back, and gives back what was to be planned or scheduled', async (t) => {
+test('a stop gives back what was to be planned or scheduled, and nothing of another replay', async (t) => {
   const { s, replay } = await scene()
   t.after(s.close)
   const at = new Date(s.clock.now() + 3_600_000).toISOString()
@@ -138,7 +138,7 @@ test('a stop leaves what another replay gave back, and gives back what was to be
 })
 
 describe('on PostgreSQL', () => {
-  testWith('postgresql', 'a stop and the workers share what waits: each is sent or given back, once', async (t) => {
+  testWith('postgresql', 'of a stop and the workers at once each letter goes to one', async (t) => {
     const server = await startDatabaseServer()
     t.after(() => server.stop())
     const { s, replay } = await scene({ database: await postgresDatabase(server) })

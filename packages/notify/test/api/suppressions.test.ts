@@ -181,7 +181,7 @@ testWith('postgresql', '20 concurrent requests that add the same suppressions ge
   }
 })
 
-test('a complaint is lifted with a reason that the audit trail keeps, one by one and many at once', async (t) => {
+test('a complaint is lifted only with a reason, which the audit trail keeps', async (t) => {
   const changes: ManagementChange[] = []
   const s = await setup({
     work: false,

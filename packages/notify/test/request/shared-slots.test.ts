@@ -33,14 +33,14 @@ test('all searches share one bound: past it they are refused for a while, and th
       return summarize(...input)
     },
   })
-  const held = Array.from({ length: 44 }, () => s.call('GET', '/v1/dead-letters/summary?group_by=cause'))
+  const waiting = Array.from({ length: 44 }, () => s.call('GET', '/v1/dead-letters/summary?group_by=cause'))
   for (const [method, path, body] of searches) {
     const { status, headers } = await s.call(method, path, body)
     assert.deepEqual([status, Number(headers['retry-after']) > 0], [503, true], path)
   }
   assert.equal((await s.call('POST', '/v1/notify', { event: 'order.shipped', user_id: 'alice', data: {} })).status, 202)
   release()
-  for (const answer of held) assert.equal((await answer).status, 200)
+  for (const answer of waiting) assert.equal((await answer).status, 200)
   for (const [method, path, body] of searches) {
     const { status } = await s.call(method, path, body)
     assert.ok(status === 200 || status === 404, `${path} ${status}`)

@@ -9,8 +9,8 @@ const caps = { total: 1_000, channels: {}, priorities: {} }
 
 test('a duration is counted in a slot that is at most a fifth too long', () => {
   for (const ms of [0, 0.4, 1, 3, 17, 80, 250, 1_500, 30_000]) {
-    const told = slotDurationMs(durationSlot(ms))
-    assert.ok(told >= Math.floor(ms) && told <= Math.max(1, Math.ceil(ms * 1.2)), `${ms} is told as ${told}`)
+    const slotMs = slotDurationMs(durationSlot(ms))
+    assert.ok(slotMs >= Math.floor(ms) && slotMs <= Math.max(1, Math.ceil(ms * 1.2)), `${ms} counts as ${slotMs}`)
   }
   assert.equal(durationSlot(1e9), durationSlot(70_000))
   assert.equal(percentileOf([], 0.5), undefined)
@@ -34,7 +34,6 @@ test('answers that differ in ids and addresses alone have one fingerprint, and n
 
 interface Scene {
   readonly s: Setup
-  readonly asked: number
   answer(result: SendResult): void
   send(): Promise<unknown>
   read(scopes?: string): ReturnType<Setup['call']>
@@ -54,7 +53,6 @@ async function scene(more: Partial<Provider> = {}): Promise<Scene> {
   await seedEventType(s)
   return {
     s,
-    asked: 0,
     answer: (next) => {
       result = next
     },
@@ -64,7 +62,7 @@ async function scene(more: Partial<Provider> = {}): Promise<Scene> {
   }
 }
 
-test('calls are counted over the last hour, with their durations and errors by what they have in common', async (t) => {
+test('calls of the last hour are counted with their durations and errors', async (t) => {
   const { s, answer, send, read } = await scene()
   t.after(s.close)
   for (let n = 0; n < 3; n++) await send()

@@ -42,12 +42,12 @@ export function ReplaySelected({ address, apply }: SelectedProps) {
     <Stack component="section" className="panel marked" gap="sm" aria-label={t.replays.title}>
       <Text size="sm">
         <strong>{t.replays.selected(format(matched))}</strong> {expired > 0 && t.replays.expiredOf(format(expired))}{' '}
-        {matched >= maxAtOnce && t.replays.atMost} {t.replays.trialHelp}
+        {matched >= maxAtOnce && t.replays.limited} {t.replays.fewHelp}
       </Text>
       <Group align="flex-end" gap="xs">
         {matched > few && (
           <Button size="sm" loading={replay.isPending} onClick={() => run({ limit: few })}>
-            {t.replays.trial(few)}
+            {t.replays.few(few)}
           </Button>
         )}
         <Pace

@@ -6,6 +6,7 @@ import { Empty } from '../../parts/states.tsx'
 import { type Column, List } from '../../parts/table.tsx'
 import { Time, Words } from '../../parts/values.tsx'
 import { useTexts } from '../../texts/settings.tsx'
+import { useReadSoon } from './polled.ts'
 import { UserLink } from './scheduled-list.tsx'
 import { WaitingState } from './waiting-state.tsx'
 import { wordOf } from './words.ts'
@@ -72,6 +73,7 @@ function Event({ pending: { event, notification_id: id } }: { pending: Pending }
 
 function Release({ pending: { kind, id, event, items = 0, reason_code } }: { pending: Pending }) {
   const t = useTexts()
+  const readSoon = useReadSoon('pending.list', 'queue.get')
   if (kind === 'parked')
     return (
       <Act
@@ -81,6 +83,7 @@ function Release({ pending: { kind, id, event, items = 0, reason_code } }: { pen
         about={event}
         text={t.scheduled.releaseParkedText}
         done={t.scheduled.released}
+        onDone={readSoon}
       />
     )
   // The end of quiet hours is the user's to change.
@@ -94,6 +97,7 @@ function Release({ pending: { kind, id, event, items = 0, reason_code } }: { pen
       about={event}
       text={isWindow ? t.scheduled.flushText : t.scheduled.releaseText}
       done={isWindow ? t.scheduled.flushed : t.scheduled.released}
+      onDone={readSoon}
     />
   )
 }

@@ -4,6 +4,7 @@ import { createMetrics, silentLog } from '@gatehouse/kit'
 import { testWith } from '@gatehouse/testing'
 import { createNotify, type Provider } from '../../src/index.ts'
 import { inChosenOrder } from '../../src/model/provider-order.ts'
+import { notifyDatabase } from '../support/database.ts'
 import { postgresDatabase, postgresNotifyStore, startDatabaseServer } from '../support/engine.ts'
 import { eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
 
@@ -103,6 +104,13 @@ test('an order outlives a restart, and providers that are new come behind it', a
     (all) => all.length > 0,
   )
   assert.equal(sent[0], 'second')
+})
+
+test('no provider has the name that the path of the order has', async (t) => {
+  const database = await notifyDatabase()
+  t.after(() => database.close())
+  const refused = setup({ database, work: false, providers: { email: accepting([], 'order') } })
+  await assert.rejects(refused, /no provider may have the name order/)
 })
 
 describe('two administrators', () => {

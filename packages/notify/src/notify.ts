@@ -28,6 +28,7 @@ import { createAudit } from './context/audit.ts'
 import type { HandoverTargets } from './context/handover.ts'
 import { createHints } from './context/hints.ts'
 import { createNotifyMetrics } from './context/metrics.ts'
+import { ProviderActivity } from './context/provider-activity.ts'
 import { createReports } from './context/reports.ts'
 import { createTestSend } from './deliver/test-send.ts'
 import { createFullView, createMaskedView } from './inbox/record.ts'
@@ -44,12 +45,14 @@ import { type Channel, channels } from './model/channel.ts'
 import { bucketOfId } from './model/id.ts'
 import type { NotifyRequest } from './model/notification.ts'
 import { AssignedPartitions } from './model/partition.ts'
+import type { ProviderSource } from './model/provider-order.ts'
 import type { Topic } from './model/topic.ts'
 import { planNotification } from './plan/plan.ts'
 import { createChoices } from './preferences/choices.ts'
 import { inboxProvider } from './providers/inbox.ts'
 import { type Authenticate, createAccessControl, type WatchCredential } from './request/caller.ts'
 import { defaultScopes, type NotifyScopes } from './request/scopes.ts'
+import { SearchSlots } from './request/search-slots.ts'
 import { registerRoutes } from './routes.ts'
 import { ChangeReaders } from './state-changes/readers.ts'
 import type { NotifyStore, Recipient } from './store/store.ts'
@@ -62,6 +65,8 @@ export interface CreateNotifyOptions {
   readonly store: NotifyStore
   /** Who carries each channel, the preferred first. In-app without one goes to the feed. */
   readonly providers: Partial<Record<Channel, readonly Provider[]>>
+  /** By name, what each provider is and which setting has its credentials. Default: nothing is said. */
+  readonly providerSources?: Readonly<Record<string, ProviderSource>>
   /** What the configuration declares; last edit wins against what was changed at run time. */
   readonly declared?: NotifyDeclarations
   /** Event types of another service's mails, which nobody else sends and nobody changes at run time. */
@@ -123,7 +128,7 @@ export interface Notify {
 export async function createNotify(settings: CreateNotifyOptions): Promise<Notify> {
   const { topic } = settings
   const parts = await createParts(settings)
-  const { store, readers, clock } = parts
+  const { store, readers, clock, activity } = parts
   const work = startWork(settings, parts)
   const consuming = await topic?.consume(createTopicIntake(topicIntakeOptions(parts, work)), work.partitions)
   const { accept, workers } = work
@@ -150,6 +155,7 @@ export async function createNotify(settings: CreateNotifyOptions): Promise<Notif
       await consuming?.stop()
       await Promise.all([accept.idle(), reports.idle()])
       await Promise.all(workers.map((worker) => worker.stop()))
+      await activity.stop()
       await Promise.all(providersOf(settings).map((provider) => provider.close?.()))
       await topic?.close()
     },
@@ -174,7 +180,8 @@ async function createParts(settings: CreateNotifyOptions) {
   const { idleMs, changeReaders: rules } = options
   const readers = new ChangeReaders({ stateChanges: store.stateChanges, rules, idleMs, log, metrics })
   const plan: AcceptOptions['plan'] = (input) => planNotification(input, options)
-  return { ...linkParts, store, reserved, options, clock, log, metrics, readers, plan }
+  const activity = new ProviderActivity({ store: store.providerActivity, clock, log })
+  return { ...linkParts, activity, store, reserved, options, clock, log, metrics, readers, plan }
 }
 
 type SharedParts = Awaited<ReturnType<typeof createParts>>
@@ -194,6 +201,7 @@ function startWork({ providers, topic, work = true }: CreateNotifyOptions, parts
     partitions,
     workers: work ? startWorkers({ ...working, onChanges: () => readers.hint() }) : [],
     onReported: (ids: readonly string[]) => hints.onChanged([...new Set(ids.map(bucketOf))]),
+    onReleased: (buckets: readonly number[]) => hints.onDue(buckets),
     onReplayed: () => hints.onDeferred(),
     onScheduled: (id: string, fireAt: number) => hints.onDue([bucketOf(id)], fireAt),
   }
@@ -223,6 +231,7 @@ function createEndpointParts(
     devMailbox = false,
     devLinks = () => [],
     providers,
+    providerSources = {},
     watch,
     log,
     recordChange: record = changesInLog(log),
@@ -243,6 +252,8 @@ function createEndpointParts(
     devMailbox,
     devLinks,
     providers: Object.values(providers).flat(),
+    providerSources,
+    slots: new SearchSlots(),
     testSend: createTestSend({ intake, inbox, clock }, { 'in-app': [inboxProvider()], ...providers }),
     reports: createReports({ deliveries, suppressionDays, clock, metrics, onReported }),
     notificationStreams: new NotificationStreams(options.notificationStreams),

@@ -7,15 +7,18 @@ import type { Reserved } from './catalog/reserved.ts'
 import type { NotifyOptions } from './config/options.ts'
 import type { Audit } from './context/audit.ts'
 import type { NotifyMetrics } from './context/metrics.ts'
+import type { ProviderActivity } from './context/provider-activity.ts'
 import type { Reports } from './context/reports.ts'
 import type { ShowAllItems, ShowItems } from './inbox/record.ts'
 import type { InboxStreams } from './inbox/streams.ts'
 import type { Accept } from './intake/accept.ts'
 import type { Links } from './links/links.ts'
 import type { ReceiptTokens } from './links/receipt-token.ts'
+import type { ProviderSource } from './model/provider-order.ts'
 import type { Plan } from './plan/plan-input.ts'
 import type { Choices } from './preferences/choices.ts'
 import type { AccessControl, WatchCredential } from './request/caller.ts'
+import type { SearchSlots } from './request/search-slots.ts'
 import type { ChangeReaders } from './state-changes/readers.ts'
 import type { NotifyStore } from './store/store.ts'
 import type { NotificationStreams } from './trace/streams.ts'
@@ -31,12 +34,17 @@ export interface RouteContext {
   readonly options: NotifyOptions
   readonly providers: readonly Provider[]
   readonly reports: Reports
+  readonly activity: ProviderActivity
+  /** By name, what each provider is and which setting has its credentials. */
+  readonly providerSources: Readonly<Record<string, ProviderSource>>
   readonly metrics: NotifyMetrics
+  readonly slots: SearchSlots
   readonly clock: Clock
   readonly log: Log
   /** Called after a replay of dead letters. */
   readonly onReplayed: () => void
   readonly onScheduled: (id: string, fireAt: number) => void
+  readonly onReleased: (buckets: readonly number[]) => void
   readonly plan: Plan
   readonly testSend: PreviewContext['testSend']
   readonly streams: InboxStreams

@@ -8,6 +8,7 @@ import { explainNotification } from './api/explain.ts'
 import { getNotification } from './api/notifications.ts'
 import * as preferences from './api/preferences.ts'
 import * as recipients from './api/recipients.ts'
+import { getReplay, stopReplay } from './api/replays.ts'
 import * as schemas from './api/schemas/index.ts'
 import * as suppressions from './api/suppressions.ts'
 import { previewTemplate, testTemplate } from './api/template-preview.ts'
@@ -108,9 +109,10 @@ function deliveryRoutes(http: Http, context: RouteContext): void {
   const store = { ...context, store: letters, notifications }
   const { replayDeadLetters: replay, discardDeadLetters: discard } = schemas
   http.get('/v1/dead-letters', allow('readDelivery', schemas.listDeadLetters), listDeadLetters(store))
-  const { summarizeDeadLetters: summarize, getReplay } = schemas
+  const { summarizeDeadLetters: summarize } = schemas
   http.get('/v1/dead-letters/summary', allow('readDelivery', summarize), deadLetters.summarizeDeadLetters(store))
-  http.get('/v1/replays/:batch_id', allow('readDelivery', getReplay), deadLetters.getReplay(store))
+  http.get('/v1/replays/:batch_id', allow('readDelivery', schemas.getReplay), getReplay(store))
+  http.post('/v1/replays/:batch_id/stop', allow('manage', schemas.stopReplay), stopReplay(store))
   const readLetter = { ...asReturned, ...allow('readDelivery', schemas.getDeadLetter) }
   http.get('/v1/dead-letters/:id', readLetter, getDeadLetter(store))
   http.post('/v1/dead-letters/replay', allow('manage', replay), deadLetters.replayDeadLetters(store))

@@ -3,15 +3,15 @@ import { testProvider } from './deliver/provider-test.ts'
 import { createRouteBuilders } from './request/route-options.ts'
 import type { RouteContext } from './route-context.ts'
 import { cancelNotification, type Resubmit, resendNotification } from './trace/actions.ts'
-import { getQueue, listPending, releasePending } from './trace/backlog.ts'
+import { getQueue, listPending, releaseParked, releasePending } from './trace/backlog.ts'
 import { getContent } from './trace/content.ts'
 import { getDelivery, listDeliveries } from './trace/deliveries.ts'
 import { listNotifications } from './trace/notifications.ts'
+import { getProviderOrder, updateProviderOrder } from './trace/provider-order.ts'
 import * as providers from './trace/providers.ts'
 import * as backlogSchemas from './trace/schemas/backlog.ts'
 import * as schemas from './trace/schemas/notifications.ts'
 import * as providerSchemas from './trace/schemas/providers.ts'
-import { SearchSlots } from './trace/search-slots.ts'
 import { getStanding } from './trace/standing.ts'
 import { streamNotification } from './trace/stream-endpoint.ts'
 
@@ -19,14 +19,16 @@ import { streamNotification } from './trace/stream-endpoint.ts'
 export function traceRoutes(http: Http, context: RouteContext): void {
   const { notifications, search } = context.store
   const { allow, own } = createRouteBuilders(context.access)
-  const searched = { ...context, notifications, search, slots: new SearchSlots() }
+  const searched = { ...context, notifications, search }
   http.get('/v1/notifications', allow('readOutcome', schemas.listNotifications), listNotifications(searched))
   http.get('/v1/deliveries', allow('readDelivery', schemas.listDeliveries), listDeliveries(searched))
   http.get('/v1/deliveries/:id', allow('readOutcome', schemas.getDelivery), getDelivery(searched))
-  const waiting = { ...context, backlog: context.store.backlog }
+  const waiting = { ...context, ...context.store }
   const { releasePending: release } = backlogSchemas
   http.get('/v1/pending', allow('readDelivery', backlogSchemas.listPending), listPending(waiting))
   http.post('/v1/pending/:id/release', allow('manage', release), releasePending(waiting))
+  const { releaseParked: parked } = backlogSchemas
+  http.post('/v1/parked/:event/release', allow('manage', parked), releaseParked(waiting))
   http.get('/v1/queue', allow('readDelivery', backlogSchemas.getQueue), getQueue(waiting))
   const standing = { ...context, ...context.store }
   http.get('/v1/users/:id/standing', own('readOwn', schemas.getStanding), getStanding(standing))
@@ -43,11 +45,15 @@ export function traceRoutes(http: Http, context: RouteContext): void {
 /** The providers, their breakers and their pauses. */
 export function providerRoutes(http: Http, context: RouteContext): void {
   const { allow } = createRouteBuilders(context.access)
-  const all = { ...context, pauses: context.store.providerPauses }
+  const { providerPauses: pauses, providerOrders: orders, providerActivity: activityStore } = context.store
+  const all = { ...context, pauses, orders, activityStore }
   const { listProviders, getProvider, pauseProvider, resumeProvider, testProvider: test } = providerSchemas
   const testing = { ...all, test: testProvider }
   http.post('/v1/providers/:name/test', allow('manage', test), providers.testProvider(testing))
   http.get('/v1/providers', allow('readDelivery', listProviders), providers.listProviders(all))
+  const { getProviderOrder: getOrder, updateProviderOrder: updateOrder } = providerSchemas
+  http.get('/v1/providers/order', allow('readDelivery', getOrder), getProviderOrder(all))
+  http.put('/v1/providers/order', allow('manage', updateOrder), updateProviderOrder(all))
   http.get('/v1/providers/:name', allow('readDelivery', getProvider), providers.getProvider(all))
   http.post('/v1/providers/:name/pause', allow('manage', pauseProvider), providers.pauseProvider(all))
   http.post('/v1/providers/:name/resume', allow('manage', resumeProvider), providers.resumeProvider(all))

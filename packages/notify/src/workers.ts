@@ -11,6 +11,7 @@ import type { NotifyOptions } from './config/options.ts'
 import type { HandoverTargets } from './context/handover.ts'
 import type { Hints } from './context/hints.ts'
 import type { NotifyMetrics } from './context/metrics.ts'
+import type { ProviderActivity } from './context/provider-activity.ts'
 import { startChannelWorker } from './deliver/worker.ts'
 import type { Accept } from './intake/accept.ts'
 import type { CompleteMessages } from './links/complete-messages.ts'
@@ -35,6 +36,7 @@ export interface WorkersOptions {
   readonly clock: Clock
   readonly log: Log
   readonly metrics: NotifyMetrics
+  readonly activity: ProviderActivity
   readonly topic?: Topic
   /** Is said which partitions of the topic this process reads. */
   readonly partitions: AssignedPartitions

@@ -6,12 +6,13 @@ import { deliver } from './deliver.ts'
 import { limits } from './limits.ts'
 import { operate } from './operate.ts'
 import { people } from './people.ts'
+import { repair } from './repair.ts'
 
 /**
  * Every action of the console. The server forwards the operations that are named here and no others; the pages show an
  * action to the roles that have it.
  */
-export const actions = { ...people, ...access, ...deliver, ...limits, ...operate, ...callers }
+export const actions = { ...deliver, ...repair, ...people, ...access, ...limits, ...callers, ...operate }
 
 /** The name of an action. */
 export type ActionId = keyof typeof actions

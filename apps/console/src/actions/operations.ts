@@ -23,6 +23,13 @@ const services: Readonly<Record<string, OperationService>> = {
   deadLetters: 'notify',
   eventTypes: 'notify',
   notifications: 'notify',
+  parked: 'notify',
+  pending: 'notify',
+  providers: 'notify',
+  queue: 'notify',
+  replays: 'notify',
+  scheduled: 'notify',
+  suppressions: 'notify',
 }
 
 /** The service that answers an operation. @throws Error for a resource that the console does not know */

@@ -22,7 +22,7 @@ import type { Ingress } from './gateway/ingress.ts'
 import { reservedForIdentity } from './identity/mail.ts'
 import { notifyOptions, priorityWeights, topicStreams } from './notify-options.ts'
 import type { Parts } from './parts.ts'
-import { composeProviders } from './providers.ts'
+import { composeProviders, providerSources } from './providers.ts'
 
 /** The notification service with its routes, workers and dev pages. */
 export interface ComposedNotify {
@@ -60,6 +60,7 @@ export async function composeNotify(
   const notify = await createNotify({
     store,
     providers: composeProviders(parts, store, mailbox),
+    providerSources: providerSources(parts),
     declared: { eventTypes: file.event_types ?? [], templates, recipients: file.recipients ?? [] },
     ...(await reservedDeclarations(parts, templates)),
     authenticate: devInbox ? devInbox.authenticate(ingress.authenticate) : ingress.authenticate,

@@ -1,5 +1,5 @@
 import { StartError } from '@gatehouse/kit'
-import { type Channel, inboxProvider, mailboxProvider, type NotifyStore } from '@gatehouse/notify'
+import { type Channel, inboxProvider, mailboxProvider, type NotifyStore, type ProviderSource } from '@gatehouse/notify'
 import { type Provider, providerKinds } from '@gatehouse/providers'
 import { type DeclaredProvider, isOff } from '../config/config.ts'
 import type { Parts } from './parts.ts'
@@ -23,6 +23,19 @@ export function composeProviders(parts: Parts, store: NotifyStore, mailbox: bool
     ...providersOf('push'),
     ...providersOf('sms'),
   }
+}
+
+/** By name, what each declared provider is, and which setting has its credentials. */
+export function providerSources(parts: Parts): Readonly<Record<string, ProviderSource>> {
+  const sources = (['email', 'push', 'sms'] as const).flatMap((channel) => {
+    const declared = declaredFor(parts, channel)
+    const before = declared.length - (parts.config.file.providers?.[channel]?.length ?? 0)
+    return declared.map(({ name, provider: kind }, index): [string, ProviderSource] => {
+      const setting = index < before ? 'SMTP_URL' : `providers.${channel}[${index - before}]`
+      return [name ?? kind, { kind, setting }]
+    })
+  })
+  return Object.fromEntries(sources)
 }
 
 /** The entries of a channel, the preferred first: SMTP_URL, then those of the file. */

@@ -24,6 +24,11 @@ export const screens = [
   ['/notifications', 'Notification'],
   ['/why', 'Why?'],
   ['/dead-letters', 'Dead letters'],
+  ['/scheduled', 'Scheduled'],
+  ['/scheduled?kind=aggregating', 'Scheduled'],
+  ['/providers', 'Providers'],
+  ['/providers/mailbox-email', 'mailbox-email'],
+  ['/suppressions', 'Suppressions'],
   ['/system', 'System'],
   ['/settings', 'Settings'],
 ] as const

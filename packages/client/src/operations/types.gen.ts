@@ -205,9 +205,17 @@ export interface DeadLetterSummary {
     /** The last of them. */
     readonly sample: {
       readonly id: string
+      readonly cause: string
       readonly detail: string
     }
+    /** How many died in each span of `trend`, the oldest first. */
+    readonly trend: readonly number[]
   })[]
+  /** The time that the trends are about, in spans of equal length: that of the filters, or the last 24 hours. */
+  readonly trend: {
+    readonly from: string
+    readonly to: string
+  }
   /** How many letters were looked at. */
   readonly total: number
   /** False where there are more than are looked at: of 20,000 the oldest are left out. */
@@ -749,7 +757,7 @@ export interface Notification {
     readonly provider?: string
     readonly ended?: string
   })[]
-  readonly timeline: readonly (TimelineAccepted | TimelineChannels | TimelineExcluded | TimelineQuietHours | TimelineMissingVariables | TimelineQueued | TimelineDuplicate | TimelineCapped | TimelineDeferred | TimelineAggregated | TimelineNoRecipient | TimelineUndeliverable | TimelineFailed | TimelineExpired | TimelineCancelled | TimelineResent | TimelineCombined | TimelineSent | TimelineAttemptFailed | TimelinePostponed | TimelineFinished | TimelineDeadLetter | TimelineReplayed | TimelineAcknowledged | TimelineDelivered | TimelineOpened | TimelineClicked | TimelineBounced | TimelineComplained | TimelineUnsubscribed)[]
+  readonly timeline: readonly (TimelineAccepted | TimelineChannels | TimelineExcluded | TimelineQuietHours | TimelineMissingVariables | TimelineQueued | TimelineDuplicate | TimelineCapped | TimelineDeferred | TimelineAggregated | TimelineNoRecipient | TimelineUndeliverable | TimelineFailed | TimelineExpired | TimelineCancelled | TimelineResent | TimelineCombined | TimelineSent | TimelineAttemptFailed | TimelinePostponed | TimelineFinished | TimelineDeadLetter | TimelineReplayed | TimelineReplayStopped | TimelineAcknowledged | TimelineDelivered | TimelineOpened | TimelineClicked | TimelineBounced | TimelineComplained | TimelineUnsubscribed)[]
 }
 
 /** The schema `NotificationContent` of the API document. */
@@ -789,7 +797,7 @@ export interface NotificationExplanation {
   /** From when on nothing of it would be sent any more */
   readonly expires_at?: string
   /** What was decided, in order. */
-  readonly decisions: readonly (TimelineAccepted | TimelineChannels | TimelineExcluded | TimelineQuietHours | TimelineMissingVariables | TimelineQueued | TimelineDuplicate | TimelineCapped | TimelineDeferred | TimelineAggregated | TimelineNoRecipient | TimelineUndeliverable | TimelineFailed | TimelineExpired | TimelineCancelled | TimelineResent | TimelineCombined | TimelineSent | TimelineAttemptFailed | TimelinePostponed | TimelineFinished | TimelineDeadLetter | TimelineReplayed | TimelineAcknowledged | TimelineDelivered | TimelineOpened | TimelineClicked | TimelineBounced | TimelineComplained | TimelineUnsubscribed)[]
+  readonly decisions: readonly (TimelineAccepted | TimelineChannels | TimelineExcluded | TimelineQuietHours | TimelineMissingVariables | TimelineQueued | TimelineDuplicate | TimelineCapped | TimelineDeferred | TimelineAggregated | TimelineNoRecipient | TimelineUndeliverable | TimelineFailed | TimelineExpired | TimelineCancelled | TimelineResent | TimelineCombined | TimelineSent | TimelineAttemptFailed | TimelinePostponed | TimelineFinished | TimelineDeadLetter | TimelineReplayed | TimelineReplayStopped | TimelineAcknowledged | TimelineDelivered | TimelineOpened | TimelineClicked | TimelineBounced | TimelineComplained | TimelineUnsubscribed)[]
   readonly cap: Readonly<Record<string, unknown>>
 }
 
@@ -979,6 +987,8 @@ export interface Pending {
   /** How many events are gathered, or parked; of those up to 10,000 a bucket are counted. */
   readonly items?: number
   readonly due_at?: string
+  /** A worker has it at this moment, or died with it. */
+  readonly under_way?: boolean
   readonly reason_code: "quiet_hours" | "fallback" | "replay" | "aggregated" | "event_rate" | OtherText
 }
 
@@ -1054,19 +1064,52 @@ export interface Provider {
   readonly channel: "push" | "email" | "sms" | "in-app" | OtherText
   /** Its place among the providers of the channel; 1 is preferred. */
   readonly place: number
-  /** Of its breaker, which all processes share: `closed` is called; or `paused` by the management. */
-  readonly state: "closed" | "open" | "probing" | "paused" | OtherText
+  /** What kind of provider it is, such as `ses`. */
+  readonly kind?: string
+  /** The setting that has its credentials; never their value. */
+  readonly credentials?: string
+  /** Of its breaker, which all processes share: `closed` is called; `misconfigured` rejects our credentials or account; or `paused` by the management. */
+  readonly state: "closed" | "open" | "probing" | "paused" | "misconfigured" | OtherText
   /** When it may be probed. */
   readonly open_until?: string
   readonly paused_until?: string
-  /** The beginning of the window that its breaker counts in. */
-  readonly counted_since?: string
-  /** In that window. */
+  /** What it answered where it is misconfigured. */
+  readonly problem?: string
+  /** An hour ago, to the minute. */
+  readonly counted_since: string
+  /** Messages that it was called with since then, over all processes. */
   readonly calls: number
-  /** Of those calls. */
+  /** Of those, what failed and was no fault of the address. */
   readonly failures: number
-  /** Where it reports, if it does. */
-  readonly webhook_path?: string
+  /** Of those, what was rejected for good, or went to a dead token. */
+  readonly rejections: number
+  /** Half of the calls took no longer, to a fifth. */
+  readonly p50_ms?: number
+  /** 95 % of the calls took no longer, to a fifth. */
+  readonly p95_ms?: number
+  /** What it answered to calls that failed, the most frequent first. */
+  readonly errors: readonly ProviderError[]
+  readonly webhook?: ProviderWebhook
+}
+
+/** The schema `ProviderError` of the API document. */
+export interface ProviderError {
+  /** The same for answers that differ in ids alone. */
+  readonly fingerprint: string
+  /** `transient`, `ambiguous`, `permanent`, `misconfigured`, … */
+  readonly result: string
+  readonly count: number
+  /** The last one, without addresses, quotes and ids. */
+  readonly sample: string
+  readonly first_at: string
+  readonly last_at: string
+}
+
+/** The schema `ProviderOrder` of the API document. */
+export interface ProviderOrder {
+  /** The channel. */
+  readonly channel: "push" | "email" | "sms" | "in-app" | OtherText
+  readonly providers: readonly string[]
 }
 
 /** The schema `ProviderTest` of the API document. */
@@ -1077,6 +1120,19 @@ export interface ProviderTest {
   readonly reason?: string
   readonly provider_message_id?: string
   readonly duration_ms: number
+}
+
+/** Left out where it reports nothing, or its reports are not configured. */
+export interface ProviderWebhook {
+  /** Where it reports. */
+  readonly path: string
+  /** When a report was accepted last. */
+  readonly last_at?: string
+  /** How many were refused. */
+  readonly refused: number
+  readonly refused_at?: string
+  /** Why the last one was refused. */
+  readonly refusal?: string
 }
 
 /** The schema `QueueDepth` of the API document. */
@@ -1176,6 +1232,15 @@ export interface ReplayProgress {
   readonly waiting: number
   /** Dead letters again. */
   readonly dead: number
+  /** When it was stopped. */
+  readonly stopped_at?: string
+  /** The first ten, by their ids. */
+  readonly first: readonly ({
+    readonly id: string
+    readonly notification_id?: string
+    /** `gone`: it has ended, or its scheduled event was accepted. */
+    readonly status: "sent" | "waiting" | "dead" | "gone" | OtherText
+  })[]
 }
 
 /** The schema `ReservedMail` of the API document. */
@@ -1280,6 +1345,10 @@ export interface Scheduled {
   /** When it fires, RFC 3339 */
   readonly fire_at: string
   readonly payload: Readonly<Record<string, unknown>>
+  /** How often it was due and could not be accepted, by its own fault. */
+  readonly failures: number
+  /** A worker has it at this moment, or died with it. */
+  readonly under_way: boolean
 }
 
 /** The schema `SecondFactors` of the API document. */
@@ -1770,6 +1839,16 @@ export interface TimelineQuietHours {
   readonly detail?: {
     readonly until: string
     readonly attempt?: number
+  }
+}
+
+/** The schema `TimelineReplayStopped` of the API document. */
+export interface TimelineReplayStopped {
+  readonly at: string
+  readonly what: "replay_stopped"
+  readonly channel?: "push" | "email" | "sms" | "in-app" | OtherText
+  readonly detail?: {
+    readonly delivery_id?: string
   }
 }
 
@@ -2402,8 +2481,12 @@ export interface Operations {
       readonly ids?: readonly string[]
       /** How many at most. */
       readonly limit?: number
+      /** Changes nothing, and answers how many are `matched`, and of those how many `expired`. */
+      readonly dry_run?: boolean
     }
     readonly output: {
+      /** Of a dry run: how many the filters match, up to `limit`. */
+      readonly matched?: number
       readonly discarded: number
     }
   }
@@ -2429,7 +2512,7 @@ export interface Operations {
       readonly expires_at?: string
       /** What an invalid message of the topic said */
       readonly text?: string
-      readonly timeline?: readonly (TimelineAccepted | TimelineChannels | TimelineExcluded | TimelineQuietHours | TimelineMissingVariables | TimelineQueued | TimelineDuplicate | TimelineCapped | TimelineDeferred | TimelineAggregated | TimelineNoRecipient | TimelineUndeliverable | TimelineFailed | TimelineExpired | TimelineCancelled | TimelineResent | TimelineCombined | TimelineSent | TimelineAttemptFailed | TimelinePostponed | TimelineFinished | TimelineDeadLetter | TimelineReplayed | TimelineAcknowledged | TimelineDelivered | TimelineOpened | TimelineClicked | TimelineBounced | TimelineComplained | TimelineUnsubscribed)[]
+      readonly timeline?: readonly (TimelineAccepted | TimelineChannels | TimelineExcluded | TimelineQuietHours | TimelineMissingVariables | TimelineQueued | TimelineDuplicate | TimelineCapped | TimelineDeferred | TimelineAggregated | TimelineNoRecipient | TimelineUndeliverable | TimelineFailed | TimelineExpired | TimelineCancelled | TimelineResent | TimelineCombined | TimelineSent | TimelineAttemptFailed | TimelinePostponed | TimelineFinished | TimelineDeadLetter | TimelineReplayed | TimelineReplayStopped | TimelineAcknowledged | TimelineDelivered | TimelineOpened | TimelineClicked | TimelineBounced | TimelineComplained | TimelineUnsubscribed)[]
     }
   }
   "deadLetters.list": {
@@ -2473,7 +2556,7 @@ export interface Operations {
         readonly expires_at?: string
         /** What an invalid message of the topic said */
         readonly text?: string
-        readonly timeline?: readonly (TimelineAccepted | TimelineChannels | TimelineExcluded | TimelineQuietHours | TimelineMissingVariables | TimelineQueued | TimelineDuplicate | TimelineCapped | TimelineDeferred | TimelineAggregated | TimelineNoRecipient | TimelineUndeliverable | TimelineFailed | TimelineExpired | TimelineCancelled | TimelineResent | TimelineCombined | TimelineSent | TimelineAttemptFailed | TimelinePostponed | TimelineFinished | TimelineDeadLetter | TimelineReplayed | TimelineAcknowledged | TimelineDelivered | TimelineOpened | TimelineClicked | TimelineBounced | TimelineComplained | TimelineUnsubscribed)[]
+        readonly timeline?: readonly (TimelineAccepted | TimelineChannels | TimelineExcluded | TimelineQuietHours | TimelineMissingVariables | TimelineQueued | TimelineDuplicate | TimelineCapped | TimelineDeferred | TimelineAggregated | TimelineNoRecipient | TimelineUndeliverable | TimelineFailed | TimelineExpired | TimelineCancelled | TimelineResent | TimelineCombined | TimelineSent | TimelineAttemptFailed | TimelinePostponed | TimelineFinished | TimelineDeadLetter | TimelineReplayed | TimelineReplayStopped | TimelineAcknowledged | TimelineDelivered | TimelineOpened | TimelineClicked | TimelineBounced | TimelineComplained | TimelineUnsubscribed)[]
       })[]
       /** The cursor of the next page. Without it there are no more items. */
       readonly next?: string
@@ -2509,12 +2592,16 @@ export interface Operations {
       readonly ids?: readonly string[]
       /** How many at most. */
       readonly limit?: number
+      /** Changes nothing, and answers how many are `matched`, and of those how many `expired`. */
+      readonly dry_run?: boolean
       readonly at?: string
       /** So many become due each second, from `at` on. */
       readonly rate_per_second?: number
     }
     readonly output: {
-      /** How many went back to be delivered. */
+      /** Of a dry run: how many the filters match, up to `limit`. */
+      readonly matched?: number
+      /** How many went back to be delivered; 0 of a dry run. */
       readonly replayed: number
       /** How many that were meant stay, since their message will have expired. */
       readonly expired?: number
@@ -3263,10 +3350,24 @@ export interface Operations {
     }
     readonly output: Organization
   }
+  "parked.release": {
+    readonly input: {
+      /** The event type. */
+      readonly event: string
+    } & {
+      /** How many at most. */
+      readonly limit?: number
+    }
+    readonly output: {
+      readonly released: number
+    }
+  }
   "pending.list": {
     readonly input: {
       /** What is listed. */
       readonly kind: "deferred" | "aggregating" | "parked"
+      /** Only of this event type. */
+      readonly event?: string
       /** The `next` of the previous page. */
       readonly cursor?: string
       /** The maximum number of items on a page. */
@@ -3318,6 +3419,22 @@ export interface Operations {
       /** The cursor of the next page. Without it there are no more items. */
       readonly next?: string
     }
+  }
+  "providers.order.get": {
+    readonly input: {
+      /** The channel. */
+      readonly channel: "push" | "email" | "sms" | "in-app"
+    }
+    readonly output: ProviderOrder
+  }
+  "providers.order.update": {
+    readonly input: {
+      /** The channel. */
+      readonly channel: "push" | "email" | "sms" | "in-app"
+      /** Every provider of the channel, the preferred first. */
+      readonly providers: readonly string[]
+    }
+    readonly output: ProviderOrder
   }
   "providers.pause": {
     readonly input: {
@@ -3427,6 +3544,16 @@ export interface Operations {
       readonly batch_id: string
     }
     readonly output: ReplayProgress
+  }
+  "replays.stop": {
+    readonly input: {
+      /** A UUID that this API issued. */
+      readonly batch_id: string
+    }
+    readonly output: {
+      /** How many are dead letters again. */
+      readonly stopped: number
+    }
   }
   "reservedMails.send": {
     readonly input: ReservedMail
@@ -3542,6 +3669,8 @@ export interface Operations {
       readonly from?: string
       /** Fires before then. */
       readonly to?: string
+      /** Only of this event type. */
+      readonly event?: string
       /** The `next` of the previous page. */
       readonly cursor?: string
       /** The maximum number of items on a page. */
@@ -3609,6 +3738,8 @@ export interface Operations {
     readonly input: {
       /** A UUID that this API issued. */
       readonly suppression_id: string
+      /** Why it is lifted: required for complaints, and kept in the audit trail. */
+      readonly lift_reason?: string
     }
     readonly output: undefined
   }
@@ -3624,9 +3755,17 @@ export interface Operations {
       readonly scope?: string
       /** Why nothing is sent. */
       readonly reason?: "bounced" | "complained" | "unsubscribed" | "manual"
+      /** Why it is lifted: required for complaints, and kept in the audit trail. */
+      readonly lift_reason?: string
+      /** Lifts nothing, and answers how many are `matched`. */
+      readonly dry_run?: boolean
     }
     readonly output: {
       readonly lifted: number
+      /** Of a dry run. */
+      readonly matched?: number
+      /** Of a dry run: how many of them are complaints. */
+      readonly complaints?: number
     }
   }
   "suppressions.list": {
@@ -4469,7 +4608,7 @@ export interface Api {
   readonly deadLetters: {
     /** Discard a dead letter. It is not delivered again. */
     discard(input: Operations["deadLetters.discard"]['input'], options?: CallOptions): Promise<Operations["deadLetters.discard"]['output']>
-    /** Discard dead letters. Discards those that the filters match. */
+    /** Discard dead letters. Discards those that the filters match. `dry_run` counts them. */
     discardMany(input: Operations["deadLetters.discardMany"]['input'], options?: CallOptions): Promise<Operations["deadLetters.discardMany"]['output']>
     /** Read a dead letter. With the timeline of its notification. */
     get(input: Operations["deadLetters.get"]['input'], options?: CallOptions): Promise<Operations["deadLetters.get"]['output']>
@@ -4477,7 +4616,7 @@ export interface Api {
     list(input?: Operations["deadLetters.list"]['input'], options?: CallOptions): List<Operations["deadLetters.list"]['output']['items'][number], Operations["deadLetters.list"]['output']>
     /** Replay a dead letter. Delivers it again at once; one that has expired is refused. */
     replay(input: Operations["deadLetters.replay"]['input'], options?: CallOptions): Promise<Operations["deadLetters.replay"]['output']>
-    /** Replay dead letters. Delivers those that the filters match again, at once or at a time, but for those that will have expired. */
+    /** Replay dead letters. Delivers those that the filters match again, at once, at a time or at a rate, but for those that will have expired. `dry_run` counts them. */
     replayMany(input: Operations["deadLetters.replayMany"]['input'], options?: CallOptions): Promise<Operations["deadLetters.replayMany"]['output']>
     readonly summary: {
       /** Group dead letters. By cause, provider, event type or what they died of, with the last one of each group. It looks at the last 20,000. */
@@ -4722,6 +4861,10 @@ export interface Api {
       put(input: Operations["ownOrganization.roles.put"]['input'], options?: CallOptions): Promise<Operations["ownOrganization.roles.put"]['output']>
     }
   }
+  readonly parked: {
+    /** Release parked events. Lets events of a type that wait for their turn follow now, the oldest first, past the rate of their type. */
+    release(input: Operations["parked.release"]['input'], options?: CallOptions): Promise<Operations["parked.release"]['output']>
+  }
   readonly pending: {
     /** List what waits. Deliveries that are deferred, and windows that gather events, the soonest first; parked events are counted by event type. */
     list(input: Operations["pending.list"]['input'], options?: CallOptions): List<Operations["pending.list"]['output']['items'][number], Operations["pending.list"]['output']>
@@ -4733,7 +4876,7 @@ export interface Api {
     create(input: Operations["providerLogouts.create"]['input'], options?: CallOptions): Promise<Operations["providerLogouts.create"]['output']>
   }
   readonly providers: {
-    /** Read a provider. Its channel, its breaker, and whether it is paused. */
+    /** Read a provider. Its channel, its breaker, whether it is paused, and what it did in the last hour. The entity tag is that of its pause. */
     get(input: Operations["providers.get"]['input'], options?: CallOptions): Promise<Operations["providers.get"]['output']>
     /** List providers. By channel, the preferred one first, with the state of each breaker. */
     list(input?: Operations["providers.list"]['input'], options?: CallOptions): List<Operations["providers.list"]['output']['items'][number], Operations["providers.list"]['output']>
@@ -4743,6 +4886,12 @@ export interface Api {
     resume(input: Operations["providers.resume"]['input'], options?: CallOptions): Promise<Operations["providers.resume"]['output']>
     /** Call a provider with a test message. One message to an address, at once, past its breaker and its pause. The result is returned, and not recorded. */
     test(input: Operations["providers.test"]['input'], options?: CallOptions): Promise<Operations["providers.test"]['output']>
+    readonly order: {
+      /** Read the order of providers. Those of a channel, the preferred first. */
+      get(input: Operations["providers.order.get"]['input'], options?: CallOptions): Promise<Operations["providers.order.get"]['output']>
+      /** Set the order of providers. Every process follows it within seconds, and it outlives restarts. It must name each provider of the channel once. */
+      update(input: Operations["providers.order.update"]['input'], options?: CallOptions): Promise<Operations["providers.order.update"]['output']>
+    }
   }
   readonly queue: {
     /** Read the depth of the queue. By channel and priority how many deliveries are due, wait for another attempt, or are with a worker. */
@@ -4771,6 +4920,8 @@ export interface Api {
   readonly replays: {
     /** Read the progress of a replay. What became of the letters that one call replayed, for 30 days. A letter of a scheduled event counts until it fires. */
     get(input: Operations["replays.get"]['input'], options?: CallOptions): Promise<Operations["replays.get"]['output']>
+    /** Stop a replay. What it has not sent yet becomes a dead letter again, as it was. What a worker has at that moment is sent. */
+    stop(input: Operations["replays.stop"]['input'], options?: CallOptions): Promise<Operations["replays.stop"]['output']>
   }
   readonly reservedMails: {
     /** Send a mail of a reserved event type. For the service that reserved event types belong to. The mail goes to the `email` in the body, a text message to the `phone_number`, whatever is stored of the user; exactly one of them is required. A repeated `dedup_key` sends nothing again. */

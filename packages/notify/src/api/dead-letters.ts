@@ -6,12 +6,14 @@ import type { Channel } from '../model/channel.ts'
 import { newId } from '../model/id.ts'
 import { hidden, maskLetterDetail, maskTimeline } from '../model/masking.ts'
 import type { AccessControl } from '../request/caller.ts'
+import type { SearchSlots } from '../request/search-slots.ts'
 import type {
   DeadLetter,
   DeadLetterFilter,
   DeadLetterGroup,
   DeadLetterGrouping,
   DeadLetters,
+  LetterTrend,
   Notifications,
 } from '../store/store.ts'
 import type * as schemas from './schemas/dead-letters.ts'
@@ -22,18 +24,22 @@ export interface DeadLetterContext {
   readonly audit: Audit
   readonly store: DeadLetters
   readonly notifications: Notifications
+  readonly slots: SearchSlots
   readonly clock: Clock
   /** Called after a replay, so that the workers need not wait for their next poll. */
   readonly onReplayed: () => void
 }
 
+/** How many letters are changed at once where the request does not say. */
+const defaultSelection = 1_000
+
 type DeadLetterRequest = FastifyRequest<{ Params: Static<typeof schemas.DeadLetterParams> }>
 
 /** GET /v1/dead-letters: the newest first, by filters. */
-export function listDeadLetters({ access, store }: DeadLetterContext) {
+export function listDeadLetters({ access, store, slots }: DeadLetterContext) {
   return async (request: FastifyRequest<{ Querystring: Static<typeof schemas.DeadLetterQuery> }>) => {
     const { limit = defaultPageSize, cursor, ...filters } = request.query
-    const letters = await store.list(parseFilter(filters), limit, cursor)
+    const letters = await slots.run(() => store.list(parseFilter(filters), limit, cursor))
     const visible = letters.map((letter) =>
       formatDeadLetter(access.masks(request, letter.userId) ? maskDeadLetter(letter) : letter),
     )
@@ -61,42 +67,38 @@ export function getDeadLetter({ access, store, notifications }: DeadLetterContex
 }
 
 /** GET /v1/dead-letters/summary: how many there are of each kind. */
-export function summarizeDeadLetters({ access, store }: DeadLetterContext) {
+export function summarizeDeadLetters({ access, store, slots, clock }: DeadLetterContext) {
   return async (request: FastifyRequest<{ Querystring: Static<typeof schemas.SummaryQuery> }>) => {
     const { group_by: groupBy, ...filters } = request.query
-    const { groups, total, isComplete } = await store.summarize(groupBy as DeadLetterGrouping, parseFilter(filters))
+    const filter = parseFilter(filters)
+    const trend = trendOf(filter, clock.now())
+    const { groups, total, isComplete } = await slots.run(() =>
+      store.summarize(groupBy as DeadLetterGrouping, filter, trend),
+    )
     const masked = access.masks(request)
-    return { groups: groups.map((group) => formatGroup(group, masked)), total, complete: isComplete }
+    const span = { from: new Date(trend.from).toISOString(), to: new Date(trend.to).toISOString() }
+    return { groups: groups.map((group) => formatGroup(group, masked)), trend: span, total, complete: isComplete }
   }
 }
 
 /** POST /v1/dead-letters/replay: those that the selection matches, at once, at a time or at a rate. */
-export function replayDeadLetters({ audit, store, clock, onReplayed }: DeadLetterContext) {
+export function replayDeadLetters({ audit, store, slots, clock, onReplayed }: DeadLetterContext) {
   return async (request: FastifyRequest<{ Body: Static<typeof schemas.ReplaySelection> }>) => {
     const { body } = request
     const now = clock.now()
     const at = body.at === undefined ? now : instantOf(body.at, '/at')
+    const [filter, limit] = [parseFilter(body), body.limit ?? defaultSelection]
+    if (body.dry_run) {
+      const { matched, expired } = await slots.run(() => store.count(filter, limit, at))
+      return { matched, replayed: 0, ...(expired > 0 ? { expired } : {}) }
+    }
     const batchId = newId(0)
-    await audit(request, {
-      action: 'dead-letters.replay',
-      target: selectionTarget,
-      after: { ...body, batch_id: batchId },
-    })
+    const after = { ...body, batch_id: batchId }
+    await audit(request, { action: 'dead-letters.replay', target: selectionTarget, after })
     const pace = { batchId, perSecond: body.rate_per_second, now }
-    const { replayed, expired } = await store.replay(parseFilter(body), body.limit ?? 1_000, at, pace)
+    const { replayed, expired } = await slots.run(() => store.replay(filter, limit, at, pace))
     onReplayed()
     return { replayed, ...(expired > 0 ? { expired } : {}), ...(replayed > 0 ? { batch_id: batchId } : {}) }
-  }
-}
-
-/** GET /v1/replays/{batch_id}: what became of the letters that were replayed together. */
-export function getReplay({ store }: DeadLetterContext) {
-  return async (request: FastifyRequest<{ Params: Static<typeof schemas.ReplayParams> }>) => {
-    const { batch_id: id } = request.params
-    const found = await store.findReplay(id)
-    if (!found) throw new Problem(404, `There is no replay ${id}; it may be too long ago.`)
-    const { createdAt, ...counts } = found
-    return { batch_id: id, created_at: new Date(createdAt).toISOString(), ...counts }
   }
 }
 
@@ -114,11 +116,16 @@ export function replayDeadLetter(context: DeadLetterContext) {
 }
 
 /** POST /v1/dead-letters/discard: those that the selection matches. */
-export function discardDeadLetters({ audit, store }: DeadLetterContext) {
+export function discardDeadLetters({ audit, store, slots }: DeadLetterContext) {
   return async (request: FastifyRequest<{ Body: Static<typeof schemas.Selection> }>) => {
     const { body } = request
+    const [filter, limit] = [parseFilter(body), body.limit ?? defaultSelection]
+    if (body.dry_run) {
+      const { matched } = await slots.run(() => store.count(filter, limit))
+      return { matched, discarded: 0 }
+    }
     await audit(request, { action: 'dead-letters.discard', target: selectionTarget, after: body })
-    return { discarded: await store.discard(parseFilter(body), body.limit ?? 1_000) }
+    return { discarded: await slots.run(() => store.discard(filter, limit)) }
   }
 }
 
@@ -161,7 +168,7 @@ function hasExpired(id: string): Problem {
   return new Problem(409, `The message of the dead letter ${id} has expired: it can be discarded, but not replayed.`)
 }
 
-type Filters = Omit<Static<typeof schemas.Selection>, 'limit'>
+type Filters = Omit<Static<typeof schemas.Selection>, 'limit' | 'dry_run'>
 
 function parseFilter({
   cause,
@@ -187,13 +194,22 @@ function parseFilter({
   }
 }
 
-function formatGroup({ firstAt, lastAt, sample, ...group }: DeadLetterGroup, masked: boolean) {
+const dayMs = 86_400_000
+
+/** The time of the filter, or the last 24 hours; never empty. */
+function trendOf({ from, to }: DeadLetterFilter, now: number): LetterTrend {
+  const end = to ?? now + 1
+  return { from: Math.min(from ?? end - dayMs, end - 1), to: end }
+}
+
+function formatGroup({ firstAt, lastAt, sample, trend, ...group }: DeadLetterGroup, masked: boolean) {
   const detail = masked ? maskLetterDetail(sample.cause, sample.detail) : sample.detail
   return {
     ...group,
+    trend: [...trend],
     first_at: new Date(firstAt).toISOString(),
     last_at: new Date(lastAt).toISOString(),
-    sample: { id: sample.id, detail },
+    sample: { ...sample, detail },
   }
 }
 

@@ -6,6 +6,7 @@ import { maskAddress } from '../model/masking.ts'
 import { all } from '../model/suppression.ts'
 import type { AccessControl } from '../request/caller.ts'
 import type { UserParams } from '../request/schemas.ts'
+import type { SearchSlots } from '../request/search-slots.ts'
 import type { SuppressionFilter, SuppressionRecord, Suppressions } from '../store/store.ts'
 import type * as schemas from './schemas/suppressions.ts'
 import { type Filter, filterNames } from './schemas/suppressions.ts'
@@ -17,6 +18,7 @@ export interface SuppressionContext {
   readonly access: AccessControl
   readonly audit: Audit
   readonly store: Suppressions
+  readonly slots: SearchSlots
   readonly clock: Clock
 }
 
@@ -64,25 +66,41 @@ export function addSuppression({ access, audit, store, clock }: SuppressionConte
 }
 
 /** DELETE /v1/suppressions: lifts those that the filter matches. */
-export function liftSuppressions({ audit, store }: SuppressionContext) {
-  return async (request: FastifyRequest<{ Querystring: Static<typeof Filter> }>) => {
-    const { query } = request
+export function liftSuppressions({ audit, store, slots }: SuppressionContext) {
+  return async (request: FastifyRequest<{ Querystring: Static<typeof schemas.LiftFilter> }>) => {
+    const { dry_run: isDryRun = false, lift_reason: reason, ...query } = request.query
     const filter = parseFilter(query)
     if (Object.keys(filter).length === 0)
       throw new Problem(400, `Say which: at least one of user_id, ${filterNames.join(', ')} is needed.`)
+    const found = await slots.run(() => store.count(filter))
+    if (isDryRun) return { lifted: 0, ...found }
+    if (reason === undefined && found.complaints > 0) throw reasonMissing(`${found.complaints} of them are complaints`)
     const { address, ...rest } = query
-    const after = { ...rest, ...(address === undefined ? {} : { address: maskUnknown(address) }) }
+    const because = reason === undefined ? {} : { lift_reason: reason }
+    const after = { ...rest, ...because, ...(address === undefined ? {} : { address: maskUnknown(address) }) }
     await audit(request, { action: 'suppressions.lift', target: { type: 'suppressions', id: 'selection' }, after })
-    return { lifted: await store.lift(filter) }
+    // A complaint that came since then is not lifted without a reason either.
+    const lifted = await slots.run(() =>
+      store.lift({ ...filter, ...(reason === undefined ? { complaints: false } : {}) }),
+    )
+    return { lifted }
   }
 }
 
 /** DELETE /v1/suppressions/{suppression_id} */
 export function liftSuppression({ audit, store, clock }: SuppressionContext) {
-  return async (request: FastifyRequest<{ Params: Static<typeof schemas.SuppressionParams> }>, reply: FastifyReply) => {
+  return async (
+    request: FastifyRequest<{
+      Params: Static<typeof schemas.SuppressionParams>
+      Querystring: Static<typeof schemas.LiftQuery>
+    }>,
+    reply: FastifyReply,
+  ) => {
     const { suppression_id: id } = request.params
+    const { lift_reason: reason } = request.query
     const [found] = await store.list({ ids: [id] }, 1, undefined, clock.now())
-    if (found) await auditLift(audit, request, found)
+    if (found?.reason === 'complained' && reason === undefined) throw reasonMissing('it is a complaint')
+    if (found) await auditLift(audit, request, found, reason)
     if (!found || (await store.lift({ ids: [id] })) === 0) throw notFound(id)
     return reply.code(204).send(null)
   }
@@ -109,14 +127,15 @@ export function liftUserSuppression({ access, audit, store, clock }: Suppression
 }
 
 async function readPage(
-  { access, store, clock }: SuppressionContext,
+  { access, store, slots, clock }: SuppressionContext,
   request: FastifyRequest,
   filter: SuppressionFilter,
   page: PageRequest,
 ) {
   const { address, userId } = filter
   if (address !== undefined && address !== all) access.refuseGuesses(request, userId)
-  const found = await store.list(filter, page.limit ?? defaultPageSize, page.cursor, clock.now())
+  const limit = page.limit ?? defaultPageSize
+  const found = await slots.run(() => store.list(filter, limit, page.cursor, clock.now()))
   const visible = found.map((each) => formatForCaller(access, request, each))
   return createPage(visible, page, ({ id }) => id)
 }
@@ -140,10 +159,26 @@ function parseExpiry(value: string | undefined, now: number): number | undefined
   return expiresAt
 }
 
-function auditLift(audit: Audit, request: FastifyRequest, found: SuppressionRecord): Promise<void> {
+function auditLift(
+  audit: Audit,
+  request: FastifyRequest,
+  found: SuppressionRecord,
+  liftReason?: string,
+): Promise<void> {
   const { channel, address, scope, reason } = maskSuppression(found)
   const before = { channel, address, scope, reason }
-  return audit(request, { action: 'suppressions.lift', target: { type: 'suppression', id: found.id }, before })
+  return audit(request, {
+    action: 'suppressions.lift',
+    target: { type: 'suppression', id: found.id },
+    before,
+    ...(liftReason === undefined ? {} : { after: { lift_reason: liftReason } }),
+  })
+}
+
+/** People complained: whoever writes to them again says why. */
+function reasonMissing(why: string): Problem {
+  const detail = `is required: ${why}`
+  return new Problem(422, `The parameter lift_reason ${detail}.`, { errors: [{ pointer: '/lift_reason', detail }] })
 }
 
 function notFound(id: string): Problem {

@@ -13,6 +13,9 @@ export interface NotifyDeclarations {
   readonly recipients?: readonly RecipientDeclaration[]
 }
 
+/** The name that no provider may have. */
+const orderPath = 'order'
+
 /**
  * Looks through what is declared for what its schema can't see.
  * @throws RangeError with a line for each email address that is none, and for each device whose token none of the
@@ -26,6 +29,8 @@ export function checkDeclarations({ recipients = [] }: NotifyDeclarations, provi
       return fault === undefined ? [] : [`recipients, ${user_id}: the token of the device ${device.deviceId} ${fault}`]
     }),
   ])
+  if (providers.some(({ name }) => name === orderPath))
+    faults.push(`no provider may have the name ${orderPath}: /v1/providers/${orderPath} is a path of its own`)
   if (faults.length > 0) throw new RangeError(faults.join('\n'))
 }
 

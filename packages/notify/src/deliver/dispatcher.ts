@@ -1,5 +1,6 @@
 import type { OutgoingMessage, Provider, SendResult } from '@gatehouse/providers'
 import type { NotifyMetrics } from '../context/metrics.ts'
+import type { ProviderActivity } from '../context/provider-activity.ts'
 import type { CompleteMessages } from '../links/complete-messages.ts'
 import { type Call, noProvider } from './attempt.ts'
 import { callProvider, createOutgoing } from './calls/call-provider.ts'
@@ -8,10 +9,12 @@ import { linksUnavailable } from './calls/skipped-targets.ts'
 import type { Concurrency } from './concurrency.ts'
 import type { Claim } from './poller.ts'
 import type { ProviderPool } from './provider-pool.ts'
+import { redactQuotes } from './redaction.ts'
 
 /** What the dispatcher needs. */
 export interface DispatcherOptions extends PreflightOptions {
   readonly metrics: NotifyMetrics
+  readonly activity: Pick<ProviderActivity, 'recordCall'>
   /** Adds what messages carry beside their text, just before they are sent. */
   readonly completeMessages?: CompleteMessages
 }
@@ -93,8 +96,17 @@ export class Dispatcher {
     const seconds = (performance.now() - startedAt) / 1_000
     this.#settings.metrics.providerSeconds.observe({ provider: provider.name }, seconds)
     addResults(calls, provider.name, results)
+    this.#settings.activity.recordCall(provider.name, withoutQuotes(calls, results), seconds * 1_000)
     await reportResults(this.#settings, this.#resources.pool, provider, results)
   }
+}
+
+/** The results, without the reasons that quote a sensitive message. */
+function withoutQuotes(calls: readonly Call[], results: readonly SendResult[]): readonly SendResult[] {
+  return results.flatMap((result, index) => {
+    const claimed = calls[index]?.attempt.claimed
+    return claimed ? redactQuotes(claimed, [{ result }]).map((each) => each.result) : []
+  })
 }
 
 function skip(calls: readonly Call[]): void {

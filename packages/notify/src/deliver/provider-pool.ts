@@ -1,7 +1,9 @@
 import type { Clock } from '@gatehouse/kit'
 import type { Provider, SendResult } from '@gatehouse/providers'
+import { withoutIds } from '../model/answer-fingerprint.ts'
 import type { BreakerRules } from '../model/breaker.ts'
 import type { Target } from '../model/notification.ts'
+import { inChosenOrder } from '../model/provider-order.ts'
 import type { ProviderHealth } from '../store/store.ts'
 import {
   type Availability,
@@ -46,7 +48,10 @@ const immediateRules = { minCalls: 1, failureRate: 0 } as const
 
 /** The providers of a channel behind their circuit breakers, the preferred first. */
 export class ProviderPool {
-  readonly #providers: readonly Provider[]
+  /** In the order of the configuration. */
+  readonly #declared: readonly Provider[]
+  /** In the order that the management chose, as last read. */
+  #providers: readonly Provider[]
   readonly #health: ProviderHealth
   readonly #rules: BreakerRules
   readonly #clock: Clock
@@ -59,6 +64,7 @@ export class ProviderPool {
   readonly #pauses = new Map<string, number>()
 
   constructor(providers: readonly Provider[], health: ProviderHealth, rules: BreakerRules, clock: Clock) {
+    this.#declared = providers
     this.#providers = providers
     this.#health = health
     this.#rules = rules
@@ -67,7 +73,7 @@ export class ProviderPool {
 
   /** Reads the breakers again when that was a while ago. Returns how much may be claimed for the providers. */
   async refresh(): Promise<Capacity> {
-    if (performance.now() - this.#readAt >= refreshEveryMs) await this.#readBreakers()
+    if (performance.now() - this.#readAt >= refreshEveryMs) await Promise.all([this.#readBreakers(), this.#readOrder()])
     const now = this.#clock.now()
     const isHealthy = this.#providers.some((provider) => !this.isPaused(provider))
     const since = isHealthy ? undefined : (this.#unhealthySince ?? now)
@@ -135,9 +141,11 @@ export class ProviderPool {
       return false
     }
     this.#counts.delete(name)
-    const isMisconfigured = results.some(({ kind }) => kind === 'misconfigured')
-    const rules = isMisconfigured ? { ...this.#rules, ...immediateRules } : this.#rules
-    const isOpened = await this.#health.report(name, { calls, failures }, rules, this.#clock.now())
+    const rejection = results.find((result) => result.kind === 'misconfigured')
+    const rules = rejection ? { ...this.#rules, ...immediateRules } : this.#rules
+    const misconfigured = rejection ? { misconfigured: withoutIds(rejection.reason) } : {}
+    const counted = { calls, failures, ...misconfigured }
+    const isOpened = await this.#health.report(name, counted, rules, this.#clock.now())
     // While every slot is taken nothing else reads them, and a provider may be paused by another process.
     await this.#readBreakers()
     return isOpened
@@ -146,6 +154,12 @@ export class ProviderPool {
   async #readBreakers(): Promise<void> {
     this.#open = await this.#health.open(this.#clock.now())
     this.#readAt = performance.now()
+  }
+
+  /** One provider needs no order. */
+  async #readOrder(): Promise<void> {
+    const [first, second] = this.#declared
+    if (first && second) this.#providers = inChosenOrder(this.#declared, await this.#health.order(first.channel))
   }
 
   #recordPauses(name: string, results: readonly SendResult[]): void {

@@ -80,6 +80,7 @@ export const timelineDetails = {
   finished: members({ ...attempt, expires_at: optional(instant) }),
   dead_letter: members({ ...attempt, reason_code: reasonMembers.reason_code }),
   replayed: members({ at: instant }),
+  replay_stopped: members({ delivery_id: optional(text) }),
   acknowledged: report,
   delivered: report,
   opened: report,

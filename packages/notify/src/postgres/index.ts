@@ -21,6 +21,8 @@ import { inboxChannel } from './inbox/inbox-count.ts'
 import { postgresMailbox } from './inbox/mailbox.ts'
 import { admit, readAdmissionState } from './intake/admit.ts'
 import { acquireRates } from './intake/rates.ts'
+import { postgresProviderActivity } from './providers/activity.ts'
+import { postgresProviderOrders } from './providers/orders.ts'
 import { postgresPrivacy } from './retention/privacy.ts'
 import { postgresSearch } from './search/search.ts'
 import type { Buckets } from './sql/buckets.ts'
@@ -87,6 +89,8 @@ export function postgresNotifyStore(database: Database, options: PostgresNotifyO
     backlog: postgresBacklog(database, buckets),
     providerHealth: postgresProviderHealth(database),
     providerPauses: postgresProviderPauses(database),
+    providerOrders: postgresProviderOrders(database),
+    providerActivity: postgresProviderActivity(database),
     survey: postgresSurvey(database, options.distributed ?? false),
     ...(database.engine === 'postgres' && {
       ownership: postgresOwnership(database, buckets),

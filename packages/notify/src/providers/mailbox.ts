@@ -4,12 +4,12 @@ import type { Channel } from '../model/channel.ts'
 import type { Mailbox } from '../store/store.ts'
 
 /**
- * Stores messages for /dev/mailbox instead of sending them. `onward` is a provider that also delivers them, if there is
+ * Stores messages of a channel for /dev/mailbox instead of sending them. `onward` is a provider that also delivers them, if there is
  * one (the in-app inbox).
  */
 export function mailboxProvider(channel: Channel, mailbox: Mailbox, clock: Clock, onward?: Provider): Provider {
   return {
-    name: 'mailbox',
+    name: `mailbox-${channel}`,
     channel,
     timeoutMs: 10_000,
     batchSize: 200,

@@ -68,6 +68,10 @@ export const operation = operationsOf({
     'Release what waits',
     'Flushes a window, or plans a deferred delivery, now. What waits for the end of quiet hours is a conflict.',
   ],
+  'parked.release': [
+    'Release parked events',
+    'Lets events of a type that wait for their turn follow now, the oldest first, past the rate of their type.',
+  ],
   'queue.get': [
     'Read the depth of the queue',
     'By channel and priority how many deliveries are due, wait for another attempt, or are with a worker.',
@@ -79,7 +83,7 @@ export const operation = operationsOf({
   'deadLetters.discard': ['Discard a dead letter', 'It is not delivered again.'],
   'deadLetters.replayMany': [
     'Replay dead letters',
-    'Delivers those that the filters match again, at once or at a time, but for those that will have expired.',
+    'Delivers those that the filters match again, at once, at a time or at a rate, but for those that will have expired. `dry_run` counts them.',
   ],
   'deadLetters.summary.get': [
     'Group dead letters',
@@ -89,10 +93,22 @@ export const operation = operationsOf({
     'Read the progress of a replay',
     'What became of the letters that one call replayed, for 30 days. A letter of a scheduled event counts until it fires.',
   ],
+  'replays.stop': [
+    'Stop a replay',
+    'What it has not sent yet becomes a dead letter again, as it was. What a worker has at that moment is sent.',
+  ],
   'deadLetters.replay': ['Replay a dead letter', 'Delivers it again at once; one that has expired is refused.'],
-  'deadLetters.discardMany': ['Discard dead letters', 'Discards those that the filters match.'],
+  'deadLetters.discardMany': ['Discard dead letters', 'Discards those that the filters match. `dry_run` counts them.'],
   'providers.list': ['List providers', 'By channel, the preferred one first, with the state of each breaker.'],
-  'providers.get': ['Read a provider', 'Its channel, its breaker, and whether it is paused.'],
+  'providers.get': [
+    'Read a provider',
+    'Its channel, its breaker, whether it is paused, and what it did in the last hour. The entity tag is that of its pause.',
+  ],
+  'providers.order.get': ['Read the order of providers', 'Those of a channel, the preferred first.'],
+  'providers.order.update': [
+    'Set the order of providers',
+    'Every process follows it within seconds, and it outlives restarts. It must name each provider of the channel once.',
+  ],
   'providers.pause': [
     'Pause a provider',
     'Within a second no process calls it. The next provider of its channel takes over; without one, messages wait as they do for one that is down.',

@@ -12,6 +12,8 @@ const tags: Readonly<Record<string, string>> = {
   deadLetters: 'dead letters',
   eventTypes: 'event types',
   opens: 'tracking',
+  order: 'providers',
+  parked: 'scheduled',
   pending: 'scheduled',
   preferencesPage: 'subscriptions',
   queue: 'deliveries',

@@ -8,6 +8,7 @@ import type { NotifyRequest } from '../model/notification.ts'
 import { type AccessControl, otherUserProblem } from '../request/caller.ts'
 import { problemOf } from '../request/request-problem.ts'
 import type { Access } from '../request/scopes.ts'
+import type { SearchSlots } from '../request/search-slots.ts'
 import type { Schedule, Scheduled } from '../store/store.ts'
 import type { NewScheduled, ScheduledMove, ScheduledParams, ScheduledQuery } from './schema.ts'
 
@@ -17,6 +18,7 @@ export interface ScheduleContext {
   readonly audit: Audit
   readonly schedule: Schedule
   readonly catalog: CatalogKeeper
+  readonly slots: SearchSlots
   /** Called with what was scheduled, and for when (Unix milliseconds). */
   readonly onScheduled: (id: string, fireAt: number) => void
 }
@@ -41,17 +43,18 @@ export function createScheduled(context: ScheduleContext) {
 
 /** GET /v1/scheduled: the soonest first; those of everybody for readers of deliveries alone. */
 export function listScheduled(context: ScheduleContext) {
-  const { access, schedule } = context
+  const { access, schedule, slots } = context
   return async (request: FastifyRequest<{ Querystring: Static<typeof ScheduledQuery> }>) => {
-    const { user_id: userId, from, to, cursor, limit = defaultPageSize } = request.query
+    const { user_id: userId, event, from, to, cursor, limit = defaultPageSize } = request.query
     if (userId === undefined) access.refuseWithout(request, 'readDelivery')
     else if (!access.canSee(request, userId, 'readScheduled')) throw otherUserProblem()
     const filter = {
       ...(userId === undefined ? {} : { userId }),
+      ...(event === undefined ? {} : { event }),
       ...(from === undefined ? {} : { from: instantOf(from, '/from') }),
       ...(to === undefined ? {} : { to: instantOf(to, '/to') }),
     }
-    const scheduled = await schedule.list(filter, parseCursor(cursor), limit)
+    const scheduled = await slots.run(() => schedule.list(filter, parseCursor(cursor), limit))
     const { items, next } = createPage(
       scheduled,
       request.query,
@@ -130,8 +133,8 @@ function notFound(id: string): Problem {
 function formatForCaller(
   { access }: ScheduleContext,
   request: FastifyRequest,
-  { id, fireAt, payload }: Omit<Scheduled, 'source'>,
+  { id, fireAt, payload, failures = 0, isUnderWay = false }: Omit<Scheduled, 'source'>,
 ) {
   const visible = access.masks(request, payload.user_id) ? maskRequest(payload) : payload
-  return { id, fire_at: new Date(fireAt).toISOString(), payload: { ...visible } }
+  return { id, fire_at: new Date(fireAt).toISOString(), payload: { ...visible }, failures, under_way: isUnderWay }
 }

@@ -19,6 +19,8 @@ const Scheduled = Type.Object(
     id: Type.String(),
     fire_at: FireAt,
     payload: Type.Object({}, { additionalProperties: true }),
+    failures: Type.Integer({ description: 'How often it was due and could not be accepted, by its own fault.' }),
+    under_way: Type.Boolean({ description: 'A worker has it at this moment, or died with it.' }),
   },
   { title: 'Scheduled' },
 )
@@ -38,6 +40,7 @@ export const ScheduledQuery = Type.Object(
     user_id: Type.Optional(UserId),
     from: Type.Optional(Type.String({ format: 'date-time', description: 'Fires then or later.' })),
     to: Type.Optional(Type.String({ format: 'date-time', description: 'Fires before then.' })),
+    event: Type.Optional(Type.String({ maxLength: 200, description: 'Only of this event type.' })),
     ...pageMembers(Cursor),
   },
   { additionalProperties: false },

@@ -78,6 +78,23 @@ export interface DeadLetterGroup {
   readonly lastAt: number
   /** The last of them. */
   readonly sample: Pick<DeadLetter, 'id' | 'cause' | 'detail'>
+  /** How many died in each span of the trend, the oldest span first. */
+  readonly trend: readonly number[]
+}
+
+/** Into how many spans of equal length a trend is divided. */
+export const trendSpans = 12
+
+/** The time that a trend is about, Unix milliseconds. */
+export interface LetterTrend {
+  readonly from: number
+  readonly to: number
+}
+
+/** How many letters a filter names, and how many of them have expired. */
+export interface LetterCount {
+  readonly matched: number
+  readonly expired: number
 }
 
 /** Groups of dead letters, the largest first. */
@@ -106,6 +123,18 @@ export interface ReplayProgress {
   readonly waiting: number
   /** Dead again. */
   readonly dead: number
+  /** When it was stopped, Unix milliseconds. */
+  readonly stoppedAt?: number
+  /** The first of them, in the order of their ids. */
+  readonly first: readonly ReplayedLetter[]
+}
+
+/** A letter that was replayed, and what became of it. */
+export interface ReplayedLetter {
+  readonly id: string
+  /** Left out where it is a scheduled event, or purged. */
+  readonly notificationId?: string
+  readonly status: 'sent' | 'waiting' | 'dead' | 'gone'
 }
 
 /** What came of a replay: how many letters went back, and how many of those that were meant have expired by then. */
@@ -119,9 +148,16 @@ export interface DeadLetters {
   find(id: string): Promise<DeadLetter | undefined>
   /** Newest first, those that died before the letter `before`. */
   list(filter: DeadLetterFilter, limit: number, before: string | undefined): Promise<readonly DeadLetter[]>
-  summarize(groupBy: DeadLetterGrouping, filter: DeadLetterFilter): Promise<DeadLetterSummary>
+  summarize(groupBy: DeadLetterGrouping, filter: DeadLetterFilter, trend: LetterTrend): Promise<DeadLetterSummary>
+  /** Counts up to `limit` letters, and those that have expired by `at` (Unix milliseconds). */
+  count(filter: DeadLetterFilter, limit: number, at?: number): Promise<LetterCount>
   /** The progress of a replay that had a pace. */
   findReplay(batchId: string): Promise<ReplayProgress | undefined>
+  /**
+   * Makes dead letters again of what a replay has not sent yet, and answers how many; undefined for no such replay. What
+   * a worker has at that moment stays on its way.
+   */
+  stopReplay(batchId: string, now: number): Promise<number | undefined>
   /**
    * Gives up to `limit` letters back to be delivered at `at`, or from then on at a pace. Each goes back once; what has
    * expired by `at` stays.

@@ -176,7 +176,12 @@ export interface ProviderReport {
 /** What became of a report. `unchanged`: it was kept, and the state is what it was. */
 export type ReportOutcome = 'changed' | 'unchanged' | 'duplicate' | 'unknown'
 
-/** The circuit breakers of providers, shared by all processes. */
+/** Calls of a provider, and why one of them rejected our credentials or account. */
+export interface ReportedCalls extends CountedCalls {
+  readonly misconfigured?: string
+}
+
+/** The circuit breakers of providers, and their order, shared by all processes. */
 export interface ProviderHealth {
   /**
    * For each provider that is open or paused, until when it is left alone: its time, or that of a probe under way (Unix
@@ -184,8 +189,10 @@ export interface ProviderHealth {
    * too far off would be given up at once.
    */
   open(now: number): Promise<ReadonlyMap<string, number>>
+  /** The order that the management chose for the providers of a channel; empty for that of the configuration. */
+  order(channel: Channel): Promise<readonly string[]>
   /** Adds calls that were counted. True when they opened the breaker. */
-  report(provider: string, counted: CountedCalls, rules: BreakerRules, now: number): Promise<boolean>
+  report(provider: string, counted: ReportedCalls, rules: BreakerRules, now: number): Promise<boolean>
   /** True for exactly one caller once an open breaker's time is over: its call is the probe. */
   probe(provider: string, now: number, untilMs: number): Promise<boolean>
 }
@@ -200,11 +207,16 @@ export interface StoredHealth {
   /** Until when its breaker is open; past where it waits for a probe. */
   readonly openUntil?: number
   readonly pausedUntil?: number
+  /** Why it rejected our credentials or account, until a call succeeds. */
+  readonly misconfigured?: string
 }
 
 /** Pauses of providers by the management, for all processes. */
 export interface ProviderPauses {
   list(): Promise<readonly StoredHealth[]>
-  /** Leaves a provider alone until then (Unix milliseconds), or no longer. The last of two calls counts. */
-  set(provider: string, until: number | undefined, now: number): Promise<void>
+  /**
+   * Leaves a provider alone until then (Unix milliseconds), or no longer. With `expected` only where that is stored, null
+   * for no pause: of two who saw the same, one gets true.
+   */
+  set(provider: string, until: number | undefined, now: number, expected?: number | null): Promise<boolean>
 }

@@ -4,6 +4,7 @@ import type { Deliveries, ProviderHealth, ProviderPauses } from './delivery.ts'
 import type { Inbox, Mailbox } from './inbox.ts'
 import type { Intake } from './intake.ts'
 import type { HintExchange, Ownership, Survey } from './ownership.ts'
+import type { ProviderActivityStore, ProviderOrders } from './providers.ts'
 import type { Search } from './search.ts'
 import type { Notifications, StateChanges } from './timeline.ts'
 import type { Devices, Preferences, Privacy, Recipients, Standings, Suppressions } from './users.ts'
@@ -11,11 +12,12 @@ import type { Backlog, Parked, Schedule, Waiting } from './waiting.ts'
 
 export type * from './catalog.ts'
 export type * from './dead-letters.ts'
-export { deadLetterGroupings } from './dead-letters.ts'
+export { deadLetterGroupings, trendSpans } from './dead-letters.ts'
 export type * from './delivery.ts'
 export type * from './inbox.ts'
 export type * from './intake.ts'
 export type * from './ownership.ts'
+export type * from './providers.ts'
 export type * from './search.ts'
 export type * from './timeline.ts'
 export type * from './users.ts'
@@ -32,6 +34,8 @@ export interface NotifyStore {
   readonly backlog: Backlog
   readonly providerHealth: ProviderHealth
   readonly providerPauses: ProviderPauses
+  readonly providerOrders: ProviderOrders
+  readonly providerActivity: ProviderActivityStore
   readonly survey: Survey
   /** Left out where this is the only process. */
   readonly ownership?: Ownership

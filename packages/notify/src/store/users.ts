@@ -120,6 +120,14 @@ export interface SuppressionFilter {
   readonly address?: string
   readonly scope?: string
   readonly reason?: SuppressionReason
+  /** Only complaints, or all but those. */
+  readonly complaints?: boolean
+}
+
+/** How many suppressions a filter names, and how many of them are complaints. */
+export interface SuppressionCount {
+  readonly matched: number
+  readonly complaints: number
 }
 
 /** Addresses that nothing, or not everything, is sent to. */
@@ -133,6 +141,7 @@ export interface Suppressions {
   ): Promise<readonly SuppressionRecord[]>
   /** Adds those that are not there yet; of one that is, the later end counts. Answers each as it now stands. */
   add(entries: readonly NewSuppression[], now: number): Promise<readonly SuppressionRecord[]>
+  count(filter: SuppressionFilter): Promise<SuppressionCount>
   /** Takes away what the filter names; answers how many. */
   lift(filter: SuppressionFilter): Promise<number>
 }

@@ -105,6 +105,10 @@ export interface Scheduled {
   readonly occurredAt?: number
   /** Where it came from: `schedule`, or `topic` when it was parked. */
   readonly source: string
+  /** How often it could not be accepted, by its own fault. */
+  readonly failures?: number
+  /** Somebody has leased it: a worker that fires it, or that died. */
+  readonly isUnderWay?: boolean
 }
 
 /** An event whose time has come. */
@@ -118,6 +122,7 @@ export interface ScheduledFilter {
   /** From when on it fires, and before when; Unix milliseconds. */
   readonly from?: number
   readonly to?: number
+  readonly event?: string
 }
 
 /** Notifications for later. */
@@ -177,6 +182,8 @@ export interface PendingEntry {
   /** Unix milliseconds. */
   readonly dueAt: number
   readonly reason: 'quiet_hours' | 'fallback' | 'replay' | 'aggregated'
+  /** Somebody has leased it: a worker that plans it, or that died. */
+  readonly isUnderWay: boolean
 }
 
 /** What waits for its turn of an event type. */
@@ -184,6 +191,8 @@ export interface ParkedEvent {
   readonly event: string
   /** Counted up to 10,000 in each bucket. */
   readonly items: number
+  /** Where they are. */
+  readonly buckets: readonly number[]
 }
 
 /** Deliveries of a channel and priority that are in the queue. */
@@ -210,7 +219,7 @@ export interface QueueReport {
 export interface Backlog {
   /** Up to `limit` of a kind, the soonest first, behind one that was listed before. */
   list(
-    kind: 'deferred' | 'aggregating',
+    filter: { readonly kind: 'deferred' | 'aggregating'; readonly event?: string },
     after: Pick<PendingEntry, 'dueAt' | 'id'> | undefined,
     limit: number,
   ): Promise<readonly PendingEntry[]>

@@ -3,27 +3,37 @@ import type { FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import type { Audit } from '../context/audit.ts'
 import { priorities } from '../model/priority.ts'
-import type { Backlog, PendingEntry } from '../store/store.ts'
-import type { PendingParams, PendingQuery } from './schemas/backlog.ts'
+import type { SearchSlots } from '../request/search-slots.ts'
+import type { Backlog, Parked, PendingEntry } from '../store/store.ts'
+import type { ParkedParams, ParkedRelease, PendingParams, PendingQuery } from './schemas/backlog.ts'
 
 /** What the endpoints of what waits need. */
 export interface BacklogContext {
   readonly audit: Audit
   readonly backlog: Backlog
+  readonly parked: Parked
+  readonly slots: SearchSlots
   readonly clock: Clock
   /** Called with what is due, and when (Unix milliseconds). */
   readonly onScheduled: (id: string, dueAt: number) => void
+  /** Called with the buckets in which something is due. */
+  readonly onReleased: (buckets: readonly number[]) => void
 }
 
 /** GET /v1/pending: what is deferred or gathered, the soonest first; of what is parked how much, by event type. */
-export function listPending({ backlog }: BacklogContext) {
+export function listPending({ backlog, slots }: BacklogContext) {
   return async (request: FastifyRequest<{ Querystring: Static<typeof PendingQuery> }>) => {
-    const { kind, cursor, limit = defaultPageSize } = request.query
+    const { kind, event, cursor, limit = defaultPageSize } = request.query
     if (kind === 'parked') {
-      const parked = await backlog.listParked()
-      return { items: parked.map((each) => ({ kind, ...each, reason_code: 'event_rate' })) } as never
+      const parked = await slots.run(() => backlog.listParked())
+      return {
+        items: parked
+          .filter((each) => event === undefined || each.event === event)
+          .map(({ event, items }) => ({ kind, event, items, reason_code: 'event_rate' })),
+      } as never
     }
-    const found = await backlog.list(kind as 'deferred' | 'aggregating', parseCursor(cursor), limit)
+    const filter = { kind: kind as 'deferred' | 'aggregating', ...(event === undefined ? {} : { event }) }
+    const found = await slots.run(() => backlog.list(filter, parseCursor(cursor), limit))
     const { items, next } = createPage(
       found,
       request.query,
@@ -54,10 +64,36 @@ export function releasePending({ audit, backlog, clock, onScheduled }: BacklogCo
   }
 }
 
+/** POST /v1/parked/{event}/release: lets parked events follow now, the oldest of each bucket first, past their rate. */
+export function releaseParked({ audit, backlog, parked, slots, clock, onReleased }: BacklogContext) {
+  return async (
+    request: FastifyRequest<{ Params: Static<typeof ParkedParams>; Body: Static<typeof ParkedRelease> }>,
+  ) => {
+    const { event } = request.params
+    const { limit = defaultRelease } = request.body
+    const found = await slots.run(() => backlog.listParked())
+    const waiting = found.find((each) => each.event === event)
+    if (!waiting) throw new Problem(404, `No event of the type ${event} is parked.`)
+    await audit(request, { action: 'parked.release', target: { type: 'event-type', id: event }, after: { limit } })
+    const released: number[] = []
+    let count = 0
+    for (const bucket of waiting.buckets) {
+      if (count >= limit) break
+      const more = await parked.release(bucket, { event, rate: undefined }, limit - count, clock.now())
+      count += more
+      if (more > 0) released.push(bucket)
+    }
+    onReleased(released)
+    return { released: count }
+  }
+}
+
+const defaultRelease = 1_000
+
 /** GET /v1/queue: how many deliveries are due and under way, by channel and priority. */
-export function getQueue({ backlog, clock }: BacklogContext) {
+export function getQueue({ backlog, slots, clock }: BacklogContext) {
   return async () => {
-    const { depths, isComplete } = await backlog.queue(clock.now())
+    const { depths, isComplete } = await slots.run(() => backlog.queue(clock.now()))
     return {
       items: depths.map(({ priority, oldestDueAt, ...depth }) => ({
         ...depth,
@@ -78,7 +114,7 @@ function parseCursor(cursor: string | undefined): Pick<PendingEntry, 'dueAt' | '
   return id === undefined ? undefined : { dueAt: instantOf(dueAt, '/cursor'), id }
 }
 
-function formatPending(kind: string, { userId, notificationId, dueAt, reason, ...entry }: PendingEntry) {
+function formatPending(kind: string, { userId, isUnderWay, notificationId, dueAt, reason, ...entry }: PendingEntry) {
   return {
     kind,
     ...entry,
@@ -86,5 +122,6 @@ function formatPending(kind: string, { userId, notificationId, dueAt, reason, ..
     ...(notificationId === undefined ? {} : { notification_id: notificationId }),
     due_at: new Date(dueAt).toISOString(),
     reason_code: reason,
+    under_way: isUnderWay,
   }
 }

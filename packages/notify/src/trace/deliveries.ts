@@ -6,10 +6,10 @@ import { maskTimeline } from '../model/masking.ts'
 import type { DeliveryRecord, NotificationRecord } from '../model/notification.ts'
 import type { TimelineEntry } from '../model/timeline.ts'
 import type { AccessControl } from '../request/caller.ts'
+import type { SearchSlots } from '../request/search-slots.ts'
 import type { Notifications, Search } from '../store/store.ts'
 import { formatSearch, searchBounds } from './notifications.ts'
 import type { DeliveryParams, DeliveryQuery } from './schemas/notifications.ts'
-import type { SearchSlots } from './search-slots.ts'
 
 /** What the endpoints of deliveries need. */
 export interface DeliveryContext {
@@ -37,10 +37,14 @@ export function listDeliveries(context: DeliveryContext) {
     const message = { providerMessageId, ...(provider === undefined ? {} : { provider }) }
     const before = cursor === undefined ? {} : { before: cursor }
     const { search, slots } = context
-    const page = await slots.run(() => search.deliveries(message, { ...searchBounds, limit, ...before }))
-    const found = await Promise.all(page.items.map((id) => readDelivery(context, request, id)))
-    const items = found.filter((each) => each !== undefined)
-    return formatSearch({ ...page, items }, (each) => each, context.clock.now()) as never
+    const page = await slots.run(async () => {
+      const found = await search.deliveries(message, { ...searchBounds, limit, ...before })
+      const items = []
+      // One after the other: a search takes one connection at a time.
+      for (const id of found.items) items.push(await readDelivery(context, request, id))
+      return { ...found, items: items.filter((each) => each !== undefined) }
+    })
+    return formatSearch(page, (each) => each, context.clock.now()) as never
   }
 }
 

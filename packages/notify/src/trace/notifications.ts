@@ -4,9 +4,9 @@ import type { Static } from 'typebox'
 import type { Channel } from '../model/channel.ts'
 import type { NotificationFilter } from '../model/notification-filter.ts'
 import { type AccessControl, otherUserProblem } from '../request/caller.ts'
+import type { SearchSlots } from '../request/search-slots.ts'
 import type { NotificationSummary, Search, SearchBounds, SearchPage } from '../store/store.ts'
 import type { NotificationQuery } from './schemas/notifications.ts'
-import type { SearchSlots } from './search-slots.ts'
 
 /** How far a search goes back for one page. */
 export const searchBounds: SearchBounds = { maxRows: 50_000, maxMs: 2_000 }

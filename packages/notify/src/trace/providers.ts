@@ -1,21 +1,27 @@
-import { type Clock, instantOf, isEmailAddress, type PageRequest, Problem, selectPage } from '@gatehouse/kit'
+import {
+  type Clock,
+  entityTagOf,
+  type IfMatchHeaders,
+  instantOf,
+  isEmailAddress,
+  type PageRequest,
+  Problem,
+  preconditionFailed,
+  requireMatch,
+  selectPage,
+} from '@gatehouse/kit'
 import type { Provider, SendResult } from '@gatehouse/providers'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import type { Audit } from '../context/audit.ts'
 import { maskAddress, maskResult } from '../model/masking.ts'
 import type { Target } from '../model/notification.ts'
-import type { AccessControl } from '../request/caller.ts'
-import type { ProviderPauses, StoredHealth } from '../store/store.ts'
+import { type ProviderStatusContext, readProviders } from './provider-status.ts'
 import type { PauseBody, ProviderParams, ProviderTestBody } from './schemas/providers.ts'
 
 /** What the endpoints of providers need. */
-export interface ProvidersContext {
-  readonly access: AccessControl
+export interface ProvidersContext extends ProviderStatusContext {
   readonly audit: Audit
-  /** Those of this program, by channel the preferred first. */
-  readonly providers: readonly Provider[]
-  readonly pauses: ProviderPauses
   readonly clock: Clock
 }
 
@@ -33,7 +39,7 @@ type OneProvider = FastifyRequest<{ Params: Static<typeof ProviderParams> }>
 /** GET /v1/providers: every provider with its channel, its place in the order, and whether it is called. */
 export function listProviders(context: ProvidersContext) {
   return async (request: FastifyRequest<{ Querystring: PageRequest }>) => {
-    const all = await readAll(context)
+    const all = await readProviders(context, request)
     return selectPage(
       all,
       request.query,
@@ -44,25 +50,35 @@ export function listProviders(context: ProvidersContext) {
 
 /** GET /v1/providers/{name} */
 export function getProvider(context: ProvidersContext) {
-  return async ({ params: { name } }: OneProvider) => find(context, name)
+  return async (request: OneProvider, reply: FastifyReply) => {
+    const found = await find(context, request)
+    return reply.header('etag', pauseTag(found)).send(found)
+  }
 }
 
 /** POST /v1/providers/{name}/pause: no process calls it, until a time or until it is resumed. */
 export function pauseProvider(context: ProvidersContext) {
-  return async (request: FastifyRequest<{ Params: Static<typeof ProviderParams>; Body: Static<typeof PauseBody> }>) => {
+  return async (
+    request: FastifyRequest<{
+      Params: Static<typeof ProviderParams>
+      Body: Static<typeof PauseBody>
+      Headers: Static<typeof IfMatchHeaders>
+    }>,
+    reply: FastifyReply,
+  ) => {
     const now = context.clock.now()
     const until = request.body.until === undefined ? endOfTime : instantOf(request.body.until, '/until')
     if (until <= now) {
       const detail = 'must be in the future'
       throw new Problem(400, `/until ${detail}.`, { errors: [{ pointer: '/until', detail }] })
     }
-    return setPause(context, request, until)
+    return setPause(context, request, reply, until)
   }
 }
 
 /** POST /v1/providers/{name}/resume: ends a pause. What its breaker says still counts. */
 export function resumeProvider(context: ProvidersContext) {
-  return (request: OneProvider) => setPause(context, request, undefined)
+  return (request: OneProvider, reply: FastifyReply) => setPause(context, request, reply, undefined)
 }
 
 /** POST /v1/providers/{name}/test: one message to an address, at once, past its breaker and its pause. */
@@ -107,57 +123,45 @@ function pickResult({ code, reason, providerMessageId }: Readonly<Record<string,
   }
 }
 
-async function setPause(context: ProvidersContext, request: OneProvider, until: number | undefined) {
+async function setPause(
+  context: ProvidersContext,
+  request: OneProvider,
+  reply: FastifyReply,
+  until: number | undefined,
+) {
   const { name } = request.params
-  const { paused_until: before } = await find(context, name)
+  const { pauses, clock } = context
+  const ifMatch = request.headers['if-match']
+  const found = await find(context, request)
+  // What is compared with the tag is what must still be stored when the pause is: it is read once.
+  const before = (await pauses.list()).find(({ provider }) => provider === name)?.pausedUntil
+  const isPaused = before !== undefined && before > clock.now()
+  requireMatch(ifMatch, pauseTag({ name, ...(isPaused ? { paused_until: new Date(before).toISOString() } : {}) }))
   const action = until === undefined ? 'providers.resume' : 'providers.pause'
   await context.audit(request, {
     action,
     target: { type: 'provider', id: name },
-    ...(before === undefined ? {} : { before: { paused_until: before } }),
+    ...(found.paused_until === undefined ? {} : { before: { paused_until: found.paused_until } }),
     ...(until === undefined ? {} : { after: { paused_until: new Date(until).toISOString() } }),
   })
-  await context.pauses.set(name, until, context.clock.now())
-  return find(context, name)
+  const isSet = await pauses.set(name, until, clock.now(), ifMatch === undefined ? undefined : (before ?? null))
+  const after = await find(context, request)
+  if (!isSet) throw preconditionFailed(pauseTag(after))
+  return reply.header('etag', pauseTag(after)).send(after)
 }
 
-async function find(context: ProvidersContext, name: string) {
-  const found = (await readAll(context)).find((each) => each.name === name)
+/** Tags the pause: what is counted of a provider changes all the time. */
+function pauseTag({ name, paused_until }: { readonly name: string; readonly paused_until?: string }): string {
+  return entityTagOf({ name, paused_until })
+}
+
+async function find(context: ProvidersContext, request: OneProvider) {
+  const { name } = request.params
+  const found = (await readProviders(context, request)).find((each) => each.name === name)
   if (!found) throw notFound(name)
   return found
 }
 
 function notFound(name: string): Problem {
   return new Problem(404, `There is no provider ${name}.`)
-}
-
-async function readAll({ providers, pauses, clock }: ProvidersContext) {
-  const stored = new Map((await pauses.list()).map((each) => [each.provider, each]))
-  const now = clock.now()
-  const places = new Map<string, number>()
-  return providers.map(({ name, channel, reports }) => {
-    const place = (places.get(channel) ?? 0) + 1
-    places.set(channel, place)
-    const webhook = reports ? { webhook_path: `/v1/webhooks/${name}` } : {}
-    return { name, channel, place, ...formatHealth(stored.get(name), now), ...webhook }
-  })
-}
-
-function formatHealth(health: StoredHealth | undefined, now: number) {
-  const { since, calls = 0, failures = 0, openUntil, pausedUntil = 0 } = health ?? {}
-  const isPaused = pausedUntil > now
-  return {
-    state: stateOf(isPaused, openUntil, now),
-    ...(openUntil === undefined ? {} : { open_until: new Date(openUntil).toISOString() }),
-    ...(isPaused ? { paused_until: new Date(pausedUntil).toISOString() } : {}),
-    ...(since === undefined ? {} : { counted_since: new Date(since).toISOString() }),
-    calls,
-    failures,
-  }
-}
-
-function stateOf(isPaused: boolean, openUntil: number | undefined, now: number) {
-  if (isPaused) return 'paused' as const
-  if (openUntil === undefined) return 'closed' as const
-  return openUntil > now ? ('open' as const) : ('probing' as const)
 }

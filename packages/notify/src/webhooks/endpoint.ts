@@ -2,6 +2,7 @@ import { type Clock, type Http, type Log, Problem } from '@gatehouse/kit'
 import type { Provider, ReadResult, Report } from '@gatehouse/providers'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { NotifyMetrics } from '../context/metrics.ts'
+import type { ProviderActivity } from '../context/provider-activity.ts'
 import type { Reports } from '../context/reports.ts'
 import type { Channel } from '../model/channel.ts'
 import { channelOf } from '../model/id.ts'
@@ -15,6 +16,7 @@ export interface WebhookContext {
   readonly clock: Clock
   readonly log: Log
   readonly metrics: NotifyMetrics
+  readonly activity: Pick<ProviderActivity, 'recordWebhook'>
 }
 
 /** The largest webhook of any provider, in bytes. */
@@ -34,10 +36,11 @@ export function addRawParser(http: Http): void {
  * is checked instead. `checkHeaders` refuses, before the body is read, what the header fields already give away.
  */
 export function createWebhookHandlers(context: WebhookContext) {
-  const { clock, log, metrics, publicUrl, reports } = context
+  const { activity, clock, log, metrics, publicUrl, reports } = context
   const receiverOf = createReceiverLookup(context.providers)
   const rejection = (provider: string, reason: string) => {
     metrics.webhooks.inc({ provider, outcome: 'refused' })
+    activity.recordWebhook(provider, reason)
     log.debug({ provider, reason }, 'a webhook was rejected')
     return new Problem(403, `This is not a webhook of ${provider}: ${reason}.`)
   }
@@ -62,6 +65,7 @@ export function createWebhookHandlers(context: WebhookContext) {
         log.warn({ provider, reason: unread, bytes: body.length }, 'a report could not be read and is ignored')
       const outcome = received.kind !== 'reports' ? received.kind : unread ? 'unread' : 'accepted'
       metrics.webhooks.inc({ provider, outcome })
+      activity.recordWebhook(provider, refusalOf(received))
       await reports.record(
         provider,
         reportsIn(received).map((report) => withinChannel(report, channel)),
@@ -86,6 +90,11 @@ function createReceiverLookup(providers: readonly Provider[]) {
 
 function refuseLonger(provider: string, bytes: number, maxBytes: number = maxWebhookBytes): void {
   if (bytes > maxBytes) throw new Problem(413, `A webhook of ${provider} has ${maxBytes} bytes at most.`)
+}
+
+/** Why nothing was taken of a webhook that its provider signed, or may have signed. */
+function refusalOf(received: Exclude<ReadResult, { kind: 'rejected' }>): string | undefined {
+  return received.kind === 'reports' ? received.unreadableReason : received.reason
 }
 
 function reportsIn(received: Exclude<ReadResult, { kind: 'rejected' }>): readonly Report[] {

@@ -71,6 +71,7 @@ test('dead letters are grouped, found by group, and replayed at a rate with thei
   )
   assert.match(groups[0].sample.detail, /^post answered 550: 5\.1\.1 <user-\d@example\.com> unknown/)
   assert.ok(Date.parse(groups[0].first_at) <= Date.parse(groups[0].last_at))
+  assert.deepEqual(groups[0].trend, [...Array.from({ length: 11 }, () => 0), 6], 'all of them died just now')
   const masked = await summary('group_by=fingerprint', 'read:delivery')
   assert.equal(
     masked.groups[0].sample.detail,
@@ -102,8 +103,9 @@ test('dead letters are grouped, found by group, and replayed at a rate with thei
   )
   const progress = async () => (await s.call('GET', `/v1/replays/${batchId}`)).body
   s.clock.advance(1_000)
-  const { created_at: _, ...done } = await eventually(progress, ({ waiting }) => waiting === 0)
+  const { created_at: _, first, ...done } = await eventually(progress, ({ waiting }) => waiting === 0)
   assert.deepEqual(done, { batch_id: batchId, total: 3, sent: 2, waiting: 0, dead: 1 })
+  assert.deepEqual(first.map(({ status }: { status: string }) => status).sort(), ['dead', 'sent', 'sent'])
   const nothing = await s.call('POST', '/v1/dead-letters/replay', { provider: 'other' })
   assert.deepEqual(nothing.body, { replayed: 0 }, 'a batch of nothing has no id')
   const purgeAfter = (days: number) =>

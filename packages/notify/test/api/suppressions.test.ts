@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { manualClock } from '@gatehouse/kit'
+import { type ManagementChange, manualClock } from '@gatehouse/kit'
 import { testWith } from '@gatehouse/testing'
 import { defaultOptions } from '../../src/config/options.ts'
 import type { OutgoingMessage, Provider, SendResult } from '../../src/index.ts'
@@ -179,4 +179,35 @@ testWith('postgresql', '20 concurrent requests that add the same suppressions ge
   } finally {
     await server.stop()
   }
+})
+
+test('a complaint is lifted only with a reason, which the audit trail keeps', async (t) => {
+  const changes: ManagementChange[] = []
+  const s = await setup({
+    work: false,
+    recordChange: async (change) => {
+      changes.push(change)
+    },
+  })
+  t.after(s.close)
+  const add = async (user_id: string, reason: string, scope = '*') =>
+    (await s.call('POST', '/v1/suppressions', { user_id, channel: 'email', reason, scope })).body.id as string
+  const [complaint, bounce] = [await add('alice', 'complained'), await add('alice', 'bounced')]
+  const lift = (path: string) => s.call('DELETE', `/v1/suppressions${path}`)
+  const refused = await lift(`/${complaint}`)
+  assert.deepEqual([refused.status, refused.body.errors[0].pointer], [422, '/lift_reason'])
+  assert.equal((await lift(`/${bounce}`)).status, 204)
+  changes.length = 0
+  assert.equal((await lift(`/${complaint}?lift_reason=asked%20by%20phone`)).status, 204)
+  assert.deepEqual(changes[0]?.after, { lift_reason: 'asked by phone' })
+  for (const user of ['bob', 'cid', 'dan']) {
+    await add(user, 'complained')
+    await add(user, 'unsubscribed', 'news')
+  }
+  assert.deepEqual((await lift('?channel=email&dry_run=true')).body, { lifted: 0, matched: 6, complaints: 3 })
+  assert.equal((await lift('?channel=email')).status, 422)
+  assert.deepEqual((await lift('?scope=news')).body, { lifted: 3 }, 'no complaint is among them')
+  assert.deepEqual((await lift('?user_id=bob&lift_reason=a%20mistake')).body, { lifted: 1 })
+  assert.equal(await s.store.suppressions.lift({ channel: 'email', complaints: false }), 0)
+  assert.equal((await lift('?dry_run=true')).status, 400, 'a filter is needed for a count as well')
 })

@@ -25,11 +25,17 @@ async function dispatchAfter(stillMs: number): Promise<{ readonly calls: number;
     },
   }
   const clock = manualClock(playBegins)
-  const health = { open: async () => new Map(), report: async () => false, probe: async () => true }
+  const health = {
+    open: async () => new Map(),
+    order: async () => [],
+    report: async () => false,
+    probe: async () => true,
+  }
   const pool = new ProviderPool([provider], health, defaultOptions.breaker, clock)
   const dispatcher = new Dispatcher(
     {
       channel: 'push',
+      activity: { recordCall: () => {} },
       deliveries: { findStillClaimed: async () => new Set([fresh.deliveryId]), markCalled: async () => new Set() },
       options: { ...defaultOptions, leaseMs },
       clock,

@@ -54,6 +54,7 @@ export interface Opened {
 function breakersOf(opened: readonly Opened[], clock: ManualClock): ProviderHealth {
   const isProbed = new Set<Opened>()
   return {
+    order: async () => [],
     open: async () =>
       new Map(
         opened

@@ -96,6 +96,12 @@ export const cases: Readonly<Record<string, Case>> = {
   ),
 
   'GET /v1/providers': read(() => '/v1/providers'),
+  'GET /v1/providers/order': read(() => '/v1/providers/order?channel=email'),
+  'PUT /v1/providers/order': change(
+    'providers.order',
+    () => '/v1/providers/order',
+    () => ({ channel: 'email', providers: ['quoting-email'] }),
+  ),
   'GET /v1/providers/:name': read(() => '/v1/providers/quoting-email'),
   'POST /v1/providers/:name/pause': change(
     'providers.pause',
@@ -241,6 +247,8 @@ export const cases: Readonly<Record<string, Case>> = {
 /** Routes that are not called here, and why. */
 export const others: Readonly<Record<string, string>> = {
   'POST /v1/reserved-mails': 'the services alone hold its scope: test/reserved.test.ts calls it',
+  'POST /v1/parked/:event/release': 'events are parked by the topic: a test of its own releases some',
+  'POST /v1/replays/:batch_id/stop': 'a replay has an id that its answer alone names: a test of its own stops some',
   'POST /v1/pending/:id/release': 'what waits has ids that a list alone names: a test of its own releases some',
   'GET /v1/notifications/:id/stream': 'it does not end: a test of its own reads it',
   'GET /v1/users/:id/inbox/stream': 'it does not end: a test of its own reads it',

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { type ManagementChange, manualClock } from '@gatehouse/kit'
 import { bucketOfUser } from '../../src/model/id.ts'
 import { claimDue } from '../support/claims.ts'
+import { createManualTopic } from '../support/manual-topic.ts'
 import { eventually, type Setup, type SetupOptions, seedEventType, setup } from '../support/setup.ts'
 
 const night = Date.parse('2026-06-01T23:00:00Z')
@@ -52,6 +53,9 @@ test('what waits is listed by its time, and a window is flushed on request', asy
   )
   const parked = (await list('kind=parked')).body.items
   assert.deepEqual(parked, [{ kind: 'parked', event: 'order.shipped', items: 1, reason_code: 'event_rate' }])
+  assert.equal((await list('kind=deferred&event=photo.liked')).body.items.length, 0)
+  assert.equal((await list('kind=aggregating&event=photo.liked')).body.items.length, 5)
+  assert.equal((await list('kind=parked&event=photo.liked')).body.items.length, 0)
 
   changes.length = 0
   const release = (id: string, scopes?: string) => s.call('POST', `/v1/pending/${id}/release`, undefined, scopes)
@@ -110,6 +114,12 @@ test('scheduled notifications are listed for all users and moved until they fire
   const { next } = (await list('limit=2')).body
   assert.deepEqual(await listed(`cursor=${next}`), ids.slice(2))
   assert.deepEqual(await listed('user_id=user-3'), ids.slice(3, 4))
+  const other = { fire_at: at(2), payload: { event: 'photo.liked', user_id: 'user-9', data: {} } }
+  const { id: otherId } = (await s.call('POST', '/v1/scheduled', other)).body
+  assert.deepEqual(await listed('event=photo.liked'), [otherId])
+  assert.deepEqual(await listed('event=order.shipped'), ids)
+  assert.deepEqual(await listed('event=photo.liked&user_id=user-3'), [])
+  await s.call('DELETE', `/v1/scheduled/${otherId}`)
   assert.equal((await list('', 'write:notifications')).status, 403)
   assert.equal((await list('', 'read:delivery')).status, 200)
   const move = (id: string | undefined, minutes: number, scopes?: string) =>
@@ -121,6 +131,52 @@ test('scheduled notifications are listed for all users and moved until they fire
   const claimed = await s.store.waiting.claimScheduled([0, 1, 2, 3], 1, 60_000, night + 60_000)
   assert.equal(claimed[0]?.id, ids[1])
   assert.equal((await move(ids[1], 9)).status, 409, 'it is being sent')
+  const late = (await list(`to=${at(2)}`)).body.items
+  assert.deepEqual(
+    late.map(({ under_way, failures }: { under_way: boolean; failures: number }) => [under_way, failures]),
+    [[true, 0]],
+  )
   await s.store.schedule.cancel(ids[1] ?? '')
   assert.equal((await move(ids[1], 9)).status, 404)
+})
+
+test('parked events of a type are released past its rate, each once, and the others stay', async (t) => {
+  const changes: ManagementChange[] = []
+  const { topic, deliver } = createManualTopic()
+  const s = await started({
+    topic,
+    options: { caps: { total: 100, channels: {}, priorities: {} } },
+    recordChange: async (change) => {
+      changes.push(change)
+    },
+  })
+  t.after(s.close)
+  await seedEventType(s, 'photo.viewed', { rate_limit: { limit: 1, per_seconds: 86_400 } })
+  await seedEventType(s, 'photo.shared', { rate_limit: { limit: 1, per_seconds: 86_400 } })
+  for (const [n, user_id] of users.entries())
+    for (const [m, event] of ['photo.viewed', 'photo.shared'].entries())
+      await deliver(2 * n + m + 1, JSON.stringify({ event, user_id, data: { order_id: n }, channels: ['in-app'] }))
+  const parked = async () => {
+    const { items } = (await s.call('GET', '/v1/pending?kind=parked')).body
+    return items.map(({ event, items: count }: { event: string; items: number }) => [event, count])
+  }
+  assert.deepEqual(await parked(), [
+    ['photo.shared', 4],
+    ['photo.viewed', 4],
+  ])
+  changes.length = 0
+  const release = (event: string, body: object, scopes?: string) =>
+    s.call('POST', `/v1/parked/${event}/release`, body, scopes)
+  assert.equal((await release('photo.viewed', {}, 'read:delivery')).status, 403)
+  assert.equal((await release('order.shipped', {})).status, 404)
+  const [one, two] = await Promise.all([release('photo.viewed', { limit: 3 }), release('photo.viewed', { limit: 3 })])
+  assert.equal(one.body.released + two.body.released, 4, 'two who release at once get each event once')
+  assert.deepEqual(await parked(), [['photo.shared', 4]])
+  const received = async () => {
+    const feeds = await Promise.all(users.map((user) => s.call('GET', `/v1/users/${user}/inbox`)))
+    return feeds.map(({ body }) => body.items.filter(({ event }: { event: string }) => event === 'photo.viewed').length)
+  }
+  const counts = await eventually(received, (all) => all.every((count) => count > 0))
+  assert.deepEqual(counts, [1, 1, 1, 1, 1])
+  assert.ok(changes.every(({ action, target }) => action === 'parked.release' && target.id === 'photo.viewed'))
 })

@@ -75,7 +75,7 @@ for (const [buckets, distributed] of [
     assert.deepEqual(await found('state=sent&channel=in-app'), odd)
     assert.deepEqual(await found('state=delivered'), [])
     assert.deepEqual(await found('state=sent&outcome=no_recipient'), [], 'no delivery has both')
-    assert.deepEqual(await found('provider=mailbox&channel=email'), ids)
+    assert.deepEqual(await found('provider=mailbox-email&channel=email'), ids)
     assert.deepEqual(await found('user_id=user-3'), ids.slice(16, 18))
     assert.deepEqual(await found('user_id=user-3&event=order.lost'), ids.slice(16, 17))
     assert.deepEqual(await found('user_id=user-3&state=sent&channel=in-app'), ids.slice(16, 17))

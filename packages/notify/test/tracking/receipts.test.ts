@@ -96,7 +96,7 @@ test('an app reports with the token of its push alone, and the state follows', a
     assert.deepEqual(outline(await s.report({ token: push.receipt_token, report })), accepted)
     assert.equal((await recordOf(s, id)).state, state)
   }
-  assert.equal((await recordOf(s, id)).provider, 'mailbox')
+  assert.equal((await recordOf(s, id)).provider, 'mailbox-push')
 })
 
 test('an item of the feed has a receipt token only for readers who may read its text', async (t) => {

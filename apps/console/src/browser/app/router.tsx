@@ -6,6 +6,7 @@ import { limits } from '../screens/limits/routes.ts'
 import { operate } from '../screens/operate/routes.ts'
 import { SignedOutScreen } from '../screens/operate/signed-out.tsx'
 import { people } from '../screens/people/routes.ts'
+import { repair } from '../screens/repair/routes.ts'
 import { BrokenPage, MissingPage } from './fallbacks.tsx'
 import type { Screens } from './screens.ts'
 import { SignedInLayout } from './signed-in.tsx'
@@ -29,6 +30,7 @@ const start = createRoute({
 
 const screens = Object.entries<Screens[string]>({
   ...deliver,
+  ...repair,
   ...people,
   ...access,
   ...limits,

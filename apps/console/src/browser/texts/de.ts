@@ -4,8 +4,9 @@ import { deliver } from './de/deliver.ts'
 import { limits } from './de/limits.ts'
 import { operate } from './de/operate.ts'
 import { people } from './de/people.ts'
+import { repair } from './de/repair.ts'
 import { shell } from './de/shell.ts'
 import type { Texts } from './en.ts'
 
 /** The words of the console in German. */
-export const de: Texts = { ...shell, ...people, ...access, ...deliver, ...limits, ...operate, ...callers }
+export const de: Texts = { ...shell, ...deliver, ...repair, ...people, ...access, ...limits, ...callers, ...operate }

@@ -4,10 +4,11 @@ import { deliver } from './en/deliver.ts'
 import { limits } from './en/limits.ts'
 import { operate } from './en/operate.ts'
 import { people } from './en/people.ts'
+import { repair } from './en/repair.ts'
 import { shell } from './en/shell.ts'
 
 /** The words of the console in English, which every other language has as well. */
-export const en = { ...shell, ...people, ...access, ...deliver, ...limits, ...operate, ...callers }
+export const en = { ...shell, ...deliver, ...repair, ...people, ...access, ...limits, ...callers, ...operate }
 
 /** The words of the console. */
 export type Texts = typeof en

@@ -6,14 +6,7 @@ export const deliver: Cases<keyof typeof actions> = {
   readNotification: () => ({ params: { id: nothing } }),
   explain: () => ({ body: { event: 'order.shipped', user_id: 'target', data: {} } }),
   listEventTypes: () => ({}),
-  listDeadLetters: () => ({}),
-  replayDeadLetter: () => ({ params: { id: nothing } }),
-  discardDeadLetter: () => ({ params: { id: nothing } }),
 }
 
 /** What has nothing to act on here: the API gets as far as to look for it. */
-export const deliverMayFindNothing: readonly (keyof typeof actions)[] = [
-  'readNotification',
-  'replayDeadLetter',
-  'discardDeadLetter',
-]
+export const deliverMayFindNothing: readonly (keyof typeof actions)[] = ['readNotification']

@@ -25,8 +25,11 @@ const DeadLetter = Type.Object({
   timeline: Type.Optional(Type.Array(TimelineEntry)),
 })
 
+const matched = Type.Integer({ description: 'Of a dry run: how many the filters match, up to `limit`.' })
+
 const Replayed = Type.Object({
-  replayed: Type.Integer({ description: 'How many went back to be delivered.' }),
+  matched: Type.Optional(matched),
+  replayed: Type.Integer({ description: 'How many went back to be delivered; 0 of a dry run.' }),
   expired: Type.Optional(
     Type.Integer({ description: 'How many that were meant stay, since their message will have expired.' }),
   ),
@@ -59,6 +62,13 @@ const filters = {
 /** The query of GET /v1/dead-letters. */
 export const DeadLetterQuery = Type.Object({ ...filters, ...pageMembers(IdCursor) }, { additionalProperties: false })
 
+/** Of a call that changes many. */
+const dryRun = Type.Optional(
+  Type.Boolean({
+    description: 'Changes nothing, and answers how many are `matched`, and of those how many `expired`.',
+  }),
+)
+
 /** A selection of dead letters: by filters, by ids, or both. */
 export const Selection = Type.Object(
   {
@@ -67,6 +77,7 @@ export const Selection = Type.Object(
     limit: Type.Optional(
       Type.Integer({ minimum: 1, maximum: 10_000, default: 1_000, description: 'How many at most.' }),
     ),
+    dry_run: dryRun,
   },
   { additionalProperties: false },
 )
@@ -114,7 +125,7 @@ export const replayDeadLetter = describeOperation('deadLetters.replay', {
 /** POST /v1/dead-letters/discard */
 export const discardDeadLetters = describeOperation('deadLetters.discardMany', {
   body: Selection,
-  response: { 200: Type.Object({ discarded: Type.Integer() }) },
+  response: { 200: Type.Object({ matched: Type.Optional(matched), discarded: Type.Integer() }) },
 })
 
 /** DELETE /v1/dead-letters/{id} */
@@ -140,9 +151,20 @@ const DeadLetterSummary = Type.Object(
         count: Type.Integer(),
         first_at: Type.String({ format: 'date-time' }),
         last_at: Type.String({ format: 'date-time' }),
-        sample: Type.Object({ id: Type.String(), detail: Type.String() }, { description: 'The last of them.' }),
+        sample: Type.Object(
+          { id: Type.String(), cause: Type.String(), detail: Type.String() },
+          { description: 'The last of them.' },
+        ),
+        trend: Type.Array(Type.Integer(), { description: 'How many died in each span of `trend`, the oldest first.' }),
       }),
       { description: 'The largest first.' },
+    ),
+    trend: Type.Object(
+      { from: Type.String({ format: 'date-time' }), to: Type.String({ format: 'date-time' }) },
+      {
+        description:
+          'The time that the trends are about, in spans of equal length: that of the filters, or the last 24 hours.',
+      },
     ),
     total: Type.Integer({ description: 'How many letters were looked at.' }),
     complete: Type.Boolean({
@@ -169,9 +191,26 @@ const ReplayProgress = Type.Object(
     sent: Type.Integer(),
     waiting: Type.Integer(),
     dead: Type.Integer({ description: 'Dead letters again.' }),
+    stopped_at: Type.Optional(Type.String({ format: 'date-time', description: 'When it was stopped.' })),
+    first: Type.Array(
+      Type.Object({
+        id: Type.String(),
+        notification_id: Type.Optional(Type.String()),
+        status: Type.Enum(['sent', 'waiting', 'dead', 'gone'], {
+          description: '`gone`: it has ended, or its scheduled event was accepted.',
+        }),
+      }),
+      { description: 'The first ten, by their ids.' },
+    ),
   },
   { title: 'ReplayProgress' },
 )
 
 /** GET /v1/replays/{batch_id} */
 export const getReplay = describeOperation('replays.get', { params: ReplayParams, response: { 200: ReplayProgress } })
+
+/** POST /v1/replays/{batch_id}/stop */
+export const stopReplay = describeOperation('replays.stop', {
+  params: ReplayParams,
+  response: { 200: Type.Object({ stopped: Type.Integer({ description: 'How many are dead letters again.' }) }) },
+})

@@ -61,6 +61,27 @@ export const NewSuppression = Type.Object(
   { additionalProperties: false },
 )
 
+const LiftReason = Type.Optional(
+  Type.String({
+    minLength: 1,
+    maxLength: 500,
+    description: 'Why it is lifted: required for complaints, and kept in the audit trail.',
+  }),
+)
+
+/** The query of DELETE /v1/suppressions. */
+export const LiftFilter = Type.Object(
+  {
+    ...Filter.properties,
+    lift_reason: LiftReason,
+    dry_run: Type.Optional(Type.Boolean({ description: 'Lifts nothing, and answers how many are `matched`.' })),
+  },
+  { additionalProperties: false },
+)
+
+/** The query of DELETE /v1/suppressions/{suppression_id}. */
+export const LiftQuery = Type.Object({ lift_reason: LiftReason }, { additionalProperties: false })
+
 /** The parameters of `/v1/suppressions/{suppression_id}`. */
 export const SuppressionParams = Type.Object({ suppression_id: Id })
 
@@ -81,13 +102,20 @@ export const addSuppression = describeOperation('suppressions.create', {
 
 /** DELETE /v1/suppressions */
 export const liftSuppressions = describeOperation('suppressions.liftMany', {
-  querystring: Filter,
-  response: { 200: Type.Object({ lifted: Type.Integer() }) },
+  querystring: LiftFilter,
+  response: {
+    200: Type.Object({
+      lifted: Type.Integer(),
+      matched: Type.Optional(Type.Integer({ description: 'Of a dry run.' })),
+      complaints: Type.Optional(Type.Integer({ description: 'Of a dry run: how many of them are complaints.' })),
+    }),
+  },
 })
 
 /** DELETE /v1/suppressions/{suppression_id} */
 export const liftSuppression = describeOperation('suppressions.lift', {
   params: SuppressionParams,
+  querystring: LiftQuery,
   response: { 204: NoContent },
 })
 

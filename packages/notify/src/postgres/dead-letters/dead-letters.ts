@@ -1,6 +1,6 @@
 import type { Database, Transaction } from '@gatehouse/kit'
 import { bucketOfId, bucketOfUser, notificationIdOf } from '../../model/id.ts'
-import type { DeadLetter, DeadLetterFilter, DeadLetters, Replayed, ReplayPace } from '../../store/store.ts'
+import type { DeadLetter, DeadLetterFilter, DeadLetters, LetterCount, Replayed, ReplayPace } from '../../store/store.ts'
 import { eraseSensitive } from '../retention/erase-sensitive.ts'
 import { optionalTimestamp, storable, timestamp, withoutNulls } from '../sql/columns.ts'
 import { among } from '../sql/plans.ts'
@@ -14,6 +14,7 @@ import {
   requeueDeliveries,
   rescheduleRequests,
 } from './requeue.ts'
+import { stopReplay } from './stop-replay.ts'
 import { summarize } from './summary.ts'
 import { addInvalid, countFailure } from './topic-failures.ts'
 
@@ -41,11 +42,15 @@ export function postgresDeadLetters(database: Database, buckets: number): DeadLe
       return rows[0] && letterOf(rows[0])
     },
     list: (filter, limit, before) => list(database, bucketsOf(filter), { filter, limit, before }),
-    summarize: (groupBy, filter) => summarize(database, bucketsOf(filter), groupBy, filter),
+    summarize: (groupBy, filter, trend) => summarize(database, bucketsOf(filter), { groupBy, filter, trend }),
     findReplay: (id) => findReplay(database, buckets, id),
+    stopReplay: (id, now) => stopReplay(database, buckets, id, now),
+    count: (filter, limit, at) =>
+      count(database, bucketsOf(filter), { filter, limit, ...(at === undefined ? {} : { at }) }),
     async replay(filter, limit, at, pace): Promise<Replayed> {
       const replayed = await inEach(filter, limit, async (tx, bucket, left) => {
-        const ids = await replay(tx, bucket, { filter, limit: left, at, spacing: spacingOf(limit - left, pace) })
+        const spacing = spacingOf(limit - left, pace)
+        const ids = await replay(tx, bucket, { filter, limit: left, at, spacing, batchId: pace?.batchId })
         if (pace) await recordReplay(tx, pace.batchId, pace.now, ids)
         return ids.length
       })
@@ -132,6 +137,26 @@ async function removeLetters(
   return rows.sort((a, b) => (a.id < b.id ? -1 : 1))
 }
 
+/** How many of the first `limit` there are, and how many of them have expired by `at`. */
+async function count(
+  database: Database,
+  buckets: readonly number[],
+  { filter, limit, at }: Selection,
+): Promise<LetterCount> {
+  let [matched, expired] = [0, 0]
+  for (const bucket of buckets) {
+    if (matched >= limit) break
+    const { rows } = await database.query<{ matched: number; expired: number }>(
+      `SELECT count(*)::integer AS matched, count(*) FILTER (WHERE expires_at <= $12)::integer AS expired
+         FROM (SELECT expires_at FROM notify.dead_letter WHERE ${matching} LIMIT $11) AS looked`,
+      [...valuesOf(bucket, filter), limit - matched, optionalTimestamp(at)],
+    )
+    matched += rows[0]?.matched ?? 0
+    expired += rows[0]?.expired ?? 0
+  }
+  return { matched, expired }
+}
+
 async function countExpired(database: Database, bucket: number, filter: DeadLetterFilter, at: number): Promise<number> {
   const { rows } = await database.query<{ count: number }>(
     `SELECT count(*)::integer AS count FROM notify.dead_letter WHERE ${matching} AND expires_at <= $11`,
@@ -163,7 +188,7 @@ async function discard(tx: Transaction, bucket: number, filter: DeadLetterFilter
 async function replay(
   tx: Transaction,
   bucket: number,
-  { filter, limit, at, spacing }: Selection & { readonly at: number; readonly spacing: Spacing },
+  { filter, limit, at, spacing, batchId }: ReplaySelection,
 ): Promise<string[]> {
   const all = await removeLetters(tx, bucket, { filter, limit, at })
   const stored = await storedOf(tx, bucket, all)
@@ -172,7 +197,7 @@ async function replay(
   await restoreLetters(tx, bucket, all.filter(isLost))
   const removed = all
     .filter((letter) => !isLost(letter))
-    .map((letter, n) => ({ ...letter, dueAt: at + spacing.firstMs + n * spacing.eachMs }))
+    .map((letter, n) => ({ ...letter, batchId, dueAt: at + spacing.firstMs + n * spacing.eachMs }))
   const scheduled = removed.filter(({ message }) => message?.request !== undefined)
   const deliveries = removed.filter(({ message }) => message?.request === undefined)
   const whole = deliveries.filter(({ message }) => message !== null)
@@ -191,6 +216,12 @@ async function replay(
   ))
     await tx.query(query)
   return removed.map(({ id }) => id)
+}
+
+interface ReplaySelection extends Selection {
+  readonly at: number
+  readonly spacing: Spacing
+  readonly batchId: string | undefined
 }
 
 /** When letters of a replay are due, from its beginning on, in milliseconds. */

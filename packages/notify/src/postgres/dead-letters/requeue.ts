@@ -29,6 +29,24 @@ export interface RemovedLetter extends Omit<LetterRow, 'provider' | 'fingerprint
 /** One that goes back to be delivered at a time (Unix milliseconds). */
 export interface DueLetter extends RemovedLetter {
   readonly dueAt: number
+  /** The replay that it goes back with, where that can be stopped. */
+  readonly batchId?: string | undefined
+}
+
+/** What a stopped replay makes a dead letter of again. */
+export interface KeptLetter {
+  readonly batch: string
+  readonly id: string
+  readonly cause: string
+  readonly detail: string
+  /** Unix milliseconds. */
+  readonly died_at: number
+  readonly event: string | null
+}
+
+function keptOf({ batchId: batch, id, cause, detail, died_at, event }: DueLetter): string | null {
+  const kept: KeptLetter | undefined = batch === undefined ? undefined : { batch, id, cause, detail, died_at, event }
+  return kept ? JSON.stringify(kept) : null
 }
 
 /**
@@ -37,12 +55,13 @@ export interface DueLetter extends RemovedLetter {
  */
 export async function requeueDeliveries(tx: Transaction, bucket: number, letters: readonly DueLetter[]): Promise<void> {
   await tx.query(
-    `INSERT INTO notify.delivery_queue (bucket, delivery_id, user_id, channel, event, priority, due_at, sensitive, message, expires_at, attempt)
+    `INSERT INTO notify.delivery_queue (bucket, delivery_id, user_id, channel, event, priority, due_at, sensitive, message, expires_at, attempt, letter)
      SELECT $1, w.id, w.user_id, w.channel, w.event,
             CASE n.priority WHEN 'critical' THEN 0 WHEN 'low' THEN 2 ELSE 1 END, w.due_at, coalesce(n.sensitive, true), w.message::json,
-            w.expires_at, coalesce((w.message::json->>'earlierClaims')::integer, 0)
-       FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::timestamptz[], $7::text[], $8::uuid[], $9::timestamptz[])
-            AS w (id, user_id, channel, event, due_at, message, notification_id, expires_at)
+            w.expires_at, coalesce((w.message::json->>'earlierClaims')::integer, 0), w.letter::json
+       FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::timestamptz[], $7::text[], $8::uuid[], $9::timestamptz[],
+                 $10::text[])
+            AS w (id, user_id, channel, event, due_at, message, notification_id, expires_at, letter)
        LEFT JOIN notify.notification n ON n.bucket = $1 AND n.id = w.notification_id
      ON CONFLICT (bucket, delivery_id) DO NOTHING`,
     [
@@ -57,6 +76,7 @@ export async function requeueDeliveries(tx: Transaction, bucket: number, letters
         (l) => JSON.stringify(l.message),
         (l) => l.notification_id,
         (l) => optionalTimestamp(l.expires_at),
+        keptOf,
       ),
     ],
   )
@@ -65,10 +85,10 @@ export async function requeueDeliveries(tx: Transaction, bucket: number, letters
 /** Has notifications planned again whose text was never written. */
 export async function replanDeliveries(tx: Transaction, bucket: number, letters: readonly DueLetter[]): Promise<void> {
   await tx.query(
-    `INSERT INTO notify.deferred (bucket, id, notification_id, user_id, channels, reason, resume_at)
-     SELECT $1, d.id, d.notification_id, d.user_id, ARRAY[d.channel], 'replay', d.due_at
-       FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::timestamptz[])
-            AS d (id, notification_id, user_id, channel, due_at)`,
+    `INSERT INTO notify.deferred (bucket, id, notification_id, user_id, channels, reason, resume_at, letter)
+     SELECT $1, d.id, d.notification_id, d.user_id, ARRAY[d.channel], 'replay', d.due_at, d.letter::json
+       FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::timestamptz[], $7::text[])
+            AS d (id, notification_id, user_id, channel, due_at, letter)`,
     [
       bucket,
       ...columns(
@@ -78,6 +98,7 @@ export async function replanDeliveries(tx: Transaction, bucket: number, letters:
         user,
         (l) => l.channel,
         due,
+        keptOf,
       ),
     ],
   )
@@ -93,10 +114,10 @@ export async function rescheduleRequests(
   letters: readonly DueLetter[],
 ): Promise<void> {
   await tx.query(
-    `INSERT INTO notify.scheduled (bucket, id, user_id, fire_at, payload, source, occurred_at)
-     SELECT $1, s.id, s.user_id, s.due_at, s.payload::jsonb, s.source, s.occurred_at
-       FROM unnest($2::uuid[], $3::text[], $4::timestamptz[], $5::text[], $6::text[], $7::timestamptz[])
-            AS s (id, user_id, due_at, payload, source, occurred_at)`,
+    `INSERT INTO notify.scheduled (bucket, id, user_id, fire_at, payload, source, occurred_at, letter)
+     SELECT $1, s.id, s.user_id, s.due_at, s.payload::jsonb, s.source, s.occurred_at, s.letter::json
+       FROM unnest($2::uuid[], $3::text[], $4::timestamptz[], $5::text[], $6::text[], $7::timestamptz[], $8::text[])
+            AS s (id, user_id, due_at, payload, source, occurred_at, letter)`,
     [
       bucket,
       letters.map(id),
@@ -105,6 +126,7 @@ export async function rescheduleRequests(
       letters.map((l) => JSON.stringify(l.message?.request)),
       letters.map(({ cause }) => (ofTopic.has(cause) ? 'topic' : 'schedule')),
       letters.map(({ died_at: diedAt }) => timestamp(diedAt)),
+      letters.map(keptOf),
     ],
   )
 }

@@ -1,5 +1,12 @@
 import type { Database } from '@gatehouse/kit'
-import type { DeadLetterFilter, DeadLetterGroup, DeadLetterGrouping, DeadLetterSummary } from '../../store/store.ts'
+import {
+  type DeadLetterFilter,
+  type DeadLetterGroup,
+  type DeadLetterGrouping,
+  type DeadLetterSummary,
+  type LetterTrend,
+  trendSpans,
+} from '../../store/store.ts'
 import { withoutNulls } from '../sql/columns.ts'
 import { fingerprintSql, matching, providerSql, valuesOf } from './filter.ts'
 
@@ -11,6 +18,7 @@ interface GroupRow {
   readonly count: number
   readonly first_at: number
   readonly last_at: number
+  readonly trend: number[]
   readonly sample: { readonly id: string; readonly cause: string; readonly detail: string }
 }
 
@@ -21,12 +29,23 @@ const keys: Readonly<Record<DeadLetterGrouping, string>> = {
   fingerprint: fingerprintSql,
 }
 
+/** How many died in each span. */
+const trendSql = `ARRAY[${Array.from(
+  { length: trendSpans },
+  (_, span) => `count(*) FILTER (WHERE span = ${span + 1})`,
+).join(', ')}]::integer[]`
+
+interface SummaryRequest {
+  readonly groupBy: DeadLetterGrouping
+  readonly filter: DeadLetterFilter
+  readonly trend: LetterTrend
+}
+
 /** Groups letters bucket by bucket, and adds the groups up. */
 export async function summarize(
   database: Database,
   buckets: readonly number[],
-  groupBy: DeadLetterGrouping,
-  filter: DeadLetterFilter,
+  { groupBy, filter, trend }: SummaryRequest,
 ): Promise<DeadLetterSummary> {
   const groups = new Map<string | null, DeadLetterGroup>()
   let total = 0
@@ -34,11 +53,14 @@ export async function summarize(
     if (total >= maxRows) break
     const { rows } = await database.query<GroupRow>(
       `SELECT key, count(*) AS count, min(died_at) AS first_at, max(died_at) AS last_at,
+              ${trendSql} AS trend,
               (array_agg(json_build_object('id', id, 'cause', cause, 'detail', detail) ORDER BY died_at DESC, id DESC))[1] AS sample
-         FROM (SELECT id, cause, detail, died_at, ${keys[groupBy]} AS key FROM notify.dead_letter
+         FROM (SELECT id, cause, detail, died_at, ${keys[groupBy]} AS key,
+                      width_bucket(extract(epoch FROM died_at)::float8, $12::float8, $13::float8, ${trendSpans}) AS span
+                 FROM notify.dead_letter
                 WHERE ${matching} ORDER BY died_at DESC LIMIT $11) AS looked
         GROUP BY key`,
-      [...valuesOf(bucket, filter), maxRows - total],
+      [...valuesOf(bucket, filter), maxRows - total, trend.from / 1_000, trend.to / 1_000],
     )
     for (const row of rows) {
       total += row.count
@@ -49,8 +71,8 @@ export async function summarize(
   return { groups: sorted, total, isComplete: total < maxRows }
 }
 
-function groupOf({ key, count, first_at: firstAt, last_at: lastAt, sample }: GroupRow): DeadLetterGroup {
-  return { count, firstAt, lastAt, sample, ...withoutNulls({ key }) }
+function groupOf({ key, count, first_at: firstAt, last_at: lastAt, sample, trend }: GroupRow): DeadLetterGroup {
+  return { count, firstAt, lastAt, sample, trend, ...withoutNulls({ key }) }
 }
 
 function merge(known: DeadLetterGroup | undefined, group: DeadLetterGroup): DeadLetterGroup {
@@ -60,6 +82,7 @@ function merge(known: DeadLetterGroup | undefined, group: DeadLetterGroup): Dead
     count: known.count + group.count,
     firstAt: Math.min(known.firstAt, group.firstAt),
     lastAt: Math.max(known.lastAt, group.lastAt),
+    trend: known.trend.map((count, span) => count + (group.trend[span] ?? 0)),
     sample: known.lastAt > group.lastAt ? known.sample : group.sample,
   }
 }

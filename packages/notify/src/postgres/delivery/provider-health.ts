@@ -12,6 +12,7 @@ interface HealthRow {
 }
 
 const pauseHorizonMs = 60_000
+const maxReasonLength = 500
 
 /** Circuit breakers of providers on PostgreSQL. */
 export function postgresProviderHealth(database: Database): ProviderHealth {
@@ -24,13 +25,21 @@ export function postgresProviderHealth(database: Database): ProviderHealth {
       )
       return new Map(rows.map((row) => [row.provider, row.open_until]))
     },
+    async order(channel) {
+      const { rows } = await database.query<{ providers: string[] }>(
+        'SELECT providers FROM notify.provider_order WHERE channel = $1',
+        [channel],
+      )
+      return rows[0]?.providers ?? []
+    },
     report: (provider, counted, rules, now) =>
       database.transaction(async (tx) => {
         const before = await lock(tx, provider, now)
         const after = nextHealth(before, counted, rules, now)
         await tx.query(
           `UPDATE notify.provider_health
-              SET since = $2, calls = $3, failures = $4, open_until = $5, openings = $6, probe_until = NULL
+              SET since = $2, calls = $3, failures = $4, open_until = $5, openings = $6, probe_until = NULL,
+                  misconfigured = coalesce($7, CASE WHEN $8::boolean THEN misconfigured END)
             WHERE provider = $1`,
           [
             provider,
@@ -39,6 +48,8 @@ export function postgresProviderHealth(database: Database): ProviderHealth {
             after.failures,
             after.openUntil === undefined ? null : timestamp(after.openUntil),
             after.openings,
+            counted.misconfigured?.slice(0, maxReasonLength) ?? null,
+            after.openUntil !== undefined || counted.failures === counted.calls,
           ],
         )
         return before.openUntil === undefined && after.openUntil !== undefined

@@ -9,6 +9,7 @@ interface HealthRow {
   readonly failures: number
   readonly open_until: number | null
   readonly paused_until: number | null
+  readonly misconfigured: string | null
 }
 
 /** Pauses of providers on PostgreSQL. */
@@ -16,18 +17,20 @@ export function postgresProviderPauses(database: Database): ProviderPauses {
   return {
     async list() {
       const { rows } = await database.query<HealthRow>(
-        'SELECT provider, since, calls, failures, open_until, paused_until FROM notify.provider_health',
+        'SELECT provider, since, calls, failures, open_until, paused_until, misconfigured FROM notify.provider_health',
       )
-      return rows.map(({ open_until: openUntil, paused_until: pausedUntil, ...row }): StoredHealth => {
-        return { ...row, ...withoutNulls({ openUntil, pausedUntil }) }
+      return rows.map(({ open_until: openUntil, paused_until: pausedUntil, misconfigured, ...row }): StoredHealth => {
+        return { ...row, ...withoutNulls({ openUntil, pausedUntil, misconfigured }) }
       })
     },
-    async set(provider, until, now) {
-      await database.query(
+    async set(provider, until, now, expected) {
+      const { rowCount } = await database.query(
         `INSERT INTO notify.provider_health (provider, since, calls, failures, paused_until) VALUES ($1, $2, 0, 0, $3)
-         ON CONFLICT (provider) DO UPDATE SET paused_until = excluded.paused_until`,
-        [provider, timestamp(now), optionalTimestamp(until)],
+         ON CONFLICT (provider) DO UPDATE SET paused_until = excluded.paused_until
+          WHERE $4::boolean OR provider_health.paused_until IS NOT DISTINCT FROM $5::timestamptz`,
+        [provider, timestamp(now), optionalTimestamp(until), expected === undefined, optionalTimestamp(expected)],
       )
+      return rowCount > 0
     },
   }
 }

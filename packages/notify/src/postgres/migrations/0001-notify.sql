@@ -305,6 +305,8 @@ CREATE TABLE notify.delivery_queue (
   sensitive boolean NOT NULL,
   message json NOT NULL,
   expires_at timestamptz,
+  -- of a replay that can be stopped: cause, detail and time of the dead letter that it was
+  letter json,
   PRIMARY KEY (bucket, delivery_id)
   -- A claim and every retry rewrite the row.
 ) WITH (fillfactor = 45);
@@ -321,7 +323,49 @@ CREATE TABLE notify.provider_health (
   openings integer NOT NULL DEFAULT 0,
   probe_until timestamptz,
   -- by the management: until then it is not called, whatever its breaker says
-  paused_until timestamptz
+  paused_until timestamptz,
+  -- why it rejected our credentials or account when it was called last
+  misconfigured text
+);
+
+-- The order of providers that the management chose, for all processes; without a row that of the configuration.
+CREATE TABLE notify.provider_order (
+  channel text PRIMARY KEY,
+  providers text[] NOT NULL,
+  changed_at timestamptz NOT NULL
+);
+
+-- Calls of providers by minute, result and duration: `slot` n holds those of up to 2^(n/2) milliseconds.
+CREATE TABLE notify.provider_call (
+  provider text,
+  at timestamptz,
+  result text,
+  slot smallint,
+  calls integer NOT NULL,
+  PRIMARY KEY (at, provider, result, slot)
+);
+
+-- What providers answered to failed calls, by what the answers have in common. Without addresses, quotes and ids.
+CREATE TABLE notify.provider_error (
+  provider text,
+  fingerprint text,
+  result text NOT NULL,
+  sample text NOT NULL,
+  count integer NOT NULL,
+  first_at timestamptz NOT NULL,
+  last_at timestamptz NOT NULL,
+  PRIMARY KEY (provider, fingerprint)
+);
+-- for retention
+CREATE INDEX provider_error_last_at ON notify.provider_error (last_at);
+
+-- When providers reported last, and what was refused.
+CREATE TABLE notify.provider_webhook (
+  provider text PRIMARY KEY,
+  accepted_at timestamptz,
+  refused bigint NOT NULL DEFAULT 0,
+  refused_at timestamptz,
+  refusal text
 );
 
 -- ---------------------------------------------------------------------------------------------------------------------
@@ -449,6 +493,8 @@ CREATE TABLE notify.scheduled (
   occurred_at timestamptz,
   -- attempts that failed because of the event itself
   failures integer NOT NULL DEFAULT 0,
+  -- as that of `delivery_queue`
+  letter json,
   PRIMARY KEY (bucket, id)
 );
 CREATE INDEX scheduled_due ON notify.scheduled (bucket, fire_at);
@@ -464,6 +510,8 @@ CREATE TABLE notify.deferred (
   reason text NOT NULL,
   resume_at timestamptz NOT NULL,
   lease_until timestamptz,
+  -- as that of `delivery_queue`, with the id of the letter
+  letter json,
   PRIMARY KEY (bucket, id)
 );
 CREATE INDEX deferred_due ON notify.deferred (bucket, resume_at);
@@ -670,7 +718,8 @@ CREATE INDEX dead_letter_died_at ON notify.dead_letter (bucket, died_at);
 CREATE TABLE notify.replay_batch (
   id uuid PRIMARY KEY,
   created_at timestamptz NOT NULL,
-  letter_ids uuid[] NOT NULL
+  letter_ids uuid[] NOT NULL,
+  stopped_at timestamptz
 );
 
 -- How often a message of the topic failed because of the message itself. Rows leave a week after the last failure.

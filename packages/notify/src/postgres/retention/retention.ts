@@ -26,6 +26,10 @@ const topicFailureDays = 7
 /** For how long the progress of a replay can be read, in days. */
 const replayBatchDays = 30
 
+/** How long calls of providers and their errors are counted, in days. */
+const providerCallDays = 1
+const providerErrorDays = 7
+
 /** A notification is needed as long as something of it waits to be planned again. */
 const awaited = 'EXISTS (SELECT FROM notify.deferred d WHERE d.bucket = $1 AND d.notification_id = notification.id)'
 
@@ -47,6 +51,18 @@ export const agingTables: readonly AgingTable[] = [
   aging('mailbox', 'at', 'inboxDays', { key: ['id'], bucketed: false }),
   aging('dead_letter', 'died_at', 'deadLetterDays'),
   aging('replay_batch', 'id', { days: replayBatchDays }, { key: ['id'], bucketed: false }),
+  aging(
+    'provider_call',
+    'at',
+    { days: providerCallDays },
+    { key: ['at', 'provider', 'result', 'slot'], bucketed: false },
+  ),
+  aging(
+    'provider_error',
+    'last_at',
+    { days: providerErrorDays },
+    { key: ['provider', 'fingerprint'], bucketed: false },
+  ),
   aging('device', 'dead_at', 'deadDeviceDays', { alive: 'living ones by `notify.devices_per_user`' }),
   aging('inbox', 'created_at', 'inboxDays'),
 ]
@@ -88,6 +104,8 @@ export const notifyTables: readonly TableBound[] = [
   { table: 'template', bound: 'one for each version of a text that somebody wrote' },
   { table: 'published_template', bound: 'one for each text' },
   { table: 'provider_health', bound: 'one for each provider' },
+  { table: 'provider_order', bound: 'one for each channel' },
+  { table: 'provider_webhook', bound: 'one for each provider' },
   { table: 'declared', bound: 'one for each entry of the file' },
   { table: 'bucket_anchor', bound: 'one for each bucket' },
   { table: 'property', bound: 'a handful of properties of the database' },

@@ -28,11 +28,12 @@ const fields = 'id, user_id, channel, address, scope, reason, since, expires_at,
 const matching = `s.bucket = b.bucket AND ($2::uuid[] IS NULL OR s.id = ANY($2)) AND ($3::text IS NULL OR s.user_id = $3)
   AND ($4::text IS NULL OR s.channel = $4)
   AND ($5::text IS NULL OR s.address = $5 OR (s.channel = 'email' AND lower(s.address) = lower($5)))
-  AND ($6::text IS NULL OR s.scope = $6) AND ($7::text IS NULL OR s.reason = $7)`
+  AND ($6::text IS NULL OR s.scope = $6) AND ($7::text IS NULL OR s.reason = $7)
+  AND ($8::boolean IS NULL OR (s.reason = 'complained') = $8)`
 
-/** `$1` to `$7` of a statement about buckets: all of these, or the one of the scope. */
+/** `$1` to `$8` of a statement about buckets: all of these, or the one of the scope. */
 function valuesOf({ bucket }: BucketScope, buckets: readonly number[], filter: SuppressionFilter): unknown[] {
-  const { ids, userId, channel, address, scope, reason } = filter
+  const { ids, userId, channel, address, scope, reason, complaints } = filter
   return [
     bucket ?? buckets,
     ids ?? null,
@@ -41,6 +42,7 @@ function valuesOf({ bucket }: BucketScope, buckets: readonly number[], filter: S
     address ?? null,
     scope ?? null,
     reason ?? null,
+    complaints ?? null,
   ]
 }
 
@@ -48,11 +50,16 @@ const listSql = `
 SELECT s.* FROM unnest($1::smallint[]) AS b (bucket)
  CROSS JOIN LATERAL (
    SELECT ${fields} FROM notify.suppression s
-    WHERE ${matching} AND ($8::uuid IS NULL OR s.id < $8) AND (s.expires_at IS NULL OR s.expires_at > $9)
-    ORDER BY s.id DESC LIMIT $10) AS s
- ORDER BY s.id DESC LIMIT $10`
+    WHERE ${matching} AND ($9::uuid IS NULL OR s.id < $9) AND (s.expires_at IS NULL OR s.expires_at > $10)
+    ORDER BY s.id DESC LIMIT $11) AS s
+ ORDER BY s.id DESC LIMIT $11`
 
 const liftSql = `DELETE FROM notify.suppression s USING unnest($1::smallint[]) AS b (bucket) WHERE ${matching}`
+
+const countSql = `
+SELECT count(*)::integer AS matched, count(*) FILTER (WHERE reason = 'complained')::integer AS complaints
+  FROM unnest($1::smallint[]) AS b (bucket)
+ CROSS JOIN LATERAL (SELECT s.reason FROM notify.suppression s WHERE ${matching}) AS s`
 
 /** Suppressions on PostgreSQL. */
 export function postgresSuppressions(database: Database, layout: Buckets): Suppressions {
@@ -89,6 +96,18 @@ export function postgresSuppressions(database: Database, layout: Buckets): Suppr
         }
       }
       return entries.flatMap((entry) => stored.get(entry) ?? [])
+    },
+    async count(filter) {
+      let [matched, complaints] = [0, 0]
+      for (const { scope, items } of groupsOf(filter)) {
+        const { rows } = await database.query<{ matched: number; complaints: number }>(
+          textFor(scope, countSql),
+          valuesOf(scope, items, filter),
+        )
+        matched += rows[0]?.matched ?? 0
+        complaints += rows[0]?.complaints ?? 0
+      }
+      return { matched, complaints }
     },
     async lift(filter) {
       let lifted = 0

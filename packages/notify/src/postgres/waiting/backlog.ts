@@ -1,7 +1,7 @@
 import type { Database } from '@gatehouse/kit'
 import type { Channel } from '../../model/channel.ts'
 import { bucketOfId } from '../../model/id.ts'
-import type { Backlog, PendingEntry, QueueDepth, QueueReport } from '../../store/store.ts'
+import type { Backlog, ParkedEvent, PendingEntry, QueueDepth, QueueReport } from '../../store/store.ts'
 import { optionalTimestamp, timestamp, withoutNulls } from '../sql/columns.ts'
 
 interface PendingRow {
@@ -13,17 +13,21 @@ interface PendingRow {
   readonly items: number | null
   readonly due_at: number
   readonly reason: PendingEntry['reason']
+  readonly leased: boolean
 }
 
 const rowsOf = {
-  deferred: `SELECT d.id, d.user_id, n.event, d.notification_id, d.channels, NULL::bigint AS items, d.resume_at AS due_at, d.reason
+  deferred: `SELECT d.id, d.user_id, n.event, d.notification_id, d.channels, NULL::bigint AS items, d.resume_at AS due_at, d.reason,
+       coalesce(d.lease_until >= now(), false) AS leased
   FROM notify.deferred d JOIN notify.notification n ON n.bucket = $1 AND n.id = d.notification_id
- WHERE d.bucket = $1 AND ($2::timestamptz IS NULL OR (d.resume_at, d.id) > ($2, $3::uuid)) ORDER BY d.resume_at, d.id LIMIT $4`,
+ WHERE d.bucket = $1 AND ($2::timestamptz IS NULL OR (d.resume_at, d.id) > ($2, $3::uuid)) AND ($5::text IS NULL OR n.event = $5)
+ ORDER BY d.resume_at, d.id LIMIT $4`,
   aggregating: `SELECT w.id, w.user_id, w.event, NULL::uuid AS notification_id, NULL::text[] AS channels,
        (SELECT count(*) FROM notify.pending_item i WHERE i.bucket = $1 AND i.window_id = w.id) AS items,
-       w.flush_at AS due_at, 'aggregated' AS reason
+       w.flush_at AS due_at, 'aggregated' AS reason, coalesce(w.lease_until >= now(), false) AS leased
   FROM notify.pending_window w
- WHERE w.bucket = $1 AND ($2::timestamptz IS NULL OR (w.flush_at, w.id) > ($2, $3::uuid)) ORDER BY w.flush_at, w.id LIMIT $4`,
+ WHERE w.bucket = $1 AND ($2::timestamptz IS NULL OR (w.flush_at, w.id) > ($2, $3::uuid)) AND ($5::text IS NULL OR w.event = $5)
+ ORDER BY w.flush_at, w.id LIMIT $4`,
 } as const
 
 const maxParkedCounted = 10_000
@@ -34,21 +38,23 @@ const maxQueueRows = 100_000
 export function postgresBacklog(database: Database, buckets: number): Backlog {
   const all = Array.from({ length: buckets }, (_, bucket) => bucket)
   return {
-    async list(kind, after, limit) {
+    async list({ kind, event }, after, limit) {
       const found: PendingRow[] = []
       for (const bucket of all) {
-        const values = [bucket, optionalTimestamp(after?.dueAt), after?.id ?? null, limit]
+        const values = [bucket, optionalTimestamp(after?.dueAt), after?.id ?? null, limit, event ?? null]
         found.push(...(await database.query<PendingRow>(rowsOf[kind], values)).rows)
       }
       found.sort((a, b) => a.due_at - b.due_at || (a.id < b.id ? -1 : 1))
       return found.slice(0, limit).map(entryOf)
     },
     async listParked() {
-      const counts = new Map<string, number>()
+      const found = new Map<string, ParkedEvent>()
       for (const bucket of all)
-        for (const { event, items } of await countParked(database, bucket))
-          counts.set(event, (counts.get(event) ?? 0) + items)
-      return [...counts].sort(([a], [b]) => (a < b ? -1 : 1)).map(([event, items]) => ({ event, items }))
+        for (const { event, items } of await countParked(database, bucket)) {
+          const known = found.get(event) ?? { event, items: 0, buckets: [] }
+          found.set(event, { event, items: known.items + items, buckets: [...known.buckets, bucket] })
+        }
+      return [...found.values()].sort((a, b) => (a.event < b.event ? -1 : 1))
     },
     async find(id) {
       const { rows } = await database.query<Pick<PendingRow, 'user_id' | 'event' | 'reason'>>(
@@ -67,9 +73,17 @@ export function postgresBacklog(database: Database, buckets: number): Backlog {
   }
 }
 
-function entryOf({ id, user_id: userId, event, due_at: dueAt, reason, ...row }: PendingRow): PendingEntry {
+function entryOf({
+  id,
+  user_id: userId,
+  event,
+  due_at: dueAt,
+  reason,
+  leased: isUnderWay,
+  ...row
+}: PendingRow): PendingEntry {
   const { notification_id: notificationId, channels, items } = row
-  return { id, userId, event, dueAt, reason, ...withoutNulls({ notificationId, channels, items }) }
+  return { id, userId, event, dueAt, reason, isUnderWay, ...withoutNulls({ notificationId, channels, items }) }
 }
 
 async function countParked(database: Database, bucket: number): Promise<Array<{ event: string; items: number }>> {

@@ -14,6 +14,8 @@ interface ScheduledRow {
   readonly payload: NotifyRequest
   readonly source: string
   readonly occurred_at: number | null
+  readonly failures?: number
+  readonly leased?: boolean
 }
 
 /** Scheduled events on PostgreSQL. */
@@ -30,7 +32,8 @@ export function postgresSchedule(database: Database, buckets: number): Schedule 
     },
     async find(id) {
       const { rows } = await database.query<ScheduledRow>(
-        'SELECT id, fire_at, payload, source, occurred_at FROM notify.scheduled WHERE bucket = $1 AND id = $2',
+        `SELECT id, fire_at, payload, source, occurred_at, failures, coalesce(lease_until >= now(), false) AS leased
+           FROM notify.scheduled WHERE bucket = $1 AND id = $2`,
         [bucketOfId(id, buckets), id],
       )
       return rows[0] && scheduledOf(rows[0])
@@ -80,16 +83,18 @@ async function list(
   buckets: number,
   { filter, after, limit }: ScheduledPage,
 ): Promise<Scheduled[]> {
-  const { userId, from, to } = filter
+  const { userId, from, to, event } = filter
   const mine =
     userId === undefined ? Array.from({ length: buckets }, (_, bucket) => bucket) : [bucketOfUser(userId, buckets)]
   const found: ScheduledRow[] = []
   for (const bucket of mine) {
     const { rows } = await database.query<ScheduledRow>(
-      `SELECT id, fire_at, payload, source, occurred_at FROM notify.scheduled
-        WHERE bucket = $1${userId === undefined ? '' : ' AND user_id = $7'}
+      `SELECT id, fire_at, payload, source, occurred_at, failures, coalesce(lease_until >= now(), false) AS leased
+         FROM notify.scheduled
+        WHERE bucket = $1${userId === undefined ? '' : ' AND user_id = $8'}
           AND ($2::timestamptz IS NULL OR (fire_at, id) > ($2, $3::uuid))
           AND ($5::timestamptz IS NULL OR fire_at >= $5) AND ($6::timestamptz IS NULL OR fire_at < $6)
+          AND ($7::text IS NULL OR payload->>'event' = $7)
         ORDER BY fire_at, id LIMIT $4`,
       [
         bucket,
@@ -98,6 +103,7 @@ async function list(
         limit,
         optionalTimestamp(from),
         optionalTimestamp(to),
+        event ?? null,
         ...(userId === undefined ? [] : [userId]),
       ],
     )
@@ -170,6 +176,7 @@ async function moveToDeadLetters(
   )
 }
 
-function scheduledOf({ fire_at: fireAt, occurred_at: occurredAt, ...row }: ScheduledRow): Scheduled {
-  return { ...row, fireAt, ...withoutNulls({ occurredAt }) }
+function scheduledOf(row: ScheduledRow): Scheduled {
+  const { fire_at: fireAt, occurred_at: occurredAt, leased: isUnderWay, ...rest } = row
+  return { ...rest, fireAt, ...(isUnderWay === undefined ? {} : { isUnderWay }), ...withoutNulls({ occurredAt }) }
 }

@@ -16,7 +16,11 @@ const Cursor = Type.String({
 
 /** The query of GET /v1/pending. */
 export const PendingQuery = Type.Object(
-  { kind: Type.Enum([...kinds], { description: 'What is listed.' }), ...pageMembers(Cursor) },
+  {
+    kind: Type.Enum([...kinds], { description: 'What is listed.' }),
+    event: Type.Optional(Type.String({ maxLength: 200, description: 'Only of this event type.' })),
+    ...pageMembers(Cursor),
+  },
   { additionalProperties: false },
 )
 
@@ -37,6 +41,7 @@ const Pending = Type.Object(
       }),
     ),
     due_at: Type.Optional(Type.String({ format: 'date-time' })),
+    under_way: Type.Optional(Type.Boolean({ description: 'A worker has it at this moment, or died with it.' })),
     reason_code: Type.Enum(['quiet_hours', 'fallback', 'replay', 'aggregated', 'event_rate']),
   },
   { title: 'Pending' },
@@ -52,6 +57,28 @@ export const listPending = describeOperation('pending.list', {
 export const releasePending = describeOperation('pending.release', {
   params: PendingParams,
   response: { 200: Type.Object({ released: Type.Boolean() }) },
+})
+
+/** The parameters of `/v1/parked/{event}`. */
+export const ParkedParams = Type.Object({
+  event: Type.String({ minLength: 1, maxLength: 200, description: 'The event type.' }),
+})
+
+/** The body of POST /v1/parked/{event}/release. */
+export const ParkedRelease = Type.Object(
+  {
+    limit: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 10_000, default: 1_000, description: 'How many at most.' }),
+    ),
+  },
+  { additionalProperties: false },
+)
+
+/** POST /v1/parked/{event}/release */
+export const releaseParked = describeOperation('parked.release', {
+  params: ParkedParams,
+  body: ParkedRelease,
+  response: { 200: Type.Object({ released: Type.Integer() }) },
 })
 
 const QueueDepth = Type.Object(

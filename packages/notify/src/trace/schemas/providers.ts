@@ -1,4 +1,4 @@
-import { PageQuery, pageSchema } from '@gatehouse/kit'
+import { IfMatchHeaders, PageQuery, pageSchema } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import { channels } from '../../model/channel.ts'
 import { describeOperation } from '../../request/route-options.ts'
@@ -21,22 +21,55 @@ export const PauseBody = Type.Object(
   { additionalProperties: false },
 )
 
+const ProviderError = Type.Object(
+  {
+    fingerprint: Type.String({ description: 'The same for answers that differ in ids alone.' }),
+    result: Type.String({ description: '`transient`, `ambiguous`, `permanent`, `misconfigured`, …' }),
+    count: Type.Integer(),
+    sample: Type.String({ description: 'The last one, without addresses, quotes and ids.' }),
+    first_at: Type.String({ format: 'date-time' }),
+    last_at: Type.String({ format: 'date-time' }),
+  },
+  { title: 'ProviderError' },
+)
+
+const ProviderWebhook = Type.Object(
+  {
+    path: Type.String({ description: 'Where it reports.' }),
+    last_at: Type.Optional(Type.String({ format: 'date-time', description: 'When a report was accepted last.' })),
+    refused: Type.Integer({ description: 'How many were refused.' }),
+    refused_at: Type.Optional(Type.String({ format: 'date-time' })),
+    refusal: Type.Optional(Type.String({ description: 'Why the last one was refused.' })),
+  },
+  { title: 'ProviderWebhook', description: 'Left out where it reports nothing, or its reports are not configured.' },
+)
+
 const Provider = Type.Object(
   {
     name: Type.String(),
     channel: Type.Enum([...channels]),
     place: Type.Integer({ description: 'Its place among the providers of the channel; 1 is preferred.' }),
-    state: Type.Enum(['closed', 'open', 'probing', 'paused'], {
-      description: 'Of its breaker, which all processes share: `closed` is called; or `paused` by the management.',
+    kind: Type.Optional(Type.String({ description: 'What kind of provider it is, such as `ses`.' })),
+    credentials: Type.Optional(
+      Type.String({ description: 'The setting that has its credentials; never their value.' }),
+    ),
+    state: Type.Enum(['closed', 'open', 'probing', 'paused', 'misconfigured'], {
+      description:
+        'Of its breaker, which all processes share: `closed` is called; `misconfigured` rejects our credentials or account; or `paused` by the management.',
     }),
     open_until: Type.Optional(Type.String({ format: 'date-time', description: 'When it may be probed.' })),
     paused_until: Type.Optional(Type.String({ format: 'date-time' })),
-    counted_since: Type.Optional(
-      Type.String({ format: 'date-time', description: 'The beginning of the window that its breaker counts in.' }),
-    ),
-    calls: Type.Integer({ description: 'In that window.' }),
-    failures: Type.Integer({ description: 'Of those calls.' }),
-    webhook_path: Type.Optional(Type.String({ description: 'Where it reports, if it does.' })),
+    problem: Type.Optional(Type.String({ description: 'What it answered where it is misconfigured.' })),
+    counted_since: Type.String({ format: 'date-time', description: 'An hour ago, to the minute.' }),
+    calls: Type.Integer({ description: 'Messages that it was called with since then, over all processes.' }),
+    failures: Type.Integer({ description: 'Of those, what failed and was no fault of the address.' }),
+    rejections: Type.Integer({ description: 'Of those, what was rejected for good, or went to a dead token.' }),
+    p50_ms: Type.Optional(Type.Integer({ description: 'Half of the calls took no longer, to a fifth.' })),
+    p95_ms: Type.Optional(Type.Integer({ description: '95 % of the calls took no longer, to a fifth.' })),
+    errors: Type.Array(ProviderError, {
+      description: 'What it answered to calls that failed, the most frequent first.',
+    }),
+    webhook: Type.Optional(ProviderWebhook),
   },
   { title: 'Provider' },
 )
@@ -53,6 +86,7 @@ export const getProvider = describeOperation('providers.get', { params: Provider
 /** POST /v1/providers/{name}/pause */
 export const pauseProvider = describeOperation('providers.pause', {
   params: ProviderParams,
+  headers: IfMatchHeaders,
   body: PauseBody,
   response: { 200: Provider },
 })
@@ -60,6 +94,7 @@ export const pauseProvider = describeOperation('providers.pause', {
 /** POST /v1/providers/{name}/resume */
 export const resumeProvider = describeOperation('providers.resume', {
   params: ProviderParams,
+  headers: IfMatchHeaders,
   response: { 200: Provider },
 })
 
@@ -88,4 +123,41 @@ export const testProvider = describeOperation('providers.test', {
   params: ProviderParams,
   body: ProviderTestBody,
   response: { 200: ProviderTest },
+})
+
+const ChannelName = Type.Enum([...channels], { description: 'The channel.' })
+
+/** The query of GET /v1/providers/order. */
+export const OrderQuery = Type.Object({ channel: ChannelName }, { additionalProperties: false })
+
+/** The body of PUT /v1/providers/order. */
+export const OrderBody = Type.Object(
+  {
+    channel: ChannelName,
+    providers: Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
+      minItems: 1,
+      maxItems: 100,
+      uniqueItems: true,
+      description: 'Every provider of the channel, the preferred first.',
+    }),
+  },
+  { additionalProperties: false },
+)
+
+const ProviderOrder = Type.Object(
+  { channel: ChannelName, providers: Type.Array(Type.String()) },
+  { title: 'ProviderOrder' },
+)
+
+/** GET /v1/providers/order */
+export const getProviderOrder = describeOperation('providers.order.get', {
+  querystring: OrderQuery,
+  response: { 200: ProviderOrder },
+})
+
+/** PUT /v1/providers/order */
+export const updateProviderOrder = describeOperation('providers.order.update', {
+  headers: IfMatchHeaders,
+  body: OrderBody,
+  response: { 200: ProviderOrder },
 })

@@ -5,5 +5,4 @@ export const deliver: Screens = {
   '/notifications': async () => (await import('./notifications.tsx')).FindNotificationScreen,
   '/notifications/$id': async () => (await import('./notification.tsx')).NotificationScreen,
   '/why': async () => (await import('./why.tsx')).WhyScreen,
-  '/dead-letters': async () => (await import('./dead-letters.tsx')).DeadLettersScreen,
 }

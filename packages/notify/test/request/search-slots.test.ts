@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Problem } from '@gatehouse/kit'
-import { SearchSlots } from '../../src/trace/search-slots.ts'
+import { SearchSlots } from '../../src/request/search-slots.ts'
 
 test('four searches run at once, others in their turn, and too many are refused', async () => {
   const slots = new SearchSlots()

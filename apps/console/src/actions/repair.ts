@@ -1,0 +1,35 @@
+import { dangerous, editors, everybody, read, write } from './action.ts'
+
+const letters = ['deadLetters.list', 'deadLetters.summary.get'] as const
+const providers = ['providers.list', 'providers.get', 'providers.order.get'] as const
+
+/** What is done about what failed, waits or is held back. */
+export const repair = {
+  listDeadLetters: read('deadLetters.list', everybody),
+  summarizeDeadLetters: read('deadLetters.summary.get', everybody),
+  replayDeadLetter: write('deadLetters.replay', editors, ...letters, 'notifications.get'),
+  replayDeadLetters: write('deadLetters.replayMany', editors, ...letters),
+  readReplay: read('replays.get', everybody),
+  stopReplay: write('replays.stop', editors, ...letters, 'replays.get'),
+  discardDeadLetter: dangerous('deadLetters.discard', editors, ...letters),
+  discardDeadLetters: dangerous('deadLetters.discardMany', editors, ...letters),
+  listScheduled: read('scheduled.list', everybody),
+  moveScheduled: write('scheduled.move', editors, 'scheduled.list'),
+  cancelScheduled: write('scheduled.cancel', editors, 'scheduled.list'),
+  listPending: read('pending.list', everybody),
+  releasePending: write('pending.release', editors, 'pending.list'),
+  releaseParked: write('parked.release', editors, 'pending.list'),
+  readQueue: read('queue.get', everybody),
+  listProviders: read('providers.list', everybody),
+  readProvider: read('providers.get', everybody),
+  pauseProvider: write('providers.pause', editors, ...providers),
+  resumeProvider: write('providers.resume', editors, ...providers),
+  testProvider: write('providers.test', editors),
+  readProviderOrder: read('providers.order.get', everybody),
+  orderProviders: write('providers.order.update', editors, ...providers),
+  listSuppressions: read('suppressions.list', everybody),
+  searchSuppressions: read('suppressions.search', everybody),
+  addSuppression: write('suppressions.create', editors, 'suppressions.list', 'suppressions.search'),
+  liftSuppression: write('suppressions.lift', editors, 'suppressions.list', 'suppressions.search'),
+  liftSuppressions: write('suppressions.liftMany', editors, 'suppressions.list', 'suppressions.search'),
+}

@@ -1,8 +1,9 @@
 import type { Database, Transaction } from '@gatehouse/kit'
 import type { FactorKind } from '../model/second-factor.ts'
 import type { Session } from '../model/session.ts'
-import type { CreateLogoutMessages, Sessions, SignedIn, SignInRecord } from '../store/index.ts'
+import type { Sessions, SignedIn, SignInRecord, SignOutOptions } from '../store/index.ts'
 import { putProviderSession } from './federation/provider-sessions.ts'
+import { deleteRefreshFamilies } from './grants/ended-grants.ts'
 import { putMessages } from './operations/outbox.ts'
 import { type UserRow, userOf } from './rows.ts'
 
@@ -151,41 +152,55 @@ export class PostgresSessions implements Sessions {
     return rows.map(sessionOf)
   }
 
-  end(id: string, userId: string, createLogoutMessages: CreateLogoutMessages): Promise<boolean> {
-    return this.#database.transaction(
-      async (tx) => (await endSessions(tx, userId, { only: [id] }, createLogoutMessages)) > 0,
-    )
+  end(id: string, userId: string, end: SignOutOptions): Promise<boolean> {
+    return this.#database.transaction(async (tx) => {
+      const { sessions, grants } = await endSessions(tx, userId, { only: [id] }, end)
+      await deleteRefreshFamilies(tx, grants, end)
+      return sessions > 0
+    })
   }
 }
 
+/** What {@link endSessions} ended. */
+export interface EndedSessions {
+  readonly sessions: number
+  /** The revoked grants, for {@link deleteRefreshFamilies} as the last step of the transaction. */
+  readonly grants: readonly { readonly id: string }[]
+}
+
 /**
- * Ends some sessions of a user, or all but one, and adds the logout messages of the clients used in them to the outbox.
- * Returns how many ended.
+ * Ends some sessions of a user, or all but one, with the grants that end with them, and adds the logout messages of the
+ * clients used in them to the outbox. A grant under way waits for the session's lock and is then not given.
  */
 export async function endSessions(
   tx: Transaction,
   userId: string,
   { only, keep }: { readonly only?: readonly string[] | undefined; readonly keep?: string | undefined },
-  createLogoutMessages: CreateLogoutMessages,
-): Promise<number> {
+  { createLogoutMessages, endsGrantsOf, now }: SignOutOptions,
+): Promise<EndedSessions> {
   const ended = await tx.query<{ id: string }>(
     `SELECT id FROM identity.session WHERE user_id = $1 AND ($2::uuid[] IS NULL OR id = ANY($2)) AND id IS DISTINCT FROM $3::uuid
      ORDER BY id FOR UPDATE`,
     [userId, only ?? null, keep ?? null],
   )
-  if (ended.rows.length === 0) return 0
+  if (ended.rows.length === 0) return { sessions: 0, grants: [] }
   const ids = ended.rows.map((row) => row.id)
   const used = await tx.query<{ session_id: string; client_ids: string[] }>(
     `SELECT session_id, array_agg(client_id ORDER BY client_id) AS client_ids FROM identity.session_client
      WHERE session_id = ANY($1::uuid[]) GROUP BY session_id ORDER BY session_id`,
     [ids],
   )
+  const { rows: grants } = await tx.query<{ id: string }>(
+    `UPDATE identity.grant_record SET revoked_at = $3
+     WHERE session_id = ANY($1::uuid[]) AND client_id = ANY($2::text[]) AND revoked_at IS NULL RETURNING id`,
+    [ids, endsGrantsOf, now],
+  )
   await tx.query('DELETE FROM identity.session WHERE id = ANY($1::uuid[])', [ids])
   await putMessages(
     tx,
     used.rows.flatMap((row) => createLogoutMessages(row.session_id, userId, row.client_ids)),
   )
-  return ids.length
+  return { sessions: ids.length, grants }
 }
 
 /**

@@ -91,8 +91,8 @@ export class PostgresUsers implements Users {
       if (found.lastOwner) return 'last_owner'
       const text = 'SELECT email, email_verified FROM identity.account WHERE id = $1'
       const [account] = (await tx.query<{ email: string | null; email_verified: boolean }>(text, [id])).rows
-      await endSessions(tx, id, {}, end.createLogoutMessages)
-      await revokeGrantsOfUser(tx, id, end)
+      const { grants } = await endSessions(tx, id, {}, end)
+      await revokeGrantsOfUser(tx, id, end, grants)
       await removeRegistrations(tx, account?.email ?? undefined)
       // Of an address that is not proven it is unknown whose invitations these are.
       if (account?.email_verified)

@@ -15,15 +15,12 @@ import {
 import { revokeGrantsOfUser } from '../grants/grants.ts'
 import { putMessages } from '../operations/outbox.ts'
 import { queries, runStatement } from '../queries.ts'
-import { type UserRow, userOf } from '../rows.ts'
+import { type UserRow, userColumns, userOf } from '../rows.ts'
 import { endSessions } from '../sessions.ts'
 import { appendRevocations } from '../tokens/revocations.ts'
 import { lockUser } from './lock-user.ts'
 import { removeStaleLinks } from './mailed-links.ts'
 import { reserveSubject } from './subjects.ts'
-
-const userColumns = `account.id, plan, username, email, email_verified, password_hash, password_changed_at, credential_version,
-  roles, claims, locked_at, created_at, updated_at`
 
 const select = `SELECT ${userColumns} FROM identity.account JOIN identity.subject USING (id)`
 

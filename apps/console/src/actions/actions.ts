@@ -3,13 +3,13 @@ import { access } from './access.ts'
 import type { Action } from './action.ts'
 import { deliver } from './deliver.ts'
 import { operate } from './operate.ts'
-import { people, quotas, recipients } from './people.ts'
+import { people, quotas, recipients, searches } from './people.ts'
 
 /**
  * Every action of the console. The server forwards the operations that are named here and no others; the pages show an
  * action to the roles that have it.
  */
-export const actions = { ...people, ...recipients, ...quotas, ...access, ...deliver, ...operate }
+export const actions = { ...people, ...recipients, ...searches, ...quotas, ...access, ...deliver, ...operate }
 
 /** The name of an action. */
 export type ActionId = keyof typeof actions

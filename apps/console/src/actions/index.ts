@@ -4,4 +4,4 @@ export { type ActionId, actions, type InputOf, type ItemOf, mayDo, type OutputOf
 export { deliver } from './deliver.ts'
 export { operate } from './operate.ts'
 export { factsOf, type OperationId, type OperationService, serviceOf } from './operations.ts'
-export { people, quotas, recipients } from './people.ts'
+export { people, quotas, recipients, searches } from './people.ts'

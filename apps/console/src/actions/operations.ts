@@ -25,6 +25,9 @@ const services: Readonly<Record<string, OperationService>> = {
   eventTypes: 'notify',
   notifications: 'notify',
   recipients: 'notify',
+  deliveries: 'notify',
+  templates: 'notify',
+  providers: 'notify',
   limits: 'gateway',
 }
 

@@ -43,6 +43,14 @@ export const recipients = {
   eraseUserData: dangerous('users.data.erase', [owner], 'recipients.get', 'users.standing.get', 'users.devices.list'),
 }
 
+/** What the search asks beside the lists of the screens. */
+export const searches = {
+  findDelivery: read('deliveries.get', everybody),
+  findDeadLetter: read('deadLetters.get', everybody),
+  findTemplates: read('templates.list', everybody),
+  findProviders: read('providers.list', everybody),
+}
+
 /** What is done with the limits of a user. */
 export const quotas = {
   readUserTiers: read('limits.settings.get', everybody),

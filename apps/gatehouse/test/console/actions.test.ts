@@ -8,10 +8,10 @@ import { access, accessMayFindNothing } from './cases/access.ts'
 import { type Cases, keys, type RoleName, roles } from './cases/case.ts'
 import { deliver, deliverMayFindNothing } from './cases/deliver.ts'
 import { operate, operateMayFindNothing } from './cases/operate.ts'
-import { people, peopleMayFindNothing, quotas, recipients } from './cases/people.ts'
+import { people, peopleMayFindNothing, quotas, recipients, searches } from './cases/people.ts'
 
 /** A call for each action. One without a case does not compile. */
-const cases: Cases<ActionId> = { ...people, ...recipients, ...quotas, ...access, ...deliver, ...operate }
+const cases: Cases<ActionId> = { ...people, ...recipients, ...searches, ...quotas, ...access, ...deliver, ...operate }
 const mayFindNothing: ReadonlySet<ActionId> = new Set([
   ...peopleMayFindNothing,
   ...accessMayFindNothing,

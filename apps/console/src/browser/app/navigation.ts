@@ -27,6 +27,7 @@ export const sections: readonly Section[] = [
   { id: 'why', path: '/why', group: 'deliver', icon: 'question', letter: 'w', action: 'explain' },
   { id: 'deadLetters', path: '/dead-letters', group: 'deliver', icon: 'inbox', letter: 'd', action: 'listDeadLetters' },
   { id: 'users', path: '/users', group: 'people', icon: 'users', letter: 'u', action: 'listUsers' },
+  { id: 'sessions', path: '/sessions', group: 'people', icon: 'monitor', letter: 'e', action: 'findSessions' },
   { id: 'clients', path: '/clients', group: 'access', icon: 'app', letter: 'c', action: 'listClients' },
   { id: 'apiKeys', path: '/api-keys', group: 'access', icon: 'key', letter: 'k', action: 'listApiKeys' },
   { id: 'signingKeys', path: '/signing-keys', group: 'access', icon: 'pen', letter: 's', action: 'listSigningKeys' },

@@ -2,6 +2,7 @@ import type {
   people as actions,
   quotas as limitActions,
   recipients as recipientActions,
+  searches as searchActions,
 } from '@gatehouse/console/actions'
 import { type Cases, nothing, target } from './case.ts'
 
@@ -45,6 +46,14 @@ export const recipients: Cases<keyof typeof recipientActions> = {
   eraseUserData: () => ({ params: { id: 'nobody' } }),
 }
 
+/** A call for each action of the search. */
+export const searches: Cases<keyof typeof searchActions> = {
+  findDelivery: () => ({ params: { id: nothing } }),
+  findDeadLetter: () => ({ params: { id: nothing } }),
+  findTemplates: () => ({}),
+  findProviders: () => ({}),
+}
+
 const limit = { policy: 'free', kind: 'user', id: 'target' }
 
 /** A call for each action with the limits of a user. */
@@ -55,7 +64,11 @@ export const quotas: Cases<keyof typeof limitActions> = {
 }
 
 /** What has nothing to act on here: the API gets as far as to look for it. */
-export const peopleMayFindNothing: readonly (keyof typeof actions | keyof typeof recipientActions)[] = [
+export const peopleMayFindNothing: readonly (
+  | keyof typeof actions
+  | keyof typeof recipientActions
+  | keyof typeof searchActions
+)[] = [
   'endSession',
   'endGrant',
   'withdrawConsent',
@@ -63,4 +76,6 @@ export const peopleMayFindNothing: readonly (keyof typeof actions | keyof typeof
   'readRecipient',
   'revealRecipient',
   'deleteDevice',
+  'findDelivery',
+  'findDeadLetter',
 ]

@@ -23,6 +23,7 @@ export function AuditScreen() {
     <Page title={t.sections.audit} lead={t.audit.lead} actions={exportButton}>
       <form
         key={JSON.stringify(filters)}
+        className="panel"
         aria-label={t.audit.filters}
         onSubmit={(event) => {
           event.preventDefault()

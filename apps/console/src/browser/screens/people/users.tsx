@@ -120,7 +120,7 @@ function UserSearch({ filters, lookup, onSearch, onClear }: UserSearchProps) {
   return (
     <form
       className="panel"
-      aria-label={t.users.find}
+      aria-label={t.audit.filters}
       onSubmit={(event) => {
         event.preventDefault()
         const form = event.currentTarget

@@ -4,7 +4,7 @@ import type { people as english } from '../en/people.ts'
 export const people: typeof english = {
   users: {
     lead: 'Konten, nach Kennung geordnet.',
-    find: 'Kennung, Name, Mailadresse oder Telefonnummer',
+    find: 'Kennung, Name, Mail oder Telefon',
     lookupHint:
       'Mailadressen und Telefonnummern werden als Ganzes gesucht; in der Adresse dieser Seite stehen sie nicht.',
     any: 'beliebig',

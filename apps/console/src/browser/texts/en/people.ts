@@ -2,7 +2,7 @@
 export const people = {
   users: {
     lead: 'Accounts, ordered by id.',
-    find: 'Id, name, mail address or phone number',
+    find: 'Id, name, mail or phone',
     lookupHint: 'Mail addresses and phone numbers are looked up whole; they are not kept in the address of this page.',
     any: 'any',
     lock: 'State',

@@ -1,6 +1,6 @@
-import { Spotlight } from '@mantine/spotlight'
+import { Spotlight, spotlight } from '@mantine/spotlight'
 import { useNavigate } from '@tanstack/react-router'
-import { type ReactNode, useState } from 'react'
+import { type KeyboardEvent, type ReactNode, useState } from 'react'
 import { useMay } from '../api/session.tsx'
 import { Icon, type IconName } from '../parts/icon.tsx'
 import { useSettings, useTexts } from '../texts/settings.tsx'
@@ -32,6 +32,14 @@ export function CommandPalette() {
     [t.sections.audit, links],
   ]
   const isEmpty = groups.every(([, lines]) => lines.length === 0)
+  // Lines that arrive late are not selected by themselves: Enter opens the first.
+  const openFirst = (event: KeyboardEvent<HTMLInputElement>) => {
+    const [first] = groups.flatMap(([, lines]) => lines)
+    const isSelected = event.currentTarget.closest('[role=dialog]')?.querySelector('[data-selected]') ?? null
+    if (event.key !== 'Enter' || isSelected !== null || text === '' || first === undefined) return
+    spotlight.close()
+    first.open()
+  }
   return (
     <Spotlight.Root
       attributes={{ content: { 'aria-label': t.common.search } }}
@@ -45,6 +53,7 @@ export function CommandPalette() {
         placeholder={t.common.searchPlaceholder}
         aria-label={t.common.search}
         autoComplete="off"
+        onKeyDown={openFirst}
         leftSection={<Icon name="search" />}
       />
       <Spotlight.ActionsList>

@@ -126,8 +126,18 @@ describe('a support case without seeing an address', () => {
       .waitFor()
     await keyboard.press('/')
     await tab().getByRole('textbox', { name: 'Search' }).waitFor()
+    const answered = Promise.withResolvers<void>()
+    await tab().route('**/recipients/search', async (route) => {
+      await answered.promise
+      await route.continue()
+    })
     await keyboard.type(karl.id)
     await tab().getByText(`User ${karl.id}`).waitFor()
+    await tab().getByText('Still searching: Recipients …').waitFor()
+    await tab().getByText('Not searched, your role does not allow it: Audit log.').waitFor()
+    answered.resolve()
+    await tab().getByText('Still searching').waitFor({ state: 'detached' })
+    await tab().unrouteAll({ behavior: 'wait' })
     await keyboard.press('Enter')
     await heading(karl.id)
     await tab().getByRole('region', { name: 'Account' }).waitFor()

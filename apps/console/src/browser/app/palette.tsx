@@ -144,13 +144,18 @@ function useLinks(target: SearchTarget | undefined): readonly Line[] {
 /** What is still awaited, what failed and what is not searched: so that nothing found means nothing. */
 function Notes({ search: { target, slow, failed, forbidden } }: { search: Search }) {
   const t = useTexts()
+  const may = useMay()
   const named = (names: Search['slow']) => names.map((name) => t.search[name]).join(', ')
   const notes: ReactNode[] = []
   if (target === undefined) notes.push(t.search.hint)
   if (target?.kind === 'api_key') notes.push(t.search.apiKey)
   if (slow.length > 0) notes.push(t.search.slow(named(slow)))
   if (failed.length > 0) notes.push(t.search.failed(named(failed)))
-  if (forbidden.length > 0) notes.push(t.search.forbidden(named(forbidden)))
+  const unread = [
+    ...forbidden.map((name) => t.search[name]),
+    ...(target && !may('readAudit') ? [t.sections.audit] : []),
+  ]
+  if (unread.length > 0) notes.push(t.search.forbidden(unread.join(', ')))
   return (
     <div className="search-note" role="status">
       {notes.map((note) => (

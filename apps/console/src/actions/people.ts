@@ -55,5 +55,5 @@ export const searches = {
 export const quotas = {
   readUserTiers: read('limits.settings.get', everybody),
   readUserLimit: read('limits.get', everybody),
-  giveBackToUser: write('limits.grant', supporters, 'limits.get'),
+  grantRequestsToUser: write('limits.grant', supporters, 'limits.get'),
 }

@@ -121,8 +121,8 @@ export function createFixtures(running: Prepared) {
       const id = await user()
       await getTokens(running, { client: 'console', scope: 'openid offline_access', user: [id, password] })
       const { grants } = postgresIdentityStore(running.database)
-      const [given] = await grants.listByUser(id, running.clock.now())
-      return { user: id, grant: given?.id ?? assert.fail(`${id} has no grant`) }
+      const [active] = await grants.listByUser(id, running.clock.now())
+      return { user: id, grant: active?.id ?? assert.fail(`${id} has no grant`) }
     },
     manage,
     /** Publishes the DNS record of a domain. */

@@ -60,7 +60,7 @@ const limit = { policy: 'free', kind: 'user', id: 'target' }
 export const quotas: Cases<keyof typeof limitActions> = {
   readUserTiers: () => ({}),
   readUserLimit: () => ({ params: limit }),
-  giveBackToUser: () => ({ params: limit, body: { amount: 1 } }),
+  grantRequestsToUser: () => ({ params: limit, body: { amount: 1 } }),
 }
 
 /** What has nothing to act on here: the API gets as far as to look for it. */

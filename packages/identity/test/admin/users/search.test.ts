@@ -115,9 +115,16 @@ test('an export has every user that matches, one a line, and is recorded without
     users.map((line) => (JSON.parse(line) as { id: string }).id),
     ['ada', 'ada_2', 'adam', 'zoe'],
   )
-  const one = await call(running, owner, { ...request, requestId: 'request-export-one', payload: { email: 'ada@people.example' } })
+  const one = await call(running, owner, {
+    ...request,
+    requestId: 'request-export-one',
+    payload: { email: 'ada@people.example' },
+  })
   assert.equal(one.text.trimEnd().split('\n').length, 1)
-  const trail = await call(running, owner, { method: 'GET', url: '/admin/v1/audit-events?request_id=request-export-one' })
+  const trail = await call(running, owner, {
+    method: 'GET',
+    url: '/admin/v1/audit-events?request_id=request-export-one',
+  })
   assert.match(trail.text, /users\.export/)
   assert.doesNotMatch(trail.text, /ada@/)
 })

@@ -98,8 +98,8 @@ test('all sessions of a user end at once, and a grant stays', async () => {
 
 test('a filter ends its sessions after a trial run, and none of the caller or of somebody above', async () => {
   await signIn('ben', 'web')
-  const trial = await end('client_id=web&dry_run=true')
-  assert.deepEqual(trial.body, { matched: 1, ended: 0, skipped: 0, more: false })
+  const counted = await end('client_id=web&dry_run=true')
+  assert.deepEqual(counted.body, { matched: 1, ended: 0, skipped: 0, more: false })
   assert.equal((await list('client_id=web')).length, 1)
   assert.deepEqual((await end('client_id=web')).body, { matched: 1, ended: 1, skipped: 0, more: false })
   assert.deepEqual(await list('client_id=web'), [])

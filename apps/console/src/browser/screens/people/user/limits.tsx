@@ -49,33 +49,33 @@ function TierStanding({ id, tier, title }: { id: string; tier: string; title: st
           </Stack>
         )}
       </Answer>
-      {may('giveBackToUser') && <GiveBack policy={tier} id={id} />}
+      {may('grantRequestsToUser') && <GrantMore policy={tier} id={id} />}
     </Stack>
   )
 }
 
-function GiveBack({ policy, id }: { policy: string; id: string }) {
+function GrantMore({ policy, id }: { policy: string; id: string }) {
   const t = useTexts()
   const [amount, setAmount] = useState<number | string>(100)
-  const mutation = useAction('giveBackToUser')
+  const mutation = useAction('grantRequestsToUser')
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault()
         mutation.mutate(
           { policy, kind: 'user', id, amount: Number(amount) },
-          { onSuccess: () => void notifications.show({ message: t.user.gaveBack, color: 'green' }) },
+          { onSuccess: () => void notifications.show({ message: t.user.grantedMore, color: 'green' }) },
         )
       }}
     >
       <Group align="flex-end" gap="xs">
-        <NumberInput label={t.user.giveBackAmount} value={amount} onChange={setAmount} min={1} max={100_000} w={170} />
+        <NumberInput label={t.user.grantAmount} value={amount} onChange={setAmount} min={1} max={100_000} w={170} />
         <Button type="submit" variant="default" loading={mutation.isPending}>
-          {t.user.giveBack}
+          {t.user.grantMore}
         </Button>
       </Group>
       <Text size="xs" c="dimmed" mt={4}>
-        {t.user.giveBackText}
+        {t.user.grantText}
       </Text>
       <Refusal error={mutation.error} />
     </form>

@@ -7,6 +7,7 @@ import { endedSessionsSchema, sessionSchema } from '../responses.ts'
 import { adminScopes, readScopes } from '../scopes.ts'
 import {
   cursorOf,
+  cursorPattern,
   endSelectedSessions,
   endSessionsOfUser,
   findOwnSession,
@@ -23,7 +24,8 @@ const members = {
   client_id: filter('Only sessions in which this client was used.'),
   address: filter('Only sessions that were begun, or renewed, from this IP address.'),
 }
-const Listed = Type.Object({ ...members, ...pageMembers() }, { additionalProperties: false })
+const Cursor = Type.String({ pattern: cursorPattern, description: 'The `next` of the previous page.' })
+const Listed = Type.Object({ ...members, ...pageMembers(Cursor) }, { additionalProperties: false })
 const Ended = Type.Object(
   { ...members, dry_run: Type.Optional(Type.Boolean({ description: 'Counts the sessions and ends none.' })) },
   { additionalProperties: false },

@@ -74,10 +74,7 @@ export async function searchUsers(
 }
 
 /** Users with when they signed in last. */
-export async function addLastSignIns(
-  { store }: Pick<AdminContext, 'store'>,
-  users: readonly User[],
-): Promise<UserResponse[]> {
+async function addLastSignIns({ store }: Pick<AdminContext, 'store'>, users: readonly User[]): Promise<UserResponse[]> {
   const times = await store.userDirectory.findLastSignIns(users.map(({ id }) => id))
   return users.map((user) => ({ ...formatUser(user), ...formatLastSignIn(times.get(user.id)) }))
 }

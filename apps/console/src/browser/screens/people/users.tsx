@@ -86,7 +86,7 @@ function useColumns(): readonly Column<User>[] {
     { label: t.users.username, render: ({ username }) => <Masked>{username}</Masked> },
     { label: t.users.email, render: ({ email }) => (email === undefined ? t.common.none : <Masked>{email}</Masked>) },
     { label: t.users.plan, render: ({ plan }) => plan },
-    { label: t.users.roles, render: ({ roles }) => (roles.length === 0 ? null : <Words values={roles} />) },
+    { label: t.users.roles, render: ({ roles }) => <Words values={roles} /> },
     {
       label: t.users.state,
       render: ({ locked, email, email_verified: verified }) => (

@@ -161,9 +161,11 @@ function templateRoutes(http: Http, context: RouteContext): void {
 function recipientRoutes(http: Http, context: RouteContext): void {
   const { allow } = createRouteBuilders(context.access)
   const store = { ...context, store: context.store.recipients }
-  const { getRecipient, updateRecipient, deleteRecipient, updateRecipients, revealRecipient } = recipients
+  const { getRecipient, updateRecipient, deleteRecipient, updateRecipients, revealRecipient, searchRecipients } =
+    recipients
   const many = { bodyLimit: 1024 * 1024, ...allow('manage', schemas.updateRecipients) }
   http.put('/v1/recipients', many, updateRecipients(store))
+  http.post('/v1/recipients/search', allow('readDelivery', schemas.searchRecipients), searchRecipients(store))
   http.get('/v1/recipients/:user_id', allow('readDelivery', schemas.getRecipient), getRecipient(store))
   http.put('/v1/recipients/:user_id', allow('putRecipient', schemas.updateRecipient), updateRecipient(store))
   http.delete('/v1/recipients/:user_id', allow('putRecipient', schemas.deleteRecipient), deleteRecipient(store))

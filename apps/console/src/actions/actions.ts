@@ -1,6 +1,6 @@
 import type { Operations } from '@gatehouse/client'
-import { access } from './access.ts'
 import type { Action } from './action.ts'
+import { access } from './access.ts'
 import { callers } from './callers.ts'
 import { deliver } from './deliver.ts'
 import { limits } from './limits.ts'

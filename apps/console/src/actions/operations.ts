@@ -6,7 +6,7 @@ export type OperationService = 'identity' | 'notify' | 'gateway'
 /** An operation of the APIs, named as in the API document. */
 export type OperationId = keyof Operations
 
-/** The service of each resource: the first name of an operation. */
+/** The service of each resource: the first names of an operation; the longer ones count. */
 const services: Readonly<Record<string, OperationService>> = {
   apiKeys: 'identity',
   auditEvents: 'identity',
@@ -15,27 +15,36 @@ const services: Readonly<Record<string, OperationService>> = {
   limitOverrides: 'identity',
   limitSettings: 'identity',
   roles: 'identity',
+  sessions: 'identity',
   signingKeys: 'identity',
   users: 'identity',
-  limits: 'gateway',
-  routes: 'gateway',
-  upstreams: 'gateway',
   deadLetters: 'notify',
+  deliveries: 'notify',
   eventTypes: 'notify',
   notifications: 'notify',
   parked: 'notify',
   pending: 'notify',
   providers: 'notify',
   queue: 'notify',
+  recipients: 'notify',
   replays: 'notify',
   scheduled: 'notify',
   suppressions: 'notify',
+  templates: 'notify',
+  'users.choices': 'notify',
+  'users.data': 'notify',
+  'users.devices': 'notify',
+  'users.preferences': 'notify',
+  'users.standing': 'notify',
+  limits: 'gateway',
+  routes: 'gateway',
+  upstreams: 'gateway',
 }
 
 /** The service that answers an operation. @throws Error for a resource that the console does not know */
 export function serviceOf(id: OperationId): OperationService {
-  const [resource = ''] = id.split('.', 1)
-  const service = services[resource]
+  const [resource = '', part = ''] = id.split('.', 2)
+  const service = services[`${resource}.${part}`] ?? services[resource]
   if (service === undefined) throw new Error(`no service is known for ${id}`)
   return service
 }

@@ -1,12 +1,46 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { match } from '../../src/browser/app/search-hits.ts'
 import { classifySearch, timeOfUuid } from '../../src/browser/app/search-target.ts'
 import { partByChannel, toneOf } from '../../src/browser/screens/deliver/timeline.ts'
 
-test('a search text is the id of a notification, a name, or neither', () => {
-  assert.equal(classifySearch(' 019A205C-CC20-7a27-aaca-4b0e3f272052 '), 'uuid')
-  for (const name of ['alice', 'a@example.com', 'demo-web', 'x:1~2']) assert.equal(classifySearch(name), 'name', name)
-  for (const other of ['', '  ', 'two words', 'a/b', 'ä']) assert.equal(classifySearch(other), undefined, other)
+test('a search text is classified before anything is asked', () => {
+  const id = '019a205c-cc20-7a27-aaca-4b0e3f272052'
+  const cases: readonly (readonly [text: string, kind: string | undefined])[] = [
+    [' 019A205C-CC20-7a27-aaca-4b0e3f272052 ', 'uuid'],
+    ['gk_3f9a0c', 'api_key'],
+    ['ada@example.com', 'mail'],
+    ['+44 7700 900-123', 'phone'],
+    ['0044 7700 900123', 'phone'],
+    ['192.0.2.7', 'address'],
+    ['2001:db8::1', 'address'],
+    ['order.shipped:A-1:alice:email', 'dedup_key'],
+    ['order.shipped:a:b:c:alice:in-app', 'dedup_key'],
+    ['alice', 'text'],
+    ['two words', 'text'],
+    ['192.0.2.700', 'text'],
+    ['12345', 'text'],
+    ['order.shipped:A-1', 'text'],
+    ['  ', undefined],
+  ]
+  for (const [text, kind] of cases) assert.equal(classifySearch(text)?.kind, kind, text)
+  assert.deepEqual(classifySearch('e:a:b:alice:email'), { kind: 'dedup_key', key: 'a:b', userId: 'alice' })
+  assert.deepEqual(classifySearch('0044 7700 900123'), { kind: 'phone', phone_number: '+447700900123' })
+  assert.equal((classifySearch(id) as { time?: Date }).time?.getTime(), 0x019a205ccc20)
+})
+
+test('an API key that is searched for is in nothing that the search hands on', () => {
+  assert.deepEqual(classifySearch(' gk_secret_of_somebody '), { kind: 'api_key' })
+})
+
+test('entries of small lists are found by the beginning of any of their words', () => {
+  const hit = (id: string, description?: string) => ({ id, label: id, description, open: { to: '/' } })
+  const hits = [hit('order.shipped', 'Your order'), hit('order.paid'), hit('reorder')]
+  const found = (text: string) => match({ kind: 'text', text }, hits).map(({ id }) => id)
+  assert.deepEqual(found('ORD'), ['order.shipped', 'order.paid'])
+  assert.deepEqual(found('ship'), ['order.shipped'])
+  assert.deepEqual(found('your'), ['order.shipped'])
+  assert.deepEqual(found('hipped'), [])
 })
 
 test('a UUID of version 7 has the time when it was made, others have none', () => {

@@ -82,7 +82,7 @@ describe('the server of the console', () => {
 
   for (const [method, path] of [
     ['GET', '/admin/v1/connections'],
-    ['POST', '/admin/v1/users'],
+    ['POST', '/admin/v1/user-imports'],
     ['PUT', '/admin/v1/users/olga/password'],
     ['POST', '/admin/v1/audit-events'],
     ['POST', '/token'],
@@ -125,7 +125,11 @@ describe('the server of the console', () => {
       const service = serviceOf(operation)
       if (service !== 'identity') continue
       const address = path.replace(/\{\w+\}/g, 'gatehouse-auditor')
-      const body = id === 'createApiKey' ? JSON.stringify({ owner: 'olga', name: 'a key' }) : null
+      const bodies: Readonly<Record<string, object>> = {
+        createApiKey: { owner: 'olga', name: 'a key' },
+        exportUsers: {},
+      }
+      const body = bodies[id] === undefined ? null : JSON.stringify(bodies[id])
       const headers: Record<string, string> = body === null ? {} : { 'content-type': 'application/json' }
       const answer = await person.api(address, { method, body, headers })
       const { type, max_age } = (await answer.json().catch(() => ({}))) as { type?: string; max_age?: number }

@@ -6,12 +6,12 @@ import { Person } from '../../../console/test/support/person.ts'
 import { type Program, started } from '../support/program.ts'
 import { access, accessMayFindNothing } from './cases/access.ts'
 import { callers, callersMayFindNothing } from './cases/callers.ts'
-import { type Cases, keys, type RoleName, roles } from './cases/case.ts'
 import { deliver, deliverMayFindNothing } from './cases/deliver.ts'
 import { limits, limitsMayFindNothing } from './cases/limits.ts'
 import { operate, operateMayFindNothing } from './cases/operate.ts'
 import { people, peopleMayFindNothing } from './cases/people.ts'
 import { repair, repairMayFindNothing } from './cases/repair.ts'
+import { type Cases, keys, type RoleName, roles } from './cases/case.ts'
 
 /** A call for each action. One without a case does not compile. */
 const cases: Cases<ActionId> = { ...deliver, ...repair, ...people, ...access, ...limits, ...callers, ...operate }

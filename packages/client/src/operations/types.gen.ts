@@ -286,6 +286,18 @@ export interface DeviceSettings {
   readonly service?: string
 }
 
+/** The schema `EndedSessions` of the API document. */
+export interface EndedSessions {
+  /** How many sessions the filter selects; at most 1,000 at a time. */
+  readonly matched: number
+  /** How many ended: none in a trial run. */
+  readonly ended: number
+  /** How many are of users whom the caller may not change. */
+  readonly skipped: number
+  /** Whether there are further ones, for another request. */
+  readonly more: boolean
+}
+
 /** An event type that producers may submit */
 export interface EventType {
   /** Name of the event type: one line of text, but not * */
@@ -388,6 +400,21 @@ export interface ExplainRequest {
   readonly dedup_key?: string
   /** Explains for this time; left out, for now. Settings are those of now. */
   readonly at?: string
+}
+
+/** The schema `Grant` of the API document. */
+export interface Grant {
+  readonly id: string
+  readonly client_id: string
+  readonly session_id?: string
+  readonly organization_id?: string
+  readonly user_agent: string
+  readonly scopes: readonly string[]
+  readonly resources: readonly string[]
+  readonly created_at: string
+  /** When tokens were last issued under it. */
+  readonly last_used_at: string
+  readonly expires_at: string
 }
 
 /** What became of each user, in their order. */
@@ -735,6 +762,7 @@ export interface NewUser {
   readonly locked: boolean
   readonly created_at: string
   readonly updated_at: string
+  readonly last_sign_in_at?: string
   /** The generated password, shown only in this response. */
   readonly password?: string
 }
@@ -1276,6 +1304,7 @@ export interface RoleMember {
   readonly user_id: string
   readonly username: string
   readonly locked: boolean
+  readonly last_sign_in_at?: string
 }
 
 /** The schema `Route` of the API document. */
@@ -1369,10 +1398,19 @@ export interface SecondFactors {
 /** The schema `Session` of the API document. */
 export interface Session {
   readonly id: string
+  readonly user_id: string
   readonly user_agent: string
   readonly address: string
+  /** How the user signed in (RFC 8176). */
+  readonly amr: readonly string[]
+  /** The clients that were used in it. */
+  readonly clients: readonly string[]
+  /** Whether the caller signed in here. */
+  readonly is_own: boolean
   readonly created_at: string
   readonly seen_at: string
+  /** When it ends without further use. */
+  readonly expires_at: string
 }
 
 /** The schema `SigningKey` of the API document. */
@@ -1980,6 +2018,7 @@ export interface User {
   readonly locked: boolean
   readonly created_at: string
   readonly updated_at: string
+  readonly last_sign_in_at?: string
 }
 
 /** What each operation takes and answers, by its id. */
@@ -2031,6 +2070,8 @@ export interface Operations {
       readonly actor?: string
       /** Only events of this client. */
       readonly client_id?: string
+      /** Only events of this IP address. */
+      readonly address?: string
       /** Only events of this service: identity, notify or gateway. */
       readonly service?: string
       /** Only events of this request. */
@@ -2052,6 +2093,8 @@ export interface Operations {
       readonly actor?: string
       /** Only events of this client. */
       readonly client_id?: string
+      /** Only events of this IP address. */
+      readonly address?: string
       /** Only events of this service: identity, notify or gateway. */
       readonly service?: string
       /** Only events of this request. */
@@ -3512,6 +3555,25 @@ export interface Operations {
     }
     readonly output: RevealedRecipient
   }
+  "recipients.search": {
+    readonly input: {
+      /** The whole address. */
+      readonly email?: string
+      /** The whole number, as E.164. */
+      readonly phone_number?: string
+      /** The beginning of the user id. */
+      readonly q?: string
+      /** The `next` of the previous page. */
+      readonly cursor?: string
+      /** The maximum number of items on a page. */
+      readonly limit?: number
+    }
+    readonly output: {
+      readonly items: readonly Recipient[]
+      /** The cursor of the next page. Without it there are no more items. */
+      readonly next?: string
+    }
+  }
   "recipients.update": {
     readonly input: {
       /** The user. */
@@ -3695,6 +3757,38 @@ export interface Operations {
   "serverMetadata.get": {
     readonly input: Nothing
     readonly output: Readonly<Record<string, unknown>>
+  }
+  "sessions.endSelected": {
+    readonly input: {
+      /** Only sessions of this user. */
+      readonly user_id?: string
+      /** Only sessions in which this client was used. */
+      readonly client_id?: string
+      /** Only sessions that were begun, or renewed, from this IP address. */
+      readonly address?: string
+      /** Counts the sessions and ends none. */
+      readonly dry_run?: boolean
+    }
+    readonly output: EndedSessions
+  }
+  "sessions.list": {
+    readonly input: {
+      /** Only sessions of this user. */
+      readonly user_id?: string
+      /** Only sessions in which this client was used. */
+      readonly client_id?: string
+      /** Only sessions that were begun, or renewed, from this IP address. */
+      readonly address?: string
+      /** The `next` of the previous page. */
+      readonly cursor?: string
+      /** The maximum number of items on a page. */
+      readonly limit?: number
+    }
+    readonly output: {
+      readonly items: readonly Session[]
+      /** The cursor of the next page. Without it there are no more items. */
+      readonly next?: string
+    }
   }
   "signingKeys.list": {
     readonly input: {
@@ -4101,6 +4195,25 @@ export interface Operations {
     } & DeviceSettings
     readonly output: RegisteredDevice
   }
+  "users.export": {
+    readonly input: {
+      /** The beginning of the id or of the username. */
+      readonly q?: string
+      /** Only users with this plan. */
+      readonly plan?: string
+      /** Only users with this role. */
+      readonly role?: string
+      /** Only users who are locked, or only others. */
+      readonly locked?: boolean
+      /** Only users whose address is verified, or only others. */
+      readonly verified?: boolean
+      /** The whole address. */
+      readonly email?: string
+      /** The whole number, with its country code. */
+      readonly phone_number?: string
+    }
+    readonly output: string
+  }
   "users.factors.get": {
     readonly input: {
       /** The identifier of the resource. */
@@ -4130,6 +4243,30 @@ export interface Operations {
     readonly output: {
       readonly id: string
       readonly plan: string
+    }
+  }
+  "users.grants.end": {
+    readonly input: {
+      /** The identifier of the resource. */
+      readonly id: string
+      /** The grant. */
+      readonly grant_id: string
+    }
+    readonly output: undefined
+  }
+  "users.grants.list": {
+    readonly input: {
+      /** The identifier of the resource. */
+      readonly id: string
+      /** The `next` of the previous page. */
+      readonly cursor?: string
+      /** The maximum number of items on a page. */
+      readonly limit?: number
+    }
+    readonly output: {
+      readonly items: readonly Grant[]
+      /** The cursor of the next page. Without it there are no more items. */
+      readonly next?: string
     }
   }
   "users.import": {
@@ -4289,6 +4426,16 @@ export interface Operations {
   }
   "users.list": {
     readonly input: {
+      /** The beginning of the id or of the username. */
+      readonly q?: string
+      /** Only users with this plan. */
+      readonly plan?: string
+      /** Only users with this role. */
+      readonly role?: string
+      /** Only users who are locked, or only others. */
+      readonly locked?: boolean
+      /** Only users whose address is verified, or only others. */
+      readonly verified?: boolean
       /** The `next` of the previous page. */
       readonly cursor?: string
       /** The maximum number of items on a page. */
@@ -4435,6 +4582,33 @@ export interface Operations {
     }
     readonly output: RevealedFields
   }
+  "users.search": {
+    readonly input: {
+      /** The beginning of the id or of the username. */
+      readonly q?: string
+      /** Only users with this plan. */
+      readonly plan?: string
+      /** Only users with this role. */
+      readonly role?: string
+      /** Only users who are locked, or only others. */
+      readonly locked?: boolean
+      /** Only users whose address is verified, or only others. */
+      readonly verified?: boolean
+      /** The whole address. */
+      readonly email?: string
+      /** The whole number, with its country code. */
+      readonly phone_number?: string
+      /** The `next` of the previous page. */
+      readonly cursor?: string
+      /** The maximum number of items on a page. */
+      readonly limit?: number
+    }
+    readonly output: {
+      readonly items: readonly User[]
+      /** The cursor of the next page. Without it there are no more items. */
+      readonly next?: string
+    }
+  }
   "users.sendMail": {
     readonly input: {
       /** The identifier of the resource. */
@@ -4453,6 +4627,15 @@ export interface Operations {
       readonly session_id: string
     }
     readonly output: undefined
+  }
+  "users.sessions.endAll": {
+    readonly input: {
+      /** The identifier of the resource. */
+      readonly id: string
+    }
+    readonly output: {
+      readonly ended: number
+    }
   }
   "users.sessions.list": {
     readonly input: {
@@ -4912,6 +5095,8 @@ export interface Api {
     get(input: Operations["recipients.get"]['input'], options?: CallOptions): Promise<Operations["recipients.get"]['output']>
     /** Reveal addresses of a recipient. Single addresses that are masked otherwise. The reason is kept in the audit trail. */
     reveal(input: Operations["recipients.reveal"]['input'], options?: CallOptions): Promise<Operations["recipients.reveal"]['output']>
+    /** Search recipients. By address, number or the beginning of the user id, in the body, where no log of a proxy keeps an address. */
+    search(input: Operations["recipients.search"]['input'], options?: CallOptions): List<Operations["recipients.search"]['output']['items'][number], Operations["recipients.search"]['output']>
     /** Set how a user can be reached. Replaces the record; members that are left out are removed. */
     update(input: Operations["recipients.update"]['input'], options?: CallOptions): Promise<Operations["recipients.update"]['output']>
     /** Set how up to 1,000 users can be reached. Replaces the records of the users that are named, in one transaction. */
@@ -4969,6 +5154,12 @@ export interface Api {
     /** Get the authorization server metadata. RFC 8414: endpoints, grants and algorithms. */
     get(input?: Operations["serverMetadata.get"]['input'], options?: CallOptions): Promise<Operations["serverMetadata.get"]['output']>
   }
+  readonly sessions: {
+    /** End the sessions that a filter selects. All but the one of the caller, and those of users whom the caller may not change. At most 1,000 at a time. */
+    endSelected(input?: Operations["sessions.endSelected"]['input'], options?: CallOptions): Promise<Operations["sessions.endSelected"]['output']>
+    /** List sessions. The active sessions of all users, the latest first. */
+    list(input?: Operations["sessions.list"]['input'], options?: CallOptions): List<Operations["sessions.list"]['output']['items'][number], Operations["sessions.list"]['output']>
+  }
   readonly signingKeys: {
     /** List signing keys. Newest first: the keys that sign and those that only verify, without private parts. */
     list(input?: Operations["signingKeys.list"]['input'], options?: CallOptions): List<Operations["signingKeys.list"]['output']['items'][number], Operations["signingKeys.list"]['output']>
@@ -5024,16 +5215,20 @@ export interface Api {
     create(input: Operations["users.create"]['input'], options?: CallOptions): Promise<Operations["users.create"]['output']>
     /** Delete a user. Every session, grant and API key of the user ends at once. */
     delete(input: Operations["users.delete"]['input'], options?: CallOptions): Promise<Operations["users.delete"]['output']>
+    /** Export users. Every user that matches, one JSON object per line. Recorded in the audit trail. */
+    export(input: Operations["users.export"]['input'], options?: CallOptions): Promise<Operations["users.export"]['output']>
     /** Get a user. An account with its roles, plan and claims. */
     get(input: Operations["users.get"]['input'], options?: CallOptions): Promise<Operations["users.get"]['output']>
     /** Get the plan of a user. The user object for the tier lookup of a gateway. */
     getPlan(input: Operations["users.getPlan"]['input'], options?: CallOptions): Promise<Operations["users.getPlan"]['output']>
     /** Import users of another system. With the hashes of their passwords. Users who exist already stay as they are. The results are in the order of the users. */
     import(input: Operations["users.import"]['input'], options?: CallOptions): Promise<Operations["users.import"]['output']>
-    /** List users. Ordered by id. */
+    /** List users. Ordered by id; filtered by what says nothing about a person. */
     list(input?: Operations["users.list"]['input'], options?: CallOptions): List<Operations["users.list"]['output']['items'][number], Operations["users.list"]['output']>
     /** Reveal personal data of a user. Returns members of a user that are otherwise masked. The reason is recorded in the audit trail. */
     reveal(input: Operations["users.reveal"]['input'], options?: CallOptions): Promise<Operations["users.reveal"]['output']>
+    /** Search users. As the list, and by mail address or phone number: they are in the body, so that no log has them. */
+    search(input: Operations["users.search"]['input'], options?: CallOptions): List<Operations["users.search"]['output']['items'][number], Operations["users.search"]['output']>
     /** Mail a user a link. With the link the user verifies the email address or chooses a new password. */
     sendMail(input: Operations["users.sendMail"]['input'], options?: CallOptions): Promise<Operations["users.sendMail"]['output']>
     /** Set the password of a user. Every session and grant of the user ends. */
@@ -5075,6 +5270,12 @@ export interface Api {
       get(input: Operations["users.factors.get"]['input'], options?: CallOptions): Promise<Operations["users.factors.get"]['output']>
       /** Reset the second factors of a user. Removes every factor, recovery code and remembered device. The next sign-in requires a new factor. The sessions, refresh tokens, mailed links and API keys of the user end, as with a reset of the password. */
       reset(input: Operations["users.factors.reset"]['input'], options?: CallOptions): Promise<Operations["users.factors.reset"]['output']>
+    }
+    readonly grants: {
+      /** End a grant of a user. Its refresh token and access tokens end at once. The consent stays. */
+      end(input: Operations["users.grants.end"]['input'], options?: CallOptions): Promise<Operations["users.grants.end"]['output']>
+      /** List the grants of a user. The access that clients have on devices, with when it was last used; newest first. */
+      list(input: Operations["users.grants.list"]['input'], options?: CallOptions): List<Operations["users.grants.list"]['output']['items'][number], Operations["users.grants.list"]['output']>
     }
     readonly inbox: {
       /** Archive items. The feed leaves them out. */
@@ -5125,6 +5326,8 @@ export interface Api {
     readonly sessions: {
       /** End a session of a user. Signs the user out of one browser. */
       end(input: Operations["users.sessions.end"]['input'], options?: CallOptions): Promise<Operations["users.sessions.end"]['output']>
+      /** End every session of a user. Signs the user out of all browsers. Grants stay. */
+      endAll(input: Operations["users.sessions.endAll"]['input'], options?: CallOptions): Promise<Operations["users.sessions.endAll"]['output']>
       /** List the sessions of a user. The browsers in which the user is signed in, the last used first. */
       list(input: Operations["users.sessions.list"]['input'], options?: CallOptions): List<Operations["users.sessions.list"]['output']['items'][number], Operations["users.sessions.list"]['output']>
     }

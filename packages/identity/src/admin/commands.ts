@@ -12,7 +12,8 @@ import { readFactors, resetFactors } from './users/factors.ts'
 import { importUsers } from './users/import/import-users.ts'
 import { listLinkedProviders, removeLinkedProvider } from './users/linked-providers.ts'
 import { generatePassword, setPassword } from './users/passwords.ts'
-import { changeRole, createUser, deleteUser, listUsers, updateUser } from './users/users.ts'
+import { searchUsers } from './users/search.ts'
+import { changeRole, createUser, deleteUser, type UserResponse, updateUser } from './users/users.ts'
 
 /** A read operation. */
 type WithoutContext<Operation> = Operation extends (context: AdminContext, ...rest: infer Rest) => infer Answer
@@ -39,7 +40,8 @@ export interface Management extends OrganizationCommands {
   readonly createConnection: WithAuthority<typeof createConnection>
   readonly updateConnection: WithAuthority<typeof updateConnection>
   readonly deleteConnection: WithAuthority<typeof deleteConnection>
-  readonly listUsers: WithoutContext<typeof listUsers>
+  /** Users in the order of their ids. */
+  listUsers(after: string, limit: number): Promise<UserResponse[]>
   readonly createUser: WithAuthority<typeof createUser>
   readonly importUsers: WithAuthority<typeof importUsers>
   readonly updateUser: WithAuthority<typeof updateUser>
@@ -83,7 +85,7 @@ export function createManagement(context: AdminContext): Management {
     createConnection: asCommandLine(createConnection),
     updateConnection: asCommandLine(updateConnection),
     deleteConnection: asCommandLine(deleteConnection),
-    listUsers: (after, limit) => listUsers(context, after, limit),
+    listUsers: (after, limit) => searchUsers(context, {}, after, limit),
     createUser: asCommandLine(createUser),
     importUsers: asCommandLine(importUsers),
     updateUser: asCommandLine(updateUser),

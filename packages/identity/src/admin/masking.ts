@@ -6,7 +6,8 @@ import type { Authority } from './authority.ts'
 import type { InvitationResponse } from './organizations/invitations.ts'
 import type { OrganizationMemberResponse } from './organizations/members.ts'
 import type { MemberResponse } from './roles/roles.ts'
-import type { SessionResponse } from './users/access.ts'
+import type { SessionResponse } from './sessions/sessions.ts'
+import type { GrantResponse } from './users/access.ts'
 import type { LinkedProviderResponse } from './users/linked-providers.ts'
 import type { PasskeyResponse } from './users/passkeys.ts'
 import type { UserResponse } from './users/users.ts'
@@ -52,6 +53,11 @@ export function maskInvitation(invitation: InvitationResponse): InvitationRespon
 /** Masks the address and the user agent of a session. */
 export function maskSession(session: SessionResponse): SessionResponse {
   return { ...session, address: maskIpAddress(session.address), user_agent: coarseAgent(session.user_agent) }
+}
+
+/** Masks the user agent of a grant. */
+export function maskGrant(grant: GrantResponse): GrantResponse {
+  return { ...grant, user_agent: coarseAgent(grant.user_agent) }
 }
 
 /** Masks the name and the user agent of a passkey. */

@@ -61,6 +61,7 @@ const user = {
   locked: Type.Boolean(),
   created_at: instant,
   updated_at: instant,
+  last_sign_in_at: Type.Optional(instant),
 }
 /** A user. */
 export const userSchema = Type.Object(user, { title: 'User', description: 'A user.' })
@@ -82,12 +83,46 @@ export const consentSchema = Type.Object(
 export const sessionSchema = Type.Object(
   {
     id: text,
+    user_id: text,
     user_agent: text,
     address: text,
+    amr: Type.Array(text, { description: 'How the user signed in (RFC 8176).' }),
+    clients: Type.Array(text, { description: 'The clients that were used in it.' }),
+    is_own: Type.Boolean({ description: 'Whether the caller signed in here.' }),
     created_at: instant,
     seen_at: instant,
+    expires_at: Type.String({ format: 'date-time', description: 'When it ends without further use.' }),
   },
   { title: 'Session' },
+)
+/** Sessions that were ended, or would be. */
+export const endedSessionsSchema = Type.Object(
+  {
+    matched: Type.Integer({
+      minimum: 0,
+      description: 'How many sessions the filter selects; at most 1,000 at a time.',
+    }),
+    ended: Type.Integer({ minimum: 0, description: 'How many ended: none in a trial run.' }),
+    skipped: Type.Integer({ minimum: 0, description: 'How many are of users whom the caller may not change.' }),
+    more: Type.Boolean({ description: 'Whether there are further ones, for another request.' }),
+  },
+  { title: 'EndedSessions' },
+)
+/** A grant of a user: the access that a client has on one device. */
+export const grantSchema = Type.Object(
+  {
+    id: text,
+    client_id: text,
+    session_id: Type.Optional(text),
+    organization_id: Type.Optional(text),
+    user_agent: text,
+    scopes: texts,
+    resources: texts,
+    created_at: instant,
+    last_used_at: Type.String({ format: 'date-time', description: 'When tokens were last issued under it.' }),
+    expires_at: instant,
+  },
+  { title: 'Grant' },
 )
 
 /** The second factors of a user. */
@@ -153,7 +188,7 @@ export const removedProviderSchema = Type.Object(
 export const roleSchema = Type.Object({ role: text, scopes: texts }, { title: 'ManagementRole' })
 /** A user with a management role. */
 export const memberSchema = Type.Object(
-  { user_id: text, username: text, locked: Type.Boolean() },
+  { user_id: text, username: text, locked: Type.Boolean(), last_sign_in_at: Type.Optional(instant) },
   { title: 'RoleMember' },
 )
 /** The caller of management. */

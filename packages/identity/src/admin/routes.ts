@@ -9,11 +9,13 @@ import { limitRoutes } from './limits/routes.ts'
 import { organizationRoutes, ownOrganizationRoutes } from './organizations/routes.ts'
 import { createAdminAccess } from './required-scope.ts'
 import { roleRoutes } from './roles/routes.ts'
+import { sessionRoutes } from './sessions/routes.ts'
 import { accessRoutes } from './users/access-routes.ts'
 import { importRoutes } from './users/import/routes.ts'
 import { linkedProviderRoutes } from './users/linked-provider-routes.ts'
 import { passkeyRoutes } from './users/passkey-routes.ts'
 import { userRoutes } from './users/routes.ts'
+import { userSearchRoutes } from './users/search-routes.ts'
 import { supportRoutes } from './users/support-routes.ts'
 
 /**
@@ -25,6 +27,8 @@ export function adminRoutes(http: Http, context: AdminContext, authenticate: Aut
   clientRoutes(http, access)
   connectionRoutes(http, access)
   userRoutes(http, access)
+  userSearchRoutes(http, access)
+  sessionRoutes(http, access)
   importRoutes(http, access)
   accessRoutes(http, access)
   passkeyRoutes(http, access)

@@ -59,6 +59,7 @@ export function findConnectionFaults(connection: ConnectionDeclaration, loopback
 
 function findOrganizationFaults(connection: ConnectionDeclaration): Fault[] {
   const { organization, domains, required, add_members, member_roles, link_only } = connection
+  const unvouched = (domains ?? []).filter((domain) => !connection.authoritative_domains?.includes(domain))
   const faults: (Fault | false)[] = [
     organization !== undefined &&
       domains !== undefined &&
@@ -73,8 +74,22 @@ function findOrganizationFaults(connection: ConnectionDeclaration): Fault[] {
       domains === undefined &&
       fault('required', 'needs organization or domains'),
     required === true && link_only === true && fault('link_only', 'does not apply with required'),
+    required === true &&
+      unvouched.length > 0 &&
+      fault('authoritative_domains', describeUnvouched(connection, unvouched)),
   ]
   return faults.filter((one) => one !== false)
+}
+
+/**
+ * Where a connection is the only way to sign in, the accounts that are not linked to it yet must be linked at their first
+ * sign-in with it, which only an authoritative provider may do: else nobody could sign in to them.
+ */
+function describeUnvouched({ kind }: ConnectionDeclaration, domains: readonly string[]): string {
+  const locked = `accounts of ${domains.join(', ')} that are not linked yet could not sign in`
+  const isPossible = kindsOf.authoritative_domains?.includes(kind) ?? true
+  if (!isPossible) return `is required by required with domains and does not apply to the kind ${kind}: ${locked}`
+  return `must contain ${domains.join(', ')}, as required with domains does: ${locked}`
 }
 
 function isIssuer(text: string, loopback: boolean): boolean {

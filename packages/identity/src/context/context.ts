@@ -72,7 +72,7 @@ export interface TokenContext extends ServerContext, AudienceContext {
 }
 
 /** Sends pages, and binds their forms to the browser and its session. */
-export interface PageContext extends PageParts, ServerContext {
+export interface PageContext extends PageParts, ServerContext, BuiltInContext {
   readonly lifetimes: Lifetimes
   readonly features: Features
   /** Whether users of this instance may, or must, have a second factor. */
@@ -120,7 +120,10 @@ export interface PlanContext {
 
 /** Keeps the clients of the operator's own programs. */
 export interface BuiltInContext {
-  /** Clients that management neither deletes nor gives another secret. */
+  /**
+   * Clients that management neither deletes nor gives another secret. Their grants end with the session, also where the
+   * message about its end cannot be delivered.
+   */
   readonly builtInClients: ReadonlySet<string>
 }
 

@@ -56,6 +56,7 @@ interface SeedContext {
   readonly defaultPlan: string
   readonly encryptionKey: KeyRing
   readonly features: Pick<Features, 'loopbackCalls'>
+  readonly builtInClients: ReadonlySet<string>
 }
 
 /**

@@ -27,7 +27,7 @@ export function backChannelLogoutEndpoint(
     const connection = await context.store.connections.find(id)
     if (connection === undefined || !isEnabled(connection) || connection.settings.kind !== 'oidc') throw invalid()
     const logout = await verify(context, request, connection, token)
-    const ended = await context.store.providerSessions.end(logout, signOutOptions(context).createLogoutMessages)
+    const ended = await context.store.providerSessions.end(logout, signOutOptions(context))
     if (ended === 'replayed') throw invalid()
     context.signalOutbox()
     for (const { id: sid, userId: subject } of ended)

@@ -10,11 +10,11 @@ import { pageParameters } from '../http/page-route.ts'
 import { type Connection, callbackPath, connectionName, isEnabled } from '../model/connection.ts'
 import type { Form, Parameters } from '../oauth/parameters.ts'
 import { readBrowser } from '../sessions/browser.ts'
-import type { BrowserExchange } from '../sessions/sign-in-page.ts'
+import { type BrowserExchange, sendSignInPageAgain } from '../sessions/sign-in-page.ts'
 import { openFlow, type SealedFlow } from './flow.ts'
 import { linkToAccount } from './link.ts'
+import { providerFailed } from './provider-failed.ts'
 import { signInAt } from './sign-in.ts'
-import { providerFailed, sendSignInPageAgain } from './sign-in-again.ts'
 
 /** A flow that came back to the browser in which it began. */
 interface ReturnedFlow {

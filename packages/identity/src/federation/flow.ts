@@ -36,12 +36,16 @@ export async function beginFlow(
     loginHint,
   }: { readonly continuation: string; readonly linking?: Linking; readonly loginHint?: string },
 ): Promise<FastifyReply> {
-  const { request } = openContinuation(context, exchange.browser, continuation)
+  const { request, needsNewSignIn = false } = openContinuation(context, exchange.browser, continuation)
   // Who is signed in already signs in again because that sign-in is too old, or another user's.
   const signsInAgain = linking === undefined && exchange.browser.signedIn !== undefined
   const prompts = String(request.prompt ?? '').split(' ')
   const freshSignIn =
-    signsInAgain || prompts.includes('login') || prompts.includes('select_account') || request.max_age !== undefined
+    needsNewSignIn ||
+    signsInAgain ||
+    prompts.includes('login') ||
+    prompts.includes('select_account') ||
+    request.max_age !== undefined
   const freshSince = freshSignIn ? Math.floor(context.clock.now() / 1000) : undefined
   const secrets = { state: randomToken(), nonce: randomToken(), codeVerifier: randomToken(), freshSince }
   const address = await context.providers.within(connection, async () =>

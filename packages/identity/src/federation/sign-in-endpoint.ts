@@ -7,9 +7,9 @@ import { type Connection, connectionName, maySignIn } from '../model/connection.
 import { normalizeName } from '../model/user.ts'
 import { PageError } from '../pages/page-error.ts'
 import { checkForm, readBrowser } from '../sessions/browser.ts'
-import type { BrowserExchange } from '../sessions/sign-in-page.ts'
+import { type BrowserExchange, sendSignInPageAgain } from '../sessions/sign-in-page.ts'
 import { beginFlow } from './flow.ts'
-import { providerFailed, sendSignInPageAgain } from './sign-in-again.ts'
+import { providerFailed } from './provider-failed.ts'
 
 const maxAddressLength = 254
 

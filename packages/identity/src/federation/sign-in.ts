@@ -10,10 +10,9 @@ import { methodsOf } from '../model/authentication.ts'
 import { type Connection, connectionName, maySignIn, signsOutThere } from '../model/connection.ts'
 import type { User } from '../model/user.ts'
 import { finishSignIn } from '../sessions/finish-sign-in.ts'
-import type { BrowserExchange } from '../sessions/sign-in-page.ts'
+import { type BrowserExchange, sendSignInPageAgain } from '../sessions/sign-in-page.ts'
 import { type LinkedUser, NameConflict, type NewLink } from '../store/index.ts'
 import { joinOrganization, mayUseAccount } from './organization.ts'
-import { sendSignInPageAgain } from './sign-in-again.ts'
 
 /** A user whom a provider authenticated, and what the browser resumes. */
 export interface ProviderSignIn {

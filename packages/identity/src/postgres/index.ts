@@ -32,12 +32,14 @@ import { PostgresPasskeyChallenges } from './passkeys/challenges.ts'
 import { PostgresPasskeys } from './passkeys/passkeys.ts'
 import { PostgresPasskeyRegistrations } from './passkeys/registrations.ts'
 import { PostgresReplayCache } from './replay-cache.ts'
+import { PostgresSessionDirectory } from './session-directory.ts'
 import { PostgresSessions } from './sessions.ts'
 import { PostgresAccessTokens } from './tokens/access-tokens.ts'
 import { PostgresApiKeys } from './tokens/api-keys.ts'
 import { PostgresRevocations } from './tokens/revocations.ts'
 import { PostgresSigningKeys } from './tokens/signing-keys.ts'
 import { PostgresAccounts } from './users/accounts.ts'
+import { PostgresUserDirectory } from './users/directory.ts'
 import { PostgresEmailChanges } from './users/email-changes.ts'
 import { PostgresMailedLinks } from './users/mailed-links.ts'
 import { PostgresPhoneChanges } from './users/phone-changes.ts'
@@ -60,6 +62,7 @@ export function postgresIdentityStore(database: Database): IdentityStore {
     clients: new PostgresClients(database),
     clientLogos: new PostgresClientLogos(database),
     users: new PostgresUsers(database),
+    userDirectory: new PostgresUserDirectory(database),
     subjects: new PostgresSubjects(database),
     declarations: new PostgresDeclarations(database),
     signingKeys: new PostgresSigningKeys(database),
@@ -98,6 +101,7 @@ export function postgresIdentityStore(database: Database): IdentityStore {
     rememberedDevices: new PostgresRememberedDevices(database),
     revocations: new PostgresRevocations(database),
     sessions: new PostgresSessions(database),
+    sessionDirectory: new PostgresSessionDirectory(database),
     signInLinks: new PostgresSignInLinks(database),
     emailChanges: new PostgresEmailChanges(database),
     phoneChanges: new PostgresPhoneChanges(database),

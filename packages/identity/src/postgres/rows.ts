@@ -45,6 +45,10 @@ export interface UserRow {
   readonly updated_at: number
 }
 
+/** The columns of a {@link UserRow}, of an account and its subject. */
+export const userColumns = `account.id, plan, username, email, email_verified, password_hash, password_changed_at, credential_version,
+  roles, claims, locked_at, created_at, updated_at`
+
 /** Converts a row. */
 export function userOf(row: UserRow): User {
   return {

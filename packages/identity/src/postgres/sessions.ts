@@ -1,12 +1,14 @@
 import type { Database, Transaction } from '@gatehouse/kit'
 import type { FactorKind } from '../model/second-factor.ts'
 import type { Session } from '../model/session.ts'
-import type { CreateLogoutMessages, Sessions, SignedIn, SignInRecord } from '../store/index.ts'
+import type { Sessions, SignedIn, SignInRecord, SignOutOptions } from '../store/index.ts'
 import { putProviderSession } from './federation/provider-sessions.ts'
+import { deleteRefreshFamilies } from './grants/ended-grants.ts'
 import { putMessages } from './operations/outbox.ts'
 import { type UserRow, userOf } from './rows.ts'
 
-interface SessionRow {
+/** A row of `identity.session` as `n`. */
+export interface SessionRow {
   readonly session_id: string
   readonly user_id: string
   readonly auth_time: number
@@ -19,10 +21,12 @@ interface SessionRow {
   readonly session_expires_at: number
 }
 
-const columns = `n.id AS session_id, n.user_id, n.auth_time, n.amr, n.remembered, n.user_agent, n.address, n.created_at AS started_at,
+/** The columns of a {@link SessionRow}. */
+export const sessionColumns = `n.id AS session_id, n.user_id, n.auth_time, n.amr, n.remembered, n.user_agent, n.address, n.created_at AS started_at,
   n.seen_at, n.expires_at AS session_expires_at`
 
-function sessionOf(row: SessionRow): Session {
+/** Converts a row. */
+export function sessionOf(row: SessionRow): Session {
   return {
     id: row.session_id,
     userId: row.user_id,
@@ -45,6 +49,12 @@ const verified = `verified AS MATERIALIZED (
     SELECT id FROM identity.account WHERE id = $1 AND credential_version = $2 AND locked_at IS NULL FOR SHARE
   )`
 
+/** Records that the verified user signed in at this moment. */
+const signedIn = (at: string) => `signed_in AS (
+    INSERT INTO identity.last_sign_in AS l (user_id, at) SELECT id, ${at}::bigint FROM verified
+    ON CONFLICT (user_id) DO UPDATE SET at = greatest(l.at, excluded.at)
+  )`
+
 /** How often the use of a session is recorded at most. */
 const seenEveryMs = 60_000
 
@@ -60,7 +70,7 @@ export class PostgresSessions implements Sessions {
     return this.#write(
       session,
       record,
-      `WITH ${verified}
+      `WITH ${verified}, ${signedIn('$9')}
        INSERT INTO identity.session
          (id, secret_hash, user_id, auth_time, amr, user_agent, address, created_at, seen_at, expires_at, remembered)
        SELECT $3, $4, verified.id, $5, $6, $7, $8, $9, $9, $10, $11 FROM verified`,
@@ -84,7 +94,7 @@ export class PostgresSessions implements Sessions {
     return this.#write(
       session,
       record,
-      `WITH ${verified}
+      `WITH ${verified}, ${signedIn('$9')}
        UPDATE identity.session n SET secret_hash = $4, auth_time = $5, amr = $6, user_agent = $7, address = $8,
          seen_at = $9, expires_at = $10, remembered = $11
        FROM verified WHERE n.id = $3 AND n.user_id = verified.id`,
@@ -123,7 +133,7 @@ export class PostgresSessions implements Sessions {
 
   async find(secretHash: string, now: number, maxSessionMs: number): Promise<SignedIn | undefined> {
     const { rows } = await this.#database.query<SessionRow & UserRow & { readonly factors: FactorKind[] }>(
-      `SELECT ${columns}, a.id, s.plan, a.username, a.email, a.email_verified, a.password_hash, a.password_changed_at,
+      `SELECT ${sessionColumns}, a.id, s.plan, a.username, a.email, a.email_verified, a.password_hash, a.password_changed_at,
          a.credential_version, a.roles, a.claims, a.locked_at, a.created_at, a.updated_at,
          ARRAY(SELECT DISTINCT f.kind FROM identity.factor f WHERE f.user_id = a.id) AS factors
        FROM identity.session n JOIN identity.account a ON a.id = n.user_id JOIN identity.subject s ON s.id = a.id
@@ -145,47 +155,61 @@ export class PostgresSessions implements Sessions {
 
   async listByUser(userId: string, now: number): Promise<Session[]> {
     const { rows } = await this.#database.query<SessionRow>(
-      `SELECT ${columns} FROM identity.session n WHERE user_id = $1 AND expires_at > $2 ORDER BY seen_at DESC LIMIT 500`,
+      `SELECT ${sessionColumns} FROM identity.session n WHERE user_id = $1 AND expires_at > $2 ORDER BY seen_at DESC LIMIT 500`,
       [userId, now],
     )
     return rows.map(sessionOf)
   }
 
-  end(id: string, userId: string, createLogoutMessages: CreateLogoutMessages): Promise<boolean> {
-    return this.#database.transaction(
-      async (tx) => (await endSessions(tx, userId, { only: [id] }, createLogoutMessages)) > 0,
-    )
+  end(id: string, userId: string, end: SignOutOptions): Promise<boolean> {
+    return this.#database.transaction(async (tx) => {
+      const { sessions, grants } = await endSessions(tx, userId, { only: [id] }, end)
+      await deleteRefreshFamilies(tx, grants, end)
+      return sessions > 0
+    })
   }
 }
 
+/** What {@link endSessions} ended. */
+export interface EndedSessions {
+  readonly sessions: number
+  /** The revoked grants, for {@link deleteRefreshFamilies} as the last step of the transaction. */
+  readonly grants: readonly { readonly id: string }[]
+}
+
 /**
- * Ends some sessions of a user, or all but one, and adds the logout messages of the clients used in them to the outbox.
- * Returns how many ended.
+ * Ends some sessions of a user, or all but one, with the grants that end with them, and adds the logout messages of the
+ * clients used in them to the outbox. A grant under way waits for the session's lock and is then not given.
  */
 export async function endSessions(
   tx: Transaction,
   userId: string,
   { only, keep }: { readonly only?: readonly string[] | undefined; readonly keep?: string | undefined },
-  createLogoutMessages: CreateLogoutMessages,
-): Promise<number> {
+  { createLogoutMessages, endsGrantsOf, now }: SignOutOptions,
+): Promise<EndedSessions> {
   const ended = await tx.query<{ id: string }>(
     `SELECT id FROM identity.session WHERE user_id = $1 AND ($2::uuid[] IS NULL OR id = ANY($2)) AND id IS DISTINCT FROM $3::uuid
      ORDER BY id FOR UPDATE`,
     [userId, only ?? null, keep ?? null],
   )
-  if (ended.rows.length === 0) return 0
+  if (ended.rows.length === 0) return { sessions: 0, grants: [] }
   const ids = ended.rows.map((row) => row.id)
   const used = await tx.query<{ session_id: string; client_ids: string[] }>(
     `SELECT session_id, array_agg(client_id ORDER BY client_id) AS client_ids FROM identity.session_client
      WHERE session_id = ANY($1::uuid[]) GROUP BY session_id ORDER BY session_id`,
     [ids],
   )
+  const { rows: grants } = await tx.query<{ id: string }>(
+    `UPDATE identity.grant_record SET revoked_at = $3
+     WHERE session_id = ANY($1::uuid[]) AND client_id = ANY($2::text[]) AND revoked_at IS NULL RETURNING id`,
+    [ids, endsGrantsOf, now],
+  )
   await tx.query('DELETE FROM identity.session WHERE id = ANY($1::uuid[])', [ids])
   await putMessages(
     tx,
     used.rows.flatMap((row) => createLogoutMessages(row.session_id, userId, row.client_ids)),
   )
-  return ids.length
+  return { sessions: ids.length, grants }
 }
 
 /**

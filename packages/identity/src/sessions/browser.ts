@@ -36,7 +36,16 @@ export interface Browser {
 /** What reading browsers and sessions needs. */
 export type BrowserContext = Pick<
   PageContext,
-  'issuer' | 'store' | 'clock' | 'formMac' | 'encryptionKey' | 'lifetimes' | 'secureCookies' | 'features' | 'mfa'
+  | 'issuer'
+  | 'store'
+  | 'clock'
+  | 'formMac'
+  | 'encryptionKey'
+  | 'lifetimes'
+  | 'secureCookies'
+  | 'features'
+  | 'mfa'
+  | 'builtInClients'
 >
 
 /** Reads the browser's cookies, and sets its own when it has none. */

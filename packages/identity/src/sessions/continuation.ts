@@ -31,6 +31,8 @@ export interface Continuation {
     | '/account/delete'
   readonly request: Form
   readonly startedAt: number
+  /** Whether only a new sign-in resumes it, also at a provider where the user is signed in already. */
+  readonly needsNewSignIn?: boolean | undefined
   /** Whether the request was pushed (RFC 9126). */
   readonly pushed?: boolean | undefined
   /** On a consent page: the session whose user decides. Forms of other pages are not accepted. */

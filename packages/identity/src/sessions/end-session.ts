@@ -12,7 +12,7 @@ export interface LogoutNotice {
 
 const noticeTtlMs = 2 * 60 * 60_000
 
-type EndContext = Pick<PageContext, 'clock' | 'encryptionKey'>
+type EndContext = Pick<PageContext, 'clock' | 'encryptionKey' | 'builtInClients'>
 
 /** Creates a message for every client that was used in a session that ends. */
 function createLogoutMessages(context: EndContext): CreateLogoutMessages {
@@ -25,7 +25,8 @@ function createLogoutMessages(context: EndContext): CreateLogoutMessages {
 
 /** The options for ending everything that a user is signed in to, now. */
 export function signOutOptions(context: EndContext): SignOutOptions {
-  return { ...revocationTimes(context), createLogoutMessages: createLogoutMessages(context) }
+  const endsGrantsOf = [...context.builtInClients]
+  return { ...revocationTimes(context), createLogoutMessages: createLogoutMessages(context), endsGrantsOf }
 }
 
 /** Ends a session and notifies the clients that were used in it. True when it was active. */
@@ -34,7 +35,7 @@ export async function endSession(
   sessionId: string,
   userId: string,
 ): Promise<boolean> {
-  const ended = await context.store.sessions.end(sessionId, userId, createLogoutMessages(context))
+  const ended = await context.store.sessions.end(sessionId, userId, signOutOptions(context))
   if (ended) context.signalOutbox()
   return ended
 }

@@ -7,11 +7,12 @@ import { chooseFactorStep, usableFactors } from '../model/second-factor.ts'
 import type { ProviderSession, Session } from '../model/session.ts'
 import type { User } from '../model/user.ts'
 import { findPolicy, signIn } from './browser.ts'
-import { openContinuation } from './continuation.ts'
+import { openContinuation, sealContinuation } from './continuation.ts'
+import { recentSignInMs } from './recent-sign-in.ts'
 import { resume } from './resume.ts'
 import { beginFactorStep } from './second-factor/factor-pages.ts'
 import { isRememberedDevice } from './second-factor/remembered-device.ts'
-import type { BrowserExchange } from './sign-in-page.ts'
+import { type BrowserExchange, sendSignInPageAgain } from './sign-in-page.ts'
 
 /** A user who proved in this browser who they are, by one of the ways to sign in. */
 export interface ProvenUser {
@@ -30,7 +31,8 @@ export interface ProvenUser {
 
 /**
  * Ends every way to sign in: starts the session and resumes what the browser was doing, by its sealed continuation. Where
- * a second factor is missing, its page is sent instead, and there is no session. False, without effect and without a
+ * a second factor is missing, its page is sent instead, and there is no session; before a first factor is enrolled, a
+ * sign-in that was silent at the provider has to become a new one. False, without effect and without a
  * response, when what was proven is void: the credentials changed meanwhile, the account is locked, or the connection of
  * the user's email domain is the only way to sign in. (It returns no
  * reply: whoever awaits one gets undefined, because a reply is a promise of its own end.)
@@ -54,6 +56,10 @@ export async function finishSignIn(
   const step = chooseFactorStep({ amr, remembered, factors, policy, mustEnrol: enrolled.mustEnrol })
   if (step !== undefined) {
     await refund?.()
+    if (step === 'enrol' && authTime !== undefined && context.clock.now() - authTime > recentSignInMs) {
+      requireNewSignIn(context, exchange, sealed)
+      return true
+    }
     context.metrics.signIn('factor')
     beginFactorStep(context, exchange, step, {
       user,
@@ -70,6 +76,13 @@ export async function finishSignIn(
   await refund?.()
   resumeSealed(context, exchange, sealed)
   return true
+}
+
+/** Sends the sign-in page again, which only a new sign-in leaves: whoever holds an old session adds no factor to it. */
+function requireNewSignIn(context: PageContext, exchange: BrowserExchange, sealed: string): void {
+  const resumed = openContinuation(context, exchange.browser, sealed)
+  const continuation = sealContinuation(context, exchange.browser, { ...resumed, needsNewSignIn: true })
+  sendSignInPageAgain(context, exchange, continuation, { wrong: 'enrol.sign_in', values: {}, status: 401 })
 }
 
 /** A sign-in with everything that it needs. */

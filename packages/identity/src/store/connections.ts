@@ -1,7 +1,7 @@
 import type { Connection } from '../model/connection.ts'
 import type { User } from '../model/user.ts'
 import type { OutboxMessage } from './operations.ts'
-import type { CreateLogoutMessages, SignOutOptions } from './sessions.ts'
+import type { SignOutOptions } from './sessions.ts'
 import type { NewUser } from './users.ts'
 
 /** A connection to create, or the new state of one. */
@@ -176,5 +176,5 @@ export interface ProviderSessions {
   /** Through which provider a session was signed in to last. */
   find(sessionId: string): Promise<StoredProviderSession | undefined>
   /** Ends the sessions that a logout is about, in one step; `replayed` when the same token was used before. */
-  end(logout: ProviderLogout, createLogoutMessages: CreateLogoutMessages): Promise<readonly EndedSession[] | 'replayed'>
+  end(logout: ProviderLogout, end: SignOutOptions): Promise<readonly EndedSession[] | 'replayed'>
 }

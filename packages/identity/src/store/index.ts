@@ -1,6 +1,7 @@
 import type { ClientLogos, Clients, ReplayCache } from './clients.ts'
 import type { ConnectionFlows, Connections, LinkedAccounts, ProviderSessions } from './connections.ts'
 import type { DeclarationStore } from './declared.ts'
+import type { SessionDirectory, UserDirectory } from './directory.ts'
 import type { EmailChanges } from './email-changes.ts'
 import type { AuthenticatorApps, Factors, RecoveryCodes, RememberedDevices } from './factors.ts'
 import type { AuthorizationCodes, Consents, DeviceCodes, Grants, PushedRequests, RefreshFamilies } from './grants.ts'
@@ -23,6 +24,7 @@ import type { Accounts, MailedLinks, Registrations, Subjects, Users } from './us
 export type * from './clients.ts'
 export * from './connections.ts'
 export type * from './declared.ts'
+export type * from './directory.ts'
 export type * from './email-changes.ts'
 export type * from './factors.ts'
 export type * from './grants.ts'
@@ -45,6 +47,7 @@ export interface IdentityStore {
   readonly linkedAccounts: LinkedAccounts
   readonly providerSessions: ProviderSessions
   readonly users: Users
+  readonly userDirectory: UserDirectory
   readonly accounts: Accounts
   readonly mailedLinks: MailedLinks
   readonly passkeys: Passkeys
@@ -56,6 +59,7 @@ export interface IdentityStore {
   readonly declarations: DeclarationStore
   readonly signingKeys: SigningKeyStore
   readonly sessions: Sessions
+  readonly sessionDirectory: SessionDirectory
   readonly factors: Factors
   readonly authenticatorApps: AuthenticatorApps
   readonly recoveryCodes: RecoveryCodes

@@ -27,6 +27,7 @@ export interface AuditQuery {
   readonly subject?: string | undefined
   readonly actor?: string | undefined
   readonly clientId?: string | undefined
+  readonly address?: string | undefined
   readonly service?: string | undefined
   readonly requestId?: string | undefined
   readonly since?: number | undefined

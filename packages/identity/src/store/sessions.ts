@@ -10,6 +10,8 @@ export type CreateLogoutMessages = (sessionId: string, userId: string, clientIds
 /** How everything that a user is signed in to ends. */
 export interface SignOutOptions extends RevocationTimes {
   readonly createLogoutMessages: CreateLogoutMessages
+  /** The clients whose grants end with the session in which they were given. The grants of others outlive it. */
+  readonly endsGrantsOf: readonly string[]
 }
 
 /** An active session with its user, and what the user has enrolled. */
@@ -47,6 +49,9 @@ export interface Sessions {
   /** The active session of the cookie, with its user. Its use extends it, up to `maxSessionMs` after the sign-in. */
   find(secretHash: string, now: number, maxSessionMs: number): Promise<SignedIn | undefined>
   listByUser(userId: string, now: number): Promise<Session[]>
-  /** Ends a session of the user and adds the logout messages of the clients that were used in it to the outbox. */
-  end(id: string, userId: string, createLogoutMessages: CreateLogoutMessages): Promise<boolean>
+  /**
+   * Ends a session of the user with the grants that end with it, and adds the logout messages of the clients that were
+   * used in it to the outbox.
+   */
+  end(id: string, userId: string, end: SignOutOptions): Promise<boolean>
 }

@@ -137,7 +137,7 @@ testWith('postgresql', 'a sign-in during the end of all sessions does not surviv
   try {
     const { accounts, sessions, users: read } = postgresIdentityStore(database)
     const now = racing.clock.now()
-    const end = { now, expiresAt: now + 3_600_000, createLogoutMessages: () => [] }
+    const end = { now, expiresAt: now + 3_600_000, createLogoutMessages: () => [], endsGrantsOf: [] }
     for (let round = 0; round < 20; round++) {
       const { credentialVersion } = (await read.find('alice')) ?? assert.fail('no alice')
       const start = () => {

@@ -8,7 +8,7 @@ import { type Running, setup } from '../support/setup.ts'
 
 const rounds = 3
 const now = manualClock().now()
-const end = { now, expiresAt: now + 3_600_000, createLogoutMessages: () => [] }
+const end = { now, expiresAt: now + 3_600_000, createLogoutMessages: () => [], endsGrantsOf: [] }
 
 describe('on PostgreSQL', () => {
   let server: Server | undefined

@@ -168,6 +168,36 @@ test('who must enrol a factor for a client after a silent sign-in signs in again
   assert.match(page.text, /action="\/login\/enrol"/)
 })
 
+test('where a factor is required, the first one is enrolled after a new sign-in at the provider', async () => {
+  const strict = await setupWith([connectionTo(provider)], { mfa: 'required' })
+  const { user } = provider
+  for (const [ago, sub, misbehaviour] of [
+    [3_600, 'u-5', undefined],
+    [60, 'u-6', 'no_auth_time'],
+  ] as const) {
+    provider.user = { sub, email: `${sub}@example.com`, email_verified: true }
+    Object.assign(provider, { signedInAgo: ago, misbehaviour })
+    const browser = new TestBrowser(strict)
+    const silent = await signInAt(strict, browser)
+    provider.misbehaviour = undefined
+    assert.equal(silent.status, 401)
+    assert.doesNotMatch(silent.text, /action="\/login\/enrol"/)
+    assert.match(silent.text, /Sign in once more before you set up the second step/)
+    assert.ok(!browser.cookies.has('gatehouse_session'))
+    const address = await choose(browser, silent)
+    assert.deepEqual(requested(address), ['login', '0'])
+    const page = await browser.follow(await browser.get(await followProvider(address)))
+    assert.match(page.text, /action="\/login\/enrol"/)
+    const app = new TestApp(strict, page)
+    assert.equal((await browser.submit(page, { code: app.code() })).status, 200)
+  }
+  provider.user = { sub: 'u-7', email: 'u-7@example.com', email_verified: true }
+  provider.signedInAgo = 60
+  assert.match((await signInAt(strict)).text, /action="\/login\/enrol"/, 'a recent one there suffices')
+  Object.assign(provider, { user, signedInAgo: 3_600 })
+  await strict.close()
+})
+
 test('a session lasts as long after a silent sign-in; its auth_time is that at the provider', async () => {
   const { user } = provider
   provider.user = { sub: 'u-3', email: 'gil@example.com', email_verified: true }

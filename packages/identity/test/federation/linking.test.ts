@@ -151,7 +151,7 @@ test('a reset of an account with an unverified address removes its links and pas
       expiresAt: now,
     }
     assert.ok(await store.mailedLinks.put({ ...mailed, expiresAt: now + 1_000 }, message))
-    const end: SignOutOptions = { now, expiresAt: now + 1_000, createLogoutMessages: () => [] }
+    const end: SignOutOptions = { now, expiresAt: now + 1_000, createLogoutMessages: () => [], endsGrantsOf: [] }
     assert.ok(await store.accounts.resetPassword({ linkHash: id, passwordHash: 'hash', messages: [] }, end))
     assert.equal((await store.linkedAccounts.listByUser(id)).length, verified ? 1 : 0)
     assert.equal((await store.passkeys.listByUser(id)).length, verified ? 1 : 0)

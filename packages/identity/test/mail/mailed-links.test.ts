@@ -239,7 +239,7 @@ testWith('postgresql', 'a link stored or used during a change of its address doe
     const { management } = racing.identity
     await management.createUser(user('mover'))
     const now = racing.clock.now()
-    const end = { now, expiresAt: now + 3_600_000, createLogoutMessages: () => [] }
+    const end = { now, expiresAt: now + 3_600_000, createLogoutMessages: () => [], endsGrantsOf: [] }
     for (let round = 0; round < 20; round++) {
       const stored = await accountsRead.find('mover')
       const [email, next] = [String(stored?.email), `mover${round}@example.com`]

@@ -99,9 +99,10 @@ testWith(
     const id = await startSession()
     const session = { id, amr: ['mfa'], secretHash: randomUUID() }
     const created = { passkey: passkey('ended'), credentialVersion: version, session }
+    const end = { now: 1, expiresAt: 2, createLogoutMessages: () => [], endsGrantsOf: [] }
     const [added, ended] = await Promise.all([
       store.passkeyRegistrations.add(created, 20, []),
-      store.sessions.end(id, 'alice', () => []),
+      store.sessions.end(id, 'alice', end),
     ])
     assert.equal(ended, true)
     assert.equal((await store.passkeys.listByUser('alice')).length, added === 'added' ? 1 : 0)
@@ -124,7 +125,7 @@ testWith('postgresql', 'of the last passkeys that are removed at once, one stays
 })
 
 testWith('postgresql', 'of the password and the last passkey that are removed at once, one stays', async () => {
-  const end = { now: 1, expiresAt: 2, createLogoutMessages: () => [] }
+  const end = { now: 1, expiresAt: 2, createLogoutMessages: () => [], endsGrantsOf: [] }
   for (let round = 0; round < 10; round++) {
     await database.query('DELETE FROM identity.passkey')
     await database.query("UPDATE identity.account SET password_hash = 'hash', credential_version = $1", [version])

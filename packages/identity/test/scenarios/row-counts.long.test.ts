@@ -129,7 +129,7 @@ async function signInWithFactor(running: Running): Promise<void> {
   const next = page.text.includes('action="/login"') ? await browser.signIn(page, ...carol) : page
   if (asksForFactor(next)) await browser.submit(next, { code: app.nextCode(), remember: 'yes' })
   const now = running.clock.now()
-  const end = { now, expiresAt: now, createLogoutMessages: () => [] }
+  const end = { now, expiresAt: now, createLogoutMessages: () => [], endsGrantsOf: [] }
   await postgresIdentityStore(running.database).factors.reset('dave', end, [])
 }
 

@@ -199,6 +199,78 @@ before(async () => {
 })
 after(() => server?.stop())
 
+for (const how of ['by its user', 'by an administrator', 'at the provider of the session'] as const)
+  test(`a session that ends ${how} takes the grants of the built-in client with it`, async () => {
+    const running = await setup({ declared: { clients, users }, builtInClients: ['web'] })
+    const browser = new TestBrowser(running)
+    const own = await getTokens(running, { browser, scope: 'openid offline_access' })
+    const other = await getTokens(running, { browser, client: 'spa', scope: 'openid offline_access' })
+    const elsewhere = await getTokens(running, { scope: 'openid offline_access' })
+    if (how === 'by its user') await browser.get(`/end_session?id_token_hint=${own.id_token}`)
+    else if (how === 'by an administrator') await running.identity.management.endSession('alice', sidOf(own))
+    else await endAtProvider(running, sidOf(own))
+    assert.equal((await refresh(running, own)).error, 'invalid_grant')
+    assert.ok((await refresh(running, elsewhere)).access_token, 'a grant of another session stays')
+    const { rows } = await running.database.query<{ client_id: string }>(
+      `SELECT g.client_id FROM identity.revocation r JOIN identity.grant_record g ON g.id = r.grant_id`,
+    )
+    assert.deepEqual(rows, [{ client_id: 'web' }])
+    assert.ok(
+      other.refresh_token && (await refresh(running, other, 'spa')).access_token,
+      'so does that of another client',
+    )
+    await running.close()
+  })
+
+async function refresh(running: Running, tokens: Record<string, string>, client: 'web' | 'spa' = 'web') {
+  const credentials = client === 'web' ? webSecret : { client_id: 'spa' }
+  const form = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token ?? '', ...credentials }
+  return (await running.post('/token', form)).body
+}
+
+/** Ends a session as a back-channel logout of its provider does. */
+async function endAtProvider({ database, clock }: Running, sessionId: string): Promise<void> {
+  await database.query(
+    "INSERT INTO identity.connection (id, settings, created_at, updated_at) VALUES ('acme', '{}', 1, 1)",
+  )
+  const link = '019a205c-cc20-7a27-aaca-4b0e3f272051'
+  await database.query(
+    `INSERT INTO identity.linked_account (id, connection_id, issuer, subject, user_id, linked_at, used_at)
+     VALUES ($1, 'acme', 'https://acme.example', 'u-1', 'alice', 1, 1)`,
+    [link],
+  )
+  await database.query(
+    `INSERT INTO identity.provider_session (id, session_id, link_id, sid, signed_in_at) VALUES ($1, $2, $1, 's-1', 1)`,
+    [link, sessionId],
+  )
+  const logout = { connectionId: 'acme', issuer: 'https://acme.example', subject: 'u-1', sid: 's-1', tokenHash: 'hash' }
+  const now = clock.now()
+  const end = { now, expiresAt: now + 3_600_000, createLogoutMessages: () => [], endsGrantsOf: ['web'] }
+  const ended = await postgresIdentityStore(database).providerSessions.end({ ...logout, expiresAt: now + 1_000 }, end)
+  assert.deepEqual(ended, [{ id: sessionId, userId: 'alice' }])
+}
+
+testWith(
+  'postgresql',
+  'a sign-in of the built-in client concurrent with the end of its session gets no grant',
+  async () => {
+    const database = await postgresDatabase(server as Server, 8)
+    const running = await setup({ declared: { clients, users }, builtInClients: ['web'] }, database)
+    for (let round = 0; round < 10; round++) {
+      const browser = new TestBrowser(running)
+      const tokens = await getTokens(running, { browser, scope: 'openid' })
+      const silent = () =>
+        authorizeUrl({ client_id: 'web', response_type: 'code', scope: 'openid', prompt: 'none', ...challenge() })
+      const requests = Array.from({ length: 4 }, () => browser.get(silent()))
+      await Promise.all([...requests, running.identity.management.endSession('alice', sidOf(tokens))])
+      const { rowCount } = await database.query('SELECT 1 FROM identity.grant_record WHERE revoked_at IS NULL')
+      assert.equal(rowCount, 0)
+    }
+    await running.close()
+    await database.close()
+  },
+)
+
 testWith('postgresql', 'an authorization concurrent with a password change does not outlive it', async () => {
   const database = await postgresDatabase(server as Server, 8)
   const running = await setup({ declared: { clients, users } }, database)
@@ -209,7 +281,12 @@ testWith('postgresql', 'an authorization concurrent with a password change does 
       authorizeUrl({ client_id: 'web', response_type: 'code', scope: 'openid', prompt: 'none', ...challenge() })
     const hash = `$argon2id$v=19$m=19456,t=2,p=1$${'A'.repeat(22)}$${'A'.repeat(43)}`
     const { accounts } = postgresIdentityStore(database)
-    const end = { now: running.clock.now(), expiresAt: running.clock.now() + 3_600_000, createLogoutMessages: () => [] }
+    const end = {
+      now: running.clock.now(),
+      expiresAt: running.clock.now() + 3_600_000,
+      createLogoutMessages: () => [],
+      endsGrantsOf: [],
+    }
     const requests = Array.from({ length: 6 }, () => browser.get(silent()))
     await Promise.all([...requests, accounts.setPassword({ userId: 'alice', hash, endApiKeys: true }, end)])
     const { rowCount } = await database.query('SELECT 1 FROM identity.grant_record WHERE revoked_at IS NULL')

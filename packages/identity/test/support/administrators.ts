@@ -116,6 +116,14 @@ export function createFixtures(running: Prepared) {
       const [session] = await management.listSessions(id)
       return { user: id, session: session?.id ?? assert.fail(`${id} is not signed in`) }
     },
+    /** A user with a grant of a client. */
+    async grant() {
+      const id = await user()
+      await getTokens(running, { client: 'console', scope: 'openid offline_access', user: [id, password] })
+      const { grants } = postgresIdentityStore(running.database)
+      const [active] = await grants.listByUser(id, running.clock.now())
+      return { user: id, grant: active?.id ?? assert.fail(`${id} has no grant`) }
+    },
     manage,
     /** Publishes the DNS record of a domain. */
     publish(record: unknown) {

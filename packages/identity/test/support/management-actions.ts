@@ -11,6 +11,8 @@ export interface Action {
   readonly prepare: (things: Fixtures) => Promise<Prepared>
   /** The action of the audit event; undefined for a route that changes nothing. */
   readonly recorded?: string
+  /** Whether it only searches, by a body. */
+  readonly searches?: boolean
 }
 
 const owner = 'gatehouse-owner'
@@ -103,6 +105,41 @@ export const actions: readonly Action[] = [
     allowed: [owner, operator],
     prepare: async ({ name }) => ({ url: users, payload: { id: name('new'), password: secret }, secrets: [secret] }),
     recorded: 'users.create',
+  },
+  {
+    route: `POST ${users}/search`,
+    allowed: all,
+    prepare: async () => ({ url: `${users}/search`, payload: { email: 'ada@people.example' } }),
+    searches: true,
+  },
+  {
+    route: 'POST /admin/v1/user-exports',
+    allowed: [owner, operator],
+    prepare: async () => ({ url: '/admin/v1/user-exports', payload: { plan: 'pro' } }),
+    recorded: 'users.export',
+  },
+  { route: 'GET /admin/v1/sessions', allowed: all, prepare: async () => at('/admin/v1/sessions') },
+  {
+    route: 'DELETE /admin/v1/sessions',
+    allowed: [owner, operator],
+    prepare: async ({ session }) => at(`/admin/v1/sessions?user_id=${(await session()).user}`),
+    recorded: 'sessions.end_selected',
+  },
+  {
+    route: `DELETE ${users}/:id/sessions`,
+    allowed: [owner, operator, support],
+    prepare: async ({ session }) => at(`${users}/${(await session()).user}/sessions`),
+    recorded: 'sessions.end_all',
+  },
+  { route: `GET ${users}/:id/grants`, allowed: all, prepare: async (things) => aboutUser(things, '/grants') },
+  {
+    route: `DELETE ${users}/:id/grants/:grant_id`,
+    allowed: [owner, operator, support],
+    prepare: async ({ grant }) => {
+      const { user, grant: id } = await grant()
+      return at(`${users}/${user}/grants/${id}`)
+    },
+    recorded: 'grants.end',
   },
   {
     route: 'POST /admin/v1/user-imports',

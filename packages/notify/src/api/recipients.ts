@@ -1,4 +1,4 @@
-import { type Clock, Problem } from '@gatehouse/kit'
+import { type Clock, createPage, defaultPageSize, Problem } from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import { type RecipientSettings, recipientOf, recipientRecord } from '../catalog/declaration.ts'
@@ -8,7 +8,13 @@ import { maskRecipient } from '../model/masking.ts'
 import { isZone } from '../model/quiet-hours.ts'
 import type { AccessControl } from '../request/caller.ts'
 import type { Recipient, Recipients } from '../store/store.ts'
-import { type RecipientList, type RecipientParams, type RevealRequest, revealable } from './schemas/recipients.ts'
+import {
+  type RecipientList,
+  type RecipientParams,
+  type RecipientQuery,
+  type RevealRequest,
+  revealable,
+} from './schemas/recipients.ts'
 
 /** What the endpoints of recipients need. */
 export interface RecipientContext {
@@ -74,6 +80,18 @@ export function updateRecipients({ audit, store, clock }: RecipientContext) {
       clock.now(),
     )
     return { stored: recipients.length }
+  }
+}
+
+/** POST /v1/recipients/search: by address, number or the beginning of an id; in the body, which no log has. */
+export function searchRecipients({ access, store }: RecipientContext) {
+  return async (request: FastifyRequest<{ Body: Static<typeof RecipientQuery> }>) => {
+    const { email, phone_number: phone, q: prefix, cursor = '', limit = defaultPageSize } = request.body
+    const phoneNumber = phone?.replaceAll(/[\s()./-]/g, '').replace(/^00/, '+')
+    const search = { prefix, email: email?.trim().toLowerCase(), phoneNumber }
+    const found = await store.search(search, cursor, limit)
+    const items = found.map((recipient) => formatForCaller(access, request, recipient))
+    return createPage(items, request.body, ({ user_id: id }) => id)
   }
 }
 

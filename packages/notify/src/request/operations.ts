@@ -144,6 +144,10 @@ export const operation = operationsOf({
   ],
   'recipients.get': ['Read how a user can be reached', "The user's addresses, locale and time zone."],
   'recipients.update': ['Set how a user can be reached', 'Replaces the record; members that are left out are removed.'],
+  'recipients.search': [
+    'Search recipients',
+    'By address, number or the beginning of the user id, in the body, where no log of a proxy keeps an address.',
+  ],
   'recipients.reveal': [
     'Reveal addresses of a recipient',
     'Single addresses that are masked otherwise. The reason is kept in the audit trail.',

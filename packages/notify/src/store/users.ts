@@ -49,12 +49,24 @@ export const emptyProfile: Profile = { preferences: [], devices: [], suppression
 /** Where users can be reached. */
 export interface Recipients {
   find(userId: string): Promise<Recipient | undefined>
+  /** Those that the search selects, of every bucket, in the order of their ids. */
+  search(search: RecipientSearch, after: string, limit: number): Promise<Recipient[]>
   put(recipients: readonly Recipient[], now: number): Promise<void>
   /** Puts a known user into a time zone, and leaves all else as it is. */
   setZoneinfo(userId: string, zoneinfo: string, now: number): Promise<void>
   /** Takes what another service knows of a user: only the fields that it changed since it last told are written. */
   feed(recipient: Recipient, now: number): Promise<void>
   remove(userId: string): Promise<boolean>
+}
+
+/** Selects recipients; each member narrows it. */
+export interface RecipientSearch {
+  /** The beginning of the user id. */
+  readonly prefix?: string | undefined
+  /** The whole address, in lower case. */
+  readonly email?: string | undefined
+  /** The whole number, as E.164. */
+  readonly phoneNumber?: string | undefined
 }
 
 /** What users want, by event type. */

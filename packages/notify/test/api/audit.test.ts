@@ -46,6 +46,7 @@ test('every management route that changes something has a case in this test', as
       'POST /v1/explain',
       'POST /v1/scheduled',
       'POST /v1/templates/:template_id/preview',
+      'POST /v1/recipients/search',
       'POST /v1/suppressions/search',
     ],
     'producers send, and readers ask: all others are changes of the management',

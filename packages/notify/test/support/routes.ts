@@ -166,6 +166,10 @@ export const cases: Readonly<Record<string, Case>> = {
     ({ userId, person }) => ({ recipients: [{ user_id: userId, email: `other-${person.email}` }] }),
   ),
   'DELETE /v1/recipients/:user_id': change('recipients.delete', ({ userId }) => `/v1/recipients/${userId}`),
+  'POST /v1/recipients/search': read(
+    () => '/v1/recipients/search',
+    ({ person }) => ({ email: person.email }),
+  ),
   'POST /v1/recipients/:user_id/reveal': {
     ...change(
       'recipients.reveal',

@@ -37,6 +37,7 @@ export const sections: readonly Section[] = [
     action: 'listSuppressions',
   },
   { id: 'users', path: '/users', group: 'people', icon: 'users', letter: 'u', action: 'listUsers' },
+  { id: 'sessions', path: '/sessions', group: 'people', icon: 'monitor', letter: 'e', action: 'findSessions' },
   { id: 'clients', path: '/clients', group: 'access', icon: 'app', letter: 'c', action: 'listClients' },
   { id: 'apiKeys', path: '/api-keys', group: 'access', icon: 'key', letter: 'k', action: 'listApiKeys' },
   { id: 'signingKeys', path: '/signing-keys', group: 'access', icon: 'pen', letter: 's', action: 'listSigningKeys' },

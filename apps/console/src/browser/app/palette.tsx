@@ -1,81 +1,166 @@
-import { Spotlight, type SpotlightActionData } from '@mantine/spotlight'
+import { Spotlight, spotlight } from '@mantine/spotlight'
 import { useNavigate } from '@tanstack/react-router'
-import { useState } from 'react'
+import { type KeyboardEvent, type ReactNode, useState } from 'react'
 import { useMay } from '../api/session.tsx'
-import { Icon } from '../parts/icon.tsx'
+import { Icon, type IconName } from '../parts/icon.tsx'
 import { useSettings, useTexts } from '../texts/settings.tsx'
-import { classifySearch, timeOfUuid } from './search-target.ts'
+import type { Hit } from './search-hits.ts'
+import type { SearchTarget } from './search-target.ts'
 import { useSections } from './sections.ts'
+import { type Search, useSearch } from './use-search.ts'
 
-/** Search and commands: the sections, and what the text can be the id of. */
+/** A line of the search. */
+interface Line {
+  readonly id: string
+  readonly label: string
+  readonly description?: string | undefined
+  readonly icon: IconName
+  readonly open: () => void
+}
+
+/** Search and commands: the sections, and what every service knows of the text. */
 export function CommandPalette() {
   const t = useTexts()
   const [text, setText] = useState('')
+  const search = useSearch(text)
+  const pages = usePages(text)
+  const links = useLinks(search.target)
+  const results = useResults(search)
+  const groups: readonly (readonly [name: string, lines: readonly Line[]])[] = [
+    [t.search.pages, pages],
+    ...results,
+    [t.sections.audit, links],
+  ]
+  const isEmpty = groups.every(([, lines]) => lines.length === 0)
+  // Lines that arrive late are not selected by themselves: Enter opens the first.
+  const openFirst = (event: KeyboardEvent<HTMLInputElement>) => {
+    const [first] = groups.flatMap(([, lines]) => lines)
+    const isSelected = event.currentTarget.closest('[role=dialog]')?.querySelector('[data-selected]') ?? null
+    if (event.key !== 'Enter' || isSelected !== null || text === '' || first === undefined) return
+    spotlight.close()
+    first.open()
+  }
+  return (
+    <Spotlight.Root
+      attributes={{ content: { 'aria-label': t.common.search } }}
+      query={text}
+      onQueryChange={setText}
+      shortcut="mod + K"
+      scrollable
+      maxHeight={480}
+    >
+      <Spotlight.Search
+        placeholder={t.common.searchPlaceholder}
+        aria-label={t.common.search}
+        autoComplete="off"
+        onKeyDown={openFirst}
+        leftSection={<Icon name="search" />}
+      />
+      <Spotlight.ActionsList>
+        {groups.map(
+          ([name, lines]) =>
+            lines.length > 0 && (
+              <Spotlight.ActionsGroup key={name} label={name}>
+                {lines.map(({ id, label, description, icon, open }) => (
+                  <Spotlight.Action
+                    key={id}
+                    label={label}
+                    {...(description === undefined ? {} : { description })}
+                    leftSection={<Icon name={icon} />}
+                    onClick={open}
+                  />
+                ))}
+              </Spotlight.ActionsGroup>
+            ),
+        )}
+        {isEmpty && <Spotlight.Empty>{t.common.nothingFound}</Spotlight.Empty>}
+      </Spotlight.ActionsList>
+      <Notes search={search} />
+    </Spotlight.Root>
+  )
+}
+
+/** The sections whose name has the text in it. */
+function usePages(text: string): readonly Line[] {
+  const t = useTexts()
   const sections = useSections()
   const navigate = useNavigate()
-  const found = useTargets(text)
   const wanted = text.trim().toLowerCase()
-  const pages = sections
+  return sections
     .filter(({ id }) => t.sections[id].toLowerCase().includes(wanted))
     .map(({ id, path, icon, letter }) => ({
       id,
       label: t.sections[id],
       description: `g ${letter}`,
-      leftSection: <Icon name={icon} />,
-      onClick: () => void navigate({ to: path }),
+      icon,
+      open: () => void navigate({ to: path }),
     }))
-  return (
-    <Spotlight
-      attributes={{ content: { 'aria-label': t.common.search } }}
-      actions={[...pages, ...found]}
-      filter={(_query, actions) => actions}
-      query={text}
-      onQueryChange={setText}
-      nothingFound={t.common.nothingFound}
-      shortcut="mod + K"
-      searchProps={{
-        placeholder: t.common.searchPlaceholder,
-        'aria-label': t.common.search,
-        leftSection: <Icon name="search" />,
-      }}
-    />
-  )
 }
 
-function useTargets(text: string): SpotlightActionData[] {
+function useResults({ found, target }: Search): readonly (readonly [name: string, lines: readonly Line[]])[] {
   const t = useTexts()
   const { settings } = useSettings()
+  const navigate = useNavigate()
+  const time = target?.kind === 'uuid' ? target.time?.toLocaleString(settings.language) : undefined
+  const labelOf = ({ label, open }: Hit) => (open.to === '/users/$id' ? t.common.openUser(label) : label)
+  return found.map(({ source, hits }) => [
+    t.search[source.name],
+    hits.map((hit) => ({
+      id: `${source.name} ${hit.id}`,
+      label: labelOf(hit),
+      description: [hit.description, time].filter(Boolean).join(' · ') || undefined,
+      icon: source.icon,
+      open: () => void navigate(hit.open as never),
+    })),
+  ])
+}
+
+/** What the text can be a filter of. */
+function useLinks(target: SearchTarget | undefined): readonly Line[] {
+  const t = useTexts()
   const may = useMay()
   const navigate = useNavigate()
-  const kind = classifySearch(text)
-  const id = text.trim()
-  if (kind === undefined) return []
-  const time = kind === 'uuid' ? timeOfUuid(id) : undefined
-  const notification = may('readNotification') && {
-    id: 'notification-by-id',
-    label: t.common.openNotification(id),
-    ...(time === undefined ? {} : { description: time.toLocaleString(settings.language) }),
-    leftSection: <Icon name="bell" />,
-    onClick: () => void navigate({ to: '/notifications/$id', params: { id } }),
-  }
-  const user = may('readUser') && {
-    id: 'user-by-id',
-    label: t.common.openUser(id),
-    leftSection: <Icon name="users" />,
-    onClick: () => void navigate({ to: '/users/$id', params: { id } }),
-  }
-  const client = may('readClient') && {
-    id: 'client-by-id',
-    label: t.common.openClient(id),
-    leftSection: <Icon name="app" />,
-    onClick: () => void navigate({ to: '/clients/$id', params: { id } }),
-  }
-  const audit = may('readAudit') && {
-    id: 'audit-by-id',
-    label: t.common.filterAuditBy(id),
-    leftSection: <Icon name="list" />,
-    onClick: () => void navigate({ to: '/audit', search: { subject: id } }),
-  }
-  const targets = kind === 'uuid' ? [notification, user, audit] : [user, client, audit]
-  return targets.filter((target) => target !== false)
+  const line = (id: string, label: string, icon: IconName, to: string, search: object): Line => ({
+    id,
+    label,
+    icon,
+    open: () => void navigate({ to, search } as never),
+  })
+  if (target?.kind === 'address')
+    return [
+      may('findSessions') &&
+        line('sessions', t.search.sessionsFrom(target.address), 'monitor', '/sessions', { address: target.address }),
+      may('readAudit') &&
+        line('audit', t.search.auditFrom(target.address), 'list', '/audit', { address: target.address }),
+    ].filter((one) => one !== false)
+  const id = target?.kind === 'uuid' ? target.id : target?.kind === 'text' ? target.text : undefined
+  if (id === undefined || !may('readAudit') || /\s/.test(id)) return []
+  return [
+    line('audit-about', t.common.filterAuditBy(id), 'list', '/audit', { subject: id }),
+    line('audit-request', t.search.auditOf(id), 'list', '/audit', { request_id: id }),
+  ]
+}
+
+/** What is still awaited, what failed and what is not searched: so that nothing found means nothing. */
+function Notes({ search: { target, slow, failed, forbidden } }: { search: Search }) {
+  const t = useTexts()
+  const may = useMay()
+  const named = (names: Search['slow']) => names.map((name) => t.search[name]).join(', ')
+  const notes: ReactNode[] = []
+  if (target === undefined) notes.push(t.search.hint)
+  if (target?.kind === 'api_key') notes.push(t.search.apiKey)
+  if (slow.length > 0) notes.push(t.search.slow(named(slow)))
+  if (failed.length > 0) notes.push(t.search.failed(named(failed)))
+  const unread = [
+    ...forbidden.map((name) => t.search[name]),
+    ...(target && !may('readAudit') ? [t.sections.audit] : []),
+  ]
+  if (unread.length > 0) notes.push(t.search.forbidden(unread.join(', ')))
+  return (
+    <div className="search-note" role="status">
+      {notes.map((note) => (
+        <div key={String(note)}>{note}</div>
+      ))}
+    </div>
+  )
 }

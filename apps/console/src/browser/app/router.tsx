@@ -1,10 +1,10 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router'
+import { SignedOutScreen } from '../screens/operate/signed-out.tsx'
 import { access } from '../screens/access/routes.ts'
 import { callers } from '../screens/callers/routes.ts'
 import { deliver } from '../screens/deliver/routes.ts'
 import { limits } from '../screens/limits/routes.ts'
 import { operate } from '../screens/operate/routes.ts'
-import { SignedOutScreen } from '../screens/operate/signed-out.tsx'
 import { people } from '../screens/people/routes.ts'
 import { repair } from '../screens/repair/routes.ts'
 import { BrokenPage, MissingPage } from './fallbacks.tsx'
@@ -28,15 +28,7 @@ const start = createRoute({
   },
 })
 
-const screens = Object.entries<Screens[string]>({
-  ...deliver,
-  ...repair,
-  ...people,
-  ...access,
-  ...limits,
-  ...callers,
-  ...operate,
-}).map(([path, load]) =>
+const screens = Object.entries<Screens[string]>({ ...deliver, ...repair, ...people, ...access, ...limits, ...callers, ...operate }).map(([path, load]) =>
   createRoute({
     getParentRoute: () => inside,
     path,

@@ -1,14 +1,36 @@
-/** What a search text can stand for. */
-export type SearchKind = 'uuid' | 'name'
+/** What a search text stands for. */
+export type SearchTarget =
+  /** A notification, a delivery, a dead letter, a user or a request. */
+  | { readonly kind: 'uuid'; readonly id: string; readonly time: Date | undefined }
+  /** An API key itself: it is neither kept nor sent. */
+  | { readonly kind: 'api_key' }
+  | { readonly kind: 'mail'; readonly email: string }
+  | { readonly kind: 'phone'; readonly phone_number: string }
+  | { readonly kind: 'address'; readonly address: string }
+  /** The composed dedup key of a notification: `event:key:user:channel`. */
+  | { readonly kind: 'dedup_key'; readonly key: string; readonly userId: string }
+  /** The beginning of an id or a name, or the id of a request. */
+  | { readonly kind: 'text'; readonly text: string }
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
-const name = /^[A-Za-z0-9._~:@-]{1,128}$/
+const phone = /^(?:\+|00)\d{6,15}$/
+const ipv4 = /^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?!$)|$)){4}$/
+const ipv6 = /^(?=.*:.*:)[0-9a-f:]{2,39}(?:%\w+)?$/i
+const composedKey = /^[^:]+:(.+):([^:]+):(?:push|email|sms|in-app)$/
 
-/** Classifies a search text: the id of a notification, or one of a user or a client; undefined for neither. */
-export function classifySearch(text: string): SearchKind | undefined {
-  const trimmed = text.trim()
-  if (uuid.test(trimmed)) return 'uuid'
-  return name.test(trimmed) ? 'name' : undefined
+/** Classifies a search text; undefined for one that is empty. */
+export function classifySearch(searched: string): SearchTarget | undefined {
+  const text = searched.trim()
+  if (text === '') return undefined
+  if (uuid.test(text)) return { kind: 'uuid', id: text.toLowerCase(), time: timeOfUuid(text) }
+  if (text.startsWith('gk_')) return { kind: 'api_key' }
+  if (ipv4.test(text) || ipv6.test(text)) return { kind: 'address', address: text }
+  const [, key, userId] = composedKey.exec(text) ?? []
+  if (key !== undefined && userId !== undefined) return { kind: 'dedup_key', key, userId }
+  if (/.@./.test(text)) return { kind: 'mail', email: text }
+  const number = text.replaceAll(/[\s()./-]/g, '')
+  if (phone.test(number)) return { kind: 'phone', phone_number: number.replace(/^00/, '+') }
+  return { kind: 'text', text }
 }
 
 /** When a UUID of version 7 was made (RFC 9562 §5.7); undefined for other versions. */

@@ -21,6 +21,9 @@ const paths = {
   search: 'M11 18a7 7 0 1 0 0-14 7 7 0 0 0 0 14zM16 16l5 5',
   copy: 'M9 9h11v11H9zM5 15H4V4h11v1',
   check: 'M5 13l4 4L19 7',
+  lock: 'M7 11V8a5 5 0 0 1 10 0v3M5 11h14v9H5z',
+  monitor: 'M3 5h18v11H3zM9 20h6M12 16v4',
+  mail: 'M3 6h18v12H3zM3 7l9 6 9-6',
   leave: 'M10 4H4v16h6M14 8l4 4-4 4M18 12H9',
 } as const
 

@@ -24,6 +24,7 @@ const members = {
   subject: filter('Only events about this user or client.'),
   actor: filter('Only events that this user or client caused.'),
   client_id: filter('Only events of this client.'),
+  address: filter('Only events of this IP address.'),
   service: filter('Only events of this service: identity, notify or gateway.'),
   request_id: filter('Only events of this request.'),
   since: time('Only events at or after this time.'),
@@ -95,10 +96,11 @@ function parseFilter({
   type,
   subject,
   actor,
+  address,
   service,
 }: Static<typeof Filter>): FilterOnly {
   const time = (text: string | undefined) => (text === undefined ? undefined : instantOf(text))
-  const names = { type, subject, actor, service, clientId: client_id, requestId: request_id }
+  const names = { type, subject, actor, address, service, clientId: client_id, requestId: request_id }
   return { ...names, since: time(since), until: time(until) }
 }
 

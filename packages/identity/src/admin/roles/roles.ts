@@ -6,6 +6,7 @@ import { isManagementRole, type ManagementRole, managementRoles, scopesOfRoles }
 import type { User } from '../../model/user.ts'
 import type { Authority } from '../authority.ts'
 import type { callerSchema, memberSchema, roleSchema } from '../responses.ts'
+import { formatLastSignIn } from '../users/last-sign-in.ts'
 
 /** A user with a management role. */
 export type MemberResponse = Static<typeof memberSchema>
@@ -28,7 +29,9 @@ export async function listMembers(
   after: string,
   limit: number,
 ): Promise<MemberResponse[]> {
-  return (await store.users.listByRole(role, after, limit)).map(formatMember)
+  const users = await store.users.listByRole(role, after, limit)
+  const times = await store.userDirectory.findLastSignIns(users.map(({ id }) => id))
+  return users.map((user) => formatMember(user, times.get(user.id)))
 }
 
 /** @throws Problem 404 */
@@ -39,11 +42,11 @@ export async function readMember(
 ): Promise<MemberResponse> {
   const user = await store.users.find(id)
   if (!user?.roles.includes(role)) throw new Problem(404, `No user with this id has the role ${role}.`)
-  return formatMember(user)
+  return formatMember(user, (await store.userDirectory.findLastSignIns([id])).get(id))
 }
 
-function formatMember({ id, username, lockedAt }: User): MemberResponse {
-  return { user_id: id, username, locked: lockedAt !== undefined }
+function formatMember({ id, username, lockedAt }: User, signedInAt: number | undefined): MemberResponse {
+  return { user_id: id, username, locked: lockedAt !== undefined, ...formatLastSignIn(signedInAt) }
 }
 
 const pageSize = 500

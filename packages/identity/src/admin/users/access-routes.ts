@@ -1,19 +1,21 @@
 import { type Http, PageQuery, pageSchema, selectPage } from '@gatehouse/kit'
 import { Type } from 'typebox'
-import { maskSession, maskUnlessPermitted } from '../masking.ts'
+import { maskGrant, maskSession, maskUnlessPermitted } from '../masking.ts'
 import { type AdminAccess, byId, describeRoute, idParameter } from '../required-scope.ts'
-import { consentSchema, factorsSchema, sessionSchema } from '../responses.ts'
+import { consentSchema, factorsSchema, grantSchema, sessionSchema } from '../responses.ts'
 import { adminScopes, readScopes } from '../scopes.ts'
-import { endUserSession, listConsents, listSessions, withdrawConsent } from './access.ts'
+import { findOwnSession } from '../sessions/sessions.ts'
+import { endGrant, endUserSession, listConsents, listGrants, listSessions, withdrawConsent } from './access.ts'
 import { readFactors, resetFactors } from './factors.ts'
 
 const scope = adminScopes.users
 const sessionScope = 'write:sessions'
 const path = '/admin/v1/users/:id'
 
-/** The consents, the sessions and the second factors of a user. */
+/** The consents, the grants, the sessions and the second factors of a user. */
 export function accessRoutes(http: Http, access: AdminAccess): void {
   consentRoutes(http, access)
+  grantRoutes(http, access)
   sessionRoutes(http, access)
   factorRoutes(http, access)
 }
@@ -68,7 +70,31 @@ function consentRoutes(http: Http, { context, requireScope }: AdminAccess): void
   })
 }
 
-function sessionRoutes(http: Http, { context, requireScope }: AdminAccess): void {
+function grantRoutes(http: Http, { context, requireScope }: AdminAccess): void {
+  const list = {
+    ...describeRoute('users.grants.list', readScopes.accounts, pageSchema(grantSchema)),
+    params: byId,
+    querystring: PageQuery,
+  }
+  http.get(`${path}/grants`, { schema: list }, async (request) => {
+    const by = await requireScope(request, readScopes.accounts)
+    const grants = await listGrants(context, request.params.id)
+    const page = selectPage(grants, request.query, ({ created_at, id }) => `${created_at} ${id}`, 'descending')
+    return { ...page, items: page.items.map((grant) => maskUnlessPermitted(by, grant, maskGrant)) }
+  })
+  const grant = Type.String({ format: 'uuid', description: 'The grant.' })
+  const end = {
+    ...describeRoute('users.grants.end', sessionScope),
+    params: Type.Object({ ...byId.properties, grant_id: grant }),
+  }
+  http.delete(`${path}/grants/:grant_id`, { schema: end }, async (request, reply) => {
+    const by = await requireScope(request, sessionScope)
+    await endGrant(context, by, request.params.id, request.params.grant_id)
+    return reply.code(204).send()
+  })
+}
+
+function sessionRoutes(http: Http, { context, requireScope, authenticate }: AdminAccess): void {
   http.get(
     `${path}/sessions`,
     {
@@ -80,7 +106,8 @@ function sessionRoutes(http: Http, { context, requireScope }: AdminAccess): void
     },
     async (request) => {
       const by = await requireScope(request, readScopes.accounts)
-      const sessions = await listSessions(context, request.params.id)
+      const own = await findOwnSession(context, (await authenticate(request)).caller)
+      const sessions = await listSessions(context, request.params.id, own)
       const page = selectPage(sessions, request.query, ({ seen_at, id }) => `${seen_at} ${id}`, 'descending')
       return { ...page, items: page.items.map((session) => maskUnlessPermitted(by, session, maskSession)) }
     },

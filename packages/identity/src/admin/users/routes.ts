@@ -1,12 +1,4 @@
-import {
-  createPage,
-  defaultPageSize,
-  type Http,
-  IfMatchHeaders,
-  isMergePatch,
-  PageQuery,
-  pageSchema,
-} from '@gatehouse/kit'
+import { type Http, IfMatchHeaders, isMergePatch } from '@gatehouse/kit'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { UserDeclaration, UserPatch } from '../../config/declarations.ts'
@@ -15,8 +7,9 @@ import { maskUnlessPermitted, maskUser } from '../masking.ts'
 import { type AdminAccess, byId, describeRoute } from '../required-scope.ts'
 import { newUserSchema, userSchema } from '../responses.ts'
 import { adminScopes, readScopes } from '../scopes.ts'
+import { formatLastSignIn } from './last-sign-in.ts'
 import { setPassword } from './passwords.ts'
-import { createUser, deleteUser, listUsers, readTaggedUser, updateUser } from './users.ts'
+import { createUser, deleteUser, readTaggedUser, updateUser } from './users.ts'
 
 const scope = adminScopes.users
 const path = '/admin/v1/users'
@@ -30,26 +23,14 @@ export function userRoutes(http: Http, access: AdminAccess): void {
 
 function readingRoutes(http: Http, { context, requireScope }: AdminAccess): void {
   http.get(
-    path,
-    { schema: { ...describeRoute('users.list', readScopes.accounts, pageSchema(userSchema)), querystring: PageQuery } },
-    async (request) => {
-      const by = await requireScope(request, readScopes.accounts)
-      const { cursor = '', limit = defaultPageSize } = request.query
-      const users = await listUsers(context, cursor, limit)
-      return createPage(
-        users.map((user) => maskUnlessPermitted(by, user, maskUser)),
-        request.query,
-        (user) => user.id,
-      )
-    },
-  )
-  http.get(
     `${path}/:id`,
     { schema: { ...describeRoute('users.get', readScopes.accounts, userSchema), params: byId } },
     async (request, reply) => {
       const by = await requireScope(request, readScopes.accounts)
-      const { user, etag } = await readTaggedUser(context, request.params.id)
-      return reply.header('etag', etag).send(maskUnlessPermitted(by, user, maskUser))
+      const { id } = request.params
+      const { user, etag } = await readTaggedUser(context, id)
+      const signedIn = formatLastSignIn((await context.store.userDirectory.findLastSignIns([id])).get(id))
+      return reply.header('etag', etag).send(maskUnlessPermitted(by, { ...user, ...signedIn }, maskUser))
     },
   )
 }

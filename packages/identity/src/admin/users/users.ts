@@ -18,7 +18,8 @@ import { parseRole } from '../roles/roles.ts'
 /** A user as management returns it; with the password when it was just generated. */
 export type UserResponse = Static<typeof newUserSchema>
 
-function formatUser(user: User): UserResponse {
+/** A user as management returns it. */
+export function formatUser(user: User): UserResponse {
   return {
     id: user.id,
     username: user.username,
@@ -31,11 +32,6 @@ function formatUser(user: User): UserResponse {
     created_at: new Date(user.createdAt).toISOString(),
     updated_at: new Date(user.updatedAt).toISOString(),
   }
-}
-
-/** Lists users in the order of their ids. */
-export async function listUsers({ store }: AdminContext, after: string, limit: number): Promise<UserResponse[]> {
-  return (await store.users.list(after, limit)).map(formatUser)
 }
 
 /**

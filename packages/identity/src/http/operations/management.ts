@@ -23,7 +23,12 @@ export const managementOperations = {
     'Omitted members stay unchanged. A disabled connection refuses at once, also a sign-in that began before.',
   ],
   'connections.delete': ['Delete a connection', 'With the links of users to it.'],
-  'users.list': ['List users', 'Ordered by id.'],
+  'users.list': ['List users', 'Ordered by id; filtered by what says nothing about a person.'],
+  'users.search': [
+    'Search users',
+    'As the list, and by mail address or phone number: they are in the body, so that no log has them.',
+  ],
+  'users.export': ['Export users', 'Every user that matches, one JSON object per line. Recorded in the audit trail.'],
   'users.create': ['Create a user', 'Without a password one is generated and shown only in this response.'],
   'users.import': [
     'Import users of another system',
@@ -46,6 +51,17 @@ export const managementOperations = {
     'The browsers in which the user is signed in, the last used first.',
   ],
   'users.sessions.end': ['End a session of a user', 'Signs the user out of one browser.'],
+  'users.sessions.endAll': ['End every session of a user', 'Signs the user out of all browsers. Grants stay.'],
+  'users.grants.list': [
+    'List the grants of a user',
+    'The access that clients have on devices, with when it was last used; newest first.',
+  ],
+  'users.grants.end': ['End a grant of a user', 'Its refresh token and access tokens end at once. The consent stays.'],
+  'sessions.list': ['List sessions', 'The active sessions of all users, the latest first.'],
+  'sessions.endSelected': [
+    'End the sessions that a filter selects',
+    'All but the one of the caller, and those of users whom the caller may not change. At most 1,000 at a time.',
+  ],
   'users.factors.get': [
     'Get the second factors of a user',
     'What the user has enrolled, how many recovery codes are left, and how many devices are remembered.',

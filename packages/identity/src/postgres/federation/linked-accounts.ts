@@ -12,6 +12,7 @@ import type {
   SignOutOptions,
   UpstreamAccount,
 } from '../../store/index.ts'
+import { deleteRefreshFamilies } from '../grants/ended-grants.ts'
 import { putMessages } from '../operations/outbox.ts'
 import { orUndefined, type UserRow, userOf } from '../rows.ts'
 import { endSessions } from '../sessions.ts'
@@ -115,9 +116,11 @@ export class PostgresLinkedAccounts implements LinkedAccounts {
         `SELECT session_id FROM identity.provider_session WHERE link_id = $1 AND session_id <> $2`,
         [linkId, keepSession],
       )
-      await endSessions(tx, userId, { only: rows.map((row) => row.session_id) }, end.createLogoutMessages)
+      const only = rows.map((row) => row.session_id)
+      const { grants } = await endSessions(tx, userId, { only }, end)
       await deleteLink(tx, userId, linkId)
       await putMessages(tx, messages)
+      await deleteRefreshFamilies(tx, grants, end)
       return 'removed'
     })
   }

@@ -1,11 +1,12 @@
 import type { Database } from '@gatehouse/kit'
 import type {
-  CreateLogoutMessages,
   EndedSession,
   ProviderLogout,
   ProviderSessions,
+  SignOutOptions,
   StoredProviderSession,
 } from '../../store/index.ts'
+import { deleteRefreshFamilies } from '../grants/ended-grants.ts'
 import { orUndefined } from '../rows.ts'
 import { endSessions } from '../sessions.ts'
 
@@ -38,7 +39,7 @@ export class PostgresProviderSessions implements ProviderSessions {
 
   end(
     { connectionId, issuer, subject, sid, tokenHash, expiresAt }: ProviderLogout,
-    createLogoutMessages: CreateLogoutMessages,
+    end: SignOutOptions,
   ): Promise<readonly EndedSession[] | 'replayed'> {
     return this.#database.transaction(async (tx) => {
       const { rowCount } = await tx.query(
@@ -54,13 +55,15 @@ export class PostgresProviderSessions implements ProviderSessions {
         values,
       )
       const ended: EndedSession[] = []
+      const grants: { readonly id: string }[] = []
       for (const { id: userId } of users.rows) {
         const text = `SELECT p.session_id FROM ${matching} AND l.user_id = $5 AND p.session_id IS NOT NULL`
         const { rows } = await tx.query<{ session_id: string }>(text, [...values, userId])
         const only = rows.map((row) => row.session_id)
-        await endSessions(tx, userId, { only }, createLogoutMessages)
+        grants.push(...(await endSessions(tx, userId, { only }, end)).grants)
         ended.push(...only.map((id) => ({ id, userId })))
       }
+      await deleteRefreshFamilies(tx, grants, end)
       return ended
     })
   }

@@ -4,7 +4,7 @@ import type { RevocationTimes } from '../../model/revocation-times.ts'
 import type { Grants, UsedGrant, UserGrant } from '../../store/index.ts'
 import { orUndefined, type UserRow, userOf } from '../rows.ts'
 import { lockSession } from '../sessions.ts'
-import { appendRevocations } from '../tokens/revocations.ts'
+import { deleteRefreshFamilies } from './ended-grants.ts'
 
 /** A grant joined with its user. */
 export interface GrantRow extends UserRow {
@@ -132,29 +132,18 @@ export class PostgresGrants implements Grants {
   }
 }
 
-/** Deletes the refresh tokens of revoked grants and adds them to the revocation feed. */
-export async function deleteRefreshFamilies(
+/** Revokes every grant of a user; `ended` were revoked before in the transaction. */
+export async function revokeGrantsOfUser(
   tx: Transaction,
-  ended: readonly { id: string }[],
+  userId: string,
   end: RevocationTimes,
+  ended: readonly { readonly id: string }[] = [],
 ): Promise<void> {
-  if (ended.length === 0) return
-  const ids = ended.map(({ id }) => id)
-  await tx.query('DELETE FROM identity.refresh_family WHERE grant_id = ANY($1::uuid[])', [ids])
-  await appendRevocations(
-    tx,
-    ids.map((grant) => ({ grant })),
-    end,
-  )
-}
-
-/** Revokes every grant of a user. */
-export async function revokeGrantsOfUser(tx: Transaction, userId: string, end: RevocationTimes): Promise<void> {
   const { rows } = await tx.query<{ id: string }>(
     'UPDATE identity.grant_record SET revoked_at = $2 WHERE user_id = $1 AND revoked_at IS NULL RETURNING id',
     [userId, end.now],
   )
-  await deleteRefreshFamilies(tx, rows, end)
+  await deleteRefreshFamilies(tx, [...ended, ...rows], end)
 }
 
 /**

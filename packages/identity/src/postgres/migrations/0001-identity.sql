@@ -56,6 +56,25 @@ CREATE UNIQUE INDEX account_email_index ON identity.account (lower(email)) WHERE
 -- Lists the members of a role, and tells whether an owner would be the last one.
 CREATE INDEX account_roles_index ON identity.account USING gin (roles);
 
+-- The phone number of an account as it is searched for: as E.164, whatever it was written with.
+CREATE FUNCTION identity.phone_number_of(claims jsonb) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+  RETURN regexp_replace(claims ->> 'phone_number', '[^0-9+]', '', 'g');
+
+-- Searches of management: by the beginning of an id or a name, by number, and by what few accounts have.
+CREATE INDEX account_id_prefix_index ON identity.account (id text_pattern_ops);
+CREATE INDEX account_username_prefix_index ON identity.account (username text_pattern_ops);
+CREATE INDEX account_phone_index ON identity.account (identity.phone_number_of(claims))
+  WHERE identity.phone_number_of(claims) IS NOT NULL;
+CREATE INDEX account_locked_index ON identity.account (id) WHERE locked_at IS NOT NULL;
+CREATE INDEX account_unverified_index ON identity.account (id) WHERE NOT email_verified;
+CREATE INDEX subject_plan_index ON identity.subject (plan, id);
+
+-- When a user signed in last. Apart from the account, whose row other sign-ins of the user read under a lock.
+CREATE TABLE identity.last_sign_in (
+  user_id text PRIMARY KEY REFERENCES identity.account ON DELETE CASCADE,
+  at bigint NOT NULL
+);
+
 CREATE TABLE identity.signing_key (
   kid text PRIMARY KEY,
   alg text NOT NULL,
@@ -83,6 +102,8 @@ CREATE TABLE identity.session (
 );
 CREATE INDEX session_user_index ON identity.session (user_id);
 CREATE INDEX session_expiry_index ON identity.session (expires_at);
+CREATE INDEX session_address_index ON identity.session (address);
+CREATE INDEX session_created_index ON identity.session (created_at, id);
 
 -- The clients used in a session, which are notified when it ends. Kept as long as the session; grants expire earlier.
 CREATE TABLE identity.session_client (
@@ -605,6 +626,7 @@ CREATE INDEX audit_event_at_index ON identity.audit_event (at, id);
 CREATE INDEX audit_event_subject_index ON identity.audit_event (subject, at) WHERE subject IS NOT NULL;
 CREATE INDEX audit_event_actor_index ON identity.audit_event (actor, id) WHERE actor IS NOT NULL;
 CREATE INDEX audit_event_client_index ON identity.audit_event (client_id, id) WHERE client_id IS NOT NULL;
+CREATE INDEX audit_event_address_index ON identity.audit_event (address, id) WHERE address IS NOT NULL;
 CREATE INDEX audit_event_request_index ON identity.audit_event (request_id) WHERE request_id IS NOT NULL;
 
 -- Tiers and policies. Each version is a whole document and never changes; the highest one is active.

@@ -27,10 +27,11 @@ const columns = `id, at, type, service, actor, role, subject, client_id, address
 const filtered = `SELECT ${columns} FROM identity.audit_event
   WHERE ($1::text IS NULL OR type = $1) AND ($2::text IS NULL OR subject = $2) AND ($3::bigint IS NULL OR at >= $3)
     AND ($4::bigint IS NULL OR at < $4) AND ($5::text IS NULL OR actor = $5) AND ($6::text IS NULL OR client_id = $6)
-    AND ($7::text IS NULL OR service = $7) AND ($8::text IS NULL OR request_id = $8)`
+    AND ($7::text IS NULL OR service = $7) AND ($8::text IS NULL OR request_id = $8)
+    AND ($9::text IS NULL OR address = $9)`
 
-const oldestFirst = `${filtered} AND ($9::uuid IS NULL OR id > $9) ORDER BY id LIMIT $10`
-const newestFirst = `${filtered} AND ($9::uuid IS NULL OR id < $9) ORDER BY id DESC LIMIT $10`
+const oldestFirst = `${filtered} AND ($10::uuid IS NULL OR id > $10) ORDER BY id LIMIT $11`
+const newestFirst = `${filtered} AND ($10::uuid IS NULL OR id < $10) ORDER BY id DESC LIMIT $11`
 
 /** Audit events in `identity.audit_event`, in the order of their ids, which follow time (UUIDv7). */
 export class PostgresAuditTrail implements AuditTrail {
@@ -66,8 +67,8 @@ export class PostgresAuditTrail implements AuditTrail {
   }
 
   async list(query: AuditQuery): Promise<AuditEvent[]> {
-    const { type, subject, since, until, actor, clientId, service, requestId, after, limit } = query
-    const filters = [type, subject, since, until, actor, clientId, service, requestId, after]
+    const { type, subject, since, until, actor, clientId, service, requestId, address, after, limit } = query
+    const filters = [type, subject, since, until, actor, clientId, service, requestId, address, after]
     const text = query.descending ? newestFirst : oldestFirst
     const { rows } = await this.#database.query<EventRow>(text, [...filters.map((one) => one ?? null), limit])
     return rows.map(parseEvent)

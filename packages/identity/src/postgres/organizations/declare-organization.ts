@@ -1,7 +1,8 @@
 import type { Transaction } from '@gatehouse/kit'
 import type { RevocationTimes } from '../../model/revocation-times.ts'
 import { type DeclaredOrganization, NameConflict, type WriteResult } from '../../store/index.ts'
-import { deleteRefreshFamilies, revokeGrantsInOrganization } from '../grants/grants.ts'
+import { deleteRefreshFamilies } from '../grants/ended-grants.ts'
+import { revokeGrantsInOrganization } from '../grants/grants.ts'
 import { foreignKeyFault, insertMember, replaceRoles } from './memberships.ts'
 
 /** Writes a declared organization with its members, in a transaction. Other members stay. @throws NameConflict */

@@ -11,7 +11,8 @@ import type {
   Memberships,
   ProviderSubject,
 } from '../../store/index.ts'
-import { deleteRefreshFamilies, revokeGrantsInOrganization } from '../grants/grants.ts'
+import { deleteRefreshFamilies } from '../grants/ended-grants.ts'
+import { revokeGrantsInOrganization } from '../grants/grants.ts'
 import { putMessages } from '../operations/outbox.ts'
 import { type MembershipRow, queries, runStatement } from '../queries.ts'
 import { orUndefined } from '../rows.ts'

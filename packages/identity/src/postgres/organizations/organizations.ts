@@ -3,7 +3,8 @@ import type { Database, Transaction } from '@gatehouse/kit'
 import type { Organization, OrganizationStatus } from '../../model/organization.ts'
 import type { RevocationTimes } from '../../model/revocation-times.ts'
 import type { OrganizationChange, Organizations, OrganizationUpdate } from '../../store/index.ts'
-import { deleteRefreshFamilies, revokeGrantsInOrganization } from '../grants/grants.ts'
+import { deleteRefreshFamilies } from '../grants/ended-grants.ts'
+import { revokeGrantsInOrganization } from '../grants/grants.ts'
 import { putMessages } from '../operations/outbox.ts'
 
 interface OrganizationRow {

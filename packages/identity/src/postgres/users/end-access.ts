@@ -22,8 +22,8 @@ export async function endAccess(
   { keepSession, endApiKeys }: EndedAccess,
   end: SignOutOptions,
 ): Promise<void> {
-  await endSessions(tx, userId, { keep: keepSession }, end.createLogoutMessages)
+  const { grants } = await endSessions(tx, userId, { keep: keepSession }, end)
   await removeCredentialLinks(tx, userId)
   if (endApiKeys) await tx.query('DELETE FROM identity.api_key WHERE owner = $1', [userId])
-  await revokeGrantsOfUser(tx, userId, end)
+  await revokeGrantsOfUser(tx, userId, end, grants)
 }

@@ -15,15 +15,12 @@ import {
 import { revokeGrantsOfUser } from '../grants/grants.ts'
 import { putMessages } from '../operations/outbox.ts'
 import { queries, runStatement } from '../queries.ts'
-import { type UserRow, userOf } from '../rows.ts'
+import { type UserRow, userColumns, userOf } from '../rows.ts'
 import { endSessions } from '../sessions.ts'
 import { appendRevocations } from '../tokens/revocations.ts'
 import { lockUser } from './lock-user.ts'
 import { removeStaleLinks } from './mailed-links.ts'
 import { reserveSubject } from './subjects.ts'
-
-const userColumns = `account.id, plan, username, email, email_verified, password_hash, password_changed_at, credential_version,
-  roles, claims, locked_at, created_at, updated_at`
 
 const select = `SELECT ${userColumns} FROM identity.account JOIN identity.subject USING (id)`
 
@@ -91,8 +88,8 @@ export class PostgresUsers implements Users {
       if (found.lastOwner) return 'last_owner'
       const text = 'SELECT email, email_verified FROM identity.account WHERE id = $1'
       const [account] = (await tx.query<{ email: string | null; email_verified: boolean }>(text, [id])).rows
-      await endSessions(tx, id, {}, end.createLogoutMessages)
-      await revokeGrantsOfUser(tx, id, end)
+      const { grants } = await endSessions(tx, id, {}, end)
+      await revokeGrantsOfUser(tx, id, end, grants)
       await removeRegistrations(tx, account?.email ?? undefined)
       // Of an address that is not proven it is unknown whose invitations these are.
       if (account?.email_verified)

@@ -65,6 +65,16 @@ test('a service in another process records its changes with the scope write:audi
   assert.equal(malformed.status, 400)
 })
 
+test('the audit trail is filtered by address', async () => {
+  const actor = { ...change.actor, address: '198.51.100.7', requestId: 'r-7' }
+  await running.identity.recordChange({ ...change, actor })
+  assert.deepEqual(
+    (await items('address=198.51.100.7')).map((event) => event.request_id),
+    ['r-7'],
+  )
+  assert.deepEqual(await items('address=198.51.100.8'), [])
+})
+
 test('the audit trail is filtered by actor, client, service and request, in either order', async () => {
   for (const requestId of ['r-3', 'r-4', 'r-5'])
     await running.identity.recordChange({ ...change, actor: { ...change.actor, subject: 'dora', requestId } })

@@ -80,6 +80,24 @@ const faulty: readonly (readonly [what: string, connection: object, pointer: str
     { kind: 'github', client_id: 'c', client_secret: 's', issuer: 'https://ghe.example/' },
     '/issuer',
   ],
+  [
+    'the only way to sign in for a domain whose accounts it may not link',
+    { kind: 'google', client_id: 'c', client_secret: 's', required: true, domains: ['a.example'] },
+    '/authoritative_domains',
+  ],
+  [
+    'the only way to sign in for more domains than it is authoritative for',
+    {
+      ...{ kind: 'google', client_id: 'c', client_secret: 's', required: true },
+      ...{ domains: ['a.example', 'b.example'], authoritative_domains: ['a.example'] },
+    },
+    '/authoritative_domains',
+  ],
+  [
+    'github as the only way to sign in for a domain',
+    { kind: 'github', client_id: 'c', client_secret: 's', required: true, domains: ['a.example'] },
+    '/authoritative_domains',
+  ],
   ['a member of another kind', { kind: 'google', client_id: 'c', client_secret: 's', tenants: [] }, '/tenants'],
 ]
 
@@ -93,6 +111,17 @@ for (const [what, connection, pointer] of faulty) {
     )
   })
 }
+
+test('a required connection says which accounts it would lock out', async () => {
+  const connection = { id: 'strict', kind: 'google', client_id: 'c', client_secret: 's', domains: ['a.example'] }
+  const { body } = await call('POST', path, { ...connection, required: true })
+  assert.match(String(body.detail), /must contain a\.example.*accounts of a\.example that are not linked yet/)
+  const accepted = { ...connection, required: true, authoritative_domains: ['a.example'] }
+  assert.equal((await call('POST', path, accepted)).status, 201)
+  const { status } = await call('PATCH', `${path}/strict`, { authoritative_domains: [] })
+  assert.equal(status, 422, 'and a change may not lock them out either')
+  assert.equal((await call('DELETE', `${path}/strict`)).status, 204)
+})
 
 test('a declared connection is applied when it was edited, and changes at run time stay', async () => {
   const database = await memoryDatabase(migrateIdentity)

@@ -1,3 +1,4 @@
+import { pageMembers, pageSchema } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import { RecipientRecord, RecipientSettings } from '../../catalog/declaration.ts'
 import { describeOperation } from '../../request/route-options.ts'
@@ -11,6 +12,19 @@ const Entry = Type.Object({ user_id: UserId, ...RecipientSettings.properties }, 
 /** The body of PUT /v1/recipients. */
 export const RecipientList = Type.Object(
   { recipients: Type.Array(Entry, { maxItems: 1_000 }) },
+  { additionalProperties: false },
+)
+
+/** The body of POST /v1/recipients/search. */
+export const RecipientQuery = Type.Object(
+  {
+    email: Type.Optional(Type.String({ minLength: 3, maxLength: 254, description: 'The whole address.' })),
+    phone_number: Type.Optional(
+      Type.String({ minLength: 4, maxLength: 40, description: 'The whole number, as E.164.' }),
+    ),
+    q: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'The beginning of the user id.' })),
+    ...pageMembers(),
+  },
   { additionalProperties: false },
 )
 
@@ -54,6 +68,12 @@ export const deleteRecipient = describeOperation('recipients.delete', {
 export const updateRecipients = describeOperation('recipients.updateMany', {
   body: RecipientList,
   response: { 200: Type.Object({ stored: Type.Integer() }) },
+})
+
+/** POST /v1/recipients/search */
+export const searchRecipients = describeOperation('recipients.search', {
+  body: RecipientQuery,
+  response: { 200: pageSchema(RecipientRecord) },
 })
 
 /** POST /v1/recipients/{user_id}/reveal */

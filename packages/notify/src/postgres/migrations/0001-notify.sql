@@ -119,6 +119,10 @@ CREATE TABLE notify.recipient (
   last_feed jsonb NOT NULL DEFAULT '{}',
   PRIMARY KEY (bucket, user_id)
 );
+-- for searches of the management, in every bucket
+CREATE INDEX recipient_email ON notify.recipient (lower(email)) WHERE email IS NOT NULL;
+CREATE INDEX recipient_phone_number ON notify.recipient (phone_number) WHERE phone_number IS NOT NULL;
+CREATE INDEX recipient_user ON notify.recipient (user_id text_pattern_ops);
 
 CREATE TABLE notify.preference (
   bucket smallint NOT NULL,

@@ -14,6 +14,20 @@ export function postgresRecipients(database: Database, buckets: number): Recipie
       )
       return rows[0] && recipientOf(rows[0])
     },
+    async search({ prefix, email, phoneNumber }, after, limit) {
+      const values: unknown[] = [after]
+      const bind = (value: unknown) => `$${values.push(value)}`
+      const conditions = ['user_id > $1']
+      if (prefix !== undefined) conditions.push(`user_id LIKE ${bind(patternOf(prefix))}`)
+      if (email !== undefined) conditions.push(`lower(email) = ${bind(email)}`)
+      if (phoneNumber !== undefined) conditions.push(`phone_number = ${bind(phoneNumber)}`)
+      const { rows } = await database.query<RecipientRow>(
+        `SELECT user_id, email, phone_number, locale, zoneinfo FROM notify.recipient
+          WHERE ${conditions.join(' AND ')} ORDER BY user_id LIMIT ${bind(limit)}`,
+        values,
+      )
+      return rows.map(recipientOf)
+    },
     async put(recipients, now) {
       const byBucket = Map.groupBy(recipients, ({ userId }) => bucketOfUser(userId, buckets))
       for (const [bucket, mine] of byBucket)
@@ -35,6 +49,11 @@ export function postgresRecipients(database: Database, buckets: number): Recipie
       return rowCount > 0
     },
   }
+}
+
+/** The pattern of LIKE for texts that begin so. */
+function patternOf(prefix: string): string {
+  return `${prefix.replaceAll(/[\\%_]/g, '\\$&')}%`
 }
 
 /** One entry a user, the last, in order of user_id: a statement can't touch a row twice. */

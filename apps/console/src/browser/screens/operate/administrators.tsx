@@ -6,11 +6,12 @@ import { useState } from 'react'
 import { useAction, usePages, useRead } from '../../api/queries.ts'
 import { useMay } from '../../api/session.tsx'
 import { Act } from '../../parts/act.tsx'
+import { Masked } from '../../parts/masked.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Refusal } from '../../parts/refusal.tsx'
 import { Answer } from '../../parts/states.tsx'
 import { List } from '../../parts/table.tsx'
-import { Words } from '../../parts/values.tsx'
+import { Time, Words } from '../../parts/values.tsx'
 import { useTexts } from '../../texts/settings.tsx'
 import { LockState } from '../people/lock-state.tsx'
 
@@ -53,8 +54,12 @@ function RoleMembers({ role: { role, scopes } }: { role: ManagementRole }) {
               </Link>
             ),
           },
-          { label: t.users.username, render: ({ username }) => username },
+          { label: t.users.username, render: ({ username }) => <Masked>{username}</Masked> },
           { label: t.users.state, render: ({ locked }) => <LockState locked={locked} /> },
+          {
+            label: t.users.lastSignIn,
+            render: ({ last_sign_in_at: at }) => (at === undefined ? t.common.never : <Time at={at} />),
+          },
           {
             label: t.common.actions,
             isAction: true,

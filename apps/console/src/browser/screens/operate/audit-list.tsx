@@ -2,6 +2,7 @@ import type { AuditEvent } from '@gatehouse/client'
 import { Code, Stack } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { usePages } from '../../api/queries.ts'
+import { Masked } from '../../parts/masked.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { List } from '../../parts/table.tsx'
 import { Facts, Json, Time } from '../../parts/values.tsx'
@@ -13,8 +14,11 @@ export interface AuditFilters {
   readonly actor?: string
   readonly subject?: string
   readonly client_id?: string
+  readonly address?: string
   readonly service?: string
   readonly request_id?: string
+  readonly since?: string
+  readonly until?: string
 }
 
 /** Events of the audit trail, newest first. */
@@ -34,11 +38,18 @@ export function AuditList({ filters }: { filters: AuditFilters }) {
         { label: t.audit.type, render: ({ type, action }) => <Code>{action ?? type}</Code> },
         { label: t.audit.actor, render: ({ actor }) => actor },
         { label: t.audit.subject, render: (event) => <Subject event={event} /> },
-        { label: t.audit.address, render: ({ address }) => address },
+        { label: t.audit.address, render: ({ address }) => <Masked>{address}</Masked> },
         { label: t.audit.details, render: (event) => <Details event={event} /> },
       ]}
     />
   )
+}
+
+/** The screens of what an event may be about, beside users. */
+const entitySections: Readonly<Record<string, string>> = {
+  client: '/clients/$id',
+  notification: '/notifications/$id',
+  recipient: '/users/$id',
 }
 
 function Subject({ event: { subject, target } }: { event: AuditEvent }) {
@@ -49,7 +60,14 @@ function Subject({ event: { subject, target } }: { event: AuditEvent }) {
         {user}
       </Link>
     )
-  return target === undefined ? null : `${target.type} ${target.id}`
+  if (target === undefined) return null
+  const section = entitySections[target.type]
+  if (section === undefined) return `${target.type} ${target.id}`
+  return (
+    <Link to={section} params={{ id: target.id }}>
+      {target.type} {target.id}
+    </Link>
+  )
 }
 
 function Details({ event }: { event: AuditEvent }) {

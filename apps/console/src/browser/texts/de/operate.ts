@@ -18,6 +18,8 @@ export const operate: typeof english = {
     before: 'vorher',
     after: 'nachher',
     details: 'Einzelheiten',
+    since: 'Von',
+    until: 'Bis',
     filters: 'Filter',
     export: 'Exportieren',
     empty: 'Noch ist nichts aufgezeichnet.',

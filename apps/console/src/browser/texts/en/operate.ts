@@ -16,6 +16,8 @@ export const operate = {
     before: 'before',
     after: 'after',
     details: 'Details',
+    since: 'From',
+    until: 'Until',
     filters: 'Filters',
     export: 'Export',
     empty: 'Nothing is recorded yet.',

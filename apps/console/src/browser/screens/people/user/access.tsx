@@ -1,10 +1,10 @@
 import { Link } from '@tanstack/react-router'
-import { useRead } from '../../api/queries.ts'
-import { Act } from '../../parts/act.tsx'
-import { Answer, Empty } from '../../parts/states.tsx'
-import { Rows } from '../../parts/table.tsx'
-import { Time, Words } from '../../parts/values.tsx'
-import { useTexts } from '../../texts/settings.tsx'
+import { useRead } from '../../../api/queries.ts'
+import { Act } from '../../../parts/act.tsx'
+import { Answer, Empty } from '../../../parts/states.tsx'
+import { Rows } from '../../../parts/table.tsx'
+import { Time, Words } from '../../../parts/values.tsx'
+import { useTexts } from '../../../texts/settings.tsx'
 
 /** The clients that a user gave access. */
 export function UserAccess({ id }: { id: string }) {

@@ -1,9 +1,9 @@
 import { Group, Stack } from '@mantine/core'
-import { useRead } from '../../api/queries.ts'
-import { Act } from '../../parts/act.tsx'
-import { Answer } from '../../parts/states.tsx'
-import { Facts, Time } from '../../parts/values.tsx'
-import { useTexts } from '../../texts/settings.tsx'
+import { useRead } from '../../../api/queries.ts'
+import { Act } from '../../../parts/act.tsx'
+import { Answer } from '../../../parts/states.tsx'
+import { Facts, Time } from '../../../parts/values.tsx'
+import { useTexts } from '../../../texts/settings.tsx'
 
 /** The second factors of a user, and how to remove them for whoever lost theirs. */
 export function UserFactors({ id }: { id: string }) {
@@ -19,7 +19,7 @@ export function UserFactors({ id }: { id: string }) {
                 ? [[t.user.factors, t.user.noFactors] as const]
                 : factors.map(({ kind, created_at }) => [kind, <Time key={kind} at={created_at} />] as const)),
               [t.user.recoveryCodes, recovery_codes],
-              [t.user.devices, remembered_devices],
+              [t.user.rememberedDevices, remembered_devices],
             ]}
           />
           {factors.length > 0 && (

@@ -5,6 +5,7 @@ import type {
   ClientAuthenticationContext,
   ClientContext,
   DomainContext,
+  LastUseContext,
   MailContext,
   PageContext,
   PasswordContext,
@@ -78,6 +79,7 @@ export interface InvitationContext extends PageContext, MailContext {}
 export interface AdminContext
   extends ServerContext,
     ClientContext,
+    LastUseContext,
     PasswordContext,
     MailContext,
     PlanContext,
@@ -93,6 +95,7 @@ export interface AdminContext
 export interface BackgroundContext
   extends ServerContext,
     ClientContext,
+    LastUseContext,
     Pick<TokenContext, 'keys' | 'lifetimes'>,
     Pick<MailContext, 'branding' | 'encryptionKey' | 'mail'> {
   readonly features: PageContext['features']

@@ -32,6 +32,7 @@ import { PostgresReplayCache } from './replay-cache.ts'
 import { PostgresSessions } from './sessions.ts'
 import { PostgresAccessTokens } from './tokens/access-tokens.ts'
 import { PostgresApiKeys } from './tokens/api-keys.ts'
+import { PostgresLastUses } from './tokens/last-uses.ts'
 import { PostgresRevocations } from './tokens/revocations.ts'
 import { PostgresSigningKeys } from './tokens/signing-keys.ts'
 import { PostgresAccounts } from './users/accounts.ts'
@@ -63,6 +64,7 @@ export function postgresIdentityStore(database: Database): IdentityStore {
     accessTokens: new PostgresAccessTokens(database),
     accounts: new PostgresAccounts(database),
     apiKeys: new PostgresApiKeys(database),
+    lastUses: new PostgresLastUses(database),
     audit: new PostgresAuditTrail(database),
     authenticatorApps: new PostgresAuthenticatorApps(database),
     authorizationCodes: new PostgresAuthorizationCodes(database),

@@ -1,8 +1,15 @@
 import type { Clock, KeyRing, Log, Secret } from '@gatehouse/kit'
 import type { ConsoleStore } from './session/store.ts'
+import type { signInLimitPolicies } from './sign-in/limits.ts'
 
 /** A service whose API the console shows. */
 export type ApiService = 'identity' | 'notify' | 'gateway'
+
+/** Counts a sign-in that begins; by address, or all of them together. */
+export type LimitSignIn = (
+  policy: keyof typeof signInLimitPolicies,
+  identifiers: Readonly<Record<string, string>>,
+) => Promise<{ readonly allowed: boolean }>
 
 /** What {@link createConsole} is built from. */
 export interface ConsoleOptions {
@@ -17,6 +24,8 @@ export interface ConsoleOptions {
   /** Seals tokens and the cookie of a sign-in that is under way. */
   readonly encryptionKey: KeyRing
   readonly store: ConsoleStore
+  /** Bounds the sign-ins that anybody may begin. Default: nothing is limited. The policies are `signInLimitPolicies`. */
+  readonly limit?: LimitSignIn
   readonly clock: Clock
   readonly log: Log
 }

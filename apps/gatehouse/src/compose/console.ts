@@ -4,10 +4,15 @@ import { checkSealed, type Database, type Http } from '@gatehouse/kit'
 import type { Settings } from '../config/config.ts'
 import { consoleSecret } from './console-client.ts'
 import { encryptionKey } from './engines.ts'
+import type { Ingress } from './gateway/ingress.ts'
 import type { Parts } from './parts.ts'
 
 /** The admin console on its database. It calls the APIs over HTTP, also those of this process. */
-export async function composeConsole({ config, clock, log, resources }: Parts, database: Database): Promise<Console> {
+export async function composeConsole(
+  { config, clock, log, resources }: Parts,
+  database: Database,
+  { attempts: { limit } }: Pick<Ingress, 'attempts'>,
+): Promise<Console> {
   const { settings } = config
   const key = encryptionKey(settings)
   await migrateConsole(database)
@@ -19,6 +24,7 @@ export async function composeConsole({ config, clock, log, resources }: Parts, d
     services: consoleServices(settings),
     encryptionKey: key,
     store: postgresConsoleStore(database),
+    limit,
     clock,
     log,
   })

@@ -44,6 +44,8 @@ export interface IdentityOptions {
   readonly serviceClient?: { readonly id: string; readonly secret: Secret } | undefined
   /** Clients of the operator's own programs, which management neither deletes nor gives another secret. Default: none. */
   readonly builtInClients?: readonly string[]
+  /** Secrets of declared clients that are valid beside `client_secret`, by client id. Default: none. */
+  readonly furtherSecrets?: Readonly<Record<string, readonly Secret[]>>
   /** The plan of a user for whom none is named. Default: free. */
   readonly defaultPlan?: string
   readonly branding?: Partial<Branding>

@@ -74,6 +74,7 @@ export const shell: typeof english = {
     'no-role':
       'Dieses Konto hat keine Verwaltungsrolle. Ein Owner kann eine vergeben: gatehouse admin grant USER ROLE.',
     unreachable: 'Der Identity-Dienst ist nicht erreichbar.',
+    limited: 'Es wurden zu viele Anmeldungen begonnen. Versuchen Sie es in einigen Minuten wieder.',
   },
   roles: {
     'gatehouse-owner': 'Owner',

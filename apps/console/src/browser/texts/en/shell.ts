@@ -70,6 +70,7 @@ export const shell = {
     denied: 'The sign-in was refused.',
     'no-role': 'This account has no management role. An owner can grant one: gatehouse admin grant USER ROLE.',
     unreachable: 'The identity service cannot be reached.',
+    limited: 'Too many sign-ins were begun. Try again in a few minutes.',
   },
   roles: {
     'gatehouse-owner': 'owner',

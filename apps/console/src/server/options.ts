@@ -17,6 +17,8 @@ export interface ConsoleOptions {
   readonly publicUrl: string
   /** The issuer, as its tokens name it and browsers reach it. */
   readonly issuer: string
+  /** The public address of the APIs, for the snippets that the pages show. */
+  readonly apiUrl: string
   /** The console's own registration at the issuer. */
   readonly client: { readonly id: string; readonly secret: Secret }
   /** The addresses of the services, as this process reaches them. Services that are not there are left out. */

@@ -20,6 +20,7 @@ export async function composeConsole(
   const admin = createConsole({
     publicUrl: settings.console.url,
     issuer: settings.authUrl,
+    apiUrl: settings.baseUrl,
     client: { id: settings.console.clientId, secret: consoleSecret(settings) },
     services: consoleServices(settings),
     encryptionKey: key,

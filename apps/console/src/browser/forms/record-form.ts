@@ -10,14 +10,9 @@ export interface FormControls<Values extends object> {
   getValues(): Values
   setValues(values: Partial<Values>): void
   setErrors(errors: Readonly<Record<string, ReactNode>>): void
-  getInputProps(name: Extract<keyof Values, string>, options?: { readonly type: 'checkbox' }): InputProps
+  /** The members that tie an input to its field. */
+  getInputProps(name: Extract<keyof Values, string>, options?: { readonly type: 'checkbox' }): object
   onSubmit(submit: (values: Values) => void): (event: FormEvent<HTMLFormElement>) => void
-}
-
-/** The members that tie an input to its field. */
-export interface InputProps {
-  readonly onChange: (value: never) => void
-  readonly error?: ReactNode
 }
 
 /** A form of a record of the APIs. */

@@ -1,4 +1,5 @@
 import { TagsInput } from '@mantine/core'
+import { useState } from 'react'
 import { Rows } from '../../../parts/table.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 
@@ -23,14 +24,17 @@ export function ScopeMeanings({ scopes }: { scopes: readonly string[] }) {
   )
 }
 
-/** A field for scopes: those that are known, and others. */
+/** A field for scopes: those that are known, which are listed once something is typed, and others. */
 export function ScopesField({ label, field }: { label: string; field: object }) {
   const t = useTexts()
+  const [search, setSearch] = useState('')
   return (
     <TagsInput
       label={label}
       description={t.clients.scopesHelp}
-      data={Object.keys(t.scopes)}
+      searchValue={search}
+      onSearchChange={setSearch}
+      data={search === '' ? [] : Object.keys(t.scopes)}
       splitChars={[' ', ',']}
       acceptValueOnBlur
       {...field}

@@ -78,7 +78,7 @@ export function registrationOf(kind: ClientKind, id: string, values: ClientValue
     token_endpoint_auth_method: method,
     grant_types: [...grants],
     ...membersOf(values, newValues(kind)),
-    scopes: values.scopes,
+    scopes: tidyScopes(values.scopes),
     ...(values.may_introspect ? { may_introspect: true } : {}),
   }
 }
@@ -87,6 +87,7 @@ export function registrationOf(kind: ClientKind, id: string, values: ClientValue
 export function idFor(name: string): string {
   const plain = name
     .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')
   return plain.replace(/^-+|-+$/g, '').slice(0, 60)
@@ -118,8 +119,16 @@ export function membersOf(values: ClientValues, base: ClientValues): Omit<InputO
   const names = Object.keys(values) as (keyof ClientValues)[]
   const changed = names.filter((name) => JSON.stringify(values[name]) !== JSON.stringify(base[name]))
   return Object.fromEntries(
-    changed.map((name) => [name, lists.has(name) ? linesOf(values[name] as string) : values[name]]),
+    changed.map((name) => {
+      if (name === 'scopes') return [name, tidyScopes(values.scopes)]
+      return [name, lists.has(name) ? linesOf(values[name] as string) : values[name]]
+    }),
   )
+}
+
+/** Scopes as they are registered: each once, without the spaces that were typed around them. */
+export function tidyScopes(scopes: readonly string[]): string[] {
+  return [...new Set(scopes.flatMap((scope) => scope.split(/\s+/)).filter((scope) => scope !== ''))]
 }
 
 /** The lines of a text that are not empty. */

@@ -3,6 +3,7 @@ import { useAction } from '../../../api/queries.ts'
 import { useRecordForm } from '../../../forms/record-form.ts'
 import { Refusal } from '../../../parts/refusal.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
+import { tidyScopes } from '../clients/registration.ts'
 import { ScopesField } from '../clients/scopes.tsx'
 
 /** The name under which the form is kept across a sign-in. */
@@ -20,11 +21,11 @@ export function NewKey({ close, onCreated }: NewKeyProps) {
   const t = useTexts()
   const mutation = useAction('createApiKey')
   const { form, rest, show, keep } = useRecordForm({ name: newKeyForm, initial })
-  const submit = form.onSubmit(({ expires_at: day, ...values }) => {
+  const submit = form.onSubmit(({ expires_at: day, scopes, ...values }) => {
     show(null)
     const expires_at = day === '' ? '' : new Date(day).toISOString()
     mutation.mutate(
-      { ...values, expires_at },
+      { ...values, scopes: tidyScopes(scopes), expires_at },
       {
         onSuccess: ({ key }) => {
           onCreated(key ?? '')

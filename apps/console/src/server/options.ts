@@ -1,15 +1,9 @@
 import type { Clock, KeyRing, Log, Secret } from '@gatehouse/kit'
 import type { ConsoleStore } from './session/store.ts'
-import type { signInLimitPolicies } from './sign-in/limits.ts'
+import type { LimitSignIn } from './sign-in/limits.ts'
 
 /** A service whose API the console shows. */
 export type ApiService = 'identity' | 'notify' | 'gateway'
-
-/** Counts a sign-in that begins; by address, or all of them together. */
-export type LimitSignIn = (
-  policy: keyof typeof signInLimitPolicies,
-  identifiers: Readonly<Record<string, string>>,
-) => Promise<{ readonly allowed: boolean }>
 
 /** What {@link createConsole} is built from. */
 export interface ConsoleOptions {

@@ -35,7 +35,7 @@ test('a fault is shown at the field of its pointer, with the number of the item'
   })
 })
 
-test('a fault that no field has is told beside them, as is a refusal without faults', async () => {
+test('a fault without a field is shown beside them, as is a refusal without faults', async () => {
   const error = await refusal({ errors: [{ pointer: '/scopes', detail: 'is missing' }] })
   assert.deepEqual(faultsByField(error, ['name']), { fields: {}, rest: '/scopes is missing' })
   assert.deepEqual(faultsByField(await refusal({}), ['name']), { fields: {}, rest: 'It is wrong.' })
@@ -49,7 +49,7 @@ class Tab {
   removeItem = (key: string) => void this.items.delete(key)
 }
 
-test('what was typed is kept once, for the same person, for fifteen minutes, and without secrets', () => {
+test('what was typed is kept once, for its person, for 15 minutes, and without secrets', () => {
   const storage = new Tab()
   const place = { storage, name: 'client', user: 'alice' }
   const values = { client_name: 'Shop', client_secret: 'hidden' }

@@ -33,12 +33,12 @@ describe('a client from its registration to its end, in a browser', () => {
 
   /** Whether the client gets a token with each secret. */
   const accepts = async (id: string, ...secrets: string[]) => {
-    const asked = secrets.map((secret) => {
+    const requests = secrets.map((secret) => {
       const authorization = `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`
       const body = new URLSearchParams({ grant_type: 'client_credentials' })
       return fetch(`${program?.url}/token`, { method: 'POST', body, headers: { authorization } })
     })
-    return (await Promise.all(asked)).map(({ status }) => status === 200)
+    return (await Promise.all(requests)).map(({ status }) => status === 200)
   }
 
   /** What the snippet that is shown prints, with the secret in its environment. */
@@ -63,7 +63,7 @@ describe('a client from its registration to its end, in a browser', () => {
     await tab().getByRole('button', { name: 'Open the client' }).click()
     await heading('Order export')
     const renew = async (overlap: string) => {
-      await tab().getByRole('button', { name: 'New secret' }).click()
+      await tab().getByRole('button', { name: 'New secret: order-export' }).click()
       const dialog = tab().getByRole('dialog', { name: 'New secret' })
       await dialog.getByLabel('The old one stays valid for').selectOption(overlap)
       await dialog.getByRole('textbox').fill('order-export')

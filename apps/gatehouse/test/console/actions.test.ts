@@ -94,7 +94,7 @@ describe('the actions of the console, by role, against the APIs', () => {
 
   const recorded = async (requestId: string) => {
     const owner = people.get('owner') ?? assert.fail('nobody signed in')
-    const answer = await owner.api(`/admin/v1/audit-events?request_id=${requestId}`)
+    const answer = await owner.api(`/admin/v1/audit-events?type=management&request_id=${requestId}`)
     return ((await answer.json()) as { items: object[] }).items.length
   }
 })

@@ -36,10 +36,10 @@ class Api {
 
   /** Whether the client gets a token with each of the secrets. */
   async accepts(id: string, ...secrets: string[]): Promise<boolean[]> {
-    const asked = secrets.map((client_secret) =>
+    const requests = secrets.map((client_secret) =>
       this.running.post('/token', { grant_type: 'client_credentials', client_id: id, client_secret }),
     )
-    return (await Promise.all(asked)).map(({ status }) => status === 200)
+    return (await Promise.all(requests)).map(({ status }) => status === 200)
   }
 
   /** Whether each of the keys has an owner. */

@@ -27,7 +27,7 @@ const text = (value: unknown): string | undefined => (typeof value === 'string' 
 /** GET /console/login: begins a sign-in; with `max_age` the user has to sign in again when that was longer ago. */
 export function loginEndpoint(context: ConsoleContext): Handler {
   return async (request, reply) => {
-    if (!(await admitSignIn(context, request))) return refuse(reply, 'limited')
+    if (!(await admitSignIn(context.limit, request))) return refuse(reply, 'limited')
     const query = request.query as Query
     const maxAge = /^\d{1,5}$/.test(text(query.max_age) ?? '') ? Number(query.max_age) : undefined
     const transaction = beginTransaction(context.clock, {

@@ -61,7 +61,7 @@ export async function listClients(
 }
 
 /** @throws Problem 404 */
-export async function readClient({ store }: ClientContext, id: string): Promise<ClientResponse> {
+async function readClient({ store }: ClientContext, id: string): Promise<ClientResponse> {
   return formatClient(await findClient(store, id))
 }
 

@@ -132,7 +132,7 @@ export function tidyScopes(scopes: readonly string[]): string[] {
 }
 
 /** The lines of a text that are not empty. */
-export function linesOf(text: string): string[] {
+function linesOf(text: string): string[] {
   return text
     .split('\n')
     .map((line) => line.trim())

@@ -30,6 +30,10 @@ export type ServerName =
   | 'schemathesis'
   | 'buildah'
   | 'mmdebstrap'
+  | Toolchain
+
+/** What compiles or runs a language other than ours. */
+export type Toolchain = 'deno' | 'bun' | 'python3' | 'go' | 'javac' | 'php' | 'dotnet'
 
 const debianPostgres = '/usr/lib/postgresql'
 
@@ -84,6 +88,13 @@ const programs: Readonly<Record<ServerName, string>> = {
   schemathesis: 'schemathesis',
   buildah: 'buildah',
   mmdebstrap: 'mmdebstrap',
+  deno: 'deno',
+  bun: 'bun',
+  python3: 'python3',
+  go: 'go',
+  javac: 'javac',
+  php: 'php',
+  dotnet: 'dotnet',
 }
 
 /** Whether a server can be started. */
@@ -103,12 +114,23 @@ function hasExtension(name: string): boolean {
 const needRoot: ReadonlySet<ServerName> = new Set(['postfix', 'buildah'])
 
 /** Servers that not every system has a package of: without them their tests are skipped whatever is required. */
-const maybeUnpackaged: ReadonlySet<ServerName> = new Set(['valkey-server', 'citus'])
+const maybeUnpackaged: ReadonlySet<ServerName> = new Set<ServerName>([
+  'valkey-server',
+  'citus',
+  'deno',
+  'bun',
+  'go',
+  'javac',
+  'php',
+  'dotnet',
+])
 
 /** How servers are installed that are not a package of their own name. */
 const installers: Readonly<Partial<Record<ServerName, string>>> = {
   schemathesis: 'testing/schemathesis/install',
   'nats-server-2.15': 'testing/nats/install',
+  deno: 'npm install -g deno',
+  bun: 'npm install -g bun',
   citus: 'build Citus 13 for this PostgreSQL',
 }
 

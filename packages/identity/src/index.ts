@@ -1,5 +1,6 @@
 export type { Branding } from '@gatehouse/kit/page'
 export type { Management } from './admin/commands.ts'
+export { type Overlap, OverlapBody } from './admin/overlap.ts'
 export { adminScopes } from './admin/scopes.ts'
 export { convertUser, type SourceName, sourceNames } from './admin/users/import/convert.ts'
 export { type ImportResult, maxImportedUsers } from './admin/users/import/import-users.ts'

@@ -4,10 +4,15 @@ import { accountable, dangerous, editors, everybody, read } from './action.ts'
 export const access = {
   listClients: read('clients.list', everybody),
   readClient: read('clients.get', everybody),
+  listClientGrants: read('clients.grants.list', everybody),
+  createClient: dangerous('clients.create', editors, 'clients.list'),
+  updateClient: dangerous('clients.update', editors, 'clients.list', 'clients.get'),
   rotateSecret: dangerous('clients.rotateSecret', editors, 'clients.get'),
   deleteClient: dangerous('clients.delete', editors, 'clients.list', 'clients.get'),
   listApiKeys: read('apiKeys.list', everybody),
   createApiKey: dangerous('apiKeys.create', editors, 'apiKeys.list'),
+  rotateApiKey: dangerous('apiKeys.rotate', editors, 'apiKeys.list'),
   revokeApiKey: dangerous('apiKeys.delete', editors, 'apiKeys.list'),
   listSigningKeys: read('signingKeys.list', accountable),
+  rotateSigningKey: dangerous('signingKeys.rotate', editors, 'signingKeys.list'),
 }

@@ -1,5 +1,6 @@
 import type { Clock, KeyRing, Log, Secret } from '@gatehouse/kit'
 import type { ConsoleStore } from './session/store.ts'
+import type { LimitSignIn } from './sign-in/limits.ts'
 
 /** A service whose API the console shows. */
 export type ApiService = 'identity' | 'notify' | 'gateway'
@@ -10,6 +11,8 @@ export interface ConsoleOptions {
   readonly publicUrl: string
   /** The issuer, as its tokens name it and browsers reach it. */
   readonly issuer: string
+  /** The public address of the APIs, for the snippets that the pages show. */
+  readonly apiUrl: string
   /** The console's own registration at the issuer. */
   readonly client: { readonly id: string; readonly secret: Secret }
   /** The addresses of the services, as this process reaches them. Services that are not there are left out. */
@@ -17,6 +20,8 @@ export interface ConsoleOptions {
   /** Seals tokens and the cookie of a sign-in that is under way. */
   readonly encryptionKey: KeyRing
   readonly store: ConsoleStore
+  /** Bounds the sign-ins that anybody may begin. Default: nothing is limited. The policies are `signInLimitPolicies`. */
+  readonly limit?: LimitSignIn
   readonly clock: Clock
   readonly log: Log
 }

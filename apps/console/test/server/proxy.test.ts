@@ -24,6 +24,17 @@ function notifyRoutes(http: Http): void {
   })
 }
 
+/** What actions need to get as far as the check of the sign-in. */
+const bodies: Readonly<Record<string, object>> = {
+  createApiKey: { owner: 'olga', name: 'a key' },
+  exportUsers: {},
+  rotateApiKey: {},
+  rotateSecret: {},
+  createClient: { client_id: 'new' },
+  updateClient: { client_name: 'New' },
+  rotateSigningKey: { alg: 'ES256' },
+}
+
 describe('the server of the console', () => {
   let platform: Platform
   let olga: Person
@@ -125,11 +136,7 @@ describe('the server of the console', () => {
       const service = serviceOf(operation)
       if (service !== 'identity') continue
       const address = path.replace(/\{\w+\}/g, 'gatehouse-auditor')
-      const bodies: Readonly<Record<string, object>> = {
-        createApiKey: { owner: 'olga', name: 'a key' },
-        exportUsers: {},
-      }
-      const body = bodies[id] === undefined ? null : JSON.stringify(bodies[id])
+      const body = id in bodies ? JSON.stringify(bodies[id]) : null
       const headers: Record<string, string> = body === null ? {} : { 'content-type': 'application/json' }
       const answer = await person.api(address, { method, body, headers })
       const { type, max_age } = (await answer.json().catch(() => ({}))) as { type?: string; max_age?: number }

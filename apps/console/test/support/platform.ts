@@ -113,6 +113,7 @@ function consoleOptions(publicUrl: string, issuer: string, database: Database, c
   return {
     publicUrl,
     issuer,
+    apiUrl: issuer,
     client: { id: 'gatehouse-console', secret: new Secret(clientSecret) },
     services: { identity: issuer, notify: issuer },
     encryptionKey: key,

@@ -1,7 +1,7 @@
 import { ClientDeclaration, ClientPatch } from '@gatehouse/identity'
 import { validateInput } from './checked.ts'
 import { type Commands, maxListed } from './command.ts'
-import { first, list, someOf, type Typed, text } from './typed.ts'
+import { first, list, overlap, someOf, type Typed, text } from './typed.ts'
 
 /** What is done about clients. */
 export const clientCommands: Commands = {
@@ -34,9 +34,10 @@ export const clientCommands: Commands = {
     },
   },
   'client secret': {
-    usage: '<id>',
-    summary: 'generate a new secret; the old one stops working',
-    run: (management, { args }) => management.rotateSecret(first(args, 'the id of the client')),
+    usage: '<id> [--overlap SECONDS]',
+    summary: 'generate a new secret; the old one stops working, or does after the overlap',
+    run: (management, { args, options }) =>
+      management.rotateSecret(first(args, 'the id of the client'), overlap(options)),
   },
   'client remove': {
     usage: '<id>',

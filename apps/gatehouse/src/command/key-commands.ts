@@ -1,7 +1,7 @@
 import { signingAlgorithms } from '@gatehouse/identity'
 import { StartError } from '@gatehouse/kit'
 import { type Commands, maxListed } from './command.ts'
-import { first, names, text } from './typed.ts'
+import { first, names, overlap, text } from './typed.ts'
 
 /** What is done about API keys, signing keys, and what the notification service knows. */
 export const keyCommands: Commands = {
@@ -20,6 +20,11 @@ export const keyCommands: Commands = {
         scopes: names(options.scopes) ?? [],
         ...text('plan', options.plan),
       }),
+  },
+  'api-key rotate': {
+    usage: '<id> [--overlap SECONDS]',
+    summary: 'replace an API key; it is shown once, and the old one stops working, or does after the overlap',
+    run: (management, { args, options }) => management.rotateApiKey(first(args, 'the id of the key'), overlap(options)),
   },
   'api-key remove': {
     usage: '<id>',

@@ -1,4 +1,6 @@
+import { type Overlap, OverlapBody } from '@gatehouse/identity'
 import { StartError } from '@gatehouse/kit'
+import { validateInput } from './checked.ts'
 
 /** What was typed after a command's name: its arguments in order, and its options by name. */
 export interface Typed {
@@ -38,4 +40,9 @@ export function list(name: string, value: string | boolean | undefined): Record<
 export function someOf(members: object): object {
   if (Object.keys(members).length > 0) return members
   throw new StartError('no option to change is set; `gatehouse --help` lists the options')
+}
+
+/** The option `--overlap`, in seconds. @throws StartError for one out of bounds */
+export function overlap({ overlap: seconds }: Typed['options']): Overlap {
+  return validateInput(OverlapBody, seconds === undefined ? {} : { overlap_seconds: Number(seconds) })
 }

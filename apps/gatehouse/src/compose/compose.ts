@@ -142,7 +142,7 @@ async function build(options: ComposeOptions, resources: Dispose[]): Promise<Omi
     await http.register(built.identity.plugin)
   }
   if (composed) await http.register(composed.plugin)
-  if (database && admin) await http.register((await admin.composeConsole(parts, database)).plugin)
+  if (database && admin) await http.register((await admin.composeConsole(parts, database, ingress)).plugin)
   await ingress.follow()
   const engines = [...enginesOf(database, counters), ...ingress.engines, ...(composed?.engines ?? [])]
   const readiness = () => readReadiness(engines)

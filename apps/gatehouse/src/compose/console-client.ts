@@ -3,11 +3,22 @@ import { Secret } from '@gatehouse/kit'
 import type { Settings } from '../config/config.ts'
 import { encryptionKey } from './engines.ts'
 
-/** Derived from the encryption key where identity and the console share it: nobody has to configure it. */
+/** The secret that the console authenticates with. */
 export function consoleSecret(settings: Settings): Secret {
-  if (settings.console.clientSecret) return settings.console.clientSecret
-  const [derived] = encryptionKey(settings).derive('gatehouse', 'console client secret')
-  return new Secret(derived?.toString('base64url') ?? '')
+  const [secret] = consoleSecrets(settings)
+  return secret
+}
+
+/**
+ * The secrets of the console that are valid. They are derived from the encryption keys that identity and the console
+ * share: nobody has to configure one, and while a key is replaced, processes that put either key first can sign in.
+ */
+export function consoleSecrets(settings: Settings): readonly [Secret, ...Secret[]] {
+  if (settings.console.clientSecret) return [settings.console.clientSecret]
+  const [current, ...others] = encryptionKey(settings)
+    .derive('gatehouse', 'console client secret')
+    .map((derived) => new Secret(derived.toString('base64url')))
+  return [current as Secret, ...others]
 }
 
 /** Whether the settings say of a console, in this process or another. */

@@ -4,10 +4,15 @@ import { checkSealed, type Database, type Http } from '@gatehouse/kit'
 import type { Settings } from '../config/config.ts'
 import { consoleSecret } from './console-client.ts'
 import { encryptionKey } from './engines.ts'
+import type { Ingress } from './gateway/ingress.ts'
 import type { Parts } from './parts.ts'
 
 /** The admin console on its database. It calls the APIs over HTTP, also those of this process. */
-export async function composeConsole({ config, clock, log, resources }: Parts, database: Database): Promise<Console> {
+export async function composeConsole(
+  { config, clock, log, resources }: Parts,
+  database: Database,
+  { attempts: { limit } }: Pick<Ingress, 'attempts'>,
+): Promise<Console> {
   const { settings } = config
   const key = encryptionKey(settings)
   await migrateConsole(database)
@@ -15,10 +20,12 @@ export async function composeConsole({ config, clock, log, resources }: Parts, d
   const admin = createConsole({
     publicUrl: settings.console.url,
     issuer: settings.authUrl,
+    apiUrl: settings.baseUrl,
     client: { id: settings.console.clientId, secret: consoleSecret(settings) },
     services: consoleServices(settings),
     encryptionKey: key,
     store: postgresConsoleStore(database),
+    limit,
     clock,
     log,
   })

@@ -98,13 +98,14 @@ describe('the actions of the console, by role, against the APIs', () => {
   test('the client of the console keeps its secret and stays, or nobody could sign in', async () => {
     const owner = people.get('owner') ?? assert.fail('nobody signed in')
     const path = '/admin/v1/clients/gatehouse-console'
-    assert.equal((await owner.api(`${path}/secret`, { method: 'POST' })).status, 409)
+    const headers = { 'content-type': 'application/json' }
+    assert.equal((await owner.api(`${path}/secret`, { method: 'POST', body: '{}', headers })).status, 409)
     assert.equal((await owner.api(path, { method: 'DELETE' })).status, 409)
   })
 
   const recorded = async (requestId: string) => {
     const owner = people.get('owner') ?? assert.fail('nobody signed in')
-    const answer = await owner.api(`/admin/v1/audit-events?request_id=${requestId}`)
+    const answer = await owner.api(`/admin/v1/audit-events?type=management&request_id=${requestId}`)
     return ((await answer.json()) as { items: object[] }).items.length
   }
 })

@@ -28,9 +28,11 @@ export async function call<Result = unknown>(
   const { clock } = connection.platform
   const prepared = prepare(connection, request, options)
   const maxSent = Math.max(1, Math.min(connection.maxAttempts, options.maxAttempts ?? connection.maxAttempts))
-  const attemptTimeoutMs = options.attemptTimeoutMs ?? connection.attemptTimeoutMs
+  // The server may wait as long before it answers: the parameter is in seconds.
+  const waitMs = Number(request.query?.wait) * 1_000 || 0
+  const attemptTimeoutMs = options.attemptTimeoutMs ?? connection.attemptTimeoutMs + waitMs
   connection.budget.record(clock.now())
-  const deadline = beginDeadline(clock, options.timeoutMs ?? connection.timeoutMs, options.signal)
+  const deadline = beginDeadline(clock, options.timeoutMs ?? connection.timeoutMs + waitMs, options.signal)
   try {
     for (let attempt = 1; ; attempt++) {
       const bound = beginDeadline(clock, attemptTimeoutMs, deadline.signal)

@@ -28,8 +28,17 @@ export interface ApiKey {
   readonly name: string
   readonly scopes: readonly string[]
   readonly plan?: string
+  /** The beginning of the key, by which it is recognized. */
+  readonly prefix: string
+  /** What gateways count its requests by: the id of the kind `key` in limits. */
+  readonly counter_id: string
   readonly created_at: string
   readonly expires_at?: string
+  readonly rotated_at?: string
+  /** Until when the key before a rotation is valid. */
+  readonly previous_key_expires_at?: string
+  /** When it was used last, accurate to a minute. Absent: never. */
+  readonly last_used_at?: string
 }
 
 /** The schema `ApiKeyOwner` of the API document. */
@@ -90,11 +99,22 @@ export interface Choices {
   })[]
 }
 
+/** The schema `ClientGrant` of the API document. */
+export interface ClientGrant {
+  readonly id: string
+  readonly user_id: string
+  readonly scopes: readonly string[]
+  readonly resources: readonly string[]
+  readonly created_at: string
+  readonly expires_at: string
+}
+
 /** The schema `ClientSecret` of the API document. */
 export interface ClientSecret {
   readonly client_id: string
   /** Shown only in this response. */
   readonly client_secret: string
+  readonly previous_secret_expires_at?: string
 }
 
 /** A connection to another identity provider, without its secrets. */
@@ -661,8 +681,17 @@ export interface NewApiKey {
   readonly name: string
   readonly scopes: readonly string[]
   readonly plan?: string
+  /** The beginning of the key, by which it is recognized. */
+  readonly prefix: string
+  /** What gateways count its requests by: the id of the kind `key` in limits. */
+  readonly counter_id: string
   readonly created_at: string
   readonly expires_at?: string
+  readonly rotated_at?: string
+  /** Until when the key before a rotation is valid. */
+  readonly previous_key_expires_at?: string
+  /** When it was used last, accurate to a minute. Absent: never. */
+  readonly last_used_at?: string
   /** Shown only in this response. */
   readonly key?: string
 }
@@ -737,6 +766,10 @@ export interface NewOAuthClient {
   readonly tos_uri?: string
   readonly created_at: string
   readonly updated_at: string
+  /** When it was used last, accurate to a minute. Absent: never. */
+  readonly last_used_at?: string
+  /** Until when the secret before a renewal is valid. */
+  readonly previous_secret_expires_at?: string
   /** Shown only in this response. */
   readonly client_secret?: string
 }
@@ -943,6 +976,10 @@ export interface OAuthClient {
   readonly tos_uri?: string
   readonly created_at: string
   readonly updated_at: string
+  /** When it was used last, accurate to a minute. Absent: never. */
+  readonly last_used_at?: string
+  /** Until when the secret before a renewal is valid. */
+  readonly previous_secret_expires_at?: string
 }
 
 /** The schema `Organization` of the API document. */
@@ -1418,8 +1455,17 @@ export interface SigningKey {
   readonly kid: string
   readonly alg: string
   readonly created_at: string
+  /** next is published and signs later, active signs, retiring only verifies. */
+  readonly state: "next" | "active" | "retiring" | OtherText
   readonly activates_at: string
+  /** active: when its successor is to sign. In the past: overdue. */
+  readonly due_at?: string
+  /** When the last token that it signed has expired. Absent while no successor is known. */
+  readonly last_token_expires_at?: string
+  /** When it is removed from the JWK Set. */
   readonly expires_at?: string
+  /** True where this process cannot open it: an encryption key is missing. */
+  readonly unreadable?: boolean
 }
 
 /** The schema `Standing` of the API document. */
@@ -2041,12 +2087,23 @@ export interface Operations {
     }
     readonly output: undefined
   }
+  "apiKeys.get": {
+    readonly input: {
+      /** The identifier of the resource. */
+      readonly id: string
+    }
+    readonly output: ApiKey
+  }
   "apiKeys.list": {
     readonly input: {
       /** The `next` of the previous page. */
       readonly cursor?: string
       /** The maximum number of items on a page. */
       readonly limit?: number
+      /** The id of a user or a client. */
+      readonly owner?: string
+      /** The beginning of the name, or of the key. Of a key only its prefix is read: do not send a whole one. */
+      readonly q?: string
     }
     readonly output: {
       readonly items: readonly ApiKey[]
@@ -2059,6 +2116,16 @@ export interface Operations {
       readonly key: string
     }
     readonly output: ApiKeyOwner
+  }
+  "apiKeys.rotate": {
+    readonly input: {
+      /** The identifier of the resource. */
+      readonly id: string
+    } & {
+      /** How long the one that it replaces stays valid. Default: 0, invalid at once. */
+      readonly overlap_seconds?: number
+    }
+    readonly output: NewApiKey
   }
   "auditEvents.export": {
     readonly input: {
@@ -2235,12 +2302,33 @@ export interface Operations {
     }
     readonly output: Plan
   }
+  "clients.grants.list": {
+    readonly input: {
+      /** The identifier of the resource. */
+      readonly id: string
+      /** The `next` of the previous page. */
+      readonly cursor?: string
+      /** The maximum number of items on a page. */
+      readonly limit?: number
+    }
+    readonly output: {
+      readonly items: readonly ClientGrant[]
+      /** The cursor of the next page. Without it there are no more items. */
+      readonly next?: string
+    }
+  }
   "clients.list": {
     readonly input: {
       /** The `next` of the previous page. */
       readonly cursor?: string
       /** The maximum number of items on a page. */
       readonly limit?: number
+      /** The beginning of the id or of the name, in any case. */
+      readonly q?: string
+      /** A grant type that it may use. */
+      readonly grant_type?: "authorization_code" | "refresh_token" | "client_credentials" | "urn:ietf:params:oauth:grant-type:device_code"
+      /** A scope that it may request. */
+      readonly scope?: string
     }
     readonly output: {
       readonly items: readonly OAuthClient[]
@@ -2252,6 +2340,9 @@ export interface Operations {
     readonly input: {
       /** The identifier of the resource. */
       readonly id: string
+    } & {
+      /** How long the one that it replaces stays valid. Default: 0, invalid at once. */
+      readonly overlap_seconds?: number
     }
     readonly output: ClientSecret
   }
@@ -4739,10 +4830,14 @@ export interface Api {
     create(input: Operations["apiKeys.create"]['input'], options?: CallOptions): Promise<Operations["apiKeys.create"]['output']>
     /** Delete an API key. The key is invalid at once. */
     delete(input: Operations["apiKeys.delete"]['input'], options?: CallOptions): Promise<Operations["apiKeys.delete"]['output']>
+    /** Get an API key. The key itself is not shown. */
+    get(input: Operations["apiKeys.get"]['input'], options?: CallOptions): Promise<Operations["apiKeys.get"]['output']>
     /** List API keys. Newest first. The keys themselves are not shown; they are stored as hashes. */
     list(input?: Operations["apiKeys.list"]['input'], options?: CallOptions): List<Operations["apiKeys.list"]['output']['items'][number], Operations["apiKeys.list"]['output']>
     /** Resolve an API key. The owner, scopes and plan of a key, for gateways in other processes. */
     resolve(input: Operations["apiKeys.resolve"]['input'], options?: CallOptions): Promise<Operations["apiKeys.resolve"]['output']>
+    /** Rotate an API key. A new key with the same id, owner and scopes, shown only in this response. The old one is invalid at once, or after the overlap. */
+    rotate(input: Operations["apiKeys.rotate"]['input'], options?: CallOptions): Promise<Operations["apiKeys.rotate"]['output']>
   }
   readonly auditEvents: {
     /** Export audit events. Every event that matches the filters, one JSON object per line. */
@@ -4765,12 +4860,16 @@ export interface Api {
     get(input: Operations["clients.get"]['input'], options?: CallOptions): Promise<Operations["clients.get"]['output']>
     /** Get the plan of a client. The tier that limits the client's own requests. */
     getPlan(input: Operations["clients.getPlan"]['input'], options?: CallOptions): Promise<Operations["clients.getPlan"]['output']>
-    /** List clients. Ordered by id. */
+    /** List clients. Ordered by id. Filters narrow the list. */
     list(input?: Operations["clients.list"]['input'], options?: CallOptions): List<Operations["clients.list"]['output']['items'][number], Operations["clients.list"]['output']>
-    /** Rotate the secret of a client. The new secret is shown only in this response. The old one is invalid at once. */
+    /** Rotate the secret of a client. The new secret is shown only in this response. The old one is invalid at once, or after the overlap. */
     rotateSecret(input: Operations["clients.rotateSecret"]['input'], options?: CallOptions): Promise<Operations["clients.rotateSecret"]['output']>
     /** Update a client. Omitted members stay unchanged. */
     update(input: Operations["clients.update"]['input'], options?: CallOptions): Promise<Operations["clients.update"]['output']>
+    readonly grants: {
+      /** List the grants of a client. What users granted it and is in force; newest first. */
+      list(input: Operations["clients.grants.list"]['input'], options?: CallOptions): List<Operations["clients.grants.list"]['output']['items'][number], Operations["clients.grants.list"]['output']>
+    }
   }
   readonly connections: {
     /** Create a connection. Another identity provider that users sign in with. Its secrets are stored sealed and never shown. */

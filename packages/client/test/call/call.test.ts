@@ -174,6 +174,19 @@ describe('a call that is not answered', () => {
     assert.deepEqual([post.requests.length, post.clock.pending], [1, 0])
   })
 
+  test('has as much more time as the server may wait, unless it says how long it takes', async () => {
+    const waiting = { ...read, query: { wait: 30 } }
+    const slow = inTurn('silent')
+    const begin = slow.clock.now()
+    await assert.rejects(slow.clock.settle(call(connect(slow.options()), waiting)), TimeoutError)
+    assert.deepEqual([slow.clock.now() - begin, slow.requests.length], [60_000, 2])
+    const quick = inTurn('silent')
+    const started = quick.clock.now()
+    const options = { timeoutMs: 5_000, attemptTimeoutMs: 5_000 }
+    await assert.rejects(quick.clock.settle(call(connect(quick.options()), waiting, options)), TimeoutError)
+    assert.equal(quick.clock.now() - started, 5_000)
+  })
+
   test('is ended when its body never ends, or by a fetch that ignores its signal', async () => {
     const endless = () =>
       new Response(new ReadableStream({ start: (controller) => controller.enqueue(new Uint8Array(1)) }))

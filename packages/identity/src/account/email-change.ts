@@ -12,7 +12,7 @@ import { createNotices } from '../mail/notices.ts'
 import { createCode, hashCode, parseCode } from '../model/mailed-code.ts'
 import { normalizeName, type User } from '../model/user.ts'
 import { messagePage } from '../pages/error-page.ts'
-import { type Field, type FormPage, formPage } from '../pages/form-page.ts'
+import { codeField, type Field, type FormPage, formPage } from '../pages/form-page.ts'
 import { type NextStep, PageError } from '../pages/page-error.ts'
 import { type Browser, checkForm, formToken, readBrowser } from '../sessions/browser.ts'
 import { requireRecentSignIn } from '../sessions/recent-sign-in.ts'
@@ -20,13 +20,6 @@ import { requireRecentSignIn } from '../sessions/recent-sign-in.ts'
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 
 const emailField: Field = { name: 'email', text: 'email.new', type: 'email', autocomplete: 'email' }
-const codeField: Field = {
-  name: 'code',
-  text: 'code.code',
-  type: 'text',
-  autocomplete: 'one-time-code',
-  inputMode: 'numeric',
-}
 const accountNext: NextStep = { href: '/account', text: 'back' }
 
 /**

@@ -12,7 +12,7 @@ import { createCode, hashCode, parseCode } from '../model/mailed-code.ts'
 import { parsePhoneNumber, rangeOf } from '../model/phone-number.ts'
 import type { User } from '../model/user.ts'
 import { messagePage } from '../pages/error-page.ts'
-import { type Field, type FormPage, formPage } from '../pages/form-page.ts'
+import { codeField, type Field, type FormPage, formPage } from '../pages/form-page.ts'
 import { type NextStep, PageError } from '../pages/page-error.ts'
 import { type Browser, checkForm, formToken, readBrowser } from '../sessions/browser.ts'
 import { requireRecentSignIn } from '../sessions/recent-sign-in.ts'
@@ -20,13 +20,6 @@ import { requireRecentSignIn } from '../sessions/recent-sign-in.ts'
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 
 const phoneField: Field = { name: 'phone_number', text: 'phone.number', type: 'tel', autocomplete: 'tel' }
-const codeField: Field = {
-  name: 'code',
-  text: 'code.code',
-  type: 'text',
-  autocomplete: 'one-time-code',
-  inputMode: 'numeric',
-}
 const accountNext: NextStep = { href: '/account', text: 'back' }
 
 /**

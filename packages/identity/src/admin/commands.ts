@@ -3,7 +3,7 @@ import { createRecipientMessage } from '../mail/messages.ts'
 import { type Authority, auditChange, commandLine } from './authority.ts'
 import { createClient, deleteClient, listClients, rotateSecret, updateClient } from './clients/clients.ts'
 import { createConnection, deleteConnection, listConnections, updateConnection } from './connections/connections.ts'
-import { createApiKey, deleteApiKey, listApiKeys } from './keys/api-keys.ts'
+import { createApiKey, deleteApiKey, listApiKeys, rotateApiKey } from './keys/api-keys.ts'
 import { listSigningKeys, rotateSigningKey, type SigningKeyResponse } from './keys/signing-keys.ts'
 import { createOrganizationCommands, type OrganizationCommands } from './organizations/commands.ts'
 import { listAdministrators } from './roles/roles.ts'
@@ -60,6 +60,7 @@ export interface Management extends OrganizationCommands {
   readonly resetFactors: WithAuthority<typeof resetFactors>
   readonly listApiKeys: WithoutContext<typeof listApiKeys>
   readonly createApiKey: WithAuthority<typeof createApiKey>
+  readonly rotateApiKey: WithAuthority<typeof rotateApiKey>
   readonly deleteApiKey: WithAuthority<typeof deleteApiKey>
   listSigningKeys(): SigningKeyResponse[]
   /** Creates a new signing key and returns its kid. */
@@ -105,6 +106,7 @@ export function createManagement(context: AdminContext): Management {
     ...createOrganizationCommands(context),
     listApiKeys: (before, limit) => listApiKeys(context, before, limit),
     createApiKey: asCommandLine(createApiKey),
+    rotateApiKey: asCommandLine(rotateApiKey),
     deleteApiKey: asCommandLine(deleteApiKey),
     listSigningKeys: () => listSigningKeys(context),
     rotateSigningKey: asCommandLine(rotateSigningKey),

@@ -12,12 +12,21 @@ const texts = Type.Array(text)
 const instant = Type.String({ format: 'date-time', examples: ['2026-11-21T09:30:00.000Z'] })
 const anything = Type.Object({}, { additionalProperties: true })
 
+const lastUsed = Type.String({
+  format: 'date-time',
+  description: 'When it was used last, accurate to a minute. Absent: never.',
+})
+
 const client = {
   client_id: text,
   ...ClientPatch.properties,
   jwks: Type.Optional(Type.Object({ keys: Type.Array(anything) })),
   created_at: instant,
   updated_at: instant,
+  last_used_at: Type.Optional(lastUsed),
+  previous_secret_expires_at: Type.Optional(
+    Type.String({ format: 'date-time', description: 'Until when the secret before a renewal is valid.' }),
+  ),
 }
 /** A client. */
 export const clientSchema = Type.Object(client, { title: 'OAuthClient', description: 'A client.' })
@@ -29,7 +38,15 @@ export const newClientSchema = Type.Object(
   { title: 'NewOAuthClient', description: 'The client, with its secret if it has one.' },
 )
 /** A new client secret. */
-export const secretSchema = Type.Object({ client_id: text, client_secret: secret }, { title: 'ClientSecret' })
+export const secretSchema = Type.Object(
+  { client_id: text, client_secret: secret, previous_secret_expires_at: Type.Optional(instant) },
+  { title: 'ClientSecret' },
+)
+/** A grant of a client. */
+export const clientGrantSchema = Type.Object(
+  { id: text, user_id: text, scopes: texts, resources: texts, created_at: instant, expires_at: instant },
+  { title: 'ClientGrant' },
+)
 /** The plan of a client. */
 export const planSchema = Type.Object({ id: text, plan: text }, { title: 'Plan' })
 
@@ -211,8 +228,15 @@ const apiKey = {
   name: text,
   scopes: texts,
   plan: Type.Optional(text),
+  prefix: Type.String({ description: 'The beginning of the key, by which it is recognized.', examples: ['gk_3fQ9xZ'] }),
+  counter_id: Type.String({ description: 'What gateways count its requests by: the id of the kind `key` in limits.' }),
   created_at: instant,
   expires_at: Type.Optional(instant),
+  rotated_at: Type.Optional(instant),
+  previous_key_expires_at: Type.Optional(
+    Type.String({ format: 'date-time', description: 'Until when the key before a rotation is valid.' }),
+  ),
+  last_used_at: Type.Optional(lastUsed),
 }
 /** An API key. */
 export const apiKeySchema = Type.Object(apiKey, { title: 'ApiKey' })
@@ -236,8 +260,27 @@ export const signingKeySchema = Type.Object(
     kid: text,
     alg: text,
     created_at: instant,
+    state: Type.Unsafe<'next' | 'active' | 'retiring'>({
+      type: 'string',
+      enum: ['next', 'active', 'retiring'],
+      description: 'next is published and signs later, active signs, retiring only verifies.',
+    }),
     activates_at: instant,
-    expires_at: Type.Optional(instant),
+    due_at: Type.Optional(
+      Type.String({ format: 'date-time', description: 'active: when its successor is to sign. In the past: overdue.' }),
+    ),
+    last_token_expires_at: Type.Optional(
+      Type.String({
+        format: 'date-time',
+        description: 'When the last token that it signed has expired. Absent while no successor is known.',
+      }),
+    ),
+    expires_at: Type.Optional(
+      Type.String({ format: 'date-time', description: 'When it is removed from the JWK Set.' }),
+    ),
+    unreadable: Type.Optional(
+      Type.Boolean({ description: 'True where this process cannot open it: an encryption key is missing.' }),
+    ),
   },
   { title: 'SigningKey' },
 )

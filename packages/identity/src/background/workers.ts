@@ -8,14 +8,21 @@ import { deliverOutbox, type outboxQueues } from './outbox.ts'
 const keysReadEveryMs = 1_000
 const outboxReadEveryMs = 2_000
 const purgeEveryMs = 60_000
+const usesWrittenEveryMs = 10_000
 /** Rows of each table that one pass deletes. */
 const purgeBatch = 500
 
-/** Starts the workers: keys are read and created, the outbox is delivered, expired rows are deleted. */
+/** Starts the workers: keys are read and created, the outbox is delivered, uses are written, expired rows are deleted. */
 export function startWorkers(
   context: BackgroundContext,
   { notify, onRecipient }: Pick<IdentityOptions, 'notify' | 'onRecipient'>,
-): { readonly keys: Worker; readonly mails: Worker; readonly calls: Worker; readonly purge: Worker } {
+): {
+  readonly keys: Worker
+  readonly mails: Worker
+  readonly calls: Worker
+  readonly uses: Worker
+  readonly purge: Worker
+} {
   const { log } = context
   const outbox = (queue: keyof typeof outboxQueues) =>
     startWorker({
@@ -40,7 +47,24 @@ export function startWorkers(
     }),
     mails: outbox('mails'),
     calls: outbox('calls'),
+    uses: startUseWriter(context),
     purge: startWorker({ name: 'identity purge', log, idleMs: purgeEveryMs, pass: () => purge(context) }),
+  }
+}
+
+/** Writes when clients and keys were last used; once more when it stops. */
+function startUseWriter({ log, lastUses, store }: BackgroundContext): Worker {
+  const pass = async () => {
+    await lastUses.write(store.lastUses)
+    return false
+  }
+  const worker = startWorker({ name: 'identity uses', log, idleMs: usesWrittenEveryMs, pass })
+  return {
+    ...worker,
+    async stop() {
+      await worker.stop()
+      await pass().catch((error) => log.warn({ err: error }, 'the last uses of clients and keys could not be written'))
+    },
   }
 }
 

@@ -38,16 +38,21 @@ export async function authenticateClient(
       return await refuse({ check: 'client', detail: `no client "${id?.slice(0, 128) ?? ''}" is registered` })
     const isSecretless = credentials.method === 'none' && client.authMethods.includes('none')
     // A client without a secret has nothing to guess.
-    if (isSecretless) return client
+    if (isSecretless) return used(context, client)
     requireUnblocked(context, client.id, request.ip)
     const fault = await findFault(context, request, credentials, client)
     if (fault !== undefined) return await refuse(fault)
     context.recentAuthentications.add(client.id, request.ip)
-    return client
+    return used(context, client)
   } catch (error) {
     if (error instanceof OAuthError && error.code === 'invalid_client') await recordFailure(context, id, request.ip)
     throw error
   }
+}
+
+function used({ lastUses }: ClientAuthenticationContext, client: Client): Client {
+  lastUses.add('client', client.id)
+  return client
 }
 
 /** Why the credentials do not authenticate the client; undefined when they do. */
@@ -67,7 +72,9 @@ async function findFault(
     const place = { issuer, endpoint: `${issuer}${request.routeOptions.url ?? ''}`, store }
     return context.assertions.verify(place, client, credentials.assertion)
   }
-  return hasSecret(client, credentials.secret) ? undefined : { check: 'secret', detail: 'the client secret is wrong' }
+  return hasSecret(client, credentials.secret, context.clock.now())
+    ? undefined
+    : { check: 'secret', detail: 'the client secret is wrong' }
 }
 
 type Check = readonly [AttemptLimitName, Readonly<Record<string, string>>]

@@ -2,7 +2,7 @@ import type { ClientPatch } from '../config/declarations.ts'
 import { type ClientMetadata, type GrantType, isPublic } from '../model/client.ts'
 import { isReservedRole } from '../model/management-roles.ts'
 import { checkRedirectUri } from '../oauth/redirect-uri.ts'
-import { userScopes } from '../oauth/scope.ts'
+import { isScopeName, userScopes } from '../oauth/scope.ts'
 
 type Members = { -readonly [Name in keyof ClientPatch]?: ClientPatch[Name] | undefined }
 
@@ -129,6 +129,7 @@ function findAddressFaults(client: ClientMetadata): ClientFault[] {
     ...each('redirect_uris', client.redirectUris, faultOfRedirect),
     ...each('post_logout_redirect_uris', client.postLogoutRedirectUris, faultOfRedirect),
     ...each('allowed_origins', client.allowedOrigins, checkOrigin),
+    ...each('scopes', client.scopes, checkScope),
     ...each('resources', client.resources, checkResource),
     ...each('roles', client.roles, checkRole),
     ...Object.entries(webAddresses)
@@ -164,6 +165,10 @@ function findCombinationFaults(client: ClientMetadata): ClientFault[] {
 
 function checkOrigin(origin: string): string | undefined {
   return URL.parse(origin)?.origin === origin ? undefined : 'must be an origin: scheme, host and port'
+}
+
+function checkScope(scope: string): string | undefined {
+  return isScopeName(scope) ? undefined : 'must be the name of one scope: no spaces, quotes or backslashes'
 }
 
 /** Management roles are for users; a client has scopes. */

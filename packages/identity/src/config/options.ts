@@ -47,6 +47,8 @@ export interface IdentityOptions {
   readonly builtInClients?: readonly string[]
   /** Keeps tiers and policies, which the gateways follow. Default: there are no limits to manage. */
   readonly limitRules?: LimitRules | undefined
+  /** Secrets of declared clients that are valid beside `client_secret`, by client id. Default: none. */
+  readonly furtherSecrets?: Readonly<Record<string, readonly Secret[]>>
   /** The plan of a user for whom none is named. Default: free. */
   readonly defaultPlan?: string
   readonly branding?: Partial<Branding>

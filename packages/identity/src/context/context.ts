@@ -3,6 +3,7 @@ import type { PageParts } from '@gatehouse/kit/page'
 import type { ClientAssertions } from '../clients/assertion.ts'
 import type { ClientCache } from '../clients/cache.ts'
 import type { AuditBudget } from '../clients/failure-budget.ts'
+import type { LastUses } from '../clients/last-uses.ts'
 import type { RecentAuthentications } from '../clients/recent-authentications.ts'
 import type { Blocked, Forgive, Limit, Refund } from '../config/attempt-limits.ts'
 import type { ResourceDeclaration } from '../config/declarations.ts'
@@ -44,10 +45,16 @@ export interface AttemptContext {
   readonly forgive: Forgive
 }
 
+/** Remembers which clients and API keys were used. */
+export interface LastUseContext {
+  readonly lastUses: LastUses
+}
+
 /** Authenticates clients (RFC 6749 §2.3). */
 export interface ClientAuthenticationContext
   extends ServerContext,
     ClientContext,
+    LastUseContext,
     Pick<AttemptContext, 'limit' | 'blocked'> {
   readonly assertions: ClientAssertions
   readonly recentAuthentications: RecentAuthentications

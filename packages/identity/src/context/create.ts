@@ -3,6 +3,7 @@ import { brandingFrom, Languages } from '@gatehouse/kit/page'
 import { ClientAssertions } from '../clients/assertion.ts'
 import { ClientCache } from '../clients/cache.ts'
 import { AuditBudget } from '../clients/failure-budget.ts'
+import { LastUses } from '../clients/last-uses.ts'
 import { RecentAuthentications } from '../clients/recent-authentications.ts'
 import { unlimited } from '../config/attempt-limits.ts'
 import { type Features, parseFeatures } from '../config/features.ts'
@@ -94,6 +95,7 @@ function clientAuthentication({ clock }: IdentityOptions, loopback: boolean) {
   return {
     assertions: new ClientAssertions({ clock, loopback }),
     recentAuthentications: new RecentAuthentications(clock),
+    lastUses: new LastUses(clock),
     auditBudget: new AuditBudget(),
   }
 }

@@ -6,6 +6,7 @@ import type {
   ClientContext,
   DomainContext,
   LimitRulesContext,
+  LastUseContext,
   MailContext,
   PageContext,
   PasswordContext,
@@ -79,6 +80,7 @@ export interface InvitationContext extends PageContext, MailContext {}
 export interface AdminContext
   extends ServerContext,
     ClientContext,
+    LastUseContext,
     PasswordContext,
     MailContext,
     PlanContext,
@@ -95,6 +97,7 @@ export interface AdminContext
 export interface BackgroundContext
   extends ServerContext,
     ClientContext,
+    LastUseContext,
     Pick<TokenContext, 'keys' | 'lifetimes'>,
     Pick<MailContext, 'branding' | 'encryptionKey' | 'mail'> {
   readonly features: PageContext['features']

@@ -66,7 +66,11 @@ interface SeedContext {
  */
 export async function applyDeclarations(
   context: SeedContext,
-  { declared, serviceClient }: Pick<IdentityOptions, 'declared' | 'serviceClient'>,
+  {
+    declared,
+    serviceClient,
+    furtherSecrets = {},
+  }: Pick<IdentityOptions, 'declared' | 'serviceClient' | 'furtherSecrets'>,
 ): Promise<Seeded[]> {
   const secrets = new Map<string, Secret>()
   const clients = [...(declared?.clients ?? []), ...(serviceClient ? [serviceClientDeclaration(serviceClient)] : [])]
@@ -77,7 +81,9 @@ export async function applyDeclarations(
   const now = context.clock.now()
   try {
     const writtenClients = await context.store.declarations.applyClients(
-      clients.map((client) => clientEntry(context, client, secrets)),
+      clients.map((client) =>
+        clientEntry({ context, client, further: furtherSecrets[client.client_id] ?? [], secrets }),
+      ),
       now,
     )
     const writtenUsers = await context.store.declarations.applyUsers(
@@ -129,13 +135,21 @@ function serviceClientDeclaration(serviceClient: { id: string; secret: Secret })
   }
 }
 
-function clientEntry(
-  context: SeedContext,
-  client: ClientDeclaration,
-  secrets: Map<string, Secret>,
-): DeclarationEntry<NewClient> {
+interface ClientEntryOptions {
+  readonly context: SeedContext
+  readonly client: ClientDeclaration
+  /** Secrets that are valid beside the declared one. */
+  readonly further: readonly Secret[]
+  /** Where generated secrets are added. */
+  readonly secrets: Map<string, Secret>
+}
+
+/** The order of the secrets does not count: processes with other orders do not overwrite each other. */
+function clientEntry({ context, client, further, secrets }: ClientEntryOptions): DeclarationEntry<NewClient> {
   const { client_id: id, client_secret, plan, ...members } = client
-  const entry = { ...client, ...(client_secret === undefined ? {} : { client_secret: tokenHash(client_secret) }) }
+  const declared = client_secret === undefined ? [] : [client_secret, ...further.map((one) => one.reveal())]
+  const secretHashes = declared.map(tokenHash).sort()
+  const entry = { ...client, ...(client_secret === undefined ? {} : { client_secret: secretHashes.join(' ') }) }
   return {
     id,
     entry,
@@ -143,7 +157,7 @@ function clientEntry(
       const metadata = parseMetadata(id, members)
       const messages = metadata.logoUri === undefined ? [] : [createLogoMessage(context, id)]
       const common = { id, plan, metadata, messages }
-      if (client_secret !== undefined) return { ...common, secretHashes: [tokenHash(client_secret)] }
+      if (client_secret !== undefined) return { ...common, secretHashes }
       if (isPublic(metadata) || metadata.authMethods.includes('private_key_jwt')) {
         return { ...common, secretHashes: [] }
       }

@@ -12,6 +12,20 @@ export interface SigningKey {
   readonly activatesAt: number
 }
 
+/** What a key does now: sign later, sign, or only verify. */
+export type SigningState = 'next' | 'active' | 'retiring'
+
+/** A key without its private part, and what it does now. */
+export interface DescribedKey extends Omit<StoredKey, 'privateSealed'> {
+  readonly state: SigningState
+  /** When the successor of an active key is to sign. */
+  readonly dueAt: number | undefined
+  /** When the last token that it signed has expired; undefined while no successor is known, and for the next one. */
+  readonly lastTokenExpiresAt: number | undefined
+  /** Whether this process can open it. */
+  readonly isReadable: boolean
+}
+
 /** The public part of a signing key (RFC 7517 §4). */
 export interface PublicJwk {
   readonly [member: string]: unknown
@@ -148,9 +162,23 @@ export class SigningKeys {
     return this.getJwks()
   }
 
-  /** The keys without their private parts. */
-  list(): Omit<StoredKey, 'privateSealed'>[] {
-    return this.#listLive(this.#options.clock.now()).map(({ privateSealed: _, ...key }) => key)
+  /** The published keys and what they do now, without their private parts. */
+  list(): DescribedKey[] {
+    const now = this.#options.clock.now()
+    const live = this.#listLive(now)
+    return live.map(({ privateSealed: _, ...key }) => {
+      const { kid, alg, activatesAt, expiresAt } = key
+      const isActive = this.#findActive(alg)?.kid === kid
+      const state = activatesAt > now ? 'next' : isActive ? 'active' : 'retiring'
+      const successor = live.findLast((other) => other.alg === alg && other.activatesAt > now)
+      return {
+        ...key,
+        state,
+        dueAt: isActive ? (successor?.activatesAt ?? activatesAt + this.#options.ageMs) : undefined,
+        lastTokenExpiresAt: state === 'next' || expiresAt === undefined ? undefined : expiresAt - overlapMs,
+        isReadable: this.#private.has(kid),
+      }
+    })
   }
 
   #findActive(alg: SigningAlgorithm): SigningKey | undefined {

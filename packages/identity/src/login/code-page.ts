@@ -1,16 +1,8 @@
 import type { PageAnswer, Texts } from '@gatehouse/kit/page'
 import type { LoginContext } from '../context/features.ts'
-import { type Field, formPage } from '../pages/form-page.ts'
+import { codeField, formPage } from '../pages/form-page.ts'
 import { signInNext } from '../pages/page-error.ts'
 import { type Browser, formToken } from '../sessions/browser.ts'
-
-const codeField: Field = {
-  name: 'code',
-  text: 'code.code',
-  type: 'text',
-  autocomplete: 'one-time-code',
-  inputMode: 'numeric',
-}
 
 /** The content of the page that waits for a mailed code. */
 export interface CodePage {

@@ -102,13 +102,22 @@ export interface ClientMetadata {
   readonly tosUri?: string
 }
 
-/** A client (RFC 6749 §2). */
+/** Secrets that a new one replaced. They are valid until then, in Unix milliseconds. */
+export interface RetiringSecrets {
+  readonly hashes: readonly string[]
+  readonly until: number
+}
+
+/** A client (RFC 6749 §2). Times are Unix milliseconds. */
 export interface Client extends ClientMetadata {
   readonly id: string
   readonly plan: string | undefined
   readonly secretHashes: readonly string[]
+  readonly retiringSecrets: RetiringSecrets
   readonly createdAt: number
   readonly updatedAt: number
+  /** When it authenticated last, accurate to a minute. */
+  readonly lastUsedAt: number | undefined
 }
 
 /** Whether the client has no credential of its own (RFC 6749 §2.1). */
@@ -116,8 +125,23 @@ export function isPublic(client: ClientMetadata): boolean {
   return client.authMethods.includes('none')
 }
 
-/** Whether `secret` is one of the client's, in constant time. */
-export function hasSecret(client: Client, secret: string): boolean {
+/** The part of a client that is registered, as a change of it expects it. */
+export function registrationOf({
+  id: _id,
+  plan,
+  secretHashes: _hashes,
+  retiringSecrets: _retiring,
+  createdAt: _createdAt,
+  updatedAt: _updatedAt,
+  lastUsedAt: _lastUsedAt,
+  ...metadata
+}: Client): { readonly plan: string | undefined; readonly metadata: ClientMetadata } {
+  return { plan, metadata }
+}
+
+/** Whether `secret` is one of the client's that is valid now, in constant time. */
+export function hasSecret({ secretHashes, retiringSecrets }: Client, secret: string, now: number): boolean {
   const hash = tokenHash(secret)
-  return client.secretHashes.reduce((found, stored) => constantTimeEqual(stored, hash) || found, false)
+  const valid = retiringSecrets.until > now ? [...secretHashes, ...retiringSecrets.hashes] : secretHashes
+  return valid.reduce((found, stored) => constantTimeEqual(stored, hash) || found, false)
 }

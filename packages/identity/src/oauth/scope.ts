@@ -20,6 +20,11 @@ export function parseScope(scope: string | undefined): string[] {
   return names
 }
 
+/** Whether a text is the name of one scope (RFC 6749 §3.3). */
+export function isScopeName(name: string): boolean {
+  return scopeToken.test(name)
+}
+
 /** Whether a scope is one of OpenID Connect's own, about a user. */
 export function isUserScope(name: string): boolean {
   return (userScopes as readonly string[]).includes(name)

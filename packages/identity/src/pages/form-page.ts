@@ -15,6 +15,15 @@ export interface Field {
   readonly hint?: string
 }
 
+/** The field of a code that was mailed or sent by SMS. */
+export const codeField: Field = {
+  name: 'code',
+  text: 'code.code',
+  type: 'text',
+  autocomplete: 'one-time-code',
+  inputMode: 'numeric',
+}
+
 /** The content of a form page. */
 export interface FormPage {
   /** The prefix of the page's texts: `<key>.title`, `.lead`, `.submit`. */

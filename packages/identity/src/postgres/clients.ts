@@ -1,13 +1,20 @@
 import type { Database, Transaction } from '@gatehouse/kit'
 import type { Client } from '../model/client.ts'
 import { type RevocationTimes, revokedBefore } from '../model/revocation-times.ts'
-import { type Clients, type ExpectedClient, NameConflict, type NewClient, type WriteResult } from '../store/index.ts'
+import {
+  type ClientFilter,
+  type Clients,
+  type ExpectedClient,
+  NameConflict,
+  type NewClient,
+  type WriteResult,
+} from '../store/index.ts'
 import { putMessages } from './operations/outbox.ts'
-import { type ClientRow, clientOf } from './rows.ts'
+import { type ClientRow, clientOf, prefixPattern } from './rows.ts'
 import { appendRevocations } from './tokens/revocations.ts'
 import { reserveSubject } from './users/subjects.ts'
 
-const select = `SELECT client.id, plan, secret_hashes, metadata, created_at, updated_at
+const select = `SELECT client.id, plan, secret_hashes, retiring_secret_hashes, retiring_until, metadata, created_at, updated_at, last_used_at
   FROM identity.client JOIN identity.subject USING (id)`
 
 /** Clients in `identity.client`. */
@@ -24,9 +31,13 @@ export class PostgresClients implements Clients {
     return rows[0] && clientOf(rows[0])
   }
 
-  async list(after: string, limit: number): Promise<Client[]> {
-    const text = `${select} WHERE client.id > $1 ORDER BY client.id LIMIT $2`
-    return (await this.#database.query<ClientRow>(text, [after, limit])).rows.map(clientOf)
+  async list(after: string, limit: number, { q, grantType, scope }: ClientFilter = {}): Promise<Client[]> {
+    const text = `${select} WHERE client.id > $1
+       AND ($3::text IS NULL OR lower(client.id) LIKE $3 OR lower(metadata->>'name') LIKE $3)
+       AND ($4::text IS NULL OR metadata->'grantTypes' ? $4) AND ($5::text IS NULL OR metadata->'scopes' ? $5)
+     ORDER BY client.id LIMIT $2`
+    const values = [after, limit, prefixPattern(q?.toLowerCase()), grantType ?? null, scope ?? null]
+    return (await this.#database.query<ClientRow>(text, values)).rows.map(clientOf)
   }
 
   create(client: NewClient, now: number): Promise<void> {
@@ -39,9 +50,10 @@ export class PostgresClients implements Clients {
   update(client: NewClient, expected: ExpectedClient, now: number): Promise<'changed' | 'missing' | 'outdated'> {
     return this.#database.transaction(async (tx) => {
       const { rows } = await tx.query<{ current: boolean }>(
-        `SELECT metadata = $2::jsonb AND plan IS NOT DISTINCT FROM $3 AS current
+        `SELECT metadata = $2::jsonb AND plan IS NOT DISTINCT FROM $3
+                AND ($4::text[] IS NULL OR secret_hashes = $4) AS current
            FROM identity.client JOIN identity.subject USING (id) WHERE id = $1 FOR UPDATE`,
-        [client.id, JSON.stringify(expected.metadata), expected.plan ?? null],
+        [client.id, JSON.stringify(expected.metadata), expected.plan ?? null, expected.secretHashes ?? null],
       )
       if (rows[0] === undefined) return 'missing'
       if (!rows[0].current) return 'outdated'
@@ -66,10 +78,12 @@ export class PostgresClients implements Clients {
 export async function writeClient(tx: Transaction, client: NewClient, now: number): Promise<WriteResult> {
   await reserveSubject(tx, client.id, 'client', client.plan)
   const { rows } = await tx.query<{ created: boolean }>(
-    `INSERT INTO identity.client (id, secret_hashes, metadata, created_at, updated_at)
+    `INSERT INTO identity.client AS present (id, secret_hashes, metadata, created_at, updated_at)
      VALUES ($1, coalesce($2::text[], $5::text[]), $3, $4, $4)
      ON CONFLICT (id) DO UPDATE SET metadata = excluded.metadata, updated_at = excluded.updated_at,
-       secret_hashes = coalesce($2::text[], identity.client.secret_hashes)
+       secret_hashes = coalesce($2::text[], present.secret_hashes),
+       retiring_secret_hashes = CASE WHEN $2::text[] IS NULL THEN present.retiring_secret_hashes ELSE $6::text[] END,
+       retiring_until = CASE WHEN $2::text[] IS NULL THEN present.retiring_until ELSE $7 END
      RETURNING xmax = 0 AS created`,
     [
       client.id,
@@ -77,6 +91,8 @@ export async function writeClient(tx: Transaction, client: NewClient, now: numbe
       JSON.stringify(client.metadata),
       now,
       client.firstSecretHash === undefined ? [] : [client.firstSecretHash],
+      client.retiringSecrets?.hashes ?? [],
+      client.retiringSecrets?.until ?? 0,
     ],
   )
   await tx.query('DELETE FROM identity.client_logo WHERE client_id = $1 AND uri IS DISTINCT FROM $2', [

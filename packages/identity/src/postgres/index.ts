@@ -36,6 +36,7 @@ import { PostgresSessionDirectory } from './session-directory.ts'
 import { PostgresSessions } from './sessions.ts'
 import { PostgresAccessTokens } from './tokens/access-tokens.ts'
 import { PostgresApiKeys } from './tokens/api-keys.ts'
+import { PostgresLastUses } from './tokens/last-uses.ts'
 import { PostgresRevocations } from './tokens/revocations.ts'
 import { PostgresSigningKeys } from './tokens/signing-keys.ts'
 import { PostgresAccounts } from './users/accounts.ts'
@@ -69,6 +70,7 @@ export function postgresIdentityStore(database: Database): IdentityStore {
     accessTokens: new PostgresAccessTokens(database),
     accounts: new PostgresAccounts(database),
     apiKeys: new PostgresApiKeys(database),
+    lastUses: new PostgresLastUses(database),
     audit: new PostgresAuditTrail(database),
     authenticatorApps: new PostgresAuthenticatorApps(database),
     authorizationCodes: new PostgresAuthorizationCodes(database),

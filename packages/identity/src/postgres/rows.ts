@@ -6,14 +6,22 @@ export function orUndefined<Value>(value: Value | null): Value | undefined {
   return value ?? undefined
 }
 
+/** The pattern of LIKE for what begins with a text; null for no text. */
+export function prefixPattern(text: string | undefined): string | null {
+  return text === undefined ? null : `${text.replace(/[\\%_]/g, '\\$&')}%`
+}
+
 /** A client joined with its subject. */
 export interface ClientRow {
   readonly id: string
   readonly plan: string | null
   readonly secret_hashes: string[]
+  readonly retiring_secret_hashes: string[]
+  readonly retiring_until: number
   readonly metadata: ClientMetadata
   readonly created_at: number
   readonly updated_at: number
+  readonly last_used_at: number | null
 }
 
 /** Converts a row. */
@@ -23,8 +31,10 @@ export function clientOf(row: ClientRow): Client {
     id: row.id,
     plan: orUndefined(row.plan),
     secretHashes: row.secret_hashes,
+    retiringSecrets: { hashes: row.retiring_secret_hashes, until: row.retiring_until },
     createdAt: row.created_at,
     updatedAt: row.updated_at,
+    lastUsedAt: orUndefined(row.last_used_at),
   }
 }
 

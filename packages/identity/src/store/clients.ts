@@ -1,4 +1,4 @@
-import type { Client, ClientMetadata } from '../model/client.ts'
+import type { Client, ClientMetadata, GrantType, RetiringSecrets } from '../model/client.ts'
 import type { RevocationTimes } from '../model/revocation-times.ts'
 import type { OutboxMessage } from './operations.ts'
 
@@ -11,6 +11,8 @@ export interface NewClient {
   readonly secretHashes: readonly string[] | undefined
   /** … and this is the first secret of a new one. */
   readonly firstSecretHash?: string
+  /** With `secretHashes`: the replaced ones that stay valid for a while. Default: none. */
+  readonly retiringSecrets?: RetiringSecrets
   /** Added to the outbox with the write. */
   readonly messages?: readonly OutboxMessage[]
 }
@@ -34,12 +36,23 @@ export interface ClientLogos {
 }
 
 /** A client as it was read: what a change expects. */
-export type ExpectedClient = Pick<NewClient, 'plan' | 'metadata'>
+export interface ExpectedClient extends Pick<NewClient, 'plan' | 'metadata'> {
+  /** For a change of the secrets, those that it replaces. */
+  readonly secretHashes?: readonly string[]
+}
+
+/** Which clients are listed; each member narrows it. */
+export interface ClientFilter {
+  /** The beginning of the id or of the name, in any case. */
+  readonly q?: string | undefined
+  readonly grantType?: GrantType | undefined
+  readonly scope?: string | undefined
+}
 
 /** Clients. */
 export interface Clients {
   find(id: string): Promise<Client | undefined>
-  list(after: string, limit: number): Promise<Client[]>
+  list(after: string, limit: number, filter?: ClientFilter): Promise<Client[]>
   /** @throws NameTaken */
   create(client: NewClient, now: number): Promise<void>
   /** Updates a client whose registration and plan are still those `expected`. */

@@ -34,6 +34,12 @@ export interface Grants {
   find(id: string): Promise<UserGrant | undefined>
   /** The active grants of a user, the latest first. */
   listByUser(userId: string, now: number): Promise<UsedGrant[]>
+  /** The active grants of a client, the latest first: those before a grant of that id. */
+  listByClient(
+    clientId: string,
+    page: { readonly before: string | undefined; readonly limit: number },
+    now: number,
+  ): Promise<GrantRecord[]>
   /**
    * Revokes the grant and everything under it, and adds it to the revocation feed. True for the caller who revoked it.
    */

@@ -18,7 +18,7 @@ import type { PasskeyChallenges, PasskeyRegistrations, Passkeys } from './passke
 import type { PhoneChanges } from './phone-changes.ts'
 import type { Sessions } from './sessions.ts'
 import type { SignInLinks } from './sign-in-links.ts'
-import type { AccessTokens, ApiKeys, Revocations, SigningKeyStore } from './tokens.ts'
+import type { AccessTokens, ApiKeys, LastUseStore, Revocations, SigningKeyStore } from './tokens.ts'
 import type { Accounts, MailedLinks, Registrations, Subjects, Users } from './users.ts'
 
 export type * from './clients.ts'
@@ -55,6 +55,7 @@ export interface IdentityStore {
   readonly passkeyChallenges: PasskeyChallenges
   readonly registrations: Registrations
   readonly apiKeys: ApiKeys
+  readonly lastUses: LastUseStore
   readonly subjects: Subjects
   readonly declarations: DeclarationStore
   readonly signingKeys: SigningKeyStore

@@ -83,18 +83,64 @@ export interface ApiKey {
   readonly plan: string | undefined
   readonly createdAt: number
   readonly expiresAt: number | undefined
+  /** The hash of the key, by which gateways count its requests. */
+  readonly hash: string
+  /** The beginning of the key, by which people recognize it. */
+  readonly prefix: string
+  /** Until when the key before a rotation stays valid; in the past for none. */
+  readonly retiringUntil: number
+  readonly rotatedAt: number | undefined
+  /** Accurate to a minute. */
+  readonly lastUsedAt: number | undefined
+}
+
+/** An API key before its first use. */
+export type NewApiKey = Omit<ApiKey, 'retiringUntil' | 'rotatedAt' | 'lastUsedAt'>
+
+/** Which API keys are listed; each member narrows it. */
+export interface ApiKeyFilter {
+  readonly owner?: string | undefined
+  /** The beginning of the name in any case, or of the key. */
+  readonly q?: string | undefined
+}
+
+/** The new key of a rotation. Times are Unix milliseconds. */
+export interface ApiKeyRotation {
+  readonly id: string
+  /** The key that it replaces; when there is another meanwhile, nothing is rotated. */
+  readonly expectedHash: string
+  readonly hash: string
+  readonly prefix: string
+  readonly at: number
+  /** How long the replaced key stays valid. */
+  readonly retiringUntil: number
 }
 
 /** API keys. */
 export interface ApiKeys {
-  create(key: ApiKey, hash: string): Promise<void>
+  create(key: NewApiKey): Promise<void>
   /** The key, while it is valid and its owner is not locked. */
   findByHash(hash: string, now: number): Promise<ApiKey | undefined>
   find(id: string): Promise<ApiKey | undefined>
-  list(before: string | undefined, limit: number): Promise<ApiKey[]>
+  list(before: string | undefined, limit: number, filter?: ApiKeyFilter): Promise<ApiKey[]>
+  /** False when the key is another one, or there is none. */
+  rotate(rotation: ApiKeyRotation): Promise<boolean>
   remove(id: string): Promise<boolean>
   /** The valid keys of an owner, the newest first. */
   listByOwner(owner: string, now: number): Promise<ApiKey[]>
   /** Deletes a key of this owner. False when there is none. */
   removeByOwner(owner: string, id: string): Promise<boolean>
+}
+
+/** When a client or an API key was used, in Unix milliseconds. */
+export interface LastUse {
+  readonly kind: 'client' | 'api_key'
+  readonly id: string
+  readonly at: number
+}
+
+/** The last uses of clients and API keys. */
+export interface LastUseStore {
+  /** Records uses that are a minute later than what is recorded; unknown ids are left out. */
+  record(uses: readonly LastUse[]): Promise<void>
 }

@@ -72,7 +72,7 @@ test('a caller cannot change a client that holds a scope the caller lacks', asyn
   for (const target of ['console', 'services', 'everything']) {
     await refuses(registrar, 'PATCH', `clients/${target}`, { redirect_uris: ['https://evil.example/callback'] })
     await refuses(operator, 'PATCH', `clients/${target}`, { client_name: 'Mine', scopes: [] })
-    await refuses(operator, 'POST', `clients/${target}/secret`)
+    await refuses(operator, 'POST', `clients/${target}/secret`, {})
     await refuses(operator, 'DELETE', `clients/${target}`)
     await refuses(operator, 'POST', 'api-keys', { owner: target, name: 'mine' })
   }
@@ -83,6 +83,12 @@ test('an API key gets no scope that its creator lacks', async () => {
   await refuses(registrar, 'POST', 'api-keys', { owner: 'alice', name: 'k', scopes: ['write:notifications'] })
   const free = { owner: 'alice', name: 'k', scopes: ['orders:read'] }
   assert.equal((await send(registrar, 'POST', 'api-keys', free)).status, 201)
+})
+
+test('a caller cannot rotate the API key of an owner with a scope that the caller lacks', async () => {
+  const { id } = await running.identity.management.createApiKey({ owner: 'everything', name: 'k' })
+  await refuses(operator, 'POST', `api-keys/${id}/rotate`, {})
+  assert.equal((await send(everything, 'POST', `api-keys/${id}/rotate`, {})).status, 200)
 })
 
 test('an API key gets no scope that its owner may not hold', async () => {

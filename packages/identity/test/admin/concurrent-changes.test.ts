@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe } from 'node:test'
 import { type Database, manualClock } from '@gatehouse/kit'
 import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
+import { registrationOf } from '../../src/model/client.ts'
 import { postgresIdentityStore } from '../../src/postgres/index.ts'
 import type { IdentityStore } from '../../src/store/index.ts'
 import { type Running, setup } from '../support/setup.ts'
@@ -118,14 +119,8 @@ describe('on PostgreSQL', () => {
   testWith('postgresql', 'a stale change does not restore revoked client scopes', async () => {
     const { management } = running.identity
     await management.createClient({ client_id: 'app', scopes: ['admin:users', 'orders:read'] })
-    const {
-      plan,
-      secretHashes: _,
-      createdAt: _at,
-      updatedAt: _then,
-      id,
-      ...metadata
-    } = (await store.clients.find('app')) ?? assert.fail()
+    const id = 'app'
+    const { plan, metadata } = registrationOf((await store.clients.find(id)) ?? assert.fail())
     await management.updateClient('app', { scopes: ['orders:read'] })
     const renamed = { id, plan, metadata: { ...metadata, name: 'Renamed' }, secretHashes: undefined }
     assert.equal(await store.clients.update(renamed, { plan, metadata }, now), 'outdated')

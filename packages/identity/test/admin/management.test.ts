@@ -49,7 +49,7 @@ test('a client is registered, changed and deleted, and its secret is shown once'
   assert.ok(!('client_secret' in (await call('GET', '/admin/v1/clients/new')).body))
   const form = { grant_type: 'client_credentials', client_id: 'new' }
   assert.equal((await running.post('/token', { ...form, client_secret })).status, 200)
-  const renewed = await call('POST', '/admin/v1/clients/new/secret')
+  const renewed = await call('POST', '/admin/v1/clients/new/secret', {})
   assert.equal((await running.post('/token', { ...form, client_secret })).status, 401)
   assert.equal(
     (await running.post('/token', { ...form, client_secret: String(renewed.body.client_secret) })).status,
@@ -73,7 +73,7 @@ test('a built-in client keeps its secret and cannot be deleted', async () => {
     ['POST', '/secret'],
     ['DELETE', ''],
   ] as const) {
-    const refused = await call(method, `/admin/v1/clients/${id}${path}`)
+    const refused = await call(method, `/admin/v1/clients/${id}${path}`, method === 'POST' ? {} : undefined)
     assert.equal(refused.status, 409, refused.text)
     assert.match(refused.text, /Administrators sign in with the client built-in/)
   }

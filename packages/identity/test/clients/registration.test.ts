@@ -26,3 +26,11 @@ for (const [kind, jwk] of [
       ['/jwks'],
     )
   })
+
+test('a scope that no request can name is rejected, and said which', () => {
+  const faults = findClientFaults(parseMetadata('service', { scopes: ['orders:read', 'orders: read', 'a"b'] }))
+  assert.deepEqual(
+    faults.map(({ pointer }) => pointer),
+    ['/scopes/1', '/scopes/2'],
+  )
+})

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { StartError } from '@gatehouse/kit'
+import { Secret, StartError } from '@gatehouse/kit'
+import { memoryDatabase } from '@gatehouse/testing'
+import { migrateIdentity } from '../../src/postgres/index.ts'
 import { setup } from '../support/setup.ts'
 
 test('a generated secret is shown once and works', async () => {
@@ -13,6 +15,27 @@ test('a generated secret is shown once and works', async () => {
   const form = { grant_type: 'client_credentials', client_id: 'robot', client_secret: robot.secret.reveal() }
   assert.equal((await seeded.post('/token', form)).status, 200)
   await seeded.close()
+})
+
+test('every secret of a declared client is valid, whichever process started last', async () => {
+  const [one, two] = ['secret-of-the-old-key-0', 'secret-of-the-new-key-0']
+  const database = await memoryDatabase(migrateIdentity)
+  const start = (first: string, second: string) => {
+    const declared = { clients: [{ client_id: 'robot', client_secret: first }] }
+    return setup({ declared, furtherSecrets: { robot: [new Secret(second)] } }, database)
+  }
+  const processes = [await start(one, two), await start(two, one)]
+  for (const { post } of processes)
+    for (const client_secret of [one, two]) {
+      const form = { grant_type: 'client_credentials', client_id: 'robot', client_secret }
+      assert.equal((await post('/token', form)).status, 200)
+    }
+  const { rows } = await database.query<{ updated_at: number }>(
+    "SELECT updated_at - created_at AS updated_at FROM identity.client WHERE id = 'robot'",
+  )
+  assert.equal(rows[0]?.updated_at, 0, 'the order of the secrets is no change')
+  for (const running of processes) await running.close()
+  await database.close()
 })
 
 test('an id cannot be both a user and a client', async () => {

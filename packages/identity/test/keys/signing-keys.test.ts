@@ -55,6 +55,34 @@ describe('on a schedule', () => {
   const signed = (alg: SigningAlgorithm) =>
     signJwt(keys.getActive(alg), 'at+jwt', { exp: Math.floor((clock.now() + maxTokenMs) / 1000) })
 
+  test('keys say what they do, when a successor is due, and until when their tokens are valid', async () => {
+    const other = await memoryDatabase(migrateIdentity)
+    after(() => other.close())
+    const ownClock = manualClock()
+    const own = keysOf(other, ownClock)
+    await own.refresh()
+    const start = ownClock.now()
+    const describeKeys = () =>
+      own
+        .list()
+        .flatMap(({ alg, state, dueAt, lastTokenExpiresAt }) =>
+          alg === 'ES256' ? [[state, dueAt, lastTokenExpiresAt]] : [],
+        )
+    assert.deepEqual(describeKeys(), [['active', start + 90 * dayMs, undefined]])
+    await own.rotate('ES256')
+    const signsAt = start + minuteMs
+    assert.deepEqual(describeKeys(), [
+      ['next', undefined, undefined],
+      ['active', signsAt, signsAt + maxTokenMs],
+    ])
+    ownClock.advance(minuteMs)
+    assert.deepEqual(describeKeys(), [
+      ['active', signsAt + 90 * dayMs, undefined],
+      ['retiring', undefined, signsAt + maxTokenMs],
+    ])
+    assert.ok(own.list().every(({ isReadable }) => isReadable))
+  })
+
   test('the next key is published ten minutes before it signs, 90 days after the previous one', async () => {
     const first = algorithms.map((alg) => keys.getActive(alg).kid)
     clock.advance(90 * dayMs - 10 * minuteMs - 1)

@@ -37,6 +37,7 @@ const aboutUser = async (things: Fixtures, rest: string, payload?: object): Prom
 export const actions: readonly Action[] = [
   { route: `GET ${clients}`, allowed: all, prepare: async () => at(clients) },
   { route: `GET ${clients}/:id`, allowed: all, prepare: async () => at(`${clients}/console`) },
+  { route: `GET ${clients}/:id/grants`, allowed: all, prepare: async () => at(`${clients}/console/grants`) },
   { route: `GET ${clients}/:id/plan`, allowed: [], prepare: async () => at(`${clients}/console/plan`) },
   {
     route: `POST ${clients}`,
@@ -63,7 +64,7 @@ export const actions: readonly Action[] = [
   {
     route: `POST ${clients}/:id/secret`,
     allowed: [owner, operator],
-    prepare: async ({ client }) => at(`${clients}/${await client()}/secret`),
+    prepare: async ({ client }) => ({ url: `${clients}/${await client()}/secret`, payload: { overlap_seconds: 60 } }),
     recorded: 'clients.renew_secret',
   },
   { route: `GET ${connections}`, allowed: all, prepare: async () => at(connections) },
@@ -255,6 +256,13 @@ export const actions: readonly Action[] = [
       payload: { owner: await user(), name: 'a key', scopes: ['orders:read'] },
     }),
     recorded: 'api_keys.create',
+  },
+  { route: `GET ${keys}/:id`, allowed: all, prepare: async ({ apiKey }) => at(`${keys}/${await apiKey()}`) },
+  {
+    route: `POST ${keys}/:id/rotate`,
+    allowed: [owner, operator],
+    prepare: async ({ apiKey }) => ({ url: `${keys}/${await apiKey()}/rotate`, payload: { overlap_seconds: 60 } }),
+    recorded: 'api_keys.rotate',
   },
   {
     route: `DELETE ${keys}/:id`,

@@ -10,6 +10,9 @@ export interface Session {
   readonly scopes: readonly string[]
   readonly services: readonly string[]
   readonly expires_at: string
+  /** Where users sign in, and where programs call the APIs. */
+  readonly issuer: string
+  readonly api_url: string
 }
 
 const SessionContext = createContext<Session | undefined>(undefined)

@@ -3,8 +3,14 @@ import { needsSignIn } from '../api/problem.ts'
 import { signIn } from '../api/session.tsx'
 import { useTexts } from '../texts/settings.tsx'
 
+interface RefusalProps {
+  readonly error: Error | null
+  /** Called before the browser leaves to sign in again, to keep what was typed. */
+  readonly onLeave?: () => void
+}
+
 /** Why a form was refused; where a recent sign-in is missing, the way to it. */
-export function Refusal({ error }: { error: Error | null }) {
+export function Refusal({ error, onLeave }: RefusalProps) {
   const t = useTexts()
   if (error === null) return null
   if (!needsSignIn(error))
@@ -16,8 +22,15 @@ export function Refusal({ error }: { error: Error | null }) {
   return (
     <Alert role="alert">
       <Group justify="space-between">
-        <Text size="sm">{t.confirm.againText}</Text>
-        <Button type="button" size="xs" onClick={() => signIn(true)}>
+        <Text size="sm">{onLeave === undefined ? t.confirm.againText : t.confirm.againKept}</Text>
+        <Button
+          type="button"
+          size="xs"
+          onClick={() => {
+            onLeave?.()
+            signIn(true)
+          }}
+        >
           {t.confirm.again}
         </Button>
       </Group>

@@ -17,8 +17,15 @@ export function Time({ at }: { at: string | undefined }) {
   )
 }
 
+interface IdProps {
+  readonly value: string
+  /** What is copied, for screen readers. Default: the value. */
+  readonly label?: string
+  readonly children?: ReactNode
+}
+
 /** An id with a button that copies it. */
-export function Id({ value, children }: { value: string; children?: ReactNode }) {
+export function Id({ value, label = value, children }: IdProps) {
   const t = useTexts()
   return (
     <Group gap={4} wrap="nowrap" className="id">
@@ -26,7 +33,7 @@ export function Id({ value, children }: { value: string; children?: ReactNode })
       <CopyButton value={value}>
         {({ copied, copy }) => (
           <Tooltip label={copied ? t.common.copied : t.common.copy}>
-            <ActionIcon variant="subtle" color="gray" size={26} onClick={copy} aria-label={`${t.common.copy} ${value}`}>
+            <ActionIcon variant="subtle" color="gray" size={26} onClick={copy} aria-label={`${t.common.copy} ${label}`}>
               <Icon name={copied ? 'check' : 'copy'} size={14} />
             </ActionIcon>
           </Tooltip>

@@ -16,6 +16,9 @@ interface SessionAnswer {
   readonly auth_time?: number
   readonly expires_at: string
   readonly services: readonly ApiService[]
+  /** Where users sign in, and where programs call the APIs. */
+  readonly issuer: string
+  readonly api_url: string
 }
 
 /** How a service is: what its readiness says, or that it does not answer. */
@@ -41,14 +44,15 @@ export function sessionEndpoint(context: ConsoleContext) {
       await answer.body.dump()
       throw new Problem(answer.statusCode === 429 ? 429 : 503, 'The identity service does not say who you are.')
     }
-    const me = (await answer.body.json()) as Omit<SessionAnswer, 'expires_at' | 'services'>
+    const me = (await answer.body.json()) as Omit<SessionAnswer, 'expires_at' | 'services' | 'issuer' | 'api_url'>
     if (!me.roles.some((role) => role.startsWith('gatehouse-'))) {
       await context.store.sessions.end(session.idHash)
       context.openAnswers.end(session.idHash)
       throw signedOut()
     }
     const expiresAt = new Date(session.createdAt + maxAgeMs).toISOString()
-    return { ...me, expires_at: expiresAt, services: context.connections.names }
+    const { issuer, apiUrl, connections } = context
+    return { ...me, expires_at: expiresAt, services: connections.names, issuer, api_url: apiUrl }
   }
 }
 

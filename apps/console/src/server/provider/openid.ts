@@ -10,67 +10,102 @@ import { consoleScopes } from './scopes.ts'
 /** A call to the provider takes no longer, in milliseconds. */
 const providerTimeoutMs = 5_000
 const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout'
+
+/** What every call to the provider needs. */
+interface ProviderCalls {
+  readonly server: oauth.AuthorizationServer
+  readonly client: oauth.Client
+  readonly authentication: oauth.ClientAuth
+  readonly redirectUri: string
+  readonly clock: Clock
+  /** The options of one call. */
+  readonly http: () => Pick<oauth.TokenEndpointRequestOptions, 'signal' | typeof oauth.allowInsecureRequests>
+}
+
 /** Creates the client of the identity service. Browsers reach it at the issuer, this process at its own address. */
 export function createOpenIdProvider(options: ProviderOptions): Omit<Provider, 'endSessionUrl'> {
-  const { issuer, client: registration, services, publicUrl, clock } = options
-  const server: oauth.AuthorizationServer = {
-    issuer,
-    authorization_endpoint: `${issuer}/authorize`,
-    authorization_response_iss_parameter_supported: true,
-    pushed_authorization_request_endpoint: `${services.identity}/par`,
-    token_endpoint: `${services.identity}/token`,
-    revocation_endpoint: `${services.identity}/revoke`,
-  }
-  const client: oauth.Client = { client_id: registration.id }
-  const authentication = oauth.ClientSecretBasic(registration.secret.reveal())
-  const redirectUri = `${publicUrl}${basePath}/callback`
-  const http = () => ({
-    [oauth.allowInsecureRequests]: services.identity.startsWith('http:'),
-    signal: AbortSignal.timeout(providerTimeoutMs),
-  })
+  const calls = providerCalls(options)
   return {
     readLogoutToken: createLogoutVerifier(options),
-    async authorizationUrl(secrets) {
-      const parameters = await requestParameters(secrets, redirectUri)
-      const pushed = await oauth.processPushedAuthorizationResponse(
-        server,
-        client,
-        await oauth.pushedAuthorizationRequest(server, client, authentication, parameters, http()),
-      )
-      return `${issuer}/authorize?${new URLSearchParams({ client_id: client.client_id, request_uri: pushed.request_uri })}`
-    },
-    async exchange(callback, { state, nonce, codeVerifier, maxAge }) {
-      const code = oauth.validateAuthResponse(server, client, callback, state)
-      const response = await oauth.authorizationCodeGrantRequest(
-        server,
-        client,
-        authentication,
-        code,
-        redirectUri,
-        codeVerifier,
-        http(),
-      )
-      const result = await oauth.processAuthorizationCodeResponse(server, client, response, {
-        expectedNonce: nonce,
-        requireIdToken: true,
-        ...(maxAge === undefined ? {} : { maxAge }),
-      })
-      return signedInOf(result, clock)
-    },
-    async refresh(refreshToken) {
-      const response = await oauth.refreshTokenGrantRequest(server, client, authentication, refreshToken, http())
-      try {
-        return tokensOf(await oauth.processRefreshTokenResponse(server, client, response), clock)
-      } catch (error) {
-        if (error instanceof oauth.ResponseBodyError && error.error === 'invalid_grant') return undefined
-        throw error
-      }
-    },
+    authorizationUrl: (secrets) => pushRequest(calls, secrets),
+    exchange: (callback, secrets) => exchangeCode(calls, callback, secrets),
+    refresh: (refreshToken) => refreshTokens(calls, refreshToken),
     async revoke(refreshToken) {
+      const { server, client, authentication, http } = calls
       await oauth.processRevocationResponse(
         await oauth.revocationRequest(server, client, authentication, refreshToken, http()),
       )
     },
+  }
+}
+
+function providerCalls({ issuer, client, services, publicUrl, clock }: ProviderOptions): ProviderCalls {
+  return {
+    server: {
+      issuer,
+      authorization_endpoint: `${issuer}/authorize`,
+      authorization_response_iss_parameter_supported: true,
+      pushed_authorization_request_endpoint: `${services.identity}/par`,
+      token_endpoint: `${services.identity}/token`,
+      revocation_endpoint: `${services.identity}/revoke`,
+    },
+    client: { client_id: client.id },
+    authentication: oauth.ClientSecretBasic(client.secret.reveal()),
+    redirectUri: `${publicUrl}${basePath}/callback`,
+    clock,
+    http: () => ({
+      [oauth.allowInsecureRequests]: services.identity.startsWith('http:'),
+      signal: AbortSignal.timeout(providerTimeoutMs),
+    }),
+  }
+}
+
+async function pushRequest(
+  { server, client, authentication, redirectUri, http }: ProviderCalls,
+  secrets: SignInSecrets,
+): Promise<string> {
+  const parameters = await requestParameters(secrets, redirectUri)
+  const { request_uri } = await oauth.processPushedAuthorizationResponse(
+    server,
+    client,
+    await oauth.pushedAuthorizationRequest(server, client, authentication, parameters, http()),
+  )
+  return `${server.authorization_endpoint}?${new URLSearchParams({ client_id: client.client_id, request_uri })}`
+}
+
+async function exchangeCode(
+  { server, client, authentication, redirectUri, clock, http }: ProviderCalls,
+  callback: URLSearchParams,
+  { state, nonce, codeVerifier, maxAge }: SignInSecrets,
+): Promise<SignedIn> {
+  const code = oauth.validateAuthResponse(server, client, callback, state)
+  const response = await oauth.authorizationCodeGrantRequest(
+    server,
+    client,
+    authentication,
+    code,
+    redirectUri,
+    codeVerifier,
+    http(),
+  )
+  const result = await oauth.processAuthorizationCodeResponse(server, client, response, {
+    expectedNonce: nonce,
+    requireIdToken: true,
+    ...(maxAge === undefined ? {} : { maxAge }),
+  })
+  return signedInOf(result, clock)
+}
+
+async function refreshTokens(
+  { server, client, authentication, clock, http }: ProviderCalls,
+  refreshToken: string,
+): Promise<SessionTokens | undefined> {
+  const response = await oauth.refreshTokenGrantRequest(server, client, authentication, refreshToken, http())
+  try {
+    return tokensOf(await oauth.processRefreshTokenResponse(server, client, response), clock)
+  } catch (error) {
+    if (error instanceof oauth.ResponseBodyError && error.error === 'invalid_grant') return undefined
+    throw error
   }
 }
 

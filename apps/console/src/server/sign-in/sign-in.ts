@@ -4,6 +4,7 @@ import type { ConsoleContext } from '../context.ts'
 import { basePath, formatCookie, readCookie } from '../cookies.ts'
 import type { SignedIn } from '../provider/provider.ts'
 import { sealTokens, sessionHash } from '../session/reader.ts'
+import { admitSignIn } from './limits.ts'
 import { navigationPage } from './navigation-page.ts'
 import { returnPath } from './return-path.ts'
 import {
@@ -18,7 +19,7 @@ type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<Fastify
 type Query = Readonly<Record<string, unknown>>
 
 /** Why a sign-in failed, for the page that says so. */
-type SignInFault = 'expired' | 'denied' | 'no-role' | 'unreachable'
+type SignInFault = 'expired' | 'denied' | 'no-role' | 'unreachable' | 'limited'
 
 const meTimeoutMs = 5_000
 const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
@@ -26,6 +27,7 @@ const text = (value: unknown): string | undefined => (typeof value === 'string' 
 /** GET /console/login: begins a sign-in; with `max_age` the user has to sign in again when that was longer ago. */
 export function loginEndpoint(context: ConsoleContext): Handler {
   return async (request, reply) => {
+    if (!(await admitSignIn(context.limit, request))) return refuse(reply, 'limited')
     const query = request.query as Query
     const maxAge = /^\d{1,5}$/.test(text(query.max_age) ?? '') ? Number(query.max_age) : undefined
     const transaction = beginTransaction(context.clock, {

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { signInLimitPolicies } from '@gatehouse/console/limits'
 import {
   type AttemptLimits,
   type Authenticate,
@@ -131,7 +132,7 @@ function gatewayOptions(parts: Parts, remote: ReturnType<typeof remoteServices>)
     metrics,
     log,
     clock,
-    attemptLimits: attemptLimitPolicies,
+    attemptLimits: { ...attemptLimitPolicies, ...signInLimitPolicies },
     ...declaredLimits(file),
   } satisfies Partial<GatewayOptions>
 }

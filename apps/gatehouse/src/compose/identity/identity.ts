@@ -4,7 +4,7 @@ import { checkSealed, type Database } from '@gatehouse/kit'
 import type { Notify } from '@gatehouse/notify'
 import { isLoopback } from '../../config/config.ts'
 import { branding } from '../branding.ts'
-import { consoleClient } from '../console-client.ts'
+import { consoleClient, consoleSecrets } from '../console-client.ts'
 import { omitUndefined } from '../defined-members.ts'
 import { encryptionKey } from '../engines.ts'
 import type { Counters } from '../gateway/counters.ts'
@@ -48,6 +48,9 @@ export async function composeIdentity(
     passwords: passwords(file.passwords),
     serviceClient: settings.serviceClient,
     builtInClients: ownClients.map(({ client_id }) => client_id),
+    furtherSecrets: Object.fromEntries(
+      ownClients.map(({ client_id }) => [client_id, consoleSecrets(settings).slice(1)]),
+    ),
     authenticate: ingress.authenticate,
     limitRules: limitRules(file, counters),
     ...ingress.attempts,

@@ -15,13 +15,14 @@ import { createLogoMessage } from '../../clients/logo/fetch.ts'
 import { findClientFaults, formatMembers, parseMetadata } from '../../clients/registration.ts'
 import type { ClientDeclaration, ClientPatch } from '../../config/declarations.ts'
 import type { AdminContext } from '../../context/features.ts'
-import { type Client, type ClientMetadata, isPublic } from '../../model/client.ts'
+import { type Client, type ClientMetadata, isPublic, registrationOf } from '../../model/client.ts'
 import { revocationTimes } from '../../model/revocation-times.ts'
-import { NameConflict, type NewClient } from '../../store/index.ts'
+import { type ClientFilter, type ExpectedClient, NameConflict, type NewClient } from '../../store/index.ts'
 import { type Authority, auditChange, requireAuthorityOverClient, requireScopes } from '../authority.ts'
-import type { newClientSchema } from '../responses.ts'
+import type { Overlap } from '../overlap.ts'
+import type { newClientSchema, secretSchema } from '../responses.ts'
 
-type ClientContext = Pick<AdminContext, 'store' | 'clients' | 'clock'>
+export type ClientContext = Pick<AdminContext, 'store' | 'clients' | 'clock'>
 
 /** A client as management returns it; with the secret when it was just created. */
 export type ClientResponse = Static<typeof newClientSchema>
@@ -36,19 +37,46 @@ function formatClient(client: Client): ClientResponse {
   }
 }
 
+/** A client with what changes without an edit: its use, and a secret that was replaced and is still valid. */
+function describeClient(client: Client, now: number): ClientResponse {
+  const { lastUsedAt, retiringSecrets } = client
+  return {
+    ...formatClient(client),
+    ...(lastUsedAt === undefined ? {} : { last_used_at: new Date(lastUsedAt).toISOString() }),
+    ...(retiringSecrets.until > now
+      ? { previous_secret_expires_at: new Date(retiringSecrets.until).toISOString() }
+      : {}),
+  }
+}
+
 /** Lists clients in the order of their ids. */
-export async function listClients({ store }: ClientContext, after: string, limit: number): Promise<ClientResponse[]> {
-  return (await store.clients.list(after, limit)).map(formatClient)
+export async function listClients(
+  { store, clock }: ClientContext,
+  after: string,
+  limit: number,
+  filter: ClientFilter = {},
+): Promise<ClientResponse[]> {
+  const now = clock.now()
+  return (await store.clients.list(after, limit, filter)).map((client) => describeClient(client, now))
 }
 
 /** @throws Problem 404 */
-export async function readClient({ store }: ClientContext, id: string): Promise<ClientResponse> {
-  return formatClient(await find(store, id))
+async function readClient({ store }: ClientContext, id: string): Promise<ClientResponse> {
+  return formatClient(await findClient(store, id))
+}
+
+/** A client and its entity tag, which its use does not change. @throws Problem 404 */
+export async function readTaggedClient(
+  { store, clock }: ClientContext,
+  id: string,
+): Promise<{ readonly client: ClientResponse; readonly etag: string }> {
+  const client = await findClient(store, id)
+  return { client: describeClient(client, clock.now()), etag: entityTagOf(formatClient(client)) }
 }
 
 /** Reads the plan of a client, for gateways in other processes. @throws Problem 404 */
 export async function readClientPlan(context: Pick<AdminContext, 'store' | 'defaultPlan'>, id: string) {
-  const { plan = context.defaultPlan } = await find(context.store, id)
+  const { plan = context.defaultPlan } = await findClient(context.store, id)
   return { id, plan }
 }
 
@@ -93,7 +121,7 @@ export async function updateClient(
   id: string,
   { ifMatch, ...patch }: ClientUpdate,
 ): Promise<ClientResponse> {
-  const client = await find(context.store, id)
+  const client = await findClient(context.store, id)
   requireAuthorityOverClient(by, client)
   requireNotBuiltIn(context, id)
   requireMatch(ifMatch, entityTagOf(formatClient(client)))
@@ -105,38 +133,48 @@ export async function updateClient(
   await auditChange(context, by, { action: 'clients.update', target: target(id), ...changes })
   const isNewLogo = metadata.logoUri !== undefined && metadata.logoUri !== client.logoUri
   const messages = isNewLogo ? [createLogoMessage(context, id)] : []
-  await write(context, client, { id, plan, metadata, secretHashes: undefined, messages }, ifMatch)
+  await write(context, registrationOf(client), { id, plan, metadata, secretHashes: undefined, messages }, ifMatch)
   if (isNewLogo) context.signalOutbox()
   return readClient(context, id)
 }
 
 /**
- * Creates a new secret; the previous ones are invalid.
+ * Creates a new secret. The one before stays valid for the overlap, earlier ones are invalid.
  * @throws Problem 403, 404, 503; 409 for a built-in client or a concurrent change; 422 without a secret
  */
 export async function rotateSecret(
   context: AdminContext,
   by: Authority,
   id: string,
-): Promise<{ client_id: string; client_secret: string }> {
-  const client = await find(context.store, id)
+  { overlap_seconds: overlapSeconds = 0 }: Overlap = {},
+): Promise<Static<typeof secretSchema>> {
+  const client = await findClient(context.store, id)
   requireAuthorityOverClient(by, client)
   requireNotBuiltIn(context, id)
   if (isPublic(client) || client.authMethods.includes('private_key_jwt')) {
     throw new Problem(422, 'This client does not authenticate with a secret.')
   }
   const secret = randomToken()
-  await auditChange(context, by, { action: 'clients.renew_secret', target: target(id) })
-  const { plan, metadata } = registrationOf(client)
-  await write(context, client, { id, plan, metadata, secretHashes: [tokenHash(secret)] })
-  return { client_id: id, client_secret: secret }
+  const after = { overlap_seconds: overlapSeconds }
+  await auditChange(context, by, { action: 'clients.renew_secret', target: target(id), after })
+  const until = context.clock.now() + overlapSeconds * 1000
+  const retiringSecrets = overlapSeconds > 0 ? { hashes: client.secretHashes, until } : { hashes: [], until: 0 }
+  const { secretHashes } = client
+  const expected = { ...registrationOf(client), secretHashes }
+  await write(context, expected, { id, ...registrationOf(client), secretHashes: [tokenHash(secret)], retiringSecrets })
+  return {
+    client_id: id,
+    client_secret: secret,
+    ...(overlapSeconds > 0 ? { previous_secret_expires_at: new Date(until).toISOString() } : {}),
+  }
 }
 
-/** Deletes the client; its grants are revoked. @throws Problem 403, 404, 503; 409 for a built-in client */
-export async function deleteClient(context: AdminContext, by: Authority, id: string): Promise<void> {
-  const client = await find(context.store, id)
+/** Deletes the client; its grants are revoked. @throws Problem 403, 404, 412, 503; 409 for a built-in client */
+export async function deleteClient(context: AdminContext, by: Authority, id: string, ifMatch?: string): Promise<void> {
+  const client = await findClient(context.store, id)
   requireAuthorityOverClient(by, client)
   requireNotBuiltIn(context, id)
+  requireMatch(ifMatch, entityTagOf(formatClient(client)))
   await auditChange(context, by, { action: 'clients.delete', target: target(id), before: await auditedMembers(client) })
   const end = revocationTimes(context)
   if (!(await context.store.clients.remove(id, end.now + clientCacheMs, end))) throw notFound()
@@ -149,24 +187,13 @@ function requireNotBuiltIn({ builtInClients }: AdminContext, id: string): void {
     throw new Problem(409, `Administrators sign in with the client ${id}: its secret and its end are for the settings.`)
 }
 
-async function write(context: ClientContext, from: Client, to: NewClient, ifMatch?: string): Promise<void> {
-  const result = await context.store.clients.update(to, registrationOf(from), context.clock.now())
+async function write(context: ClientContext, expected: ExpectedClient, to: NewClient, ifMatch?: string): Promise<void> {
+  const result = await context.store.clients.update(to, expected, context.clock.now())
   if (result === 'missing') throw notFound()
   if (result === 'outdated' && ifMatch !== undefined)
     throw preconditionFailed(entityTagOf(await readClient(context, to.id)))
   if (result === 'outdated') throw new Problem(409, 'The client was changed at the same time; read it again and retry.')
   context.clients.forget(to.id)
-}
-
-function registrationOf({
-  id: _id,
-  plan,
-  secretHashes: _hashes,
-  createdAt: _at,
-  updatedAt: _then,
-  ...metadata
-}: Client) {
-  return { plan, metadata }
 }
 
 const target = (id: string) => ({ type: 'client', id })
@@ -185,7 +212,8 @@ async function auditedMembers({
 
 const notFound = () => new Problem(404, 'There is no client with this id.')
 
-async function find(store: ClientContext['store'], id: string): Promise<Client> {
+/** @throws Problem 404 */
+export async function findClient(store: ClientContext['store'], id: string): Promise<Client> {
   const client = await store.clients.find(id)
   if (client === undefined) throw notFound()
   return client

@@ -1,10 +1,10 @@
 import { randomUUIDv7 } from 'node:crypto'
-import { instantOf, Problem, randomToken, tokenHash } from '@gatehouse/kit'
+import { entityTagOf, instantOf, Problem, randomToken, requireMatch, tokenHash } from '@gatehouse/kit'
 import type { Static } from 'typebox'
 import type { AdminContext } from '../../context/features.ts'
 import { isManagementScope, scopesOfRoles, withIncludedScopes } from '../../model/management-roles.ts'
 import { isServiceScope } from '../../model/service-scopes.ts'
-import type { ApiKey } from '../../store/index.ts'
+import type { ApiKey, ApiKeyFilter } from '../../store/index.ts'
 import {
   type Authority,
   auditChange,
@@ -12,9 +12,13 @@ import {
   requireAuthorityOverUser,
   requireScopes,
 } from '../authority.ts'
+import type { Overlap } from '../overlap.ts'
 import type { newApiKeySchema } from '../responses.ts'
 
 type KeyContext = Pick<AdminContext, 'store' | 'clock'>
+
+/** How much of a key is shown: `gk_` and 36 of its 256 bits. */
+const prefixLength = 9
 
 /** The members of a new API key. */
 export interface NewApiKey {
@@ -35,8 +39,38 @@ function formatApiKey(key: ApiKey): ApiKeyResponse {
     name: key.name,
     scopes: [...key.scopes],
     ...(key.plan === undefined ? {} : { plan: key.plan }),
+    prefix: key.prefix,
+    counter_id: key.hash,
     created_at: new Date(key.createdAt).toISOString(),
-    ...(key.expiresAt === undefined ? {} : { expires_at: new Date(key.expiresAt).toISOString() }),
+    ...instants({ expires_at: key.expiresAt, rotated_at: key.rotatedAt }),
+  }
+}
+
+/** A key with what changes without an edit: its use, and a key that it replaced and that is still valid. */
+function describeApiKey(key: ApiKey, now: number): ApiKeyResponse {
+  const retiringUntil = key.retiringUntil > now ? key.retiringUntil : undefined
+  return { ...formatApiKey(key), ...instants({ previous_key_expires_at: retiringUntil, last_used_at: key.lastUsedAt }) }
+}
+
+function instants<Name extends string>(times: Readonly<Record<Name, number | undefined>>): { [Key in Name]?: string } {
+  const present = Object.entries<number | undefined>(times).filter(([, time]) => time !== undefined)
+  return Object.fromEntries(present.map(([name, time]) => [name, new Date(time as number).toISOString()])) as never
+}
+
+function createKey(): { readonly shownOnce: string; readonly hash: string; readonly prefix: string } {
+  const shownOnce = `gk_${randomToken()}`
+  return { shownOnce, hash: tokenHash(shownOnce), prefix: shownOnce.slice(0, prefixLength) }
+}
+
+/** The members of a key that the audit trail records. */
+function auditedMembers({ owner, name, scopes, plan, prefix, expiresAt }: ApiKey): Record<string, unknown> {
+  return {
+    owner,
+    name,
+    scopes,
+    prefix,
+    ...(plan === undefined ? {} : { plan }),
+    ...instants({ expires_at: expiresAt }),
   }
 }
 
@@ -57,11 +91,11 @@ export async function createApiKey(context: AdminContext, by: Authority, request
   if (!found.actsItself)
     rejectMember('/owner', 'must be a user or a client with the grant client_credentials: this one only signs users in')
   requireScopes(by, scopes, 'The key would get scopes')
-  const key: ApiKey = { id: randomUUIDv7(), owner, name, scopes, plan, createdAt, expiresAt }
-  const { id: _id, created_at: _at, ...after } = formatApiKey(key)
-  await auditChange(context, by, { action: 'api_keys.create', target: target(key.id), after })
-  const shownOnce = `gk_${randomToken()}`
-  await context.store.apiKeys.create(key, tokenHash(shownOnce))
+  const { shownOnce, hash, prefix } = createKey()
+  const unused = { retiringUntil: 0, rotatedAt: undefined, lastUsedAt: undefined }
+  const key: ApiKey = { id: randomUUIDv7(), owner, name, scopes, plan, createdAt, expiresAt, hash, prefix, ...unused }
+  await auditChange(context, by, { action: 'api_keys.create', target: target(key.id), after: auditedMembers(key) })
+  await context.store.apiKeys.create(key)
   return { ...formatApiKey(key), key: shownOnce }
 }
 
@@ -115,21 +149,80 @@ async function findOwner({ store }: Pick<AdminContext, 'store'>, id: string): Pr
 
 /** Lists API keys, the newest first. */
 export async function listApiKeys(
-  { store }: KeyContext,
+  { store, clock }: KeyContext,
   before: string | undefined,
   limit: number,
+  filter: ApiKeyFilter = {},
 ): Promise<ApiKeyResponse[]> {
-  return (await store.apiKeys.list(before, limit)).map(formatApiKey)
+  const now = clock.now()
+  const q = filter.q?.startsWith('gk_') ? filter.q.slice(0, prefixLength) : filter.q
+  return (await store.apiKeys.list(before, limit, { ...filter, q })).map((key) => describeApiKey(key, now))
 }
 
-/** @throws Problem 403, 404, 503 */
-export async function deleteApiKey(context: AdminContext, by: Authority, id: string): Promise<void> {
-  const key = /^[0-9a-f-]{36}$/.test(id) ? await context.store.apiKeys.find(id) : undefined
-  if (key === undefined) throw notFound()
-  if (by.actor.subject !== key.owner) (await findOwner(context, key.owner))?.requireAuthority(by)
-  const { id: _id, created_at: _at, ...before } = formatApiKey(key)
-  await auditChange(context, by, { action: 'api_keys.delete', target: target(id), before })
+/** A key and its entity tag, which its use does not change. @throws Problem 404 */
+export async function readApiKey(
+  { store, clock }: KeyContext,
+  id: string,
+): Promise<{ readonly key: ApiKeyResponse; readonly etag: string }> {
+  const key = await findKey(store, id)
+  return { key: describeApiKey(key, clock.now()), etag: entityTagOf(formatApiKey(key)) }
+}
+
+/** What a rotation of a key says. */
+export interface ApiKeyRotationRequest extends Overlap {
+  /** The header If-Match. */
+  readonly ifMatch?: string | undefined
+}
+
+/**
+ * Replaces a key by a new one with the same id, owner and scopes. The one before stays valid for the overlap, earlier ones
+ * are invalid.
+ * @throws Problem 403, 404, 412, 503; 409 for a concurrent rotation; 422 for a key that has expired
+ */
+export async function rotateApiKey(
+  context: AdminContext,
+  by: Authority,
+  id: string,
+  { overlap_seconds: overlapSeconds = 0, ifMatch }: ApiKeyRotationRequest = {},
+): Promise<ApiKeyResponse> {
+  const key = await findKey(context.store, id)
+  await requireAuthorityOverKey(context, by, key)
+  requireScopes(by, key.scopes, 'The key has scopes')
+  requireMatch(ifMatch, entityTagOf(formatApiKey(key)))
+  const at = context.clock.now()
+  if (key.expiresAt !== undefined && key.expiresAt <= at)
+    throw new Problem(422, `The key expired at ${new Date(key.expiresAt).toISOString()}: create another one.`)
+  const { shownOnce, hash, prefix } = createKey()
+  const after = { prefix, overlap_seconds: overlapSeconds }
+  await auditChange(context, by, {
+    action: 'api_keys.rotate',
+    target: target(id),
+    before: { prefix: key.prefix },
+    after,
+  })
+  const retiringUntil = overlapSeconds > 0 ? at + overlapSeconds * 1000 : 0
+  if (!(await context.store.apiKeys.rotate({ id, expectedHash: key.hash, hash, prefix, at, retiringUntil })))
+    throw new Problem(409, 'The key was rotated or deleted at the same time; read it again and retry.')
+  return { ...describeApiKey(await findKey(context.store, id), at), key: shownOnce }
+}
+
+/** @throws Problem 403, 404, 412, 503 */
+export async function deleteApiKey(context: AdminContext, by: Authority, id: string, ifMatch?: string): Promise<void> {
+  const key = await findKey(context.store, id)
+  await requireAuthorityOverKey(context, by, key)
+  requireMatch(ifMatch, entityTagOf(formatApiKey(key)))
+  await auditChange(context, by, { action: 'api_keys.delete', target: target(id), before: auditedMembers(key) })
   if (!(await context.store.apiKeys.remove(id))) throw notFound()
+}
+
+async function requireAuthorityOverKey(context: AdminContext, by: Authority, { owner }: ApiKey): Promise<void> {
+  if (by.actor.subject !== owner) (await findOwner(context, owner))?.requireAuthority(by)
+}
+
+async function findKey(store: KeyContext['store'], id: string): Promise<ApiKey> {
+  const key = /^[0-9a-f-]{36}$/.test(id) ? await store.apiKeys.find(id) : undefined
+  if (key === undefined) throw notFound()
+  return key
 }
 
 const notFound = () => new Problem(404, 'There is no API key with this id.')
@@ -149,7 +242,7 @@ export interface ResolvedApiKey {
  * owner's.
  */
 export async function resolveApiKey(
-  { store, clock, defaultPlan }: KeyContext & Pick<AdminContext, 'defaultPlan'>,
+  { store, clock, defaultPlan, lastUses }: KeyContext & Pick<AdminContext, 'defaultPlan' | 'lastUses'>,
   key: string,
 ): Promise<ResolvedApiKey | undefined> {
   if (!/^gk_[\w-]{43}$/.test(key)) return undefined
@@ -157,5 +250,6 @@ export async function resolveApiKey(
   const owner = found && (await findOwner({ store }, found.owner))
   if (found === undefined || !owner?.actsItself) return undefined
   const { id, plan = owner.plan ?? defaultPlan } = found
+  lastUses.add('api_key', id)
   return { id, owner: found.owner, kind: owner.kind, scopes: found.scopes.filter(owner.mayHaveScope), plan }
 }

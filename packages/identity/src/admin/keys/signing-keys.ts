@@ -10,14 +10,20 @@ export type SigningKeyResponse = Static<typeof signingKeySchema>
 
 /** Lists the published signing keys. */
 export function listSigningKeys({ keys }: Pick<AdminContext, 'keys'>): SigningKeyResponse[] {
-  return keys.list().map(({ kid, alg, createdAt, activatesAt, expiresAt }) => ({
-    kid,
-    alg,
-    created_at: new Date(createdAt).toISOString(),
-    activates_at: new Date(activatesAt).toISOString(),
-    ...(expiresAt === undefined ? {} : { expires_at: new Date(expiresAt).toISOString() }),
+  return keys.list().map((key) => ({
+    kid: key.kid,
+    alg: key.alg,
+    created_at: instant(key.createdAt),
+    state: key.state,
+    activates_at: instant(key.activatesAt),
+    ...(key.dueAt === undefined ? {} : { due_at: instant(key.dueAt) }),
+    ...(key.lastTokenExpiresAt === undefined ? {} : { last_token_expires_at: instant(key.lastTokenExpiresAt) }),
+    ...(key.expiresAt === undefined ? {} : { expires_at: instant(key.expiresAt) }),
+    ...(key.isReadable ? {} : { unreadable: true }),
   }))
 }
+
+const instant = (time: number): string => new Date(time).toISOString()
 
 /** Creates a new signing key and returns its kid. @throws Problem 503 */
 export async function rotateSigningKey(

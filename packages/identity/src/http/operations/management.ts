@@ -2,7 +2,7 @@ import type { Purposes } from '@gatehouse/kit'
 
 /** The operations of management. */
 export const managementOperations = {
-  'clients.list': ['List clients', 'Ordered by id.'],
+  'clients.list': ['List clients', 'Ordered by id. Filters narrow the list.'],
   'clients.create': ['Register a client', "A confidential client's secret is shown only in this response."],
   'clients.get': ['Get a client', 'The secret is not shown; it is stored as a hash.'],
   'clients.update': ['Update a client', 'Omitted members stay unchanged.'],
@@ -10,8 +10,9 @@ export const managementOperations = {
   'clients.getPlan': ['Get the plan of a client', "The tier that limits the client's own requests."],
   'clients.rotateSecret': [
     'Rotate the secret of a client',
-    'The new secret is shown only in this response. The old one is invalid at once.',
+    'The new secret is shown only in this response. The old one is invalid at once, or after the overlap.',
   ],
+  'clients.grants.list': ['List the grants of a client', 'What users granted it and is in force; newest first.'],
   'connections.list': ['List connections', 'The other identity providers, ordered by id.'],
   'connections.create': [
     'Create a connection',
@@ -85,6 +86,11 @@ export const managementOperations = {
   ],
   'apiKeys.list': ['List API keys', 'Newest first. The keys themselves are not shown; they are stored as hashes.'],
   'apiKeys.create': ['Create an API key', 'The key is shown only in this response.'],
+  'apiKeys.get': ['Get an API key', 'The key itself is not shown.'],
+  'apiKeys.rotate': [
+    'Rotate an API key',
+    'A new key with the same id, owner and scopes, shown only in this response. The old one is invalid at once, or after the overlap.',
+  ],
   'apiKeys.delete': ['Delete an API key', 'The key is invalid at once.'],
   'apiKeys.resolve': ['Resolve an API key', 'The owner, scopes and plan of a key, for gateways in other processes.'],
   'signingKeys.list': [

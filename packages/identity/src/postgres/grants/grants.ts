@@ -108,6 +108,24 @@ export class PostgresGrants implements Grants {
     return rows.map((row) => ({ ...grantOf(row), usedAt: row.used_at }))
   }
 
+  async listByClient(
+    clientId: string,
+    { before, limit }: { readonly before: string | undefined; readonly limit: number },
+    now: number,
+  ): Promise<GrantRecord[]> {
+    const { rows } = await this.#database.query<Omit<GrantRow, keyof UserRow>>(
+      `SELECT g.id AS grant_id, g.user_id, g.client_id, g.session_id, g.organization_id, g.scopes, g.resources,
+              g.claims AS requested_claims, g.auth_time, g.amr, g.user_agent, g.created_at AS granted_at, g.revoked_at,
+              greatest(g.expires_at, f.expires_at) AS grant_expires_at
+         FROM identity.grant_record g LEFT JOIN identity.refresh_family f ON f.grant_id = g.id
+        WHERE g.client_id = $1 AND ($2::uuid IS NULL OR g.id < $2) AND g.revoked_at IS NULL
+          AND greatest(g.expires_at, f.expires_at) > $4
+        ORDER BY g.id DESC LIMIT $3`,
+      [clientId, before ?? null, limit, now],
+    )
+    return rows.map(grantOf)
+  }
+
   revoke(id: string, end: RevocationTimes): Promise<boolean> {
     return this.#database.transaction(async (tx) => {
       const { rows } = await tx.query<{ id: string }>(

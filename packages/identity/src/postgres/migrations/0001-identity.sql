@@ -18,9 +18,14 @@ CREATE TABLE identity.subject (
 CREATE TABLE identity.client (
   id text PRIMARY KEY REFERENCES identity.subject ON DELETE CASCADE,
   secret_hashes text[] NOT NULL,
+  -- The secrets that a new one replaced, valid until then.
+  retiring_secret_hashes text[] NOT NULL DEFAULT '{}',
+  retiring_until bigint NOT NULL DEFAULT 0,
   metadata jsonb NOT NULL,
   created_at bigint NOT NULL,
-  updated_at bigint NOT NULL
+  updated_at bigint NOT NULL,
+  -- Accurate to a minute.
+  last_used_at bigint
 );
 
 -- The logo that was fetched from a client's logo_uri, for the consent page.
@@ -276,7 +281,7 @@ CREATE TABLE identity.grant_record (
 CREATE INDEX grant_organization_index ON identity.grant_record (organization_id, user_id)
   WHERE organization_id IS NOT NULL;
 CREATE INDEX grant_user_index ON identity.grant_record (user_id, client_id);
-CREATE INDEX grant_client_index ON identity.grant_record (client_id);
+CREATE INDEX grant_client_index ON identity.grant_record (client_id, id);
 CREATE INDEX grant_session_index ON identity.grant_record (session_id) WHERE session_id IS NOT NULL;
 CREATE INDEX grant_expiry_index ON identity.grant_record (expires_at);
 
@@ -401,12 +406,20 @@ CREATE INDEX revocation_client_index ON identity.revocation (client_id) WHERE cl
 CREATE TABLE identity.api_key (
   id uuid PRIMARY KEY,
   hash text NOT NULL UNIQUE,
+  -- The beginning of the key, by which people recognize it.
+  prefix text NOT NULL,
+  -- The key that a rotation replaced, valid until then.
+  retiring_hash text UNIQUE,
+  retiring_until bigint NOT NULL DEFAULT 0,
   owner text NOT NULL,
   name text NOT NULL,
   scopes text[] NOT NULL,
   plan text,
   created_at bigint NOT NULL,
-  expires_at bigint
+  expires_at bigint,
+  rotated_at bigint,
+  -- Accurate to a minute.
+  last_used_at bigint
 );
 CREATE INDEX api_key_owner_index ON identity.api_key (owner);
 CREATE INDEX api_key_expiry_index ON identity.api_key (expires_at) WHERE expires_at IS NOT NULL;

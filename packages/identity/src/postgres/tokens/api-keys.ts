@@ -1,6 +1,6 @@
 import type { Database } from '@gatehouse/kit'
-import type { ApiKey, ApiKeys } from '../../store/index.ts'
-import { orUndefined } from '../rows.ts'
+import type { ApiKey, ApiKeyFilter, ApiKeyRotation, ApiKeys, NewApiKey } from '../../store/index.ts'
+import { orUndefined, prefixPattern } from '../rows.ts'
 
 interface KeyRow {
   readonly id: string
@@ -10,9 +10,15 @@ interface KeyRow {
   readonly plan: string | null
   readonly created_at: number
   readonly expires_at: number | null
+  readonly hash: string
+  readonly prefix: string
+  readonly retiring_until: number
+  readonly rotated_at: number | null
+  readonly last_used_at: number | null
 }
 
-const select = 'SELECT id, owner, name, scopes, plan, created_at, expires_at FROM identity.api_key'
+const select = `SELECT id, owner, name, scopes, plan, created_at, expires_at, hash, prefix, retiring_until, rotated_at,
+  last_used_at FROM identity.api_key`
 
 /** API keys in `identity.api_key`. */
 export class PostgresApiKeys implements ApiKeys {
@@ -22,15 +28,26 @@ export class PostgresApiKeys implements ApiKeys {
     this.#database = database
   }
 
-  async create(key: ApiKey, hash: string): Promise<void> {
+  async create({ id, hash, prefix, owner, name, scopes, plan, createdAt, expiresAt }: NewApiKey): Promise<void> {
     await this.#database.query(
-      `INSERT INTO identity.api_key (id, hash, owner, name, scopes, plan, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-      [key.id, hash, key.owner, key.name, key.scopes, key.plan ?? null, key.createdAt, key.expiresAt ?? null],
+      `INSERT INTO identity.api_key (id, hash, prefix, owner, name, scopes, plan, created_at, expires_at)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+      [id, hash, prefix, owner, name, scopes, plan ?? null, createdAt, expiresAt ?? null],
     )
   }
 
+  async rotate({ id, expectedHash, hash, prefix, at, retiringUntil }: ApiKeyRotation): Promise<boolean> {
+    const { rowCount } = await this.#database.query(
+      `UPDATE identity.api_key SET retiring_hash = hash, retiring_until = $6, hash = $3, prefix = $4, rotated_at = $5
+        WHERE id = $1 AND hash = $2`,
+      [id, expectedHash, hash, prefix, at, retiringUntil],
+    )
+    return rowCount === 1
+  }
+
   async findByHash(hash: string, now: number): Promise<ApiKey | undefined> {
-    const text = `${select} WHERE hash = $1 AND (expires_at IS NULL OR expires_at > $2)
+    const text = `${select} WHERE (hash = $1 OR (retiring_hash = $1 AND retiring_until > $2))
+      AND (expires_at IS NULL OR expires_at > $2)
       AND NOT EXISTS (SELECT FROM identity.account WHERE account.id = owner AND locked_at IS NOT NULL)`
     const { rows } = await this.#database.query<KeyRow>({ name: 'identity api key', text, values: [hash, now] })
     return rows[0] && keyOf(rows[0])
@@ -41,9 +58,13 @@ export class PostgresApiKeys implements ApiKeys {
     return rows[0] && keyOf(rows[0])
   }
 
-  async list(before: string | undefined, limit: number): Promise<ApiKey[]> {
-    const text = `${select} WHERE $1::uuid IS NULL OR id < $1 ORDER BY id DESC LIMIT $2`
-    return (await this.#database.query<KeyRow>(text, [before ?? null, limit])).rows.map(keyOf)
+  async list(before: string | undefined, limit: number, { owner, q }: ApiKeyFilter = {}): Promise<ApiKey[]> {
+    const text = `${select} WHERE ($1::uuid IS NULL OR id < $1) AND ($3::text IS NULL OR owner = $3)
+        AND ($4::text IS NULL OR lower(name) LIKE lower($4) OR prefix LIKE $4)
+      ORDER BY id DESC LIMIT $2`
+    return (
+      await this.#database.query<KeyRow>(text, [before ?? null, limit, owner ?? null, prefixPattern(q)])
+    ).rows.map(keyOf)
   }
 
   async listByOwner(owner: string, now: number): Promise<ApiKey[]> {
@@ -70,5 +91,10 @@ function keyOf(row: KeyRow): ApiKey {
     plan: orUndefined(row.plan),
     createdAt: row.created_at,
     expiresAt: orUndefined(row.expires_at),
+    hash: row.hash,
+    prefix: row.prefix,
+    retiringUntil: row.retiring_until,
+    rotatedAt: orUndefined(row.rotated_at),
+    lastUsedAt: orUndefined(row.last_used_at),
   }
 }

@@ -7,6 +7,7 @@ import { createMetrics, Secret, silentLog } from '@gatehouse/kit'
 import { deliverOutbox } from '../../../src/background/outbox.ts'
 import { fetchLogo } from '../../../src/clients/logo/fetch.ts'
 import { createContext } from '../../../src/context/create.ts'
+import { registrationOf } from '../../../src/model/client.ts'
 import { postgresIdentityStore } from '../../../src/postgres/index.ts'
 import { jpegOf, pngOf } from '../../support/images.ts'
 import { authorizeUrl, clients, pkce, TestBrowser, users } from '../../support/journey.ts'
@@ -97,16 +98,11 @@ test('a changed logo_uri replaces the logo, and a removed one or client deletes 
   assert.deepEqual(await stored(), [`${origin}/old`])
   const change = async (logoUri?: string) => {
     const client = (await store.clients.find('web')) ?? assert.fail()
-    const { id, plan, secretHashes: _, createdAt: _c, updatedAt: _u, logoUri: _l, ...metadata } = client
-    const next = { ...metadata, ...(logoUri === undefined ? {} : { logoUri }) }
-    const expected = {
-      plan,
-      metadata: { ...metadata, ...(client.logoUri === undefined ? {} : { logoUri: client.logoUri }) },
-    }
-    assert.equal(
-      await store.clients.update({ id, plan, metadata: next, secretHashes: undefined }, expected, 0),
-      'changed',
-    )
+    const expected = registrationOf(client)
+    const { logoUri: _, ...others } = expected.metadata
+    const metadata = { ...others, ...(logoUri === undefined ? {} : { logoUri }) }
+    const next = { id: 'web', plan: expected.plan, metadata, secretHashes: undefined }
+    assert.equal(await store.clients.update(next, expected, 0), 'changed')
   }
   await change(`${origin}/new`)
   assert.deepEqual(await stored(), [])

@@ -2,8 +2,10 @@ import type { Screens } from '../../app/screens.ts'
 
 /** The screens about clients and keys. */
 export const access: Screens = {
-  '/clients': async () => (await import('./clients.tsx')).ClientsScreen,
-  '/clients/$id': async () => (await import('./client.tsx')).ClientScreen,
-  '/api-keys': async () => (await import('./api-keys.tsx')).ApiKeysScreen,
-  '/signing-keys': async () => (await import('./signing-keys.tsx')).SigningKeysScreen,
+  '/clients': async () => (await import('./clients/clients.tsx')).ClientsScreen,
+  '/clients/$id': async () => (await import('./clients/client.tsx')).ClientScreen,
+  '/clients/$id/edit': async () => (await import('./clients/edit-client.tsx')).EditClientScreen,
+  '/new-client': async () => (await import('./clients/new-client.tsx')).NewClientScreen,
+  '/api-keys': async () => (await import('./keys/api-keys.tsx')).ApiKeysScreen,
+  '/signing-keys': async () => (await import('./keys/signing-keys.tsx')).SigningKeysScreen,
 }

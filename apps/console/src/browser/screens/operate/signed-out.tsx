@@ -4,7 +4,7 @@ import { useEffect } from 'react'
 import { signIn } from '../../api/session.tsx'
 import { useTexts } from '../../texts/settings.tsx'
 
-const faults = ['expired', 'denied', 'no-role', 'unreachable'] as const
+const faults = ['expired', 'denied', 'no-role', 'unreachable', 'limited'] as const
 
 /** Where a sign-out and a failed sign-in end. */
 export function SignedOutScreen() {

@@ -97,6 +97,22 @@ export const shell: typeof english = {
     again: 'Erneut anmelden',
     againText:
       'Dafür müssen Sie sich gerade eben angemeldet haben. Sie kommen auf diese Seite zurück und bestätigen dann noch einmal.',
+    againKept:
+      'Dafür müssen Sie sich gerade eben angemeldet haben. Sie kommen zu diesem Formular zurück, mit Ihren Eingaben.',
+  },
+  conflict: {
+    title: 'Das wurde inzwischen von anderen geändert',
+    text: 'Ihre Änderung wurde nicht gespeichert. Diese Angaben unterscheiden sich:',
+    member: 'Angabe',
+    mine: 'Ihre',
+    theirs: 'Jetzt gespeichert',
+    same: 'Gespeichert ist schon, was Sie wollten.',
+    keepMine: 'Meine speichern',
+    takeTheirs: 'Die anderen übernehmen',
+  },
+  snippet: {
+    language: 'Sprache',
+    environment: (name: string) => `Das Geheimnis gehört in die Umgebungsvariable ${name}.`,
   },
   signedOut: {
     title: 'Sie sind abgemeldet',
@@ -106,6 +122,7 @@ export const shell: typeof english = {
     'no-role':
       'Dieses Konto hat keine Verwaltungsrolle. Ein Owner kann eine vergeben: gatehouse admin grant USER ROLE.',
     unreachable: 'Der Identity-Dienst ist nicht erreichbar.',
+    limited: 'Es wurden zu viele Anmeldungen begonnen. Versuchen Sie es in einigen Minuten wieder.',
   },
   roles: {
     'gatehouse-owner': 'Owner',

@@ -93,7 +93,19 @@ export const shell = {
     type: (word: string) => `Type ${word} to confirm.`,
     again: 'Sign in again',
     againText: 'This requires that you signed in a moment ago. You come back to this page; then confirm again.',
+    againKept: 'This requires that you signed in a moment ago. You come back to this form, with what you typed.',
   },
+  conflict: {
+    title: 'Somebody else changed this meanwhile',
+    text: 'Your change was not saved. These members differ:',
+    member: 'Member',
+    mine: 'Yours',
+    theirs: 'Now stored',
+    same: 'What is stored now is what you wanted.',
+    keepMine: 'Save mine',
+    takeTheirs: 'Take theirs',
+  },
+  snippet: { language: 'Language', environment: (name: string) => `Put the secret into the environment: ${name}.` },
   signedOut: {
     title: 'You are signed out',
     signIn: 'Sign in',
@@ -101,6 +113,7 @@ export const shell = {
     denied: 'The sign-in was refused.',
     'no-role': 'This account has no management role. An owner can grant one: gatehouse admin grant USER ROLE.',
     unreachable: 'The identity service cannot be reached.',
+    limited: 'Too many sign-ins were begun. Try again in a few minutes.',
   },
   roles: {
     'gatehouse-owner': 'owner',

@@ -3,7 +3,7 @@ import { Alert, Button, Group, Stack, Text, TextInput } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useState } from 'react'
 import { useMay } from '../../../api/session.tsx'
-import { useTaggedAction, useTaggedRead } from '../../../api/tagged.ts'
+import { useChange, useVersioned } from '../../../api/versioned.ts'
 import { Dialog } from '../../../parts/dialog.tsx'
 import { Refusal } from '../../../parts/refusal.tsx'
 import { Answer } from '../../../parts/states.tsx'
@@ -16,7 +16,7 @@ export function EditUser({ user }: { user: User }) {
   const t = useTexts()
   const may = useMay()
   const [open, setOpen] = useState(false)
-  const query = useTaggedRead('readUser', { id: user.id }, open)
+  const query = useVersioned('readUser', { id: user.id }, open)
   if (!may('updateUser')) return null
   return (
     <>
@@ -47,7 +47,7 @@ function EditForm({ user, etag, refresh, close }: EditFormProps) {
   const t = useTexts()
   const [read, setRead] = useState(() => valuesOf(user))
   const [values, setValues] = useState<Values>(read)
-  const mutation = useTaggedAction('updateUser')
+  const mutation = useChange('updateUser')
   const now = valuesOf(user)
   const theirs = Object.keys(now).filter((name) => now[name] !== read[name])
   const isOutdated = mutation.error instanceof ApiError && mutation.error.status === 412
@@ -63,7 +63,7 @@ function EditForm({ user, etag, refresh, close }: EditFormProps) {
   const submit = () => {
     setRead(now)
     mutation.mutate(
-      { value: changeOf(user, values), etag },
+      { input: changeOf(user, values), ifMatch: etag },
       {
         onSuccess: () => {
           close()

@@ -1,7 +1,7 @@
 import type { Clock, Log } from '@gatehouse/kit'
 import type { PageParts, SiteLink } from '@gatehouse/kit/page'
 import type { Provider } from '@gatehouse/providers'
-import type { PreviewContext } from './api/template-preview.ts'
+import type { PreviewContext } from './api/templates/preview.ts'
 import type { CatalogKeeper } from './catalog/catalog.ts'
 import type { Reserved } from './catalog/reserved.ts'
 import type { NotifyOptions } from './config/options.ts'

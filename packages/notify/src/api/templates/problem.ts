@@ -1,5 +1,5 @@
 import { Problem } from '@gatehouse/kit'
-import { TemplateError } from '../templates/template.ts'
+import { TemplateError } from '../../templates/template.ts'
 
 /** Runs `work` on a template. @throws Problem 422 that names the template's fault */
 export function orTemplateProblem<T>(work: () => T): T {

@@ -9,14 +9,14 @@ import {
 } from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
-import type { Reserved } from '../catalog/reserved.ts'
-import type { Audit } from '../context/audit.ts'
-import type { Channel } from '../model/channel.ts'
-import { canonicalLocale } from '../model/locale.ts'
-import type { TemplateKey, Templates, TextState } from '../store/store.ts'
-import { checkTemplate, type TemplateText } from '../templates/template.ts'
-import type * as schemas from './schemas/templates.ts'
-import { orTemplateProblem } from './template-problem.ts'
+import type { Reserved } from '../../catalog/reserved.ts'
+import type { Audit } from '../../context/audit.ts'
+import type { Channel } from '../../model/channel.ts'
+import { canonicalLocale } from '../../model/locale.ts'
+import type { TemplateKey, Templates, TextState } from '../../store/store.ts'
+import { checkTemplate, type TemplateText } from '../../templates/template.ts'
+import type * as schemas from '../schemas/templates.ts'
+import { orTemplateProblem } from './problem.ts'
 
 /** What the endpoints of templates need. */
 export interface TemplateContext {

@@ -10,7 +10,9 @@ import * as preferences from './api/preferences.ts'
 import * as recipients from './api/recipients.ts'
 import * as schemas from './api/schemas/index.ts'
 import * as suppressions from './api/suppressions.ts'
-import { previewTemplate, testTemplate } from './api/templates/preview.ts'
+import { previewTemplate } from './api/templates/preview.ts'
+import { listSamples, updateSamples } from './api/templates/samples.ts'
+import { testTemplate } from './api/templates/test-send.ts'
 import * as templates from './api/templates/texts.ts'
 import * as devMailbox from './dev-mailbox/endpoint.ts'
 import * as inbox from './inbox/endpoint.ts'
@@ -121,13 +123,13 @@ function deliveryRoutes(http: Http, context: RouteContext): void {
 
 /** Event types and suppressions. */
 function settingsRoutes(http: Http, context: RouteContext): void {
-  const { allow } = createRouteBuilders(context.access)
+  const { allow, allowRecent } = createRouteBuilders(context.access)
   const types = { ...context, store: context.store.eventTypes }
   const { listEventTypes, getEventType, updateEventType, deleteEventType } = eventTypes
   http.get('/v1/event-types', allow('readSettings', schemas.listEventTypes), listEventTypes(types))
   http.get('/v1/event-types/:event', allow('readSettings', schemas.getEventType), getEventType(types))
   http.put('/v1/event-types/:event', allow('manage', schemas.updateEventType), updateEventType(types))
-  http.delete('/v1/event-types/:event', allow('manage', schemas.deleteEventType), deleteEventType(types))
+  http.delete('/v1/event-types/:event', allowRecent('manage', schemas.deleteEventType), deleteEventType(types))
   const store = { ...context, store: context.store.suppressions }
   const { listSuppressions, searchSuppressions, addSuppression, liftSuppressions, liftSuppression } = suppressions
   http.get('/v1/suppressions', allow('readSettings', schemas.listSuppressions), listSuppressions(store))
@@ -140,19 +142,24 @@ function settingsRoutes(http: Http, context: RouteContext): void {
 /** The texts of messages. */
 function templateRoutes(http: Http, context: RouteContext): void {
   const { allow } = createRouteBuilders(context.access)
-  const texts = { ...context, store: context.store.templates }
-  const preview = { ...context, defaultLocale: context.options.locale }
-  const { listTemplates, listVersions, getText, updateText, withdrawText, publishText } = templates
-  const text = '/v1/templates/:template_id/:channel/:locale'
+  const defaultLocale = context.options.locale
+  const texts = { ...context, store: context.store.templates, defaultLocale }
+  const { listTemplates, listVersions, getText, getVersion, updateText, withdrawText, publishText } = templates
+  const template = '/v1/templates/:template_id'
+  const text = `${template}/:channel/:locale`
   http.get('/v1/templates', allow('readSettings', schemas.listTemplates), listTemplates(texts))
-  http.get('/v1/templates/:template_id', allow('readSettings', schemas.listVersions), listVersions(texts))
+  http.get(template, allow('readSettings', schemas.listVersions), listVersions(texts))
   http.get(text, allow('readSettings', schemas.getText), getText(texts))
+  http.get(`${text}/:version`, allow('readSettings', schemas.getVersion), getVersion(texts))
   http.put(text, allow('manage', schemas.updateText), updateText(texts))
   http.delete(text, allow('manage', schemas.withdrawText), withdrawText(texts))
   http.post(`${text}/publish`, allow('manage', schemas.publishText), publishText(texts))
-  const show = allow('readSettings', schemas.previewTemplate)
-  http.post('/v1/templates/:template_id/preview', show, previewTemplate(preview))
-  http.post('/v1/templates/:template_id/test', allow('manage', schemas.testTemplate), testTemplate(preview))
+  const sampled = { ...context, samples: context.store.templateSamples }
+  http.get(`${template}/samples`, allow('readSettings', schemas.listSamples), listSamples(sampled))
+  http.put(`${template}/samples`, allow('manage', schemas.updateSamples), updateSamples(sampled))
+  const shown = { ...context, defaultLocale }
+  http.post(`${template}/preview`, allow('readSettings', schemas.previewTemplate), previewTemplate(shown))
+  http.post(`${template}/test`, allow('manage', schemas.testTemplate), testTemplate(shown))
 }
 
 /** How users can be reached. */

@@ -91,6 +91,7 @@ export const notifyTables: readonly TableBound[] = [
   { table: 'event_rate', bound: 'one for each event type that has a rate' },
   { table: 'template', bound: 'one for each version of a text that somebody wrote' },
   { table: 'published_template', bound: 'one for each text' },
+  { table: 'template_sample', bound: 'one for each template; at most 20 samples' },
   { table: 'provider_health', bound: 'one for each provider' },
   { table: 'declared', bound: 'one for each entry of the file' },
   { table: 'bucket_anchor', bound: 'one for each bucket' },

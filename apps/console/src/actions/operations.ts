@@ -18,6 +18,7 @@ const services: Readonly<Record<string, OperationService>> = {
   deadLetters: 'notify',
   eventTypes: 'notify',
   notifications: 'notify',
+  templates: 'notify',
 }
 
 /** The service that answers an operation. @throws Error for a resource that the console does not know */

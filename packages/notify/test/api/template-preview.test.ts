@@ -18,7 +18,7 @@ describe('previews and test sends', () => {
 
   const preview = async (body: object) => (await s.call('POST', '/v1/templates/order.shipped/preview', body)).body
 
-  test('several channels and locales are rendered from one data set, as users of the locales get them', async () => {
+  test('channels and locales are rendered from one data set, as users of the locales get them', async () => {
     const { items, unused } = await preview({
       data: { order_id: 'A-1', colour: 'red' },
       channels: ['sms', 'push'],
@@ -85,7 +85,7 @@ describe('previews and test sends', () => {
     assert.equal((await s.call('POST', '/v1/templates/nothing/preview', { data: {} })).status, 404)
   })
 
-  test('a mail is shown with its footer, tracked links and header fields, and without their tokens', async () => {
+  test('a mail is shown with footer, tracked links and header fields, and without their tokens', async () => {
     await s.call('PUT', '/v1/event-types/order.shipped', { channels: ['email'], tracking: 'on' })
     const html = '<p>Hi</p><a href="https://example.com/x">x</a>'
     const draft = { channel: 'email', locale: 'en', subject: 'Order {{ order_id }}', body: 'Hi', html }

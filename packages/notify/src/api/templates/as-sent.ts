@@ -25,9 +25,9 @@ export async function completePreview(context: AsSent, catalog: Catalog, rendere
   const { channel, content } = rendered
   const { locale: _, ...shown } = content
   if (channel === 'email') return completeMail(context, catalog, rendered)
-  if (channel === 'sms') return { ...shown, sms: formatSms(longestText(catalog, rendered)) }
+  if (channel === 'sms') return { ...shown, sms: formatSms(maxText(catalog, rendered)) }
   if (channel !== 'push') return shown
-  const message = sampleMessage(catalog, { ...rendered, content: { ...content, body: longestText(catalog, rendered) } })
+  const message = sampleMessage(catalog, { ...rendered, content: { ...content, body: maxText(catalog, rendered) } })
   const [completed = message] = (await context.completeMessages.push?.([message])) ?? []
   const { fcm, apns, web } = measurePush(completed)
   return { ...shown, push: { fcm: formatSize(fcm), apns: formatSize(apns), web: formatSize(web) } }
@@ -71,7 +71,7 @@ function eventTypesOf(catalog: Catalog, templateId: string) {
 }
 
 /** The text as the event types of the template send it, with short links where clicks are tracked: the longest one. */
-function longestText(catalog: Catalog, { templateId, channel, content }: Rendered): string {
+function maxText(catalog: Catalog, { templateId, channel, content }: Rendered): string {
   const eventTypes = eventTypesOf(catalog, templateId)
   const delivery = { userId: '', channel, now: 0 }
   return (eventTypes.length > 0 ? eventTypes : [{ sensitive: false }])

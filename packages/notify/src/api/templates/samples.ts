@@ -36,7 +36,7 @@ export function updateSamples({ access, audit, reserved, samples, clock }: Sampl
   ) => {
     const { params, body, headers } = request
     const { template_id: templateId } = params
-    const given = body.items as readonly TemplateSample[]
+    const sent = body.items as readonly TemplateSample[]
     const ifMatch = headers['if-match']
     reserved.refuseTemplate(templateId)
     const before = await samples.find(templateId)
@@ -45,14 +45,14 @@ export function updateSamples({ access, audit, reserved, samples, clock }: Sampl
       action: 'templates.samples',
       target: { type: 'template', id: templateId },
       before: { samples: namesOf(before) },
-      after: { samples: namesOf(given) },
+      after: { samples: namesOf(sent) },
     })
     const expected = ifMatch === undefined ? undefined : before
-    if (!(await samples.put(templateId, given, clock.now(), expected)))
+    if (!(await samples.put(templateId, sent, clock.now(), expected)))
       throw preconditionFailed(entityTagOf(await samples.find(templateId)))
     const masked = access.masks(request)
-    const items = given.map(({ name, data }) => ({ name, data: masked ? maskMembers(data) : data }))
-    return reply.header('etag', entityTagOf(given)).send({ items })
+    const items = sent.map(({ name, data }) => ({ name, data: masked ? maskMembers(data) : data }))
+    return reply.header('etag', entityTagOf(sent)).send({ items })
   }
 }
 

@@ -6,18 +6,23 @@ import { Person } from '../../../console/test/support/person.ts'
 import { type Program, started } from '../support/program.ts'
 import { access, accessMayFindNothing } from './cases/access.ts'
 import { type Cases, keys, type RoleName, roles } from './cases/case.ts'
+import { content, contentMayFindNothing } from './cases/content.ts'
 import { deliver, deliverMayFindNothing } from './cases/deliver.ts'
 import { operate, operateMayFindNothing } from './cases/operate.ts'
 import { people, peopleMayFindNothing } from './cases/people.ts'
 
 /** A call for each action. One without a case does not compile. */
-const cases: Cases<ActionId> = { ...people, ...access, ...deliver, ...operate }
+const cases: Cases<ActionId> = { ...people, ...access, ...deliver, ...content, ...operate }
 const mayFindNothing: ReadonlySet<ActionId> = new Set([
   ...peopleMayFindNothing,
   ...accessMayFindNothing,
   ...deliverMayFindNothing,
+  ...contentMayFindNothing,
   ...operateMayFindNothing,
 ])
+
+/** Actions that ask by POST, and change nothing. */
+const questions: ReadonlySet<ActionId> = new Set<ActionId>(['explain', 'previewTemplate'])
 
 describe('the actions of the console, by role, against the APIs', () => {
   let program: Program
@@ -66,7 +71,7 @@ describe('the actions of the console, by role, against the APIs', () => {
           continue
         }
         assert.ok(status < 300 || (status === 404 && mayFindNothing.has(id)), `${role}: ${status} ${text}`)
-        const changes = factsOf(actions[id].operation).method !== 'GET' && id !== 'explain' && status < 300
+        const changes = factsOf(actions[id].operation).method !== 'GET' && !questions.has(id) && status < 300
         if (changes) assert.equal(await recorded(answer.headers.get('x-request-id') ?? ''), 1, `${role}: audit`)
       }
     })

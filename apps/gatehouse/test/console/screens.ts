@@ -12,6 +12,12 @@ export const screens = [
   ['/notifications', 'Notification'],
   ['/why', 'Why?'],
   ['/dead-letters', 'Dead letters'],
+  ['/event-types', 'Event types'],
+  ['/event-types/order.shipped', 'order.shipped'],
+  ['/templates', 'Templates'],
+  ['/templates/order.shipped/email/en', 'order.shipped'],
+  ['/templates/order.shipped/sms/en', 'order.shipped'],
+  ['/templates/order.shipped/push/en', 'order.shipped'],
   ['/system', 'System'],
   ['/settings', 'Settings'],
 ] as const

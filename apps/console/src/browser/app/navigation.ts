@@ -26,6 +26,8 @@ export const sections: readonly Section[] = [
   },
   { id: 'why', path: '/why', group: 'deliver', icon: 'question', letter: 'w', action: 'explain' },
   { id: 'deadLetters', path: '/dead-letters', group: 'deliver', icon: 'inbox', letter: 'd', action: 'listDeadLetters' },
+  { id: 'eventTypes', path: '/event-types', group: 'deliver', icon: 'tag', letter: 'e', action: 'listEventTypes' },
+  { id: 'templates', path: '/templates', group: 'deliver', icon: 'text', letter: 'm', action: 'listTemplates' },
   { id: 'users', path: '/users', group: 'people', icon: 'users', letter: 'u', action: 'listUsers' },
   { id: 'clients', path: '/clients', group: 'access', icon: 'app', letter: 'c', action: 'listClients' },
   { id: 'apiKeys', path: '/api-keys', group: 'access', icon: 'key', letter: 'k', action: 'listApiKeys' },

@@ -14,6 +14,8 @@ const paths = {
   search: 'M11 18a7 7 0 1 0 0-14 7 7 0 0 0 0 14zM16 16l5 5',
   copy: 'M9 9h11v11H9zM5 15H4V4h11v1',
   check: 'M5 13l4 4L19 7',
+  tag: 'M4 12V4h8l8 8-8 8zM8.500 8.500h.01',
+  text: 'M5 6h14M12 6v13M9 19h6',
   leave: 'M10 4H4v16h6M14 8l4 4-4 4M18 12H9',
 } as const
 

@@ -8,6 +8,8 @@ export const shell: typeof english = {
     notification: 'Benachrichtigung',
     why: 'Warum?',
     deadLetters: 'Unzustellbare',
+    eventTypes: 'Ereignistypen',
+    templates: 'Vorlagen',
     users: 'Benutzer',
     user: 'Benutzer',
     clients: 'Clients',

@@ -6,6 +6,8 @@ export const shell = {
     notification: 'Notification',
     why: 'Why?',
     deadLetters: 'Dead letters',
+    eventTypes: 'Event types',
+    templates: 'Templates',
     users: 'Users',
     user: 'User',
     clients: 'Clients',

@@ -1,0 +1,68 @@
+import {
+  type UseMutationResult,
+  type UseQueryOptions,
+  type UseQueryResult,
+  useMutation,
+  useQuery,
+  useQueryClient,
+} from '@tanstack/react-query'
+import { type ActionId, actions, type InputOf, type OutputOf } from '../../actions/index.ts'
+import { callOperation } from './call.ts'
+
+/** What was read or stored, with the entity tag that a change of it names (RFC 9110 §13.1.1). */
+export interface Versioned<Value> {
+  readonly value: Value
+  readonly etag: string | undefined
+}
+
+/** Reads something that is edited. It is read once for each visit: what is being edited does not change by itself. */
+export function useVersioned<Id extends ActionId>(id: Id, input: InputOf<Id>): UseQueryResult<Versioned<OutputOf<Id>>> {
+  const { operation } = actions[id]
+  return useQuery({
+    queryKey: [operation, 'versioned', input],
+    queryFn: ({ signal }) => readVersioned(id, input, signal),
+    staleTime: 0,
+    gcTime: 0,
+    refetchOnWindowFocus: false,
+  } as UseQueryOptions<Versioned<OutputOf<Id>>>)
+}
+
+/** Reads it now. */
+export async function readVersioned<Id extends ActionId>(
+  id: Id,
+  input: InputOf<Id>,
+  signal?: AbortSignal,
+): Promise<Versioned<OutputOf<Id>>> {
+  let etag: string | undefined
+  const onAnswer = (facts: { readonly etag: string | undefined }) => {
+    etag = facts.etag
+  }
+  const value = await callOperation(actions[id].operation, input, { signal, onAnswer })
+  return { value, etag }
+}
+
+/** A change of what was read; without an entity tag it is made whatever is stored. */
+export interface Change<Id extends ActionId> {
+  readonly input: InputOf<Id>
+  readonly ifMatch: string | undefined
+}
+
+/** Makes a change, unless somebody else made one since it was read: then it is a PreconditionFailedError. */
+export function useChange<Id extends ActionId>(id: Id): UseMutationResult<Versioned<OutputOf<Id>>, Error, Change<Id>> {
+  const { operation, invalidates } = actions[id]
+  const client = useQueryClient()
+  return useMutation<Versioned<OutputOf<Id>>, Error, Change<Id>>({
+    mutationFn: async ({ input, ifMatch }) => {
+      let etag: string | undefined
+      const onAnswer = (facts: { readonly etag: string | undefined }) => {
+        etag = facts.etag
+      }
+      const condition = ifMatch === undefined ? {} : { ifMatch }
+      const value = await callOperation(operation, input, { ...condition, onAnswer })
+      return { value, etag }
+    },
+    onSuccess: () => {
+      for (const name of invalidates) void client.invalidateQueries({ queryKey: [name] })
+    },
+  })
+}

@@ -113,6 +113,13 @@ describe('previews of mails', () => {
     assert.equal(await count(), 1)
   })
 
+  test('an element that connects to hosts past the policy is none any more', async () => {
+    const links = '<link rel=preconnect href=//a.example><LINK\n><p title="<link/>">'
+    const shown = await (await show('olga', await keep('olga', links))).text()
+    assert.doesNotMatch(shown, /<link/i)
+    assert.match(shown, /^<x-link rel=preconnect/)
+  })
+
   test('what PostgreSQL cannot store is replaced', async () => {
     assert.equal(await (await show('olga', await keep('olga', 'a\u0000b\ud800'))).text(), 'a\ufffdb\ufffd')
   })

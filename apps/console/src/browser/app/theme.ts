@@ -24,4 +24,6 @@ export const theme = createTheme({
   fontFamilyMonospace: 'ui-monospace, "Liberation Mono", monospace',
   headings: { sizes: { h1: { fontSize: '1.6rem' }, h2: { fontSize: '1.15rem' } } },
   respectReducedMotion: true,
+  // They close by themselves, and their button has no name.
+  components: { Notification: { defaultProps: { withCloseButton: false } } },
 })

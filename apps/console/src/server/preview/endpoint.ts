@@ -61,13 +61,20 @@ export function previewEndpoint(context: ConsoleContext) {
   }
 }
 
-/** @throws Problem 400 for a body without a document, 413 for a long one */
+/**
+ * The document that a body brings, as PostgreSQL stores it. A `link` may connect to a host whatever the policy says: it
+ * becomes an element that does nothing.
+ * @throws Problem 400 for a body without a document, 413 for a long one
+ */
 function readDocument(body: unknown): string {
   const { html } = parseObject(body)
   if (typeof html !== 'string') throw new Problem(400, 'The body must be JSON with the member html, a text.')
   if (html.length > maxDocumentLength)
     throw new Problem(413, `A preview has ${maxDocumentLength} characters at most, not ${html.length}.`)
-  return html.replaceAll('\u0000', '\ufffd').toWellFormed()
+  return html
+    .replaceAll('\u0000', '\ufffd')
+    .toWellFormed()
+    .replace(/<link(?=[\s/>])/gi, '<x-link')
 }
 
 function parseObject(body: unknown): { readonly html?: unknown } {

@@ -34,6 +34,7 @@ export function EventTypeFields({ event, form, change, faults, readOnly }: Event
         <Group align="flex-start" grow>
           <NativeSelect
             label={words.priority}
+            description={words.priorityHelp}
             value={form.priority}
             onChange={({ currentTarget }) => set({ priority: currentTarget.value })}
             data={priorities.map((value) => ({ value, label: t.priorities[value] }))}
@@ -49,12 +50,12 @@ export function EventTypeFields({ event, form, change, faults, readOnly }: Event
             maxLength={200}
             error={faults.template_id}
           />
-          <datalist id="known-templates">
-            {known.map((id) => (
-              <option key={id} value={id} />
-            ))}
-          </datalist>
         </Group>
+        <datalist id="known-templates">
+          {known.map((id) => (
+            <option key={id} value={id} />
+          ))}
+        </datalist>
         <Checkbox.Group
           label={words.channels}
           description={words.channelsHelp}

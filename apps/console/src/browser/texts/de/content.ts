@@ -19,6 +19,7 @@ export const content: Content = {
     title: 'Titel',
     titleHelp: 'Was man dort sieht, wo man auswählt, was einen erreicht. Leer: aus dem Namen gebildet.',
     priority: 'Priorität',
+    priorityHelp: 'Wie dringend es ist, siehe daneben.',
     channels: 'Kanäle',
     channelsHelp: 'Für alle ohne eigene Einstellung.',
     template: 'Vorlage',

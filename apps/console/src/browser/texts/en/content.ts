@@ -12,6 +12,7 @@ export const content = {
     title: 'Title',
     titleHelp: 'What people see where they choose what reaches them. Empty: made of the name.',
     priority: 'Priority',
+    priorityHelp: 'How urgent it is; see beside.',
     channels: 'Channels',
     channelsHelp: 'For people without a preference of their own.',
     template: 'Template',

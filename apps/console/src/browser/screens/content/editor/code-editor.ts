@@ -99,8 +99,9 @@ function positionOf({ doc }: EditorState, line: number, column: number): number 
 
 function diagnosticOf(state: EditorState, { line = 1, column = 1, message }: PlacedFault): Diagnostic {
   const from = positionOf(state, line, column)
-  const { to } = state.doc.lineAt(from)
-  return { from, to: Math.max(from, to), severity: 'error', message }
+  const { to, text } = state.doc.lineAt(from)
+  const end = /[%}]\}/.exec(text.slice(from - (to - text.length)))
+  return { from, to: end === null ? to : from + end.index + 2, severity: 'error', message }
 }
 
 /** Names of the data behind `{{` or within a tag. */

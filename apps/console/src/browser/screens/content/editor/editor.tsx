@@ -74,8 +74,10 @@ interface EditorColumnProps {
 }
 
 function EditorColumn({ place, state, samples, shown, unused, readOnly }: EditorColumnProps) {
-  const [variables, setVariables] = useState<readonly string[]>([])
-  if (shown !== undefined && shown.faults.length === 0 && shown.variables !== variables) setVariables(shown.variables)
+  const [last, setLast] = useState(shown)
+  // A text that is at fault names no variables: those from before it stay.
+  if (shown !== undefined && shown.faults.length === 0 && shown !== last) setLast(shown)
+  const { variables = [], missing = [] } = last ?? {}
   return (
     <Stack gap="lg">
       <PartFields
@@ -86,7 +88,7 @@ function EditorColumn({ place, state, samples, shown, unused, readOnly }: Editor
         variables={[...new Set([...variables, ...Object.keys(samples.data ?? {})])]}
         readOnly={readOnly}
       />
-      <SampleData samples={samples} variables={variables} missing={shown?.missing ?? []} unused={unused} />
+      <SampleData samples={samples} variables={variables} missing={missing} unused={unused} />
     </Stack>
   )
 }

@@ -78,8 +78,8 @@ function Faults({ faults, goTo }: FaultsProps) {
   return (
     <div aria-live="polite">
       {faults.map(({ line, column, message }) => (
-        <Group key={`${line} ${column} ${message}`} gap="xs" mt={6} className="fault">
-          <Text size="sm" c="var(--mantine-color-error)">
+        <Group key={`${line} ${column} ${message}`} gap="xs" mt={6}>
+          <Text size="sm" className="fault">
             ✕ {line === undefined || column === undefined ? message : `${t.editor.at(line, column)}: ${message}`}
           </Text>
           {goTo !== undefined && line !== undefined && column !== undefined && (

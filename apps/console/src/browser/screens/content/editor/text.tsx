@@ -28,6 +28,7 @@ export function TextScreen() {
 }
 
 function TextAt({ place }: { place: Place }) {
+  const t = useTexts()
   const [{ version }] = useFilters(['version'])
   const wanted = /^[1-9]\d{0,8}$/.test(version ?? '') ? Number(version) : undefined
   const query = useSource(place, wanted)
@@ -35,7 +36,11 @@ function TextAt({ place }: { place: Place }) {
   const texts = useRead('listTemplates', { q: id, summary: true, limit: 200 })
   const siblings = (texts.data?.items ?? []).filter((text) => text.template_id === id)
   return (
-    <Page title={id} actions={<PlaceSelect place={place} siblings={siblings} />}>
+    <Page
+      title={id}
+      lead={`${t.channels[place.channel]} · ${place.locale}`}
+      actions={<PlaceSelect place={place} siblings={siblings} />}
+    >
       <Answer action="readText" query={query}>
         {(source) => (
           <TextEditor

@@ -47,7 +47,13 @@ export function Versions({ place, state, readOnly }: VersionsProps) {
         ]}
       />
       {compared !== undefined && (
-        <Comparison place={place} state={state} version={compared} close={() => compare(undefined)} />
+        <Comparison
+          place={place}
+          state={state}
+          version={compared}
+          readOnly={readOnly}
+          close={() => compare(undefined)}
+        />
       )}
       <Dialog title={t.editor.rollBackTitle(chosen ?? 0)} open={chosen !== undefined} close={() => choose(undefined)}>
         <Stack>
@@ -110,11 +116,12 @@ interface ComparisonProps {
   readonly place: Place
   readonly state: DraftState
   readonly version: number
+  readonly readOnly: boolean
   readonly close: () => void
 }
 
 /** How a version differs from what is in the editor. */
-function Comparison({ place, state, version, close }: ComparisonProps) {
+function Comparison({ place, state, version, readOnly, close }: ComparisonProps) {
   const t = useTexts()
   const query = useRead('readVersion', { ...place, version })
   return (
@@ -127,17 +134,19 @@ function Comparison({ place, state, version, close }: ComparisonProps) {
               from={textOf(draftOf(text), place.channel)}
               to={textOf(state.draft, place.channel)}
             />
-            <Group justify="flex-end">
-              <Button
-                variant="default"
-                onClick={() => {
-                  state.change(draftOf(text))
-                  close()
-                }}
-              >
-                {t.editor.useWords}
-              </Button>
-            </Group>
+            {!readOnly && (
+              <Group justify="flex-end">
+                <Button
+                  variant="default"
+                  onClick={() => {
+                    state.change(draftOf(text))
+                    close()
+                  }}
+                >
+                  {t.editor.useWords}
+                </Button>
+              </Group>
+            )}
           </Stack>
         )}
       </Answer>

@@ -14,9 +14,9 @@ export function answerColourScheme(css: string, scheme: ColourScheme): string {
   )
 }
 
-/** Whether a style sheet or a meta element says that it is made for the dark. */
+/** Whether the styles of a mail, or a meta element of it, say that it is made for the dark. */
 export function knowsDark(text: string): boolean {
-  return /prefers-color-scheme|color-scheme\s*:[^;}]*\bdark\b/i.test(text)
+  return /prefers-color-scheme|color-schemes?(?:\s*:|["'\s][^>]*content)[^;}>]*\bdark\b/i.test(text)
 }
 
 /** A style sheet that loads nothing: neither others nor pictures of other hosts. */

@@ -74,7 +74,7 @@ function OneOfAll({ place, item }: { place: Place; item: TemplatePreview }) {
         {missing.length > 0 && <State tone="bad">{t.preview.lacks(missing.length)}</State>}
       </header>
       {faults.map(({ message }) => (
-        <Text key={message} size="sm" c="var(--mantine-color-error)">
+        <Text key={message} size="sm" className="fault">
           ✕ {message}
         </Text>
       ))}

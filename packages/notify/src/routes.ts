@@ -10,10 +10,6 @@ import * as preferences from './api/preferences.ts'
 import * as recipients from './api/recipients.ts'
 import * as schemas from './api/schemas/index.ts'
 import * as suppressions from './api/suppressions.ts'
-import { previewTemplate } from './api/templates/preview.ts'
-import { listSamples, updateSamples } from './api/templates/samples.ts'
-import { testTemplate } from './api/templates/test-send.ts'
-import * as templates from './api/templates/texts.ts'
 import * as devMailbox from './dev-mailbox/endpoint.ts'
 import * as inbox from './inbox/endpoint.ts'
 import * as inboxSchemas from './inbox/schema.ts'
@@ -34,6 +30,7 @@ import { listChanges } from './state-changes/endpoint.ts'
 import * as changeSchemas from './state-changes/schema.ts'
 import * as subscription from './subscription/endpoint.ts'
 import * as pageSchemas from './subscription/schema.ts'
+import { templateRoutes } from './template-routes.ts'
 import { providerRoutes, traceRoutes } from './trace-routes.ts'
 import { followLink, recordOpen } from './tracking/links.ts'
 import { maxReceiptBytes, recordReceipts } from './tracking/receipts.ts'
@@ -137,29 +134,6 @@ function settingsRoutes(http: Http, context: RouteContext): void {
   http.post('/v1/suppressions', allow('manage', schemas.addSuppression), addSuppression(store))
   http.delete('/v1/suppressions', allow('manage', schemas.liftSuppressions), liftSuppressions(store))
   http.delete('/v1/suppressions/:suppression_id', allow('manage', schemas.liftSuppression), liftSuppression(store))
-}
-
-/** The texts of messages. */
-function templateRoutes(http: Http, context: RouteContext): void {
-  const { allow } = createRouteBuilders(context.access)
-  const defaultLocale = context.options.locale
-  const texts = { ...context, store: context.store.templates, defaultLocale }
-  const { listTemplates, listVersions, getText, getVersion, updateText, withdrawText, publishText } = templates
-  const template = '/v1/templates/:template_id'
-  const text = `${template}/:channel/:locale`
-  http.get('/v1/templates', allow('readSettings', schemas.listTemplates), listTemplates(texts))
-  http.get(template, allow('readSettings', schemas.listVersions), listVersions(texts))
-  http.get(text, allow('readSettings', schemas.getText), getText(texts))
-  http.get(`${text}/:version`, allow('readSettings', schemas.getVersion), getVersion(texts))
-  http.put(text, allow('manage', schemas.updateText), updateText(texts))
-  http.delete(text, allow('manage', schemas.withdrawText), withdrawText(texts))
-  http.post(`${text}/publish`, allow('manage', schemas.publishText), publishText(texts))
-  const sampled = { ...context, samples: context.store.templateSamples }
-  http.get(`${template}/samples`, allow('readSettings', schemas.listSamples), listSamples(sampled))
-  http.put(`${template}/samples`, allow('manage', schemas.updateSamples), updateSamples(sampled))
-  const shown = { ...context, defaultLocale }
-  http.post(`${template}/preview`, allow('readSettings', schemas.previewTemplate), previewTemplate(shown))
-  http.post(`${template}/test`, allow('manage', schemas.testTemplate), testTemplate(shown))
 }
 
 /** How users can be reached. */

@@ -182,7 +182,7 @@ describe('templates in a browser', () => {
     await tab.getByText(/^version \d+, not in use$/).waitFor()
   })
 
-  testWith('chromium', 'an event type is made, told in words, refused by field, changed and left', async () => {
+  testWith('chromium', 'an event type is made, explained, refused by field, and changed by two at once', async () => {
     const tab = shown()
     await open('/event-types', 'Event types')
     await button('New event type').click()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { compareLines } from '../../../src/browser/screens/content/editor/difference.ts'
+import { compareLines } from '../../../src/browser/screens/content/versions/difference.ts'
 
 const textArbitrary = fc
   .array(fc.constantFrom('', 'a', 'b', 'c', 'dd'), { maxLength: 14 })

@@ -37,7 +37,7 @@ test('a tracking of every channel is shown by channel', () => {
   })
 })
 
-test('the effects of an event type are told in words', () => {
+test('the effects of an event type are in words', () => {
   const said = describeEffects(formOf(full), en).join('\n')
   for (const words of [
     'gives way',

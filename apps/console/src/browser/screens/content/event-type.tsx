@@ -11,10 +11,10 @@ import { Page } from '../../parts/page.tsx'
 import { Refusal } from '../../parts/refusal.tsx'
 import { Answer } from '../../parts/states.tsx'
 import { useTexts } from '../../texts/settings.tsx'
-import { DifferenceView } from './editor/difference-view.tsx'
 import { describeEffects } from './effects.ts'
 import { EventTypeFields } from './event-type-fields.tsx'
 import { type EventTypeForm, faultsByField, formOf, settingsOf } from './event-type-form.ts'
+import { DifferenceView } from './versions/difference-view.tsx'
 
 /** One event type, or the form of one that is not there yet. */
 export function EventTypeScreen() {

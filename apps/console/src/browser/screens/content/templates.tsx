@@ -151,6 +151,7 @@ function Cells({ id, channel, cells }: { id: string; channel: string; cells: rea
           key={cell.locale}
           to="/templates/$id/$channel/$locale"
           params={{ id, channel, locale: cell.locale }}
+          search={cell.text === undefined && cell.used !== undefined ? { from: `${channel}/${cell.used}` } : {}}
           className={cell.text === undefined ? 'text-cell gap' : cell.text.published ? 'text-cell' : 'text-cell draft'}
         >
           <span>{cell.locale}</span>

@@ -3,10 +3,10 @@ import { useState } from 'react'
 import { useMay } from '../../../api/session.tsx'
 import { State, Time } from '../../../parts/values.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
+import type { SampleState } from '../samples/use-samples.ts'
 import type { Place } from './draft.ts'
 import { TestSend } from './test-send.tsx'
 import type { DraftState } from './use-draft.ts'
-import type { SampleState } from './use-samples.ts'
 
 interface EditorBarProps {
   readonly place: Place

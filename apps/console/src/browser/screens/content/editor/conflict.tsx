@@ -2,7 +2,7 @@ import { Button, Group, Stack, Text } from '@mantine/core'
 import { Dialog } from '../../../parts/dialog.tsx'
 import { Time } from '../../../parts/values.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
-import { DifferenceView } from './difference-view.tsx'
+import { DifferenceView } from '../versions/difference-view.tsx'
 import { draftOf, type Place, textOf } from './draft.ts'
 import type { DraftState } from './use-draft.ts'
 

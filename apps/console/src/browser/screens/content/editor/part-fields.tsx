@@ -3,8 +3,8 @@ import { Button, Group, Stack, Switch, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useSettings, useTexts } from '../../../texts/settings.tsx'
 import type { Channel } from '../matrix.ts'
+import { SourceEditor, type TextPosition } from '../source/source-editor.tsx'
 import { type Draft, type PartName, partsOf } from './draft.ts'
-import { SourceEditor, type TextPosition } from './source-editor.tsx'
 
 interface PartFieldsProps {
   readonly channel: Channel

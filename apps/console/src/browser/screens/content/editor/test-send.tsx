@@ -6,9 +6,9 @@ import { Dialog } from '../../../parts/dialog.tsx'
 import { Refusal } from '../../../parts/refusal.tsx'
 import { Json, State } from '../../../parts/values.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
+import type { SampleState } from '../samples/use-samples.ts'
 import { type Place, wordsOf } from './draft.ts'
 import type { DraftState } from './use-draft.ts'
-import type { SampleState } from './use-samples.ts'
 
 interface TestSendProps {
   readonly place: Place

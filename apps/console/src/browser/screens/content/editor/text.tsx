@@ -29,9 +29,9 @@ export function TextScreen() {
 
 function TextAt({ place }: { place: Place }) {
   const t = useTexts()
-  const [{ version }] = useFilters(['version'])
+  const [{ version, from }] = useFilters(['version', 'from'])
   const wanted = /^[1-9]\d{0,8}$/.test(version ?? '') ? Number(version) : undefined
-  const query = useSource(place, wanted)
+  const query = useSource(place, wanted, placeOf(place.template_id, from))
   const { template_id: id } = place
   const texts = useRead('listTemplates', { q: id, summary: true, limit: 200 })
   const siblings = (texts.data?.items ?? []).filter((text) => text.template_id === id)
@@ -53,6 +53,13 @@ function TextAt({ place }: { place: Place }) {
       </Answer>
     </Page>
   )
+}
+
+/** The place that `channel/locale` in the address names. */
+function placeOf(templateId: string, from = ''): Place | undefined {
+  const [channel = '', locale = ''] = from.split('/')
+  if (!channels.includes(channel as Channel) || locale === '') return undefined
+  return { template_id: templateId, channel: channel as Channel, locale }
 }
 
 interface PlaceSelectProps {
@@ -86,7 +93,7 @@ function PlaceSelect({ place, siblings }: PlaceSelectProps) {
         onChange={({ currentTarget }) => go(currentTarget.value)}
         data={[...data, ...(isNewAllowed ? [{ value: '', label: t.editor.newText }] : [])]}
       />
-      <NewText open={open} close={() => setOpen(false)} template={place.template_id} />
+      <NewText open={open} close={() => setOpen(false)} template={place.template_id} from={here} />
     </Group>
   )
 }

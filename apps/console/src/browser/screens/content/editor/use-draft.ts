@@ -32,13 +32,15 @@ export interface DraftState {
   /** Stores mine as a version after theirs. */
   keepMine(): void
   closeConflict(): void
+  /** Reads what is stored again, and leaves what is being written as it is. */
+  reload(): void
 }
 
 /** The draft of a text. A change by somebody else in between is a conflict, and is not written over. */
 export function useDraft(place: Place, first: Source): DraftState {
   const t = useTexts()
   const [source, setSource] = useState(first)
-  const [draft, change] = useState(draftOf(first.text))
+  const [draft, change] = useState(draftOf(first.text ?? first.copied))
   const [comment, setComment] = useState('')
   const [conflict, setConflict] = useState<Conflict>()
   const saving = useChange('saveText')
@@ -98,5 +100,6 @@ export function useDraft(place: Place, first: Source): DraftState {
       store(conflict.publish, conflict.theirs.etag)
     },
     closeConflict: () => setConflict(undefined),
+    reload: () => void readSource(place, source.text?.version).then(setSource, () => {}),
   }
 }

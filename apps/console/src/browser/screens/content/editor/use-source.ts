@@ -8,6 +8,8 @@ import type { Place } from './draft.ts'
 export interface Source {
   /** The version that is shown; undefined for a text that is not there yet. */
   readonly text: TemplateText | undefined
+  /** The text that a new one begins with. */
+  readonly copied?: TemplateText
   /** The entity tag of the text, read before the version: a change in between is noticed when this one is saved. */
   readonly etag: string | undefined
 }
@@ -30,11 +32,19 @@ async function readHighest(place: Place, signal?: AbortSignal): Promise<Template
   return items[0]
 }
 
-/** The text that the editor begins with. It is read for each visit and stays as it was read. */
-export function useSource(place: Place, version: number | undefined): UseQueryResult<Source> {
+/**
+ * The text that the editor begins with, for a new one that of another place. It is read for each visit and stays as it was
+ * read.
+ */
+export function useSource(place: Place, version: number | undefined, from: Place | undefined): UseQueryResult<Source> {
   return useQuery({
-    queryKey: ['source', place, version],
-    queryFn: ({ signal }) => readSource(place, version, signal),
+    queryKey: ['source', place, version, from],
+    queryFn: async ({ signal }) => {
+      const source = await readSource(place, version, signal)
+      if (source.text !== undefined || from === undefined) return source
+      const { text: copied } = await readSource(from, undefined, signal)
+      return copied === undefined ? source : { ...source, copied }
+    },
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
     refetchOnWindowFocus: false,

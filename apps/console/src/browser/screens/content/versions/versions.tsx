@@ -3,14 +3,15 @@ import { Button, Group, Stack, Text, Title } from '@mantine/core'
 import { useState } from 'react'
 import type { InputOf } from '../../../../actions/index.ts'
 import { usePages, useRead } from '../../../api/queries.ts'
+import { Act } from '../../../parts/act.tsx'
 import { Dialog } from '../../../parts/dialog.tsx'
 import { Answer, Empty } from '../../../parts/states.tsx'
 import { List } from '../../../parts/table.tsx'
 import { State, Time } from '../../../parts/values.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
+import { draftOf, type Place, textOf } from '../editor/draft.ts'
+import type { DraftState } from '../editor/use-draft.ts'
 import { DifferenceView } from './difference-view.tsx'
-import { draftOf, type Place, textOf } from './draft.ts'
-import type { DraftState } from './use-draft.ts'
 
 interface VersionsProps {
   readonly place: Place
@@ -42,7 +43,12 @@ export function Versions({ place, state, readOnly }: VersionsProps) {
           {
             label: t.common.actions,
             isAction: true,
-            render: (text) => <VersionActions text={text} readOnly={readOnly} onCompare={compare} onPublish={choose} />,
+            render: (text) => (
+              <>
+                <VersionActions text={text} readOnly={readOnly} onCompare={compare} onPublish={choose} />
+                {text.published && !readOnly && <Withdraw place={place} onDone={state.reload} />}
+              </>
+            ),
           },
         ]}
       />
@@ -85,6 +91,21 @@ function VersionCell({ text: { version, published } }: { text: TemplateTextSumma
       <strong>{version}</strong>
       {published && <State tone="good">{t.editor.inUse}</State>}
     </Group>
+  )
+}
+
+/** Takes the text out of use: people get that of another language, or nothing. */
+function Withdraw({ place, onDone }: { place: Place; onDone: () => void }) {
+  const t = useTexts()
+  return (
+    <Act
+      action="withdrawText"
+      input={place}
+      label={t.editor.withdraw}
+      text={t.editor.withdrawText}
+      done={t.editor.withdrawn}
+      onDone={onDone}
+    />
   )
 }
 

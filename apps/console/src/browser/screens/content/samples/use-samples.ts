@@ -3,7 +3,7 @@ import { notifications } from '@mantine/notifications'
 import { useState } from 'react'
 import { useChange, useVersioned } from '../../../api/versioned.ts'
 import { useTexts } from '../../../texts/settings.tsx'
-import { parseData } from './draft.ts'
+import { parseData } from '../editor/draft.ts'
 
 /** The data that previews are made with, and the samples that are kept. */
 export interface SampleState {

@@ -4,7 +4,7 @@ import { useMay } from '../../../api/session.tsx'
 import { Refusal } from '../../../parts/refusal.tsx'
 import { State } from '../../../parts/values.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
-import { fillData } from './draft.ts'
+import { fillData } from '../editor/draft.ts'
 import type { SampleState } from './use-samples.ts'
 
 interface SampleDataProps {

@@ -1,7 +1,7 @@
 import type { Http } from '@gatehouse/kit'
 import * as schemas from './api/schemas/index.ts'
 import { previewTemplate } from './api/templates/preview.ts'
-import { listSamples, updateSamples } from './api/templates/samples.ts'
+import { getSamples, updateSamples } from './api/templates/samples.ts'
 import { testTemplate } from './api/templates/test-send.ts'
 import * as templates from './api/templates/texts.ts'
 import { createRouteBuilders } from './request/route-options.ts'
@@ -23,7 +23,7 @@ export function templateRoutes(http: Http, context: RouteContext): void {
   http.delete(text, allow('manage', schemas.withdrawText), withdrawText(texts))
   http.post(`${text}/publish`, allow('manage', schemas.publishText), publishText(texts))
   const sampled = { ...context, samples: context.store.templateSamples }
-  http.get(`${template}/samples`, allow('readSettings', schemas.listSamples), listSamples(sampled))
+  http.get(`${template}/samples`, allow('readSettings', schemas.getSamples), getSamples(sampled))
   http.put(`${template}/samples`, allow('manage', schemas.updateSamples), updateSamples(sampled))
   const shown = { ...context, defaultLocale }
   http.post(`${template}/preview`, allow('readSettings', schemas.previewTemplate), previewTemplate(shown))

@@ -35,6 +35,6 @@ export const content = {
   ),
   previewTemplate: read('templates.preview', everybody),
   testTemplate: write('templates.test', editors),
-  listSamples: read('templates.samples.list', everybody),
-  saveSamples: write('templates.samples.update', editors, 'templates.samples.list'),
+  readSamples: read('templates.samples.get', everybody),
+  saveSamples: write('templates.samples.update', editors, 'templates.samples.get'),
 }

@@ -136,7 +136,7 @@ export const operations: Readonly<Record<keyof Operations, OperationFacts>> = {
   "templates.list": { method: "GET", path: "/v1/templates", scopes: ["read:settings","admin:notifications"], page: "query" },
   "templates.preview": { method: "POST", path: "/v1/templates/{template_id}/preview", scopes: ["read:settings","admin:notifications"], body: "members", idempotent: true },
   "templates.publish": { method: "POST", path: "/v1/templates/{template_id}/{channel}/{locale}/publish", scopes: ["admin:notifications"], body: "members" },
-  "templates.samples.list": { method: "GET", path: "/v1/templates/{template_id}/samples", scopes: ["read:settings","admin:notifications"] },
+  "templates.samples.get": { method: "GET", path: "/v1/templates/{template_id}/samples", scopes: ["read:settings","admin:notifications"] },
   "templates.samples.update": { method: "PUT", path: "/v1/templates/{template_id}/samples", scopes: ["admin:notifications"], body: "members" },
   "templates.test": { method: "POST", path: "/v1/templates/{template_id}/test", scopes: ["admin:notifications"], body: "members" },
   "templates.texts.get": { method: "GET", path: "/v1/templates/{template_id}/{channel}/{locale}", scopes: ["read:settings","admin:notifications"] },

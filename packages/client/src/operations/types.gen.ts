@@ -3563,7 +3563,7 @@ export interface Operations {
       readonly version: number
     }
   }
-  "templates.samples.list": {
+  "templates.samples.get": {
     readonly input: {
       /** The template. */
       readonly template_id: string
@@ -4634,7 +4634,7 @@ export interface Api {
     update(input: Operations["templates.update"]['input'], options?: CallOptions): Promise<Operations["templates.update"]['output']>
     readonly samples: {
       /** Read the sample data of a template. What previews are made with. Callers who may not read personal data get types in place of the values. */
-      list(input: Operations["templates.samples.list"]['input'], options?: CallOptions): Promise<Operations["templates.samples.list"]['output']>
+      get(input: Operations["templates.samples.get"]['input'], options?: CallOptions): Promise<Operations["templates.samples.get"]['output']>
       /** Store the sample data of a template. Replaces all samples. */
       update(input: Operations["templates.samples.update"]['input'], options?: CallOptions): Promise<Operations["templates.samples.update"]['output']>
     }

@@ -129,7 +129,7 @@ export const operation = operationsOf({
     'Render texts with sample data',
     'Renders published texts, or a draft among them, of several channels and locales with the same data. Faults have their line and column. Nothing is sent.',
   ],
-  'templates.samples.list': [
+  'templates.samples.get': [
     'Read the sample data of a template',
     'What previews are made with. Callers who may not read personal data get types in place of the values.',
   ],

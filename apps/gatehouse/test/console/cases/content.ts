@@ -21,7 +21,7 @@ export const content: Cases<keyof typeof actions> = {
   withdrawText: (role) => ({ params: own(role) }),
   previewTemplate: () => ({ params: template, body: { data: {} } }),
   testTemplate: () => ({ params: template, body: { channel: 'email', user_id: 'target', data: {}, draft: words } }),
-  listSamples: () => ({ params: template }),
+  readSamples: () => ({ params: template }),
   saveSamples: () => ({ params: template, body: { items: [{ name: 'one', data: {} }] } }),
 }
 

@@ -167,7 +167,7 @@ export const getVersion = describeOperation('templates.versions.get', {
 })
 
 /** GET /v1/templates/{template_id}/samples */
-export const listSamples = describeOperation('templates.samples.list', {
+export const getSamples = describeOperation('templates.samples.get', {
   params: TemplateParams,
   response: { 200: SampleSettings },
 })

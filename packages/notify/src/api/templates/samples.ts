@@ -19,7 +19,7 @@ export interface SampleContext {
 type Params = Static<typeof schemas.TemplateParams>
 
 /** GET /v1/templates/{template_id}/samples: types in place of the values, for callers who may not read personal data. */
-export function listSamples({ access, samples }: SampleContext) {
+export function getSamples({ access, samples }: SampleContext) {
   return async (request: FastifyRequest<{ Params: Params }>, reply: FastifyReply) => {
     const found = await samples.find(request.params.template_id)
     const masked = access.masks(request)

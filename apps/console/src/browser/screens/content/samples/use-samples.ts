@@ -23,7 +23,7 @@ export interface SampleState {
 export function useSampleState(templateId: string): SampleState {
   const t = useTexts()
   const input = { template_id: templateId }
-  const query = useVersioned('listSamples', input)
+  const query = useVersioned('readSamples', input)
   const saving = useChange('saveSamples')
   const [written, setText] = useState<string>()
   const samples = query.data?.value.items ?? []

@@ -1,7 +1,8 @@
 import type { Clock, Log } from '@gatehouse/kit'
 import type { PageParts, SiteLink } from '@gatehouse/kit/page'
 import type { Provider } from '@gatehouse/providers'
-import type { PreviewContext } from './api/template-preview.ts'
+import type { AsSent } from './api/templates/as-sent.ts'
+import type { TestContext } from './api/templates/test-send.ts'
 import type { CatalogKeeper } from './catalog/catalog.ts'
 import type { Reserved } from './catalog/reserved.ts'
 import type { NotifyOptions } from './config/options.ts'
@@ -46,7 +47,8 @@ export interface RouteContext {
   readonly onScheduled: (id: string, fireAt: number) => void
   readonly onReleased: (buckets: readonly number[]) => void
   readonly plan: Plan
-  readonly testSend: PreviewContext['testSend']
+  readonly testSend: TestContext['testSend']
+  readonly completeMessages: AsSent['completeMessages']
   readonly streams: InboxStreams
   readonly readers: ChangeReaders
   readonly notificationStreams: NotificationStreams

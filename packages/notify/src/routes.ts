@@ -11,8 +11,6 @@ import * as recipients from './api/recipients.ts'
 import { getReplay, stopReplay } from './api/replays.ts'
 import * as schemas from './api/schemas/index.ts'
 import * as suppressions from './api/suppressions.ts'
-import { previewTemplate, testTemplate } from './api/template-preview.ts'
-import * as templates from './api/templates.ts'
 import * as devMailbox from './dev-mailbox/endpoint.ts'
 import * as inbox from './inbox/endpoint.ts'
 import * as inboxSchemas from './inbox/schema.ts'
@@ -33,6 +31,7 @@ import { listChanges } from './state-changes/endpoint.ts'
 import * as changeSchemas from './state-changes/schema.ts'
 import * as subscription from './subscription/endpoint.ts'
 import * as pageSchemas from './subscription/schema.ts'
+import { templateRoutes } from './template-routes.ts'
 import { providerRoutes, traceRoutes } from './trace-routes.ts'
 import { followLink, recordOpen } from './tracking/links.ts'
 import { maxReceiptBytes, recordReceipts } from './tracking/receipts.ts'
@@ -123,13 +122,13 @@ function deliveryRoutes(http: Http, context: RouteContext): void {
 
 /** Event types and suppressions. */
 function settingsRoutes(http: Http, context: RouteContext): void {
-  const { allow } = createRouteBuilders(context.access)
+  const { allow, allowRecent } = createRouteBuilders(context.access)
   const types = { ...context, store: context.store.eventTypes }
   const { listEventTypes, getEventType, updateEventType, deleteEventType } = eventTypes
   http.get('/v1/event-types', allow('readSettings', schemas.listEventTypes), listEventTypes(types))
   http.get('/v1/event-types/:event', allow('readSettings', schemas.getEventType), getEventType(types))
   http.put('/v1/event-types/:event', allow('manage', schemas.updateEventType), updateEventType(types))
-  http.delete('/v1/event-types/:event', allow('manage', schemas.deleteEventType), deleteEventType(types))
+  http.delete('/v1/event-types/:event', allowRecent('manage', schemas.deleteEventType), deleteEventType(types))
   const store = { ...context, store: context.store.suppressions }
   const { listSuppressions, searchSuppressions, addSuppression, liftSuppressions, liftSuppression } = suppressions
   http.get('/v1/suppressions', allow('readSettings', schemas.listSuppressions), listSuppressions(store))
@@ -137,24 +136,6 @@ function settingsRoutes(http: Http, context: RouteContext): void {
   http.post('/v1/suppressions', allow('manage', schemas.addSuppression), addSuppression(store))
   http.delete('/v1/suppressions', allow('manage', schemas.liftSuppressions), liftSuppressions(store))
   http.delete('/v1/suppressions/:suppression_id', allow('manage', schemas.liftSuppression), liftSuppression(store))
-}
-
-/** The texts of messages. */
-function templateRoutes(http: Http, context: RouteContext): void {
-  const { allow } = createRouteBuilders(context.access)
-  const texts = { ...context, store: context.store.templates }
-  const preview = { ...context, defaultLocale: context.options.locale }
-  const { listTemplates, listVersions, getText, updateText, withdrawText, publishText } = templates
-  const text = '/v1/templates/:template_id/:channel/:locale'
-  http.get('/v1/templates', allow('readSettings', schemas.listTemplates), listTemplates(texts))
-  http.get('/v1/templates/:template_id', allow('readSettings', schemas.listVersions), listVersions(texts))
-  http.get(text, allow('readSettings', schemas.getText), getText(texts))
-  http.put(text, allow('manage', schemas.updateText), updateText(texts))
-  http.delete(text, allow('manage', schemas.withdrawText), withdrawText(texts))
-  http.post(`${text}/publish`, allow('manage', schemas.publishText), publishText(texts))
-  const show = allow('readSettings', schemas.previewTemplate)
-  http.post('/v1/templates/:template_id/preview', show, previewTemplate(preview))
-  http.post('/v1/templates/:template_id/test', allow('manage', schemas.testTemplate), testTemplate(preview))
 }
 
 /** How users can be reached. */

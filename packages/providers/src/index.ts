@@ -19,6 +19,7 @@ export {
   type ProviderOptions,
 } from './kind/provider-kind.ts'
 export { providerKinds } from './kinds.ts'
+export { createHeaders } from './mail/mail.ts'
 export type { Channel } from './model/channel.ts'
 export type { Clock } from './model/clock.ts'
 export type { Content, OutgoingMessage, Target } from './model/message.ts'
@@ -34,4 +35,6 @@ export type {
   SendResult,
   Transient,
 } from './model/send-result.ts'
+export type { PushSize } from './push/push-data.ts'
+export { measurePush } from './push-sizes.ts'
 export { createDeadlines, type Deadline } from './transport/deadlines.ts'

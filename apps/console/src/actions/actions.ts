@@ -2,6 +2,7 @@ import type { Operations } from '@gatehouse/client'
 import type { Action } from './action.ts'
 import { access } from './access.ts'
 import { callers } from './callers.ts'
+import { content } from './content.ts'
 import { deliver } from './deliver.ts'
 import { limits } from './limits.ts'
 import { operate } from './operate.ts'
@@ -12,7 +13,7 @@ import { repair } from './repair.ts'
  * Every action of the console. The server forwards the operations that are named here and no others; the pages show an
  * action to the roles that have it.
  */
-export const actions = { ...deliver, ...repair, ...people, ...access, ...limits, ...callers, ...operate }
+export const actions = { ...deliver, ...repair, ...content, ...people, ...access, ...limits, ...callers, ...operate }
 
 /** The name of an action. */
 export type ActionId = keyof typeof actions

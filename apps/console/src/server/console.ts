@@ -4,6 +4,7 @@ import type { ConsoleContext } from './context.ts'
 import { basePath } from './cookies.ts'
 import type { ConsoleOptions } from './options.ts'
 import { sessionEndpoint, statusEndpoint } from './overview/overview.ts'
+import { keepPreviewEndpoint, previewEndpoint } from './preview/endpoint.ts'
 import { createProvider } from './provider/create.ts'
 import { refuseCrossSite } from './proxy/cross-site.ts'
 import { forwardEndpoint, maxBodyBytes } from './proxy/forward.ts'
@@ -86,6 +87,7 @@ async function pageRoutes(http: Http, context: ConsoleContext): Promise<void> {
   http.get(`${basePath}/login`, hidden, loginEndpoint(context))
   http.get(`${basePath}/callback`, hidden, callbackEndpoint(context))
   http.get(`${basePath}/assets/:name`, hidden, assetEndpoint(bundle))
+  http.get(`${basePath}/preview/:id`, { ...hidden, exposeHeadRoute: false }, previewEndpoint(context))
   http.get(`${basePath}/*`, hidden, shell)
   http.addContentTypeParser(
     'application/x-www-form-urlencoded',
@@ -104,6 +106,7 @@ async function apiRoutes(http: Http, context: ConsoleContext): Promise<void> {
   )
   http.get(`${api}/session`, hidden, sessionEndpoint(context))
   http.get(`${api}/status`, hidden, statusEndpoint(context))
+  http.post(`${api}/preview`, hidden, keepPreviewEndpoint(context))
   http.post(`${api}/sign-out`, hidden, signOutEndpoint(context))
   const forward = forwardEndpoint(context)
   for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const)

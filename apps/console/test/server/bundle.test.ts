@@ -34,3 +34,12 @@ test('the application compiles no text into code, which its policy forbids', asy
   for (const [name, contents] of await bundleSources())
     assert.doesNotMatch(Buffer.from(contents).toString('utf8'), /new Function\(|\beval\(/, name)
 })
+
+test('the editor of templates is at most 125 kB compressed, and is loaded when it is used', async () => {
+  const { assets, script, preload } = await createBundler()()
+  const editor = [...assets].filter(([name, { bytes }]) => name.endsWith('.js') && bytes.includes('cm-content'))
+  assert.ok(editor.length > 0)
+  assert.ok(editor.every(([name]) => name !== script && !preload.includes(name)))
+  const size = editor.reduce((sum, [, { gzip }]) => sum + gzip.length, 0)
+  assert.ok(size <= 125_000, `${size} bytes`)
+})

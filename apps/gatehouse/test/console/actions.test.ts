@@ -6,6 +6,7 @@ import { Person } from '../../../console/test/support/person.ts'
 import { type Program, started } from '../support/program.ts'
 import { access, accessMayFindNothing } from './cases/access.ts'
 import { callers, callersMayFindNothing } from './cases/callers.ts'
+import { content, contentMayFindNothing } from './cases/content.ts'
 import { deliver, deliverMayFindNothing } from './cases/deliver.ts'
 import { limits, limitsMayFindNothing } from './cases/limits.ts'
 import { operate, operateMayFindNothing } from './cases/operate.ts'
@@ -14,10 +15,11 @@ import { repair, repairMayFindNothing } from './cases/repair.ts'
 import { type Cases, keys, type RoleName, roles } from './cases/case.ts'
 
 /** A call for each action. One without a case does not compile. */
-const cases: Cases<ActionId> = { ...deliver, ...repair, ...people, ...access, ...limits, ...callers, ...operate }
+const cases: Cases<ActionId> = { ...deliver, ...repair, ...content, ...people, ...access, ...limits, ...callers, ...operate }
 const mayFindNothing: ReadonlySet<ActionId> = new Set([
   ...deliverMayFindNothing,
   ...repairMayFindNothing,
+  ...contentMayFindNothing,
   ...peopleMayFindNothing,
   ...accessMayFindNothing,
   ...limitsMayFindNothing,
@@ -25,7 +27,7 @@ const mayFindNothing: ReadonlySet<ActionId> = new Set([
   ...operateMayFindNothing,
 ])
 /** Calls that change nothing although they are no GET. */
-const unrecorded: ReadonlySet<ActionId> = new Set(['explain', 'validateLimit'])
+const unrecorded: ReadonlySet<ActionId> = new Set(['explain', 'previewTemplate', 'validateLimit'])
 
 describe('the actions of the console, by role, against the APIs', () => {
   let program: Program

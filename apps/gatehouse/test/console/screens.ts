@@ -46,6 +46,12 @@ export const screens = [
   ['/providers', 'Providers'],
   ['/providers/mailbox-email', 'mailbox-email'],
   ['/suppressions', 'Suppressions'],
+  ['/event-types', 'Event types'],
+  ['/event-types/order.shipped', 'order.shipped'],
+  ['/templates', 'Templates'],
+  ['/templates/order.shipped/email/en', 'order.shipped'],
+  ['/templates/order.shipped/sms/en', 'order.shipped'],
+  ['/templates/order.shipped/push/en', 'order.shipped'],
   ['/system', 'System'],
   ['/settings', 'Settings'],
 ] as const

@@ -361,6 +361,8 @@ export interface EventType {
   readonly failover_on_timeout?: boolean
   /** Body and data are erased after sending and never shown in a timeline. Default false */
   readonly sensitive?: boolean
+  /** True where the configuration alone changes it */
+  readonly reserved?: boolean
 }
 
 /** The schema `EventTypeSettings` of the API document. */
@@ -1512,6 +1514,75 @@ export interface Suppression {
   readonly expires_at?: string
 }
 
+/** Without a part: there is no text, or it was not rendered */
+export interface TemplateFault {
+  readonly part?: "subject" | "body" | "html" | OtherText
+  /** Of the part, from 1 */
+  readonly line?: number
+  /** Of the line, from 1 */
+  readonly column?: number
+  readonly message: string
+}
+
+/** The schema `TemplatePreview` of the API document. */
+export interface TemplatePreview {
+  readonly channel: string
+  readonly requested_locale: string
+  /** That of the text */
+  readonly locale?: string
+  /** None of a draft */
+  readonly version?: number
+  readonly subject?: string
+  /** Left out where there are faults */
+  readonly body?: string
+  /** With footer and tracked links; their tokens are left out */
+  readonly html?: string
+  /** Of a mail, besides those of its provider */
+  readonly headers?: Readonly<Record<string, string>>
+  readonly variables: readonly string[]
+  /** Variables that the data does not have */
+  readonly missing: readonly string[]
+  /** Of the text as it is sent: with short links where clicks are tracked */
+  readonly sms?: {
+    readonly encoding: string
+    readonly segments: number
+    /** Septets of GSM-7, or UTF-16 code units */
+    readonly units: number
+    readonly units_per_segment: number
+    /** The text of each segment */
+    readonly parts: readonly string[]
+    /** The characters that force UCS-2 */
+    readonly outside_gsm: readonly string[]
+  }
+  /** The size of the push with each service */
+  readonly push?: {
+    readonly fcm: {
+      readonly bytes: number
+      /** What the service accepts */
+      readonly max_bytes: number
+    }
+    readonly apns: {
+      readonly bytes: number
+      /** What the service accepts */
+      readonly max_bytes: number
+    }
+    readonly web: {
+      readonly bytes: number
+      /** What the service accepts */
+      readonly max_bytes: number
+    }
+  }
+  /** The first one of each part */
+  readonly faults: readonly TemplateFault[]
+}
+
+/** The schema `TemplateSample` of the API document. */
+export interface TemplateSample {
+  readonly name: string
+  /** As in an event */
+  readonly data: Readonly<Record<string, unknown>>
+}
+
 /** The schema `TemplateText` of the API document. */
 export interface TemplateText {
   readonly template_id: string
@@ -1523,6 +1594,13 @@ export interface TemplateText {
   readonly html?: string
   readonly published: boolean
   readonly variables?: readonly string[]
+  /** When this version was stored; none for a reserved text */
+  readonly created_at?: string
+  /** Who stored it; none for a text of the configuration */
+  readonly created_by?: string
+  readonly comment?: string
+  /** True where the configuration alone changes the template */
+  readonly reserved?: boolean
 }
 
 /** The schema `TemplateTextSettings` of the API document. */
@@ -1533,8 +1611,32 @@ export interface TemplateTextSettings {
   readonly body: string
   /** Liquid; the HTML of an email, beside its text */
   readonly html?: string
+  /** What was changed, and why */
+  readonly comment?: string
   /** Whether this version is used at once */
   readonly publish?: boolean
+}
+
+/** The schema `TemplateTextSummary` of the API document. */
+export interface TemplateTextSummary {
+  readonly template_id: string
+  readonly channel: string
+  readonly locale: string
+  readonly version: number
+  /** The highest version of the text, in a summary */
+  readonly latest?: number
+  readonly subject?: string
+  /** Left out in a summary */
+  readonly body?: string
+  readonly html?: string
+  readonly published: boolean
+  /** When this version was stored; none for a reserved text */
+  readonly created_at?: string
+  /** Who stored it; none for a text of the configuration */
+  readonly created_by?: string
+  readonly comment?: string
+  /** True where the configuration alone changes the template */
+  readonly reserved?: boolean
 }
 
 /** The schema `TimelineAccepted` of the API document. */
@@ -4012,45 +4114,52 @@ export interface Operations {
   }
   "templates.list": {
     readonly input: {
+      /** A part of the name of the template. */
+      readonly q?: string
+      /** Only texts of this channel. */
+      readonly channel?: "push" | "email" | "sms" | "in-app"
+      /** A language tag such as en or pt-BR. */
+      readonly locale?: string
+      /** Every text, published or not, without its words. */
+      readonly summary?: boolean
       /** The `next` of the previous page. */
       readonly cursor?: string
       /** The maximum number of items on a page. */
       readonly limit?: number
     }
     readonly output: {
-      readonly items: readonly TemplateText[]
+      readonly items: readonly TemplateTextSummary[]
       /** The cursor of the next page. Without it there are no more items. */
       readonly next?: string
+      /** The locale of users whose own is unknown */
+      readonly default_locale: string
     }
   }
   "templates.preview": {
     readonly input: {
       /** The template. */
       readonly template_id: string
-      readonly body: {
+    } & {
+      /** Sample data */
+      readonly data: Readonly<Record<string, unknown>>
+      /** Default: those that the template has texts for, and that of the draft */
+      readonly channels?: readonly ("push" | "email" | "sms" | "in-app")[]
+      /** Looked up as for users of these. Default: that of the draft, or else of users without one */
+      readonly locales?: readonly string[]
+      /** Stands in the place of the text of its channel and locale */
+      readonly draft?: {
         readonly channel: "push" | "email" | "sms" | "in-app"
-        /** Looked up as for a user of that locale */
-        readonly locale?: string
-        /** Sample data */
-        readonly data: Readonly<Record<string, unknown>>
+        /** A language tag such as en or pt-BR. */
+        readonly locale: string
         readonly subject?: string
-        /** A draft, in place of the published text */
         readonly body?: string
         readonly html?: string
       }
     }
     readonly output: {
-      readonly locale: string
-      readonly subject?: string
-      readonly body: string
-      readonly html?: string
-      readonly variables: readonly string[]
-      readonly missing: readonly string[]
-      /** Of the text as it is sent: with short links where clicks are tracked. */
-      readonly sms?: {
-        readonly encoding: string
-        readonly segments: number
-      }
+      readonly items: readonly TemplatePreview[]
+      /** Members of the data that none of these texts names */
+      readonly unused: readonly string[]
     }
   }
   "templates.publish": {
@@ -4068,6 +4177,29 @@ export interface Operations {
       readonly version: number
     }
   }
+  "templates.samples.get": {
+    readonly input: {
+      /** The template. */
+      readonly template_id: string
+    }
+    readonly output: {
+      /** All samples of the template. Invent their data. */
+      readonly items: readonly TemplateSample[]
+    }
+  }
+  "templates.samples.update": {
+    readonly input: {
+      /** The template. */
+      readonly template_id: string
+    } & {
+      /** All samples of the template. Invent their data. */
+      readonly items: readonly TemplateSample[]
+    }
+    readonly output: {
+      /** All samples of the template. Invent their data. */
+      readonly items: readonly TemplateSample[]
+    }
+  }
   "templates.test": {
     readonly input: {
       /** The template. */
@@ -4080,6 +4212,12 @@ export interface Operations {
       readonly data: Readonly<Record<string, unknown>>
       /** The user. */
       readonly user_id: string
+      /** A draft, in place of the published text */
+      readonly draft?: {
+        readonly subject?: string
+        readonly body?: string
+        readonly html?: string
+      }
     }
     readonly output: {
       readonly results: readonly Readonly<Record<string, unknown>>[]
@@ -4108,17 +4246,36 @@ export interface Operations {
     }
     readonly output: TemplateText
   }
+  "templates.versions.get": {
+    readonly input: {
+      /** The template. */
+      readonly template_id: string
+      /** The channel of the text. */
+      readonly channel: "push" | "email" | "sms" | "in-app"
+      /** A language tag such as en or pt-BR. */
+      readonly locale: string
+      /** The number of the version. */
+      readonly version: number
+    }
+    readonly output: TemplateText
+  }
   "templates.versions.list": {
     readonly input: {
       /** The template. */
       readonly template_id: string
+      /** Only texts of this channel. */
+      readonly channel?: "push" | "email" | "sms" | "in-app"
+      /** A language tag such as en or pt-BR. */
+      readonly locale?: string
+      /** Versions without their words. */
+      readonly summary?: boolean
       /** The `next` of the previous page. */
       readonly cursor?: string
       /** The maximum number of items on a page. */
       readonly limit?: number
     }
     readonly output: {
-      readonly items: readonly TemplateText[]
+      readonly items: readonly TemplateTextSummary[]
       /** The cursor of the next page. Without it there are no more items. */
       readonly next?: string
     }
@@ -5280,21 +5437,29 @@ export interface Api {
   readonly templates: {
     /** Unpublish a text. Takes a text out of use; its versions stay. */
     delete(input: Operations["templates.delete"]['input'], options?: CallOptions): Promise<Operations["templates.delete"]['output']>
-    /** List published texts. One entry for each template, channel and locale, in that order. */
+    /** List texts. The published ones, one entry for each template, channel and locale, in that order; with `summary` also those that are not published, without their words. */
     list(input?: Operations["templates.list"]['input'], options?: CallOptions): List<Operations["templates.list"]['output']['items'][number], Operations["templates.list"]['output']>
-    /** Render a text with sample data. Renders a published text or a draft. Nothing is sent. */
+    /** Render texts with sample data. Renders published texts, or a draft among them, of several channels and locales with the same data. Faults have their line and column. Nothing is sent. */
     preview(input: Operations["templates.preview"]['input'], options?: CallOptions): Promise<Operations["templates.preview"]['output']>
     /** Publish a version of a text. Puts a stored version into use, also an earlier one. */
     publish(input: Operations["templates.publish"]['input'], options?: CallOptions): Promise<Operations["templates.publish"]['output']>
-    /** Send a text to a user as a test. Sends the published text at once. Preferences, caps and the dedup log are not consulted. */
+    /** Send a text to a user as a test. Sends the published text, or a draft, at once. Preferences, caps and the dedup log are not consulted. */
     test(input: Operations["templates.test"]['input'], options?: CallOptions): Promise<Operations["templates.test"]['output']>
-    /** Store and publish a text. Stores a new version of a text and publishes it. Earlier versions stay. */
+    /** Store and publish a text. Stores a new version of a text and publishes it. Earlier versions stay. 422 names the line and column of each fault. */
     update(input: Operations["templates.update"]['input'], options?: CallOptions): Promise<Operations["templates.update"]['output']>
+    readonly samples: {
+      /** Read the sample data of a template. What previews are made with. Callers who may not read personal data get types in place of the values. */
+      get(input: Operations["templates.samples.get"]['input'], options?: CallOptions): Promise<Operations["templates.samples.get"]['output']>
+      /** Store the sample data of a template. Replaces all samples. */
+      update(input: Operations["templates.samples.update"]['input'], options?: CallOptions): Promise<Operations["templates.samples.update"]['output']>
+    }
     readonly texts: {
       /** Read a text. The published version of a text, or else the highest; its entity tag is for changes. */
       get(input: Operations["templates.texts.get"]['input'], options?: CallOptions): Promise<Operations["templates.texts.get"]['output']>
     }
     readonly versions: {
+      /** Read a version of a text. Also one that is not published. */
+      get(input: Operations["templates.versions.get"]['input'], options?: CallOptions): Promise<Operations["templates.versions.get"]['output']>
       /** List the versions of a template. Every version of its texts, in every channel and locale; the highest first. */
       list(input: Operations["templates.versions.list"]['input'], options?: CallOptions): List<Operations["templates.versions.list"]['output']['items'][number], Operations["templates.versions.list"]['output']>
     }

@@ -11,7 +11,12 @@ import {
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import type { CatalogKeeper } from '../catalog/catalog.ts'
-import { type EventTypeSettings, eventTypeOf, eventTypeRecord } from '../catalog/declaration.ts'
+import {
+  type EventTypeDeclaration,
+  type EventTypeSettings,
+  eventTypeOf,
+  eventTypeRecord,
+} from '../catalog/declaration.ts'
 import type { Reserved } from '../catalog/reserved.ts'
 import type { NotifyOptions } from '../config/options.ts'
 import type { Audit } from '../context/audit.ts'
@@ -31,16 +36,23 @@ export interface EventTypeContext {
 type EventTypeRequest = FastifyRequest<{ Params: Static<typeof EventTypeParams> }>
 
 /** GET /v1/event-types */
-export function listEventTypes({ store }: EventTypeContext) {
-  return async ({ query }: FastifyRequest<{ Querystring: PageRequest }>) =>
-    selectPage((await store.list()).map(eventTypeRecord), query, ({ event }) => event)
+export function listEventTypes({ store, reserved }: EventTypeContext) {
+  return async ({ query }: FastifyRequest<{ Querystring: PageRequest }>) => {
+    const records = (await store.list()).map((eventType) => withReserved(eventTypeRecord(eventType), reserved))
+    return selectPage(records, query, ({ event }) => event)
+  }
+}
+
+function withReserved(record: EventTypeDeclaration, { eventTypes }: Reserved) {
+  return eventTypes.has(record.event) ? { ...record, reserved: true } : record
 }
 
 /** GET /v1/event-types/{event} */
 export function getEventType(context: EventTypeContext) {
   return async ({ params }: EventTypeRequest, reply: FastifyReply) => {
     const eventType = await readEventType(context, params.event)
-    return reply.header('etag', entityTagOf(eventType)).send(eventTypeRecord(eventType))
+    const record = withReserved(eventTypeRecord(eventType), context.reserved)
+    return reply.header('etag', entityTagOf(eventType)).send(record)
   }
 }
 

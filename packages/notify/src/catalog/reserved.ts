@@ -103,6 +103,16 @@ function reservedTemplates(store: Templates, { texts, hasTemplate }: Reserved): 
       const stored = (await store.listPublished()).filter(({ templateId }) => !hasTemplate(templateId))
       return [...stored, ...texts]
     },
+    async listSummaries() {
+      const stored = (await store.listSummaries()).filter(({ templateId }) => !hasTemplate(templateId))
+      const reserved = texts.map(({ templateId, channel, locale, version }) => ({
+        templateId,
+        channel,
+        locale,
+        version,
+      }))
+      return [...stored, ...reserved.map((key) => ({ ...key, latest: key.version, published: key.version }))]
+    },
     async listVersions(templateId) {
       if (!hasTemplate(templateId)) return store.listVersions(templateId)
       return texts.filter((text) => text.templateId === templateId).map((text) => ({ ...text, published: true }))

@@ -54,3 +54,15 @@ export function createLinks({ baseUrl, secret }: LinksOptions): Links {
     },
   }
 }
+
+/** A text without the tokens of links: who has one may change what its user receives. */
+export function hideTokens(text: string, baseUrl: string): string {
+  return Object.values(paths).reduce(
+    (shown, path) =>
+      shown
+        .split(baseUrl + path)
+        .map((rest, index) => (index === 0 ? rest : rest.replace(/^[\w.-]+/, '•••')))
+        .join(baseUrl + path),
+    text,
+  )
+}

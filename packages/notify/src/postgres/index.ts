@@ -9,6 +9,7 @@ import { postgresSurvey } from './agenda/survey.ts'
 import { postgresDeclarations } from './catalog/declarations.ts'
 import { postgresEventTypes } from './catalog/event-types.ts'
 import { postgresShortLinks } from './catalog/short-links.ts'
+import { postgresTemplateSamples } from './catalog/template-samples.ts'
 import { postgresTemplates } from './catalog/templates.ts'
 import { postgresDeadLetters } from './dead-letters/dead-letters.ts'
 import { type Claimer, createClaimer } from './delivery/claim.ts'
@@ -107,6 +108,7 @@ export function postgresNotifyStore(database: Database, options: PostgresNotifyO
     standings: postgresStandings(database, buckets),
     eventTypes: postgresEventTypes(database),
     templates: postgresTemplates(database),
+    templateSamples: postgresTemplateSamples(database),
     inbox: postgresInbox(database, layout, inboxes),
     mailbox: postgresMailbox(database, buckets),
     notifications: postgresNotifications(database, buckets),

@@ -122,25 +122,37 @@ export const operation = operationsOf({
   'eventTypes.get': ['Read an event type', 'Its priority, channels, aggregation and limits.'],
   'eventTypes.update': ['Create or replace an event type', 'Members that are left out get their defaults.'],
   'eventTypes.delete': ['Delete an event type', 'Its events are refused from then on.'],
-  'templates.list': ['List published texts', 'One entry for each template, channel and locale, in that order.'],
+  'templates.list': [
+    'List texts',
+    'The published ones, one entry for each template, channel and locale, in that order; with `summary` also those that are not published, without their words.',
+  ],
   'templates.versions.list': [
     'List the versions of a template',
     'Every version of its texts, in every channel and locale; the highest first.',
   ],
+  'templates.versions.get': ['Read a version of a text', 'Also one that is not published.'],
   'templates.texts.get': [
     'Read a text',
     'The published version of a text, or else the highest; its entity tag is for changes.',
   ],
   'templates.update': [
     'Store and publish a text',
-    'Stores a new version of a text and publishes it. Earlier versions stay.',
+    'Stores a new version of a text and publishes it. Earlier versions stay. 422 names the line and column of each fault.',
   ],
   'templates.delete': ['Unpublish a text', 'Takes a text out of use; its versions stay.'],
   'templates.publish': ['Publish a version of a text', 'Puts a stored version into use, also an earlier one.'],
-  'templates.preview': ['Render a text with sample data', 'Renders a published text or a draft. Nothing is sent.'],
+  'templates.preview': [
+    'Render texts with sample data',
+    'Renders published texts, or a draft among them, of several channels and locales with the same data. Faults have their line and column. Nothing is sent.',
+  ],
+  'templates.samples.get': [
+    'Read the sample data of a template',
+    'What previews are made with. Callers who may not read personal data get types in place of the values.',
+  ],
+  'templates.samples.update': ['Store the sample data of a template', 'Replaces all samples.'],
   'templates.test': [
     'Send a text to a user as a test',
-    'Sends the published text at once. Preferences, caps and the dedup log are not consulted.',
+    'Sends the published text, or a draft, at once. Preferences, caps and the dedup log are not consulted.',
   ],
   'recipients.get': ['Read how a user can be reached', "The user's addresses, locale and time zone."],
   'recipients.update': ['Set how a user can be reached', 'Replaces the record; members that are left out are removed.'],

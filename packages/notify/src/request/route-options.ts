@@ -24,6 +24,7 @@ const tags: Readonly<Record<string, string>> = {
   standing: 'notifications',
   summary: 'dead letters',
   unsubscribePage: 'subscriptions',
+  samples: 'templates',
   texts: 'templates',
   versions: 'templates',
 }

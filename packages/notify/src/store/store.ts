@@ -1,4 +1,4 @@
-import type { Declarations, EventTypes, ShortLinks, Templates } from './catalog.ts'
+import type { Declarations, EventTypes, ShortLinks, TemplateSamples, Templates } from './catalog.ts'
 import type { DeadLetters } from './dead-letters.ts'
 import type { Deliveries, ProviderHealth, ProviderPauses } from './delivery.ts'
 import type { Inbox, Mailbox } from './inbox.ts'
@@ -51,6 +51,7 @@ export interface NotifyStore {
   readonly standings: Standings
   readonly eventTypes: EventTypes
   readonly templates: Templates
+  readonly templateSamples: TemplateSamples
   readonly inbox: Inbox
   readonly mailbox: Mailbox
   readonly notifications: Notifications

@@ -15,9 +15,26 @@ export interface TemplateText {
   readonly html?: string
 }
 
+/** A fault of a text, and where it is. */
+export interface TemplateFault {
+  readonly part: 'subject' | 'body' | 'html'
+  /** Of the part, from 1; left out where the fault is that of the whole part. */
+  readonly line?: number
+  /** Of the line, from 1. */
+  readonly column?: number
+  readonly message: string
+}
+
 /** A template that can't be parsed or rendered, in words for its author. */
 export class TemplateError extends Error {
   override readonly name = 'TemplateError'
+  /** The first fault of each part; none where a text is missing. */
+  readonly faults: readonly TemplateFault[]
+
+  constructor(message: string, { faults = [], cause }: { faults?: readonly TemplateFault[]; cause?: unknown } = {}) {
+    super(message, cause === undefined ? undefined : { cause })
+    this.faults = faults
+  }
 }
 
 /** A template that has no text for a channel, or none in the locales that are wanted. */
@@ -77,20 +94,22 @@ function engineFor(escapes: boolean, locale: string): Liquid {
   return known
 }
 
-/** Parses a text of a template. Throws {@link TemplateError} saying which part is wrong and how. */
+/** Parses a text of a template. Throws {@link TemplateError} saying which parts are wrong and how. */
 export function compileTemplate(text: TemplateText): Compiled {
-  const subject = parsePart('subject', text.subject, text.locale)
-  const body = parsePart('body', text.body, text.locale)
-  const html = parsePart('html', text.html, text.locale)
+  const [subject, body, html] = everyPart((name) => parsePart(name, text[name], text.locale))
   const variables = [...new Set([subject, body, html].flatMap(variablesOf))]
   return {
     text,
     variables,
     render(data) {
-      const written = html && renderPart(html, data)
+      const parts = { subject, body, html }
+      const [title, words = '', written] = everyPart((name) => {
+        const part = parts[name]
+        return part && renderPart(part, data)
+      })
       const content: Content = {
-        ...(subject ? { subject: oneLine(renderPart(subject, data)) } : {}),
-        body: withoutControls(body ? renderPart(body, data) : ''),
+        ...(title === undefined ? {} : { subject: oneLine(title) }),
+        body: withoutControls(words),
         ...(written === undefined ? {} : { html: safeLinks(written) }),
         locale: text.locale,
       }
@@ -101,28 +120,52 @@ export function compileTemplate(text: TemplateText): Compiled {
 
 /** Parses a text that is to be kept. Throws {@link TemplateError} as above, and for an email without a subject. */
 export function checkTemplate(text: TemplateText): Compiled {
-  if (text.channel === 'email' && !text.subject?.trim()) throw new TemplateError('the subject of an email is missing')
+  if (text.channel === 'email' && !text.subject?.trim()) {
+    const message = 'the subject of an email is missing'
+    throw new TemplateError(message, { faults: [{ part: 'subject', message }] })
+  }
   return compileTemplate(text)
+}
+
+type PartName = TemplateFault['part']
+
+/** Does something with every part of a text, so that the faults of all of them are known. @throws TemplateError */
+function everyPart<Result>(work: (name: PartName) => Result): [subject: Result, body: Result, html: Result] {
+  const errors: TemplateError[] = []
+  const done = (['subject', 'body', 'html'] as const).map((name) => {
+    try {
+      return work(name)
+    } catch (error) {
+      if (!(error instanceof TemplateError)) throw error
+      errors.push(error)
+      return undefined
+    }
+  })
+  const [first, ...more] = errors
+  if (first === undefined) return done as [Result, Result, Result]
+  if (more.length === 0) throw first
+  const faults = errors.flatMap((error) => error.faults)
+  throw new TemplateError(errors.map(({ message }) => message).join('; '), { faults, cause: first })
 }
 
 /** A parsed part of a text: its subject, body or HTML. */
 interface Part {
-  readonly name: string
+  readonly name: PartName
   readonly liquid: Liquid
   readonly parsed: Parsed[]
   readonly plain: PlainTemplate | undefined
 }
 
-function parsePart(name: string, source: string | undefined, locale: string): Part | undefined {
+function parsePart(name: PartName, source: string | undefined, locale: string): Part | undefined {
   if (source === undefined) return undefined
   const escapes = name === 'html'
   const liquid = engineFor(escapes, locale)
   if (Buffer.byteLength(source) > templateLimits.sourceBytes)
-    throw new TemplateError(`the ${name} is longer than ${templateLimits.sourceBytes} bytes`)
+    throw faultOf(name, `is longer than ${templateLimits.sourceBytes} bytes`)
   try {
     return { name, liquid, parsed: liquid.parse(source), plain: plainTemplate(source, escapes) }
   } catch (error) {
-    throw new TemplateError(`the ${name} does not parse: ${firstLine(error)}`, { cause: error })
+    throw faultOf(name, 'does not parse: ', error)
   }
 }
 
@@ -131,10 +174,10 @@ function renderPart(part: Part, data: Data): string {
   try {
     output = part.plain?.(data) ?? renderWhole(part, data)
   } catch (error) {
-    throw new TemplateError(`the ${part.name} does not render: ${firstLine(error)}`, { cause: error })
+    throw faultOf(part.name, 'does not render: ', error)
   }
   if (output.length > templateLimits.outputBytes)
-    throw new TemplateError(`the ${part.name} renders to more than ${templateLimits.outputBytes} bytes`)
+    throw faultOf(part.name, `renders to more than ${templateLimits.outputBytes} bytes`)
   return output
 }
 
@@ -169,8 +212,18 @@ function has(data: Data, path: string): boolean {
   return value !== undefined && value !== null
 }
 
-function firstLine(error: unknown): string {
-  return (error as Error).message.split('\n', 1)[0] ?? ''
+/** The error of a part, with the place that the engine names. */
+function faultOf(part: PartName, what: string, cause?: unknown): TemplateError {
+  if (cause === undefined) return new TemplateError(`the ${part} ${what}`, { faults: [{ part, message: what }] })
+  const said = (cause as Error).message.split('\n', 1)[0] ?? ''
+  const { token } = cause as { readonly token?: { getPosition?(): readonly number[] } }
+  const [line, column] = token?.getPosition?.() ?? []
+  const fault: TemplateFault = {
+    part,
+    ...(line === undefined || column === undefined ? {} : { line, column }),
+    message: said.replace(/, line:\d+, col:\d+$/, ''),
+  }
+  return new TemplateError(`the ${part} ${what}${said}`, { faults: [fault], cause })
 }
 
 const controls = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g

@@ -203,10 +203,13 @@ test('a preview and a test send use the configured default locale', async (t) =>
   t.after(s.close)
   await s.call('PUT', '/v1/templates/gruss/sms/de', { body: 'Hallo {{ name }}' })
   const sample = { channel: 'sms', data: { name: 'Anna' } }
-  const preview = await s.call('POST', '/v1/templates/gruss/preview', sample)
-  assert.deepEqual([preview.status, preview.body.body, preview.body.locale], [200, 'Hallo Anna', 'de'])
-  const french = await s.call('POST', '/v1/templates/gruss/preview', { ...sample, locale: 'fr' })
-  assert.deepEqual([french.status, french.body.locale], [200, 'de'], 'as for a user who reads French')
+  const { data } = sample
+  const preview = await s.call('POST', '/v1/templates/gruss/preview', { data })
+  const [german] = preview.body.items
+  assert.deepEqual([preview.status, german.body, german.locale], [200, 'Hallo Anna', 'de'])
+  const french = await s.call('POST', '/v1/templates/gruss/preview', { data, locales: ['fr'] })
+  const [shown] = french.body.items
+  assert.deepEqual([shown.requested_locale, shown.locale], ['fr', 'de'], 'as for a user who reads French')
   assert.equal((await s.call('POST', '/v1/templates/gruss/test', { ...sample, user_id: 'alice' })).status, 200)
 })
 

@@ -64,11 +64,12 @@ test('template versions are immutable, can be rolled back to, and have drafts wi
       [1, true],
     ],
   )
-  const draft = { channel: 'sms', data: { order_id: 'A-1' }, body: '{{ order_id }} comes {{ eta }} 🚲' }
-  const { body: preview } = await s.call('POST', '/v1/templates/order.shipped/preview', draft)
-  assert.equal(preview.body, 'A-1 comes  🚲')
-  assert.deepEqual(preview.missing, ['eta'])
-  assert.deepEqual(preview.sms, { encoding: 'UCS-2', segments: 1 })
+  const draft = { channel: 'sms', locale: 'en', body: '{{ order_id }} comes {{ eta }} 🚲' }
+  const request = { channels: ['sms'], data: { order_id: 'A-1' }, draft }
+  const { body: preview } = await s.call('POST', '/v1/templates/order.shipped/preview', request)
+  const [shown] = preview.items
+  assert.deepEqual([shown.body, shown.missing, shown.version], ['A-1 comes  🚲', ['eta'], undefined])
+  assert.deepEqual([shown.sms.encoding, shown.sms.segments, shown.sms.outside_gsm], ['UCS-2', 1, ['🚲']])
   assert.equal((await s.call('PUT', path, { body: '{% include "x" %}' })).status, 422)
   const sent = await s.call('POST', '/v1/templates/order.shipped/test', {
     channel: 'sms',

@@ -127,6 +127,13 @@ export const cases: Readonly<Record<string, Case>> = {
   'GET /v1/templates': read(() => '/v1/templates'),
   'GET /v1/templates/:template_id': read(() => '/v1/templates/order.shipped'),
   'GET /v1/templates/:template_id/:channel/:locale': read(() => '/v1/templates/order.shipped/sms/en'),
+  'GET /v1/templates/:template_id/:channel/:locale/:version': read(() => '/v1/templates/order.shipped/sms/en/1'),
+  'GET /v1/templates/:template_id/samples': read(() => '/v1/templates/order.shipped/samples'),
+  'PUT /v1/templates/:template_id/samples': change(
+    'templates.samples',
+    () => '/v1/templates/order.shipped/samples',
+    ({ person }) => ({ items: [{ name: 'one', data: { item: person.value, person: { name: person.name } } }] }),
+  ),
   'PUT /v1/templates/:template_id/:channel/:locale': change(
     'templates.save',
     () => '/v1/templates/order.shipped/sms/en',
@@ -144,7 +151,7 @@ export const cases: Readonly<Record<string, Case>> = {
   'POST /v1/templates/:template_id/preview': {
     ...read(
       () => '/v1/templates/order.shipped/preview',
-      () => ({ channel: 'sms', data: { item: 'a sample' } }),
+      () => ({ channels: ['sms'], data: { item: 'a sample' } }),
     ),
     unmasked: 'it renders the sample of the caller, and knows no user',
   },

@@ -254,8 +254,8 @@ test('a push over FCM has one short link for all devices', async (t) => {
 test('the preview of an SMS counts the segments of the text with short links', async (t) => {
   const s = await setupShop(t)
   const body = `${'x'.repeat(100)} https://shop.example/${'y'.repeat(200)}`
-  const preview = async () =>
-    (await s.call('POST', '/v1/templates/order.shipped/preview', { channel: 'sms', data: {}, body })).body
+  const request = { channels: ['sms'], data: {}, draft: { channel: 'sms', locale: 'en', body } }
+  const preview = async () => (await s.call('POST', '/v1/templates/order.shipped/preview', request)).body.items[0]
   assert.equal((await preview()).sms.segments, 3)
   await s.call('PUT', '/v1/event-types/order.shipped', { channels: ['sms'], tracking: { sms: 'clicks' } })
   const { sms, body: shown } = await preview()

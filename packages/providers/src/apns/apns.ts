@@ -6,7 +6,7 @@ import { readTextOrFile } from '../kind/text-or-file.ts'
 import type { OutgoingMessage } from '../model/message.ts'
 import type { SendResult } from '../model/send-result.ts'
 import { createCollapseId } from '../push/collapse-id.ts'
-import { createPushData, fitPayload } from '../push/push-data.ts'
+import { createPushData, fitPayload, measurePayload, type PushSize } from '../push/push-data.ts'
 import { parseBaseUrl } from '../transport/http.ts'
 import { createHttp2Client, type Http2Client, resultOfStreamError } from '../transport/http2.ts'
 import { type ApnsTokens, createApnsTokens, parseApnsKey } from './provider-token.ts'
@@ -131,6 +131,11 @@ function createPayload(message: OutgoingMessage): object {
   const { content } = message
   const alert = { ...(content.subject === undefined ? {} : { title: content.subject }), body: content.body }
   return { aps: { alert, sound: 'default' }, ...createPushData(message) }
+}
+
+/** The size of a push with APNs, and what it accepts at most, in bytes. */
+export function measureApns(message: OutgoingMessage): PushSize {
+  return measurePayload(message, createPayload, maxPayloadBytes)
 }
 
 /** A UUID made from the hash of the message id (RFC 9562 §5.8), identical at every attempt. */

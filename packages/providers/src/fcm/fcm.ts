@@ -5,7 +5,7 @@ import { readTextOrFile } from '../kind/text-or-file.ts'
 import type { OutgoingMessage } from '../model/message.ts'
 import type { SendResult } from '../model/send-result.ts'
 import { createCollapseId } from '../push/collapse-id.ts'
-import { createPushData, omitReceiptToken, type PushData } from '../push/push-data.ts'
+import { createPushData, omitReceiptToken, type PushData, type PushSize } from '../push/push-data.ts'
 import {
   type AccessTokens,
   createAccessTokens,
@@ -137,6 +137,11 @@ function createMessage(message: OutgoingMessage, data: PushData, { ttlSeconds: t
 /** The size that FCM limits: notification and data. */
 function countPayloadBytes({ content }: OutgoingMessage, data: PushData): number {
   return Buffer.byteLength([content.subject ?? '', content.body, ...Object.entries(data).flat()].join(''))
+}
+
+/** The size of a push with FCM, and what it accepts at most, in bytes. */
+export function measureFcm(message: OutgoingMessage): PushSize {
+  return { bytes: countPayloadBytes(message, fitData(message)), maxBytes: maxPayloadBytes }
 }
 
 /** The data; without the receipt token if the message is too large with it. */

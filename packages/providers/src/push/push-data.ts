@@ -34,3 +34,18 @@ export function fitPayload(
   if (message.receiptToken === undefined || Buffer.byteLength(JSON.stringify(payload)) <= maxBytes) return payload
   return createPayload(omitReceiptToken(message))
 }
+
+/** The size of a push as a service counts it, and its limit, in bytes. */
+export interface PushSize {
+  readonly bytes: number
+  readonly maxBytes: number
+}
+
+/** The size of the JSON that {@link fitPayload} makes. */
+export function measurePayload(
+  message: OutgoingMessage,
+  createPayload: (message: OutgoingMessage) => object,
+  maxBytes: number,
+): PushSize {
+  return { bytes: Buffer.byteLength(JSON.stringify(fitPayload(message, createPayload, maxBytes))), maxBytes }
+}

@@ -5,7 +5,7 @@ import { defineProvider } from '../kind/provider-kind.ts'
 import { maxTtlSeconds, timeoutSeconds, ttlSeconds } from '../kind/shared-options.ts'
 import type { OutgoingMessage } from '../model/message.ts'
 import type { SendResult } from '../model/send-result.ts'
-import { createPushData, fitPayload } from '../push/push-data.ts'
+import { createPushData, fitPayload, measurePayload, type PushSize } from '../push/push-data.ts'
 import { resultOfError, sendRequest } from '../transport/http.ts'
 import { lookupPublic } from '../transport/public-address.ts'
 import { encryptPush, maxPlaintextBytes } from './encryption.ts'
@@ -135,6 +135,11 @@ function createPayload(message: OutgoingMessage): object {
     tag: createTopic(id),
     data: createPushData(message),
   }
+}
+
+/** The size of a web push, and what push services accept at most, in bytes. */
+export function measureWebPush(message: OutgoingMessage): PushSize {
+  return measurePayload(message, createPayload, maxPlaintextBytes)
 }
 
 /** A push replaces an undelivered one with the same topic (RFC 8030 §5.4: up to 32 characters of base64url). */

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { type ApnsFake, startApns } from '@gatehouse/fakes'
 import { manualClock } from '@gatehouse/kit'
 import type { Provider } from '../../src/index.ts'
+import { measurePush } from '../../src/push-sizes.ts'
 import { build, message, present, rehearse, sendOne, type TestEnd } from '../support/setup.ts'
 
 const deviceToken = 'ab'.repeat(32)
@@ -189,6 +190,16 @@ test('an APNs that hangs is ambiguous after the timeout; an absent one is transi
   assert.equal((await sendOne(provider, push())).kind, 'accepted')
   await fake.stop()
   assert.equal((await sendOne(provider, push())).kind, 'transient')
+})
+
+test('a push is sent up to the size that is measured, and not one byte more', async (t) => {
+  const { provider } = await setup(t)
+  const sized = (body: string) => push({ content: { body, locale: 'en' } })
+  const { bytes, maxBytes } = measurePush(sized('')).apns
+  const room = 'x'.repeat(maxBytes - bytes)
+  assert.equal(measurePush(sized(room)).apns.bytes, maxBytes)
+  assert.equal((await sendOne(provider, sized(room))).kind, 'accepted')
+  assert.equal((await sendOne(provider, sized(`${room}x`))).kind, 'permanent')
 })
 
 test('a push larger than the maximum of APNs is not sent', async (t) => {

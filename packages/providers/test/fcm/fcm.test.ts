@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import { startFcm } from '@gatehouse/fakes'
 import { manualClock } from '@gatehouse/kit'
 import { temporaryFolder } from '@gatehouse/testing'
+import { measurePush } from '../../src/push-sizes.ts'
 import { build, message, present, rehearse, sendOne, type TestEnd } from '../support/setup.ts'
 
 const setup = (t: TestEnd, declared: Record<string, unknown> = {}, clock = present()) =>
@@ -182,6 +183,16 @@ test('the key of another service account is rejected by the token endpoint', asy
   t.after(() => other.close?.())
   assert.equal((await sendOne(other, push())).kind, 'misconfigured')
   assert.match(fake.refusals[0] ?? '', /Invalid JWT Signature/)
+})
+
+test('a push is sent up to the size that is measured, and not one byte more', async (t) => {
+  const { provider } = await setup(t)
+  const sized = (body: string) => push({ content: { body, locale: 'en' } })
+  const { bytes, maxBytes } = measurePush(sized('')).fcm
+  const room = 'x'.repeat(maxBytes - bytes)
+  assert.equal(measurePush(sized(room)).fcm.bytes, maxBytes)
+  assert.equal((await sendOne(provider, sized(room))).kind, 'accepted')
+  assert.equal((await sendOne(provider, sized(`${room}x`))).kind, 'permanent')
 })
 
 test('a push larger than the maximum of FCM is not sent', async (t) => {

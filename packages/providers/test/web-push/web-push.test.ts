@@ -5,6 +5,7 @@ import { startWebPush } from '@gatehouse/fakes'
 import fc from 'fast-check'
 import { decrypt } from 'http_ece'
 import webPush from 'web-push'
+import { measurePush } from '../../src/push-sizes.ts'
 import { isPublicAddress, lookupPublic } from '../../src/transport/public-address.ts'
 import { encryptPush, maxPlaintextBytes } from '../../src/web-push/encryption.ts'
 import { build, message, present, rehearse, sendOne, type TestEnd } from '../support/setup.ts'
@@ -150,6 +151,17 @@ test('a push service that hangs or disconnects is ambiguous; an absent one is tr
   }
   await fake.stop()
   assert.equal((await sendOne(provider, push(subscription))).kind, 'transient')
+})
+
+test('a push is sent up to the size that is measured, and not one byte more', async (t) => {
+  const { fake, provider } = await setup(t)
+  const subscription = fake.subscribe()
+  const sized = (body: string) => push(subscription, { content: { body, locale: 'en' } })
+  const { bytes, maxBytes } = measurePush(sized('')).web
+  const room = 'x'.repeat(maxBytes - bytes)
+  assert.equal(measurePush(sized(room)).web.bytes, maxBytes)
+  assert.equal((await sendOne(provider, sized(room))).kind, 'accepted')
+  assert.equal((await sendOne(provider, sized(`${room}x`))).kind, 'permanent')
 })
 
 test('a push larger than the maximum is not sent', async (t) => {

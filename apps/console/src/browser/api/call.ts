@@ -22,8 +22,13 @@ export async function callOperation<Id extends OperationId>(
 }
 
 /** Calls an endpoint of the console itself. */
-export async function callConsole<Answer>(method: 'GET' | 'POST', path: string, signal?: AbortSignal): Promise<Answer> {
-  return call<Answer>(connection, { method, path }, { signal })
+export async function callConsole<Answer>(
+  method: 'GET' | 'POST',
+  path: string,
+  signal?: AbortSignal,
+  body?: object,
+): Promise<Answer> {
+  return call<Answer>(connection, { method, path, body }, { signal })
 }
 
 /** Downloads what an operation answers as a file. */

@@ -36,6 +36,8 @@ export const sections: readonly Section[] = [
     letter: 'x',
     action: 'listSuppressions',
   },
+  { id: 'eventTypes', path: '/event-types', group: 'deliver', icon: 'tag', letter: 'e', action: 'listEventTypes' },
+  { id: 'templates', path: '/templates', group: 'deliver', icon: 'text', letter: 'm', action: 'listTemplates' },
   { id: 'users', path: '/users', group: 'people', icon: 'users', letter: 'u', action: 'listUsers' },
   { id: 'sessions', path: '/sessions', group: 'people', icon: 'monitor', letter: 'e', action: 'findSessions' },
   { id: 'clients', path: '/clients', group: 'access', icon: 'app', letter: 'c', action: 'listClients' },

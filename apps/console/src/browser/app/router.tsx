@@ -2,6 +2,7 @@ import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirec
 import { SignedOutScreen } from '../screens/operate/signed-out.tsx'
 import { access } from '../screens/access/routes.ts'
 import { callers } from '../screens/callers/routes.ts'
+import { content } from '../screens/content/routes.ts'
 import { deliver } from '../screens/deliver/routes.ts'
 import { limits } from '../screens/limits/routes.ts'
 import { operate } from '../screens/operate/routes.ts'
@@ -28,7 +29,7 @@ const start = createRoute({
   },
 })
 
-const screens = Object.entries<Screens[string]>({ ...deliver, ...repair, ...people, ...access, ...limits, ...callers, ...operate }).map(([path, load]) =>
+const screens = Object.entries<Screens[string]>({ ...deliver, ...repair, ...content, ...people, ...access, ...limits, ...callers, ...operate }).map(([path, load]) =>
   createRoute({
     getParentRoute: () => inside,
     path,

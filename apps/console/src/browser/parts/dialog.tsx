@@ -7,13 +7,15 @@ interface DialogProps {
   readonly open: boolean
   readonly close: () => void
   readonly children: ReactNode
+  /** How wide it is at most. Default `md`. */
+  readonly size?: 'md' | 'xl'
 }
 
 /** A dialog. Its head is no landmark: a page has one banner. */
-export function Dialog({ title, open, close, children }: DialogProps) {
+export function Dialog({ title, open, close, children, size = 'md' }: DialogProps) {
   const t = useTexts()
   return (
-    <Modal.Root opened={open} onClose={close}>
+    <Modal.Root opened={open} onClose={close} size={size}>
       <Modal.Overlay />
       <Modal.Content>
         <div className="dialog-head">

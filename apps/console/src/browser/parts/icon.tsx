@@ -24,6 +24,8 @@ const paths = {
   lock: 'M7 11V8a5 5 0 0 1 10 0v3M5 11h14v9H5z',
   monitor: 'M3 5h18v11H3zM9 20h6M12 16v4',
   mail: 'M3 6h18v12H3zM3 7l9 6 9-6',
+  tag: 'M4 12V4h8l8 8-8 8zM8.500 8.500h.01',
+  text: 'M5 6h14M12 6v13M9 19h6',
   leave: 'M10 4H4v16h6M14 8l4 4-4 4M18 12H9',
 } as const
 

@@ -1,6 +1,7 @@
 import { type Database, migrate, migrationTable, type SealedColumn, type TableBound } from '@gatehouse/kit'
 import { sealingPurpose } from '../session/session.ts'
 import type { ConsoleStore } from '../session/store.ts'
+import { PostgresPreviews } from './previews.ts'
 import { PostgresRefreshes } from './refreshes.ts'
 import { PostgresSessions } from './sessions.ts'
 
@@ -11,7 +12,11 @@ export function migrateConsole(database: Database): Promise<string[]> {
 
 /** The store of the console on PostgreSQL or the embedded engine. */
 export function postgresConsoleStore(database: Database): ConsoleStore {
-  return { sessions: new PostgresSessions(database), refreshes: new PostgresRefreshes(database) }
+  return {
+    sessions: new PostgresSessions(database),
+    refreshes: new PostgresRefreshes(database),
+    previews: new PostgresPreviews(database),
+  }
 }
 
 /** What is stored sealed. */
@@ -22,5 +27,6 @@ export const consoleSealed: readonly SealedColumn[] = [
 /** What bounds the tables. */
 export const consoleTables: readonly TableBound[] = [
   { table: 'session', bound: '20 for each administrator; idle 30 minutes or 12 hours old, and removed at a sign-in' },
+  { table: 'preview', bound: '32 for each session, of a minute; removed with the session or at the next preview' },
   migrationTable,
 ]

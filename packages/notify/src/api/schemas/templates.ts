@@ -1,9 +1,10 @@
-import { IfMatchHeaders, PageQuery, pageSchema } from '@gatehouse/kit'
+import { IfMatchHeaders, pageMembers, pageSchema } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import { channels } from '../../model/channel.ts'
 import { Locale } from '../../model/locale.ts'
 import { describeOperation } from '../../request/route-options.ts'
 import { NoContent, UserId } from '../../request/schemas.ts'
+import { draftMembers, PreviewRequest, Previews, SampleData } from './template-preview.ts'
 
 const TemplateId = Type.String({ minLength: 1, maxLength: 200, description: 'The template.' })
 
@@ -17,6 +18,40 @@ export const TextParams = Type.Object({
   locale: Locale,
 })
 
+/** The parameters of one version of a text. */
+export const VersionParams = Type.Object({
+  ...TextParams.properties,
+  version: Type.Integer({ minimum: 1, maximum: 2_147_483_647, description: 'The number of the version.' }),
+})
+
+const place = {
+  channel: Type.Optional(Type.Enum([...channels], { description: 'Only texts of this channel.' })),
+  locale: Type.Optional(Locale),
+}
+
+/** The query of GET /v1/templates. */
+export const TemplatesQuery = Type.Object(
+  {
+    q: Type.Optional(Type.String({ maxLength: 200, description: 'A part of the name of the template.' })),
+    ...place,
+    summary: Type.Optional(
+      Type.Boolean({ description: 'Every text, published or not, without its words.', default: false }),
+    ),
+    ...pageMembers(),
+  },
+  { additionalProperties: false },
+)
+
+/** The query of GET /v1/templates/{template_id}. */
+export const VersionsQuery = Type.Object(
+  {
+    ...place,
+    summary: Type.Optional(Type.Boolean({ description: 'Versions without their words.', default: false })),
+    ...pageMembers(),
+  },
+  { additionalProperties: false },
+)
+
 /** The body that stores a text. */
 export const TextSettings = Type.Object(
   {
@@ -27,10 +62,18 @@ export const TextSettings = Type.Object(
     html: Type.Optional(
       Type.String({ maxLength: 65_536, description: 'Liquid; the HTML of an email, beside its text' }),
     ),
+    comment: Type.Optional(Type.String({ maxLength: 500, description: 'What was changed, and why' })),
     publish: Type.Optional(Type.Boolean({ default: true, description: 'Whether this version is used at once' })),
   },
   { title: 'TemplateTextSettings', additionalProperties: false },
 )
+
+const authorship = {
+  created_at: Type.Optional(Type.String({ description: 'When this version was stored; none for a reserved text' })),
+  created_by: Type.Optional(Type.String({ description: 'Who stored it; none for a text of the configuration' })),
+  comment: Type.Optional(Type.String()),
+  reserved: Type.Optional(Type.Boolean({ description: 'True where the configuration alone changes the template' })),
+}
 
 const Text = Type.Object(
   {
@@ -43,56 +86,98 @@ const Text = Type.Object(
     html: Type.Optional(Type.String()),
     published: Type.Boolean(),
     variables: Type.Optional(Type.Array(Type.String())),
+    ...authorship,
   },
   { title: 'TemplateText' },
 )
 
-const sample = {
-  channel: Type.Enum([...channels]),
-  locale: Type.Optional(Type.String({ maxLength: 100, description: 'Looked up as for a user of that locale' })),
-  data: Type.Object({}, { additionalProperties: true, description: 'Sample data' }),
-}
+/** A text, or a version of one, whose words may be left out. */
+export const TextSummaryRecord = Type.Object(
+  {
+    template_id: Type.String(),
+    channel: Type.String(),
+    locale: Type.String(),
+    version: Type.Integer(),
+    latest: Type.Optional(Type.Integer({ description: 'The highest version of the text, in a summary' })),
+    subject: Type.Optional(Type.String()),
+    body: Type.Optional(Type.String({ description: 'Left out in a summary' })),
+    html: Type.Optional(Type.String()),
+    published: Type.Boolean(),
+    ...authorship,
+  },
+  { title: 'TemplateTextSummary' },
+)
 
-const draft = {
-  subject: Type.Optional(Type.String({ maxLength: 2_000 })),
-  body: Type.Optional(Type.String({ maxLength: 65_536, description: 'A draft, in place of the published text' })),
-  html: Type.Optional(Type.String({ maxLength: 65_536 })),
-}
+const Sample = Type.Object(
+  {
+    name: Type.String({ minLength: 1, maxLength: 100 }),
+    data: Type.Object({}, { additionalProperties: true, maxProperties: 200, description: 'As in an event' }),
+  },
+  { title: 'TemplateSample', additionalProperties: false },
+)
 
-const Preview = Type.Object({
-  locale: Type.String(),
-  subject: Type.Optional(Type.String()),
-  body: Type.String(),
-  html: Type.Optional(Type.String()),
-  variables: Type.Array(Type.String()),
-  missing: Type.Array(Type.String()),
-  sms: Type.Optional(
-    Type.Object(
-      { encoding: Type.String(), segments: Type.Integer() },
-      { description: 'Of the text as it is sent: with short links where clicks are tracked.' },
-    ),
-  ),
-})
+/** The body of PUT …/samples. */
+export const SampleSettings = Type.Object(
+  { items: Type.Array(Sample, { maxItems: 20, description: 'All samples of the template. Invent their data.' }) },
+  { additionalProperties: false },
+)
 
 /** The body of POST …/publish. */
 export const Version = Type.Object({ version: Type.Integer({ minimum: 1 }) }, { additionalProperties: false })
 
-/** The body of POST …/preview. */
-export const PreviewRequest = Type.Object({ ...sample, ...draft }, { additionalProperties: false })
-
 /** The body of POST …/test. */
-export const TestRequest = Type.Object({ ...sample, user_id: UserId }, { additionalProperties: false })
-
-const list = { 200: pageSchema(Text) }
+export const TestRequest = Type.Object(
+  {
+    channel: Type.Enum([...channels]),
+    locale: Type.Optional(Type.String({ maxLength: 100, description: 'Looked up as for a user of that locale' })),
+    data: SampleData,
+    user_id: UserId,
+    draft: Type.Optional(
+      Type.Object(draftMembers, {
+        additionalProperties: false,
+        description: 'A draft, in place of the published text',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+)
 
 /** GET /v1/templates */
-export const listTemplates = describeOperation('templates.list', { querystring: PageQuery, response: list })
+export const listTemplates = describeOperation('templates.list', {
+  querystring: TemplatesQuery,
+  response: {
+    200: Type.Object({
+      ...pageSchema(TextSummaryRecord).properties,
+      default_locale: Type.String({ description: 'The locale of users whose own is unknown' }),
+    }),
+  },
+})
 
 /** GET /v1/templates/{template_id} */
 export const listVersions = describeOperation('templates.versions.list', {
   params: TemplateParams,
-  querystring: PageQuery,
-  response: list,
+  querystring: VersionsQuery,
+  response: { 200: pageSchema(TextSummaryRecord) },
+})
+
+/** GET /v1/templates/{template_id}/{channel}/{locale}/{version} */
+export const getVersion = describeOperation('templates.versions.get', {
+  params: VersionParams,
+  response: { 200: Text },
+})
+
+/** GET /v1/templates/{template_id}/samples */
+export const getSamples = describeOperation('templates.samples.get', {
+  params: TemplateParams,
+  response: { 200: SampleSettings },
+})
+
+/** PUT /v1/templates/{template_id}/samples */
+export const updateSamples = describeOperation('templates.samples.update', {
+  params: TemplateParams,
+  headers: IfMatchHeaders,
+  body: SampleSettings,
+  response: { 200: SampleSettings },
 })
 
 /** GET /v1/templates/{template_id}/{channel}/{locale} */
@@ -121,7 +206,7 @@ export const publishText = describeOperation('templates.publish', {
 export const previewTemplate = describeOperation('templates.preview', {
   params: TemplateParams,
   body: PreviewRequest,
-  response: { 200: Preview },
+  response: { 200: Previews },
 })
 
 /** POST /v1/templates/{template_id}/test */

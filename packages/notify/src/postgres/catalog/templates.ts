@@ -1,31 +1,63 @@
 import type { Database, Transaction } from '@gatehouse/kit'
 import type { Channel } from '../../model/channel.ts'
-import type { TemplateKey, Templates, TextState } from '../../store/store.ts'
+import type { Authorship, NewText, TemplateKey, Templates, TextState } from '../../store/store.ts'
 import type { TemplateText } from '../../templates/template.ts'
 import { timestamp, withoutNulls } from '../sql/columns.ts'
 import { turnVersion } from './event-types.ts'
 
-interface TextRow {
+interface KeyRow {
   readonly template_id: string
   readonly channel: Channel
   readonly locale: string
   readonly version: number
+}
+
+interface AuthorRow {
+  readonly created_at: number
+  readonly created_by: string | null
+  readonly comment: string | null
+}
+
+interface TextRow extends KeyRow, AuthorRow {
   readonly subject: string | null
   readonly body: string
   readonly html: string | null
   readonly published: boolean
 }
 
+interface SummaryRow extends KeyRow, AuthorRow {
+  readonly latest: number
+  readonly published: number | null
+}
+
+/** For each text its published version, or else the highest, without the words. */
+const summariesSql = `
+SELECT t.template_id, t.channel, t.locale, t.version, l.latest, p.version AS published,
+       t.created_at, t.created_by, t.comment
+  FROM (SELECT template_id, channel, locale, max(version) AS latest
+          FROM notify.template GROUP BY template_id, channel, locale) l
+  LEFT JOIN notify.published_template p USING (template_id, channel, locale)
+  JOIN notify.template t USING (template_id, channel, locale)
+ WHERE t.version = coalesce(p.version, l.latest)`
+
 /** Templates on PostgreSQL. */
 export function postgresTemplates(database: Database): Templates {
   return {
     async listPublished() {
       const { rows } = await database.query<TextRow>(
-        `SELECT t.template_id, t.channel, t.locale, t.version, t.subject, t.body, t.html
+        `SELECT t.template_id, t.channel, t.locale, t.version, t.subject, t.body, t.html,
+                t.created_at, t.created_by, t.comment
            FROM notify.published_template p JOIN notify.template t USING (template_id, channel, locale, version)
           ORDER BY t.template_id, t.channel, t.locale`,
       )
-      return rows.map(textOf)
+      return rows.map((row) => ({ ...textOf(row), ...authorshipOf(row) }))
+    },
+    async listSummaries() {
+      const { rows } = await database.query<SummaryRow>(summariesSql)
+      return rows.map((row) => {
+        const { template_id: templateId, channel, locale, version, latest, published } = row
+        return { templateId, channel, locale, version, latest, published: published ?? undefined, ...authorshipOf(row) }
+      })
     },
     async listVersions(templateId) {
       const { rows } = await database.query<TextRow>(
@@ -34,7 +66,7 @@ export function postgresTemplates(database: Database): Templates {
           WHERE t.template_id = $1 ORDER BY t.channel, t.locale, t.version DESC`,
         [templateId],
       )
-      return rows.map((row) => ({ ...textOf(row), published: row.published }))
+      return rows.map((row) => ({ ...textOf(row), ...authorshipOf(row), published: row.published }))
     },
     save: (text, publish, now, expected) =>
       database.transaction(async (tx) => {
@@ -67,6 +99,10 @@ function textOf({ template_id: templateId, channel, locale, version, subject, bo
   return { templateId, channel, locale, version, body, ...withoutNulls({ subject, html }) }
 }
 
+function authorshipOf({ created_at: createdAt, created_by: createdBy, comment }: AuthorRow): Authorship {
+  return { createdAt, ...withoutNulls({ createdBy, comment }) }
+}
+
 /** Texts change one after the other. */
 async function lockTexts(tx: Transaction): Promise<void> {
   await tx.query('LOCK TABLE notify.template IN SHARE ROW EXCLUSIVE MODE')
@@ -84,19 +120,23 @@ async function isExpected(tx: Transaction, key: TemplateKey, expected: TextState
 }
 
 /** Stores the next version of a text; two at once get two numbers. */
-export async function saveTemplate(
-  tx: Transaction,
-  text: Omit<TemplateText, 'version'>,
-  publish: boolean,
-  now: number,
-): Promise<number> {
+export async function saveTemplate(tx: Transaction, text: NewText, publish: boolean, now: number): Promise<number> {
   await lockTexts(tx)
   const { rows } = await tx.query<{ version: number }>(
-    `INSERT INTO notify.template (template_id, channel, locale, version, subject, body, html, created_at)
-     SELECT $1, $2, $3, coalesce(max(t.version), 0) + 1, $4, $5, $6, $7
+    `INSERT INTO notify.template
+            (template_id, channel, locale, version, subject, body, html, created_at, created_by, comment)
+     SELECT $1, $2, $3, coalesce(max(t.version), 0) + 1, $4, $5, $6, $7, $8, $9
        FROM notify.template t WHERE t.template_id = $1 AND t.channel = $2 AND t.locale = $3
      RETURNING version`,
-    [...partsOf(text), text.subject ?? null, text.body, text.html ?? null, timestamp(now)],
+    [
+      ...partsOf(text),
+      text.subject ?? null,
+      text.body,
+      text.html ?? null,
+      timestamp(now),
+      text.createdBy ?? null,
+      text.comment ?? null,
+    ],
   )
   const version = rows[0]?.version ?? 1
   if (publish) await publishVersion(tx, text, version, now)

@@ -76,6 +76,9 @@ CREATE TABLE notify.template (
   body text NOT NULL,
   html text,
   created_at timestamptz NOT NULL,
+  -- who wrote it; none for a text of the configuration
+  created_by text,
+  comment text,
   PRIMARY KEY (template_id, channel, locale, version)
 );
 
@@ -86,6 +89,13 @@ CREATE TABLE notify.published_template (
   version integer NOT NULL,
   published_at timestamptz NOT NULL,
   PRIMARY KEY (template_id, channel, locale)
+);
+
+-- Data that authors try a template with.
+CREATE TABLE notify.template_sample (
+  template_id text PRIMARY KEY,
+  samples jsonb NOT NULL,
+  updated_at timestamptz NOT NULL
 );
 
 -- Short links in SMS, push and in-app messages. The remainder of an id names its bucket.

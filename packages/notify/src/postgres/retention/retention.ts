@@ -103,6 +103,7 @@ export const notifyTables: readonly TableBound[] = [
   { table: 'event_rate', bound: 'one for each event type that has a rate' },
   { table: 'template', bound: 'one for each version of a text that somebody wrote' },
   { table: 'published_template', bound: 'one for each text' },
+  { table: 'template_sample', bound: 'one for each template; at most 20 samples' },
   { table: 'provider_health', bound: 'one for each provider' },
   { table: 'provider_order', bound: 'one for each channel' },
   { table: 'provider_webhook', bound: 'one for each provider' },

@@ -12,6 +12,8 @@ export const shell: typeof english = {
     providers: 'Anbieter',
     provider: 'Anbieter',
     suppressions: 'Sperren',
+    eventTypes: 'Ereignistypen',
+    templates: 'Vorlagen',
     users: 'Benutzer',
     sessions: 'Sitzungen',
     user: 'Benutzer',

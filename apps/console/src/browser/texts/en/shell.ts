@@ -10,6 +10,8 @@ export const shell = {
     providers: 'Providers',
     provider: 'Providers',
     suppressions: 'Suppressions',
+    eventTypes: 'Event types',
+    templates: 'Templates',
     users: 'Users',
     sessions: 'Sessions',
     user: 'User',

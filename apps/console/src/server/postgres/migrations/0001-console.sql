@@ -15,3 +15,14 @@ CREATE TABLE console.session (
 CREATE INDEX session_user_index ON console.session (user_id, created_at);
 CREATE INDEX session_provider_index ON console.session (provider_session_id);
 CREATE INDEX session_seen_index ON console.session (seen_at);
+
+-- Documents in frames of the pages: rendered mails. Rows end after a minute, 32 for each session, and with it.
+CREATE TABLE console.preview (
+  -- SHA-256 of the id in the address.
+  id_hash text PRIMARY KEY,
+  session_id_hash text NOT NULL REFERENCES console.session ON DELETE CASCADE,
+  document text NOT NULL,
+  expires_at bigint NOT NULL
+);
+CREATE INDEX preview_session_index ON console.preview (session_id_hash, expires_at);
+CREATE INDEX preview_expires_index ON console.preview (expires_at);

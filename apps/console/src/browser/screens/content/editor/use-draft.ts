@@ -1,0 +1,105 @@
+import { PreconditionFailedError } from '@gatehouse/client'
+import { notifications } from '@mantine/notifications'
+import { useState } from 'react'
+import { useChange } from '../../../api/versioned.ts'
+import { useTexts } from '../../../texts/settings.tsx'
+import { type Draft, draftOf, isSame, type Place, wordsOf } from './draft.ts'
+import { readSource, type Source } from './use-source.ts'
+
+/** Somebody else changed the text since it was read: what they made of it, and what was to be done. */
+export interface Conflict {
+  readonly theirs: Source
+  readonly publish: boolean
+}
+
+/** What is being written, and what can be done with it. */
+export interface DraftState {
+  readonly draft: Draft
+  readonly source: Source
+  readonly isChanged: boolean
+  readonly isBusy: boolean
+  readonly comment: string
+  readonly error: Error | null
+  readonly conflict: Conflict | undefined
+  change(draft: Draft): void
+  setComment(comment: string): void
+  /** Stores the draft as a new version. */
+  save(publish: boolean): void
+  /** Puts a stored version into use. */
+  publishVersion(version: number): void
+  /** Leaves mine, and goes on with theirs. */
+  takeTheirs(): void
+  /** Stores mine as a version after theirs. */
+  keepMine(): void
+  closeConflict(): void
+  /** Reads what is stored again, and leaves what is being written as it is. */
+  reload(): void
+}
+
+/** The draft of a text. A change by somebody else in between is a conflict, and is not written over. */
+export function useDraft(place: Place, first: Source): DraftState {
+  const t = useTexts()
+  const [source, setSource] = useState(first)
+  const [draft, change] = useState(draftOf(first.text ?? first.copied))
+  const [comment, setComment] = useState('')
+  const [conflict, setConflict] = useState<Conflict>()
+  const saving = useChange('saveText')
+  const publishing = useChange('publishText')
+  const isChanged = !isSame(draft, draftOf(source.text))
+  const meet = (publish: boolean) => async (error: Error) => {
+    if (error instanceof PreconditionFailedError) setConflict({ theirs: await readSource(place), publish })
+  }
+  const store = (publish: boolean, etag: string | undefined) => {
+    const body = { ...wordsOf(draft, place.channel), publish, ...(comment === '' ? {} : { comment }) }
+    saving.mutate(
+      { input: { ...place, body }, ifMatch: etag },
+      {
+        onSuccess: ({ value, etag: next }) => {
+          setSource({ text: value, etag: next })
+          setComment('')
+          setConflict(undefined)
+          notifications.show({ message: publish ? t.editor.published : t.editor.saved, color: 'green' })
+        },
+        onError: (error) => void meet(publish)(error),
+      },
+    )
+  }
+  return {
+    draft,
+    source,
+    isChanged,
+    isBusy: saving.isPending || publishing.isPending,
+    comment,
+    error: saving.error ?? publishing.error,
+    conflict,
+    change,
+    setComment,
+    save: (publish) => store(publish, source.etag),
+    publishVersion(version) {
+      publishing.mutate(
+        { input: { ...place, version }, ifMatch: source.etag },
+        {
+          onSuccess: ({ etag }) => {
+            const { text } = source
+            setSource({ text: text && { ...text, published: text.version === version }, etag })
+            notifications.show({ message: t.editor.publishedVersion(version), color: 'green' })
+          },
+          onError: (error) => void meet(true)(error),
+        },
+      )
+    },
+    takeTheirs() {
+      if (conflict === undefined) return
+      setSource(conflict.theirs)
+      change(draftOf(conflict.theirs.text))
+      setConflict(undefined)
+    },
+    keepMine() {
+      if (conflict === undefined) return
+      setSource(conflict.theirs)
+      store(conflict.publish, conflict.theirs.etag)
+    },
+    closeConflict: () => setConflict(undefined),
+    reload: () => void readSource(place, source.text?.version).then(setSource, () => {}),
+  }
+}

@@ -1,0 +1,176 @@
+import { type EventType, NotFoundError, PreconditionFailedError, ValidationError } from '@gatehouse/client'
+import { Alert, Button, Group, Stack, Title } from '@mantine/core'
+import { notifications } from '@mantine/notifications'
+import { Link, useNavigate, useParams } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useMay } from '../../api/session.tsx'
+import { readVersioned, useChange, useVersioned, type Versioned } from '../../api/versioned.ts'
+import { Act } from '../../parts/act.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { Page } from '../../parts/page.tsx'
+import { Refusal } from '../../parts/refusal.tsx'
+import { Answer } from '../../parts/states.tsx'
+import { useTexts } from '../../texts/settings.tsx'
+import { describeEffects } from './effects.ts'
+import { EventTypeFields } from './event-type-fields.tsx'
+import { type EventTypeForm, faultsByField, formOf, settingsOf } from './event-type-form.ts'
+import { DifferenceView } from './versions/difference-view.tsx'
+
+/** One event type, or the form of one that is not there yet. */
+export function EventTypeScreen() {
+  const t = useTexts()
+  const { event } = useParams({ strict: false }) as { event: string }
+  const query = useVersioned('readEventType', { event })
+  const isNew = query.error instanceof NotFoundError
+  const stored = query.data?.value
+  return (
+    <Page
+      title={event}
+      lead={isNew ? t.eventTypes.isNew : t.eventTypes.formLead}
+      actions={stored === undefined ? undefined : <Actions eventType={stored} />}
+    >
+      {isNew ? (
+        <EditEventType key={event} event={event} first={undefined} />
+      ) : (
+        <Answer action="readEventType" query={query}>
+          {(first) => <EditEventType key={event} event={event} first={first} />}
+        </Answer>
+      )}
+    </Page>
+  )
+}
+
+function Actions({ eventType: { event, template_id: id = event, reserved } }: { eventType: EventType }) {
+  const t = useTexts()
+  const navigate = useNavigate()
+  return (
+    <>
+      <Button
+        size="xs"
+        variant="default"
+        renderRoot={(props) => <Link to="/templates" search={{ q: id }} {...props} />}
+      >
+        {t.eventTypes.seeTexts}
+      </Button>
+      {reserved !== true && (
+        <Act
+          action="deleteEventType"
+          input={{ event }}
+          label={t.eventTypes.remove}
+          text={t.eventTypes.removeText}
+          word={event}
+          done={t.eventTypes.removed}
+          onDone={() => void navigate({ to: '/event-types' })}
+        />
+      )}
+    </>
+  )
+}
+
+type Stored = Versioned<EventType> | undefined
+
+/** The form, what it does in words, and what happens when somebody else changed the event type meanwhile. */
+function EditEventType({ event, first }: { event: string; first: Stored }) {
+  const t = useTexts()
+  const may = useMay()
+  const [base, setBase] = useState(first)
+  const [form, change] = useState(formOf(first?.value))
+  const [theirs, setTheirs] = useState<Stored>()
+  const saving = useChange('saveEventType')
+  const readOnly = !may('saveEventType') || base?.value.reserved === true
+  const save = (etag: string | undefined) =>
+    saving.mutate(
+      { input: { event, ...settingsOf(form) }, ifMatch: etag },
+      {
+        onSuccess: (saved) => {
+          setBase(saved)
+          change(formOf(saved.value))
+          setTheirs(undefined)
+          notifications.show({ message: t.eventTypes.saved, color: 'green' })
+        },
+        onError: async (error) => {
+          if (error instanceof PreconditionFailedError) setTheirs(await readVersioned('readEventType', { event }))
+        },
+      },
+    )
+  const faults = saving.error instanceof ValidationError ? faultsByField(saving.error.problem.errors) : {}
+  return (
+    <form
+      onSubmit={(submitted) => {
+        submitted.preventDefault()
+        save(base?.etag)
+      }}
+    >
+      <div className="editor-columns">
+        <Stack gap="md" className="panel">
+          {base?.value.reserved === true && <Alert>{t.templates.reservedText}</Alert>}
+          <EventTypeFields event={event} form={form} change={change} faults={faults} readOnly={readOnly} />
+          {theirs === undefined && <Refusal error={saving.error} />}
+          {!readOnly && (
+            <Group>
+              <Button type="submit" loading={saving.isPending}>
+                {t.eventTypes.save}
+              </Button>
+            </Group>
+          )}
+        </Stack>
+        <Effects form={form} />
+      </div>
+      <Conflict
+        mine={form}
+        theirs={theirs}
+        close={() => setTheirs(undefined)}
+        take={() => {
+          setBase(theirs)
+          change(formOf(theirs?.value))
+          setTheirs(undefined)
+        }}
+        keep={() => save(theirs?.etag)}
+      />
+    </form>
+  )
+}
+
+function Effects({ form }: { form: EventTypeForm }) {
+  const t = useTexts()
+  return (
+    <Stack component="section" className="panel editor-side" gap="xs" aria-live="polite">
+      <Title order={2}>{t.effects.title}</Title>
+      <ul className="effects">
+        {describeEffects(form, t).map((effect) => (
+          <li key={effect}>{effect}</li>
+        ))}
+      </ul>
+    </Stack>
+  )
+}
+
+interface ConflictProps {
+  readonly mine: EventTypeForm
+  readonly theirs: Stored
+  readonly close: () => void
+  readonly take: () => void
+  readonly keep: () => void
+}
+
+function Conflict({ mine, theirs, close, take, keep }: ConflictProps) {
+  const t = useTexts()
+  const json = (form: EventTypeForm) => JSON.stringify(settingsOf(form), null, 2)
+  return (
+    <Dialog title={t.editor.conflict} open={theirs !== undefined} close={close} size="xl">
+      <Stack>
+        <p>{t.eventTypes.conflictText}</p>
+        <DifferenceView label={t.editor.difference} from={json(formOf(theirs?.value))} to={json(mine)} />
+        <Group justify="flex-end">
+          <Button variant="default" onClick={close}>
+            {t.editor.goOn}
+          </Button>
+          <Button variant="default" onClick={take}>
+            {t.editor.takeTheirs}
+          </Button>
+          <Button onClick={keep}>{t.editor.keepMine}</Button>
+        </Group>
+      </Stack>
+    </Dialog>
+  )
+}

@@ -1,0 +1,151 @@
+import type { EventType, TemplateTextSummary } from '@gatehouse/client'
+import { Button, Group, Stack, Text, TextInput } from '@mantine/core'
+import { Link, useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import type { InputOf } from '../../../actions/index.ts'
+import { usePages, useRead } from '../../api/queries.ts'
+import { useMay } from '../../api/session.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { Page } from '../../parts/page.tsx'
+import { Empty } from '../../parts/states.tsx'
+import { List } from '../../parts/table.tsx'
+import { State } from '../../parts/values.tsx'
+import { useTexts } from '../../texts/settings.tsx'
+import type { Channel } from './matrix.ts'
+
+/** The event types: how urgent, on which channels, with which texts. */
+export function EventTypesScreen() {
+  const t = useTexts()
+  const may = useMay()
+  const [open, setOpen] = useState(false)
+  const query = usePages('listEventTypes', { limit: 100 } as InputOf<'listEventTypes'>)
+  const texts = useRead('listTemplates', { summary: true, limit: 200 })
+  const create = may('saveEventType') ? <Button onClick={() => setOpen(true)}>{t.eventTypes.create}</Button> : undefined
+  // Beyond one page of texts it is not known which are missing.
+  const known = texts.data?.next === undefined ? texts.data?.items : undefined
+  return (
+    <Page title={t.sections.eventTypes} lead={t.eventTypes.lead} actions={create}>
+      <List
+        action="listEventTypes"
+        query={query}
+        label={t.sections.eventTypes}
+        keyOf={({ event }) => event}
+        empty={<Empty text={t.eventTypes.empty} />}
+        columns={[
+          { label: t.eventTypes.event, render: (one) => <EventName eventType={one} /> },
+          { label: t.eventTypes.priority, render: (one) => <Priority priority={one.priority ?? 'normal'} /> },
+          { label: t.eventTypes.channels, render: (one) => <Channels eventType={one} texts={known} /> },
+          { label: t.eventTypes.template, render: (one) => <TemplateLink eventType={one} /> },
+          { label: t.eventTypes.particular, render: (one) => <Particular eventType={one} /> },
+        ]}
+      />
+      <NewEventType open={open} close={() => setOpen(false)} />
+    </Page>
+  )
+}
+
+function EventName({ eventType: { event, title } }: { eventType: EventType }) {
+  return (
+    <Stack gap={0} align="flex-start">
+      <Link to="/event-types/$event" params={{ event }}>
+        {event}
+      </Link>
+      {title !== undefined && (
+        <Text size="xs" c="dimmed">
+          {title}
+        </Text>
+      )}
+    </Stack>
+  )
+}
+
+function Priority({ priority }: { priority: string }) {
+  const t = useTexts()
+  const name = t.priorities[priority as keyof typeof t.priorities] ?? priority
+  return <State tone={priority === 'critical' ? 'careful' : 'neutral'}>{name}</State>
+}
+
+/** The channels; one without a published text is marked, since nothing can be sent there. */
+function Channels({ eventType, texts }: { eventType: EventType; texts: readonly TemplateTextSummary[] | undefined }) {
+  const t = useTexts()
+  const { event, template_id: id = event, channels } = eventType
+  if (channels.length === 0) return <span className="dim">{t.common.none}</span>
+  const hasText = (channel: string) =>
+    texts === undefined || texts.some((text) => text.template_id === id && text.channel === channel && text.published)
+  return (
+    <Group gap={6}>
+      {channels.map((channel) => {
+        const name = t.channels[channel as Channel] ?? channel
+        return hasText(channel) ? (
+          <span key={channel} className="chip">
+            {name}
+          </span>
+        ) : (
+          <State key={channel} tone="bad">
+            {t.eventTypes.withoutText(name)}
+          </State>
+        )
+      })}
+    </Group>
+  )
+}
+
+function TemplateLink({ eventType: { event, template_id: id = event } }: { eventType: EventType }) {
+  return (
+    <Link to="/templates" search={{ q: id }}>
+      {id}
+    </Link>
+  )
+}
+
+function Particular({ eventType }: { eventType: EventType }) {
+  const t = useTexts()
+  const { aggregation, rate_limit: rate, sensitive, reserved } = eventType
+  const words = [
+    ...(aggregation === undefined ? [] : [t.eventTypes.aggregates]),
+    ...(rate === undefined ? [] : [t.eventTypes.limited(rate.limit, rate.per_seconds)]),
+    ...(sensitive === true ? [t.eventTypes.isSensitive] : []),
+    ...(reserved === true ? [t.eventTypes.isReserved] : []),
+  ]
+  return (
+    <Text size="sm" c="dimmed">
+      {words.join(' · ')}
+    </Text>
+  )
+}
+
+/** Asks for the name of an event type, and opens its form. */
+function NewEventType({ open, close }: { open: boolean; close: () => void }) {
+  const t = useTexts()
+  const navigate = useNavigate()
+  return (
+    <Dialog title={t.eventTypes.create} open={open} close={close}>
+      <form
+        onSubmit={(submitted) => {
+          submitted.preventDefault()
+          const event = String(new FormData(submitted.currentTarget).get('event') ?? '').trim()
+          close()
+          void navigate({ to: '/event-types/$event', params: { event } })
+        }}
+      >
+        <Stack>
+          <TextInput
+            name="event"
+            label={t.eventTypes.event}
+            description={t.eventTypes.eventHelp}
+            required
+            maxLength={200}
+            pattern="[^\/\\*]+"
+            data-autofocus
+          />
+          <Group justify="flex-end">
+            <Button variant="default" onClick={close}>
+              {t.common.cancel}
+            </Button>
+            <Button type="submit">{t.templates.open}</Button>
+          </Group>
+        </Stack>
+      </form>
+    </Dialog>
+  )
+}

@@ -1,14 +1,20 @@
 import {
   type Clock,
   changesInLog,
+  createTally,
   emailAddressExpected,
   type Http,
   isEmailAddress,
   type Log,
+  prometheusReader,
   type RecordChange,
   type Registry,
   type Secret,
+  type StatReader,
+  type StatRecorder,
+  startStatRecorder,
   type Worker,
+  withUnwritten,
 } from '@gatehouse/kit'
 import { type Branding, brandingFrom, Languages, type SiteLink } from '@gatehouse/kit/page'
 import type { Provider } from '@gatehouse/providers'
@@ -42,6 +48,7 @@ import { createReceiptTokens } from './links/receipt-token.ts'
 import { createShortenLinks } from './links/short-links.ts'
 import { type Channel, channels } from './model/channel.ts'
 import { bucketOfId } from './model/id.ts'
+import { prometheusSources } from './model/measure.ts'
 import type { NotifyRequest } from './model/notification.ts'
 import { AssignedPartitions } from './model/partition.ts'
 import type { Topic } from './model/topic.ts'
@@ -90,6 +97,8 @@ export interface CreateNotifyOptions {
   readonly branding?: Partial<Branding>
   /** Where the world reaches us, without a slash at the end. Default `http://localhost`. */
   readonly publicUrl?: string
+  /** The Prometheus that reads the metrics of all processes: statistics are read there. Default: the own history. */
+  readonly prometheusUrl?: Secret | undefined
   readonly clock: Clock
   readonly log: Log
   readonly metrics: Registry
@@ -150,6 +159,7 @@ export async function createNotify(settings: CreateNotifyOptions): Promise<Notif
       await consuming?.stop()
       await Promise.all([accept.idle(), reports.idle()])
       await Promise.all(workers.map((worker) => worker.stop()))
+      await parts.recorder.stop()
       await Promise.all(providersOf(settings).map((provider) => provider.close?.()))
       await topic?.close()
     },
@@ -167,14 +177,23 @@ async function createParts(settings: CreateNotifyOptions) {
   const store = hideReserved(settings.store, reserved)
   const channelsOff = channelsWithoutProvider(settings)
   const options: NotifyOptions = { ...defaultOptions, channelsOff, ...settings.options }
-  const metrics = createNotifyMetrics(settings.metrics)
+  const tally = createTally(clock.now())
+  const metrics = createNotifyMetrics(settings.metrics, tally)
   checkDeclarations(declared, providersOf(settings))
   await applyDeclarations(store, declared, options, clock)
   const linkParts = createLinkParts(settings, store, reserved, options)
   const { idleMs, changeReaders: rules } = options
   const readers = new ChangeReaders({ stateChanges: store.stateChanges, rules, idleMs, log, metrics })
   const plan: AcceptOptions['plan'] = (input) => planNotification(input, options)
-  return { ...linkParts, store, reserved, options, clock, log, metrics, readers, plan }
+  const recorder = startStatRecorder({ name: 'notify stats', tally, store: store.stats, clock, log })
+  const history = createHistory(settings, store.stats, recorder)
+  return { ...linkParts, store, reserved, options, clock, log, metrics, recorder, history, readers, plan }
+}
+
+/** Where statistics are read: in Prometheus where there is one, which has no counts by event and domain. */
+function createHistory({ prometheusUrl: url, clock }: CreateNotifyOptions, stats: StatReader, recorder: StatRecorder) {
+  const own = withUnwritten(stats, recorder, clock)
+  return url === undefined ? own : prometheusReader({ url, sources: prometheusSources, fallback: own })
 }
 
 type SharedParts = Awaited<ReturnType<typeof createParts>>

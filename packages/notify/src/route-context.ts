@@ -1,4 +1,4 @@
-import type { Clock, Log } from '@gatehouse/kit'
+import type { Clock, Log, StatReader } from '@gatehouse/kit'
 import type { PageParts, SiteLink } from '@gatehouse/kit/page'
 import type { Provider } from '@gatehouse/providers'
 import type { PreviewContext } from './api/template-preview.ts'
@@ -32,6 +32,8 @@ export interface RouteContext {
   readonly providers: readonly Provider[]
   readonly reports: Reports
   readonly metrics: NotifyMetrics
+  /** What was counted, over time. */
+  readonly history: StatReader
   readonly clock: Clock
   readonly log: Log
   /** Called after a replay of dead letters. */

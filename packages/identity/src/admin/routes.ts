@@ -8,6 +8,7 @@ import { apiKeyRoutes, signingKeyRoutes } from './keys/routes.ts'
 import { organizationRoutes, ownOrganizationRoutes } from './organizations/routes.ts'
 import { createAdminAccess } from './required-scope.ts'
 import { roleRoutes } from './roles/routes.ts'
+import { statRoutes } from './stats/routes.ts'
 import { accessRoutes } from './users/access-routes.ts'
 import { importRoutes } from './users/import/routes.ts'
 import { linkedProviderRoutes } from './users/linked-provider-routes.ts'
@@ -35,4 +36,5 @@ export function adminRoutes(http: Http, context: AdminContext, authenticate: Aut
   apiKeyRoutes(http, access)
   signingKeyRoutes(http, access)
   auditRoutes(http, access)
+  statRoutes(http, access)
 }

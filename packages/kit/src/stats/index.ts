@@ -1,5 +1,5 @@
 export { type PrometheusOptions, type PrometheusSource, prometheusReader } from './prometheus.ts'
-export { type StatRecorderOptions, startStatRecorder } from './recorder.ts'
+export { type StatRecorder, type StatRecorderOptions, startStatRecorder, withUnwritten } from './recorder.ts'
 export {
   bucketLabel,
   maxStatSteps,
@@ -20,5 +20,5 @@ export {
   type StatStore,
   statRetentionMs,
 } from './store.ts'
-export { type StatTableOptions, statTable } from './table.ts'
+export { type StatTableOptions, statTable, statTables } from './table.ts'
 export { createTally, otherLabel, type StatCount, type StatLabels, type Tally } from './tally.ts'

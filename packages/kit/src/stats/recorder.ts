@@ -2,8 +2,14 @@ import { randomUUID } from 'node:crypto'
 import type { Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
 import { startWorker, type Worker } from '../worker.ts'
-import type { StatBatch, StatStore } from './store.ts'
-import type { Tally } from './tally.ts'
+import type { StatBatch, StatReader, StatStore } from './store.ts'
+import type { StatCount, Tally } from './tally.ts'
+
+/** Writes what is counted. */
+export interface StatRecorder extends Worker {
+  /** What is counted and not written yet. */
+  unwritten(): readonly StatCount[]
+}
 
 /** What a recorder is started with. */
 export interface StatRecorderOptions {
@@ -24,7 +30,7 @@ const purgeEveryMs = 600_000
  * stored once; meanwhile the tally goes on counting, so that no more than two of them are in memory however long the
  * database is away. A crash loses what was counted since the last write.
  */
-export function startStatRecorder(options: StatRecorderOptions): Worker {
+export function startStatRecorder(options: StatRecorderOptions): StatRecorder {
   const { name, tally, store, clock, log } = options
   let unwritten: StatBatch | undefined
   let purgedAt = clock.now()
@@ -56,6 +62,7 @@ export function startStatRecorder(options: StatRecorderOptions): Worker {
   })
   return {
     ...worker,
+    unwritten: () => [...(unwritten?.counts ?? []), ...tally.peek()],
     async stop() {
       await worker.stop()
       try {
@@ -65,6 +72,21 @@ export function startStatRecorder(options: StatRecorderOptions): Worker {
       } catch (error) {
         log.error({ err: error, worker: name }, 'the counts of the last minute could not be written')
       }
+    },
+  }
+}
+
+/** A reader that adds what this process has not written yet, as of now. */
+export function withUnwritten(reader: StatReader, recorder: Pick<StatRecorder, 'unwritten'>, clock: Clock): StatReader {
+  return {
+    async read(query) {
+      const rows = await reader.read(query)
+      const { measure: wanted, from, to, stepMs } = query
+      const now = clock.now()
+      if (now < from || now >= to) return rows
+      const at = from + Math.floor((now - from) / stepMs) * stepMs
+      const counts = recorder.unwritten().filter(({ measure }) => measure === wanted)
+      return [...rows, ...counts.map(({ labels, value }) => ({ at, labels, value }))]
     },
   }
 }

@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { Problem } from '../problem.ts'
 import { instantOf } from '../text/instant.ts'
 import type { StatQuery, StatRow } from './store.ts'
@@ -8,20 +8,11 @@ const minuteMs = 60_000
 const dayMs = 86_400_000
 /** The most steps of an answer. */
 export const maxStatSteps = 400
-const maxSeries = 60
+const maxSeries = 200
 /** Steps below an hour reach back no further than minutes are read in reasonable time. */
 const maxMinutesMs = 2 * dayMs
 const maxRangeMs = 400 * dayMs
 const defaultRangeMs = dayMs
-
-/** Values over time, one line for each combination of labels. */
-export interface StatSeries {
-  /** Seconds. */
-  readonly step: number
-  /** When each step began. */
-  readonly at: readonly string[]
-  readonly series: ReadonlyArray<{ readonly labels: StatLabels; readonly values: ReadonlyArray<number | null> }>
-}
 
 /** The members that every query of statistics has. */
 export const statRangeMembers = {
@@ -56,6 +47,9 @@ export const StatSeriesSchema = Type.Object(
   },
   { title: 'StatSeries' },
 )
+
+/** Values over time, one line for each combination of labels. */
+export type StatSeries = Static<typeof StatSeriesSchema>
 
 /** The range that a query names. */
 export interface StatRangeQuery {
@@ -93,7 +87,7 @@ function fault(pointer: string, detail: string): Problem {
   return new Problem(400, `${pointer} ${detail}.`, { errors: [{ pointer, detail }] })
 }
 
-/** Sums rows into series by the named labels; of more than 60 the smallest make one, `other`. */
+/** Sums rows into series by the named labels; of more than 200 the smallest make one, `other`. */
 export function sumSeries(
   rows: readonly StatRow[],
   query: Omit<StatQuery, 'measure'>,

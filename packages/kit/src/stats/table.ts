@@ -1,4 +1,5 @@
 import type { Database, Query } from '../database/database.ts'
+import type { TableBound } from '../database/table-bound.ts'
 import type { StatBatch, StatQuery, StatStore } from './store.ts'
 import { statRetentionMs } from './store.ts'
 import type { StatLabels } from './tally.ts'
@@ -9,6 +10,12 @@ const writeTimeoutMs = 5_000
 const readTimeoutMs = 5_000
 const maxRows = 200_000
 const purgeRows = 2_000
+
+/** What bounds the two tables. */
+export const statTables: readonly TableBound[] = [
+  { table: 'stat', bound: '`at`; one for each combination of labels', kept: 'minutes 7 days, hours 400 days' },
+  { table: 'stat_batch', bound: '`at`; one a minute for each process', kept: '1 hour' },
+]
 
 /** Options of {@link statTable}. */
 export interface StatTableOptions {

@@ -1,6 +1,8 @@
+import { bucketLabel } from '@gatehouse/kit'
 import type { OutgoingMessage, Provider, SendResult } from '@gatehouse/providers'
 import type { NotifyMetrics } from '../context/metrics.ts'
 import type { CompleteMessages } from '../links/complete-messages.ts'
+import { countedDomain, latencyBounds } from '../model/measure.ts'
 import { type Call, noProvider } from './attempt.ts'
 import { callProvider, createOutgoing } from './calls/call-provider.ts'
 import { Preflight, type PreflightOptions } from './calls/preflight.ts'
@@ -91,10 +93,19 @@ export class Dispatcher {
       messages.filter((_, index) => isAllowed[index]),
     )
     const seconds = (performance.now() - startedAt) / 1_000
-    this.#settings.metrics.providerSeconds.observe({ provider: provider.name }, seconds)
+    countCall(this.#settings, provider.name, calls, seconds)
     addResults(calls, provider.name, results)
     await reportResults(this.#settings, this.#resources.pool, provider, results)
   }
+}
+
+/** How long a call took; of mails also where they go, which is what reports about them are compared with. */
+function countCall({ channel, metrics }: DispatcherOptions, provider: string, calls: readonly Call[], seconds: number) {
+  metrics.providerSeconds.observe({ channel, provider }, seconds)
+  metrics.keep('latency', { channel, provider, le: bucketLabel(latencyBounds, seconds) })
+  if (channel !== 'email') return
+  for (const { target } of calls)
+    metrics.keep('states_by_domain', { provider, domain: countedDomain(target.address), state: 'called' })
 }
 
 function skip(calls: readonly Call[]): void {

@@ -39,6 +39,7 @@ export async function composeIdentity(
     },
     passwords: passwords(file.passwords),
     serviceClient: settings.serviceClient,
+    prometheusUrl: settings.prometheusUrl,
     builtInClients: ownClients.map(({ client_id }) => client_id),
     authenticate: ingress.authenticate,
     ...ingress.attempts,

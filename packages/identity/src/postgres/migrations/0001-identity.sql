@@ -606,3 +606,21 @@ CREATE INDEX audit_event_subject_index ON identity.audit_event (subject, at) WHE
 CREATE INDEX audit_event_actor_index ON identity.audit_event (actor, id) WHERE actor IS NOT NULL;
 CREATE INDEX audit_event_client_index ON identity.audit_event (client_id, id) WHERE client_id IS NOT NULL;
 CREATE INDEX audit_event_request_index ON identity.audit_event (request_id) WHERE request_id IS NOT NULL;
+
+-- ---------------------------------------------------------------------------------------------------------------------
+-- What was counted, by the minute and by the hour (`step`, in seconds). Labels are closed sets and hold nothing personal.
+
+CREATE TABLE identity.stat (
+  step integer,
+  measure text,
+  at timestamptz,
+  labels jsonb,
+  value bigint NOT NULL,
+  PRIMARY KEY (step, measure, at, labels)
+) WITH (fillfactor = 80);
+
+-- The batches that were added in the last hour, so that one that is sent twice is added once.
+CREATE TABLE identity.stat_batch (
+  id uuid PRIMARY KEY,
+  at timestamptz NOT NULL
+);

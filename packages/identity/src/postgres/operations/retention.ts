@@ -1,4 +1,4 @@
-import { migrationTable, type TableBound } from '@gatehouse/kit'
+import { migrationTable, statTables, type TableBound } from '@gatehouse/kit'
 import { defaultLifetimes } from '../../model/lifetimes.ts'
 import { maxMemberRoles } from '../../model/organization.ts'
 
@@ -104,6 +104,7 @@ export const identityTables: readonly TableBound[] = [
   { table: 'invitation_role', bound: 'those of an invitation; go with it' },
   { table: 'organization_domain', bound: 'one for each domain of an organization' },
   { table: 'declared', bound: 'one for each entry of the file' },
+  ...statTables,
   migrationTable,
 ]
 

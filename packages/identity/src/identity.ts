@@ -1,6 +1,7 @@
-import type { Http, RecordChange, Worker } from '@gatehouse/kit'
+import type { Finding, Http, RecordChange, SetupStep, Worker } from '@gatehouse/kit'
 import { createManagement, type Management } from './admin/commands.ts'
 import { type ResolvedApiKey, resolveApiKey } from './admin/keys/api-keys.ts'
+import { readFindings, readSetup } from './admin/overview/overview.ts'
 import { changeRecorder } from './audit/record.ts'
 import { startWorkers } from './background/workers.ts'
 import type { IdentityOptions } from './config/options.ts'
@@ -35,6 +36,10 @@ export interface Identity {
   readonly recordChange: RecordChange
   /** Management for the command line. */
   readonly management: Management
+  /** What an operator should look at. */
+  findings(): Promise<readonly Finding[]>
+  /** The steps of the setup of this service. `provided` are clients that do not count as the operator's own. */
+  setup(provided: ReadonlySet<string>): Promise<readonly SetupStep[]>
   /** Rejects when the store does not answer. */
   ready(): Promise<void>
 }
@@ -68,6 +73,8 @@ export async function createIdentity(options: IdentityOptions): Promise<Identity
     revocations: (after) => readRevocations(context, after),
     recordChange: changeRecorder(context),
     management: createManagement(context),
+    findings: () => readFindings(context),
+    setup: (provided) => readSetup(context, provided),
     ready: () => context.store.ping(),
   }
 }

@@ -3,6 +3,7 @@ import {
   changesInLog,
   createTally,
   emailAddressExpected,
+  type Finding,
   type Http,
   isEmailAddress,
   type Log,
@@ -10,6 +11,7 @@ import {
   type RecordChange,
   type Registry,
   type Secret,
+  type SetupStep,
   type StatReader,
   type StatRecorder,
   startStatRecorder,
@@ -59,6 +61,8 @@ import { type Authenticate, createAccessControl, type WatchCredential } from './
 import { defaultScopes, type NotifyScopes } from './request/scopes.ts'
 import { registerRoutes } from './routes.ts'
 import { ChangeReaders } from './state-changes/readers.ts'
+import { readFindings } from './stats/findings.ts'
+import { readSetup } from './stats/setup.ts'
 import type { NotifyStore, Recipient } from './store/store.ts'
 import { subscriptionAssets } from './subscription/endpoint.ts'
 import { NotificationStreams } from './trace/streams.ts'
@@ -119,6 +123,10 @@ export interface Notify {
    */
   putRecipient(recipient: Recipient): Promise<void>
   removeRecipient(userId: string): Promise<void>
+  /** What an operator should look at. */
+  findings(): Promise<readonly Finding[]>
+  /** The steps of the setup of this service. `standIns` are the names of providers that send nothing. */
+  setup(standIns: ReadonlySet<string>): Promise<readonly SetupStep[]>
   /** Throws when the store, or the topic where there is one, does not answer. */
   ready(): Promise<void>
   /** Finishes what is held: events being stored, calls under way. */
@@ -151,6 +159,8 @@ export async function createNotify(settings: CreateNotifyOptions): Promise<Notif
     async removeRecipient(userId) {
       await store.recipients.remove(userId)
     },
+    findings: () => readFindings({ ...parts, pauses: store.providerPauses, providers: answering.providers }),
+    setup: (standIns) => readSetup({ ...parts, stats: store.stats, providers: answering.providers, standIns }),
     async ready() {
       await Promise.all([store.ping(), topic?.ping()])
     },

@@ -12,12 +12,17 @@ const services: Readonly<Record<string, OperationService>> = {
   auditEvents: 'identity',
   caller: 'identity',
   clients: 'identity',
+  config: 'identity',
   roles: 'identity',
+  setup: 'identity',
+  signInStats: 'identity',
   signingKeys: 'identity',
+  status: 'identity',
   users: 'identity',
   deadLetters: 'notify',
   eventTypes: 'notify',
   notifications: 'notify',
+  stats: 'notify',
 }
 
 /** The service that answers an operation. @throws Error for a resource that the console does not know */

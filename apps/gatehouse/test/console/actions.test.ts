@@ -7,15 +7,17 @@ import { type Program, started } from '../support/program.ts'
 import { access, accessMayFindNothing } from './cases/access.ts'
 import { type Cases, keys, type RoleName, roles } from './cases/case.ts'
 import { deliver, deliverMayFindNothing } from './cases/deliver.ts'
+import { measure, measureMayFindNothing } from './cases/measure.ts'
 import { operate, operateMayFindNothing } from './cases/operate.ts'
 import { people, peopleMayFindNothing } from './cases/people.ts'
 
 /** A call for each action. One without a case does not compile. */
-const cases: Cases<ActionId> = { ...people, ...access, ...deliver, ...operate }
+const cases: Cases<ActionId> = { ...people, ...access, ...deliver, ...measure, ...operate }
 const mayFindNothing: ReadonlySet<ActionId> = new Set([
   ...peopleMayFindNothing,
   ...accessMayFindNothing,
   ...deliverMayFindNothing,
+  ...measureMayFindNothing,
   ...operateMayFindNothing,
 ])
 

@@ -262,6 +262,17 @@ export interface DeviceSettings {
   readonly service?: string
 }
 
+/** The schema `EffectiveValue` of the API document. */
+export interface EffectiveValue {
+  /** The variable of the environment, or the path in the file. */
+  readonly name: string
+  readonly origin: "environment" | "file" | "default" | OtherText
+  /** Of a secret `set` or `unset`; of a list its length. */
+  readonly value: string | number | boolean
+  /** Whether it may be a credential, so that it is not shown. */
+  readonly secret: boolean
+}
+
 /** An event type that producers may submit */
 export interface EventType {
   /** Name of the event type: one line of text, but not * */
@@ -1127,6 +1138,14 @@ export interface Session {
   readonly seen_at: string
 }
 
+/** The schema `SetupStep` of the API document. */
+export interface SetupStep {
+  readonly id: string
+  readonly done: boolean
+  /** What shows it. */
+  readonly evidence: Readonly<Record<string, string | number | boolean | readonly string[]>>
+}
+
 /** The schema `SigningKey` of the API document. */
 export interface SigningKey {
   readonly kid: string
@@ -1167,6 +1186,19 @@ export interface Standing {
   }
 }
 
+/** The schema `StatSeries` of the API document. */
+export interface StatSeries {
+  /** Seconds of a step. */
+  readonly step: number
+  /** When each step began. */
+  readonly at: readonly string[]
+  readonly series: readonly ({
+    readonly labels: Readonly<Record<string, string>>
+    /** One for each step; null where there is none. */
+    readonly values: readonly (number | null)[]
+  })[]
+}
+
 /** The schema `Suppression` of the API document. */
 export interface Suppression {
   readonly id: string
@@ -1178,6 +1210,24 @@ export interface Suppression {
   readonly detail?: string
   readonly since: string
   readonly expires_at?: string
+}
+
+/** The schema `SystemStatus` of the API document. */
+export interface SystemStatus {
+  /** This process, until it ends. */
+  readonly instance: string
+  readonly status: "ready" | "degraded" | "unavailable" | OtherText
+  readonly services: readonly string[]
+  readonly version: string
+  readonly node: string
+  readonly started_at: string
+  readonly engines: readonly ({
+    readonly name: string
+    readonly state: string
+    readonly kind?: string
+  })[]
+  /** What an operator should look at, the worst first. */
+  readonly warnings: readonly Warning[]
 }
 
 /** The schema `TemplateText` of the API document. */
@@ -1688,6 +1738,17 @@ export interface User {
   readonly updated_at: string
 }
 
+/** The schema `Warning` of the API document. */
+export interface Warning {
+  /** Which it is: a closed set of words with underscores. */
+  readonly code: string
+  readonly severity: "error" | "warning" | "info" | OtherText
+  /** What it is about, such as a provider. */
+  readonly subject?: string
+  readonly since: string
+  readonly count?: number
+}
+
 /** What each operation takes and answers, by its id. */
 export interface Operations {
   "apiKeys.create": {
@@ -1990,6 +2051,12 @@ export interface Operations {
       readonly tos_uri?: string
     }
     readonly output: OAuthClient
+  }
+  "config.get": {
+    readonly input: Nothing
+    readonly output: {
+      readonly items: readonly EffectiveValue[]
+    }
   }
   "connections.create": {
     readonly input: {
@@ -2486,6 +2553,13 @@ export interface Operations {
   "limits.settings.get": {
     readonly input: Nothing
     readonly output: Limits
+  }
+  "live.get": {
+    readonly input: {
+      /** Of notifications, sign-ins, requests, with commas between; all without it. */
+      readonly topics?: string
+    }
+    readonly output: string
   }
   "metrics.get": {
     readonly input: Nothing
@@ -3277,6 +3351,27 @@ export interface Operations {
     readonly input: Nothing
     readonly output: Readonly<Record<string, unknown>>
   }
+  "setup.get": {
+    readonly input: Nothing
+    readonly output: {
+      readonly items: readonly SetupStep[]
+    }
+  }
+  "signInStats.get": {
+    readonly input: {
+      /** sign_ins: attempts to sign in; tokens: successful token responses; token_errors: rejected ones. */
+      readonly measure: "sign_ins" | "tokens" | "token_errors"
+      /** The one label that sums are told apart by; all of the measure without it. */
+      readonly by?: "method" | "outcome" | "grant_type" | "error"
+      /** The beginning; a day ago without it. Rounded down to a step. */
+      readonly from?: string
+      /** The end, which is left out; now without it. */
+      readonly to?: string
+      /** Seconds of a step; without it, so that there are at most 120. Whole hours where the range is above two days. */
+      readonly step?: number
+    }
+    readonly output: StatSeries
+  }
   "signingKeys.list": {
     readonly input: {
       /** The `next` of the previous page. */
@@ -3297,6 +3392,25 @@ export interface Operations {
       readonly compromised?: boolean
     }
     readonly output: NewSigningKey
+  }
+  "stats.get": {
+    readonly input: {
+      /** outcomes: what was decided of the channels of accepted events; attempts: what came of attempts to send; states: what providers and links reported; latency: quantiles of the duration of provider calls, in seconds. */
+      readonly measure: "outcomes" | "states" | "attempts" | "latency"
+      /** What the sums are told apart by, beside outcome, result, state or quantile; channel without it. Outcomes are by channel or event, states also by provider or receiving domain (of the large mailbox providers; all others are `other`), attempts and latency by channel or provider. Events and domains are kept by the hour. */
+      readonly by?: "channel" | "event" | "provider" | "domain"
+      /** The beginning; a day ago without it. Rounded down to a step. */
+      readonly from?: string
+      /** The end, which is left out; now without it. */
+      readonly to?: string
+      /** Seconds of a step; without it, so that there are at most 120. Whole hours where the range is above two days. */
+      readonly step?: number
+    }
+    readonly output: StatSeries
+  }
+  "status.get": {
+    readonly input: Nothing
+    readonly output: SystemStatus
   }
   "suppressions.create": {
     readonly input: {
@@ -4110,7 +4224,7 @@ export interface Operations {
 }
 
 /** The operations whose answer may be a stream of events. */
-export type StreamId = "events.read" | "notifications.stream" | "users.inbox.stream"
+export type StreamId = "events.read" | "live.get" | "notifications.stream" | "users.inbox.stream"
 
 /** The operations, as their ids nest them. */
 export interface Api {
@@ -4151,6 +4265,10 @@ export interface Api {
     rotateSecret(input: Operations["clients.rotateSecret"]['input'], options?: CallOptions): Promise<Operations["clients.rotateSecret"]['output']>
     /** Update a client. Omitted members stay unchanged. */
     update(input: Operations["clients.update"]['input'], options?: CallOptions): Promise<Operations["clients.update"]['output']>
+  }
+  readonly config: {
+    /** Read the configuration in force. Values with their origin. Of what may be a credential it is only said whether it is set. */
+    get(input?: Operations["config.get"]['input'], options?: CallOptions): Promise<Operations["config.get"]['output']>
   }
   readonly connections: {
     /** Create a connection. Another identity provider that users sign in with. Its secrets are stored sealed and never shown. */
@@ -4231,6 +4349,10 @@ export interface Api {
       /** Read tiers and policies. The current tiers and policies with their rules. */
       get(input?: Operations["limits.settings.get"]['input'], options?: CallOptions): Promise<Operations["limits.settings.get"]['output']>
     }
+  }
+  readonly live: {
+    /** Follow counters. Server-sent events: the counters of the topics at once and every two seconds, while the token is valid. */
+    get(input?: Operations["live.get"]['input'], options?: StreamOptions): AsyncGenerator<ServerSentEvent, void, undefined>
   }
   readonly metrics: {
     /** Read metrics. In the Prometheus text format. */
@@ -4444,11 +4566,27 @@ export interface Api {
     /** Get the authorization server metadata. RFC 8414: endpoints, grants and algorithms. */
     get(input?: Operations["serverMetadata.get"]['input'], options?: CallOptions): Promise<Operations["serverMetadata.get"]['output']>
   }
+  readonly setup: {
+    /** Read the steps of the setup. What is done of the services of this process and what shows it. */
+    get(input?: Operations["setup.get"]['input'], options?: CallOptions): Promise<Operations["setup.get"]['output']>
+  }
+  readonly signInStats: {
+    /** Read statistics of sign-ins and tokens. Sums over time of what processes counted: minutes are kept for 7 days, hours for 400. With PROMETHEUS_URL they are read there. */
+    get(input: Operations["signInStats.get"]['input'], options?: CallOptions): Promise<Operations["signInStats.get"]['output']>
+  }
   readonly signingKeys: {
     /** List signing keys. Newest first: the keys that sign and those that only verify, without private parts. */
     list(input?: Operations["signingKeys.list"]['input'], options?: CallOptions): List<Operations["signingKeys.list"]['output']['items'][number], Operations["signingKeys.list"]['output']>
     /** Rotate the signing key. The new key signs after a minute, when every verifier can know it. A compromised key is revoked at once, and its tokens are invalid. */
     rotate(input: Operations["signingKeys.rotate"]['input'], options?: CallOptions): Promise<Operations["signingKeys.rotate"]['output']>
+  }
+  readonly stats: {
+    /** Read statistics. Sums over time of what processes counted: minutes are kept for 7 days, hours for 400. With PROMETHEUS_URL they are read there. */
+    get(input: Operations["stats.get"]['input'], options?: CallOptions): Promise<Operations["stats.get"]['output']>
+  }
+  readonly status: {
+    /** Read the status of this process. Its services, engines and versions, and warnings: what an operator should look at. In an installation of several processes each answers for its own services. */
+    get(input?: Operations["status.get"]['input'], options?: CallOptions): Promise<Operations["status.get"]['output']>
   }
   readonly suppressions: {
     /** Add a suppression. Nothing that matches it is sent from then on. */

@@ -148,7 +148,10 @@ async function reportResults(
   results: readonly SendResult[],
 ): Promise<void> {
   const misconfigured = results.filter(({ kind }) => kind === 'misconfigured')
-  if (misconfigured.length > 0) metrics.misconfigured.inc({ provider: provider.name }, misconfigured.length)
+  if (misconfigured.length > 0) {
+    metrics.misconfigured.inc({ provider: provider.name }, misconfigured.length)
+    metrics.keep('misconfigured', { provider: provider.name }, misconfigured.length)
+  }
   const isOpened = await pool.reportResults(provider, results)
   const [first] = misconfigured
   if (isOpened && first && 'reason' in first)

@@ -9,6 +9,7 @@ export const measures = {
   states_by_domain: ['provider', 'domain', 'state'],
   latency: ['channel', 'provider', 'le'],
   webhooks: ['provider', 'outcome'],
+  misconfigured: ['provider'],
 } as const
 
 /** The name of a measure. */
@@ -90,5 +91,6 @@ export const prometheusSources: Readonly<Partial<Record<Measure, PrometheusSourc
   outcomes: { metric: 'notify_outcomes_total', labels: measures.outcomes },
   attempts: { metric: 'notify_attempts_total', labels: measures.attempts },
   latency: { metric: 'notify_provider_seconds_bucket', labels: measures.latency },
+  misconfigured: { metric: 'notify_provider_misconfigured_total', labels: measures.misconfigured },
   webhooks: { metric: 'notify_webhooks_total', labels: measures.webhooks },
 }

@@ -16,6 +16,8 @@ export interface Section {
 
 /** The sections in the order of the navigation. */
 export const sections: readonly Section[] = [
+  { id: 'start', path: '/start', group: 'home', icon: 'flag', letter: 'b', action: 'readSetup' },
+  { id: 'overview', path: '/', group: 'home', icon: 'chart', letter: 'o', action: 'readSignInStats' },
   {
     id: 'notification',
     path: '/notifications',
@@ -26,6 +28,14 @@ export const sections: readonly Section[] = [
   },
   { id: 'why', path: '/why', group: 'deliver', icon: 'question', letter: 'w', action: 'explain' },
   { id: 'deadLetters', path: '/dead-letters', group: 'deliver', icon: 'inbox', letter: 'd', action: 'listDeadLetters' },
+  {
+    id: 'deliverability',
+    path: '/deliverability',
+    group: 'deliver',
+    icon: 'send',
+    letter: 'v',
+    action: 'readStats',
+  },
   { id: 'users', path: '/users', group: 'people', icon: 'users', letter: 'u', action: 'listUsers' },
   { id: 'clients', path: '/clients', group: 'access', icon: 'app', letter: 'c', action: 'listClients' },
   { id: 'apiKeys', path: '/api-keys', group: 'access', icon: 'key', letter: 'k', action: 'listApiKeys' },
@@ -39,6 +49,6 @@ export const sections: readonly Section[] = [
     letter: 'r',
     action: 'listMembers',
   },
-  { id: 'system', path: '/system', group: 'operate', icon: 'pulse', letter: 'y', action: undefined },
+  { id: 'system', path: '/system', group: 'operate', icon: 'pulse', letter: 'y', action: 'readStatus' },
   { id: 'settings', path: '/settings', group: 'operate', icon: 'gear', letter: 't', action: undefined },
 ]

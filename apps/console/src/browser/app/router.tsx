@@ -1,6 +1,7 @@
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router'
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router'
 import { access } from '../screens/access/routes.ts'
 import { deliver } from '../screens/deliver/routes.ts'
+import { measure } from '../screens/measure/routes.ts'
 import { operate } from '../screens/operate/routes.ts'
 import { SignedOutScreen } from '../screens/operate/signed-out.tsx'
 import { people } from '../screens/people/routes.ts'
@@ -17,25 +18,18 @@ function readSearch(search: Readonly<Record<string, unknown>>): Readonly<Record<
 const root = createRootRoute({ validateSearch: readSearch })
 const signedOut = createRoute({ getParentRoute: () => root, path: '/signed-out', component: SignedOutScreen })
 const inside = createRoute({ getParentRoute: () => root, id: 'inside', component: SignedInLayout })
-const start = createRoute({
-  getParentRoute: () => inside,
-  path: '/',
-  beforeLoad: () => {
-    throw redirect({ to: '/users' })
-  },
-})
-
-const screens = Object.entries<Screens[string]>({ ...deliver, ...people, ...access, ...operate }).map(([path, load]) =>
-  createRoute({
-    getParentRoute: () => inside,
-    path,
-    component: lazyRouteComponent(async () => ({ default: await load() })),
-  }),
+const screens = Object.entries<Screens[string]>({ ...deliver, ...measure, ...people, ...access, ...operate }).map(
+  ([path, load]) =>
+    createRoute({
+      getParentRoute: () => inside,
+      path,
+      component: lazyRouteComponent(async () => ({ default: await load() })),
+    }),
 )
 
 /** The addresses of the console. A screen is loaded when it is opened. */
 export const router = createRouter({
-  routeTree: root.addChildren([signedOut, inside.addChildren([start, ...screens])]),
+  routeTree: root.addChildren([signedOut, inside.addChildren(screens)]),
   basepath: '/console',
   scrollRestoration: true,
   defaultErrorComponent: BrokenPage,

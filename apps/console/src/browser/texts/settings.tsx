@@ -7,6 +7,8 @@ export interface Settings {
   readonly zone: 'local' | 'utc'
   /** Whether single keys are shortcuts (WCAG 2.1.4). */
   readonly keys: boolean
+  /** Whether the first steps are in the menu. */
+  readonly showsStart: boolean
 }
 
 interface Chosen {
@@ -20,7 +22,7 @@ const ChosenContext = createContext<Chosen | undefined>(undefined)
 
 function readSettings(): Settings {
   const language = navigator.language.startsWith('de') ? 'de' : 'en'
-  const defaults: Settings = { language, zone: 'local', keys: true }
+  const defaults: Settings = { language, zone: 'local', keys: true, showsStart: true }
   try {
     return { ...defaults, ...(JSON.parse(localStorage.getItem(storageKey) ?? '{}') as Partial<Settings>) }
   } catch {

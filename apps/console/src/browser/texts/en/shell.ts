@@ -1,8 +1,11 @@
 /** The words that every screen shares, in English. */
 export const shell = {
   product: 'Gatehouse console',
-  groups: { deliver: 'Deliver', people: 'People', access: 'Access', operate: 'Operate' },
+  groups: { home: 'Home', deliver: 'Deliver', people: 'People', access: 'Access', operate: 'Operate' },
   sections: {
+    start: 'Get started',
+    overview: 'Overview',
+    deliverability: 'Deliverability',
     notification: 'Notification',
     why: 'Why?',
     deadLetters: 'Dead letters',

@@ -1,0 +1,64 @@
+import type { Database, SetupStep } from '@gatehouse/kit'
+import type { Config } from '../../config/config.ts'
+import { tourist } from '../../config/tour.ts'
+import type { SystemParts } from './status.ts'
+import { withinTime } from './within-time.ts'
+
+/** Providers that send nothing. */
+const standIns: ReadonlySet<string> = new Set(['mailbox', 'inbox'])
+
+/** Reads which steps of the setup are done, of the services of this process. */
+export function createSetup(parts: SystemParts) {
+  const { config, database } = parts
+  return async (): Promise<SetupStep[]> => {
+    const { identity, notify } = parts.services()
+    const { settings, file } = config
+    const provided = new Set(tourClients(config))
+    const steps = await withinTime(Promise.all([notify?.setup(standIns) ?? [], identity?.setup(provided) ?? []]))
+    const gateway = settings.services.has('gateway') ? gatewaySteps(file) : []
+    const backedUp = database?.engine === 'postgres' ? await lastArchived(database) : undefined
+    return [...steps.flat(), ...gateway, ...installationSteps(settings, backedUp)]
+  }
+}
+
+/** The client of the tour, unless the operator changed what it speaks of. */
+function tourClients({ file }: Config): string[] {
+  return (file.clients ?? []).map(({ client_id: id }) => id).filter((id) => id === tourist.client)
+}
+
+function gatewaySteps({ routes = [], tiers, policies }: Config['file']): SetupStep[] {
+  const guarded = routes.filter(({ public: isPublic, upstream }) => isPublic !== true && upstream !== undefined)
+  const named = [...Object.keys(tiers ?? {}), ...Object.keys(policies ?? {})]
+  return [
+    {
+      id: 'protected_route',
+      done: guarded.length > 0,
+      evidence: { routes: guarded.slice(0, 5).map(({ path }) => path) },
+    },
+    { id: 'limits', done: named.length > 0, evidence: { names: named.slice(0, 10) } },
+  ]
+}
+
+function installationSteps(settings: Config['settings'], backedUp: string | undefined): SetupStep[] {
+  const { databaseUrl, redisUrl, encryptionKey } = settings
+  const engines = {
+    database: databaseUrl === undefined ? 'embedded' : 'PostgreSQL',
+    counters: redisUrl === undefined ? 'memory or database' : 'Redis',
+  }
+  const keyed = encryptionKey !== undefined
+  return [
+    { id: 'engines', done: databaseUrl !== undefined, evidence: engines },
+    {
+      id: 'key_and_backup',
+      done: keyed && backedUp !== undefined,
+      evidence: { key: keyed, ...(backedUp === undefined ? {} : { archived_at: backedUp }) },
+    },
+  ]
+}
+
+/** When PostgreSQL archived its log last, by which a backup can be brought up to date; undefined where it does not. */
+async function lastArchived(database: Database): Promise<string | undefined> {
+  const { rows } = await database.query<{ at: number | null }>('SELECT last_archived_time AS at FROM pg_stat_archiver')
+  const at = rows[0]?.at ?? undefined
+  return at === undefined ? undefined : new Date(at).toISOString()
+}

@@ -70,7 +70,7 @@ const shownSections: ReadonlySet<string> = new Set([
   'tiers',
 ])
 
-const maxFileValues = 1_000
+const maxFileValues = 300
 const maxTextLength = 500
 
 /** The values in force, with their origin. Lists of the file are counted. */

@@ -1,6 +1,6 @@
 import type { Database, SetupStep } from '@gatehouse/kit'
 import type { Config } from '../../config/config.ts'
-import { tourist } from '../../config/tour.ts'
+import { declaresTour } from '../../config/tour.ts'
 import type { SystemParts } from './status.ts'
 import { withinTime } from './within-time.ts'
 
@@ -13,22 +13,19 @@ export function createSetup(parts: SystemParts) {
   return async (): Promise<SetupStep[]> => {
     const { identity, notify } = parts.services()
     const { settings, file } = config
-    const provided = new Set(tourClients(config))
+    const isTour = declaresTour(file)
+    const provided = new Set(isTour ? file.clients?.map(({ client_id: id }) => id) : [])
     const steps = await withinTime(Promise.all([notify?.setup(standIns) ?? [], identity?.setup(provided) ?? []]))
-    const gateway = settings.services.has('gateway') ? gatewaySteps(file) : []
+    const gateway = settings.services.has('gateway') ? gatewaySteps(file, isTour) : []
     const backedUp = database?.engine === 'postgres' ? await lastArchived(database) : undefined
     return [...steps.flat(), ...gateway, ...installationSteps(settings, backedUp)]
   }
 }
 
-/** The client of the tour, unless the operator changed what it speaks of. */
-function tourClients({ file }: Config): string[] {
-  return (file.clients ?? []).map(({ client_id: id }) => id).filter((id) => id === tourist.client)
-}
-
-function gatewaySteps({ routes = [], tiers, policies }: Config['file']): SetupStep[] {
+/** The limits of the tour are nobody's choice. */
+function gatewaySteps({ routes = [], tiers, policies }: Config['file'], isTour: boolean): SetupStep[] {
   const guarded = routes.filter(({ public: isPublic, upstream }) => isPublic !== true && upstream !== undefined)
-  const named = [...Object.keys(tiers ?? {}), ...Object.keys(policies ?? {})]
+  const named = isTour ? [] : [...Object.keys(tiers ?? {}), ...Object.keys(policies ?? {})]
   return [
     {
       id: 'protected_route',

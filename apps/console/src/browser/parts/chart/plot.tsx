@@ -56,7 +56,7 @@ function optionsOf({ parent, series, height, format, onPoint, settings }: Drawn)
     tzDate: (at) => (settings.zone === 'utc' ? UPlot.tzDate(new Date(at), 'Etc/UTC') : new Date(at)),
     scales: { y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.08 : 1] } },
     axes: [
-      { ...axis, space: 80, values: (_plot, moments) => timeLabels(moments, settings) },
+      { ...axis, space: 80, size: 30, values: (_plot, moments) => timeLabels(moments, settings) },
       { ...axis, size: 56, values: (_plot, values) => values.map((value) => format(value)) },
     ],
     series: [

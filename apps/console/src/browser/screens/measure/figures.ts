@@ -9,6 +9,19 @@ export function momentsOf({ at }: StatSeries): number[] {
   return at.map((moment) => Date.parse(moment))
 }
 
+/**
+ * An answer without the step that has not ended yet, which would look like a fall; with it where nothing was counted
+ * before.
+ */
+export function endedSteps(answer: StatSeries, now: number): StatSeries {
+  const { at, step, series } = answer
+  const last = at.at(-1)
+  const isRunning = last !== undefined && Date.parse(last) + step * 1_000 > now
+  const hasMore = series.some(({ values }) => totalOf(values.slice(0, -1)) > 0)
+  if (!isRunning || !hasMore) return answer
+  return { step, at: at.slice(0, -1), series: series.map((one) => ({ ...one, values: one.values.slice(0, -1) })) }
+}
+
 /** How a line of a chart is made of the series with one value of a label. */
 export interface Lines {
   /** The label whose values are the lines. */

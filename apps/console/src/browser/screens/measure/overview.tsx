@@ -13,7 +13,7 @@ import { Page } from '../../parts/page.tsx'
 import { Answer } from '../../parts/states.tsx'
 import { useTexts } from '../../texts/settings.tsx'
 import { Attention } from './attention.tsx'
-import { countOf, type Lines, linesOf, momentsOf } from './figures.ts'
+import { countOf, endedSteps, type Lines, linesOf, momentsOf } from './figures.ts'
 import { Figures, RangeChoice, Tile, useNumber } from './parts.tsx'
 
 /** What happens now, and what needs attention. */
@@ -92,8 +92,9 @@ interface ChannelChartProps {
   readonly to: string
 }
 
-function ChannelChart({ title, data, where, to }: ChannelChartProps) {
+function ChannelChart({ title, data: answer, where, to }: ChannelChartProps) {
   const t = useTexts()
+  const data = useMemo(() => endedSteps(answer, Date.now()), [answer])
   const at = useMemo(() => momentsOf(data), [data])
   const series = useMemo(
     () => linesOf(data, { by: 'channel', where, link: (channel) => ({ to, search: { channel } }) }),
@@ -122,8 +123,9 @@ function SignIns({ range: { from, step } }: { range: Range }) {
   )
 }
 
-function SignInChart({ data, title }: { data: StatSeries; title: string }) {
+function SignInChart({ data: answer, title }: { data: StatSeries; title: string }) {
   const t = useTexts()
+  const data = useMemo(() => endedSteps(answer, Date.now()), [answer])
   const at = useMemo(() => momentsOf(data), [data])
   const series = useMemo(
     () =>

@@ -6,7 +6,7 @@ export const measure = {
   },
   measure: {
     range: 'Zeitraum',
-    ranges: { '1h': '1 Stunde', '24h': '24 Stunden', '7d': '7 Tage', '30d': '30 Tage' },
+    ranges: { '1h': '1 Std.', '24h': '24 Std.', '7d': '7 T.', '30d': '30 T.' },
     nothing: 'In dieser Zeit wurde nichts gezählt.',
   },
   overview: {

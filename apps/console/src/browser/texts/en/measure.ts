@@ -6,7 +6,7 @@ export const measure = {
   },
   measure: {
     range: 'Range of time',
-    ranges: { '1h': '1 hour', '24h': '24 hours', '7d': '7 days', '30d': '30 days' },
+    ranges: { '1h': '1 h', '24h': '24 h', '7d': '7 d', '30d': '30 d' },
     nothing: 'Nothing was counted in this time.',
   },
   overview: {

@@ -75,7 +75,9 @@ export function parseStatRange(query: StatRangeQuery, now: number): Omit<StatQue
   if (rangeMs > maxMinutesMs && stepMs % 3_600_000 !== 0)
     throw fault('/step', 'must be a multiple of 3600 where the range is above two days')
   if (rangeMs / stepMs > maxStatSteps) throw fault('/step', `must divide the range into at most ${maxStatSteps}`)
-  return { from: Math.floor(begin / stepMs) * stepMs, to: Math.ceil(end / stepMs) * stepMs, stepMs }
+  // What is counted at this very moment belongs to the step that begins now.
+  const to = query.to === undefined ? (Math.floor(end / stepMs) + 1) * stepMs : Math.ceil(end / stepMs) * stepMs
+  return { from: Math.floor(begin / stepMs) * stepMs, to, stepMs }
 }
 
 function naturalStep(rangeMs: number): number {

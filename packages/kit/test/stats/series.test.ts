@@ -62,7 +62,7 @@ const now = Date.UTC(2026, 5, 1, 12, 34)
 
 for (const [name, range, expected] of [
   ['a day in steps of a quarter of an hour', {}, { count: 97, stepMs: 900_000 }],
-  ['an hour in minutes', { from: '2026-06-01T11:34:00Z' }, { count: 60, stepMs: 60_000 }],
+  ['an hour in minutes', { from: '2026-06-01T11:34:00Z' }, { count: 61, stepMs: 60_000 }],
   ['a month in steps of whole hours', { from: '2026-05-02T12:34:00Z' }, { count: 121, stepMs: 21_600_000 }],
 ] as const)
   test(`statistics without a step are ${name}`, () => {

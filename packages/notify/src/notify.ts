@@ -1,22 +1,16 @@
 import {
   type Clock,
   changesInLog,
-  createTally,
   emailAddressExpected,
   type Finding,
   type Http,
   isEmailAddress,
   type Log,
-  prometheusReader,
   type RecordChange,
   type Registry,
   type Secret,
   type SetupStep,
-  type StatReader,
-  type StatRecorder,
-  startStatRecorder,
   type Worker,
-  withUnwritten,
 } from '@gatehouse/kit'
 import { type Branding, brandingFrom, Languages, type SiteLink } from '@gatehouse/kit/page'
 import type { Provider } from '@gatehouse/providers'
@@ -35,6 +29,7 @@ import { defaultOptions, type NotifyOptions } from './config/options.ts'
 import { createAudit } from './context/audit.ts'
 import type { HandoverTargets } from './context/handover.ts'
 import { createHints } from './context/hints.ts'
+import { createHistory } from './context/history.ts'
 import { createNotifyMetrics } from './context/metrics.ts'
 import { createReports } from './context/reports.ts'
 import { createTestSend } from './deliver/test-send.ts'
@@ -50,7 +45,6 @@ import { createReceiptTokens } from './links/receipt-token.ts'
 import { createShortenLinks } from './links/short-links.ts'
 import { type Channel, channels } from './model/channel.ts'
 import { bucketOfId } from './model/id.ts'
-import { prometheusSources } from './model/measure.ts'
 import type { NotifyRequest } from './model/notification.ts'
 import { AssignedPartitions } from './model/partition.ts'
 import type { Topic } from './model/topic.ts'
@@ -160,7 +154,14 @@ export async function createNotify(settings: CreateNotifyOptions): Promise<Notif
       await store.recipients.remove(userId)
     },
     findings: () => readFindings({ ...parts, pauses: store.providerPauses, providers: answering.providers }),
-    setup: (standIns) => readSetup({ ...parts, stats: store.stats, providers: answering.providers, standIns }),
+    setup: (standIns) =>
+      readSetup({
+        ...parts,
+        stats: store.stats,
+        reservedEvents: [...parts.reserved.eventTypes.keys()],
+        providers: answering.providers,
+        standIns,
+      }),
     async ready() {
       await Promise.all([store.ping(), topic?.ping()])
     },
@@ -187,23 +188,15 @@ async function createParts(settings: CreateNotifyOptions) {
   const store = hideReserved(settings.store, reserved)
   const channelsOff = channelsWithoutProvider(settings)
   const options: NotifyOptions = { ...defaultOptions, channelsOff, ...settings.options }
-  const tally = createTally(clock.now())
-  const metrics = createNotifyMetrics(settings.metrics, tally)
+  const counted = createHistory({ ...settings, store: store.stats })
+  const metrics = createNotifyMetrics(settings.metrics, counted.tally)
   checkDeclarations(declared, providersOf(settings))
   await applyDeclarations(store, declared, options, clock)
   const linkParts = createLinkParts(settings, store, reserved, options)
   const { idleMs, changeReaders: rules } = options
   const readers = new ChangeReaders({ stateChanges: store.stateChanges, rules, idleMs, log, metrics })
   const plan: AcceptOptions['plan'] = (input) => planNotification(input, options)
-  const recorder = startStatRecorder({ name: 'notify stats', tally, store: store.stats, clock, log })
-  const history = createHistory(settings, store.stats, recorder)
-  return { ...linkParts, store, reserved, options, clock, log, metrics, recorder, history, readers, plan }
-}
-
-/** Where statistics are read: in Prometheus where there is one, which has no counts by event and domain. */
-function createHistory({ prometheusUrl: url, clock }: CreateNotifyOptions, stats: StatReader, recorder: StatRecorder) {
-  const own = withUnwritten(stats, recorder, clock)
-  return url === undefined ? own : prometheusReader({ url, sources: prometheusSources, fallback: own })
+  return { ...linkParts, store, reserved, options, clock, log, metrics, ...counted, readers, plan }
 }
 
 type SharedParts = Awaited<ReturnType<typeof createParts>>

@@ -13,6 +13,7 @@ export {
 } from './series.ts'
 export {
   type StatBatch,
+  type StatExclusion,
   type StatQuery,
   type StatReader,
   type StatRow,

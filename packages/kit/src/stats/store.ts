@@ -35,8 +35,14 @@ export interface StatStore extends StatReader {
   add(batch: StatBatch): Promise<void>
   /** Deletes what is too old, a bounded number of rows; true when more is left. */
   purge(now: number): Promise<boolean>
-  /** The first and the last hour in which a measure was counted; undefined for none. */
-  seen(measure: string): Promise<StatSpan | undefined>
+  /** The first and the last hour in which a measure was counted, but for some values of a label; undefined for none. */
+  seen(measure: string, without?: StatExclusion): Promise<StatSpan | undefined>
+}
+
+/** Values of a label that are left out. */
+export interface StatExclusion {
+  readonly label: string
+  readonly values: readonly string[]
 }
 
 /** Between which hours something was counted, as their beginnings (Unix milliseconds). */

@@ -57,10 +57,13 @@ export function statTable(database: Database, options: StatTableOptions): StatSt
       )
       return minutes || hours || rowCount >= purgeRows
     },
-    async seen(measure) {
+    async seen(measure, without) {
+      const one = (order: string) => `(SELECT at FROM ${schema}.stat
+          WHERE step = $1 AND measure = $2 AND NOT coalesce(labels->>$3 = ANY ($4::text[]), false)
+          ORDER BY step ${order}, measure ${order}, at ${order} LIMIT 1)`
       const { rows } = await database.query<{ first: number | null; last: number }>({
-        text: `SELECT min(at) AS first, max(at) AS last FROM ${schema}.stat WHERE step = $1 AND measure = $2`,
-        values: [hourMs / 1_000, measure],
+        text: `SELECT ${one('ASC')} AS first, ${one('DESC')} AS last`,
+        values: [hourMs / 1_000, measure, without?.label ?? '', without?.values ?? []],
         timeoutMs: readTimeoutMs,
       })
       const [row] = rows

@@ -114,4 +114,6 @@ test('a measure of many labels is kept by the hour alone', async (t) => {
   assert.equal(sum(await table.read({ measure: 'wide', from: start, to: start + hourMs, stepMs: hourMs })), 4)
   assert.deepEqual(await table.seen('wide'), { first: start, last: start })
   assert.equal(await table.seen('a'), undefined)
+  assert.equal(await table.seen('wide', { label: 'e', values: ['1'] }), undefined)
+  assert.deepEqual(await table.seen('wide', { label: 'e', values: ['2'] }), { first: start, last: start })
 })

@@ -8,6 +8,8 @@ export interface SetupContext {
   readonly stats: Pick<StatStore, 'seen'>
   readonly history: StatReader
   readonly providers: readonly Provider[]
+  /** Event types of another service's mails, which are no notifications of the operator's own. */
+  readonly reservedEvents: readonly string[]
   /** Providers that send nothing, such as the mailbox of the embedded mode. */
   readonly standIns: ReadonlySet<string>
   readonly clock: Clock
@@ -19,7 +21,7 @@ const hourMs = 3_600_000
 export async function readSetup(context: SetupContext): Promise<SetupStep[]> {
   const { providers, standIns } = context
   const reporting = providers.filter(({ reports }) => reports !== undefined).map(({ name }) => name)
-  const [first, webhook] = await Promise.all([firstOf(context, 'outcomes'), firstOf(context, 'webhooks')])
+  const [first, webhook] = await Promise.all([firstOf(context, 'outcomes_by_event'), firstOf(context, 'webhooks')])
   const own = providers.filter(({ name }) => !standIns.has(name))
   const carried = channels.filter((channel) => channel === 'in-app' || own.some((one) => one.channel === channel))
   return [
@@ -38,10 +40,11 @@ function evidenceOf(at: number | undefined): SetupStep['evidence'] {
 }
 
 /** The hour in which something was counted first; this one for what is not written yet. */
-async function firstOf({ stats, history, clock }: SetupContext, measure: Measure): Promise<number | undefined> {
-  const seen = await stats.seen(measure)
+async function firstOf(context: SetupContext, measure: Measure): Promise<number | undefined> {
+  const { stats, history, reservedEvents, clock } = context
+  const seen = await stats.seen(measure, { label: 'event', values: reservedEvents })
   if (seen !== undefined) return seen.first
   const from = Math.floor(clock.now() / hourMs) * hourMs
   const rows = await history.read({ measure, from, to: from + hourMs, stepMs: hourMs })
-  return rows.length > 0 ? from : undefined
+  return rows.some(({ labels: { event = '' } }) => !reservedEvents.includes(event)) ? from : undefined
 }

@@ -46,7 +46,7 @@ test('the step that has not ended is left out of a chart, unless nothing was cou
   assert.deepEqual(endedSteps(ended, start + 6 * step * 1_000), ended)
 })
 
-test('figures of mail are by provider and domain, and opens of machines apart from those of people', () => {
+test('figures of mail are by provider and domain, and opens of machines count apart', () => {
   const of = (domain: string, state: string, count: number) => ({
     labels: { provider: 'ses', domain, state },
     values: [count, 0, 0, 0, count],

@@ -100,7 +100,7 @@ export function readSettings(environment: Environment, faults: Faults): Settings
     devPages: read.oneOf('DEV_PAGES', ['local', 'never'], 'local') === 'never' ? 'never' : 'local',
     metricsPort: read.text('METRICS_PORT') === undefined ? undefined : read.integer('METRICS_PORT', 9090, 1, 65_535),
     metricsHost: read.text('METRICS_HOST') ?? '127.0.0.1',
-    prometheusUrl: read.secretUrl('PROMETHEUS_URL', httpProtocols),
+    prometheusUrl: read.secretUrl('PROMETHEUS_URL', ['http:', 'https:']),
   }
 }
 

@@ -3361,7 +3361,7 @@ export interface Operations {
     readonly input: {
       /** sign_ins: attempts to sign in; tokens: successful token responses; token_errors: rejected ones. */
       readonly measure: "sign_ins" | "tokens" | "token_errors"
-      /** The one label that sums are told apart by; all of the measure without it. */
+      /** The one label that splits the sums; all of the measure without it. */
       readonly by?: "method" | "outcome" | "grant_type" | "error"
       /** The beginning; a day ago without it. Rounded down to a step. */
       readonly from?: string
@@ -3397,7 +3397,7 @@ export interface Operations {
     readonly input: {
       /** outcomes: what was decided of the channels of accepted events; attempts: what came of attempts to send; states: what providers and links reported; latency: quantiles of the duration of provider calls, in seconds. */
       readonly measure: "outcomes" | "states" | "attempts" | "latency"
-      /** What the sums are told apart by, beside outcome, result, state or quantile; channel without it. Outcomes are by channel or event, states also by provider or receiving domain (of the large mailbox providers; all others are `other`), attempts and latency by channel or provider. Events and domains are kept by the hour. */
+      /** What splits the sums, beside outcome, result, state or quantile; channel without it. Outcomes are by channel or event, states also by provider or receiving domain (of the large mailbox providers; all others are `other`), attempts and latency by channel or provider. Events and domains are kept by the hour. */
       readonly by?: "channel" | "event" | "provider" | "domain"
       /** The beginning; a day ago without it. Rounded down to a step. */
       readonly from?: string

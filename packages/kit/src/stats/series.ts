@@ -130,7 +130,7 @@ function headOf({ stepMs }: Omit<StatQuery, 'measure'>, places: readonly number[
 }
 
 /** The quantiles that latencies are answered with. */
-export const quantiles = ['0.5', '0.95', '0.99'] as const
+const quantiles = ['0.5', '0.95', '0.99'] as const
 
 /**
  * Quantiles of a histogram whose rows have the upper bound of their bucket in the label `le`, in seconds, each counted in

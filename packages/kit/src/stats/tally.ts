@@ -39,10 +39,10 @@ export function createTally(startedAt: number, max: number = maxCombinations): T
       else this.add(measure, restOf(labels), value)
     },
     take(now) {
-      const taken = { since, counts: peek() }
+      const result = { since, counts: peek() }
       counts = new Map()
       since = now
-      return taken
+      return result
     },
     peek,
   }

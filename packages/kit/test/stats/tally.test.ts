@@ -12,7 +12,7 @@ const increments = fc.array(
 )
 const sumOf = (counts: ReadonlyArray<{ readonly value: number }>) => counts.reduce((sum, { value }) => sum + value, 0)
 
-test('a tally loses no increment, counts each combination once and starts again when it is taken', () => {
+test('a tally loses no increment, and counts each combination once until it is emptied', () => {
   fc.assert(
     fc.property(increments, (all) => {
       const tally = createTally(0)

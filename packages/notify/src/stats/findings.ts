@@ -75,11 +75,11 @@ function silentOf(
   attempts: readonly StatRow[],
   webhooks: readonly StatRow[],
 ): Finding[] {
-  const heard = new Set(
+  const reporting = new Set(
     webhooks.filter(({ labels }) => labels.outcome === 'accepted').map(({ labels }) => labels.provider),
   )
   return providers
-    .filter(({ name, reports }) => reports !== undefined && !heard.has(name))
+    .filter(({ name, reports }) => reports !== undefined && !reporting.has(name))
     .map(({ name }) => ({
       name,
       count: sumOf(attempts.filter(({ labels }) => labels.provider === name && labels.result === 'sent')),

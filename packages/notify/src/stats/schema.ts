@@ -12,7 +12,7 @@ export const StatsQuery = Type.Object(
     by: Type.Optional(
       Type.Enum(['channel', 'event', 'provider', 'domain'], {
         description:
-          'What the sums are told apart by, beside outcome, result, state or quantile; channel without it. Outcomes are by channel or event, states also by provider or receiving domain (of the large mailbox providers; all others are `other`), attempts and latency by channel or provider. Events and domains are kept by the hour.',
+          'What splits the sums, beside outcome, result, state or quantile; channel without it. Outcomes are by channel or event, states also by provider or receiving domain (of the large mailbox providers; all others are `other`), attempts and latency by channel or provider. Events and domains are kept by the hour.',
       }),
     ),
     ...statRangeMembers,

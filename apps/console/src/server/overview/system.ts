@@ -27,8 +27,8 @@ export function systemEndpoint(context: ConsoleContext) {
     if (!parts.has(part)) throw new Problem(404, `There is no ${part} of the system.`)
     const session = await requireSession(context, request)
     const addresses = Map.groupBy(context.connections.names, (name) => context.services[name])
-    const asked = [...addresses.values()].map((services) => ask(context, session, { request, part, services }))
-    return { items: await Promise.all(asked) }
+    const answers = [...addresses.values()].map((services) => ask(context, session, { request, part, services }))
+    return { items: await Promise.all(answers) }
   }
 }
 

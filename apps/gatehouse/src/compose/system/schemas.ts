@@ -78,7 +78,7 @@ export const getConfig = {
 }
 
 /** The query of GET /admin/v1/live. */
-export const LiveQuery = Type.Object(
+const LiveQuery = Type.Object(
   {
     topics: Type.Optional(
       Type.String({

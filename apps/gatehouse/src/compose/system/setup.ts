@@ -24,13 +24,13 @@ export function createSetup(parts: SystemParts) {
 
 /** The limits of the tour are nobody's choice. */
 function gatewaySteps({ routes = [], tiers, policies }: Config['file'], isTour: boolean): SetupStep[] {
-  const guarded = routes.filter(({ public: isPublic, upstream }) => isPublic !== true && upstream !== undefined)
+  const protectedRoutes = routes.filter(({ public: isPublic, upstream }) => isPublic !== true && upstream !== undefined)
   const named = isTour ? [] : [...Object.keys(tiers ?? {}), ...Object.keys(policies ?? {})]
   return [
     {
       id: 'protected_route',
-      done: guarded.length > 0,
-      evidence: { routes: guarded.slice(0, 5).map(({ path }) => path) },
+      done: protectedRoutes.length > 0,
+      evidence: { routes: protectedRoutes.slice(0, 5).map(({ path }) => path) },
     },
     { id: 'limits', done: named.length > 0, evidence: { names: named.slice(0, 10) } },
   ]

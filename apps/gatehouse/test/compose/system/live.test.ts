@@ -37,7 +37,7 @@ test('counters are read from the metrics of the program, and no others', async (
   assert.deepEqual(parseCounters(await createMetrics({ processMetrics: true }).metrics()), [])
 })
 
-test('a stream begins with the counters of its topics, and ends when it is told to', async () => {
+test('a stream begins with the counters of its topics, and ends when it is ended', async () => {
   const streams = new LiveStreams(async () => text, manualClock())
   const kept = new Kept()
   const end = streams.add(responseOf(kept), ['sign-ins'], 'alice')

@@ -11,7 +11,7 @@ const StatsQuery = Type.Object(
     }),
     by: Type.Optional(
       Type.Enum(['method', 'outcome', 'grant_type', 'error'], {
-        description: 'The one label that sums are told apart by; all of the measure without it.',
+        description: 'The one label that splits the sums; all of the measure without it.',
       }),
     ),
     ...statRangeMembers,

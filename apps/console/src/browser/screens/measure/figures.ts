@@ -106,7 +106,7 @@ export function domainFigures({ series }: StatSeries): DomainFigures[] {
 }
 
 /** From which share of complaints mailbox providers begin to refuse, and from which they do. */
-export const complaintLines = { careful: 0.001, bad: 0.003 } as const
+const complaintLines = { careful: 0.001, bad: 0.003 } as const
 
 /** How many must have been sent before a share says something. */
 const minSent = 100

@@ -23,6 +23,7 @@ const batch = 1_000_000
 /** As the endpoint has them. */
 const bounds = { limit: 50, maxRows: 50_000, maxMs: 2_000 }
 const loadTimeoutMs = 600_000
+const timeouts = { statementMs: loadTimeoutMs, lockMs: loadTimeoutMs, idleTransactionMs: loadTimeoutMs }
 const dayMs = 86_400_000
 const spanMs = 30 * dayMs
 
@@ -31,7 +32,7 @@ export async function benchmark(): Promise<BenchmarkResult> {
   const postgres = await startPostgres({
     settings: ['shared_buffers=1GB', 'max_wal_size=8GB', 'synchronous_commit=off'],
   })
-  const database = await openPostgres({ url: new Secret(postgres.url), log: silentLog, connections: 4 })
+  const database = await openPostgres({ url: new Secret(postgres.url), log: silentLog, connections: 4, timeouts })
   try {
     await migrateNotify(database)
     const end = Date.now()

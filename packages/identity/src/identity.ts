@@ -1,7 +1,8 @@
-import type { Http, RecordChange, Worker } from '@gatehouse/kit'
+import type { Finding, Http, RecordChange, SetupStep, Worker } from '@gatehouse/kit'
 import { createManagement, type Management } from './admin/commands.ts'
 import { type ResolvedApiKey, resolveApiKey } from './admin/keys/api-keys.ts'
 import { type GatewayState, type LimitFeed, readFeed, recordGateway } from './admin/limits/feed.ts'
+import { readFindings, readSetup } from './admin/overview/overview.ts'
 import { changeRecorder } from './audit/record.ts'
 import { startWorkers } from './background/workers.ts'
 import type { DeclaredLimits } from './config/limit-rules.ts'
@@ -40,6 +41,10 @@ export interface Identity {
   readonly limits: IdentityLimits
   /** Management for the command line. */
   readonly management: Management
+  /** What an operator should look at. */
+  findings(): Promise<readonly Finding[]>
+  /** The steps of the setup of this service. `provided` are clients that do not count as the operator's own. */
+  setup(provided: ReadonlySet<string>): Promise<readonly SetupStep[]>
   /** Rejects when the store does not answer. */
   ready(): Promise<void>
 }
@@ -91,6 +96,8 @@ export async function createIdentity(options: IdentityOptions): Promise<Identity
       },
     },
     management: createManagement(context),
+    findings: () => readFindings(context),
+    setup: (provided) => readSetup(context, provided),
     ready: () => context.store.ping(),
   }
 }

@@ -2,12 +2,14 @@ import {
   type Clock,
   changesInLog,
   emailAddressExpected,
+  type Finding,
   type Http,
   isEmailAddress,
   type Log,
   type RecordChange,
   type Registry,
   type Secret,
+  type SetupStep,
   type Worker,
 } from '@gatehouse/kit'
 import { type Branding, brandingFrom, Languages, type SiteLink } from '@gatehouse/kit/page'
@@ -27,6 +29,7 @@ import { defaultOptions, type NotifyOptions } from './config/options.ts'
 import { createAudit } from './context/audit.ts'
 import type { HandoverTargets } from './context/handover.ts'
 import { createHints } from './context/hints.ts'
+import { createHistory } from './context/history.ts'
 import { createNotifyMetrics } from './context/metrics.ts'
 import { ProviderActivity } from './context/provider-activity.ts'
 import { createReports } from './context/reports.ts'
@@ -55,6 +58,8 @@ import { defaultScopes, type NotifyScopes } from './request/scopes.ts'
 import { SearchSlots } from './request/search-slots.ts'
 import { registerRoutes } from './routes.ts'
 import { ChangeReaders } from './state-changes/readers.ts'
+import { readFindings } from './stats/findings.ts'
+import { readSetup } from './stats/setup.ts'
 import type { NotifyStore, Recipient } from './store/store.ts'
 import { subscriptionAssets } from './subscription/endpoint.ts'
 import { NotificationStreams } from './trace/streams.ts'
@@ -95,6 +100,8 @@ export interface CreateNotifyOptions {
   readonly branding?: Partial<Branding>
   /** Where the world reaches us, without a slash at the end. Default `http://localhost`. */
   readonly publicUrl?: string
+  /** The Prometheus that reads the metrics of all processes: statistics are read there. Default: the own history. */
+  readonly prometheusUrl?: Secret | undefined
   readonly clock: Clock
   readonly log: Log
   readonly metrics: Registry
@@ -115,6 +122,10 @@ export interface Notify {
    */
   putRecipient(recipient: Recipient): Promise<void>
   removeRecipient(userId: string): Promise<void>
+  /** What an operator should look at. */
+  findings(): Promise<readonly Finding[]>
+  /** The steps of the setup of this service. `standIns` are the names of providers that send nothing. */
+  setup(standIns: ReadonlySet<string>): Promise<readonly SetupStep[]>
   /** Throws when the store, or the topic where there is one, does not answer. */
   ready(): Promise<void>
   /** Finishes what is held: events being stored, calls under way. */
@@ -147,6 +158,15 @@ export async function createNotify(settings: CreateNotifyOptions): Promise<Notif
     async removeRecipient(userId) {
       await store.recipients.remove(userId)
     },
+    findings: () => readFindings({ ...parts, pauses: store.providerPauses, providers: answering.providers }),
+    setup: (standIns) =>
+      readSetup({
+        ...parts,
+        stats: store.stats,
+        reservedEvents: [...parts.reserved.eventTypes.keys()],
+        providers: answering.providers,
+        standIns,
+      }),
     async ready() {
       await Promise.all([store.ping(), topic?.ping()])
     },
@@ -155,7 +175,7 @@ export async function createNotify(settings: CreateNotifyOptions): Promise<Notif
       await consuming?.stop()
       await Promise.all([accept.idle(), reports.idle()])
       await Promise.all(workers.map((worker) => worker.stop()))
-      await activity.stop()
+      await Promise.all([activity.stop(), parts.recorder.stop()])
       await Promise.all(providersOf(settings).map((provider) => provider.close?.()))
       await topic?.close()
     },
@@ -173,7 +193,8 @@ async function createParts(settings: CreateNotifyOptions) {
   const store = hideReserved(settings.store, reserved)
   const channelsOff = channelsWithoutProvider(settings)
   const options: NotifyOptions = { ...defaultOptions, channelsOff, ...settings.options }
-  const metrics = createNotifyMetrics(settings.metrics)
+  const counted = createHistory({ ...settings, store: store.stats })
+  const metrics = createNotifyMetrics(settings.metrics, counted.tally)
   checkDeclarations(declared, providersOf(settings))
   await applyDeclarations(store, declared, options, clock)
   const linkParts = createLinkParts(settings, store, reserved, options)
@@ -181,7 +202,7 @@ async function createParts(settings: CreateNotifyOptions) {
   const readers = new ChangeReaders({ stateChanges: store.stateChanges, rules, idleMs, log, metrics })
   const plan: AcceptOptions['plan'] = (input) => planNotification(input, options)
   const activity = new ProviderActivity({ store: store.providerActivity, clock, log })
-  return { ...linkParts, activity, store, reserved, options, clock, log, metrics, readers, plan }
+  return { ...linkParts, activity, store, reserved, options, clock, log, metrics, ...counted, readers, plan }
 }
 
 type SharedParts = Awaited<ReturnType<typeof createParts>>

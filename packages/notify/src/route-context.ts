@@ -1,4 +1,4 @@
-import type { Clock, Log } from '@gatehouse/kit'
+import type { Clock, Log, StatReader } from '@gatehouse/kit'
 import type { PageParts, SiteLink } from '@gatehouse/kit/page'
 import type { Provider } from '@gatehouse/providers'
 import type { AsSent } from './api/templates/as-sent.ts'
@@ -40,6 +40,8 @@ export interface RouteContext {
   readonly providerSources: Readonly<Record<string, ProviderSource>>
   readonly metrics: NotifyMetrics
   readonly slots: SearchSlots
+  /** What was counted, over time. */
+  readonly history: StatReader
   readonly clock: Clock
   readonly log: Log
   /** Called after a replay of dead letters. */

@@ -2,6 +2,8 @@ import type { Http } from '@gatehouse/kit'
 import { testProvider } from './deliver/provider-test.ts'
 import { createRouteBuilders } from './request/route-options.ts'
 import type { RouteContext } from './route-context.ts'
+import { getStats } from './stats/endpoint.ts'
+import * as statSchemas from './stats/schema.ts'
 import { cancelNotification, type Resubmit, resendNotification } from './trace/actions.ts'
 import { getQueue, listPending, releaseParked, releasePending } from './trace/backlog.ts'
 import { getContent } from './trace/content.ts'
@@ -30,6 +32,7 @@ export function traceRoutes(http: Http, context: RouteContext): void {
   const { releaseParked: parked } = backlogSchemas
   http.post('/v1/parked/:event/release', allow('manage', parked), releaseParked(waiting))
   http.get('/v1/queue', allow('readDelivery', backlogSchemas.getQueue), getQueue(waiting))
+  http.get('/v1/stats', allow('readDelivery', statSchemas.getStats), getStats(context))
   const standing = { ...context, ...context.store }
   http.get('/v1/users/:id/standing', own('readOwn', schemas.getStanding), getStanding(standing))
   const content = { ...context, notifications, templates: context.store.templates }

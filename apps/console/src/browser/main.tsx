@@ -1,6 +1,7 @@
 import '@mantine/core/styles.css'
 import '@mantine/notifications/styles.css'
 import '@mantine/spotlight/styles.css'
+import 'uplot/dist/uPlot.min.css'
 import './app/style.css'
 import './app/content.css'
 import { MantineProvider } from '@mantine/core'

@@ -3,7 +3,8 @@ import { Problem } from '@gatehouse/kit'
 import type { ConsoleContext } from './context.ts'
 import { basePath } from './cookies.ts'
 import type { ConsoleOptions } from './options.ts'
-import { sessionEndpoint, statusEndpoint } from './overview/overview.ts'
+import { sessionEndpoint } from './overview/overview.ts'
+import { liveEndpoint, systemEndpoint } from './overview/system.ts'
 import { keepPreviewEndpoint, previewEndpoint } from './preview/endpoint.ts'
 import { createProvider } from './provider/create.ts'
 import { refuseCrossSite } from './proxy/cross-site.ts'
@@ -105,7 +106,8 @@ async function apiRoutes(http: Http, context: ConsoleContext): Promise<void> {
     done(null, body),
   )
   http.get(`${api}/session`, hidden, sessionEndpoint(context))
-  http.get(`${api}/status`, hidden, statusEndpoint(context))
+  http.get(`${api}/system/:part`, hidden, systemEndpoint(context))
+  http.get(`${api}/live/:service`, hidden, liveEndpoint(context))
   http.post(`${api}/preview`, hidden, keepPreviewEndpoint(context))
   http.post(`${api}/sign-out`, hidden, signOutEndpoint(context))
   const forward = forwardEndpoint(context)

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { bundleSources, createBundler } from '../../src/server/shell/bundle.ts'
 
 const maxBytes = 300_000
+const maxChartBytes = 25_000
 
 test('the first load is at most 300 kB compressed, and German is not in it', async () => {
   const { assets, script, style, preload } = await createBundler()()
@@ -21,6 +22,16 @@ test('the simulator is loaded when it is used, and is at most 12 kB compressed',
     assert.ok(name !== script && !preload.includes(name))
     assert.ok(gzip.length <= 12_000, `${gzip.length} bytes`)
   }
+})
+
+test('charts are loaded when they are used, in at most 25 kB compressed', async () => {
+  const { assets, script, preload } = await createBundler()()
+  const found = [...assets].find(
+    ([name, { bytes }]) => (name.endsWith('.js') && bytes.includes('uPlot')) || bytes.includes('u-inline'),
+  )
+  const [name, { gzip }] = found ?? assert.fail('no file draws charts')
+  assert.ok(![script, ...preload].includes(name), name)
+  assert.ok(gzip.length <= maxChartBytes, `${gzip.length} bytes`)
 })
 
 test('unchanged sources are bundled once', async () => {

@@ -78,9 +78,17 @@ describe('the server of the console', () => {
   for (const [what, headers, status] of matrix)
     test(`a call by ${what} is answered ${status}, with a session`, async () => {
       const own = headers.origin === 'OWN' ? { ...headers, origin: platform.url } : headers
-      for (const path of ['/session', '/status', '/admin/v1/users'])
+      for (const path of ['/session', '/system/status', '/admin/v1/users'])
         assert.equal((await olga.request(`/console/api${path}`, { headers: own })).status, status, path)
     })
+
+  test('each process is asked for its part of the system once, and one that has none is named', async () => {
+    const answer = await olga.request('/console/api/system/setup', { headers: ownPage })
+    const { items } = (await answer.json()) as { items: { services: string[]; problem?: { status: number } }[] }
+    assert.ok(items.length > 0 && items.every(({ services, problem }) => services.length > 0 && problem !== undefined))
+    assert.equal((await olga.request('/console/api/system/secrets', { headers: ownPage })).status, 404)
+    assert.equal((await olga.request('/console/api/live/nothing', { headers: ownPage })).status, 404)
+  })
 
   test('a form of another site changes nothing, and a preflight is never granted', async () => {
     const form = { method: 'POST', body: new URLSearchParams({ a: '1' }), headers: { 'sec-fetch-site': 'cross-site' } }

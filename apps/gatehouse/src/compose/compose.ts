@@ -27,10 +27,12 @@ import { composeServiceToken } from './gateway/bearer.ts'
 import { type Counters, openCounters } from './gateway/counters.ts'
 import { composeIngress } from './gateway/ingress.ts'
 import { composeIdentity } from './identity/identity.ts'
-import { serveMetrics } from './metrics.ts'
+import { readAllMetrics, serveMetrics } from './metrics.ts'
 import { composeNotify } from './notify.ts'
 import { type Dispose, type Parts, seededLines } from './parts.ts'
 import { supervisedReadiness } from './readiness.ts'
+import { LiveStreams } from './system/live.ts'
+import { registerSystem } from './system/routes.ts'
 
 /** The program, built but not yet listening. */
 export interface App {
@@ -146,8 +148,20 @@ async function build(options: ComposeOptions, resources: Dispose[]): Promise<Omi
   await ingress.follow()
   const engines = [...enginesOf(database, counters), ...ingress.engines, ...(composed?.engines ?? [])]
   const readiness = () => readReadiness(engines)
-  registerHealth(http, supervision ? supervisedReadiness(supervision, readiness) : readiness)
+  const everywhere = supervision ? supervisedReadiness(supervision, readiness) : readiness
+  registerHealth(http, everywhere)
   supervision?.answer('metrics', () => readSnapshot(metrics))
+  const live = new LiveStreams(() => readAllMetrics(metrics, supervision), systemClock)
+  registerSystem(http, {
+    ...options,
+    clock: systemClock,
+    database,
+    counters: counters.place,
+    readiness: everywhere,
+    services: () => ({ identity: built.identity, notify: composed?.notify }),
+    ingress,
+    live,
+  })
   const { authenticate } = ingress
   const metricsUrl = await serveMetrics({ http, metrics, settings, log, resources, authenticate, supervision })
   const described = { database: describeDatabase(database, settings), counters: counters.place }
@@ -161,6 +175,8 @@ async function build(options: ComposeOptions, resources: Dispose[]): Promise<Omi
     engines: async () => (await readiness()).engines,
   })
   resources.push(() => http.close())
+  // What streams would keep the server from closing.
+  resources.push(async () => live.close())
   await http.ready()
   const mailbox = composed?.mailbox ?? false
   const about = {

@@ -32,7 +32,7 @@ const supervisorTimeoutMs = 3_000
  */
 export async function serveMetrics({ http, authenticate, ...parts }: MetricsParts): Promise<string | undefined> {
   const { metrics, settings, log, resources, supervision } = parts
-  const text = () => (supervision ? metricsOfAll(supervision) : metrics.metrics())
+  const text = () => readAllMetrics(metrics, supervision)
   const answer = async (reply: FastifyReply) => reply.type(metrics.contentType).send(await text())
   const { metricsPort: port, metricsHost: host } = settings
   if (port === undefined) {
@@ -44,6 +44,11 @@ export async function serveMetrics({ http, authenticate, ...parts }: MetricsPart
   }
   if (!supervision) resources.push(await listenForMetrics({ settings, log, text, contentType: metrics.contentType }))
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}/metrics`
+}
+
+/** The metrics of this process, or of all workers where it is one of several, as text. */
+export function readAllMetrics(metrics: Registry, supervision: Supervision | undefined): Promise<string> {
+  return supervision ? metricsOfAll(supervision) : metrics.metrics()
 }
 
 /** What the workers report together. @throws Problem when the supervisor doesn't answer */

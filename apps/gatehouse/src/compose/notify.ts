@@ -67,6 +67,7 @@ export async function composeNotify(
     watch: devInbox ? devInbox.watch(watch) : watch,
     recordChange: parts.recordChange,
     options,
+    prometheusUrl: settings.prometheusUrl,
     devMailbox: mailbox,
     devLinks: site.links,
     publicUrl: settings.baseUrl,

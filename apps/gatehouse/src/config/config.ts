@@ -25,6 +25,8 @@ export interface Config {
   readonly file: File
   /** The folder that paths in the file start from. */
   readonly folder: string
+  /** Which variables the environment, and which of them the file named; the others have their default. */
+  readonly origins?: Readonly<Record<string, 'environment' | 'file'>>
 }
 
 const defaultPath = 'gatehouse.yaml'
@@ -49,7 +51,22 @@ export async function readConfig(environment: Environment = process.env): Promis
   refuseOneAddress(settings, file, faults)
   refuseDevPages(settings, file, faults)
   faults.throwIfAny()
-  return { settings, file, folder }
+  return { settings, file, folder, origins: originsOf(environment, declared) }
+}
+
+/** Where the values come from that either may name. */
+function originsOf(environment: Environment, { engines, processes }: File): NonNullable<Config['origins']> {
+  const inFile = {
+    DATABASE_URL: engines?.database_url,
+    REDIS_URL: engines?.redis_url,
+    NATS_URL: engines?.nats_url,
+    NATS_REPLICAS: engines?.nats_replicas,
+    DATA_DIR: engines?.data_dir,
+    PROCESSES: processes,
+  }
+  const named = (values: object, origin: 'environment' | 'file') =>
+    Object.entries(values).flatMap(([name, value]) => (value === undefined || value === '' ? [] : [[name, origin]]))
+  return Object.fromEntries([...named(inFile, 'file'), ...named(environment, 'environment')])
 }
 
 /** The environment over what the file says of the same things. */

@@ -53,6 +53,8 @@ export interface Settings {
   /** Where metrics are served without a credential; undefined for nowhere. */
   readonly metricsPort: number | undefined
   readonly metricsHost: string
+  /** The Prometheus that reads the metrics of all processes. */
+  readonly prometheusUrl: Secret | undefined
 }
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
@@ -98,6 +100,7 @@ export function readSettings(environment: Environment, faults: Faults): Settings
     devPages: read.oneOf('DEV_PAGES', ['local', 'never'], 'local') === 'never' ? 'never' : 'local',
     metricsPort: read.text('METRICS_PORT') === undefined ? undefined : read.integer('METRICS_PORT', 9090, 1, 65_535),
     metricsHost: read.text('METRICS_HOST') ?? '127.0.0.1',
+    prometheusUrl: read.secretUrl('PROMETHEUS_URL', ['http:', 'https:']),
   }
 }
 

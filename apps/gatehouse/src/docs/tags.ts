@@ -20,6 +20,7 @@ const tags = [
   ['providers', 'Who sends on each channel: state, pause and test calls.'],
   ['recipients', 'How users can be reached.'],
   ['scheduled', 'Notifications that are sent at a later time.'],
+  ['statistics', 'What was counted, over time.'],
   ['subscriptions', 'Pages that mails link to: unsubscribe and change preferences.'],
   ['suppressions', 'Addresses that receive nothing, or nothing of some event types.'],
   ['templates', 'The texts of notifications, versioned by channel and locale.'],

@@ -37,6 +37,8 @@ describe('the console in a browser', () => {
     const [, url = ''] = /Console +(\S+)/.exec(printed) ?? []
     await tab.goto(url)
     await signInOnPages(tab, 'alice', seededPassword(printed))
+    await heading('Overview')
+    await tab.getByRole('link', { name: 'Users', exact: true }).click()
     await heading('Users')
     await tab.getByRole('link', { name: 'alice', exact: true }).click()
     await heading('alice')

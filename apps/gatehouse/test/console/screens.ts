@@ -1,5 +1,8 @@
 /** Screens of a first run, by address and heading. */
 export const screens = [
+  ['/', 'Overview'],
+  ['/start', 'Get started'],
+  ['/deliverability', 'Deliverability'],
   ['/users', 'Users'],
   ['/users/alice', 'alice'],
   ['/users?q=ali&locked=false', 'Users'],

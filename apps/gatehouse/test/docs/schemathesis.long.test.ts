@@ -21,8 +21,8 @@ policies:
   bad-credentials: { rpm: 1000000 }
 `
 
-/** An answer without an end: the stream stays open as long as its token. Its own tests are in packages/notify. */
-const endless = ['/v1/users/{id}/inbox/stream']
+/** An answer without an end: the stream stays open as long as its token. Their own tests are elsewhere. */
+const endless = ['/v1/users/{id}/inbox/stream', '/admin/v1/live']
 
 /** What may take the run's own credential away, since ids are taken from earlier answers. These paths come last. */
 const selfDestructive = ['/admin/v1/clients/{id}', '/admin/v1/signing-keys/rotate']

@@ -1452,6 +1452,14 @@ export interface Session {
   readonly expires_at: string
 }
 
+/** The schema `SetupStep` of the API document. */
+export interface SetupStep {
+  readonly id: string
+  readonly done: boolean
+  /** What shows it. */
+  readonly evidence: Readonly<Record<string, string | number | boolean | readonly string[]>>
+}
+
 /** The schema `SigningKey` of the API document. */
 export interface SigningKey {
   readonly kid: string
@@ -1499,6 +1507,19 @@ export interface Standing {
     readonly sms: "reachable" | "channel_off" | "preference" | "no_device" | "no_email_address" | "no_phone_number" | "address_suppressed" | OtherText
     readonly "in-app": "reachable" | "channel_off" | "preference" | "no_device" | "no_email_address" | "no_phone_number" | "address_suppressed" | OtherText
   }
+}
+
+/** The schema `StatSeries` of the API document. */
+export interface StatSeries {
+  /** Seconds of a step. */
+  readonly step: number
+  /** When each step began. */
+  readonly at: readonly string[]
+  readonly series: readonly ({
+    readonly labels: Readonly<Record<string, string>>
+    /** One for each step; null where there is none. */
+    readonly values: readonly (number | null)[]
+  })[]
 }
 
 /** The schema `Suppression` of the API document. */
@@ -2169,6 +2190,17 @@ export interface User {
   readonly last_sign_in_at?: string
 }
 
+/** The schema `Warning` of the API document. */
+export interface Warning {
+  /** Which it is: a closed set of words with underscores. */
+  readonly code: string
+  readonly severity: "error" | "warning" | "info" | OtherText
+  /** What it is about, such as a provider. */
+  readonly subject?: string
+  readonly since: string
+  readonly count?: number
+}
+
 /** What each operation takes and answers, by its id. */
 export interface Operations {
   "apiKeys.create": {
@@ -2520,6 +2552,12 @@ export interface Operations {
       readonly tos_uri?: string
     }
     readonly output: OAuthClient
+  }
+  "config.get": {
+    readonly input: Nothing
+    readonly output: {
+      readonly items: readonly EffectiveValue[]
+    }
   }
   "connections.create": {
     readonly input: {
@@ -4004,6 +4042,25 @@ export interface Operations {
     }
     readonly output: NewSigningKey
   }
+  "stats.get": {
+    readonly input: {
+      /** outcomes: what was decided of the channels of accepted events; attempts: what came of attempts to send; states: what providers and links reported; latency: quantiles of the duration of provider calls, in seconds. */
+      readonly measure: "outcomes" | "states" | "attempts" | "latency"
+      /** What splits the sums, beside outcome, result, state or quantile; channel without it. Outcomes are by channel or event, states also by provider or receiving domain (of the large mailbox providers; all others are `other`), attempts and latency by channel or provider. Events and domains are kept by the hour. */
+      readonly by?: "channel" | "event" | "provider" | "domain"
+      /** The beginning; a day ago without it. Rounded down to a step. */
+      readonly from?: string
+      /** The end, which is left out; now without it. */
+      readonly to?: string
+      /** Seconds of a step; without it, so that there are at most 120. Whole hours where the range is above two days. */
+      readonly step?: number
+    }
+    readonly output: StatSeries
+  }
+  "status.get": {
+    readonly input: Nothing
+    readonly output: SystemStatus
+  }
   "suppressions.create": {
     readonly input: {
       /** The user. */
@@ -4978,7 +5035,7 @@ export interface Operations {
 }
 
 /** The operations whose answer may be a stream of events. */
-export type StreamId = "events.read" | "notifications.stream" | "users.inbox.stream"
+export type StreamId = "events.read" | "live.get" | "notifications.stream" | "users.inbox.stream"
 
 /** The operations, as their ids nest them. */
 export interface Api {
@@ -5027,6 +5084,10 @@ export interface Api {
       /** List the grants of a client. What users granted it and is in force; newest first. */
       list(input: Operations["clients.grants.list"]['input'], options?: CallOptions): List<Operations["clients.grants.list"]['output']['items'][number], Operations["clients.grants.list"]['output']>
     }
+  }
+  readonly config: {
+    /** Read the configuration in force. Values with their origin. Of what may be a credential it is only said whether it is set. */
+    get(input?: Operations["config.get"]['input'], options?: CallOptions): Promise<Operations["config.get"]['output']>
   }
   readonly connections: {
     /** Create a connection. Another identity provider that users sign in with. Its secrets are stored sealed and never shown. */
@@ -5175,6 +5236,10 @@ export interface Api {
       /** Read the callers with the most requests. By rejected or allowed requests, one line for each caller and policy. Counted in bounded memory: a count is never too high, and too low by `error_bound` at most. */
       get(input?: Operations["limits.top.get"]['input'], options?: CallOptions): Promise<Operations["limits.top.get"]['output']>
     }
+  }
+  readonly live: {
+    /** Follow counters. Server-sent events: the counters of the topics at once and every two seconds, while the token is valid. */
+    get(input?: Operations["live.get"]['input'], options?: StreamOptions): AsyncGenerator<ServerSentEvent, void, undefined>
   }
   readonly metrics: {
     /** Read metrics. In the Prometheus text format. */
@@ -5421,6 +5486,14 @@ export interface Api {
     list(input?: Operations["signingKeys.list"]['input'], options?: CallOptions): List<Operations["signingKeys.list"]['output']['items'][number], Operations["signingKeys.list"]['output']>
     /** Rotate the signing key. The new key signs after a minute, when every verifier can know it. A compromised key is revoked at once, and its tokens are invalid. */
     rotate(input: Operations["signingKeys.rotate"]['input'], options?: CallOptions): Promise<Operations["signingKeys.rotate"]['output']>
+  }
+  readonly stats: {
+    /** Read statistics. Sums over time of what processes counted: minutes are kept for 7 days, hours for 400. With PROMETHEUS_URL they are read there. */
+    get(input: Operations["stats.get"]['input'], options?: CallOptions): Promise<Operations["stats.get"]['output']>
+  }
+  readonly status: {
+    /** Read the status of this process. Its services, engines and versions, and warnings: what an operator should look at. In an installation of several processes each answers for its own services. */
+    get(input?: Operations["status.get"]['input'], options?: CallOptions): Promise<Operations["status.get"]['output']>
   }
   readonly suppressions: {
     /** Add a suppression. Nothing that matches it is sent from then on. */

@@ -11,6 +11,7 @@ import { organizationRoutes, ownOrganizationRoutes } from './organizations/route
 import { createAdminAccess } from './required-scope.ts'
 import { roleRoutes } from './roles/routes.ts'
 import { sessionRoutes } from './sessions/routes.ts'
+import { statRoutes } from './stats/routes.ts'
 import { accessRoutes } from './users/access-routes.ts'
 import { importRoutes } from './users/import/routes.ts'
 import { linkedProviderRoutes } from './users/linked-provider-routes.ts'
@@ -42,4 +43,5 @@ export function adminRoutes(http: Http, context: AdminContext, authenticate: Aut
   signingKeyRoutes(http, access)
   if (context.limitRules !== undefined) limitRoutes(http, access, context.limitRules)
   auditRoutes(http, access)
+  statRoutes(http, access)
 }

@@ -1,4 +1,4 @@
-import { startWorker, type Worker } from '@gatehouse/kit'
+import { startStatRecorder, startWorker, type Worker } from '@gatehouse/kit'
 import { audit } from '../audit/record.ts'
 import type { IdentityOptions } from '../config/options.ts'
 import type { BackgroundContext } from '../context/features.ts'
@@ -16,14 +16,8 @@ const purgeBatch = 500
 export function startWorkers(
   context: BackgroundContext,
   { notify, onRecipient }: Pick<IdentityOptions, 'notify' | 'onRecipient'>,
-): {
-  readonly keys: Worker
-  readonly mails: Worker
-  readonly calls: Worker
-  readonly uses: Worker
-  readonly purge: Worker
-} {
-  const { log } = context
+): Readonly<Record<'keys' | 'mails' | 'calls' | 'uses' | 'purge' | 'stats', Worker>> {
+  const { log, tally, store, clock } = context
   const outbox = (queue: keyof typeof outboxQueues) =>
     startWorker({
       name: `identity ${queue}`,
@@ -48,6 +42,7 @@ export function startWorkers(
     mails: outbox('mails'),
     calls: outbox('calls'),
     uses: startUseWriter(context),
+    stats: startStatRecorder({ name: 'identity stats', tally, store: store.stats, clock, log }),
     purge: startWorker({ name: 'identity purge', log, idleMs: purgeEveryMs, pass: () => purge(context) }),
   }
 }

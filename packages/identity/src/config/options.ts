@@ -72,6 +72,8 @@ export interface IdentityOptions {
   /** Called at least once for every change of a user. */
   readonly onRecipient?: OnRecipient | undefined
   readonly authenticate: Authenticate
+  /** The Prometheus that reads the metrics of all processes: statistics are read there. Default: the own history. */
+  readonly prometheusUrl?: Secret | undefined
   /** False for a process that only manages and leaves keys, outbox and purge to the others. Default: true. */
   readonly background?: boolean
   readonly clock: Clock

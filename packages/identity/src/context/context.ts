@@ -1,4 +1,4 @@
-import type { Clock, KeyRing, Log } from '@gatehouse/kit'
+import type { Clock, KeyRing, Log, StatReader, Tally } from '@gatehouse/kit'
 import type { PageParts } from '@gatehouse/kit/page'
 import type { ClientAssertions } from '../clients/assertion.ts'
 import type { ClientCache } from '../clients/cache.ts'
@@ -28,6 +28,10 @@ export interface ServerContext {
   readonly issuer: string
   readonly store: IdentityStore
   readonly metrics: IdentityMetrics
+  /** What was counted, over time. */
+  readonly history: StatReader
+  /** Counts what is kept as history. */
+  readonly tally: Tally
   readonly clock: Clock
   readonly log: Log
 }

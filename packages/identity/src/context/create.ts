@@ -1,4 +1,4 @@
-import { KeyRing } from '@gatehouse/kit'
+import { createTally, KeyRing, prometheusReader, type StatReader, type Tally, withUnwritten } from '@gatehouse/kit'
 import { brandingFrom, Languages } from '@gatehouse/kit/page'
 import { ClientAssertions } from '../clients/assertion.ts'
 import { ClientCache } from '../clients/cache.ts'
@@ -15,6 +15,7 @@ import { MacKey } from '../keys/mac-key.ts'
 import { SigningKeys } from '../keys/signing-keys.ts'
 import type { SigningAlgorithm } from '../model/client.ts'
 import { type Lifetimes, parseLifetimes } from '../model/lifetimes.ts'
+import { prometheusSources } from '../model/measure.ts'
 import { findPasskeyObstacle } from '../model/relying-party.ts'
 import { PasswordHasher } from '../passwords/hasher.ts'
 import { PasswordPolicy } from '../passwords/rule.ts'
@@ -35,6 +36,7 @@ export function createContext(options: IdentityOptions, signalOutbox: () => void
   const branding = brandingFrom(options.branding)
   const mail = options.notify !== undefined
   const features = createFeatures(options, mail)
+  const tally = createTally(clock.now())
   const passwords = new PasswordHasher(options.passwords)
   const keys = createSigningKeys(options, encryptionKey, lifetimes)
   return {
@@ -53,7 +55,9 @@ export function createContext(options: IdentityOptions, signalOutbox: () => void
     keys,
     passwords,
     passwordPolicy: new PasswordPolicy(options.passwords, branding.name),
-    metrics: createIdentityMetrics(options.metrics, { passwords, keys, clock }),
+    metrics: createIdentityMetrics(options.metrics, { passwords, keys, clock }, tally),
+    tally,
+    history: createHistory(options, tally),
     refreshMac: new MacKey(encryptionKey, 'refresh token'),
     formMac: new MacKey(encryptionKey, 'form token'),
     encryptionKey,
@@ -71,6 +75,12 @@ export function createContext(options: IdentityOptions, signalOutbox: () => void
     clock,
     log,
   }
+}
+
+/** Where statistics are read: in Prometheus where there is one. */
+function createHistory({ store, prometheusUrl: url, clock }: IdentityOptions, tally: Tally): StatReader {
+  const own = withUnwritten(store.stats, { unwritten: () => tally.peek() }, clock)
+  return url === undefined ? own : prometheusReader({ url, sources: prometheusSources, fallback: own })
 }
 
 /** The features of the options. One that is off only because the issuer does not allow it is named in the log. */

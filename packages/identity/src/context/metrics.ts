@@ -1,8 +1,9 @@
-import { type Clock, Counter, Gauge, type Registry } from '@gatehouse/kit'
+import { type Clock, Counter, Gauge, type Registry, type StatLabels, type Tally } from '@gatehouse/kit'
 import type { AuditType } from '../audit/event-type.ts'
 import type { SigningKeys } from '../keys/signing-keys.ts'
 import type { SignInMethod } from '../model/authentication.ts'
 import type { GrantType } from '../model/client.ts'
+import type { Measure } from '../model/measure.ts'
 import type { OAuthErrorCode } from '../oauth/error.ts'
 import type { PasswordHasher } from '../passwords/hasher.ts'
 
@@ -29,8 +30,13 @@ export interface Observed {
   readonly clock: Clock
 }
 
-/** Registers the metrics of identity. */
-export function createIdentityMetrics(registry: Registry, watched: Observed): IdentityMetrics {
+/** Registers the metrics of identity. What is kept as history is counted in `tally` as well. */
+export function createIdentityMetrics(
+  registry: Registry,
+  watched: Observed,
+  tally: Pick<Tally, 'add'> = { add: () => {} },
+): IdentityMetrics {
+  const keep = (measure: Measure, labels: StatLabels) => tally.add(measure, labels)
   const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
     new Counter({ name: `identity_${name}`, help, labelNames, registers: [registry] })
   const issued = counter('tokens_issued_total', 'Successful token responses', 'grant_type')
@@ -40,9 +46,18 @@ export function createIdentityMetrics(registry: Registry, watched: Observed): Id
   const rowsPurged = counter('purged_rows_total', 'Expired rows that were removed', 'table')
   registerGauges(registry, watched)
   return {
-    tokensIssued: (grantType) => issued.inc({ grant_type: grantType }),
-    tokenRejected: (error) => refused.inc({ error }),
-    signIn: (outcome, method = 'password') => logins.inc({ method, outcome }),
+    tokensIssued(grantType) {
+      issued.inc({ grant_type: grantType })
+      keep('tokens', { grant_type: grantType })
+    },
+    tokenRejected(error) {
+      refused.inc({ error })
+      keep('token_errors', { error })
+    },
+    signIn(outcome, method = 'password') {
+      logins.inc({ method, outcome })
+      keep('sign_ins', { method, outcome })
+    },
     securityEvent: (type) => events.inc({ type }),
     rowsPurged(rows) {
       for (const [table, count] of Object.entries(rows)) rowsPurged.inc({ table }, count)

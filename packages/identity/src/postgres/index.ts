@@ -1,4 +1,5 @@
-import { type Database, migrate } from '@gatehouse/kit'
+import { type Database, migrate, statTable } from '@gatehouse/kit'
+import { measures } from '../model/measure.ts'
 import type { IdentityStore } from '../store/index.ts'
 import { PostgresClientLogos } from './client-logos.ts'
 import { PostgresClients } from './clients.ts'
@@ -108,6 +109,7 @@ export function postgresIdentityStore(database: Database): IdentityStore {
     emailChanges: new PostgresEmailChanges(database),
     phoneChanges: new PostgresPhoneChanges(database),
     replayCache: new PostgresReplayCache(database),
+    stats: statTable(database, { schema: 'identity', measures: Object.keys(measures) }),
     ping: () => database.ping(),
   }
 }

@@ -1,3 +1,4 @@
+import type { StatStore } from '@gatehouse/kit'
 import type { ClientLogos, Clients, ReplayCache } from './clients.ts'
 import type { ConnectionFlows, Connections, LinkedAccounts, ProviderSessions } from './connections.ts'
 import type { DeclarationStore } from './declared.ts'
@@ -88,5 +89,7 @@ export interface IdentityStore {
   readonly outbox: Outbox
   readonly audit: AuditTrail
   readonly purge: Purge
+  /** The history of what was counted. */
+  readonly stats: StatStore
   ping(): Promise<void>
 }

@@ -1,25 +1,28 @@
-import { Counter, Gauge, Histogram, type Registry } from '@gatehouse/kit'
+import { Counter, Gauge, Histogram, type Registry, type StatLabels, type Tally } from '@gatehouse/kit'
 import type { AdmissionDecision } from '../admission/admission.ts'
+import { latencyBounds, type Measure } from '../model/measure.ts'
 
 /** What the service counts. Labels are closed sets: channels, outcomes, providers, event types. */
 export type NotifyMetrics = ReturnType<typeof createNotifyMetrics>
 
-/** Registers the metrics of the service. */
-export function createNotifyMetrics(registry: Registry) {
+/** Registers the metrics of the service. What is kept as history is counted in `tally` as well. */
+export function createNotifyMetrics(registry: Registry, tally: Pick<Tally, 'add'> = { add: () => {} }) {
   const registers = [registry]
   const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
     new Counter<Label>({ name, help, labelNames: [...labelNames], registers })
   const gauge = (name: string, help: string, aggregator: 'sum' | 'max' = 'sum') =>
     new Gauge({ name, help, aggregator, registers })
   return {
+    /** Counts what is kept as history. */
+    keep: (measure: Measure, labels: StatLabels, value = 1) => tally.add(measure, labels, value),
     ...intakeMetrics(counter),
     ...deliveryMetrics(counter),
     ...reportMetrics(counter),
     providerSeconds: new Histogram({
       name: 'notify_provider_seconds',
       help: 'Duration of provider calls',
-      labelNames: ['provider'],
-      buckets: [0.005, 0.02, 0.1, 0.5, 2, 10, 30],
+      labelNames: ['channel', 'provider'],
+      buckets: [...latencyBounds],
       registers,
     }),
     changeReaders: gauge('notify_change_readers', 'Readers of state changes that wait in this process'),
@@ -70,7 +73,7 @@ function intakeMetrics(counter: CreateCounter) {
 
 function deliveryMetrics(counter: CreateCounter) {
   return {
-    attempts: counter('notify_attempts_total', 'Delivery attempts, by result', ['channel', 'result']),
+    attempts: counter('notify_attempts_total', 'Delivery attempts, by result', ['channel', 'provider', 'result']),
     expired: counter('notify_expired_total', 'Deliveries not sent because their message had expired', ['channel']),
     quietHours: counter(
       'notify_quiet_hours_total',
@@ -115,8 +118,11 @@ export function countDecided(metrics: NotifyMetrics, decided: readonly Admission
   for (const [channel, mine] of Map.groupBy(all, (delivery) => delivery.channel))
     for (const [outcome, { length }] of Map.groupBy(mine, (delivery) => delivery.outcome)) {
       metrics.outcomes.inc({ channel, outcome }, length)
+      metrics.keep('outcomes', { channel, outcome }, length)
       if (outcome === 'expired') metrics.expired.inc({ channel }, length)
     }
+  for (const { notification, deliveries } of decided)
+    for (const { outcome } of deliveries) metrics.keep('outcomes_by_event', { event: notification.event, outcome })
   for (const { what, channel, detail } of decided.flatMap(({ notification }) => notification.decisions))
     if (what === 'missing_variables' && channel && Array.isArray(detail?.variables))
       metrics.missingVariables.inc({ channel }, detail.variables.length)

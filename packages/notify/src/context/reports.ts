@@ -1,8 +1,9 @@
 import { type Clock, createBatcher, isCleanText } from '@gatehouse/kit'
 import type { Report } from '@gatehouse/providers'
 import { idPattern } from '../model/id.ts'
+import { countedDomain } from '../model/measure.ts'
 import { type SuppressionDays, suppressingOf } from '../model/suppression.ts'
-import type { Deliveries, ProviderReport, ReportOutcome } from '../store/store.ts'
+import type { Deliveries, FreshReport, ProviderReport, ReportOutcome } from '../store/store.ts'
 import type { NotifyMetrics } from './metrics.ts'
 
 /** The way in for what is told about deliveries after their ack: by providers, and by our own links and pixels. */
@@ -32,7 +33,9 @@ type Batch = readonly ProviderReport[]
 export function createReports(options: ReportsOptions): Reports {
   const { deliveries, suppressionDays, clock, metrics, onReported } = options
   const store = async (batches: readonly Batch[]): Promise<ReportOutcome[][]> => {
-    const outcomes = [...(await deliveries.report(batches.flat(), clock.now()))]
+    const outcomes = [
+      ...(await deliveries.report(batches.flat(), clock.now(), (report) => countFresh(metrics, report))),
+    ]
     onReported(batches.flat().map(({ deliveryId }) => deliveryId))
     return batches.map((batch) => outcomes.splice(0, batch.length))
   }
@@ -50,6 +53,14 @@ export function createReports(options: ReportsOptions): Reports {
     },
     idle: () => gatherer.idle(),
   }
+}
+
+/** What machines open is told apart from what people do. */
+function countFresh(metrics: NotifyMetrics, { channel, provider, report, machine, address }: FreshReport): void {
+  const state = machine ? `${report}_by_machine` : report
+  metrics.keep('states', { channel, provider, state })
+  if (channel === 'email' && address !== undefined)
+    metrics.keep('states_by_domain', { provider, domain: countedDomain(address), state })
 }
 
 const ours = new RegExp(idPattern)

@@ -5,7 +5,7 @@ import type { Hints } from '../context/hints.ts'
 import type { NotifyMetrics } from '../context/metrics.ts'
 import type { Channel } from '../model/channel.ts'
 import type { BucketErrors, Deliveries } from '../store/store.ts'
-import type { AttemptStep, Release, Step } from './attempt.ts'
+import { type AttemptStep, noProvider, type Release, type Step } from './attempt.ts'
 import { createBacklog } from './backlog.ts'
 
 /** What the completer needs. */
@@ -63,7 +63,8 @@ async function recordSteps(settings: CompleterOptions, steps: readonly AttemptSt
   if (late > 0) log.warn({ late, channel }, 'attempts were recorded too late and left out')
   const recorded = steps.filter(({ claimed }) => !failed.has(claimed.bucket))
   hintAfter(settings, recorded)
-  for (const [entry, { length }] of Map.groupBy(recorded, ({ what }) => what)) countSteps(settings, entry, length)
+  for (const same of Map.groupBy(recorded, (step) => `${step.what} ${providerOf(step)}`).values())
+    countSteps(settings, same)
   logFailed(settings, failed)
   return steps.map(() => true)
 }
@@ -84,10 +85,24 @@ function logFailed({ log, channel }: CompleterOptions, failed: BucketErrors): vo
 }
 
 /** A delivery that expired or was deferred is not counted as an attempt. */
-function countSteps({ metrics, channel }: CompleterOptions, entry: string, count: number): void {
-  if (entry === 'expired') metrics.expired.inc({ channel }, count)
-  else if (entry === 'quiet_hours') metrics.quietHours.inc({ channel }, count)
-  else metrics.attempts.inc({ channel, result: entry }, count)
+function countSteps({ metrics, channel }: CompleterOptions, steps: readonly AttemptStep[]): void {
+  const [step] = steps
+  if (step === undefined) return
+  const { length } = steps
+  if (step.what === 'expired') metrics.expired.inc({ channel }, length)
+  else if (step.what === 'quiet_hours') metrics.quietHours.inc({ channel }, length)
+  else {
+    const labels = { channel, provider: providerOf(step), result: step.what }
+    metrics.attempts.inc(labels, length)
+    metrics.keep('attempts', labels, length)
+  }
+}
+
+/** The provider that took it, else the last that was called. */
+function providerOf({ acknowledged, detail }: AttemptStep): string {
+  if (acknowledged !== undefined) return acknowledged.provider
+  const results = (detail.results ?? []) as ReadonlyArray<{ readonly provider?: string }>
+  return results.at(-1)?.provider ?? noProvider
 }
 
 async function releaseAll(settings: CompleterOptions, releases: readonly Release[]): Promise<true[]> {

@@ -1,7 +1,9 @@
+import { bucketLabel } from '@gatehouse/kit'
 import type { OutgoingMessage, Provider, SendResult } from '@gatehouse/providers'
 import type { NotifyMetrics } from '../context/metrics.ts'
 import type { ProviderActivity } from '../context/provider-activity.ts'
 import type { CompleteMessages } from '../links/complete-messages.ts'
+import { countedDomain, latencyBounds } from '../model/measure.ts'
 import { type Call, noProvider } from './attempt.ts'
 import { callProvider, createOutgoing } from './calls/call-provider.ts'
 import { Preflight, type PreflightOptions } from './calls/preflight.ts'
@@ -94,7 +96,7 @@ export class Dispatcher {
       messages.filter((_, index) => isAllowed[index]),
     )
     const seconds = (performance.now() - startedAt) / 1_000
-    this.#settings.metrics.providerSeconds.observe({ provider: provider.name }, seconds)
+    countCall(this.#settings, provider.name, calls, seconds)
     addResults(calls, provider.name, results)
     this.#settings.activity.recordCall(provider.name, withoutQuotes(calls, results), seconds * 1_000)
     await reportResults(this.#settings, this.#resources.pool, provider, results)
@@ -107,6 +109,15 @@ function withoutQuotes(calls: readonly Call[], results: readonly SendResult[]): 
     const claimed = calls[index]?.attempt.claimed
     return claimed ? redactQuotes(claimed, [{ result }]).map((each) => each.result) : []
   })
+}
+
+/** How long a call took; of mails also where they go, which is what reports about them are compared with. */
+function countCall({ channel, metrics }: DispatcherOptions, provider: string, calls: readonly Call[], seconds: number) {
+  metrics.providerSeconds.observe({ channel, provider }, seconds)
+  metrics.keep('latency', { channel, provider, le: bucketLabel(latencyBounds, seconds) })
+  if (channel !== 'email') return
+  for (const { target } of calls)
+    metrics.keep('states_by_domain', { provider, domain: countedDomain(target.address), state: 'called' })
 }
 
 function skip(calls: readonly Call[]): void {
@@ -149,7 +160,10 @@ async function reportResults(
   results: readonly SendResult[],
 ): Promise<void> {
   const misconfigured = results.filter(({ kind }) => kind === 'misconfigured')
-  if (misconfigured.length > 0) metrics.misconfigured.inc({ provider: provider.name }, misconfigured.length)
+  if (misconfigured.length > 0) {
+    metrics.misconfigured.inc({ provider: provider.name }, misconfigured.length)
+    metrics.keep('misconfigured', { provider: provider.name }, misconfigured.length)
+  }
   const isOpened = await pool.reportResults(provider, results)
   const [first] = misconfigured
   if (isOpened && first && 'reason' in first)

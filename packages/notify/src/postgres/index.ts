@@ -1,7 +1,8 @@
-import { createNotifier, type Database } from '@gatehouse/kit'
+import { createNotifier, type Database, statTable } from '@gatehouse/kit'
 import type { AdmissionDecision } from '../admission/admission.ts'
 import { defaultPriorityWeights, type PriorityWeights } from '../model/fair-shares.ts'
 import { bucketOfId } from '../model/id.ts'
+import { hourlyMeasures, measures } from '../model/measure.ts'
 import type { NotifyStore } from '../store/store.ts'
 import { postgresHints } from './agenda/hint-exchange.ts'
 import { postgresOwnership } from './agenda/leases.ts'
@@ -114,6 +115,7 @@ export function postgresNotifyStore(database: Database, options: PostgresNotifyO
     notifications: postgresNotifications(database, buckets),
     search: postgresSearch(database, layout),
     declared: postgresDeclarations(database, buckets),
+    stats: statTable(database, { schema: 'notify', measures: Object.keys(measures), hourly: hourlyMeasures }),
     ping: () => database.ping(),
   }
 }

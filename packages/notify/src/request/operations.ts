@@ -76,6 +76,10 @@ export const operation = operationsOf({
     'Read the depth of the queue',
     'By channel and priority how many deliveries are due, wait for another attempt, or are with a worker.',
   ],
+  'stats.get': [
+    'Read statistics',
+    'Sums over time of what processes counted: minutes are kept for 7 days, hours for 400. With PROMETHEUS_URL they are read there.',
+  ],
   'scheduled.get': ['Read a scheduled notification', 'One that has fired is not found.'],
   'scheduled.cancel': ['Cancel a scheduled notification', 'One that has fired is not found.'],
   'deadLetters.list': ['List dead letters', 'Deliveries that failed for good, newest first.'],

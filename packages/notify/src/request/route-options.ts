@@ -22,6 +22,7 @@ const tags: Readonly<Record<string, string>> = {
   reservedMails: 'notifications',
   shortLinks: 'tracking',
   standing: 'notifications',
+  stats: 'statistics',
   summary: 'dead letters',
   unsubscribePage: 'subscriptions',
   samples: 'templates',

@@ -148,8 +148,15 @@ export interface Deliveries {
    * marked.
    */
   markCalled(calls: readonly MarkedCall[]): Promise<ReadonlySet<string>>
-  /** Applies later reports, in the order given; each event id counts once. Answers for each. */
-  report(reports: readonly ProviderReport[], now: number): Promise<readonly ReportOutcome[]>
+  /**
+   * Applies later reports, in the order given; each event id counts once. Answers for each. `onFresh` is called for those
+   * that were not there before, once they are committed.
+   */
+  report(
+    reports: readonly ProviderReport[],
+    now: number,
+    onFresh?: (report: FreshReport) => void,
+  ): Promise<readonly ReportOutcome[]>
 }
 
 /** What a provider tells about a delivery after its ack. */
@@ -171,6 +178,16 @@ export interface ProviderReport {
   readonly byRecipient?: boolean
   /** What it makes of the address. */
   readonly suppressing?: Suppressing
+}
+
+/** What is counted of a report that was not there before. */
+export interface FreshReport {
+  readonly channel: Channel
+  /** Who sent the message; where that is not known, who reported. */
+  readonly provider: string
+  readonly report: DeliveryReport
+  readonly machine: boolean
+  readonly address?: string
 }
 
 /** What became of a report. `unchanged`: it was kept, and the state is what it was. */

@@ -1,3 +1,4 @@
+import type { StatStore } from '@gatehouse/kit'
 import type { Declarations, EventTypes, ShortLinks, TemplateSamples, Templates } from './catalog.ts'
 import type { DeadLetters } from './dead-letters.ts'
 import type { Deliveries, ProviderHealth, ProviderPauses } from './delivery.ts'
@@ -57,5 +58,7 @@ export interface NotifyStore {
   readonly notifications: Notifications
   readonly search: Search
   readonly declared: Declarations
+  /** The history of what was counted. */
+  readonly stats: StatStore
   ping(): Promise<void>
 }

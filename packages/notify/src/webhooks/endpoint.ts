@@ -38,9 +38,13 @@ export function addRawParser(http: Http): void {
 export function createWebhookHandlers(context: WebhookContext) {
   const { activity, clock, log, metrics, publicUrl, reports } = context
   const receiverOf = createReceiverLookup(context.providers)
+  const count = (labels: { readonly provider: string; readonly outcome: string }) => {
+    metrics.webhooks.inc(labels)
+    metrics.keep('webhooks', labels)
+  }
   const rejection = (provider: string, reason: string) => {
-    metrics.webhooks.inc({ provider, outcome: 'refused' })
     activity.recordWebhook(provider, reason)
+    count({ provider, outcome: 'refused' })
     log.debug({ provider, reason }, 'a webhook was rejected')
     return new Problem(403, `This is not a webhook of ${provider}: ${reason}.`)
   }
@@ -64,8 +68,8 @@ export function createWebhookHandlers(context: WebhookContext) {
       if (unread)
         log.warn({ provider, reason: unread, bytes: body.length }, 'a report could not be read and is ignored')
       const outcome = received.kind !== 'reports' ? received.kind : unread ? 'unread' : 'accepted'
-      metrics.webhooks.inc({ provider, outcome })
       activity.recordWebhook(provider, refusalOf(received))
+      count({ provider, outcome })
       await reports.record(
         provider,
         reportsIn(received).map((report) => withinChannel(report, channel)),

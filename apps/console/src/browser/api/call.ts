@@ -7,7 +7,13 @@ import { factsOf, type OperationId } from '../../actions/index.ts'
  */
 
 const base = '/console/api'
-const connection = connect({ baseUrl: base, headers: { 'x-console': '1' }, maxAttempts: 1, allowInsecureHttp: true })
+/** The connection to the server of the console. */
+export const consoleConnection = connect({
+  baseUrl: base,
+  headers: { 'x-console': '1' },
+  maxAttempts: 1,
+  allowInsecureHttp: true,
+})
 
 /** The input of an operation. */
 type Input = Readonly<Record<string, unknown>>
@@ -18,7 +24,7 @@ export async function callOperation<Id extends OperationId>(
   input?: Operations[Id]['input'],
   options: CallOptions = {},
 ): Promise<Operations[Id]['output']> {
-  return call(connection, requestOf(id, factsOf(id), withoutEmpty(input)), options)
+  return call(consoleConnection, requestOf(id, factsOf(id), withoutEmpty(input)), options)
 }
 
 /** Calls an endpoint of the console itself. */
@@ -28,7 +34,7 @@ export async function callConsole<Answer>(
   signal?: AbortSignal,
   body?: object,
 ): Promise<Answer> {
-  return call<Answer>(connection, { method, path, body }, { signal })
+  return call<Answer>(consoleConnection, { method, path, body }, { signal })
 }
 
 /** Downloads what an operation answers as a file. */

@@ -13,10 +13,3 @@ export type TimelineEntry = GatehouseNotification['timeline'][number]
 export type ExplainedChannel = NotificationExplanation['channels'][number]
 /** A delivery that failed for good. */
 export type DeadLetter = ItemOf<'listDeadLetters'>
-
-/** The readiness of a service, as the server of the console sees it. */
-export interface ServiceStatus {
-  readonly service: string
-  readonly status: string
-  readonly engines: Readonly<Record<string, unknown>>
-}

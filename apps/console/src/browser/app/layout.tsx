@@ -73,9 +73,11 @@ function Navigation({ path }: { path: string }) {
       <div>
         {groups.map(([group, members]) => (
           <div key={group} className="nav-group">
-            <Text size="xs" c="dimmed" fw={600} px="xs">
-              {t.groups[group]}
-            </Text>
+            {group !== 'home' && (
+              <Text size="xs" c="dimmed" fw={600} px="xs">
+                {t.groups[group]}
+              </Text>
+            )}
             {members.map(({ id, path: target, icon }) => {
               const active = path === target || path.startsWith(`${target}/`)
               return (

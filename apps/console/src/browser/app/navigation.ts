@@ -16,6 +16,8 @@ export interface Section {
 
 /** The sections in the order of the navigation. */
 export const sections: readonly Section[] = [
+  { id: 'start', path: '/start', group: 'home', icon: 'flag', letter: 'b', action: 'readSetup' },
+  { id: 'overview', path: '/', group: 'home', icon: 'chart', letter: 'o', action: 'readSignInStats' },
   {
     id: 'notification',
     path: '/notifications',
@@ -38,6 +40,14 @@ export const sections: readonly Section[] = [
   },
   { id: 'eventTypes', path: '/event-types', group: 'deliver', icon: 'tag', letter: 'e', action: 'listEventTypes' },
   { id: 'templates', path: '/templates', group: 'deliver', icon: 'text', letter: 'm', action: 'listTemplates' },
+  {
+    id: 'deliverability',
+    path: '/deliverability',
+    group: 'deliver',
+    icon: 'send',
+    letter: 'v',
+    action: 'readStats',
+  },
   { id: 'users', path: '/users', group: 'people', icon: 'users', letter: 'u', action: 'listUsers' },
   { id: 'sessions', path: '/sessions', group: 'people', icon: 'monitor', letter: 'e', action: 'findSessions' },
   { id: 'clients', path: '/clients', group: 'access', icon: 'app', letter: 'c', action: 'listClients' },
@@ -55,6 +65,6 @@ export const sections: readonly Section[] = [
     letter: 'r',
     action: 'listMembers',
   },
-  { id: 'system', path: '/system', group: 'operate', icon: 'pulse', letter: 'y', action: undefined },
+  { id: 'system', path: '/system', group: 'operate', icon: 'pulse', letter: 'y', action: 'readStatus' },
   { id: 'settings', path: '/settings', group: 'operate', icon: 'gear', letter: 't', action: undefined },
 ]

@@ -1,10 +1,11 @@
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router'
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router'
 import { SignedOutScreen } from '../screens/operate/signed-out.tsx'
 import { access } from '../screens/access/routes.ts'
 import { callers } from '../screens/callers/routes.ts'
 import { content } from '../screens/content/routes.ts'
 import { deliver } from '../screens/deliver/routes.ts'
 import { limits } from '../screens/limits/routes.ts'
+import { measure } from '../screens/measure/routes.ts'
 import { operate } from '../screens/operate/routes.ts'
 import { people } from '../screens/people/routes.ts'
 import { repair } from '../screens/repair/routes.ts'
@@ -21,15 +22,7 @@ function readSearch(search: Readonly<Record<string, unknown>>): Readonly<Record<
 const root = createRootRoute({ validateSearch: readSearch })
 const signedOut = createRoute({ getParentRoute: () => root, path: '/signed-out', component: SignedOutScreen })
 const inside = createRoute({ getParentRoute: () => root, id: 'inside', component: SignedInLayout })
-const start = createRoute({
-  getParentRoute: () => inside,
-  path: '/',
-  beforeLoad: () => {
-    throw redirect({ to: '/users' })
-  },
-})
-
-const screens = Object.entries<Screens[string]>({ ...deliver, ...repair, ...content, ...people, ...access, ...limits, ...callers, ...operate }).map(([path, load]) =>
+const screens = Object.entries<Screens[string]>({ ...measure, ...deliver, ...repair, ...content, ...people, ...access, ...limits, ...callers, ...operate }).map(([path, load]) =>
   createRoute({
     getParentRoute: () => inside,
     path,
@@ -39,7 +32,7 @@ const screens = Object.entries<Screens[string]>({ ...deliver, ...repair, ...cont
 
 /** The addresses of the console. A screen is loaded when it is opened. */
 export const router = createRouter({
-  routeTree: root.addChildren([signedOut, inside.addChildren([start, ...screens])]),
+  routeTree: root.addChildren([signedOut, inside.addChildren(screens)]),
   basepath: '/console',
   scrollRestoration: true,
   defaultErrorComponent: BrokenPage,

@@ -9,6 +9,8 @@ export interface Settings {
   readonly keys: boolean
   /** Whether templates are written in the editor, or in a plain field. */
   readonly editor: 'code' | 'plain'
+  /** Whether the first steps are in the menu. */
+  readonly showsStart: boolean
 }
 
 interface Chosen {
@@ -22,7 +24,7 @@ const ChosenContext = createContext<Chosen | undefined>(undefined)
 
 function readSettings(): Settings {
   const language = navigator.language.startsWith('de') ? 'de' : 'en'
-  const defaults: Settings = { language, zone: 'local', keys: true, editor: 'code' }
+  const defaults: Settings = { language, zone: 'local', keys: true, editor: 'code', showsStart: true }
   try {
     return { ...defaults, ...(JSON.parse(localStorage.getItem(storageKey) ?? '{}') as Partial<Settings>) }
   } catch {

@@ -21,14 +21,8 @@ interface SessionAnswer {
   readonly api_url: string
 }
 
-/** How a service is: what its readiness says, or that it does not answer. */
-interface ServiceStatus {
-  readonly service: ApiService
-  readonly status: string
-  readonly engines: Readonly<Record<string, string>>
-}
-
-async function requireSession(context: ConsoleContext, request: FastifyRequest): Promise<Session> {
+/** The session of a request. @throws Problem 401 without one */
+export async function requireSession(context: ConsoleContext, request: FastifyRequest): Promise<Session> {
   const session = await readSession({ ...context, sessions: context.store.sessions }, request.headers.cookie)
   if (session === undefined) throw signedOut()
   return session
@@ -53,26 +47,5 @@ export function sessionEndpoint(context: ConsoleContext) {
     const expiresAt = new Date(session.createdAt + maxAgeMs).toISOString()
     const { issuer, apiUrl, connections } = context
     return { ...me, expires_at: expiresAt, services: connections.names, issuer, api_url: apiUrl }
-  }
-}
-
-/** GET /console/api/status: the readiness of each service, as this process reaches it. */
-export function statusEndpoint(context: ConsoleContext) {
-  return async (request: FastifyRequest): Promise<{ items: ServiceStatus[] }> => {
-    await requireSession(context, request)
-    const { connections } = context
-    const items = await Promise.all(connections.names.map((service) => readStatus(context, service)))
-    return { items }
-  }
-}
-
-async function readStatus({ connections }: ConsoleContext, service: ApiService): Promise<ServiceStatus> {
-  try {
-    const signal = AbortSignal.timeout(timeoutMs)
-    const answer = await connections.call(service, { method: 'GET', path: '/readyz', signal })
-    const { status, engines } = (await answer.body.json()) as { status: string; engines: Record<string, string> }
-    return { service, status, engines }
-  } catch {
-    return { service, status: 'unreachable', engines: {} }
   }
 }

@@ -2,8 +2,11 @@ import { Problem } from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ConsoleContext } from '../context.ts'
 import { basePath } from '../cookies.ts'
+import type { ApiService } from '../options.ts'
 import { readSession } from '../session/reader.ts'
+import type { Session } from '../session/session.ts'
 import { findService } from './allow-list.ts'
+import type { ServiceCall } from './services.ts'
 import { callSignedIn, signedOut } from './signed-in-call.ts'
 
 /** The largest body that is forwarded, in bytes. */
@@ -29,21 +32,38 @@ export function forwardEndpoint(context: ConsoleContext) {
     if (service === undefined) throw new Problem(404, `The console does not use ${method} ${path}.`)
     if (!context.connections.names.includes(service))
       throw new Problem(503, `There is no ${service} service.`, { members: { service } })
-    const ended = new AbortController()
-    const remove = context.openAnswers.add(session.idHash, () => ended.abort())
-    reply.raw.once('close', () => {
-      remove()
-      ended.abort()
-    })
-    const signal = AbortSignal.any([ended.signal, AbortSignal.timeout(maxAnswerMs)])
     const body = Buffer.isBuffer(request.body) && request.body.length > 0 ? request.body : undefined
-    const call = { method, path: target, headers: pick(headers, requestHeaders), body, signal }
-    const answer = await callSignedIn(context, session, service, { request, call })
-    // What the abort of an answer under way says is for nobody.
-    answer.body.on('error', () => reply.raw.destroy())
-    reply.code(answer.statusCode).headers(pick(answer.headers, responseHeaders))
-    return reply.send(answer.body)
+    return answerFrom(context, session, service, { request, reply, call: { method, path: target, body } })
   }
+}
+
+/** What is forwarded, and to whom the answer goes. */
+interface Forwarding {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly call: Pick<ServiceCall, 'method' | 'path' | 'body'>
+}
+
+/** Answers with what a service answers. It ends with the session and with the browser's connection. */
+export async function answerFrom(
+  context: ConsoleContext,
+  session: Session,
+  service: ApiService,
+  { request, reply, call: { method, path, body } }: Forwarding,
+): Promise<FastifyReply> {
+  const ended = new AbortController()
+  const remove = context.openAnswers.add(session.idHash, () => ended.abort())
+  reply.raw.once('close', () => {
+    remove()
+    ended.abort()
+  })
+  const signal = AbortSignal.any([ended.signal, AbortSignal.timeout(maxAnswerMs)])
+  const call = { method, path, headers: pick(request.headers, requestHeaders), body, signal }
+  const answer = await callSignedIn(context, session, service, { request, call })
+  // What the abort of an answer under way says is for nobody.
+  answer.body.on('error', () => reply.raw.destroy())
+  reply.code(answer.statusCode).headers(pick(answer.headers, responseHeaders))
+  return reply.send(answer.body)
 }
 
 function pick(

@@ -47,6 +47,7 @@ export async function composeIdentity(
     },
     passwords: passwords(file.passwords),
     serviceClient: settings.serviceClient,
+    prometheusUrl: settings.prometheusUrl,
     builtInClients: ownClients.map(({ client_id }) => client_id),
     furtherSecrets: Object.fromEntries(
       ownClients.map(({ client_id }) => [client_id, consoleSecrets(settings).slice(1)]),

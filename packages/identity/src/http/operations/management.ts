@@ -101,6 +101,10 @@ export const managementOperations = {
     'Rotate the signing key',
     'The new key signs after a minute, when every verifier can know it. A compromised key is revoked at once, and its tokens are invalid.',
   ],
+  'signInStats.get': [
+    'Read statistics of sign-ins and tokens',
+    'Sums over time of what processes counted: minutes are kept for 7 days, hours for 400. With PROMETHEUS_URL they are read there.',
+  ],
   'auditEvents.list': ['List audit events', 'Sign-ins, grants and management changes, newest first by default.'],
   'auditEvents.export': ['Export audit events', 'Every event that matches the filters, one JSON object per line.'],
   'roles.list': ['List management roles', 'The management roles with the scopes that each allows.'],

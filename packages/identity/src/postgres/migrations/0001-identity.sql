@@ -683,3 +683,21 @@ CREATE TABLE identity.limit_gateway (
   seen_at bigint NOT NULL
 );
 CREATE INDEX limit_gateway_seen_index ON identity.limit_gateway (seen_at);
+
+-- ---------------------------------------------------------------------------------------------------------------------
+-- What was counted, by the minute and by the hour (`step`, in seconds). Labels are closed sets and hold nothing personal.
+
+CREATE TABLE identity.stat (
+  step integer,
+  measure text,
+  at timestamptz,
+  labels jsonb,
+  value bigint NOT NULL,
+  PRIMARY KEY (step, measure, at, labels)
+) WITH (fillfactor = 80);
+
+-- The batches that were added in the last hour, so that one that is sent twice is added once.
+CREATE TABLE identity.stat_batch (
+  id uuid PRIMARY KEY,
+  at timestamptz NOT NULL
+);

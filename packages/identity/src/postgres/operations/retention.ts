@@ -1,4 +1,4 @@
-import { migrationTable, type TableBound } from '@gatehouse/kit'
+import { migrationTable, statTables, type TableBound } from '@gatehouse/kit'
 import { defaultLifetimes } from '../../model/lifetimes.ts'
 import { maxLimitVersions } from '../../model/limit-settings.ts'
 import { maxMemberRoles } from '../../model/organization.ts'
@@ -114,6 +114,7 @@ export const identityTables: readonly TableBound[] = [
   { table: 'limit_version', bound: `the last ${maxLimitVersions}` },
   { table: 'limit_file', bound: 'one' },
   { table: 'declared', bound: 'one for each entry of the file' },
+  ...statTables,
   migrationTable,
 ]
 

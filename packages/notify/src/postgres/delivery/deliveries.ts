@@ -48,7 +48,8 @@ export function postgresDeliveries(
       const { results } = await inGroups(groups, ({ scope, items }) => markCalled(database, scope, items))
       return new Set(results.flat())
     },
-    report: (reports, now) => applyReports(database, reports, { buckets, now, streaming: options.streaming }),
+    report: (reports, now, onFresh) =>
+      applyReports(database, reports, { buckets, now, streaming: options.streaming, ...(onFresh && { onFresh }) }),
   }
 }
 

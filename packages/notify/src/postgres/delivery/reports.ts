@@ -4,7 +4,7 @@ import { type DeliveryState, nextState } from '../../model/delivery-state.ts'
 import { bucketOfId, channelOf, notificationIdOf } from '../../model/id.ts'
 import { maskReason } from '../../model/masking.ts'
 import { all } from '../../model/suppression.ts'
-import type { ProviderReport, ReportOutcome } from '../../store/store.ts'
+import type { FreshReport, ProviderReport, ReportOutcome } from '../../store/store.ts'
 import { eraseSensitive } from '../retention/erase-sensitive.ts'
 import { type BucketScope, type Buckets, bucketsOfIds, groupByBucket, nameFor, textFor } from '../sql/buckets.ts'
 import { columns } from '../sql/columns.ts'
@@ -19,11 +19,12 @@ interface ReportedDelivery {
   readonly id: string
   readonly user_id: string
   readonly address: string | null
+  readonly provider: string | null
   readonly state: DeliveryState
 }
 
 /** A report that was not there before, with the delivery it is about and the state it leads to, where it leads to one. */
-interface FreshReport {
+interface AppliedReport {
   readonly report: ProviderReport
   readonly delivery: ReportedDelivery
   readonly channel: Channel
@@ -35,6 +36,8 @@ export interface ReportOptions extends StreamOptions {
   readonly buckets: Buckets
   /** Unix milliseconds. */
   readonly now: number
+  /** Called for reports that were not there before, once they are committed. */
+  readonly onFresh?: (report: FreshReport) => void
 }
 
 /**
@@ -45,7 +48,7 @@ export interface ReportOptions extends StreamOptions {
 export async function applyReports(
   database: Database,
   reports: readonly ProviderReport[],
-  { buckets, now, streaming }: ReportOptions,
+  { buckets, now, streaming, onFresh }: ReportOptions,
 ): Promise<ReportOutcome[]> {
   const outcomes = new Map<ProviderReport, ReportOutcome>()
   const known = reports.filter(({ deliveryId }) => channelOf(deliveryId))
@@ -55,7 +58,8 @@ export async function applyReports(
   for (const { scope, items } of groups) {
     try {
       const applied = await database.transaction((tx) => applyTogether(tx, scope, items, { now, streaming }))
-      for (const [report, outcome] of applied) outcomes.set(report, outcome)
+      for (const [report, outcome] of applied.outcomes) outcomes.set(report, outcome)
+      if (onFresh) for (const report of applied.fresh) onFresh(countedOf(report))
     } catch (error) {
       errors.push(error)
     }
@@ -69,7 +73,7 @@ async function applyTogether(
   scope: BucketScope,
   reports: readonly ProviderReport[],
   { now, streaming }: Omit<ReportOptions, 'buckets'>,
-): Promise<Map<ProviderReport, ReportOutcome>> {
+): Promise<{ outcomes: Map<ProviderReport, ReportOutcome>; fresh: readonly AppliedReport[] }> {
   const ids = [...new Set(reports.map(({ deliveryId }) => deliveryId))].sort()
   const { deliveries, letters } = await lock(tx, scope, ids)
   const known = reports.filter(({ deliveryId }) => deliveries.has(deliveryId))
@@ -99,7 +103,12 @@ async function applyTogether(
     ])
   const outcomes = new Map<ProviderReport, ReportOutcome>(known.map((report) => [report, 'duplicate']))
   for (const { original, state } of fresh) outcomes.set(original, state ? 'changed' : 'unchanged')
-  return outcomes
+  return { outcomes, fresh }
+}
+
+function countedOf({ report: { report, provider, machine = false }, delivery, channel }: AppliedReport): FreshReport {
+  const address = delivery.address === null ? {} : { address: delivery.address }
+  return { channel, provider: delivery.provider ?? provider, report, machine, ...address }
 }
 
 /** Locks what reports are about, each kind in the order of the ids, which are sorted. */
@@ -121,14 +130,17 @@ async function lock(tx: Transaction, scope: BucketScope, ids: readonly string[])
     tx.query<{ id: string }>(locking('notify_lock_reported_letters', 'notify.dead_letter', 'id')),
     tx.query(locking('notify_lock_reported_queue', 'notify.delivery_queue', 'delivery_id')),
     tx.query<ReportedDelivery>(
-      locking('notify_lock_reported', 'notify.delivery', 'id', 't.id, t.user_id, t.address, t.state'),
+      locking('notify_lock_reported', 'notify.delivery', 'id', 't.id, t.user_id, t.address, t.provider, t.state'),
     ),
   ])
   return { deliveries: new Map(rows.map((row) => [row.id, row])), letters: new Set(letters.rows.map(({ id }) => id)) }
 }
 
 /** Takes each delivery through its reports, in the order they came. */
-function follow(reports: readonly ProviderReport[], deliveries: ReadonlyMap<string, ReportedDelivery>): FreshReport[] {
+function follow(
+  reports: readonly ProviderReport[],
+  deliveries: ReadonlyMap<string, ReportedDelivery>,
+): AppliedReport[] {
   const states = new Map<string, DeliveryState>()
   return reports.flatMap((report) => {
     const delivery = deliveries.get(report.deliveryId)
@@ -144,14 +156,17 @@ function follow(reports: readonly ProviderReport[], deliveries: ReadonlyMap<stri
  * Of a sensitive message nothing is kept, not even where a report quotes it: a mail server may name the link that it
  * blocks. The code of its reply stays.
  */
-function withoutQuotes(fresh: FreshReport, sensitive: ReadonlySet<string>): FreshReport & { original: ProviderReport } {
+function withoutQuotes(
+  fresh: AppliedReport,
+  sensitive: ReadonlySet<string>,
+): AppliedReport & { original: ProviderReport } {
   const { report: original, delivery } = fresh
   if (!sensitive.has(delivery.id)) return { ...fresh, original }
   const { link: _, reason, ...report } = original
   return { ...fresh, original, report: { ...report, ...(reason === undefined ? {} : { reason: maskReason(reason) }) } }
 }
 
-function entryOf({ report, delivery, channel, state }: FreshReport): NewTimelineEntry {
+function entryOf({ report, delivery, channel, state }: AppliedReport): NewTimelineEntry {
   const { provider, reason, soft, machine, link } = report
   return {
     ...(report.byRecipient ? {} : { reportKey: reportKey(report) }),
@@ -166,11 +181,11 @@ function entryOf({ report, delivery, channel, state }: FreshReport): NewTimeline
 }
 
 /** The last state of each delivery whose state changes. */
-function lastOfEach(changed: readonly FreshReport[]): FreshReport[] {
+function lastOfEach(changed: readonly AppliedReport[]): AppliedReport[] {
   return [...new Map(changed.map((each) => [each.delivery.id, each])).values()]
 }
 
-async function raiseStates(tx: Transaction, scope: BucketScope, changed: readonly FreshReport[]): Promise<void> {
+async function raiseStates(tx: Transaction, scope: BucketScope, changed: readonly AppliedReport[]): Promise<void> {
   if (changed.length === 0) return
   const last = lastOfEach(changed)
   await tx.query({
@@ -197,7 +212,7 @@ async function raiseStates(tx: Transaction, scope: BucketScope, changed: readonl
  * A report that overtakes our record of the ack ends the work: whom it reached is not tried again. Of a push to several
  * devices nobody knows which one it reached, and the others may still be waiting.
  */
-async function removeFromQueue(tx: Transaction, scope: BucketScope, changed: readonly FreshReport[]): Promise<void> {
+async function removeFromQueue(tx: Transaction, scope: BucketScope, changed: readonly AppliedReport[]): Promise<void> {
   const overtaken = lastOfEach(changed).flatMap(({ delivery: { id, state } }) => (state === 'queued' ? [id] : []))
   if (overtaken.length === 0) return
   const { rows } = await tx.query<{ delivery_id: string; sensitive: boolean }>({
@@ -232,14 +247,14 @@ async function removeDeadLetters(tx: Transaction, scope: BucketScope, found: Rea
 }
 
 /** What is sent to an address that bounced or complained is left out from now on, as far as the report says. */
-function suppressionsOf({ report, delivery, channel }: FreshReport) {
+function suppressionsOf({ report, delivery, channel }: AppliedReport) {
   const { suppressing, reason: detail } = report
   if (delivery.address === null || channel === 'in-app' || !suppressing) return []
   const about = { userId: delivery.user_id, channel, address: delivery.address, scope: all }
   return [{ ...about, ...(detail === undefined ? {} : { detail }), ...suppressing }]
 }
 
-async function stream(tx: Transaction, scope: BucketScope, changed: readonly FreshReport[]): Promise<void> {
+async function stream(tx: Transaction, scope: BucketScope, changed: readonly AppliedReport[]): Promise<void> {
   if (changed.length === 0) return
   const events = await eventsOf(tx, scope, changed)
   const changes = changed.map(({ report, delivery, state = delivery.state }) => {
@@ -253,7 +268,7 @@ async function stream(tx: Transaction, scope: BucketScope, changed: readonly Fre
 async function eventsOf(
   tx: Transaction,
   scope: BucketScope,
-  changed: readonly FreshReport[],
+  changed: readonly AppliedReport[],
 ): Promise<ReadonlyMap<string, string>> {
   const ids = [...new Set(changed.map(({ delivery }) => notificationIdOf(delivery.id)))]
   const { rows } = await tx.query<{ id: string; event: string }>({

@@ -797,3 +797,21 @@ CREATE TABLE notify.mailbox (
 );
 -- for retention
 CREATE INDEX mailbox_at ON notify.mailbox (at);
+
+-- ---------------------------------------------------------------------------------------------------------------------
+-- What was counted, by the minute and by the hour (`step`, in seconds). Labels are closed sets and hold nothing personal.
+
+CREATE TABLE notify.stat (
+  step integer,
+  measure text,
+  at timestamptz,
+  labels jsonb,
+  value bigint NOT NULL,
+  PRIMARY KEY (step, measure, at, labels)
+) WITH (fillfactor = 80);
+
+-- The batches that were added in the last hour, so that one that is sent twice is added once.
+CREATE TABLE notify.stat_batch (
+  id uuid PRIMARY KEY,
+  at timestamptz NOT NULL
+);

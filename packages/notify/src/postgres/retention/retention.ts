@@ -1,4 +1,4 @@
-import { migrationTable, type TableBound } from '@gatehouse/kit'
+import { migrationTable, statTables, type TableBound } from '@gatehouse/kit'
 import { defaultOptions, type Retention } from '../../config/options.ts'
 import { firstIdAt } from '../../model/id.ts'
 import { timestamp } from '../sql/columns.ts'
@@ -109,6 +109,7 @@ export const notifyTables: readonly TableBound[] = [
   { table: 'provider_webhook', bound: 'one for each provider' },
   { table: 'declared', bound: 'one for each entry of the file' },
   { table: 'bucket_anchor', bound: 'one for each bucket' },
+  ...statTables,
   { table: 'property', bound: 'a handful of properties of the database' },
   { table: 'sealed_secret', bound: 'one for each secret of the service' },
   migrationTable,

@@ -4,6 +4,5 @@ import type { Screens } from '../../app/screens.ts'
 export const operate: Screens = {
   '/audit': async () => (await import('./audit.tsx')).AuditScreen,
   '/administrators': async () => (await import('./administrators.tsx')).AdministratorsScreen,
-  '/system': async () => (await import('./system.tsx')).SystemScreen,
   '/settings': async () => (await import('./settings.tsx')).SettingsScreen,
 }

@@ -48,15 +48,4 @@ export const operate: typeof english = {
     utc: 'UTC',
     keys: 'Einzelne Tasten als Kürzel',
   },
-  system: {
-    lead: 'Die Dienste, wie der Server der Konsole sie erreicht.',
-    service: 'Dienst',
-    status: 'Zustand',
-    engines: 'Speicher',
-    unreachable: 'antwortet nicht',
-    copy: 'Diagnose kopieren',
-    you: 'Sie',
-    scopes: 'Ihre Scopes',
-    until: 'Angemeldet bis',
-  },
 }

@@ -4,7 +4,11 @@ import type { shell as english } from '../en/shell.ts'
 export const shell: typeof english = {
   product: 'Gatehouse-Konsole',
   groups: { deliver: 'Zustellen', people: 'Personen', access: 'Zugang', limits: 'Limits', operate: 'Betrieb' },
+  groups: { home: 'Übersicht', deliver: 'Zustellen', people: 'Personen', access: 'Zugang', operate: 'Betrieb' },
   sections: {
+    start: 'Erste Schritte',
+    overview: 'Überblick',
+    deliverability: 'Zustellbarkeit',
     notification: 'Benachrichtigung',
     why: 'Warum?',
     deadLetters: 'Unzustellbare',

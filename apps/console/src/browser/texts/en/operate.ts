@@ -46,15 +46,4 @@ export const operate = {
     utc: 'UTC',
     keys: 'Single keys as shortcuts',
   },
-  system: {
-    lead: 'The services, as the server of the console reaches them.',
-    service: 'Service',
-    status: 'Status',
-    engines: 'Engines',
-    unreachable: 'does not answer',
-    copy: 'Copy diagnosis',
-    you: 'You',
-    scopes: 'Your scopes',
-    until: 'Signed in until',
-  },
 }

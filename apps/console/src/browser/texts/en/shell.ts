@@ -2,7 +2,11 @@
 export const shell = {
   product: 'Gatehouse console',
   groups: { deliver: 'Deliver', people: 'People', access: 'Access', limits: 'Limits', operate: 'Operate' },
+  groups: { home: 'Home', deliver: 'Deliver', people: 'People', access: 'Access', operate: 'Operate' },
   sections: {
+    start: 'Get started',
+    overview: 'Overview',
+    deliverability: 'Deliverability',
     notification: 'Notification',
     why: 'Why?',
     deadLetters: 'Dead letters',

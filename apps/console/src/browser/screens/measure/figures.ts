@@ -1,0 +1,123 @@
+import type { StatSeries } from '@gatehouse/client'
+import type { Series } from '../../parts/chart.tsx'
+
+type Labels = Readonly<Record<string, string>>
+type Values = readonly (number | null)[]
+
+/** The moments of an answer, as a chart takes them. */
+export function momentsOf({ at }: StatSeries): number[] {
+  return at.map((moment) => Date.parse(moment))
+}
+
+/**
+ * An answer without the step that has not ended yet, which would look like a fall; with it where nothing was counted
+ * before.
+ */
+export function endedSteps(answer: StatSeries, now: number): StatSeries {
+  const { at, step, series } = answer
+  const last = at.at(-1)
+  const isRunning = last !== undefined && Date.parse(last) + step * 1_000 > now
+  const hasMore = series.some(({ values }) => totalOf(values.slice(0, -1)) > 0)
+  if (!isRunning || !hasMore) return answer
+  return { step, at: at.slice(0, -1), series: series.map((one) => ({ ...one, values: one.values.slice(0, -1) })) }
+}
+
+/** How a line of a chart is made of the series with one value of a label. */
+export interface Lines {
+  /** The label whose values are the lines. */
+  readonly by: string
+  readonly where?: (labels: Labels) => boolean
+  readonly name?: (value: string) => string
+  readonly link?: (value: string) => Series['link']
+}
+
+/** The lines of a chart: the series that match, summed by a label, the largest first and at most six. */
+export function linesOf(
+  { series, at }: StatSeries,
+  { by, where = () => true, name = String, link = () => undefined }: Lines,
+): Series[] {
+  const groups = Map.groupBy(
+    series.filter(({ labels }) => where(labels)),
+    ({ labels }) => labels[by] ?? '',
+  )
+  return [...groups]
+    .map(([value, some]) => ({ value, values: sumValues(some, at.length) }))
+    .filter(({ values }) => totalOf(values) > 0)
+    .sort((a, b) => totalOf(b.values) - totalOf(a.values))
+    .slice(0, maxLines)
+    .map(({ value, values }) => {
+      const target = link(value)
+      return { label: name(value), values, ...(target && { link: target }) }
+    })
+}
+
+const maxLines = 6
+
+function sumValues(series: ReadonlyArray<{ readonly values: Values }>, length: number): number[] {
+  return Array.from({ length }, (_, place) => series.reduce((sum, { values }) => sum + (values[place] ?? 0), 0))
+}
+
+/** The sum of values. */
+export function totalOf(values: Values): number {
+  return values.reduce<number>((sum, value) => sum + (value ?? 0), 0)
+}
+
+/** How much was counted of what matches. */
+export function countOf({ series }: StatSeries, where: (labels: Labels) => boolean): number {
+  return series.filter(({ labels }) => where(labels)).reduce((sum, { values }) => sum + totalOf(values), 0)
+}
+
+/** What is known of the mails of a provider to a domain. */
+export interface DomainFigures {
+  readonly provider: string
+  readonly domain: string
+  readonly sent: number
+  readonly delivered: number
+  readonly bounced: number
+  readonly complained: number
+  readonly opened: number
+  readonly openedByMachine: number
+}
+
+const members = {
+  called: 'sent',
+  delivered: 'delivered',
+  bounced: 'bounced',
+  complained: 'complained',
+  opened: 'opened',
+  opened_by_machine: 'openedByMachine',
+} as const
+
+/** Figures by provider and receiving domain, the most mail first. */
+export function domainFigures({ series }: StatSeries): DomainFigures[] {
+  const groups = Map.groupBy(series, ({ labels: { provider, domain } }) => `${provider} ${domain}`)
+  const none = { sent: 0, delivered: 0, bounced: 0, complained: 0, opened: 0, openedByMachine: 0 }
+  return [...groups.values()]
+    .map((some) => {
+      const { provider = '', domain = '' } = some[0]?.labels ?? {}
+      const figures = { provider, domain, ...none }
+      for (const { labels, values } of some) {
+        const member = members[labels.state as keyof typeof members]
+        if (member !== undefined) figures[member] += totalOf(values)
+      }
+      return figures
+    })
+    .sort((a, b) => b.sent - a.sent || b.delivered - a.delivered)
+}
+
+/** From which share of complaints mailbox providers begin to refuse, and from which they do. */
+const complaintLines = { careful: 0.001, bad: 0.003 } as const
+
+/** How many must have been sent before a share says something. */
+const minSent = 100
+
+/** How a share of complaints is to be seen; undefined where too little was sent to know. */
+export function complaintTone({
+  sent,
+  complained,
+}: Pick<DomainFigures, 'sent' | 'complained'>): 'good' | 'careful' | 'bad' | undefined {
+  if (sent < minSent) return undefined
+  const share = complained / sent
+  if (share >= complaintLines.bad) return 'bad'
+  return share >= complaintLines.careful ? 'careful' : 'good'
+}

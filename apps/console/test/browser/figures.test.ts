@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { tablePlaces } from '../../src/browser/parts/chart/series.ts'
+import {
+  complaintTone,
+  countOf,
+  domainFigures,
+  endedSteps,
+  linesOf,
+  totalOf,
+} from '../../src/browser/screens/measure/figures.ts'
+
+const step = 60
+const start = Date.UTC(2026, 5, 1)
+const answer = (series: { labels: Record<string, string>; values: number[] }[], length = 5) => ({
+  step,
+  at: Array.from({ length }, (_, n) => new Date(start + n * step * 1_000).toISOString()),
+  series,
+})
+const anySeries = fc.array(
+  fc.record({
+    labels: fc.record({ channel: fc.constantFrom('push', 'email'), outcome: fc.constantFrom('queued', 'capped') }),
+    values: fc.array(fc.nat(1_000), { minLength: 5, maxLength: 5 }),
+  }),
+)
+
+test('the lines of a chart add up to what was counted of what they show', () => {
+  fc.assert(
+    fc.property(anySeries, (series) => {
+      const where = ({ outcome }: Readonly<Record<string, string>>) => outcome === 'queued'
+      const lines = linesOf(answer(series), { by: 'channel', where })
+      const sum = lines.reduce((all, { values }) => all + totalOf(values), 0)
+      assert.equal(sum, countOf(answer(series), where))
+      assert.ok(lines.every(({ values }) => values.length === 5 && totalOf(values) > 0))
+    }),
+  )
+})
+
+test('the step that has not ended is left out of a chart, unless nothing was counted before it', () => {
+  const now = start + 4.5 * step * 1_000
+  const values = (all: number[]) => endedSteps(answer([{ labels: {}, values: all }]), now).series[0]?.values
+  assert.deepEqual(values([1, 2, 3, 4, 1]), [1, 2, 3, 4])
+  assert.deepEqual(values([0, 0, 0, 0, 1]), [0, 0, 0, 0, 1])
+  const ended = answer([{ labels: {}, values: [1, 2, 3, 4, 1] }])
+  assert.deepEqual(endedSteps(ended, start + 6 * step * 1_000), ended)
+})
+
+test('figures of mail are by provider and domain, and opens of machines count apart', () => {
+  const of = (domain: string, state: string, count: number) => ({
+    labels: { provider: 'ses', domain, state },
+    values: [count, 0, 0, 0, count],
+  })
+  const figures = domainFigures(
+    answer([
+      of('gmx.de', 'called', 5),
+      of('gmail.com', 'called', 50),
+      of('gmail.com', 'opened', 3),
+      of('gmail.com', 'opened_by_machine', 4),
+      of('gmail.com', 'clicked', 9),
+    ]),
+  )
+  assert.deepEqual(
+    figures.map(({ domain, sent, opened, openedByMachine }) => [domain, sent, opened, openedByMachine]),
+    [
+      ['gmail.com', 100, 6, 8],
+      ['gmx.de', 10, 0, 0],
+    ],
+  )
+})
+
+for (const [sent, complained, tone] of [
+  [99, 50, undefined],
+  [10_000, 9, 'good'],
+  [10_000, 10, 'careful'],
+  [10_000, 29, 'careful'],
+  [10_000, 30, 'bad'],
+] as const)
+  test(`${complained} complaints about ${sent} mails are ${tone ?? 'too few to know'}`, () => {
+    assert.equal(complaintTone({ sent, complained }), tone)
+  })
+
+test('the table behind a chart is bounded and shows the newest moment first', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 5_000 }), (moments) => {
+      const places = tablePlaces(moments)
+      assert.ok(places.length <= 120 && places.length >= Math.min(60, moments))
+      assert.equal(places[0], moments - 1)
+      assert.ok(places.every((place) => place >= 0 && place < moments))
+    }),
+  )
+})

@@ -1,0 +1,24 @@
+import { StatSeriesSchema, statRangeMembers } from '@gatehouse/kit'
+import { Type } from 'typebox'
+import { describeOperation } from '../request/route-options.ts'
+
+/** The query of GET /v1/stats. */
+export const StatsQuery = Type.Object(
+  {
+    measure: Type.Enum(['outcomes', 'states', 'attempts', 'latency'], {
+      description:
+        'outcomes: what was decided of the channels of accepted events; attempts: what came of attempts to send; states: what providers and links reported; latency: quantiles of the duration of provider calls, in seconds.',
+    }),
+    by: Type.Optional(
+      Type.Enum(['channel', 'event', 'provider', 'domain'], {
+        description:
+          'What splits the sums, beside outcome, result, state or quantile; channel without it. Outcomes are by channel or event, states also by provider or receiving domain (of the large mailbox providers; all others are `other`), attempts and latency by channel or provider. Events and domains are kept by the hour.',
+      }),
+    ),
+    ...statRangeMembers,
+  },
+  { additionalProperties: false },
+)
+
+/** GET /v1/stats */
+export const getStats = describeOperation('stats.get', { querystring: StatsQuery, response: { 200: StatSeriesSchema } })

@@ -18,11 +18,22 @@ const services: Readonly<Record<string, OperationService>> = {
   deadLetters: 'notify',
   eventTypes: 'notify',
   notifications: 'notify',
+  deliveries: 'notify',
+  scheduled: 'notify',
+  queue: 'notify',
+  providers: 'notify',
+  recipients: 'notify',
+  templates: 'notify',
+  limits: 'gateway',
 }
+
+/** What notify knows of users, who are identity's otherwise. */
+const ofNotify: ReadonlySet<string> = new Set(['standing', 'preferences', 'suppressions', 'devices', 'choices', 'data'])
 
 /** The service that answers an operation. @throws Error for a resource that the console does not know */
 export function serviceOf(id: OperationId): OperationService {
-  const [resource = ''] = id.split('.', 1)
+  const [resource = '', part = ''] = id.split('.', 2)
+  if (resource === 'users' && ofNotify.has(part)) return 'notify'
   const service = services[resource]
   if (service === undefined) throw new Error(`no service is known for ${id}`)
   return service

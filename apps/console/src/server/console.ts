@@ -2,6 +2,7 @@ import type { Http } from '@gatehouse/kit'
 import { Problem } from '@gatehouse/kit'
 import type { ConsoleContext } from './context.ts'
 import { basePath } from './cookies.ts'
+import { liveEndpoint } from './live/endpoint.ts'
 import type { ConsoleOptions } from './options.ts'
 import { sessionEndpoint, statusEndpoint } from './overview/overview.ts'
 import { createProvider } from './provider/create.ts'
@@ -105,6 +106,9 @@ async function apiRoutes(http: Http, context: ConsoleContext): Promise<void> {
   http.get(`${api}/session`, hidden, sessionEndpoint(context))
   http.get(`${api}/status`, hidden, statusEndpoint(context))
   http.post(`${api}/sign-out`, hidden, signOutEndpoint(context))
+  // Before the connections of the server are waited for: a live one lasts.
+  http.addHook('preClose', async () => context.openAnswers.stop())
+  http.get(`${basePath}/live`, hidden, liveEndpoint(context))
   const forward = forwardEndpoint(context)
   for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const)
     http.route({ method, url: `${api}/*`, bodyLimit: maxBodyBytes, ...hidden, handler: forward })

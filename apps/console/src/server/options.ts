@@ -1,4 +1,5 @@
 import type { Clock, KeyRing, Log, Secret } from '@gatehouse/kit'
+import type { LiveRules } from './live/rules.ts'
 import type { ConsoleStore } from './session/store.ts'
 
 /** A service whose API the console shows. */
@@ -17,6 +18,8 @@ export interface ConsoleOptions {
   /** Seals tokens and the cookie of a sign-in that is under way. */
   readonly encryptionKey: KeyRing
   readonly store: ConsoleStore
+  /** What bounds the live channel; left out for the defaults. */
+  readonly live?: LiveRules
   readonly clock: Clock
   readonly log: Log
 }

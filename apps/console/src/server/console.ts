@@ -15,6 +15,7 @@ import { createBundler } from './shell/bundle.ts'
 import { assetEndpoint, shellEndpoint } from './shell/endpoints.ts'
 import { callbackEndpoint, loginEndpoint } from './sign-in/sign-in.ts'
 import { backchannelLogoutEndpoint, signOutEndpoint } from './sign-in/sign-out.ts'
+import { listViews, removeView, saveView } from './views/endpoints.ts'
 
 /** The console: its pages, and the server between them and the APIs. */
 export interface Console {
@@ -109,6 +110,9 @@ async function apiRoutes(http: Http, context: ConsoleContext): Promise<void> {
   // Before the connections of the server are waited for: a live one lasts.
   http.addHook('preClose', async () => context.openAnswers.stop())
   http.get(`${basePath}/live`, hidden, liveEndpoint(context))
+  http.get(`${api}/views`, hidden, listViews(context))
+  http.post(`${api}/views`, hidden, saveView(context))
+  http.delete(`${api}/views/:id`, hidden, removeView(context))
   const forward = forwardEndpoint(context)
   for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const)
     http.route({ method, url: `${api}/*`, bodyLimit: maxBodyBytes, ...hidden, handler: forward })

@@ -3,6 +3,7 @@ import { sealingPurpose } from '../session/session.ts'
 import type { ConsoleStore } from '../session/store.ts'
 import { PostgresRefreshes } from './refreshes.ts'
 import { PostgresSessions } from './sessions.ts'
+import { PostgresViews } from './views.ts'
 
 /** Migrates the schema `console` to the current version. Returns the names of the applied migrations. */
 export function migrateConsole(database: Database): Promise<string[]> {
@@ -11,7 +12,11 @@ export function migrateConsole(database: Database): Promise<string[]> {
 
 /** The store of the console on PostgreSQL or the embedded engine. */
 export function postgresConsoleStore(database: Database): ConsoleStore {
-  return { sessions: new PostgresSessions(database), refreshes: new PostgresRefreshes(database) }
+  return {
+    sessions: new PostgresSessions(database),
+    refreshes: new PostgresRefreshes(database),
+    views: new PostgresViews(database),
+  }
 }
 
 /** What is stored sealed. */
@@ -22,5 +27,6 @@ export const consoleSealed: readonly SealedColumn[] = [
 /** What bounds the tables. */
 export const consoleTables: readonly TableBound[] = [
   { table: 'session', bound: '20 for each administrator; idle 30 minutes or 12 hours old, and removed at a sign-in' },
+  { table: 'saved_view', bound: '50 for each administrator, removed by hand' },
   migrationTable,
 ]

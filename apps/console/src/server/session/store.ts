@@ -1,3 +1,4 @@
+import type { SavedViews } from '../views/store.ts'
 import type { Session } from './session.ts'
 
 /** What ends sessions at the provider's word: one of its sessions, or all of a user. */
@@ -40,4 +41,5 @@ export interface Refreshes {
 export interface ConsoleStore {
   readonly sessions: Sessions
   readonly refreshes: Refreshes
+  readonly views: SavedViews
 }

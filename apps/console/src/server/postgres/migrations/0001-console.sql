@@ -15,3 +15,14 @@ CREATE TABLE console.session (
 CREATE INDEX session_user_index ON console.session (user_id, created_at);
 CREATE INDEX session_provider_index ON console.session (provider_session_id);
 CREATE INDEX session_seen_index ON console.session (seen_at);
+
+-- Filters of a screen that a person saved under a name; 50 for each person.
+CREATE TABLE console.saved_view (
+  user_id text NOT NULL,
+  screen text NOT NULL,
+  name text NOT NULL,
+  id text NOT NULL,
+  filters jsonb NOT NULL,
+  created_at bigint NOT NULL,
+  PRIMARY KEY (user_id, screen, name)
+);

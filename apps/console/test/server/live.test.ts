@@ -127,7 +127,7 @@ describe('the live channel', () => {
     assert.notEqual(idOf(changed), position)
     await live.close()
     const same = await open(olga, ['providers'], idOf(changed))
-    await same.next(/^:$/)
+    await same.next(/^event: beat$/m)
     service.calls++
     await same.next(/^event: live$/m)
     await same.close()
@@ -139,7 +139,7 @@ describe('the live channel', () => {
   test('a topic that is refused says so and ends; one that fails for now goes on', async () => {
     service.status = 503
     const live = await open(olga, ['providers'])
-    await live.next(/^:$/)
+    await live.next(/^event: beat$/m)
     service.status = 200
     await live.next(/^id:/m)
     service.status = 403

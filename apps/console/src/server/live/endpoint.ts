@@ -9,6 +9,8 @@ import { liveRules } from './rules.ts'
 import { parseTopics, type Topic } from './topics.ts'
 
 const reconnectMs = 2_000
+/** A sign of life that the pages see, and tell their other tabs. */
+const beat = 'event: beat\ndata: {}\n\n'
 /** A reader that leaves more than this unread is cut off, in bytes. */
 const maxUnread = 1024 * 1024
 
@@ -33,12 +35,12 @@ export function liveEndpoint(context: ConsoleContext) {
     const forget = context.openAnswers.add(session.idHash, end)
     reply.hijack()
     begin(raw, request.id)
-    const beat = setInterval(() => send(raw, ':\n\n', end), rules.heartbeatMs)
+    const beats = setInterval(() => send(raw, beat, end), rules.heartbeatMs)
     const life = setTimeout(end, rules.maxLifeMs)
     const after = new URLSearchParams(String(request.headers['last-event-id'] ?? ''))
     const options = { context, request, idHash: session.idHash, rules, signal: ended.signal }
     ended.signal.addEventListener('abort', () => {
-      clearInterval(beat)
+      clearInterval(beats)
       clearTimeout(life)
       forget()
       release()
@@ -82,7 +84,7 @@ function begin(raw: ServerResponse, requestId: string): void {
     'x-content-type-options': 'nosniff',
     'x-request-id': requestId,
   })
-  raw.write(`retry: ${reconnectMs}\n\n`)
+  raw.write(`retry: ${reconnectMs}\n${beat}`)
 }
 
 function send(raw: ServerResponse, text: string, end: () => void): void {

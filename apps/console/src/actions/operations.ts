@@ -24,6 +24,7 @@ const services: Readonly<Record<string, OperationService>> = {
   providers: 'notify',
   recipients: 'notify',
   templates: 'notify',
+  suppressions: 'notify',
   limits: 'gateway',
 }
 

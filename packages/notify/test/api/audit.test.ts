@@ -40,11 +40,7 @@ test('every management route that changes something has a case in this test', as
   )
   assert.deepEqual(
     silent.map(([route]) => route),
-    [
-      'POST /v1/explain',
-      'POST /v1/templates/:template_id/preview',
-      'POST /v1/suppressions/search',
-    ],
+    ['POST /v1/explain', 'POST /v1/templates/:template_id/preview', 'POST /v1/suppressions/search'],
     'readers ask: all others are changes of the management',
   )
 })

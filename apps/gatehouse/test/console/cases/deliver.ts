@@ -1,9 +1,25 @@
 import type { deliver as actions } from '@gatehouse/console/actions'
-import { type Cases, nothing } from './case.ts'
+import { type Cases, nothing, target } from './case.ts'
+
+const event = { event: 'order.shipped', user_id: 'target', data: {} }
 
 /** A call for each action of this part. */
 export const deliver: Cases<keyof typeof actions> = {
+  listNotifications: () => ({}),
   readNotification: () => ({ params: { id: nothing } }),
+  readContent: () => ({ params: { id: nothing } }),
+  resendNotification: () => ({ params: { id: nothing }, body: { channels: ['email'] } }),
+  cancelNotification: () => ({ params: { id: nothing }, body: {} }),
+  findDeliveries: () => ({ query: { provider_message_id: 'none' } }),
+  readStanding: () => target,
+  readRecipient: () => ({ params: { user_id: 'target' } }),
+  revealRecipient: () => ({ params: { user_id: 'target' }, body: { fields: ['email'], reason: 'a test' } }),
+  listProviders: () => ({}),
+  listTexts: () => ({ params: { template_id: 'order.shipped' } }),
+  send: () => ({ body: event }),
+  sendMany: () => ({ body: [event] }),
+  schedule: () => ({ body: { fire_at: '2090-01-01T00:00:00Z', payload: event } }),
+  addSuppression: () => ({ body: { user_id: 'target', channel: 'sms' } }),
   explain: () => ({ body: { event: 'order.shipped', user_id: 'target', data: {} } }),
   listEventTypes: () => ({}),
   listDeadLetters: () => ({}),
@@ -14,6 +30,11 @@ export const deliver: Cases<keyof typeof actions> = {
 /** What has nothing to act on here: the API gets as far as to look for it. */
 export const deliverMayFindNothing: readonly (keyof typeof actions)[] = [
   'readNotification',
+  'readContent',
+  'resendNotification',
+  'cancelNotification',
+  'readRecipient',
+  'revealRecipient',
   'replayDeadLetter',
   'discardDeadLetter',
 ]

@@ -7,6 +7,7 @@ export const deliver = {
   readContent: read('notifications.content.get', everybody),
   resendNotification: write('notifications.resend', editors, 'notifications.get', 'notifications.list'),
   cancelNotification: write('notifications.cancel', editors, 'notifications.get', 'notifications.list'),
+  readDelivery: read('deliveries.get', everybody),
   findDeliveries: read('deliveries.list', everybody),
   explain: read('notifications.explain', everybody),
   readStanding: read('users.standing.get', everybody),

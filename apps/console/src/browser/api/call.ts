@@ -1,4 +1,4 @@
-import { type CallOptions, call, connect, type Operations, requestOf } from '@gatehouse/client'
+import { type CallOptions, type CallRequest, call, connect, type Operations, requestOf } from '@gatehouse/client'
 import { factsOf, type OperationId } from '../../actions/index.ts'
 
 /*
@@ -22,8 +22,13 @@ export async function callOperation<Id extends OperationId>(
 }
 
 /** Calls an endpoint of the console itself. */
-export async function callConsole<Answer>(method: 'GET' | 'POST', path: string, signal?: AbortSignal): Promise<Answer> {
-  return call<Answer>(connection, { method, path }, { signal })
+export async function callConsole<Answer>(
+  method: 'GET' | 'POST' | 'DELETE',
+  path: string,
+  signal?: AbortSignal,
+  sent: Pick<CallRequest, 'query' | 'body'> = {},
+): Promise<Answer> {
+  return call<Answer>(connection, { method, path, ...sent }, { signal })
 }
 
 /** Downloads what an operation answers as a file. */

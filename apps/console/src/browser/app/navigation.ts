@@ -17,14 +17,15 @@ export interface Section {
 /** The sections in the order of the navigation. */
 export const sections: readonly Section[] = [
   {
-    id: 'notification',
+    id: 'notifications',
     path: '/notifications',
     group: 'deliver',
     icon: 'bell',
     letter: 'n',
-    action: 'readNotification',
+    action: 'listNotifications',
   },
   { id: 'why', path: '/why', group: 'deliver', icon: 'question', letter: 'w', action: 'explain' },
+  { id: 'send', path: '/send', group: 'deliver', icon: 'plane', letter: 'm', action: 'explain' },
   { id: 'deadLetters', path: '/dead-letters', group: 'deliver', icon: 'inbox', letter: 'd', action: 'listDeadLetters' },
   { id: 'users', path: '/users', group: 'people', icon: 'users', letter: 'u', action: 'listUsers' },
   { id: 'clients', path: '/clients', group: 'access', icon: 'app', letter: 'c', action: 'listClients' },

@@ -10,6 +10,7 @@ export const deliver: Cases<keyof typeof actions> = {
   readContent: () => ({ params: { id: nothing } }),
   resendNotification: () => ({ params: { id: nothing }, body: { channels: ['email'] } }),
   cancelNotification: () => ({ params: { id: nothing }, body: {} }),
+  readDelivery: () => ({ params: { id: nothing } }),
   findDeliveries: () => ({ query: { provider_message_id: 'none' } }),
   readStanding: () => target,
   readRecipient: () => ({ params: { user_id: 'target' } }),
@@ -31,6 +32,7 @@ export const deliver: Cases<keyof typeof actions> = {
 export const deliverMayFindNothing: readonly (keyof typeof actions)[] = [
   'readNotification',
   'readContent',
+  'readDelivery',
   'resendNotification',
   'cancelNotification',
   'readRecipient',

@@ -5,7 +5,9 @@ export const shell: typeof english = {
   product: 'Gatehouse-Konsole',
   groups: { deliver: 'Zustellen', people: 'Personen', access: 'Zugang', operate: 'Betrieb' },
   sections: {
+    notifications: 'Benachrichtigungen',
     notification: 'Benachrichtigung',
+    send: 'Senden',
     why: 'Warum?',
     deadLetters: 'Unzustellbare',
     users: 'Benutzer',

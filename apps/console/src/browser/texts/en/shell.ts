@@ -3,8 +3,10 @@ export const shell = {
   product: 'Gatehouse console',
   groups: { deliver: 'Deliver', people: 'People', access: 'Access', operate: 'Operate' },
   sections: {
+    notifications: 'Notifications',
     notification: 'Notification',
     why: 'Why?',
+    send: 'Send',
     deadLetters: 'Dead letters',
     users: 'Users',
     user: 'User',

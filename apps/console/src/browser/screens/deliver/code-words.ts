@@ -1,0 +1,22 @@
+import { useTexts } from '../../texts/settings.tsx'
+
+type Table = Readonly<Record<string, string>>
+
+/** The word for a code; the code itself where a newer server answers one that is not known here. */
+export function wordOf(table: Table, code: string): string {
+  return (Object.hasOwn(table, code) ? table[code] : undefined) ?? code.replaceAll('_', ' ')
+}
+
+/** Words for the codes that the APIs answer, by kind. */
+export function useWords() {
+  const { codes } = useTexts()
+  return {
+    channel: (code: string) => wordOf(codes.channels, code),
+    priority: (code: string) => wordOf(codes.priorities, code),
+    state: (code: string) => wordOf(codes.states, code),
+    outcome: (code: string) => wordOf(codes.outcomes, code),
+    what: (code: string) => wordOf(codes.timeline, code),
+    reason: (code: string) => wordOf(codes.reasons, code),
+    suppression: (code: string) => wordOf(codes.suppressions, code),
+  }
+}

@@ -1,0 +1,130 @@
+import { Group, SegmentedControl, Stack, Textarea, TextInput } from '@mantine/core'
+import { useEffect, useRef } from 'react'
+import { useRead } from '../../../api/queries.ts'
+import { useMay } from '../../../api/session.tsx'
+import { useTexts } from '../../../texts/settings.tsx'
+import { ChannelChoice } from '../channel-choice.tsx'
+import { parseObject } from '../event-data.ts'
+import { EventField } from '../event-field.tsx'
+import { BulkForm } from './bulk-form.tsx'
+import type { SendDraft, SendMode } from './draft.ts'
+import { sampleData } from './sample-data.ts'
+import { SendButtons } from './send-buttons.tsx'
+
+interface SendFormProps {
+  readonly draft: SendDraft
+  readonly change: (changed: Partial<SendDraft>) => void
+  /** The notification whose data it begins with. */
+  readonly like: string | undefined
+}
+
+/** The form of a notification. */
+export function SendForm({ draft, change, like }: SendFormProps) {
+  const t = useTexts()
+  const may = useMay()
+  const modes = (['now', 'later', 'bulk'] as const).map((value) => ({ value, label: t.send.modes[value] }))
+  return (
+    <Stack className="panel" gap="md">
+      {may('send') && (
+        <SegmentedControl
+          aria-label={t.send.mode}
+          value={draft.mode}
+          onChange={(mode) => change({ mode: mode as SendMode })}
+          data={modes}
+          fullWidth
+        />
+      )}
+      {draft.mode === 'bulk' ? (
+        <BulkForm events={draft.events} change={(events) => change({ events })} />
+      ) : (
+        <OneForm draft={draft} change={change} like={like} />
+      )}
+    </Stack>
+  )
+}
+
+function OneForm({ draft, change, like }: SendFormProps) {
+  const t = useTexts()
+  const fill = useSampleData(draft, change, like)
+  const isBad = draft.data.trim() !== '' && parseObject(draft.data) === undefined
+  return (
+    <>
+      <Group align="flex-start" gap="md">
+        <EventField label={t.send.event} value={draft.event} onChange={(event) => change({ event })} required />
+        <TextInput
+          label={t.send.user}
+          value={draft.user}
+          onChange={(event) => change({ user: event.currentTarget.value })}
+          required
+          autoComplete="off"
+          className="grow"
+        />
+      </Group>
+      <Textarea
+        label={t.send.data}
+        description={t.send.dataLead}
+        value={draft.data}
+        onChange={(event) => {
+          fill.keep()
+          change({ data: event.currentTarget.value })
+        }}
+        autosize
+        minRows={4}
+        maxRows={18}
+        spellCheck={false}
+        className="code"
+        error={isBad ? t.send.badJson : undefined}
+      />
+      <ChannelChoice
+        label={t.send.channels}
+        description={t.send.channelsLead}
+        value={draft.channels}
+        onChange={(channels) => change({ channels })}
+      />
+      <Group align="flex-start" gap="md">
+        <TextInput
+          label={t.send.dedupKey}
+          description={t.send.dedupKeyLead}
+          value={draft.dedupKey}
+          onChange={(event) => change({ dedupKey: event.currentTarget.value })}
+          maxLength={512}
+          className="grow"
+        />
+        {draft.mode === 'later' && (
+          <TextInput
+            type="datetime-local"
+            label={t.send.at}
+            value={draft.at}
+            onChange={(event) => change({ at: event.currentTarget.value })}
+            required
+          />
+        )}
+      </Group>
+      <SendButtons draft={draft} />
+    </>
+  )
+}
+
+/** Fills in the data from the variables of the template, or from another notification, until somebody writes it. */
+function useSampleData({ event }: SendDraft, change: SendFormProps['change'], like: string | undefined) {
+  const isKept = useRef(false)
+  const types = useRead('listEventTypes', { limit: 200 })
+  const type = types.data?.items.find((each) => each.event === event.trim())
+  const template = type === undefined ? undefined : (type.template_id ?? type.event)
+  const texts = useRead('listTexts', { template_id: template ?? '', limit: 200 }, template !== undefined)
+  const content = useRead('readContent', { id: like ?? '' }, like !== undefined)
+  const copied = like === undefined ? undefined : content.data?.data
+  const known = template === undefined || texts.isPlaceholderData ? undefined : texts.data?.items
+  const variables = known?.filter(({ published }) => published).flatMap(({ variables: names = [] }) => names)
+  const filled = JSON.stringify(copied ?? (variables === undefined ? undefined : sampleData(variables)), undefined, 2)
+  const write = useRef(change)
+  write.current = change
+  useEffect(() => {
+    if (filled !== undefined && !isKept.current) write.current({ data: filled })
+  }, [filled])
+  return {
+    keep: () => {
+      isKept.current = true
+    },
+  }
+}

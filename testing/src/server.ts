@@ -30,6 +30,8 @@ export type ServerName =
   | 'schemathesis'
   | 'buildah'
   | 'mmdebstrap'
+  | 'curl'
+  | 'python3'
 
 const debianPostgres = '/usr/lib/postgresql'
 
@@ -84,6 +86,8 @@ const programs: Readonly<Record<ServerName, string>> = {
   schemathesis: 'schemathesis',
   buildah: 'buildah',
   mmdebstrap: 'mmdebstrap',
+  curl: 'curl',
+  python3: 'python3',
 }
 
 /** Whether a server can be started. */

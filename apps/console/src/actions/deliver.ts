@@ -14,7 +14,7 @@ export const deliver = {
   readRecipient: read('recipients.get', everybody),
   revealRecipient: write('recipients.reveal', [owner, support]),
   listProviders: read('providers.list', everybody),
-  listTexts: read('templates.versions.list', everybody),
+  previewTemplate: read('templates.preview', everybody),
   send: write('notifications.send', editors, 'notifications.list'),
   sendMany: write('notifications.sendBulk', editors, 'notifications.list'),
   schedule: write('scheduled.create', editors, 'scheduled.list'),

@@ -1,11 +1,5 @@
 import { useTexts } from '../../texts/settings.tsx'
-
-type Table = Readonly<Record<string, string>>
-
-/** The word for a code; the code itself where a newer server answers one that is not known here. */
-export function wordOf(table: Table, code: string): string {
-  return (Object.hasOwn(table, code) ? table[code] : undefined) ?? code.replaceAll('_', ' ')
-}
+import { wordOf } from './word-of.ts'
 
 /** Words for the codes that the APIs answer, by kind. */
 export function useWords() {

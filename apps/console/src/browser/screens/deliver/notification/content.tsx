@@ -4,7 +4,8 @@ import { useRead } from '../../../api/queries.ts'
 import { Answer, Empty } from '../../../parts/states.tsx'
 import { State } from '../../../parts/values.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
-import { useWords, wordOf } from '../code-words.ts'
+import { useWords } from '../code-words.ts'
+import { wordOf } from '../word-of.ts'
 
 /** What a notification said on each channel. */
 export function NotificationContent({ id }: { id: string }) {

@@ -4,7 +4,8 @@ import type { ReactNode } from 'react'
 import type { TimelineEntry } from '../../../api/records.ts'
 import { State, Time } from '../../../parts/values.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
-import { useWords, wordOf } from '../code-words.ts'
+import { useWords } from '../code-words.ts'
+import { wordOf } from '../word-of.ts'
 
 type Detail = Readonly<Record<string, unknown>>
 
@@ -53,7 +54,7 @@ function EntryDetail({ what, detail }: { what: string; detail: Detail }) {
   if (isTemplate(template)) lines.push(t.notification.template(template.id, template.version, template.locale))
   if (Array.isArray(channels)) lines.push(channels.map((name) => words.channel(String(name))).join(', '))
   if (typeof because === 'string') lines.push(`${t.why.by} ${wordOf(t.why.authors, because)}`)
-  if (Array.isArray(variables)) lines.push(t.why.facts.missing(variables.join(', ')))
+  if (Array.isArray(variables)) lines.push(variables.join(', '))
   if (typeof until === 'string') lines.push(<Until at={until} />)
   if (typeof provider === 'string') lines.push(provider)
   if (machine === true) lines.push(<State tone="neutral">bot</State>)

@@ -6,8 +6,8 @@ import { CopyText } from '../../../parts/copy-button.tsx'
 import { Answer } from '../../../parts/states.tsx'
 import { Json } from '../../../parts/values.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
-import { wordOf } from '../code-words.ts'
 import { curlOf } from '../send/snippets.ts'
+import { wordOf } from '../word-of.ts'
 
 /** The event as it was accepted, as far as it is kept and may be seen, and the way to send one like it. */
 export function NotificationRequest({ notification }: { notification: Notification }) {

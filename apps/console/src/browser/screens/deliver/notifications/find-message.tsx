@@ -31,7 +31,7 @@ export function FindMessage() {
       >
         <Group align="flex-end" gap="xs" mt="xs">
           <TextInput
-            label={t.notifications.findMessage}
+            label={t.notifications.messageId}
             description={t.notifications.findMessageLead}
             value={id}
             onChange={(event) => setId(event.currentTarget.value)}

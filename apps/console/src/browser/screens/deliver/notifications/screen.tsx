@@ -65,7 +65,7 @@ function NotificationList({ search, filters, selection }: NotificationListProps)
   const rows = query.data?.pages.flatMap(({ items }) => items)
   const isFiltered = Object.keys(filters).length > 0
   return (
-    <div>
+    <div className="notification-list">
       <Newer
         action="listNotifications"
         input={input}

@@ -1,6 +1,6 @@
 import type { EventData } from '../event-data.ts'
 
-/** Data with a member for each variable of a template, by its path: `order.id` becomes `{order: {id: ''}}`. */
+/** Data with a member for each variable of a template, by its path: `order.id` becomes `{order: {id: 'id'}}`. */
 export function sampleData(variables: readonly string[]): EventData {
   const data: Record<string, unknown> = {}
   for (const variable of variables.toSorted()) {
@@ -11,7 +11,7 @@ export function sampleData(variables: readonly string[]): EventData {
       if (typeof place[name] !== 'object') place[name] = {}
       place = place[name] as Record<string, unknown>
     }
-    place[last] ??= ''
+    place[last] ??= last
   }
   return data
 }

@@ -1,9 +1,13 @@
+import type { EventType } from '@gatehouse/client'
 import { Group, SegmentedControl, Stack, Textarea, TextInput } from '@mantine/core'
+import { useQueries } from '@tanstack/react-query'
 import { useEffect, useRef } from 'react'
+import { actions } from '../../../../actions/index.ts'
+import { callOperation } from '../../../api/call.ts'
 import { useRead } from '../../../api/queries.ts'
 import { useMay } from '../../../api/session.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
-import { ChannelChoice } from '../channel-choice.tsx'
+import { ChannelChoice, channelNames } from '../channel-choice.tsx'
 import { parseObject } from '../event-data.ts'
 import { EventField } from '../event-field.tsx'
 import { BulkForm } from './bulk-form.tsx'
@@ -110,13 +114,10 @@ function useSampleData({ event }: SendDraft, change: SendFormProps['change'], li
   const isKept = useRef(false)
   const types = useRead('listEventTypes', { limit: 200 })
   const type = types.data?.items.find((each) => each.event === event.trim())
-  const template = type === undefined ? undefined : (type.template_id ?? type.event)
-  const texts = useRead('listTexts', { template_id: template ?? '', limit: 200 }, template !== undefined)
+  const variables = useVariables(type)
   const content = useRead('readContent', { id: like ?? '' }, like !== undefined)
   const copied = like === undefined ? undefined : content.data?.data
-  const known = template === undefined || texts.isPlaceholderData ? undefined : texts.data?.items
-  const variables = known?.filter(({ published }) => published).flatMap(({ variables: names = [] }) => names)
-  const filled = JSON.stringify(copied ?? (variables === undefined ? undefined : sampleData(variables)), undefined, 2)
+  const filled = JSON.stringify(copied ?? (variables && sampleData(variables)), undefined, 2)
   const write = useRef(change)
   write.current = change
   useEffect(() => {
@@ -127,4 +128,24 @@ function useSampleData({ event }: SendDraft, change: SendFormProps['change'], li
       isKept.current = true
     },
   }
+}
+
+/** The variables of the texts of an event type, on the channels that it goes to; undefined while they are not known. */
+function useVariables(type: EventType | undefined): readonly string[] | undefined {
+  const { operation } = actions.previewTemplate
+  const template = type?.template_id ?? type?.event ?? ''
+  return useQueries({
+    queries: channelNames
+      .filter((channel) => type?.channels.includes(channel))
+      .map((channel) => ({
+        queryKey: [operation, template, channel],
+        queryFn: () => callOperation(operation, { template_id: template, body: { channel, data: {} } }),
+        // A channel without a text has no variables.
+        retry: false,
+      })),
+    combine: (results) =>
+      type === undefined || results.some(({ isPending }) => isPending)
+        ? undefined
+        : [...new Set(results.flatMap(({ data }) => data?.variables ?? []))],
+  })
 }

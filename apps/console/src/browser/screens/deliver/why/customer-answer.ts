@@ -1,6 +1,6 @@
 import type { ExplainedChannel } from '../../../api/records.ts'
 import type { Texts } from '../../../texts/en.ts'
-import { wordOf } from '../code-words.ts'
+import { wordOf } from '../word-of.ts'
 
 /** What the answer for a customer is made of. */
 export interface CustomerAnswerInput {

@@ -10,7 +10,7 @@ import { useWords } from '../code-words.ts'
 import { customerAnswer } from './customer-answer.ts'
 import { GateList } from './gate-list.tsx'
 import { gatesOf } from './gates.ts'
-import type { Question } from './screen.tsx'
+import type { Question } from './question.ts'
 
 interface ExplainedProps {
   readonly explanation: NotificationExplanation

@@ -1,5 +1,6 @@
-import { List, Stack, Text, Title } from '@mantine/core'
+import { Group, Stack, Text, Title } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
 import { useRead } from '../../../api/queries.ts'
 import { Answer } from '../../../parts/states.tsx'
 import { State, Time } from '../../../parts/values.tsx'
@@ -59,35 +60,46 @@ function Causes({ user, isEventKnown }: { user: string; isEventKnown: boolean })
       <Text size="sm" fw={600}>
         {t.why.checks}
       </Text>
-      <List size="sm" spacing="xs" mt="xs" listStyleType="none">
-        <List.Item>
-          <State tone={isKnown ? 'good' : 'careful'}>{t.why.checkUser}</State>
-          <Text size="sm">{isKnown ? t.why.userKnown : t.why.userUnknown}</Text>
-        </List.Item>
-        <List.Item>
-          <State tone={isEventKnown ? 'good' : 'careful'}>{t.why.checkRefused}</State>
-          <Text size="sm">
-            {isEventKnown && t.why.eventKnown} {t.why.refused}
-          </Text>
-        </List.Item>
+      <ul className="causes">
+        <Cause title={t.why.checkUser} isRuledOut={isKnown}>
+          {isKnown ? t.why.userKnown : t.why.userUnknown}
+        </Cause>
+        <Cause title={t.why.checkRefused} isRuledOut={false}>
+          {isEventKnown && t.why.eventKnown} {t.why.refused}
+        </Cause>
         {others.data !== undefined && (
-          <List.Item>
-            <State tone={others.data.items.length > 0 ? 'good' : 'careful'}>{t.why.checkOthers}</State>
-            <Text size="sm">
-              {t.why.otherEvents(others.data.items.length)}{' '}
-              {others.data.items.length > 0 && (
-                <Link to="/notifications" search={{ user_id: user } as never}>
-                  {t.sections.notifications}
-                </Link>
-              )}
-            </Text>
-          </List.Item>
+          <Cause title={t.why.checkOthers} isRuledOut={others.data.items.length > 0}>
+            {t.why.otherEvents(others.data.items.length)}{' '}
+            {others.data.items.length > 0 && (
+              <Link to="/notifications" search={{ user_id: user } as never}>
+                {t.sections.notifications}
+              </Link>
+            )}
+          </Cause>
         )}
-        <List.Item>
-          <State tone="neutral">{t.why.checkInstance}</State>
-          <Text size="sm">{t.why.instance(window.location.host)}</Text>
-        </List.Item>
-      </List>
+        <Cause title={t.why.checkInstance} isRuledOut={false}>
+          {t.why.instance(window.location.host)}
+        </Cause>
+      </ul>
     </div>
+  )
+}
+
+interface CauseProps {
+  readonly title: string
+  readonly isRuledOut: boolean
+  readonly children: ReactNode
+}
+
+function Cause({ title, isRuledOut, children }: CauseProps) {
+  const t = useTexts()
+  return (
+    <li>
+      <Group gap="xs">
+        <strong>{title}</strong>
+        <State tone={isRuledOut ? 'good' : 'careful'}>{isRuledOut ? t.why.ruledOut : t.why.possible}</State>
+      </Group>
+      <Text size="sm">{children}</Text>
+    </li>
   )
 }

@@ -4,7 +4,7 @@ import { useTexts } from '../../../texts/settings.tsx'
 import { ChannelChoice, type ChannelName } from '../channel-choice.tsx'
 import { parseObject } from '../event-data.ts'
 import { EventField } from '../event-field.tsx'
-import type { Question } from './screen.tsx'
+import type { Question } from './question.ts'
 
 interface QuestionFormProps {
   readonly event: string | undefined

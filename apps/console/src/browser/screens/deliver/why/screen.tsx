@@ -1,5 +1,4 @@
 import { useEffect, useState } from 'react'
-import type { InputOf } from '../../../../actions/index.ts'
 import { useFilters } from '../../../api/filters.ts'
 import { useAction } from '../../../api/queries.ts'
 import { Page } from '../../../parts/page.tsx'
@@ -7,10 +6,8 @@ import { Failed } from '../../../parts/states.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 import { Explained } from './explained.tsx'
 import { Past } from './past.tsx'
+import type { Question } from './question.ts'
 import { QuestionForm } from './question-form.tsx'
-
-/** What is asked: an event for a user. */
-export type Question = InputOf<'explain'>
 
 /** Why a user got something or not: every gate now, beside what happened before. */
 export function WhyScreen() {

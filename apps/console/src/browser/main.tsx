@@ -3,7 +3,7 @@ import '@mantine/notifications/styles.css'
 import '@mantine/spotlight/styles.css'
 import './app/style.css'
 import './screens/deliver/style.css'
-import { MantineProvider } from '@mantine/core'
+import { MantineProvider, MantineThemeProvider } from '@mantine/core'
 import { Notifications } from '@mantine/notifications'
 import { QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
@@ -13,7 +13,7 @@ import { createQueries } from './api/queries.ts'
 import { signIn } from './api/session.tsx'
 import { router } from './app/router.tsx'
 import { theme } from './app/theme.ts'
-import { SettingsProvider } from './texts/settings.tsx'
+import { SettingsProvider, useTexts } from './texts/settings.tsx'
 
 const element = document.getElementById('root')
 if (element === null) throw new Error('the page has no #root')
@@ -22,12 +22,23 @@ const nonce = element.dataset.styleNonce ?? ''
 Object.assign(globalThis, { __webpack_nonce__: nonce })
 const queries = createQueries(signIn)
 
+/** Short messages; the button that closes one has a name. */
+function Messages() {
+  const t = useTexts()
+  const components = { Notification: { defaultProps: { closeButtonProps: { 'aria-label': t.common.close } } } }
+  return (
+    <MantineThemeProvider theme={{ components }} inherit>
+      <Notifications position="bottom-right" autoClose={5_000} />
+    </MantineThemeProvider>
+  )
+}
+
 createRoot(element).render(
   <StrictMode>
     <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={() => nonce}>
       <SettingsProvider>
         <QueryClientProvider client={queries}>
-          <Notifications position="bottom-right" autoClose={5_000} />
+          <Messages />
           <RouterProvider router={router} />
         </QueryClientProvider>
       </SettingsProvider>

@@ -48,7 +48,8 @@ async function follow(
 }
 
 /**
- * Follows a topic while the component is shown: `notification:{id}`, `dead-letters`, `providers`, `limits`, `overview`.
+ * Follows a topic while the component is shown: `notification:{id}`, `notifications`, `dead-letters`,
+ * `providers`, `limits`, `overview`.
  * `onEvent` gets the events of a notification, `changed` for the others, and `poll` every 10 s where there is no live
  * connection: both mean that it is to be read again. Returns whether there is one.
  *

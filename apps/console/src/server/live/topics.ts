@@ -13,6 +13,7 @@ export type Topic =
  */
 const polled: Readonly<Record<string, readonly [operation: OperationId, query: string]>> = {
   overview: ['queue.get', ''],
+  notifications: ['notifications.list', '?limit=1'],
   'dead-letters': ['deadLetters.list', '?limit=20'],
   providers: ['providers.list', '?limit=200'],
   limits: ['limits.settings.get', ''],

@@ -69,7 +69,7 @@ function NotificationList({ search, filters, selection }: NotificationListProps)
       <Newer
         action="listNotifications"
         input={input}
-        topic="overview"
+        topic="notifications"
         keyOf={({ id }) => id}
         shown={rows && new Set(rows.map(({ id }) => id))}
       />

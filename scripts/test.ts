@@ -43,7 +43,7 @@ const waiting = new Map<string, number>()
 const tests = run({
   files: long ? files : groupFiles(files, { alone: named, folder: join(cache, 'groups') }),
   // Short tests wait for leases and disks too: with one process more than processors, none of these is idle.
-  concurrency: Math.max(2, availableParallelism()) + (long ? 0 : 1),
+  concurrency: Math.max(2, availableParallelism()) + 1,
   timeout: long ? 30 * 60_000 : 10 * 60_000,
 })
 tests.on('test:fail', () => {

@@ -73,9 +73,14 @@ function withTail(uuid: string, channelDigit: number, slot: number): string {
   return `${uuid.slice(0, channelDigitAt)}${channelDigit}${slot.toString(16).padStart(slotDigits, '0')}`
 }
 
+/** The digit that says the channel in the id of a delivery: its 32nd character. */
+export function channelDigitOf(channel: Channel): string {
+  return String(channels.indexOf(channel) + 1)
+}
+
 /** The one delivery of a notification on a channel. */
 export function deliveryIdOf(notificationId: string, channel: Channel): string {
-  return `${notificationId.slice(0, channelDigitAt)}${channels.indexOf(channel) + 1}${notificationId.slice(-slotDigits)}`
+  return `${notificationId.slice(0, channelDigitAt)}${channelDigitOf(channel)}${notificationId.slice(-slotDigits)}`
 }
 
 /** The notification that a delivery belongs to. */

@@ -9,7 +9,10 @@ export interface TopicMessage {
    * for a message of a stream that was made anew and counts from one again.
    */
   readonly key: string
-  /** Its place in the stream: who was published later has a greater one. */
+  /**
+   * Its place among all messages, whatever stream and partition they came by: who was published later has a greater one.
+   * When it was published, in microseconds.
+   */
   readonly place: number
   /** When it was published, Unix milliseconds; left out where that is not known. */
   readonly publishedAt?: number

@@ -13,14 +13,18 @@ export const keyOf = ({ info }: JsMsg): string => `${info.stream}:${info.streamS
 /** When it was published, in Unix milliseconds. */
 export const publishedAtOf = ({ info }: JsMsg): number => Math.floor(info.timestampNanos / 1_000_000)
 
+/** When the message of a key was published, in microseconds: what nanoseconds are more than that a number cannot hold. */
+const placeOf = (key: string): number => Math.floor(Number(key.slice(key.lastIndexOf(':') + 1)) / 1_000)
+
 /** A message as the intake takes it. With `interrupt`, which makes its reader begin again, it is ordered. */
 export function topicMessage(message: JsMsg, interrupt?: (delayMs: number) => void): TopicMessage {
   const moved = message.headers?.has(movedHeaders.key) ? message.headers : undefined
+  const key = moved ? moved.get(movedHeaders.key) : keyOf(message)
   return {
     text: textOf(message),
-    place: message.info.streamSequence,
+    place: placeOf(key),
     publishedAt: moved ? Number(moved.get(movedHeaders.publishedAt)) : publishedAtOf(message),
-    key: moved ? moved.get(movedHeaders.key) : keyOf(message),
+    key,
     isOrdered: interrupt !== undefined,
     ack: () => message.ack(),
     later: (delayMs) => message.nak(delayMs),

@@ -15,7 +15,7 @@ export interface Profiles {
 export interface Parkable {
   /** `stream:sequence`: the same however often it is delivered. */
   readonly key: string
-  /** Its place in the stream. */
+  /** Its place among all messages of the topic. */
   readonly place: number
   readonly request: NotifyRequest
   /** When it was first received, Unix milliseconds. */

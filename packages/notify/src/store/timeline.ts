@@ -1,6 +1,7 @@
 import type { Channel } from '../model/channel.ts'
 import type { DeliveryState } from '../model/delivery-state.ts'
 import type { NotificationRecord } from '../model/notification.ts'
+import type { ChangeRecord } from '../model/state-change.ts'
 import type { StreamedEvent } from '../model/topic.ts'
 import type { StoredNotification } from './waiting.ts'
 
@@ -38,6 +39,7 @@ export interface Notifications {
 /** A change of state in the log, by its number: there is one order, and a number is seen after all lower ones. */
 export interface LoggedChange extends StreamedEvent {
   readonly sequence: number
+  readonly payload: ChangeRecord
 }
 
 /** Numbers of the log: the last that was given, the last of those removed for their age, the last that was published. */

@@ -146,7 +146,7 @@ export interface Schedule {
 /** The first of an event type that waits. */
 export interface ParkedHead {
   readonly event: string
-  /** Its place in the stream. */
+  /** Its place among all messages of the topic. */
   readonly place: number
 }
 

@@ -256,8 +256,7 @@ async function fill(database: Database): Promise<void> {
     pending_window: `(bucket, id, user_id, event, state, flush_at) SELECT 0, ${id}, 'user-' || n, 'other', 'open', now()`,
     pending_item: `(bucket, window_id, notification_id, actor, at, data, channels, by_request) SELECT 0, ${id}, ${id}, 'ann', now(), '{}', '{push}', false`,
     dead_letter: `(bucket, id, cause, detail, died_at) SELECT 0, ${id}, 'c', 'd', now()`,
-    provider_event: `(bucket, provider, event_id, at) SELECT 0, 'p', 'old-' || n, now()`,
-    outbox: `(bucket, id, payload) SELECT 0, ${id}, '{}'`,
+    outbox: `(bucket, id, delivery_id, at, user_id, state) SELECT 0, ${id}, ${id}, now(), 'u', 'sent'`,
   }
   for (const [table, insert] of Object.entries(inserts))
     await database.query(

@@ -12,8 +12,8 @@ import { byIndexes, useCustomPlans } from '../sql/plans.ts'
 import { type StreamOptions, writeChanges } from '../timeline/outbox.ts'
 import { appendTimeline, type NewTimelineEntry } from '../timeline/timeline.ts'
 import { addSuppressions } from '../users/suppressions.ts'
-import { firstSeen } from './first-seen.ts'
 import { findUnrecorded, sensitiveAmong } from './receipts.ts'
+import { reportKey, unseenReports } from './unseen-reports.ts'
 
 interface ReportedDelivery {
   readonly id: string
@@ -78,7 +78,7 @@ async function applyTogether(
     ({ byRecipient }) => `${byRecipient === true}`,
   )
   const [seen, { reports: unseen, sensitive }, quoted] = await Promise.all([
-    firstSeen(tx, scope, others, now),
+    unseenReports(tx, scope, others),
     findUnrecorded(tx, scope, receipts),
     sensitiveAmong(tx, scope, others),
   ])
@@ -154,6 +154,7 @@ function withoutQuotes(fresh: FreshReport, sensitive: ReadonlySet<string>): Fres
 function entryOf({ report, delivery, channel, state }: FreshReport): NewTimelineEntry {
   const { provider, reason, soft, machine, link } = report
   return {
+    ...(report.byRecipient ? {} : { reportKey: reportKey(report) }),
     notificationId: notificationIdOf(delivery.id),
     deliveryId: delivery.id,
     channel,
@@ -241,10 +242,9 @@ function suppressionsOf({ report, delivery, channel }: FreshReport) {
 async function stream(tx: Transaction, scope: BucketScope, changed: readonly FreshReport[]): Promise<void> {
   if (changed.length === 0) return
   const events = await eventsOf(tx, scope, changed)
-  const changes = changed.map(({ report, delivery, channel, state = delivery.state }) => {
+  const changes = changed.map(({ report, delivery, state = delivery.state }) => {
     const event = events.get(notificationIdOf(delivery.id))
-    const about = { deliveryId: delivery.id, userId: delivery.user_id, channel, ...(event ? { event } : {}) }
-    return { ...about, state, at: report.at }
+    return { deliveryId: delivery.id, userId: delivery.user_id, event, state, at: report.at }
   })
   for (const query of writeChanges(scope, changes)) await tx.query(query)
 }

@@ -36,7 +36,6 @@ const slots: Readonly<Record<string, string | null>> = {
   outbox: slotOfId('id'),
   dead_letter: slotOfId('id'),
   push_token: slotOf('left(token_hash, 4)'),
-  provider_event: null,
   topic_failure: null,
 }
 

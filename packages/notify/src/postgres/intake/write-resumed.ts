@@ -3,8 +3,8 @@ import { deliveryIdOf, newIdBeside } from '../../model/id.ts'
 import { queries } from '../queries/index.ts'
 import type { Statement } from '../sql/at-once.ts'
 import { type BucketScope, bucketsOfIds, textFor } from '../sql/buckets.ts'
-import { columns } from '../sql/columns.ts'
-import { changeRecord, type StreamOptions } from '../timeline/outbox.ts'
+import { columns, optionalTimestamp } from '../sql/columns.ts'
+import type { StreamOptions } from '../timeline/outbox.ts'
 import { appendTimeline, type NewTimelineEntry } from '../timeline/timeline.ts'
 
 /**
@@ -48,18 +48,16 @@ function endDeliveries(
   resumed: readonly AdmissionDecision[],
   streamedAt: number | undefined,
 ): Statement[] {
-  const ended = resumed.flatMap(({ notification: { id: notificationId, userId, event }, deliveries }) =>
+  const ended = resumed.flatMap(({ notification: { id: notificationId, event }, deliveries }) =>
     deliveries
       .filter(({ outcome }) => !goesOn.has(outcome))
       .map(({ channel, outcome }) => {
         const id = deliveryIdOf(notificationId, channel)
-        const isStreamed = streamedAt !== undefined && outcome === 'expired'
         return {
           id,
+          event,
           ended: outcome === 'failed' ? 'dead_letter' : outcome,
-          change: isStreamed
-            ? changeRecord({ deliveryId: id, userId, channel, event, state: 'queued', ended: outcome, at: streamedAt })
-            : null,
+          changedAt: outcome === 'expired' ? streamedAt : undefined,
         }
       }),
   )
@@ -74,7 +72,8 @@ function endDeliveries(
           ({ id }) => id,
           (each) => each.ended,
           ({ id }) => newIdBeside(id),
-          ({ change }) => change && JSON.stringify(change),
+          ({ changedAt }) => optionalTimestamp(changedAt),
+          (each) => each.event,
         ),
       ],
     },

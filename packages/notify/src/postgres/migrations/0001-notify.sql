@@ -324,17 +324,6 @@ CREATE TABLE notify.provider_health (
   paused_until timestamptz
 );
 
--- Ids of reports that providers sent, so that each counts once.
-CREATE TABLE notify.provider_event (
-  bucket smallint NOT NULL,
-  provider text,
-  event_id text,
-  at timestamptz NOT NULL,
-  PRIMARY KEY (bucket, provider, event_id)
-);
--- for retention
-CREATE INDEX provider_event_at ON notify.provider_event (bucket, at);
-
 -- ---------------------------------------------------------------------------------------------------------------------
 -- Timeline: what happened to a notification after it was accepted, and the log of state changes for consumers.
 
@@ -347,6 +336,8 @@ CREATE TABLE notify.timeline_entry (
   at timestamptz NOT NULL,
   entry_type text NOT NULL,
   state text,
+  -- of a provider's report: a hash of its provider and event id, so that it counts once
+  report_key uuid,
   detail json,
   PRIMARY KEY (bucket, notification_id, id)
 );
@@ -355,8 +346,15 @@ CREATE TABLE notify.timeline_entry (
 CREATE TABLE notify.outbox (
   bucket smallint NOT NULL,
   id uuid,
-  payload jsonb NOT NULL,
-  lease_until timestamptz,
+  -- it says the notification and the channel
+  delivery_id uuid NOT NULL,
+  at timestamptz NOT NULL,
+  user_id text NOT NULL,
+  -- null when the notification was removed before
+  event text,
+  state text NOT NULL,
+  -- why nothing more is sent, where the state does not say so
+  ended text,
   PRIMARY KEY (bucket, id)
 );
 
@@ -364,12 +362,17 @@ CREATE TABLE notify.outbox (
 -- numbered under one lock, so that a number becomes visible after all lower ones, and leave by age.
 CREATE TABLE notify.state_change (
   sequence bigint PRIMARY KEY,
+  recorded_at timestamptz NOT NULL,
+  at timestamptz NOT NULL,
   id uuid NOT NULL,
-  payload jsonb NOT NULL,
-  recorded_at timestamptz NOT NULL
+  delivery_id uuid NOT NULL,
+  user_id text NOT NULL,
+  event text,
+  state text NOT NULL,
+  ended text
 );
 -- for erasure
-CREATE INDEX state_change_user ON notify.state_change ((payload->>'user_id'));
+CREATE INDEX state_change_user ON notify.state_change (user_id);
 
 -- How far the log is: `last` is the last number assigned, up to `removed` all were removed by age, up to `published` the
 -- stream of NATS has them. The holder of the lease publishes.
@@ -392,7 +395,7 @@ CREATE TABLE notify.coordinator_write (
 -- returns how many. A function, so that the lock is held within the server alone: a client that stops delays nobody. The limit is a
 -- subquery, because a planner without statistics that knows the number reads and sorts all of a large outbox to number its
 -- first rows.
-CREATE FUNCTION notify.number_state_changes(buckets smallint[], sinces uuid[], max_rows integer, at timestamptz)
+CREATE FUNCTION notify.number_state_changes(buckets smallint[], sinces uuid[], max_rows integer, numbered_at timestamptz)
 RETURNS integer LANGUAGE plpgsql SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
   newest bigint;
@@ -414,10 +417,11 @@ BEGIN
        ORDER BY id LIMIT (SELECT max_rows - numbered) FOR UPDATE SKIP LOCKED
     ), removed AS (
       DELETE FROM notify.outbox o WHERE o.bucket = mine AND o.id = ANY (ARRAY(SELECT id FROM waiting))
-      RETURNING o.id, o.payload
+      RETURNING o.id, o.delivery_id, o.at, o.user_id, o.event, o.state, o.ended
     )
-    INSERT INTO notify.state_change (sequence, id, payload, recorded_at)
-    SELECT newest + row_number() OVER (ORDER BY removed.id), removed.id, removed.payload, at FROM removed;
+    INSERT INTO notify.state_change (sequence, recorded_at, at, id, delivery_id, user_id, event, state, ended)
+    SELECT newest + row_number() OVER (ORDER BY r.id), numbered_at, r.at, r.id, r.delivery_id, r.user_id, r.event, r.state, r.ended
+      FROM removed r;
     GET DIAGNOSTICS batch = ROW_COUNT;
     newest := newest + batch;
     numbered := numbered + batch;
@@ -505,7 +509,7 @@ CREATE TABLE notify.event_rate (
   used integer NOT NULL
 );
 
--- Events of the topic that exceeded the rate of their type, each once, in the order of their stream (`place`).
+-- Events of the topic that exceeded the rate of their type, each once, in the order they were published in (`place`).
 CREATE TABLE notify.parked (
   bucket smallint NOT NULL,
   key text,
@@ -518,7 +522,7 @@ CREATE TABLE notify.parked (
   occurred_at timestamptz,
   PRIMARY KEY (bucket, key)
 );
-CREATE INDEX parked_turn ON notify.parked (bucket, event, place);
+CREATE INDEX parked_turn ON notify.parked (bucket, event, place, id);
 CREATE INDEX parked_user ON notify.parked (bucket, user_id);
 
 -- Counts against rates that the caller has locked: of each up to `maximums` in a window of `span_ms`. Returns what was
@@ -612,7 +616,7 @@ BEGIN
   PERFORM notify.lock_rates(ARRAY[of_event], at);
   keys := ARRAY(
     SELECT key FROM notify.parked WHERE bucket = of_bucket AND event = of_event
-     ORDER BY place LIMIT (SELECT max_events) FOR UPDATE);
+     ORDER BY place, id LIMIT (SELECT max_events) FOR UPDATE);
   allowed := cardinality(keys);
   IF maximum IS NOT NULL THEN
     SELECT granted INTO allowed
@@ -625,7 +629,7 @@ BEGIN
     DELETE FROM notify.parked WHERE bucket = of_bucket AND key = ANY (ARRAY(SELECT unnest(keys[1 : allowed])))
     RETURNING id, user_id, place, payload, occurred_at
   ), ordered AS (
-    SELECT *, row_number() OVER (ORDER BY place) AS turn FROM removed
+    SELECT *, row_number() OVER (ORDER BY place, id) AS turn FROM removed
   )
   INSERT INTO notify.scheduled (bucket, id, user_id, fire_at, payload, source, occurred_at)
   SELECT of_bucket, id, user_id, at - (allowed - turn) * interval '1 microsecond', payload, 'topic', occurred_at

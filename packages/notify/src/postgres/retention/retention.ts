@@ -20,9 +20,6 @@ export interface AgingTable extends TableBound {
   readonly bucketed?: boolean
 }
 
-/** How long a provider is given to repeat a report, in days. */
-const providerEventDays = 7
-
 /** How long the failures of a message of the topic are remembered after the last, in days. */
 const topicFailureDays = 7
 
@@ -41,7 +38,6 @@ export const agingTables: readonly AgingTable[] = [
   aging('delivery', 'id', 'notificationDays', { key: ['id'] }),
   aging('notification', 'id', 'notificationDays', { key: ['id'], unless: awaited }),
   aging('dedup_log', 'recorded_at', 'logDays', { key: ['user_id', 'key_hash'] }),
-  aging('provider_event', 'at', { days: providerEventDays }, { key: ['provider', 'event_id'] }),
   aging('topic_failure', 'at', { days: topicFailureDays }, { key: ['key'] }),
   aging('suppression', 'expires_at', 'expires', {
     key: ['id'],

@@ -1,26 +1,13 @@
 import type { Query } from '@gatehouse/kit'
-import type { Channel } from '../../model/channel.ts'
-import type { DeliveryState } from '../../model/delivery-state.ts'
-import { newIdBeside, notificationIdOf } from '../../model/id.ts'
-
+import { newIdBeside } from '../../model/id.ts'
+import type { StateChange } from '../../model/state-change.ts'
 import { type BucketScope, bucketsOfIds, nameFor, textFor } from '../sql/buckets.ts'
+import { columns, timestamp } from '../sql/columns.ts'
 
 /** Whether state changes are streamed. */
 export interface StreamOptions {
   /** Whether state changes go to the outbox of the event stream. */
   readonly streaming: boolean
-}
-
-/** A delivery whose state changed, and when. */
-export interface StateChange {
-  readonly deliveryId: string
-  readonly userId: string
-  readonly channel: Channel
-  readonly event?: string
-  readonly state: DeliveryState
-  /** Why nothing more is sent, where the state does not say so. */
-  readonly ended?: 'expired'
-  readonly at: number
 }
 
 /** The statement that keeps state changes for the event stream. */
@@ -31,37 +18,24 @@ export function writeChanges(scope: BucketScope, changes: readonly StateChange[]
       name: nameFor(scope, 'notify_stream'),
       text: textFor(
         scope,
-        `INSERT INTO notify.outbox (bucket, id, payload)
-         SELECT o.bucket, o.id, o.payload::jsonb
-           FROM unnest($1::smallint[], $2::uuid[], $3::text[]) AS o (bucket, id, payload)`,
+        `INSERT INTO notify.outbox (bucket, id, delivery_id, at, user_id, event, state, ended)
+         SELECT o.bucket, o.id, o.delivery_id, o.at, o.user_id, o.event, o.state, o.ended
+           FROM unnest($1::smallint[], $2::uuid[], $3::uuid[], $4::timestamptz[], $5::text[], $6::text[], $7::text[], $8::text[])
+                AS o (bucket, id, delivery_id, at, user_id, event, state, ended)`,
       ),
       values: [
         bucketsOfIds(scope, changes, ({ deliveryId }) => deliveryId),
-        changes.map(({ deliveryId }) => newIdBeside(deliveryId)),
-        changes.map((change) => JSON.stringify(changeRecord(change))),
+        ...columns(
+          changes,
+          ({ deliveryId }) => newIdBeside(deliveryId),
+          ({ deliveryId }) => deliveryId,
+          ({ at }) => timestamp(at),
+          ({ userId }) => userId,
+          ({ event }) => event,
+          ({ state }) => state,
+          ({ ended }) => ended,
+        ),
       ],
     },
   ]
-}
-
-/** A state change as consumers of the event stream see it. */
-export function changeRecord({
-  deliveryId,
-  userId,
-  channel,
-  event,
-  state,
-  ended,
-  at,
-}: StateChange): Record<string, unknown> {
-  return {
-    delivery_id: deliveryId,
-    notification_id: notificationIdOf(deliveryId),
-    user_id: userId,
-    channel,
-    ...(event === undefined ? {} : { event }),
-    state,
-    ...(ended === undefined ? {} : { ended }),
-    at: new Date(at).toISOString(),
-  }
 }

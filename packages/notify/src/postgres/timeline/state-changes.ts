@@ -1,5 +1,7 @@
 import type { Database } from '@gatehouse/kit'
-import { firstIdAt } from '../../model/id.ts'
+import type { DeliveryState } from '../../model/delivery-state.ts'
+import { channelDigitOf, firstIdAt } from '../../model/id.ts'
+import { formatChange } from '../../model/state-change.ts'
 import type { ChangeFilter, LoggedChange, LogPositions, StateChanges } from '../../store/store.ts'
 import { queries } from '../queries/index.ts'
 import { timestamp } from '../sql/columns.ts'
@@ -25,12 +27,18 @@ const firstSql = `
 SELECT recorded_at FROM notify.state_change
  WHERE sequence > (SELECT sequence FROM notify.state_change_position WHERE name = 'removed') ORDER BY sequence LIMIT 1`
 
+/** A change with the positions; without a change it has nulls. */
 interface FoundRow extends LogPositions {
   readonly scanned: number
   readonly through: number | null
   readonly sequence: number | null
   readonly id: string
-  readonly payload: LoggedChange['payload']
+  readonly delivery_id: string
+  readonly at: number
+  readonly user_id: string
+  readonly event: string | null
+  readonly state: DeliveryState
+  readonly ended: string | null
 }
 
 const acquireSql = `
@@ -50,8 +58,8 @@ export function postgresStateChanges(database: Database): StateChanges {
     positions: () => positions(database),
     async read(after, limit, filter) {
       const scan = isEmpty(filter) ? limit : maxScanned
-      const { event = null, state = null, channel = null } = filter
-      const values = [after, scan, limit, event, state, channel]
+      const { event = null, state = null, channel } = filter
+      const values = [after, scan, limit, event, state, channel === undefined ? null : channelDigitOf(channel)]
       const { rows } = await database.query<FoundRow>(queries['timeline/read-state-changes'], values)
       return pageOf(rows, after, limit, scan)
     },
@@ -118,11 +126,16 @@ async function positions(database: Database): Promise<LogPositions> {
 const isEmpty = ({ event, state, channel }: ChangeFilter) =>
   event === undefined && state === undefined && channel === undefined
 
+function changeOf(row: FoundRow): LoggedChange[] {
+  const { sequence, id, delivery_id: deliveryId, user_id: userId, event, state, ended, at } = row
+  if (sequence === null) return []
+  const change = { deliveryId, userId, event: event ?? undefined, state, ended: ended ?? undefined, at }
+  return [{ sequence, id, payload: formatChange(change) }]
+}
+
 function pageOf(rows: readonly FoundRow[], after: number, limit: number, scan: number) {
   const { last = 0, removed = 0, published = 0, scanned = 0, through = null } = rows[0] ?? {}
-  const changes = rows.flatMap(({ sequence, id, payload }): LoggedChange[] =>
-    sequence === null ? [] : [{ sequence, id, payload }],
-  )
+  const changes = rows.flatMap(changeOf)
   const lastMatch = changes.at(-1)?.sequence
   const isWhole = scanned < scan && changes.length < limit
   const reached = changes.length === limit ? lastMatch : through

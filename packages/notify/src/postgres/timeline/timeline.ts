@@ -18,6 +18,8 @@ export interface NewTimelineEntry {
   /** The state that the delivery came to, where the entry changed it. */
   readonly state?: DeliveryState | undefined
   readonly detail?: Readonly<Record<string, unknown>> | undefined
+  /** Of a provider's report: what tells it from others, as a UUID. */
+  readonly reportKey?: string | undefined
 }
 
 /**
@@ -32,13 +34,13 @@ export function appendTimeline(scope: BucketScope, entries: readonly NewTimeline
       name: nameFor(scope, 'notify_append_timeline'),
       text: textFor(
         scope,
-        `INSERT INTO notify.timeline_entry (bucket, notification_id, id, delivery_id, channel, at, entry_type, state, detail)
-         SELECT e.bucket, e.notification_id, e.id, e.delivery_id, e.channel, e.at, e.entry_type, e.state,
+        `INSERT INTO notify.timeline_entry (bucket, notification_id, id, delivery_id, channel, at, entry_type, state, report_key, detail)
+         SELECT e.bucket, e.notification_id, e.id, e.delivery_id, e.channel, e.at, e.entry_type, e.state, e.report_key,
                 CASE WHEN json_typeof(e.detail) = 'object' THEN e.detail END
            FROM ROWS FROM (
-                  unnest($1::smallint[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::timestamptz[], $7::text[], $8::text[]),
-                  json_array_elements($9::json))
-                AS e (bucket, notification_id, id, delivery_id, channel, at, entry_type, state, detail)`,
+                  unnest($1::smallint[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::timestamptz[], $7::text[], $8::text[], $9::uuid[]),
+                  json_array_elements($10::json))
+                AS e (bucket, notification_id, id, delivery_id, channel, at, entry_type, state, report_key, detail)`,
       ),
       values: [
         bucketsOfIds(scope, entries, (e) => e.notificationId),
@@ -51,6 +53,7 @@ export function appendTimeline(scope: BucketScope, entries: readonly NewTimeline
           (e) => timestamp(e.at),
           (e) => e.entryType,
           (e) => e.state,
+          (e) => e.reportKey,
         ),
         documents(entries, (e) => e.detail ?? null),
       ],

@@ -51,7 +51,10 @@ async function wait(database: Database): Promise<void> {
     `INSERT INTO notify.parked (bucket, key, id, user_id, event, place, payload) VALUES ($1, 'k', $2, 'u', 'e', 1, '{}')`,
     values(6),
   )
-  await database.query(`INSERT INTO notify.outbox (bucket, id, payload) VALUES ($1, $2, '{}')`, values(7))
+  await database.query(
+    `INSERT INTO notify.outbox (bucket, id, delivery_id, at, user_id, state) VALUES ($1, $2, $2, now(), 'u', 'sent')`,
+    values(7),
+  )
 }
 
 /** What is due, as a text each. */

@@ -89,10 +89,9 @@ const contents = {
   notification: 'id, data::text',
   delivery: 'id, state, provider, ended',
   delivery_queue: 'delivery_id',
-  provider_event: 'provider, event_id',
   suppression: 'user_id, channel, address, scope, reason, since, expires_at, detail',
-  timeline_entry: 'notification_id, delivery_id, entry_type, state, detail::text',
-  outbox: 'payload::text',
+  timeline_entry: 'notification_id, delivery_id, entry_type, state, report_key, detail::text',
+  outbox: 'user_id, state, event, ended',
   inbox: 'user_id, id, event, subject, body, created_at, position, changed',
   inbox_count: 'user_id, sequence, total, unseen, unread',
 } as const

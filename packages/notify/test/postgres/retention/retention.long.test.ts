@@ -87,7 +87,6 @@ async function fill(database: Database, from: number): Promise<void> {
       SELECT 0, ${id(0)}, ${id(0)}, ${id(2)}, 'email', ${at}, 'sent'`,
     dedup_log: `(bucket, user_id, key_hash, notification_id, has_delivery, recorded_at)
       SELECT 0, ${user}, md5('key-${from}-' || n)::uuid, ${id(0)}, true, ${at}`,
-    provider_event: `(bucket, provider, event_id, at) SELECT 0, 'p', '${from}-' || n, ${at}`,
     inbox: `(bucket, user_id, id, event, body, created_at, position, changed)
       SELECT 0, ${user}, ${id(4)}, 'e', 'b', ${at}, ${from / 1000} + n, ${from / 1000} + n`,
     dead_letter: `(bucket, id, user_id, cause, detail, died_at) SELECT 0, ${id(2)}, ${user}, 'c', 'd', ${at}`,

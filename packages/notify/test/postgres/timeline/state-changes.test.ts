@@ -122,9 +122,10 @@ describe('the log of state changes', () => {
 
   onBoth('a change whose id was made long before it was committed is numbered too', async (w) => {
     await w.changes.number([0], 100, at)
-    await w.database.query(`INSERT INTO notify.outbox (bucket, id, payload) VALUES (0, $1, '{"user_id": "late"}')`, [
-      firstIdAt(Date.now() - day),
-    ])
+    await w.database.query(
+      `INSERT INTO notify.outbox (bucket, id, delivery_id, at, user_id, state) VALUES (0, $1, $1, now(), 'late', 'sent')`,
+      [firstIdAt(Date.now() - day)],
+    )
     await eventually(
       () => w.changes.number([0], 100, at),
       (numbered) => numbered === 1,

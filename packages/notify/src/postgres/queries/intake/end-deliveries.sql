@@ -3,14 +3,15 @@
 -- $2 delivery_ids uuid[]
 -- $3 ended text[]: why
 -- $4 change_ids uuid[]
--- $5 changes text[]: JSON of the state change, or null for none
+-- $5 changed_at timestamptz[]: when, or null where it is not streamed
+-- $6 events text[]: the event type
 
 WITH ended AS (
   UPDATE notify.delivery d SET ended = e.ended
-    FROM unnest($1::smallint[], $2::uuid[], $3::text[], $4::uuid[], $5::text[])
-         AS e (bucket, id, ended, change_id, change)
+    FROM unnest($1::smallint[], $2::uuid[], $3::text[], $4::uuid[], $5::timestamptz[], $6::text[])
+         AS e (bucket, id, ended, change_id, changed_at, event)
    WHERE d.bucket = e.bucket AND d.id = e.id AND d.state = 'queued' AND d.ended IS NULL
-  RETURNING d.bucket, e.change_id, e.change
+  RETURNING d.bucket, d.id, d.user_id, d.state, d.ended, e.change_id, e.changed_at, e.event
 )
-INSERT INTO notify.outbox (bucket, id, payload)
-SELECT bucket, change_id, change::jsonb FROM ended WHERE change IS NOT NULL
+INSERT INTO notify.outbox (bucket, id, delivery_id, at, user_id, event, state, ended)
+SELECT bucket, change_id, id, changed_at, user_id, event, state, ended FROM ended WHERE changed_at IS NOT NULL

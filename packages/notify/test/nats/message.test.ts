@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { JsMsg } from '@nats-io/jetstream'
+import { headers } from '@nats-io/transport-node'
+import { keyOf, movedHeaders, topicMessage } from '../../src/nats/message.ts'
+
+const publishedAt = Date.UTC(2026, 10, 23)
+
+/** A message as a consumer of JetStream has it: of a stream, at a place in it, published some microseconds later. */
+function received(stream: string, streamSequence: number, microseconds: number): JsMsg {
+  const info = { stream, streamSequence, timestampNanos: publishedAt * 1_000_000 + microseconds * 1_000 }
+  return { info, data: new TextEncoder().encode('{}') } as JsMsg
+}
+
+/** The same in the stream of its partition. */
+function moved(original: JsMsg, streamSequence: number): JsMsg {
+  const fields = headers()
+  fields.set(movedHeaders.key, keyOf(original))
+  fields.set(movedHeaders.publishedAt, String(publishedAt))
+  return { ...received('partition', streamSequence, 1_000_000), headers: fields }
+}
+
+test('messages of several streams and partitions are in the order in which they were published', () => {
+  const first = received('events', 900, 10)
+  const second = received('events-2', 3, 20)
+  const third = received('events', 901, 30)
+  const places = [moved(first, 7), second, moved(third, 2)].map((message) => topicMessage(message).place)
+  assert.deepEqual(
+    places,
+    places.toSorted((a, b) => a - b),
+  )
+  assert.equal(topicMessage(first).place, topicMessage(moved(first, 7)).place, 'it is moved, and keeps its place')
+  assert.ok(places.every(Number.isSafeInteger))
+})

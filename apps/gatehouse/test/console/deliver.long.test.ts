@@ -221,7 +221,7 @@ describe('from the first start to a delivered message, in the console', () => {
       await open(page, '/why?event=order.shipped&user=bob', 'Why?')
       await page.getByText('stops here').waitFor()
       await look()
-      await open(page, '/notifications', 'Notifications')
+      await open(page, '/notifications?event=order.shipped', 'Notifications')
       await look()
       await page.getByRole('row').nth(1).getByRole('link').first().click()
       await page.getByText('Personal data is masked for your role.').waitFor()

@@ -144,6 +144,30 @@ describe('from the first start to a delivered message, in the console', () => {
     assert.match(copied, /Email: it is not sent\. Your settings leave this channel out/)
   })
 
+  testWith('chromium', 'what failed is replayed from its lane, and a notification is sent again', async () => {
+    const token = await tokenOf(program, 'write:notifications')
+    const body = { event: 'newsletter.weekly', user_id: 'alice', data: {}, channels: ['sms'] }
+    await call(program, token, 'POST', '/v1/notify', body)
+    await open(tab, '/notifications?event=newsletter.weekly', 'Notifications')
+    await tab.getByRole('row').nth(1).getByRole('link').first().click()
+    await heading(tab, 'newsletter.weekly')
+    await lane(tab, 'SMS').getByText('The template has no text for this channel.').first().waitFor()
+    await lane(tab, 'SMS').getByRole('button', { name: 'Replay: SMS' }).click()
+    await tab.getByText('It is delivered again.').waitFor()
+    const before = tab.url()
+    await tab.getByRole('button', { name: 'Send again' }).click()
+    const dialog = tab.getByRole('dialog', { name: 'Send again' })
+    await dialog.getByLabel('Email').check()
+    await dialog.getByLabel('SMS').uncheck()
+    await faultless(tab, 'Send again')
+    await dialog.getByRole('button', { name: 'Send again' }).click()
+    await tab.getByText('Sends again').waitFor()
+    await lane(tab, 'Email').getByText('sent', { exact: true }).waitFor()
+    await tab.getByRole('group', { name: 'Related' }).getByRole('link').click()
+    await tab.waitForURL(before)
+    await tab.getByText('Sent again as').waitFor()
+  })
+
   testWith('chromium', 'the same with the keyboard alone', async () => {
     const press = async (...keys: string[]) => {
       for (const key of keys) await tab.keyboard.press(key)

@@ -53,7 +53,6 @@ function Replay({ delivery: { channel }, notification: { id, user_id, event } }:
       label={t.notification.replay}
       about={words.channel(channel)}
       done={t.notification.replayed}
-      hotkey="r"
     />
   )
 }

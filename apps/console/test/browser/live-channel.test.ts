@@ -17,7 +17,7 @@ class Browser {
   readonly name = randomUUID()
   readonly connections: Connection[] = []
   readonly #waiting: (() => void)[] = []
-  readonly #tabs: { rest(): void; close(): void }[] = []
+  readonly #tabs: { pause(): void; close(): void }[] = []
 
   tab(name: string, parts: Partial<LiveParts> = {}): LiveChannel {
     const tabs = 'tabs' in parts ? undefined : new BroadcastChannel(this.name)
@@ -33,14 +33,14 @@ class Browser {
           const fail = () => reject(new Error('ended'))
           signal.addEventListener('abort', fail)
           this.connections.push({ tab: name, topics, after, handlers, signal, fail })
-          for (const wake of this.#waiting.splice(0)) wake()
+          for (const resume of this.#waiting.splice(0)) resume()
         }),
       silenceMs: 1_000,
       pollMs: 10_000,
       forgetMs: 60_000,
       ...parts,
     })
-    this.#tabs.push({ rest: () => channel.rest(), close: () => tabs?.close() })
+    this.#tabs.push({ pause: () => channel.pause(), close: () => tabs?.close() })
     return channel
   }
 
@@ -49,13 +49,13 @@ class Browser {
     for (;;) {
       const found = this.connections.find((each) => !each.signal.aborted && fits(each))
       if (found) return found
-      await new Promise<void>((wake) => this.#waiting.push(wake))
+      await new Promise<void>((resume) => this.#waiting.push(resume))
     }
   }
 
   close(): void {
-    for (const { rest, close } of this.#tabs) {
-      rest()
+    for (const { pause, close } of this.#tabs) {
+      pause()
       close()
     }
   }
@@ -69,12 +69,12 @@ afterEach(() => {
 
 /** Collects what a tab hears; `next` waits for one more. */
 function listener() {
-  const heard: LiveEvent[] = []
+  const received: LiveEvent[] = []
   const waiting: ((event: LiveEvent) => void)[] = []
   return {
-    heard,
-    hear: (event: LiveEvent) => {
-      heard.push(event)
+    received,
+    receive: (event: LiveEvent) => {
+      received.push(event)
       waiting.shift()?.(event)
     },
     next: () => new Promise<LiveEvent>((resolve) => waiting.push(resolve)),
@@ -83,55 +83,55 @@ function listener() {
 
 const event = (topic: string, data: unknown = {}): LiveEvent => ({ topic, event: 'changed', data })
 
-test('of two tabs one connects, for the topics of both, and tells the other what it hears', async () => {
+test('of two tabs one connects, for the topics of both, and passes on what it hears', async () => {
   const [first, second] = [browser.tab('first'), browser.tab('second')]
   const [one, two] = [listener(), listener()]
-  first.subscribe('providers', one.hear)
-  first.wake()
+  first.subscribe('providers', one.receive)
+  first.resume()
   await browser.connected(({ tab }) => tab === 'first')
-  second.subscribe('overview', two.hear)
-  second.wake()
+  second.subscribe('overview', two.receive)
+  second.resume()
   const both = await browser.connected(({ topics }) => topics.join() === 'overview,providers')
   assert.equal(both.tab, 'first')
   assert.equal(browser.connections.filter(({ signal }) => !signal.aborted).length, 1)
   const arrived = two.next()
   both.handlers.onEvent('7', event('overview'))
   assert.deepEqual(await arrived, event('overview'))
-  assert.deepEqual(one.heard, [], 'what a tab does not follow it does not hear')
+  assert.deepEqual(one.received, [], 'what a tab does not follow it does not receive')
 })
 
 test('a beat makes every tab live, and a tab that rests is not', async () => {
   const [first, second] = [browser.tab('first'), browser.tab('second')]
   first.subscribe('providers', () => {})
-  first.wake()
+  first.resume()
   const { handlers } = await browser.connected(() => true)
-  second.wake()
+  second.resume()
   const changed = new Promise<void>((resolve) => second.watch(resolve))
   handlers.onBeat()
   await changed
   assert.deepEqual([first.isLive, second.isLive], [true, true])
-  second.rest()
+  second.pause()
   assert.equal(second.isLive, false)
 })
 
 test('when the tab that leads rests, another goes on for its own topics', async () => {
   const [first, second] = [browser.tab('first'), browser.tab('second')]
   first.subscribe('providers', () => {})
-  first.wake()
+  first.resume()
   await browser.connected(({ tab }) => tab === 'first')
   second.subscribe('overview', () => {})
-  second.wake()
+  second.resume()
   const led = await browser.connected(({ topics }) => topics.length === 2)
-  first.rest()
+  first.pause()
   assert.equal(led.signal.aborted, true)
   const { topics } = await browser.connected(({ tab }) => tab === 'second')
   assert.deepEqual(topics, ['overview'])
 })
 
-test('a change of topics connects anew, after the last event', async () => {
+test('a change of topics connects again, after the last event', async () => {
   const tab = browser.tab('first')
   tab.subscribe('providers', () => {})
-  tab.wake()
+  tab.resume()
   const before = await browser.connected(() => true)
   before.handlers.onEvent('providers=5', event('providers'))
   const leave = tab.subscribe('limits', () => {})
@@ -144,9 +144,9 @@ test('a change of topics connects anew, after the last event', async () => {
 test('without a connection topics are polled, and one that failed is tried again', async () => {
   const tab = browser.tab('first', { silenceMs: 0, pollMs: 5 })
   const one = listener()
-  tab.subscribe('providers', one.hear)
+  tab.subscribe('providers', one.receive)
   const polled = one.next()
-  tab.wake()
+  tab.resume()
   const failed = await browser.connected(() => true)
   assert.equal((await polled).event, 'poll')
   failed.fail()
@@ -158,7 +158,7 @@ test('where there are no locks each tab has a connection of its own', async () =
   for (const name of ['first', 'second']) {
     const tab = browser.tab(name, parts)
     tab.subscribe('providers', () => {})
-    tab.wake()
+    tab.resume()
   }
   await browser.connected(({ tab }) => tab === 'first')
   await browser.connected(({ tab }) => tab === 'second')

@@ -22,7 +22,7 @@ function notifyRoutes(http: Http): void {
   http.get('/v1/notifications/:id/stream', async ({ headers }, reply) => {
     const stream = new PassThrough()
     service.upstreams.push({ stream, after: headers['last-event-id'] as string, authorization: headers.authorization })
-    for (const wake of service.waiting.splice(0)) wake()
+    for (const resolve of service.waiting.splice(0)) resolve()
     return reply.type('text/event-stream').send(stream)
   })
   http.get('/v1/providers', async (_request, reply) => {
@@ -33,7 +33,7 @@ function notifyRoutes(http: Http): void {
 
 /** The next stream that the console opens. */
 async function upstream(): Promise<Upstream> {
-  while (service.upstreams.length === 0) await new Promise<void>((wake) => service.waiting.push(wake))
+  while (service.upstreams.length === 0) await new Promise<void>((resolve) => service.waiting.push(resolve))
   return service.upstreams.shift() ?? assert.fail()
 }
 
@@ -94,7 +94,7 @@ describe('the live channel', () => {
     return new Live(answer)
   }
 
-  test('a notification is followed with the token of the session, and resumed after its last event', async () => {
+  test('a notification is followed with the token of the session, and after its last event', async () => {
     const live = await open(olga, [`notification:${id}`])
     const first = await upstream()
     assert.match(first.authorization ?? '', /^Bearer eyJ/)
@@ -118,7 +118,7 @@ describe('the live channel', () => {
     await live.close()
   })
 
-  test('what has no stream is polled: a change is told once, also one while nobody was connected', async () => {
+  test('what has no stream is polled: a change is sent once, also a missed one', async () => {
     const live = await open(olga, ['providers'])
     const position = idOf(await live.next(/^id:/m))
     service.calls++
@@ -168,11 +168,11 @@ describe('the live channel', () => {
     const person = new Person(platform.url)
     await person.signIn('otto', passwordOf('otto'))
     const places = Array.from({ length: liveRules.maxPerSession }, () => open(person, ['providers']))
-    const held = await Promise.all(places)
+    const acquired = await Promise.all(places)
     const refused = await person.request('/console/live?topic=providers', { headers: ownPage })
     assert.deepEqual([refused.status, refused.headers.get('retry-after')], [429, '5'])
     assert.equal((await open(olga, ['providers'])).status, 200, 'another session has its own')
-    await held[0]?.close()
+    await acquired[0]?.close()
     let answer = refused
     while (answer.status === 429) answer = await person.request('/console/live?topic=providers', { headers: ownPage })
     assert.equal(answer.status, 200)

@@ -59,12 +59,12 @@ export class LiveChannel {
   #connected = ''
   #leads = false
   #lastEventId = ''
-  #heardAt = Number.NEGATIVE_INFINITY
+  #lastSignAt = Number.NEGATIVE_INFINITY
   #live = false
 
   constructor(parts: LiveParts) {
     this.#parts = parts
-    parts.tabs?.addEventListener('message', ({ data }) => this.#receive(data as Message))
+    parts.tabs?.addEventListener('message', ({ data }) => this.#onMessage(data as Message))
   }
 
   /** Whether changes are heard of at once. */
@@ -91,7 +91,7 @@ export class LiveChannel {
   }
 
   /** Somebody looks at the tab. */
-  wake(): void {
+  resume(): void {
     if (this.#awake !== undefined) return
     const awake = new AbortController()
     this.#awake = awake
@@ -102,7 +102,7 @@ export class LiveChannel {
   }
 
   /** Nobody looks at the tab: another one may lead, and nothing is polled. */
-  rest(): void {
+  pause(): void {
     this.#awake?.abort()
     this.#awake = undefined
     this.#leads = false
@@ -143,7 +143,7 @@ export class LiveChannel {
     const connection = new AbortController()
     this.#connection = connection
     this.#connected = topics.join()
-    const handlers = { onBeat: () => this.#beat(), onEvent: (id: string, event: LiveEvent) => this.#hear(id, event) }
+    const handlers = { onBeat: () => this.#beat(), onEvent: (id: string, event: LiveEvent) => this.#receive(id, event) }
     const { connect } = this.#parts
     connect(topics, this.#lastEventId, handlers, connection.signal)
       .catch(() => {})
@@ -157,13 +157,13 @@ export class LiveChannel {
   }
 
   #beat(): void {
-    this.#heard()
+    this.#noteSign()
     this.#post({ kind: 'beat' })
   }
 
-  #hear(id: string, event: LiveEvent): void {
+  #receive(id: string, event: LiveEvent): void {
     this.#lastEventId = id
-    this.#heard()
+    this.#noteSign()
     this.#post({ kind: 'event', event })
     this.#deliver(event)
   }
@@ -172,9 +172,9 @@ export class LiveChannel {
     for (const listener of this.#listeners.get(event.topic) ?? []) listener(event)
   }
 
-  #heard(): void {
+  #noteSign(): void {
     if (this.#awake === undefined) return
-    this.#heardAt = performance.now()
+    this.#lastSignAt = performance.now()
     this.#setLive(true)
   }
 
@@ -191,7 +191,7 @@ export class LiveChannel {
     for (const [tab, { at }] of this.#others) if (now - at > forgetMs) this.#others.delete(tab)
     this.#announce()
     this.#reconnect()
-    if (now - this.#heardAt <= silenceMs) return
+    if (now - this.#lastSignAt <= silenceMs) return
     this.#setLive(false)
     for (const topic of this.#listeners.keys()) this.#deliver({ topic, event: 'poll', data: {} })
   }
@@ -210,11 +210,11 @@ export class LiveChannel {
     this.#parts.tabs?.postMessage(message)
   }
 
-  #receive(message: Message): void {
-    if (message.kind === 'beat') this.#heard()
+  #onMessage(message: Message): void {
+    if (message.kind === 'beat') this.#noteSign()
     else if (message.kind === 'who') this.#announce()
     else if (message.kind === 'event') {
-      this.#heard()
+      this.#noteSign()
       if (this.#awake !== undefined) this.#deliver(message.event)
     } else if (this.#leads) {
       if (message.topics.length === 0) this.#others.delete(message.tab)

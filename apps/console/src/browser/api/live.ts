@@ -20,11 +20,11 @@ function liveChannel(): LiveChannel {
   let resting: ReturnType<typeof setTimeout> | undefined
   const look = () => {
     clearTimeout(resting)
-    if (document.visibilityState === 'visible') channel.wake()
-    else resting = setTimeout(() => channel.rest(), hiddenMs)
+    if (document.visibilityState === 'visible') channel.resume()
+    else resting = setTimeout(() => channel.pause(), hiddenMs)
   }
   document.addEventListener('visibilitychange', look)
-  window.addEventListener('pagehide', () => channel.rest())
+  window.addEventListener('pagehide', () => channel.pause())
   window.addEventListener('pageshow', look)
   look()
   opened = channel

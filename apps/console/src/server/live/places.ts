@@ -22,10 +22,10 @@ export function createPlaces({ maxPerSession, max, maxFollowed }: LiveRules): Pl
       bySession.set(session, own + 1)
       open++
       streams += followed
-      let isHeld = true
+      let isActive = true
       return () => {
-        if (!isHeld) return
-        isHeld = false
+        if (!isActive) return
+        isActive = false
         open--
         streams -= followed
         const left = (bySession.get(session) ?? 1) - 1

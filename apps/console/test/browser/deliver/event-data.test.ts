@@ -60,9 +60,9 @@ test('CSV has a row for each delivery, quotes what must be, and no cell is a for
   ])
 })
 
-test('a duration is told in its largest unit', () => {
-  const told = [0, 340, 1_240, 59_000, 180_000, 86_400_000].map((ms) => formatDuration(ms, 'en'))
-  assert.deepEqual(told, ['0 ms', '340 ms', '1.2 sec', '59 sec', '3 min', '1 day'])
+test('a duration is written in its largest unit', () => {
+  const written = [0, 340, 1_240, 59_000, 180_000, 86_400_000].map((ms) => formatDuration(ms, 'en'))
+  assert.deepEqual(written, ['0 ms', '340 ms', '1.2 sec', '59 sec', '3 min', '1 day'])
 })
 
 test('a code that is not known is shown as it is', () => {

@@ -53,7 +53,7 @@ export const deliver: typeof english = {
     expires: 'Nicht gesendet nach',
     provider: 'Anbieter',
     because: 'Kanäle nach',
-    tabs: { lanes: 'Zustellungen', content: 'Inhalt', request: 'Anfrage', raw: 'Roh' },
+    tabs: { histories: 'Zustellungen', content: 'Inhalt', request: 'Anfrage', raw: 'Roh' },
     kinds: { decision: 'Entscheidung', attempts: 'Versuche', reports: 'Berichte' },
     waiting: 'Noch wurde kein Anbieter aufgerufen.',
     noReports: 'Noch kein Bericht.',
@@ -136,7 +136,7 @@ export const deliver: typeof english = {
     copied: 'Die Antwort ist kopiert.',
     ruledOut: 'ausgeschlossen',
     possible: 'möglich',
-    checks: 'Nichts wurde gefunden. Wahrscheinliche Ursachen:',
+    likely: 'Nichts wurde gefunden. Wahrscheinliche Ursachen:',
     checkUser: 'Die Benutzerkennung ist falsch',
     userKnown: 'Adressen dieses Benutzers sind bekannt, die Kennung stimmt also.',
     userUnknown: 'Über diesen Benutzer ist nichts bekannt. Kennungen gelten genau: Groß und klein, und ihr Anfang.',
@@ -150,7 +150,7 @@ export const deliver: typeof english = {
         ? 'Der Benutzer bekam auch sonst keine Benachrichtigung.'
         : `Der Benutzer bekam zuletzt ${count} anderer Art.`,
     checkOthers: 'Den Benutzer erreicht überhaupt nichts',
-    gates: {
+    checks: {
       event: 'Ereignis bekannt, innerhalb der Rate',
       channels: 'Kanäle',
       suppression: 'Sperre',

@@ -51,7 +51,7 @@ export const deliver = {
     expires: 'Not sent after',
     provider: 'Provider',
     because: 'Channels by',
-    tabs: { lanes: 'Deliveries', content: 'Content', request: 'Request', raw: 'Raw' },
+    tabs: { histories: 'Deliveries', content: 'Content', request: 'Request', raw: 'Raw' },
     kinds: { decision: 'Decision', attempts: 'Attempts', reports: 'Reports' },
     waiting: 'No provider was called yet.',
     noReports: 'No report yet.',
@@ -109,7 +109,7 @@ export const deliver = {
     total: 'in all',
   },
   why: {
-    lead: 'Why somebody got a notification or not: what would happen now, gate by gate, beside what happened before.',
+    lead: 'Why somebody got a notification or not: what would happen now, check by check, beside what happened before.',
     event: 'Event type',
     user: 'User id',
     data: 'Data (JSON)',
@@ -133,7 +133,7 @@ export const deliver = {
     copied: 'The answer is copied.',
     ruledOut: 'ruled out',
     possible: 'possible',
-    checks: 'Nothing was found. Likely causes:',
+    likely: 'Nothing was found. Likely causes:',
     checkUser: 'The user id is wrong',
     userKnown: 'Addresses of this user are known, so the id is right.',
     userUnknown: 'Nothing is known of this user. Ids are exact: case and prefix count.',
@@ -146,7 +146,7 @@ export const deliver = {
     otherEvents: (count: number) =>
       count === 0 ? 'The user got no other notification either.' : `The user got ${count} of other kinds lately.`,
     checkOthers: 'Nothing at all reaches the user',
-    gates: {
+    checks: {
       event: 'Event known, within its rate',
       channels: 'Channels',
       suppression: 'Suppression',

@@ -10,7 +10,7 @@ import { Dialog } from '../../../parts/dialog.tsx'
 import { Refusal } from '../../../parts/refusal.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 import { ChannelChoice, type ChannelName, channelNames } from '../channel-choice.tsx'
-import { isWaiting } from './lanes.ts'
+import { isWaiting } from './channel-history.ts'
 
 /** What can be done with a notification: cancel what waits, send it again. */
 export function NotificationActions({ notification }: { notification: Notification }) {

@@ -3,7 +3,7 @@ import { Group, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useRead } from '../../../api/queries.ts'
 import { useTexts } from '../../../texts/settings.tsx'
-import { type Relation, relationsOf } from './lanes.ts'
+import { type Relation, relationsOf } from './channel-history.ts'
 
 /** The notifications that one is connected with: sent again, combined, duplicate. */
 export function Related({ notification: { id, deliveries, timeline } }: { notification: Notification }) {

@@ -13,18 +13,18 @@ import { useTexts } from '../../../texts/settings.tsx'
 import { useWords } from '../code-words.ts'
 import { wordOf } from '../word-of.ts'
 import { NotificationActions } from './actions.tsx'
+import { historiesOf } from './channel-history.ts'
 import { NotificationContent } from './content.tsx'
-import { LaneView } from './lane-view.tsx'
-import { lanesOf } from './lanes.ts'
+import { HistoryView } from './history-view.tsx'
 import { Related } from './related.tsx'
 import { NotificationRequest } from './request.tsx'
 import { RevealRecipient } from './reveal.tsx'
 
-const tabs = ['lanes', 'content', 'request', 'raw'] as const
+const tabs = ['histories', 'content', 'request', 'raw'] as const
 /** Events come several at once: it is read again when they have. */
 const settleMs = 120
 
-/** What happened to a notification: a lane for each channel, from the decision to the last report, as it happens. */
+/** What happened to a notification: a history for each channel, from the decision to the last report, as it happens. */
 export function NotificationScreen() {
   const t = useTexts()
   const { id } = useParams({ strict: false }) as { id: string }
@@ -100,10 +100,10 @@ function NotificationFacts({ notification, live }: { notification: Notification;
 function NotificationTabs({ notification }: { notification: Notification }) {
   const t = useTexts()
   const [{ tab: chosen }, open] = useFilters(['tab'])
-  const tab = tabs.find((name) => name === chosen) ?? 'lanes'
-  const lanes = lanesOf(notification.deliveries, notification.timeline)
+  const tab = tabs.find((name) => name === chosen) ?? 'histories'
+  const histories = historiesOf(notification.deliveries, notification.timeline)
   return (
-    <Tabs value={tab} onChange={(next) => open({ tab: next ?? 'lanes' })} keepMounted={false}>
+    <Tabs value={tab} onChange={(next) => open({ tab: next ?? 'histories' })} keepMounted={false}>
       <Tabs.List mb="md">
         {tabs.map((name) => (
           <Tabs.Tab key={name} value={name}>
@@ -111,10 +111,15 @@ function NotificationTabs({ notification }: { notification: Notification }) {
           </Tabs.Tab>
         ))}
       </Tabs.List>
-      <Tabs.Panel value="lanes">
+      <Tabs.Panel value="histories">
         <Stack gap="md" aria-live="polite">
-          {lanes.map((lane) => (
-            <LaneView key={lane.channel ?? ''} lane={lane} lanes={lanes} notification={notification} />
+          {histories.map((history) => (
+            <HistoryView
+              key={history.channel ?? ''}
+              history={history}
+              histories={histories}
+              notification={notification}
+            />
           ))}
         </Stack>
       </Tabs.Panel>

@@ -7,7 +7,7 @@ import { Refusal } from '../../../parts/refusal.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 import { requestOfDraft, type SendDraft } from './draft.ts'
 
-/** Sends or schedules what is written; then its lanes are shown as they go. */
+/** Sends or schedules what is written; then its histories are shown as they go. */
 export function SendButtons({ draft }: { draft: SendDraft }) {
   const t = useTexts()
   const may = useMay()

@@ -7,9 +7,9 @@ import { Time } from '../../../parts/values.tsx'
 import { useSettings, useTexts } from '../../../texts/settings.tsx'
 import { channelNames } from '../channel-choice.tsx'
 import { useWords } from '../code-words.ts'
+import { CheckList } from './check-list.tsx'
+import { checksOf } from './checks.ts'
 import { customerAnswer } from './customer-answer.ts'
-import { GateList } from './gate-list.tsx'
-import { gatesOf } from './gates.ts'
 import type { Question } from './question.ts'
 
 interface ExplainedProps {
@@ -17,7 +17,7 @@ interface ExplainedProps {
   readonly question: Question
 }
 
-/** What would happen on each channel, gate by gate. */
+/** What would happen on each channel, check by check. */
 export function Explained({ explanation, question }: ExplainedProps) {
   const t = useTexts()
   const { settings } = useSettings()
@@ -84,7 +84,7 @@ function GatesOfChannel({ channel, explanation, question }: ExplainedProps & { c
   const past = useRead('listNotifications', { user_id: user, event, channel, limit: 1 } as InputOf<'listNotifications'>)
   const explained = explanation.channels.find((each) => each.channel === channel)
   const last = past.data?.items[0]?.deliveries.find((each) => each.channel === channel)
-  const gates = gatesOf({
+  const checks = checksOf({
     channel,
     explanation,
     eventType: types.data?.items.find((type) => type.event === event),
@@ -95,7 +95,7 @@ function GatesOfChannel({ channel, explanation, question }: ExplainedProps & { c
   })
   return (
     <Stack gap="sm">
-      <GateList gates={gates} event={event} user={user} duplicateOf={explained?.params?.notification_id as string} />
+      <CheckList checks={checks} event={event} user={user} duplicateOf={explained?.params?.notification_id as string} />
       {explained?.body !== undefined && (
         <div className="message">
           <Text size="xs" c="dimmed">

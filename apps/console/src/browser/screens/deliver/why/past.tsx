@@ -58,7 +58,7 @@ function Causes({ user, isEventKnown }: { user: string; isEventKnown: boolean })
   return (
     <div>
       <Text size="sm" fw={600}>
-        {t.why.checks}
+        {t.why.likely}
       </Text>
       <ul className="causes">
         <Cause title={t.why.checkUser} isRuledOut={isKnown}>

@@ -9,7 +9,7 @@ import { Past } from './past.tsx'
 import type { Question } from './question.ts'
 import { QuestionForm } from './question-form.tsx'
 
-/** Why a user got something or not: every gate now, beside what happened before. */
+/** Why a user got something or not: every check now, beside what happened before. */
 export function WhyScreen() {
   const t = useTexts()
   const [{ event, user }, remember] = useFilters(['event', 'user'])

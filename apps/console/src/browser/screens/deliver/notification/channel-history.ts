@@ -1,11 +1,11 @@
 import type { Delivery, TimelineEntry } from '../../../api/records.ts'
 import { partByChannel } from '../timeline.ts'
 
-/** What a step of a lane is: what was decided, what providers were asked, what they reported. */
+/** What a step of a history is: what was decided, what providers were asked, what they reported. */
 export type StepKind = 'decision' | 'attempts' | 'reports'
 
 /** Entries of one kind in a row. */
-export interface LaneStep {
+export interface HistoryStep {
   readonly kind: StepKind
   readonly entries: readonly TimelineEntry[]
   /** From the end of the step before to its own end, in milliseconds. */
@@ -13,10 +13,10 @@ export interface LaneStep {
 }
 
 /** What happened on one channel; `undefined` for what concerns the whole notification. */
-export interface Lane {
+export interface ChannelHistory {
   readonly channel: string | undefined
   readonly delivery: Delivery | undefined
-  readonly steps: readonly LaneStep[]
+  readonly steps: readonly HistoryStep[]
   readonly durationMs: number
 }
 
@@ -29,15 +29,18 @@ export function kindOf({ what }: Pick<TimelineEntry, 'what'>): StepKind {
   return reports.has(what) ? 'reports' : 'decision'
 }
 
-/** The lanes of a notification: entries of one kind that follow each other are one step, with its duration. */
-export function lanesOf(deliveries: readonly Delivery[], timeline: readonly TimelineEntry[]): readonly Lane[] {
+/** The histories of a notification: entries of one kind that follow each other are one step, with its duration. */
+export function historiesOf(
+  deliveries: readonly Delivery[],
+  timeline: readonly TimelineEntry[],
+): readonly ChannelHistory[] {
   return partByChannel(deliveries, timeline).map(({ channel, delivery, entries }) => {
     const steps = stepsOf(entries)
     return { channel, delivery, steps, durationMs: steps.reduce((sum, { durationMs }) => sum + durationMs, 0) }
   })
 }
 
-function stepsOf(entries: readonly TimelineEntry[]): readonly LaneStep[] {
+function stepsOf(entries: readonly TimelineEntry[]): readonly HistoryStep[] {
   const runs: TimelineEntry[][] = []
   for (const entry of entries) {
     const run = runs.at(-1)
@@ -82,9 +85,9 @@ export function relationsOf(deliveries: readonly Delivery[], timeline: readonly 
 }
 
 /** Whether the email of a notification is the fallback of its push: it was queued when that had failed for good. */
-export function isFallback({ channel, steps }: Lane, lanes: readonly Lane[]): boolean {
+export function isFallback({ channel, steps }: ChannelHistory, histories: readonly ChannelHistory[]): boolean {
   if (channel !== 'email') return false
-  const push = lanes.find((lane) => lane.channel === 'push')
+  const push = histories.find((history) => history.channel === 'push')
   const died = push?.steps.flatMap(({ entries }) => entries).find(({ what }) => what === 'dead_letter')
   const queued = steps[0]?.entries.find(({ what }) => what === 'queued')
   return died !== undefined && queued !== undefined && Date.parse(queued.at) >= Date.parse(died.at)

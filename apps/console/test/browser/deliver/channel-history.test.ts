@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TimelineEntry } from '../../../src/browser/api/records.ts'
 import {
+  historiesOf,
   isFallback,
   isWaiting,
   kindOf,
-  lanesOf,
   relationsOf,
-} from '../../../src/browser/screens/deliver/notification/lanes.ts'
+} from '../../../src/browser/screens/deliver/notification/channel-history.ts'
 
 const at = (ms: number) => new Date(1_700_000_000_000 + ms).toISOString()
 const entry = (ms: number, what: string, channel?: string, detail?: object) =>
@@ -22,7 +22,7 @@ test('entries of one kind are one step, with the time since the step before', ()
     entry(5_200, 'delivered', 'email'),
     entry(9_200, 'opened', 'email'),
   ]
-  const [whole, email] = lanesOf([{ channel: 'email', outcome: 'queued', state: 'opened' }], timeline)
+  const [whole, email] = historiesOf([{ channel: 'email', outcome: 'queued', state: 'opened' }], timeline)
   assert.deepEqual([whole?.channel, whole?.steps.length], [undefined, 1])
   assert.deepEqual(
     email?.steps.map(({ kind, entries, durationMs }) => [kind, entries.length, durationMs]),
@@ -35,7 +35,7 @@ test('entries of one kind are one step, with the time since the step before', ()
   assert.equal(email?.durationMs, 9_200)
 })
 
-test('a replay after a failure for good stays among the attempts, and a new decision is a step of its own', () => {
+test('a replay stays among the attempts, and a new decision is a step of its own', () => {
   const timeline = [
     entry(0, 'deferred', 'sms'),
     entry(10, 'queued', 'sms'),
@@ -44,14 +44,14 @@ test('a replay after a failure for good stays among the attempts, and a new deci
     entry(40, 'queued', 'sms'),
     entry(50, 'sent', 'sms'),
   ]
-  const [lane] = lanesOf([], timeline)
+  const [history] = historiesOf([], timeline)
   assert.deepEqual(
-    lane?.steps.map(({ kind }) => kind),
+    history?.steps.map(({ kind }) => kind),
     ['decision', 'attempts', 'decision', 'attempts'],
   )
 })
 
-test('what a newer server tells is shown as a decision', () => {
+test('what a newer server reports is shown as a decision', () => {
   assert.equal(kindOf({ what: 'invented' } as never), 'decision')
 })
 
@@ -84,9 +84,9 @@ test('the notifications that one is connected with are found in its timeline and
 
 test('an email that was queued after the push had failed for good is its fallback', () => {
   const push = [entry(0, 'queued', 'push'), entry(9, 'dead_letter', 'push')]
-  const later = lanesOf([], [...push, entry(12, 'queued', 'email')])
-  const both = lanesOf([], [...push, entry(0, 'queued', 'email')])
-  const fallbacks = (lanes: typeof later) =>
-    lanes.filter((lane) => isFallback(lane, lanes)).map(({ channel }) => channel)
+  const later = historiesOf([], [...push, entry(12, 'queued', 'email')])
+  const both = historiesOf([], [...push, entry(0, 'queued', 'email')])
+  const fallbacks = (histories: typeof later) =>
+    histories.filter((history) => isFallback(history, histories)).map(({ channel }) => channel)
   assert.deepEqual([fallbacks(later), fallbacks(both)], [['email'], []])
 })

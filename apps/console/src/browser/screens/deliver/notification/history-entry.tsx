@@ -20,15 +20,15 @@ const bad = new Set([
 ])
 const good = new Set(['sent', 'delivered', 'opened', 'clicked', 'acknowledged'])
 
-/** One entry of a lane: what happened, when, and what was answered or decided, in words. */
-export function LaneEntry({ entry, isFlat = false }: { entry: TimelineEntry; isFlat?: boolean }) {
+/** One entry of a history: what happened, when, and what was answered or decided, in words. */
+export function HistoryEntry({ entry, isFlat = false }: { entry: TimelineEntry; isFlat?: boolean }) {
   const words = useWords()
   const { at, what } = entry
   const detail = (entry.detail ?? {}) as Detail
   const sign = bad.has(what) ? 'bad' : good.has(what) ? 'good' : 'none'
   return (
-    <div className={`lane-entry ${isFlat ? 'flat' : ''}`}>
-      <Group gap={6} className="lane-what">
+    <div className={`history-entry ${isFlat ? 'flat' : ''}`}>
+      <Group gap={6} className="history-what">
         {sign !== 'none' && (
           <span className={`sign ${sign}`} aria-hidden="true">
             {sign === 'good' ? '✓' : '✕'}
@@ -62,7 +62,7 @@ function EntryDetail({ what, detail }: { what: string; detail: Detail }) {
   lines.push(...reasonsOf(what, detail, words))
   const results = Array.isArray(detail.results) ? (detail.results as readonly Detail[]) : []
   return (
-    <div className="lane-detail">
+    <div className="history-detail">
       {lines.map((line, n) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: lines of one entry never change places
         <div key={n}>{line}</div>

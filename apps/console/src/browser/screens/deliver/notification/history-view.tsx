@@ -4,24 +4,24 @@ import { formatDuration } from '../../../parts/duration.ts'
 import { useSettings, useTexts } from '../../../texts/settings.tsx'
 import { useWords } from '../code-words.ts'
 import { DeliveryState } from '../delivery-state.tsx'
-import { LaneActions } from './lane-actions.tsx'
-import { LaneEntry } from './lane-entry.tsx'
-import { isFallback, type Lane, type LaneStep, type StepKind } from './lanes.ts'
+import { type ChannelHistory, type HistoryStep, isFallback, type StepKind } from './channel-history.ts'
+import { HistoryActions } from './history-actions.tsx'
+import { HistoryEntry } from './history-entry.tsx'
 
-interface LaneViewProps {
-  readonly lane: Lane
-  readonly lanes: readonly Lane[]
+interface HistoryViewProps {
+  readonly history: ChannelHistory
+  readonly histories: readonly ChannelHistory[]
   readonly notification: Notification
 }
 
 /** One channel from left to right: what was decided, what providers answered, what they reported. */
-export function LaneView({ lane, lanes, notification }: LaneViewProps) {
+export function HistoryView({ history, histories, notification }: HistoryViewProps) {
   const t = useTexts()
   const words = useWords()
-  const { channel, delivery, steps, durationMs } = lane
+  const { channel, delivery, steps, durationMs } = history
   if (channel === undefined) return <WholeNotification steps={steps} />
   return (
-    <Stack component="section" className="panel lane" gap="sm" aria-label={words.channel(channel)}>
+    <Stack component="section" className="panel history" gap="sm" aria-label={words.channel(channel)}>
       <Group gap="sm" justify="space-between">
         <Group gap="sm">
           <Title order={2}>{words.channel(channel)}</Title>
@@ -33,15 +33,15 @@ export function LaneView({ lane, lanes, notification }: LaneViewProps) {
           )}
           {durationMs > 0 && <Took ms={durationMs} suffix={t.notification.total} />}
         </Group>
-        {delivery !== undefined && <LaneActions delivery={delivery} notification={notification} />}
+        {delivery !== undefined && <HistoryActions delivery={delivery} notification={notification} />}
       </Group>
-      {isFallback(lane, lanes) && <Text size="sm">{t.notification.fallback}</Text>}
-      <div className="lane-steps">
+      {isFallback(history, histories) && <Text size="sm">{t.notification.fallback}</Text>}
+      <div className="history-steps">
         {steps.map((step) => (
           <Step key={`${step.kind} ${step.entries[0]?.at}`} step={step} />
         ))}
-        {placeholdersOf(lane).map((kind) => (
-          <EmptyStep key={kind} kind={kind} isEnded={!mayGoOn(lane)} />
+        {placeholdersOf(history).map((kind) => (
+          <EmptyStep key={kind} kind={kind} isEnded={!mayGoOn(history)} />
         ))}
       </div>
     </Stack>
@@ -49,22 +49,22 @@ export function LaneView({ lane, lanes, notification }: LaneViewProps) {
 }
 
 /** What concerns every channel, on one line each. */
-function WholeNotification({ steps }: { steps: readonly LaneStep[] }) {
+function WholeNotification({ steps }: { steps: readonly HistoryStep[] }) {
   return (
-    <ol className="lane-whole">
+    <ol className="history-whole">
       {steps
         .flatMap(({ entries }) => entries)
         .map((entry) => (
           <li key={`${entry.at} ${entry.what}`}>
-            <LaneEntry entry={entry} isFlat />
+            <HistoryEntry entry={entry} isFlat />
           </li>
         ))}
     </ol>
   )
 }
 
-/** Whether something may still happen on a lane. */
-function mayGoOn({ delivery }: Lane): boolean {
+/** Whether something may still happen on a history. */
+function mayGoOn({ delivery }: ChannelHistory): boolean {
   return (
     delivery !== undefined &&
     delivery.ended === undefined &&
@@ -72,18 +72,18 @@ function mayGoOn({ delivery }: Lane): boolean {
   )
 }
 
-/** The steps that a lane does not have yet, in their places. */
-function placeholdersOf({ steps }: Lane): readonly StepKind[] {
+/** The steps that a history does not have yet, in their places. */
+function placeholdersOf({ steps }: ChannelHistory): readonly StepKind[] {
   const kinds = new Set(steps.map(({ kind }) => kind))
   if (!kinds.has('attempts')) return ['attempts', 'reports']
   return kinds.has('reports') ? [] : ['reports']
 }
 
-function Step({ step: { kind, entries, durationMs } }: { step: LaneStep }) {
+function Step({ step: { kind, entries, durationMs } }: { step: HistoryStep }) {
   const t = useTexts()
   return (
-    <div className={`lane-step ${kind}`}>
-      <Group gap="xs" className="lane-step-head">
+    <div className={`history-step ${kind}`}>
+      <Group gap="xs" className="history-step-head">
         <Text size="xs" fw={600}>
           {t.notification.kinds[kind]}
         </Text>
@@ -92,7 +92,7 @@ function Step({ step: { kind, entries, durationMs } }: { step: LaneStep }) {
       <ol>
         {entries.map((entry) => (
           <li key={`${entry.at} ${entry.what} ${JSON.stringify(entry.detail)}`}>
-            <LaneEntry entry={entry} />
+            <HistoryEntry entry={entry} />
           </li>
         ))}
       </ol>
@@ -105,8 +105,8 @@ function EmptyStep({ kind, isEnded }: { kind: StepKind; isEnded: boolean }) {
   const { notSent, waiting, noReports, kinds } = t.notification
   const open = kind === 'attempts' ? waiting : noReports
   return (
-    <div className={`lane-step ${kind} missing`}>
-      <Text size="xs" fw={600} className="lane-step-head">
+    <div className={`history-step ${kind} missing`}>
+      <Text size="xs" fw={600} className="history-step-head">
         {kinds[kind]}
       </Text>
       <Text size="sm" c="dimmed">

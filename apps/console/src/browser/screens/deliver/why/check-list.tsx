@@ -3,10 +3,10 @@ import { Link, useRouter } from '@tanstack/react-router'
 import { Time } from '../../../parts/values.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 import { useWords } from '../code-words.ts'
-import type { Gate, GateFact, GateName, Verdict } from './gates.ts'
+import type { Check, CheckFact, CheckName, Verdict } from './checks.ts'
 
-interface GateListProps {
-  readonly gates: readonly Gate[]
+interface CheckListProps {
+  readonly checks: readonly Check[]
   readonly event: string
   readonly user: string
   /** The notification that used the dedup key. */
@@ -15,18 +15,18 @@ interface GateListProps {
 
 const signs: Readonly<Record<Verdict, string>> = { passed: '✓', stopped: '✕', waits: '…', skipped: '–' }
 
-/** The gates of a channel in order: each with its verdict, the fact, whose word it was, and where to change it. */
-export function GateList({ gates, event, user, duplicateOf }: GateListProps) {
+/** The checks of a channel in order: each with its verdict, the fact, whose word it was, and where to change it. */
+export function CheckList({ checks, event, user, duplicateOf }: CheckListProps) {
   const t = useTexts()
   return (
-    <ol className="gates">
-      {gates.map(({ name, verdict, facts, author, until }) => (
-        <li key={name} className={`gate ${verdict}`}>
+    <ol className="checks">
+      {checks.map(({ name, verdict, facts, author, until }) => (
+        <li key={name} className={`check ${verdict}`}>
           <span className={`sign ${verdict}`} aria-hidden="true">
             {signs[verdict]}
           </span>
           <div>
-            <strong>{t.why.gates[name]}</strong> <span className="dim verdict">{t.why.verdicts[verdict]}</span>
+            <strong>{t.why.checks[name]}</strong> <span className="dim verdict">{t.why.verdicts[verdict]}</span>
             {facts.map((fact) => (
               <Fact key={JSON.stringify(fact)} fact={fact} />
             ))}
@@ -36,13 +36,13 @@ export function GateList({ gates, event, user, duplicateOf }: GateListProps) {
               </Text>
             )}
           </div>
-          <div className="gate-author">
+          <div className="check-author">
             {verdict !== 'skipped' && (
               <Text size="xs" c="dimmed">
                 {t.why.by} {t.why.authors[author]}
               </Text>
             )}
-            {verdict !== 'skipped' && <Change gate={name} event={event} user={user} duplicateOf={duplicateOf} />}
+            {verdict !== 'skipped' && <Change check={name} event={event} user={user} duplicateOf={duplicateOf} />}
           </div>
         </li>
       ))}
@@ -50,8 +50,8 @@ export function GateList({ gates, event, user, duplicateOf }: GateListProps) {
   )
 }
 
-/** Where a gate is changed: the screen, its parameters and filters. */
-const places: Readonly<Partial<Record<GateName, readonly [path: string, search: 'user_id' | 'user' | undefined]>>> = {
+/** Where a check is changed: the screen, its parameters and filters. */
+const places: Readonly<Partial<Record<CheckName, readonly [path: string, search: 'user_id' | 'user' | undefined]>>> = {
   event: ['/event-types/$event', undefined],
   aggregation: ['/event-types/$event', undefined],
   channels: ['/users/$id', undefined],
@@ -62,16 +62,16 @@ const places: Readonly<Partial<Record<GateName, readonly [path: string, search: 
   provider: ['/providers', undefined],
 }
 
-function Change({ gate, event, user, duplicateOf }: Omit<GateListProps, 'gates'> & { gate: GateName }) {
+function Change({ check, event, user, duplicateOf }: Omit<CheckListProps, 'checks'> & { check: CheckName }) {
   const t = useTexts()
   const { routesByPath } = useRouter()
-  if (gate === 'duplicate' && duplicateOf !== undefined)
+  if (check === 'duplicate' && duplicateOf !== undefined)
     return (
       <Link to="/notifications/$id" params={{ id: duplicateOf }}>
         {t.sections.notification}
       </Link>
     )
-  const [path, filter] = places[gate] ?? []
+  const [path, filter] = places[check] ?? []
   if (path === undefined || !Object.hasOwn(routesByPath, path)) return null
   return (
     <Link to={path} params={{ event, id: user }} search={(filter === undefined ? {} : { [filter]: user }) as never}>
@@ -80,7 +80,7 @@ function Change({ gate, event, user, duplicateOf }: Omit<GateListProps, 'gates'>
   )
 }
 
-function Fact({ fact }: { fact: GateFact }) {
+function Fact({ fact }: { fact: CheckFact }) {
   const t = useTexts()
   const words = useWords()
   const { facts } = t.why

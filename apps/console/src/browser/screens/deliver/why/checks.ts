@@ -1,8 +1,8 @@
 import type { EventType, NotificationExplanation, Standing } from '@gatehouse/client'
 import type { ExplainedChannel } from '../../../api/records.ts'
 
-/** The gates between an event and its report, in the order in which they are shown. */
-export const gateNames = [
+/** The checks between an event and its report, in the order in which they are shown. */
+export const checkNames = [
   'event',
   'channels',
   'suppression',
@@ -16,14 +16,14 @@ export const gateNames = [
   'report',
 ] as const
 
-/** A gate between an event and its report. */
-export type GateName = (typeof gateNames)[number]
+/** A check between an event and its report. */
+export type CheckName = (typeof checkNames)[number]
 
 /**
- * The order in which the service looks: a gate that comes after the one that stopped was not reached, wherever it is
+ * The order in which the service looks: a check that comes after the one that stopped was not reached, wherever it is
  * shown. A cap counts what would be sent at once, so that it comes last before the provider.
  */
-const evaluated: readonly GateName[] = [
+const evaluated: readonly CheckName[] = [
   'event',
   'channels',
   'duplicate',
@@ -37,11 +37,11 @@ const evaluated: readonly GateName[] = [
   'report',
 ]
 
-/** What became of an event at a gate. */
+/** What became of an event at a check. */
 export type Verdict = 'passed' | 'stopped' | 'waits' | 'skipped'
 
-/** A fact about a gate, by the name of its sentence, with what the sentence is about. */
-export type GateFact =
+/** A fact about a check, by the name of its sentence, with what the sentence is about. */
+export type CheckFact =
   | { readonly fact: 'eventKnown'; readonly priority: string }
   | { readonly fact: 'rate'; readonly limit: number; readonly seconds: number }
   | { readonly fact: 'cap'; readonly cap: string; readonly used: number; readonly limit: number }
@@ -67,7 +67,7 @@ export type GateFact =
         | 'noReport'
     }
 
-/** Whose word a gate follows. */
+/** Whose word a check follows. */
 export type Author =
   | 'request'
   | 'preference'
@@ -79,38 +79,38 @@ export type Author =
   | 'template'
   | 'provider'
 
-/** One gate for one channel. */
-export interface Gate {
-  readonly name: GateName
+/** One check for one channel. */
+export interface Check {
+  readonly name: CheckName
   readonly verdict: Verdict
-  readonly facts: readonly GateFact[]
+  readonly facts: readonly CheckFact[]
   readonly author: Author
   /** When it goes on, where it waits. */
   readonly until?: string | undefined
 }
 
-/** A provider, as far as gates need it. */
-export interface GateProvider {
+/** A provider, as far as checks need it. */
+export interface CheckedProvider {
   readonly name: string
   readonly channel: string
   readonly state: string
 }
 
-/** What the gates of a channel are told from. */
-export interface GateInput {
+/** What the checks of a channel are told from. */
+export interface CheckInput {
   readonly channel: string
   readonly explanation: NotificationExplanation
   readonly eventType: EventType | undefined
   readonly hasKey: boolean
   readonly standing: Standing | undefined
   /** Undefined where they could not be read. */
-  readonly providers: readonly GateProvider[] | undefined
+  readonly providers: readonly CheckedProvider[] | undefined
   /** What the last delivery of the event on this channel came to. */
   readonly lastState: string | undefined
 }
 
-/** The gate that a reason code stops at. */
-const gateOfReason: Readonly<Record<string, GateName>> = {
+/** The check that a reason code stops at. */
+const checkOfReason: Readonly<Record<string, CheckName>> = {
   channel_off: 'channels',
   preference: 'channels',
   event_type_removed: 'event',
@@ -132,12 +132,12 @@ const gateOfReason: Readonly<Record<string, GateName>> = {
 
 const waiting = new Set(['deferred', 'aggregated'])
 
-/** The gates of one channel, each passed, stopped, waiting or not reached, with what it was decided by. */
-export function gatesOf(input: GateInput): readonly Gate[] {
+/** The checks of one channel, each passed, stopped, waiting or not reached, with what it was decided by. */
+export function checksOf(input: CheckInput): readonly Check[] {
   const { channel, explanation } = input
   const explained = explanation.channels.find((each) => each.channel === channel)
   const stop = stopOf(explained)
-  return gateNames.map((name): Gate => {
+  return checkNames.map((name): Check => {
     const author = authorOf(name, input)
     if (stop !== undefined && evaluated.indexOf(name) > evaluated.indexOf(stop))
       return { name, verdict: 'skipped', facts: [], author }
@@ -148,25 +148,25 @@ export function gatesOf(input: GateInput): readonly Gate[] {
   })
 }
 
-/** The gate that stops a channel: undefined where it would be sent. */
-function stopOf(explained: ExplainedChannel | undefined): GateName | undefined {
+/** The check that stops a channel: undefined where it would be sent. */
+function stopOf(explained: ExplainedChannel | undefined): CheckName | undefined {
   if (explained === undefined) return 'channels'
   const { reason_code: code, outcome } = explained
   if (outcome === 'queued') return undefined
-  return gateOfReason[code ?? ''] ?? 'address'
+  return checkOfReason[code ?? ''] ?? 'address'
 }
 
-/** Nothing was called or reported yet: the gates of the provider say what would be. */
-function verdictBeyond(name: GateName, { providers, channel }: GateInput): Verdict {
+/** Nothing was called or reported yet: the checks of the provider say what would be. */
+function verdictBeyond(name: CheckName, { providers, channel }: CheckInput): Verdict {
   if (name === 'report') return 'skipped'
   if (name !== 'provider' || providers === undefined) return 'passed'
   const own = providers.filter((each) => each.channel === channel)
   return own.length === 0 || own.some(isCalled) ? 'passed' : 'waits'
 }
 
-const isCalled = ({ state }: GateProvider) => state === 'closed' || state === 'probing'
+const isCalled = ({ state }: CheckedProvider) => state === 'closed' || state === 'probing'
 
-function whyOf(explained: ExplainedChannel | undefined, input: GateInput): readonly GateFact[] {
+function whyOf(explained: ExplainedChannel | undefined, input: CheckInput): readonly CheckFact[] {
   if (explained === undefined) return [{ fact: 'leftOut' }]
   const { reason_code: code = 'other', reason, params = {} } = explained
   const { suppression } = params
@@ -175,7 +175,7 @@ function whyOf(explained: ExplainedChannel | undefined, input: GateInput): reado
   return [typeof suppression === 'string' ? { ...why, suppression } : why]
 }
 
-function factsOf(name: GateName, input: GateInput, explained: ExplainedChannel | undefined): readonly GateFact[] {
+function factsOf(name: CheckName, input: CheckInput, explained: ExplainedChannel | undefined): readonly CheckFact[] {
   const { eventType, hasKey, lastState } = input
   const isCritical = eventType?.priority === 'critical'
   switch (name) {
@@ -207,28 +207,28 @@ function factsOf(name: GateName, input: GateInput, explained: ExplainedChannel |
   }
 }
 
-function rateOf(eventType: EventType | undefined): GateFact {
+function rateOf(eventType: EventType | undefined): CheckFact {
   const { limit, per_seconds: seconds } = eventType?.rate_limit ?? {}
   return limit === undefined || seconds === undefined ? { fact: 'noRate' } : { fact: 'rate', limit, seconds }
 }
 
 /** The caps that count for the channel. */
-function capFacts({ standing, channel, eventType }: GateInput): readonly GateFact[] {
+function capFacts({ standing, channel, eventType }: CheckInput): readonly CheckFact[] {
   const counted = new Set(['total', `channel:${channel}`, `priority:${eventType?.priority ?? 'normal'}`])
   return (standing?.caps ?? [])
     .filter(({ cap }) => counted.has(cap))
     .map(({ cap, used, limit }) => ({ fact: 'cap', cap, used, limit }))
 }
 
-function missingOf({ explanation, channel }: GateInput): readonly GateFact[] {
-  return explanation.decisions.flatMap((entry): GateFact[] => {
+function missingOf({ explanation, channel }: CheckInput): readonly CheckFact[] {
+  return explanation.decisions.flatMap((entry): CheckFact[] => {
     if (entry.what !== 'missing_variables' || entry.channel !== channel) return []
     const names = (entry.detail as { readonly variables?: readonly string[] } | undefined)?.variables ?? []
     return [{ fact: 'missing', names }]
   })
 }
 
-function providerFacts({ providers, channel }: GateInput): readonly GateFact[] {
+function providerFacts({ providers, channel }: CheckInput): readonly CheckFact[] {
   const own = providers?.filter((each) => each.channel === channel) ?? []
   const called = own.filter(isCalled)
   if (own.length === 0) return [{ fact: 'providersUnknown' }]
@@ -242,7 +242,7 @@ export function becauseOf({ decisions }: NotificationExplanation): Author {
   return because ?? 'event type'
 }
 
-function authorOf(name: GateName, { explanation, channel }: GateInput): Author {
+function authorOf(name: CheckName, { explanation, channel }: CheckInput): Author {
   if (name === 'channels') {
     const code = explanation.channels.find((each) => each.channel === channel)?.reason_code
     return code === 'channel_off' ? 'operator' : becauseOf(explanation)
@@ -250,7 +250,7 @@ function authorOf(name: GateName, { explanation, channel }: GateInput): Author {
   return authors[name]
 }
 
-const authors: Readonly<Record<Exclude<GateName, 'channels'>, Author>> = {
+const authors: Readonly<Record<Exclude<CheckName, 'channels'>, Author>> = {
   event: 'event type',
   suppression: 'user',
   duplicate: 'producer',

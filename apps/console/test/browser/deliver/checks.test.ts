@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { NotificationExplanation, Standing } from '@gatehouse/client'
 import { reasonCodes } from '../../../../../packages/notify/src/model/reason.ts'
+import { type CheckInput, checkNames, checksOf } from '../../../src/browser/screens/deliver/why/checks.ts'
 import { customerAnswer } from '../../../src/browser/screens/deliver/why/customer-answer.ts'
-import { type GateInput, gateNames, gatesOf } from '../../../src/browser/screens/deliver/why/gates.ts'
 import { de } from '../../../src/browser/texts/de.ts'
 import { en } from '../../../src/browser/texts/en.ts'
 
@@ -17,7 +17,7 @@ const standing = {
   ],
 } as unknown as Standing
 
-const input = (explained: Partial<Explained> | undefined, rest: Partial<GateInput> = {}): GateInput => ({
+const input = (explained: Partial<Explained> | undefined, rest: Partial<CheckInput> = {}): CheckInput => ({
   channel: 'email',
   explanation: {
     channels: explained ? [{ channel: 'email', outcome: 'undeliverable', ...explained }] : [],
@@ -33,27 +33,29 @@ const input = (explained: Partial<Explained> | undefined, rest: Partial<GateInpu
   lastState: undefined,
   ...rest,
 })
-const verdicts = (given: GateInput) => Object.fromEntries(gatesOf(given).map(({ name, verdict }) => [name, verdict]))
-const gateOf = (given: GateInput, wanted: string) => gatesOf(given).find(({ name }) => name === wanted) ?? assert.fail()
+const verdicts = (request: CheckInput) =>
+  Object.fromEntries(checksOf(request).map(({ name, verdict }) => [name, verdict]))
+const checkOf = (request: CheckInput, wanted: string) =>
+  checksOf(request).find(({ name }) => name === wanted) ?? assert.fail()
 
-describe('the gates of Why?', () => {
-  test('what would be sent passes every gate up to its provider, in the order of the screen', () => {
-    const gates = gatesOf(input({ outcome: 'queued' }))
+describe('the checks of Why?', () => {
+  test('what would be sent passes every check up to its provider', () => {
+    const checks = checksOf(input({ outcome: 'queued' }))
     assert.deepEqual(
-      gates.map(({ name }) => name),
-      [...gateNames],
+      checks.map(({ name }) => name),
+      [...checkNames],
     )
     assert.deepEqual(
-      gates.map(({ verdict }) => verdict),
-      [...gateNames.slice(0, -1).map(() => 'passed'), 'skipped'],
+      checks.map(({ verdict }) => verdict),
+      [...checkNames.slice(0, -1).map(() => 'passed'), 'skipped'],
     )
   })
 
-  test('a user without consent stops at the channels, by whose word it was, and nothing after is reached', () => {
-    const given = input(undefined)
-    const gate = gateOf(given, 'channels')
-    assert.deepEqual([gate.verdict, gate.author, gate.facts], ['stopped', 'preference', [{ fact: 'leftOut' }]])
-    const { event, channels, ...later } = verdicts(given)
+  test('a user without consent stops at the channels, and nothing after is reached', () => {
+    const request = input(undefined)
+    const check = checkOf(request, 'channels')
+    assert.deepEqual([check.verdict, check.author, check.facts], ['stopped', 'preference', [{ fact: 'leftOut' }]])
+    const { event, channels, ...later } = verdicts(request)
     assert.deepEqual([event, channels, new Set(Object.values(later))], ['passed', 'stopped', new Set(['skipped'])])
   })
 
@@ -78,12 +80,12 @@ describe('the gates of Why?', () => {
   ] as const)
     test(`what is ${outcome} waits at ${waits}, until a time`, () => {
       const until = '2026-01-02T07:00:00Z'
-      const gate = gateOf(input({ outcome, reason_code: code, until }), waits)
-      assert.deepEqual([gate.verdict, gate.until], ['waits', until])
+      const check = checkOf(input({ outcome, reason_code: code, until }), waits)
+      assert.deepEqual([check.verdict, check.until], ['waits', until])
     })
 
-  test('the caps that count for the channel are told, those of others are not', () => {
-    const { facts } = gateOf(input({ outcome: 'queued' }), 'cap')
+  test('the caps that count for the channel are listed, those of others are not', () => {
+    const { facts } = checkOf(input({ outcome: 'queued' }), 'cap')
     assert.deepEqual(
       facts.map((fact) => fact.fact === 'cap' && fact.cap),
       ['total', 'channel:email'],
@@ -95,7 +97,7 @@ describe('the gates of Why?', () => {
       { name: 'smtp', channel: 'email', state: 'open' },
       { name: 'fcm', channel: 'push', state: 'closed' },
     ]
-    assert.equal(gateOf(input({ outcome: 'queued' }, { providers }), 'provider').verdict, 'waits')
+    assert.equal(checkOf(input({ outcome: 'queued' }, { providers }), 'provider').verdict, 'waits')
   })
 
   test('every reason of the service has words in both languages', () => {

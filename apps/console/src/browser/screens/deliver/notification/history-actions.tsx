@@ -8,13 +8,13 @@ import { Act } from '../../../parts/act.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 import { useWords } from '../code-words.ts'
 
-interface LaneActionsProps {
+interface HistoryActionsProps {
   readonly delivery: Delivery
   readonly notification: Notification
 }
 
 /** What can be done about one channel: replay its dead letter, suppress it for the user. */
-export function LaneActions({ delivery, notification }: LaneActionsProps) {
+export function HistoryActions({ delivery, notification }: HistoryActionsProps) {
   const t = useTexts()
   const words = useWords()
   const { channel, ended, state } = delivery
@@ -38,7 +38,7 @@ export function LaneActions({ delivery, notification }: LaneActionsProps) {
 }
 
 /** The button that replays the dead letter of a delivery, when it is still there. */
-function Replay({ delivery: { channel }, notification: { id, user_id, event } }: LaneActionsProps) {
+function Replay({ delivery: { channel }, notification: { id, user_id, event } }: HistoryActionsProps) {
   const t = useTexts()
   const words = useWords()
   const may = useMay()

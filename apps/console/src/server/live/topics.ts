@@ -22,9 +22,9 @@ const polled: Readonly<Record<string, readonly [operation: OperationId, query: s
 const notification = /^notification:([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$/
 
 /** The most topics of one connection. */
-export const maxTopics = 12
+const maxTopics = 12
 /** The most notifications that one connection follows: as many as the service lets a person, less some for others. */
-export const maxNotifications = 8
+const maxNotifications = 8
 
 /** The topics that a request names. @throws Problem 400 for one that there is not, or too many */
 export function parseTopics(query: unknown): readonly Topic[] {

@@ -236,7 +236,7 @@ function providerFacts({ providers, channel }: CheckInput): readonly CheckFact[]
 }
 
 /** Whose word chose the channels, as the explanation says. */
-export function becauseOf({ decisions }: NotificationExplanation): Author {
+function becauseOf({ decisions }: NotificationExplanation): Author {
   const chosen = decisions.find(({ what }) => what === 'channels')
   const { because } = (chosen?.detail ?? {}) as { readonly because?: Author }
   return because ?? 'event type'

@@ -1,6 +1,7 @@
 import { Group } from '@mantine/core'
 import type { Delivery } from '../../api/records.ts'
 import { State } from '../../parts/values.tsx'
+import { useTexts } from '../../texts/settings.tsx'
 import { useWords } from './code-words.ts'
 import { toneOf } from './timeline.ts'
 
@@ -14,6 +15,8 @@ export function DeliveryState({ delivery, named = false }: { delivery: Delivery;
 
 /** The deliveries of a notification beside each other, each with its channel. */
 export function DeliveryStates({ deliveries }: { deliveries: readonly Delivery[] }) {
+  const t = useTexts()
+  if (deliveries.length === 0) return <span className="dim">{t.notifications.noChannel}</span>
   return (
     <Group gap={4}>
       {deliveries.map((delivery) => (

@@ -41,6 +41,7 @@ export const deliver: typeof english = {
     messageId: 'Kennung der Nachricht',
     findMessageLead: 'Die Kennung, die ein Anbieter für eine Nachricht nennt, öffnet ihre Benachrichtigung.',
     notFound: 'Keine Zustellung hat diese Kennung, soweit die Suche zurückgeht.',
+    noChannel: 'keiner: der Benutzer will es auf keinem Kanal',
     selected: (count: number) => `${count} ausgewählt`,
   },
   notification: {

@@ -39,6 +39,7 @@ export const deliver = {
     messageId: 'Message id',
     findMessageLead: 'The id of a message that a provider names opens its notification.',
     notFound: 'No delivery has this id, as far as the search looked back.',
+    noChannel: 'none: the user wants it on no channel',
     selected: (count: number) => `${count} selected`,
   },
   notification: {

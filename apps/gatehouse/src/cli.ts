@@ -1,16 +1,28 @@
 #!/usr/bin/env node
-import { createLog, Problem, StartError, systemClock } from '@gatehouse/kit'
-import { runCommand } from './command/run.ts'
-import { distributeTables } from './compose/distribute.ts'
-import { resealStored } from './compose/identity/reseal.ts'
-import { composeManagement } from './compose/management.ts'
-import { readConfig } from './config/config.ts'
+import { enableCompileCache } from 'node:module'
+import { join } from 'node:path'
+
+// Before anything else is loaded: a command lives shorter than its compilation takes.
+enableCompileCache(join(import.meta.dirname, '../../../node_modules/.cache/gatehouse'))
+const { createLog, Problem, StartError, systemClock } = await import('@gatehouse/kit')
+const { runCommand } = await import('./command/run.ts')
+const { readConfig } = await import('./config/config.ts')
 
 try {
   const log = createLog('warn')
-  await runCommand(process.argv.slice(2), async () => composeManagement(await readConfig(), log), {
-    distribute: async (buckets) => distributeTables(await readConfig(), log, buckets),
-    reseal: async () => resealStored(await readConfig(), log, systemClock),
+  const openManagement = async () => {
+    const { composeManagement } = await import('./compose/management.ts')
+    return composeManagement(await readConfig(), log)
+  }
+  await runCommand(process.argv.slice(2), openManagement, {
+    async distribute(buckets) {
+      const { distributeTables } = await import('./compose/distribute.ts')
+      return distributeTables(await readConfig(), log, buckets)
+    },
+    async reseal() {
+      const { resealStored } = await import('./compose/identity/reseal.ts')
+      return resealStored(await readConfig(), log, systemClock)
+    },
   })
 } catch (error) {
   if (!(error instanceof StartError || error instanceof Problem)) throw error

@@ -10,7 +10,7 @@ import {
   templateFault,
 } from '@gatehouse/gateway'
 import { isRange } from './address-range.ts'
-import { parseRedisAddress, redisAddressExpected } from './redis-address.ts'
+import { parseRedisAddress, redisAddressExpected } from './environment/redis-address.ts'
 import type { File } from './schema/file.ts'
 
 type Fault = (path: ReadonlyArray<string | number>, expected: string) => void

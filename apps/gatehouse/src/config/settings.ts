@@ -1,30 +1,11 @@
 import { isAbsolute, resolve } from 'node:path'
-import type { TokenType } from '@gatehouse/bearer'
-import { isManagementScope } from '@gatehouse/identity'
-import { type DatabaseTimeouts, defaultTimeouts, type KeyRing, readKeyRing, Secret } from '@gatehouse/kit'
-import { isRange } from './address-range.ts'
-import { type ConsoleSettings, needsOwnOrigin, readConsole } from './console.ts'
+import { type DatabaseTimeouts, defaultTimeouts, type KeyRing, readKeyRing, type Secret } from '@gatehouse/kit'
+import { type ConsoleSettings, readConsole } from './environment/console.ts'
+import { type ForeignIssuer, readIssuer, readIssuerAdminScopes } from './environment/foreign-issuer.ts'
+import { readProcesses } from './environment/processes.ts'
+import { type Environment, EnvironmentReader } from './environment/reader.ts'
+import { readServices, type Service } from './environment/services.ts'
 import type { Faults } from './faults.ts'
-import { readProcesses } from './processes.ts'
-import { parseRedisAddress, redisAddressExpected } from './redis-address.ts'
-
-/** The services that SERVICES may name. */
-export const services = ['identity', 'notify', 'gateway', 'console'] as const
-/** The name of a service. */
-export type Service = (typeof services)[number]
-
-type Environment = Readonly<Record<string, string | undefined>>
-
-/** An issuer that is not ours (ISSUER), and what its access tokens look like. */
-export interface ForeignIssuer {
-  /** To the letter as its tokens have it in `iss`. */
-  readonly url: string
-  /** What `aud` must name one of. */
-  readonly audiences: readonly string[]
-  readonly tokenTypes: readonly TokenType[]
-  /** Its classes of sign-in (acr), the weakest first; one that is not listed is met by itself alone. */
-  readonly acrOrder: readonly string[]
-}
 
 /** What the environment says. Every member stands for the variable of the same name in the operations guide. */
 export interface Settings {
@@ -47,9 +28,9 @@ export interface Settings {
   readonly gatewayUrl: string | undefined
   readonly console: ConsoleSettings
   readonly databaseUrl: Secret | undefined
-  /** Most connections of this process to the database. */
   /** The server itself, where `databaseUrl` is a pooler in transaction mode. */
   readonly databaseSessionUrl: Secret | undefined
+  /** Most connections of this process to the database. */
   readonly databaseConnections: number
   readonly databaseTimeouts: DatabaseTimeouts
   readonly redisUrl: Secret | undefined
@@ -78,10 +59,10 @@ const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 
 /** Reads the settings from `environment`; what is wrong is added to `faults` and answered with a default. */
 export function readSettings(environment: Environment, faults: Faults): Settings {
-  const read = new Reader(environment, faults)
+  const read = new EnvironmentReader(environment, faults)
   const port = read.integer('PORT', 8080, 0, 65_535)
   const local = `http://localhost:${port}`
-  const services = read.services()
+  const services = readServices(read)
   const baseUrl = read.url('BASE_URL') ?? local
   const authUrl = read.url('AUTH_URL') ?? local
   return {
@@ -91,14 +72,14 @@ export function readSettings(environment: Environment, faults: Faults): Settings
     processes: readProcesses((name) => read.text(name), services, faults),
     baseUrl,
     authUrl,
-    issuer: read.issuer(services, baseUrl),
-    issuerAdminScopes: read.issuerAdminScopes(),
+    issuer: readIssuer(read, services, baseUrl),
+    issuerAdminScopes: readIssuerAdminScopes(read),
     identityElsewhere: !services.has('identity') && read.someOf('AUTH_URL', 'IDENTITY_URL', 'SERVICE_CLIENT_ID'),
     identityUrl: read.url('IDENTITY_URL'),
     notifyUrl: read.url('NOTIFY_URL'),
     gatewayUrl: read.url('GATEWAY_URL'),
     console: readConsole(read, { services, baseUrl, authUrl }),
-    serviceClient: read.serviceClient(),
+    serviceClient: readServiceClient(read),
     databaseUrl: read.secretUrl('DATABASE_URL', ['postgres:', 'postgresql:']),
     databaseSessionUrl: read.secretUrl('DATABASE_SESSION_URL', ['postgres:', 'postgresql:']),
     databaseConnections: read.integer('DATABASE_CONNECTIONS', 10, 2, 1_000),
@@ -109,7 +90,7 @@ export function readSettings(environment: Environment, faults: Faults): Settings
     smtpUrl: read.secretUrl('SMTP_URL', ['smtp:', 'smtps:']),
     mailFrom: read.text('MAIL_FROM') ?? 'Gatehouse <no-reply@localhost>',
     dataDir: absolute(read.text('DATA_DIR') ?? './data'),
-    encryptionKey: read.encryptionKey(services),
+    encryptionKey: readEncryptionKey(read, services),
     configPath: read.text('GATEHOUSE_CONFIG'),
     logLevel: read.oneOf('LOG_LEVEL', logLevels, 'info'),
     notifyBuckets: read.integer('NOTIFY_BUCKETS', 1, 1, 32_767),
@@ -120,7 +101,7 @@ export function readSettings(environment: Environment, faults: Faults): Settings
   }
 }
 
-function readDatabaseTimeouts(read: Reader): DatabaseTimeouts {
+function readDatabaseTimeouts(read: EnvironmentReader): DatabaseTimeouts {
   const { statementMs, lockMs, idleTransactionMs } = defaultTimeouts
   return {
     statementMs: read.integer('DATABASE_STATEMENT_TIMEOUT_MS', statementMs, 1_000, 600_000),
@@ -129,192 +110,31 @@ function readDatabaseTimeouts(read: Reader): DatabaseTimeouts {
   }
 }
 
-const httpProtocols = ['http:', 'https:']
-const absolute = (path: string): string => (isAbsolute(path) ? path : resolve(path))
+function readServiceClient(read: EnvironmentReader): Settings['serviceClient'] {
+  const id = read.text('SERVICE_CLIENT_ID')
+  const secret = read.secret('SERVICE_CLIENT_SECRET')
+  if (id !== undefined && secret !== undefined) return { id, secret }
+  if (id !== undefined) read.fault('SERVICE_CLIENT_SECRET', 'must be set together with SERVICE_CLIENT_ID')
+  if (secret !== undefined) read.fault('SERVICE_CLIENT_ID', 'must be set together with SERVICE_CLIENT_SECRET')
+  return undefined
+}
 
-class Reader {
-  readonly #environment: Environment
-  readonly #faults: Faults
-
-  constructor(environment: Environment, faults: Faults) {
-    this.#environment = environment
-    this.#faults = faults
+function readEncryptionKey(read: EnvironmentReader, services: ReadonlySet<Service>): KeyRing | undefined {
+  const text = read.text('ENCRYPTION_KEY')
+  if (text !== undefined) {
+    const { ring, faults } = readKeyRing(text)
+    for (const fault of faults) read.fault('ENCRYPTION_KEY', fault)
+    return ring
   }
-
-  /** An empty variable counts as one that isn't set: that is how compose files and CI pass "nothing". */
-  text(name: string): string | undefined {
-    return this.#environment[name]?.trim() || undefined
-  }
-
-  integer(name: string, fallback: number, min: number, max: number): number {
-    const text = this.text(name)
-    if (text === undefined) return fallback
-    const value = Number(text)
-    if (/^\d+$/.test(text) && value >= min && value <= max) return value
-    this.#faults.add(name, `must be a whole number from ${min} to ${max}, not ${JSON.stringify(text)}`)
-    return fallback
-  }
-
-  oneOf(name: string, values: readonly string[], fallback: string): string {
-    const text = this.text(name) ?? fallback
-    if (values.includes(text)) return text
-    this.#faults.add(name, `must be one of ${values.join(', ')}, not ${JSON.stringify(text)}`)
-    return fallback
-  }
-
-  /** A URL without a trailing slash. */
-  url(name: string): string | undefined {
-    const text = this.text(name)
-    if (text === undefined) return undefined
-    const url = URL.parse(text)
-    const plain =
-      url !== null &&
-      httpProtocols.includes(url.protocol) &&
-      url.search === '' &&
-      url.hash === '' &&
-      url.username === ''
-    if (plain) return url.href.replace(/\/+$/, '')
-    this.#faults.add(
-      name,
-      `must be an http:// or https:// URL without user, query and fragment, not ${JSON.stringify(text)}`,
+  if (read.someOf('DATABASE_URL') && (services.has('identity') || services.has('console'))) {
+    read.fault(
+      'ENCRYPTION_KEY',
+      'is required with DATABASE_URL: it encrypts signing keys and tokens; `openssl rand -base64 32` makes one',
     )
-    return undefined
   }
+  return undefined
+}
 
-  someOf(...names: readonly string[]): boolean {
-    return names.some((name) => this.text(name) !== undefined)
-  }
-
-  /** Values separated by commas. */
-  list(name: string): readonly string[] | undefined {
-    return this.text(name)
-      ?.split(',')
-      .map((value) => value.trim())
-      .filter((value) => value !== '')
-  }
-
-  issuer(services: ReadonlySet<Service>, baseUrl: string): ForeignIssuer | undefined {
-    const url = this.text('ISSUER')
-    const audiences = this.list('ISSUER_AUDIENCE') ?? [baseUrl]
-    const tokenTypes = this.tokenTypes()
-    if (url === undefined) {
-      for (const name of ['ISSUER_AUDIENCE', 'ISSUER_TOKEN_TYPES', 'ISSUER_ACR_VALUES', 'ISSUER_ADMIN_SCOPES'])
-        if (this.someOf(name)) this.#faults.add(name, 'must be set together with ISSUER')
-      return undefined
-    }
-    this.url('ISSUER')
-    if (services.has('identity'))
-      this.#faults.add('ISSUER', 'must not be set where identity runs (SERVICES): it is the issuer')
-    for (const name of ['AUTH_URL', 'IDENTITY_URL', 'SERVICE_CLIENT_ID'])
-      if (this.someOf(name)) this.#faults.add(name, 'must not be set with ISSUER: there is no identity of ours')
-    return { url, audiences, tokenTypes, acrOrder: this.list('ISSUER_ACR_VALUES') ?? [] }
-  }
-
-  issuerAdminScopes(): readonly string[] {
-    const scopes = this.list('ISSUER_ADMIN_SCOPES') ?? []
-    for (const scope of scopes.filter((each) => !isManagementScope(each)))
-      this.#faults.add(
-        'ISSUER_ADMIN_SCOPES',
-        `must name scopes of management such as admin:notifications, not ${JSON.stringify(scope)}; others need no mention`,
-      )
-    return scopes
-  }
-
-  tokenTypes(): readonly TokenType[] {
-    const types = this.list('ISSUER_TOKEN_TYPES') ?? ['at+jwt']
-    const known = types.filter((type) => type === 'at+jwt' || type === 'JWT')
-    if (known.length === types.length && known.length > 0) return known
-    this.#faults.add('ISSUER_TOKEN_TYPES', `must be at+jwt, JWT or both, not ${JSON.stringify(types.join(','))}`)
-    return ['at+jwt']
-  }
-
-  /** A URL that may carry a password; it is not shown when it is wrong. */
-  secretUrl(name: string, protocols: readonly string[]): Secret | undefined {
-    const text = this.text(name)
-    if (text === undefined) return undefined
-    if (protocols.includes(URL.parse(text)?.protocol ?? '')) return new Secret(text)
-    this.#faults.add(name, `must be a URL with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`)
-    return undefined
-  }
-
-  /** One or more of these with commas between. */
-  secretUrls(name: string, protocols: readonly string[]): Secret | undefined {
-    const text = this.text(name)
-    if (text === undefined) return undefined
-    if (text.split(',').every((each) => protocols.includes(URL.parse(each.trim())?.protocol ?? '')))
-      return new Secret(text)
-    const expected = protocols.map((protocol) => `${protocol}//`).join(' or ')
-    this.#faults.add(name, `must be a URL with ${expected}, or several with commas between`)
-    return undefined
-  }
-
-  redisUrl(name: string): Secret | undefined {
-    const text = this.text(name)
-    if (text === undefined) return undefined
-    if (parseRedisAddress(text)) return new Secret(text)
-    this.#faults.add(name, redisAddressExpected)
-    return undefined
-  }
-
-  /** Ranges of addresses, separated by commas; `none` for a list without any. */
-  ranges(name: string): readonly string[] | undefined {
-    const text = this.text(name)
-    if (text === undefined) return undefined
-    const ranges = text === 'none' ? [] : text.split(',').map((range) => range.trim())
-    for (const range of ranges.filter((each) => !isRange(each)))
-      this.#faults.add(name, `must be none, or addresses or ranges such as 10.0.0.0/8, not ${JSON.stringify(range)}`)
-    return ranges
-  }
-
-  services(): ReadonlySet<Service> {
-    const text = this.text('SERVICES')
-    if (text === undefined) return this.#allServices()
-    const names = text.split(',').map((name) => name.trim())
-    const unknown = names.filter((name) => !services.includes(name as Service))
-    if (unknown.length > 0) {
-      this.#faults.add('SERVICES', `must be a list of ${services.join(', ')}, not ${JSON.stringify(text)}`)
-    }
-    return new Set(services.filter((service) => names.includes(service)))
-  }
-
-  /** Where the console needs an origin of its own, it runs only if one is named. */
-  #allServices(): ReadonlySet<Service> {
-    const isSafe = !this.someOf('ISSUER') && !needsOwnOrigin(this, this.text('BASE_URL'))
-    const withConsole = this.someOf('CONSOLE_URL') || isSafe
-    return new Set(services.filter((service) => service !== 'console' || withConsole))
-  }
-
-  secret(name: string): Secret | undefined {
-    const text = this.text(name)
-    return text === undefined ? undefined : new Secret(text)
-  }
-
-  fault(name: string, text: string): void {
-    this.#faults.add(name, text)
-  }
-
-  serviceClient(): Settings['serviceClient'] {
-    const id = this.text('SERVICE_CLIENT_ID')
-    const secret = this.text('SERVICE_CLIENT_SECRET')
-    if (id !== undefined && secret !== undefined) return { id, secret: new Secret(secret) }
-    if (id !== undefined) this.#faults.add('SERVICE_CLIENT_SECRET', 'must be set together with SERVICE_CLIENT_ID')
-    if (secret !== undefined) this.#faults.add('SERVICE_CLIENT_ID', 'must be set together with SERVICE_CLIENT_SECRET')
-    return undefined
-  }
-
-  encryptionKey(services: ReadonlySet<Service>): KeyRing | undefined {
-    const text = this.text('ENCRYPTION_KEY')
-    if (text !== undefined) {
-      const { ring, faults } = readKeyRing(text)
-      for (const fault of faults) this.#faults.add('ENCRYPTION_KEY', fault)
-      return ring
-    }
-    if (this.text('DATABASE_URL') !== undefined && (services.has('identity') || services.has('console'))) {
-      this.#faults.add(
-        'ENCRYPTION_KEY',
-        'is required with DATABASE_URL: it encrypts signing keys and tokens; `openssl rand -base64 32` makes one',
-      )
-    }
-    return undefined
-  }
+function absolute(path: string): string {
+  return isAbsolute(path) ? path : resolve(path)
 }

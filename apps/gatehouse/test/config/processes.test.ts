@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { availableParallelism } from 'node:os'
 import { test } from 'node:test'
+import { readProcesses } from '../../src/config/environment/processes.ts'
 import { Faults } from '../../src/config/faults.ts'
-import { readProcesses } from '../../src/config/processes.ts'
 
 function read(environment: Record<string, string>, ...services: string[]): number | string {
   const faults = new Faults()

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseRedisAddress } from '../../src/config/redis-address.ts'
+import { parseRedisAddress } from '../../src/config/environment/redis-address.ts'
 
 const addresses = [
   ['redis://127.0.0.1', { kind: 'server', nodes: [{ host: '127.0.0.1', port: 6379 }], tls: false }],

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { maxProcesses } from '../processes.ts'
+import { maxProcesses } from '../environment/processes.ts'
 
 /** How many processes serve the port. */
 export const Processes = Type.Union([Type.Literal('auto'), Type.Integer({ minimum: 1, maximum: maxProcesses })], {

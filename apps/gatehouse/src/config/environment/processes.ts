@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os'
-import type { Faults } from './faults.ts'
+import type { Faults } from '../faults.ts'
 
 /** The most worker processes of one supervisor. */
 export const maxProcesses = 128

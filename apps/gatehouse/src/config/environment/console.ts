@@ -1,5 +1,6 @@
 import type { Secret } from '@gatehouse/kit'
-import { isLoopback } from './loopback.ts'
+import { isLoopback } from '../loopback.ts'
+import type { EnvironmentReader } from './reader.ts'
 
 /** Where the admin console is, and its registration at the identity service. */
 export interface ConsoleSettings {
@@ -12,14 +13,6 @@ export interface ConsoleSettings {
   readonly clientSecret: Secret | undefined
 }
 
-interface Reader {
-  text(name: string): string | undefined
-  url(name: string): string | undefined
-  secret(name: string): Secret | undefined
-  someOf(...names: readonly string[]): boolean
-  fault(name: string, text: string): void
-}
-
 interface Surroundings {
   readonly services: ReadonlySet<string>
   readonly baseUrl: string
@@ -29,7 +22,7 @@ interface Surroundings {
 const clientIdPattern = /^[A-Za-z0-9._~:@-]{1,128}$/
 
 /** Reads the settings of the console; what is wrong with them is a fault only where the console runs. */
-export function readConsole(read: Reader, around: Surroundings): ConsoleSettings {
+export function readConsole(read: EnvironmentReader, around: Surroundings): ConsoleSettings {
   const { services, baseUrl, authUrl } = around
   const named = read.url('CONSOLE_URL')
   const url = new URL(named ?? baseUrl).origin
@@ -53,13 +46,13 @@ function sharesCookies(one: URL, other: URL): boolean {
  * Whether the console needs an origin of its own: with a database of its own, and wherever others than this machine reach
  * the APIs and pages, of which a script could drive it. An unreadable `baseUrl` is a fault by itself.
  */
-export function needsOwnOrigin(read: Pick<Reader, 'someOf'>, baseUrl: string | undefined): boolean {
+export function needsOwnOrigin(read: EnvironmentReader, baseUrl: string | undefined): boolean {
   const hostname = baseUrl === undefined ? undefined : URL.parse(baseUrl)?.hostname
   return read.someOf('DATABASE_URL') || (hostname !== undefined && !isLoopback(hostname))
 }
 
 function checkConsole(
-  read: Reader,
+  read: EnvironmentReader,
   { services, baseUrl }: Surroundings,
   { url, ownOrigin, clientSecret }: ConsoleSettings,
 ): void {

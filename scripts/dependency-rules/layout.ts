@@ -92,7 +92,7 @@ export const layout: Layout = {
   },
   gateway: {
     role: 'service',
-    lower: ['config', 'http', 'metrics', 'model', 'routing', 'streams'],
+    lower: ['activity', 'config', 'http', 'metrics', 'model', 'routing', 'streams'],
     entries: ['gateway'],
   },
   limiter: {

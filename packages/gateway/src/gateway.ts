@@ -10,6 +10,9 @@ import {
   type Secret,
 } from '@gatehouse/kit'
 import type { BreakerState, IetfFields, Limiter } from '@gatehouse/limiter'
+import { Activity } from './activity/activity.ts'
+import type { History } from './activity/history.ts'
+import type { StoreWatch } from './activity/store-watch.ts'
 import { badCredentials } from './config/default-limits.ts'
 import type { LimitsDeclaration } from './config/limits.ts'
 import type { UpstreamDeclaration } from './config/upstream-declaration.ts'
@@ -67,6 +70,10 @@ export interface GatewayOptions extends LimitsDeclaration {
   readonly ietfFields?: IetfFields
   /** Realm of `WWW-Authenticate` (RFC 6750 §3). Default: gatehouse. */
   readonly realm?: string
+  /** The history of limits that all processes share. Default: that of this process, in memory. */
+  readonly history?: History | undefined
+  /** Knows since when the counter store is unavailable. Default: it is never said to be. */
+  readonly storeWatch?: StoreWatch | undefined
   /** Writes the audit trail of operators' changes. Default: the log. */
   readonly recordChange?: RecordChange
   /** Requests that a caller with `write:limit-grants` may grant in one call. Default: {@link defaultMaxGrant}. */
@@ -92,7 +99,7 @@ export interface Gateway {
   readonly attempts: AttemptLimits
   /** Replaces tiers and policies; counters stay. @throws RangeError when they are invalid; then the old ones stay */
   reload(declared: LimitsDeclaration): void
-  /** Closes the connections to upstreams once their requests are done. */
+  /** Closes the connections to upstreams once their requests are done, and adds the last requests to the history. */
   stop(): Promise<void>
 }
 
@@ -111,11 +118,21 @@ export function createGateway(options: GatewayOptions): Gateway {
   const upstreams = { ...options.upstreams, ...options.siblings }
   const rules = [...declared, ...own]
   const metrics = createGatewayMetrics(options.metrics, Object.keys(upstreams))
+  const activity = new Activity({ clock, log, history: options.history, onDropped: metrics.recordLostPeriod })
   const routing = new Routing({ declared, own })
   const addresses = createAddresses(options.trustedProxies ?? [])
   const policies = createPolicies(options, rules, planLookup(options, metrics))
-  const identities = createIdentities(options, addresses, policies)
-  const ingress = createIngress({ ...ingressDefaults, ...options, identities, addresses, routing, policies, metrics })
+  const identities = createIdentities(options, addresses, policies, activity)
+  const ingress = createIngress({
+    ...ingressDefaults,
+    ...options,
+    identities,
+    addresses,
+    routing,
+    policies,
+    metrics,
+    activity,
+  })
   const watch = createCredentialWatch(identities, clock, log)
   const contextTokens = createContextTokens(options.contextIssuer ?? 'gatehouse', clock, options.contextSecret)
   const upstreamRoutes = new UpstreamRoutes({
@@ -131,13 +148,17 @@ export function createGateway(options: GatewayOptions): Gateway {
     clock,
     onBreaker: breakerChange(metrics, log),
   })
-  const routesOptions = { ...routesDefaults(log, policies, ingress), ...options, contextTokens, rules }
+  const upstreamStates = () => upstreamRoutes.states()
+  const reading = { activity, routing, upstreamStates, tierOf: policies.tierOf }
+  const routesOptions = { ...routesDefaults(log, policies, ingress), ...options, ...reading, contextTokens, rules, own }
   return {
     authenticate: ingress.authenticate,
     watch: watch.watch,
-    attempts: createAttemptLimits({ limiter, policies, metrics, clock }),
+    attempts: createAttemptLimits({ limiter, policies, metrics, activity, clock }),
     reload: policies.reload,
-    stop: () => upstreamRoutes.stop(),
+    async stop() {
+      await Promise.all([activity.stop(), upstreamRoutes.stop()])
+    },
     plugin: atRoot(async (http) => {
       routing.register(http)
       http.addHook('onRequest', ingress.admit)
@@ -156,10 +177,19 @@ const routesDefaults = (log: Log, { limits }: Policies, { authenticate }: Ingres
 
 const ingressDefaults = { realm: 'gatehouse', ietfFields: false } as const
 
-function createIdentities(options: GatewayOptions, addresses: Addresses, policies: Policies): IdentityResolver {
+function createIdentities(
+  options: GatewayOptions,
+  addresses: Addresses,
+  policies: Policies,
+  activity: Activity,
+): IdentityResolver {
   const { bearer, clock, resolveApiKey, realm = ingressDefaults.realm } = options
   const apiKeys = createApiKeys(resolveApiKey, clock, realm)
-  const badCredentialLimit = createBadCredentialLimit(() => policies.get(badCredentials), clock)
+  const badCredentialLimit = createBadCredentialLimit(
+    () => policies.get(badCredentials),
+    clock,
+    (decision, identifier) => activity.record(decision, { route: badCredentials, identifier }),
+  )
   return new IdentityResolver({ bearer, apiKeys, addresses, badCredentialLimit, realm })
 }
 

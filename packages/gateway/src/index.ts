@@ -1,3 +1,5 @@
+export type { History } from './activity/history.ts'
+export { createStoreWatch, type StoreWatch } from './activity/store-watch.ts'
 export { consolePolicy, defaultPolicies, defaultTiers, producerPolicy } from './config/default-limits.ts'
 export { PolicyDeclaration, TierDeclaration } from './config/limit-declaration.ts'
 export type { AttemptLimitDeclaration } from './config/policy-rules.ts'

@@ -2,6 +2,7 @@ import type { Bearer } from '@gatehouse/bearer'
 import { Problem } from '@gatehouse/kit'
 import { decisionHeaders, type IetfFields, type Limiter } from '@gatehouse/limiter'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Activity } from './activity/activity.ts'
 import { toQuotaProblem } from './http/quota-exceeded.ts'
 import { removeReservedHeaders } from './http/reserved-headers.ts'
 import type { Addresses } from './identify/addresses.ts'
@@ -23,6 +24,7 @@ export interface IngressOptions {
   readonly routing: Routing
   readonly policies: Policies
   readonly metrics: GatewayMetrics
+  readonly activity: Activity
   readonly realm: string
   readonly ietfFields: IetfFields
 }
@@ -39,7 +41,7 @@ export interface Ingress {
 
 /** Resolve the identity, look up the policy, check the limit, authorize the caller. */
 export function createIngress(parts: IngressOptions): Ingress {
-  const { limiter, bearer, identities, addresses, routing, policies, metrics, realm, ietfFields } = parts
+  const { limiter, bearer, identities, addresses, routing, policies, metrics, activity, realm, ietfFields } = parts
   const known = new WeakMap<FastifyRequest['raw'], RequestIdentity>()
 
   async function identify(raw: FastifyRequest['raw']): Promise<RequestIdentity> {
@@ -61,6 +63,7 @@ export function createIngress(parts: IngressOptions): Ingress {
       if (policy !== undefined) {
         const decision = await limiter.check(policy, identity.identifier, { route })
         metrics.recordDecision(route, decision)
+        activity.record(decision, { route, identifier: identity.identifier, requestId: request.id })
         reply.headers(decisionHeaders(decision, { ietf: ietfFields }))
         if (!decision.allowed) throw toQuotaProblem(decision)
       }

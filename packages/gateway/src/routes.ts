@@ -1,6 +1,11 @@
 import type { Http } from '@gatehouse/kit'
+import type { RouteShorthandOptions } from 'fastify'
+import { CallerOperations, type CallerOperationsOptions } from './admin/callers/operations.ts'
+import { callerSchemas } from './admin/callers/schemas.ts'
 import { LimitOperations, type LimitOperationsOptions } from './admin/limit-operations.ts'
 import { createOperators, limitScopes, type OperatorsOptions } from './admin/operators.ts'
+import { RouteOperations, type RouteOperationsOptions } from './admin/route-operations.ts'
+import { routeSchemas } from './admin/route-schemas.ts'
 import { contextKeysSchema, limitSchemas } from './admin/schemas.ts'
 import { type RouteRule, unlimited } from './model/route-rule.ts'
 import type { ContextTokens } from './proxy/context-tokens.ts'
@@ -10,7 +15,11 @@ const contextKeysPath = '/.well-known/gatehouse-context.json'
 const limitPath = '/admin/v1/limits/:policy/:kind/:id'
 
 /** What the gateway's own endpoints need. */
-export interface RoutesOptions extends OperatorsOptions, Omit<LimitOperationsOptions, 'operators'> {
+export interface RoutesOptions
+  extends OperatorsOptions,
+    Omit<LimitOperationsOptions, 'operators'>,
+    Omit<CallerOperationsOptions, 'operators'>,
+    RouteOperationsOptions {
   readonly contextTokens: ContextTokens
 }
 
@@ -23,6 +32,8 @@ export async function routes(http: Http, options: RoutesOptions): Promise<void> 
   const canManage = { onRequest: operators.requireScope(limitScopes.manage) }
   const { list, read, explain, reset, grant } = limitSchemas
   contextKeyRoutes(http, options.contextTokens)
+  callerRoutes(http, new CallerOperations({ ...options, operators }), canRead)
+  routingRoutes(http, new RouteOperations(options), canRead)
   http.get('/admin/v1/limits', { ...canRead, schema: list }, async () => limits.list())
   http.get(limitPath, { ...canRead, schema: read }, async ({ params }) => limits.read(params))
   http.get(`${limitPath}/explain`, { ...canRead, schema: explain }, async (request) =>
@@ -35,6 +46,28 @@ export async function routes(http: Http, options: RoutesOptions): Promise<void> 
   http.post(`${limitPath}/grant`, { ...canGrant, schema: grant }, async (request) =>
     limits.grant(request, request.params, request.body.amount),
   )
+}
+
+/** Who is limited, and by which rule. */
+function callerRoutes(http: Http, callers: CallerOperations, canRead: RouteShorthandOptions): void {
+  const { top, statistics, caller, rejections, store } = callerSchemas
+  http.get('/admin/v1/limits/top', { ...canRead, schema: top }, async (request) => callers.top(request, request.query))
+  http.get('/admin/v1/limits/stats', { ...canRead, schema: statistics }, async ({ query }) => callers.statistics(query))
+  http.get('/admin/v1/limits/rejections', { ...canRead, schema: rejections }, async (request) =>
+    callers.rejections(request, request.query),
+  )
+  http.get('/admin/v1/limits/store', { ...canRead, schema: store }, async () => callers.store())
+  http.get('/admin/v1/limits/callers/:kind/:id', { ...canRead, schema: caller }, async (request) =>
+    callers.caller(request, request.params),
+  )
+}
+
+/** Where requests go. */
+function routingRoutes(http: Http, operations: RouteOperations, canRead: RouteShorthandOptions): void {
+  const { list, match, upstreams } = routeSchemas
+  http.get('/admin/v1/routes', { ...canRead, schema: list }, async () => operations.list())
+  http.get('/admin/v1/routes/match', { ...canRead, schema: match }, async ({ query }) => operations.match(query))
+  http.get('/admin/v1/upstreams', { ...canRead, schema: upstreams }, async () => operations.upstreams())
 }
 
 /** The public keys of context tokens, for every origin. */

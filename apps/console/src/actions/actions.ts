@@ -1,6 +1,7 @@
 import type { Operations } from '@gatehouse/client'
 import { access } from './access.ts'
 import type { Action } from './action.ts'
+import { callers } from './callers.ts'
 import { deliver } from './deliver.ts'
 import { operate } from './operate.ts'
 import { people } from './people.ts'
@@ -9,7 +10,7 @@ import { people } from './people.ts'
  * Every action of the console. The server forwards the operations that are named here and no others; the pages show an
  * action to the roles that have it.
  */
-export const actions = { ...people, ...access, ...deliver, ...operate }
+export const actions = { ...people, ...access, ...deliver, ...operate, ...callers }
 
 /** The name of an action. */
 export type ActionId = keyof typeof actions

@@ -1,6 +1,7 @@
 export { access } from './access.ts'
 export { roles } from './action.ts'
 export { type ActionId, actions, type InputOf, type ItemOf, mayDo, type OutputOf } from './actions.ts'
+export { callers } from './callers.ts'
 export { deliver } from './deliver.ts'
 export { operate } from './operate.ts'
 export { factsOf, type OperationId, type OperationService, serviceOf } from './operations.ts'

@@ -15,6 +15,9 @@ const services: Readonly<Record<string, OperationService>> = {
   roles: 'identity',
   signingKeys: 'identity',
   users: 'identity',
+  limits: 'gateway',
+  routes: 'gateway',
+  upstreams: 'gateway',
   deadLetters: 'notify',
   eventTypes: 'notify',
   notifications: 'notify',
@@ -25,7 +28,6 @@ const services: Readonly<Record<string, OperationService>> = {
   recipients: 'notify',
   templates: 'notify',
   suppressions: 'notify',
-  limits: 'gateway',
 }
 
 /** What notify knows of users, who are identity's otherwise. */

@@ -5,18 +5,20 @@ import { type ActionId, actions, factsOf, mayDo } from '@gatehouse/console/actio
 import { Person } from '../../../console/test/support/person.ts'
 import { type Program, started } from '../support/program.ts'
 import { access, accessMayFindNothing } from './cases/access.ts'
+import { callers, callersMayFindNothing } from './cases/callers.ts'
 import { type Cases, keys, type RoleName, roles } from './cases/case.ts'
 import { deliver, deliverMayFindNothing } from './cases/deliver.ts'
 import { operate, operateMayFindNothing } from './cases/operate.ts'
 import { people, peopleMayFindNothing } from './cases/people.ts'
 
 /** A call for each action. One without a case does not compile. */
-const cases: Cases<ActionId> = { ...people, ...access, ...deliver, ...operate }
+const cases: Cases<ActionId> = { ...people, ...access, ...deliver, ...operate, ...callers }
 const mayFindNothing: ReadonlySet<ActionId> = new Set([
   ...peopleMayFindNothing,
   ...accessMayFindNothing,
   ...deliverMayFindNothing,
   ...operateMayFindNothing,
+  ...callersMayFindNothing,
 ])
 
 describe('the actions of the console, by role, against the APIs', () => {

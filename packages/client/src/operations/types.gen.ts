@@ -177,6 +177,22 @@ export interface Consent {
   readonly granted_at: string
 }
 
+/** The schema `CounterStoreState` of the API document. */
+export interface CounterStoreState {
+  readonly available: boolean
+  readonly unavailable_since?: string
+  readonly breakers: readonly ({
+    /** fail_closed: policies that fail closed. */
+    readonly scope: "standard" | "fail_closed" | OtherText
+    readonly state: "closed" | "half-open" | "open" | OtherText
+  })[]
+  /** What policies do while it is unavailable. */
+  readonly failure_modes: readonly ({
+    readonly failure_mode: "local" | "open" | "closed" | OtherText
+    readonly policies: readonly string[]
+  })[]
+}
+
 /** The schema `DeadLetterSummary` of the API document. */
 export interface DeadLetterSummary {
   /** The largest first. */
@@ -432,6 +448,31 @@ export interface LimitExplanation {
   })[]
 }
 
+/** The schema `LimitRejection` of the API document. */
+export interface LimitRejection {
+  readonly at: string
+  readonly policy: string
+  readonly rule: string
+  readonly route: string
+  readonly identifier: {
+    readonly kind: string
+    readonly id: string
+  }
+  /** The seconds that the caller was to wait. */
+  readonly retry_after: number
+  /** What decided; closed: the counter store was unavailable. */
+  readonly source: "store" | "local" | "open" | "closed" | OtherText
+  readonly request_id?: string
+}
+
+/** The schema `LimitRejections` of the API document. */
+export interface LimitRejections {
+  readonly items: readonly LimitRejection[]
+  readonly next?: string
+  /** Whose requests: those of all processes that share a history, or of the one that answers. */
+  readonly scope: "all" | "process" | OtherText
+}
+
 /** The schema `LimitStanding` of the API document. */
 export interface LimitStanding {
   readonly allowed: boolean
@@ -456,6 +497,40 @@ export interface LimitStanding {
     /** Seconds to wait; 0 when a request would be allowed. */
     readonly retry_after: number
   })[]
+}
+
+/** The schema `LimitStatistics` of the API document. */
+export interface LimitStatistics {
+  /** The length of a step in seconds. */
+  readonly step: number
+  /** The beginnings of the steps. */
+  readonly at: readonly number[]
+  readonly series: readonly ({
+    /** `policy`, `route` or `tier`; `outcome`: allowed, rejected or shadow; by policy the `rule`. */
+    readonly labels: Readonly<Record<string, string>>
+    /** One for each step. */
+    readonly values: readonly number[]
+  })[]
+  /** Whose requests: those of all processes that share a history, or of the one that answers. */
+  readonly scope: "all" | "process" | OtherText
+}
+
+/** The schema `LimitedCaller` of the API document. */
+export interface LimitedCaller {
+  readonly identifier: {
+    readonly kind: string
+    readonly id: string
+  }
+  readonly tier?: string
+  readonly policies: readonly PolicyStanding[]
+  /** The last hour, oldest first; of callers with few requests some may be missing. */
+  readonly minutes: readonly ({
+    readonly at: string
+    readonly allowed: number
+    readonly rejected: number
+  })[]
+  /** Whose requests: those of all processes that share a history, or of the one that answers. */
+  readonly scope: "all" | "process" | OtherText
 }
 
 /** The schema `Limits` of the API document. */
@@ -917,6 +992,38 @@ export interface Plan {
   readonly plan: string
 }
 
+/** The schema `PolicyStanding` of the API document. */
+export interface PolicyStanding {
+  readonly policy: string
+  readonly is_tier: boolean
+  /** Whether it counted requests of the caller in the last day. */
+  readonly recent: boolean
+  /** One counter for all callers together. */
+  readonly shared: boolean
+  readonly allowed: boolean
+  readonly limit: number
+  readonly remaining: number
+  /** Unix seconds of the next window. */
+  readonly reset: number
+  /** Seconds to wait; 0 when a request would be allowed. */
+  readonly retry_after: number
+  /** The source of the decision: store, local, open or closed. */
+  readonly source: string
+  readonly rules: readonly ({
+    readonly name: string
+    readonly policy: string
+    readonly shadow: boolean
+    readonly window_seconds: number
+    readonly allowed: boolean
+    readonly limit: number
+    readonly remaining: number
+    /** Unix seconds of the next window. */
+    readonly reset: number
+    /** Seconds to wait; 0 when a request would be allowed. */
+    readonly retry_after: number
+  })[]
+}
+
 /** The schema `Preference` of the API document. */
 export interface Preference {
   readonly user_id: string
@@ -988,6 +1095,17 @@ export interface QueueDepth {
   readonly leased: number
   /** Since when the first has been due. */
   readonly oldest_due_at?: string
+}
+
+/** The schema `RankedCaller` of the API document. */
+export interface RankedCaller {
+  readonly kind: string
+  readonly id: string
+  /** The policy that rejected the requests, or counted them. */
+  readonly policy: string
+  readonly allowed: number
+  readonly rejected: number
+  readonly last_at: string
 }
 
 /** The schema `Receipt` of the API document. */
@@ -1097,6 +1215,67 @@ export interface RoleMember {
   readonly user_id: string
   readonly username: string
   readonly locked: boolean
+}
+
+/** The schema `Route` of the API document. */
+export interface Route {
+  readonly origin: "own" | "file" | OtherText
+  /** The place in the file, from 1. */
+  readonly position?: number
+  readonly path: string
+  readonly methods?: readonly string[]
+  /** Credentials are not read; requests count by address. */
+  readonly public: boolean
+  readonly scope?: string
+  readonly roles?: readonly string[]
+  readonly require_acr?: string
+  readonly max_age_seconds?: number
+  readonly policy?: string
+  readonly producers?: string
+  /** Whether the caller's tier, or anonymous, counts. */
+  readonly tier: boolean
+  readonly upstream?: string
+}
+
+/** The schema `RouteMatch` of the API document. */
+export interface RouteMatch {
+  /** own: a service of Gatehouse answers; upstream: it is forwarded; method: 405; none: 404; refused: 400, the path is ambiguous. */
+  readonly outcome: "own" | "upstream" | "method" | "none" | "refused" | OtherText
+  /** The template that metrics and rejections show. */
+  readonly route: string
+  readonly rule?: RouteRule
+  /** The place in the file, from 1. */
+  readonly position?: number
+  /** The methods of the path, where the method is not one of them. */
+  readonly allow: readonly string[]
+  /** The rules of the file whose path fits. */
+  readonly compared: readonly ({
+    /** The place in the file, from 1. */
+    readonly position: number
+    readonly path: string
+    readonly methods?: readonly string[]
+    /** reserved_path: the path is one of Gatehouse; earlier_rule: an earlier rule matches. */
+    readonly reason: "matches" | "path_differs" | "method_differs" | "reserved_path" | "earlier_rule" | OtherText
+  })[]
+  /** How many rules of the file have another path. */
+  readonly other_paths: number
+}
+
+/** The schema `RouteRule` of the API document. */
+export interface RouteRule {
+  readonly path: string
+  readonly methods?: readonly string[]
+  /** Credentials are not read; requests count by address. */
+  readonly public: boolean
+  readonly scope?: string
+  readonly roles?: readonly string[]
+  readonly require_acr?: string
+  readonly max_age_seconds?: number
+  readonly policy?: string
+  readonly producers?: string
+  /** Whether the caller's tier, or anonymous, counts. */
+  readonly tier: boolean
+  readonly upstream?: string
 }
 
 /** The schema `Scheduled` of the API document. */
@@ -1672,6 +1851,42 @@ export interface TimelineUnsubscribed {
     /** No person opened or clicked. */
     readonly machine?: boolean
     readonly link?: string
+  }
+}
+
+/** The schema `TopCallers` of the API document. */
+export interface TopCallers {
+  readonly items: readonly RankedCaller[]
+  /** By how much a count is too low at most. */
+  readonly error_bound: number
+  /** The first request that may be counted. */
+  readonly from: string
+  /** Whose requests: those of all processes that share a history, or of the one that answers. */
+  readonly scope: "all" | "process" | OtherText
+}
+
+/** The schema `Upstream` of the API document. */
+export interface Upstream {
+  readonly name: string
+  readonly url: string
+  readonly breaker: "closed" | "half-open" | "open" | OtherText
+  readonly unavailable_since?: string
+  /** When the next request is let through. */
+  readonly retry_in_seconds?: number
+  readonly calls: number
+  /** Calls without an answer; an error page is an answer. */
+  readonly failures: number
+  /** Until the headers of half of the answers had arrived. */
+  readonly p50_ms?: number
+  readonly p95_ms?: number
+  readonly last_failure?: {
+    readonly at: string
+    readonly message: string
+  }
+  readonly connections: {
+    readonly open: number
+    readonly running: number
+    readonly waiting: number
   }
 }
 
@@ -2441,6 +2656,15 @@ export interface Operations {
       readonly keys: readonly Readonly<Record<string, unknown>>[]
     }
   }
+  "limits.callers.get": {
+    readonly input: {
+      /** user, client, key, ip, or one of a policy. */
+      readonly kind: string
+      /** The subject, the hash of the API key, the address. */
+      readonly id: string
+    }
+    readonly output: LimitedCaller
+  }
   "limits.explain": {
     readonly input: {
       /** A tier or policy by name; to read, up to three joined by +, which count together: free+search. */
@@ -2476,6 +2700,23 @@ export interface Operations {
     }
     readonly output: LimitStanding
   }
+  "limits.rejections.list": {
+    readonly input: {
+      /** Only those by this policy. */
+      readonly policy?: string
+      /** Only callers of this kind. */
+      readonly kind?: string
+      /** Only those of this caller. */
+      readonly id?: string
+      /** Only requests of this route template. */
+      readonly route?: string
+      /** The `next` of the previous page. */
+      readonly cursor?: string
+      /** The maximum number of items on a page. */
+      readonly limit?: number
+    }
+    readonly output: LimitRejections
+  }
   "limits.reset": {
     readonly input: {
       /** A tier or policy by name; to read, up to three joined by +, which count together: free+search. */
@@ -2490,6 +2731,40 @@ export interface Operations {
   "limits.settings.get": {
     readonly input: Nothing
     readonly output: Limits
+  }
+  "limits.stats.get": {
+    readonly input: {
+      /** What each series is about. */
+      readonly by: "policy" | "route" | "tier"
+      /** Default: an hour before `to`. */
+      readonly from?: string
+      /** Default: now. */
+      readonly to?: string
+      /** Seconds: 60 for up to three hours, 600 for a day, 3600 for a week. Default: by `from`. */
+      readonly step?: 60 | 600 | 3600
+    }
+    readonly output: LimitStatistics
+  }
+  "limits.store.get": {
+    readonly input: Nothing
+    readonly output: CounterStoreState
+  }
+  "limits.top.get": {
+    readonly input: {
+      /** Which requests callers are ranked by. */
+      readonly by?: "rejected" | "allowed"
+      /** How far back. */
+      readonly window?: "15m" | "1h" | "24h" | "7d"
+      /** Only requests that this policy counted. */
+      readonly policy?: string
+      /** Only callers of this kind. */
+      readonly kind?: string
+      /** Only requests of this route template. */
+      readonly route?: string
+      /** How many callers. */
+      readonly limit?: number
+    }
+    readonly output: TopCallers
   }
   "metrics.get": {
     readonly input: Nothing
@@ -3226,6 +3501,21 @@ export interface Operations {
     }
     readonly output: undefined
   }
+  "routes.get": {
+    readonly input: Nothing
+    readonly output: {
+      readonly items: readonly Route[]
+    }
+  }
+  "routes.match.get": {
+    readonly input: {
+      /** A method in capitals. */
+      readonly method: string
+      /** A path without a query, from its /. */
+      readonly path: string
+    }
+    readonly output: RouteMatch
+  }
   "scheduled.cancel": {
     readonly input: {
       /** A UUID that this API issued. */
@@ -3511,6 +3801,14 @@ export interface Operations {
       readonly items: readonly TemplateText[]
       /** The cursor of the next page. Without it there are no more items. */
       readonly next?: string
+    }
+  }
+  "upstreams.get": {
+    readonly input: Nothing
+    readonly output: {
+      readonly items: readonly Upstream[]
+      /** The figures are those of the process that answers. */
+      readonly scope: "process"
     }
   }
   "userinfo.get": {
@@ -4231,9 +4529,29 @@ export interface Api {
     grant(input: Operations["limits.grant"]['input'], options?: CallOptions): Promise<Operations["limits.grant"]['output']>
     /** Reset a limit. Clears the counts of the current windows. */
     reset(input: Operations["limits.reset"]['input'], options?: CallOptions): Promise<Operations["limits.reset"]['output']>
+    readonly callers: {
+      /** Read a caller. The tier, the standing under every policy that applies, and the requests of the last hour. Counts nothing. */
+      get(input: Operations["limits.callers.get"]['input'], options?: CallOptions): Promise<Operations["limits.callers.get"]['output']>
+    }
+    readonly rejections: {
+      /** List rejected requests. The last 1,000, newest first, with the rule that rejected each. */
+      list(input?: Operations["limits.rejections.list"]['input'], options?: CallOptions): List<Operations["limits.rejections.list"]['output']['items'][number], Operations["limits.rejections.list"]['output']>
+    }
     readonly settings: {
       /** Read tiers and policies. The current tiers and policies with their rules. */
       get(input?: Operations["limits.settings.get"]['input'], options?: CallOptions): Promise<Operations["limits.settings.get"]['output']>
+    }
+    readonly stats: {
+      /** Read how many requests were allowed and rejected. Over time, by policy, route or tier. Requests that a shadow rule would have rejected are series of their own. */
+      get(input: Operations["limits.stats.get"]['input'], options?: CallOptions): Promise<Operations["limits.stats.get"]['output']>
+    }
+    readonly store: {
+      /** Read the state of the counter store. Whether it answers, since when it does not, and what each policy does then. */
+      get(input?: Operations["limits.store.get"]['input'], options?: CallOptions): Promise<Operations["limits.store.get"]['output']>
+    }
+    readonly top: {
+      /** Read the callers with the most requests. By rejected or allowed requests, one line for each caller and policy. Counted in bounded memory: a count is never too high, and too low by `error_bound` at most. */
+      get(input?: Operations["limits.top.get"]['input'], options?: CallOptions): Promise<Operations["limits.top.get"]['output']>
     }
   }
   readonly metrics: {
@@ -4432,6 +4750,14 @@ export interface Api {
       remove(input: Operations["roles.members.remove"]['input'], options?: CallOptions): Promise<Operations["roles.members.remove"]['output']>
     }
   }
+  readonly routes: {
+    /** Read routes. Own routes, which come first, and the rules of the file in their order. */
+    get(input?: Operations["routes.get"]['input'], options?: CallOptions): Promise<Operations["routes.get"]['output']>
+    readonly match: {
+      /** Find the rule of a request. Which rule applies to a method and path, and why others do not. */
+      get(input: Operations["routes.match.get"]['input'], options?: CallOptions): Promise<Operations["routes.match.get"]['output']>
+    }
+  }
   readonly scheduled: {
     /** Cancel a scheduled notification. One that has fired is not found. */
     cancel(input: Operations["scheduled.cancel"]['input'], options?: CallOptions): Promise<Operations["scheduled.cancel"]['output']>
@@ -4487,6 +4813,10 @@ export interface Api {
       /** List the versions of a template. Every version of its texts, in every channel and locale; the highest first. */
       list(input: Operations["templates.versions.list"]['input'], options?: CallOptions): List<Operations["templates.versions.list"]['output']['items'][number], Operations["templates.versions.list"]['output']>
     }
+  }
+  readonly upstreams: {
+    /** Read upstreams. Breaker, connections, failures and response times in this process, of the last five to ten minutes. */
+    get(input?: Operations["upstreams.get"]['input'], options?: CallOptions): Promise<Operations["upstreams.get"]['output']>
   }
   readonly userinfo: {
     /** Get claims about the user. The claims that the scopes of the access token cover (OpenID Connect Core §5.3). */

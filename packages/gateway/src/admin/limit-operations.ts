@@ -117,7 +117,7 @@ async function requireStore<T>(result: Promise<T>): Promise<T> {
 }
 
 /** An address is counted as requests from it are: IPv6 by its /64. */
-function parseIdentifier({ kind, id }: LimitParams): Identifier {
+export function parseIdentifier({ kind, id }: Identifier): Identifier {
   const address = kind === 'ip' ? parseAddress(id) : undefined
   return { kind, id: address ? countedAddress(address) : id }
 }

@@ -1,21 +1,28 @@
 import { Type } from 'typebox'
-import { type OperationId, operation } from '../http/operations.ts'
+import { operation } from '../http/operations.ts'
+import { describeOperation } from './describe-operation.ts'
 import { limitScopes } from './operators.ts'
 
 const text = Type.String()
 const flag = Type.Boolean()
 const count = Type.Integer()
 
+/** What names a caller. */
+export const identifierMembers = {
+  kind: Type.String({ pattern: '^[a-z][a-z0-9-]{0,31}$', description: 'user, client, key, ip, or one of a policy.' }),
+  id: Type.String({ minLength: 1, maxLength: 512, description: 'The subject, the hash of the API key, the address.' }),
+}
+
 /** One limit: `/free/user/u1`, `/anonymous/ip/192.0.2.1`. */
 const limitParams = Type.Object({
   policy: Type.String({
     description: 'A tier or policy by name; to read, up to three joined by +, which count together: free+search.',
   }),
-  kind: Type.String({ pattern: '^[a-z][a-z0-9-]{0,31}$', description: 'user, client, key, ip, or one of a policy.' }),
-  id: Type.String({ minLength: 1, maxLength: 512, description: 'The subject, the hash of the API key, the address.' }),
+  ...identifierMembers,
 })
 
-const limitStatus = {
+/** How much of a limit is left. */
+export const limitStatus = {
   allowed: flag,
   limit: count,
   remaining: count,
@@ -90,10 +97,6 @@ const limitsResponse = Type.Object(
   },
   { title: 'Limits' },
 )
-
-function describeOperation(id: OperationId, scopes: readonly string[]) {
-  return { tags: ['limits'], ...operation(id), security: scopes.map((scope) => ({ bearer: [scope] })) }
-}
 
 const { read, grant, manage } = limitScopes
 

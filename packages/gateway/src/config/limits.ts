@@ -40,6 +40,15 @@ export interface LimitsDeclaration {
   readonly globalPolicy?: string
 }
 
+/** Words that stand in the place of a name in the paths of the API. */
+const reservedNames = new Set(['callers', 'overrides'])
+
+function refuseReserved(names: readonly string[]): void {
+  const name = names.find((one) => reservedNames.has(one))
+  if (name !== undefined)
+    throw new RangeError(`"${name}" is no name for a tier or policy: the API has a path of that name`)
+}
+
 /**
  * Builds the limits of a configuration.
  * @throws RangeError naming the tier or policy and what was expected
@@ -59,6 +68,7 @@ export function defineLimits(declared: LimitsDeclaration): Limits {
   const [lowest] = [...tiers.values()].sort((a, b) => requestsPerMinute(a) - requestsPerMinute(b))
   if (lowest === undefined) throw new RangeError('tiers: there must be at least one')
   refuseMixedTiers(tiers)
+  refuseReserved([...tiers.keys(), ...policies.keys()])
   if (tiers.has(unlimitedPlan)) throw new RangeError(`tiers: "${unlimitedPlan}" is the plan without a limit`)
   return { tiers, policies, lowest: lowest.name, global: findGlobalPolicy(declared.globalPolicy, policies) }
 }

@@ -12,6 +12,32 @@ export const operation = operationsOf({
     'Explain how a limit is counted',
     'The counters that are used, and why the next request would be allowed or rejected.',
   ],
+  'limits.top.get': [
+    'Read the callers with the most requests',
+    'By rejected or allowed requests, one line for each caller and policy. Counted in bounded memory: a count is never too high, and too low by `error_bound` at most.',
+  ],
+  'limits.stats.get': [
+    'Read how many requests were allowed and rejected',
+    'Over time, by policy, route or tier. Requests that a shadow rule would have rejected are series of their own.',
+  ],
+  'limits.rejections.list': [
+    'List rejected requests',
+    'The last 1,000, newest first, with the rule that rejected each.',
+  ],
+  'limits.store.get': [
+    'Read the state of the counter store',
+    'Whether it answers, since when it does not, and what each policy does then.',
+  ],
+  'limits.callers.get': [
+    'Read a caller',
+    'The tier, the standing under every policy that applies, and the requests of the last hour. Counts nothing.',
+  ],
+  'routes.get': ['Read routes', 'Own routes, which come first, and the rules of the file in their order.'],
+  'routes.match.get': ['Find the rule of a request', 'Which rule applies to a method and path, and why others do not.'],
+  'upstreams.get': [
+    'Read upstreams',
+    'Breaker, connections, failures and response times in this process, of the last five to ten minutes.',
+  ],
   'limits.reset': ['Reset a limit', 'Clears the counts of the current windows.'],
   'limits.grant': ['Grant requests', 'Reduces the counts of the current windows.'],
 })

@@ -1,5 +1,6 @@
 import { type Clock, tokenHash } from '@gatehouse/kit'
 import type { Identifier, Limiter } from '@gatehouse/limiter'
+import type { Activity } from '../activity/activity.ts'
 import type { GatewayMetrics } from '../metrics/gateway-metrics.ts'
 import { countedAddress, parseAddress } from '../model/address.ts'
 import type { Policies } from './policies.ts'
@@ -41,11 +42,13 @@ interface AttemptLimitsOptions {
   readonly limiter: Limiter
   readonly policies: Policies
   readonly metrics: GatewayMetrics
+  readonly activity: Activity
   readonly clock: Clock
 }
 
 /** Attempt limits in the counter store. Rejections are cached in this process. */
-export function createAttemptLimits({ limiter, policies, metrics, clock }: AttemptLimitsOptions): AttemptLimits {
+export function createAttemptLimits(options: AttemptLimitsOptions): AttemptLimits {
+  const { limiter, policies, metrics, activity, clock } = options
   const blocks = new Map<string, number>()
   const setBlock = (key: string, seconds: number): void => {
     blocks.delete(key)
@@ -59,6 +62,7 @@ export function createAttemptLimits({ limiter, policies, metrics, clock }: Attem
     const decision = await limiter.check(policies.get(name), identifier, { route: name })
     setBlock(blockKey(name, identifier), decision.retryAfterSeconds)
     metrics.recordDecision(name, decision)
+    activity.record(decision, { route: name, identifier })
     return { allowed: decision.allowed, retryAfter: decision.retryAfterSeconds }
   }
   const blockedSeconds: Blocked = (name, identifiers) => {

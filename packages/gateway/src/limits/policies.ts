@@ -1,4 +1,4 @@
-import { combinePolicies, type Policy } from '@gatehouse/limiter'
+import { combinePolicies, type Identifier, type Policy } from '@gatehouse/limiter'
 import { defineLimits, type Limits, type LimitsDeclaration } from '../config/limits.ts'
 import { type Caller, holdsScope } from '../model/caller.ts'
 import { unlimitedPlan } from '../model/plan.ts'
@@ -20,6 +20,8 @@ export interface Policies {
    * nothing; undefined when the request is not limited.
    */
   policyFor(identity: RequestIdentity, rule: RouteRule | undefined): Policy | undefined | Promise<Policy | undefined>
+  /** The tier of a user or client, by the plan; undefined for other callers, whose credential has it. */
+  tierOf(identifier: Identifier): Promise<string | undefined>
   /** Replaces tiers and policies. @throws RangeError when they are invalid; then the old ones stay */
   reload(declared: LimitsDeclaration): void
 }
@@ -62,6 +64,9 @@ export function createPolicies(
       return plan instanceof Promise
         ? plan.then((name) => policyForPlan(name, rule, caller, route))
         : policyForPlan(plan, rule, caller, route)
+    },
+    async tierOf({ kind, id }) {
+      return kind === 'user' || kind === 'client' ? tiers.tierOf(id) : undefined
     },
     reload(next) {
       limits = validateLimits(

@@ -7,6 +7,8 @@ export interface GatewayMetrics {
   recordDecision(route: string, decision: Decision): void
   /** Counts a plan lookup that failed. */
   recordPlanFailure(): void
+  /** Counts a period of the history of limits that was lost. */
+  recordLostPeriod(): void
   /** Sets the state of an upstream's breaker. */
   setBreaker(upstream: string, state: BreakerState): void
 }
@@ -21,7 +23,7 @@ const labelNames = ['route', 'tier'] as const
  * of tiers and policies, never raw paths.
  */
 export function createGatewayMetrics(registry: Registry, upstreams: Iterable<string> = []): GatewayMetrics {
-  const { allowed, rejected, shadow, plans, breakers } = createMetrics(registry)
+  const { allowed, rejected, shadow, plans, breakers, lost } = createMetrics(registry)
   for (const upstream of upstreams) breakers.set({ upstream }, breakerValue.closed)
   return {
     setBreaker: (upstream, state) => breakers.set({ upstream }, breakerValue[state]),
@@ -32,6 +34,7 @@ export function createGatewayMetrics(registry: Registry, upstreams: Iterable<str
       for (const rule of decision.rules) if (rule.shadow && !rule.allowed) shadow.inc({ route, tier, rule: rule.name })
     },
     recordPlanFailure: () => plans.inc(),
+    recordLostPeriod: () => lost.inc(),
   }
 }
 
@@ -59,6 +62,11 @@ function createMetrics(registry: Registry) {
     plans: new Counter({
       name: 'gateway_plan_lookup_failures_total',
       help: 'Plan lookups that failed',
+      registers,
+    }),
+    lost: new Counter({
+      name: 'gateway_limit_history_lost_total',
+      help: 'Periods of ten seconds that the shared history of limits did not accept',
       registers,
     }),
     breakers: new Gauge({

@@ -1,12 +1,19 @@
 import { Counter, Gauge, Histogram, type Log, type Registry } from '@gatehouse/kit'
 import type { LimiterOptions } from '@gatehouse/limiter'
+import type { StoreWatch } from '../activity/store-watch.ts'
 import { breakerValue } from './gateway-metrics.ts'
 
 /**
  * Counts what the limiter reports about the counter store, and logs when its breaker opens and closes. An observer for
  * `createLimiter`. The gateway counts decisions itself, by route.
+ *
+ * @param watch remembers since when the store is unavailable
  */
-export function observeLimiter(registry: Registry, log: Log): NonNullable<LimiterOptions['observer']> {
+export function observeLimiter(
+  registry: Registry,
+  log: Log,
+  watch?: StoreWatch,
+): NonNullable<LimiterOptions['observer']> {
   const registers = [registry]
   const latency = new Histogram({
     name: 'rate_limit_store_seconds',
@@ -32,6 +39,7 @@ export function observeLimiter(registry: Registry, log: Log): NonNullable<Limite
     onStoreError: () => failures.inc(),
     onCountersRestored: () => restored.inc(),
     onBreakerChange(state, scope) {
+      watch?.onBreakerChange(state, scope)
       breaker.set({ scope }, breakerValue[state])
       if (state !== 'half-open') log.warn({ scope }, `the circuit breaker of the counter store is ${state}`)
     },

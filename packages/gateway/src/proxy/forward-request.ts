@@ -84,6 +84,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   readonly #done = Promise.withResolvers<void>()
   #controller: Dispatcher.DispatchController | undefined
   #isEnded = false
+  #startedAt = 0
 
   constructor(upstream: Upstream, request: ForwardRequest) {
     this.#upstream = upstream
@@ -94,6 +95,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     const { raw, response, target, headers } = this.#request
     const body = hasBody(raw) ? raw : null
     response.once('close', this.#onClose)
+    this.#startedAt = performance.now()
     this.#upstream.pool.dispatch({ path: target, method: raw.method ?? 'GET', headers, body }, this)
     return this.#done.promise.finally(() => response.off('close', this.#onClose))
   }
@@ -111,7 +113,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   ): void {
     if (status < 200) return
     const { response, gatewayHeaders, onResponse } = this.#request
-    this.#upstream.recordSuccess()
+    this.#upstream.recordSuccess(performance.now() - this.#startedAt)
     const type = String(headers['content-type'] ?? '').trim()
     try {
       onResponse?.({ isStream: streamType.test(type), end: () => this.#end(eventStream.test(type)) })

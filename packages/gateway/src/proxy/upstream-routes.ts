@@ -2,6 +2,7 @@ import type { Clock, Http } from '@gatehouse/kit'
 import type { BreakerState } from '@gatehouse/limiter'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { allMethods, type RouteRule } from '../model/route-rule.ts'
+import type { UpstreamState } from '../model/upstream-state.ts'
 import { refuseAmbiguousPath } from '../routing/path.ts'
 import { pathOf, type Routing } from '../routing/routing.ts'
 import { Forwarder, type ForwarderOptions } from './forwarder.ts'
@@ -58,6 +59,11 @@ export class UpstreamRoutes {
       })
     listenForUpgrades(http, this.#forwarder.upgrades)
     http.addHook('preClose', async () => this.#forwarder.closeStreams())
+  }
+
+  /** How the upstreams are doing, in the order of the file. */
+  states(): UpstreamState[] {
+    return [...this.#upstreams.values()].map((upstream) => upstream.state())
   }
 
   /** Closes the connections to upstreams once their requests are done. */

@@ -3,6 +3,8 @@ import { type Clock, Problem } from '@gatehouse/kit'
 import { Breaker, type BreakerState } from '@gatehouse/limiter'
 import { Pool } from 'undici'
 import type { UpstreamDeclaration } from '../config/upstream-declaration.ts'
+import type { UpstreamState } from '../model/upstream-state.ts'
+import { UpstreamStatistics } from './upstream-statistics.ts'
 
 /** The defaults of an upstream's settings. */
 export const upstreamDefaults = {
@@ -46,10 +48,12 @@ export interface Upstream {
   readonly keepsStreams: boolean
   /** Lets a request or a probe through. @throws Problem 503 with Retry-After while the breaker is open */
   admit(): void
-  /** Records that it answered, with any status. */
-  recordSuccess(): void
+  /** Records that it answered, with any status, and how many milliseconds the headers of a response took. */
+  recordSuccess(milliseconds?: number): void
   /** Records that it did not answer. */
   recordFailure(error: unknown): void
+  /** Its breaker, connections and figures at this moment. */
+  state(): UpstreamState
   /** The path and query of an upstream request, from those of the caller's. */
   mapTarget(url: string): string
 }
@@ -70,11 +74,17 @@ const maxOpenMs = 30_000
 export function openUpstream(name: string, declared: Sibling, { clock, onChange }: UpstreamOptions): Upstream {
   const options = { ...upstreamDefaults, ...declared }
   const origin = parseOrigin(name, options.url)
-  const breaker = createBreaker(options, (state) => onChange?.(name, state))
+  let since: number | undefined
+  const breaker = createBreaker(options, (state) => {
+    since = state === 'closed' ? undefined : (since ?? clock.now())
+    onChange?.(name, state)
+  })
+  const pool = createPool(origin, options)
+  const statistics = new UpstreamStatistics()
   return {
     name,
     origin,
-    pool: createPool(origin, options),
+    pool,
     retries: options.retries,
     forwardToken: options.forward_token,
     ownCookies: declared.ownCookies ?? false,
@@ -84,8 +94,22 @@ export function openUpstream(name: string, declared: Sibling, { clock, onChange 
     keepsStreams: options.streams_at_expiry === 'keep',
     mapTarget: createTargetMapper(origin.pathname.replace(/\/$/, ''), options.strip_prefix),
     admit: () => admit(breaker, clock.now()),
-    recordSuccess: () => breaker.recordSuccess(),
-    recordFailure: (error) => breaker.recordFailure(clock.now(), error),
+    recordSuccess(milliseconds) {
+      breaker.recordSuccess()
+      if (milliseconds !== undefined) statistics.recordAnswer(clock.now(), milliseconds)
+    },
+    recordFailure(error) {
+      breaker.recordFailure(clock.now(), error)
+      statistics.recordFailure(clock.now(), error)
+    },
+    state() {
+      const now = clock.now()
+      const { connected, running, queued } = pool.stats
+      const connections = { open: connected, running, waiting: queued }
+      const { state } = breaker
+      const waitMs = breaker.waitMs(now)
+      return { name, url: origin.href, breaker: state, since, waitMs, figures: statistics.read(now), connections }
+    },
   }
 }
 

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { type Http, Problem } from '@gatehouse/kit'
 import type { FastifyRequest, RouteOptions } from 'fastify'
 import { type RouteRule, routerPath, ruleFor } from '../model/route-rule.ts'
+import { matchRoute, type OwnRoute, type RouteMatch } from './match.ts'
 import { isAmbiguousPath } from './path.ts'
 import { createRouteTable } from './route-table.ts'
 import { checkReserved, checkRules } from './rule-checks.ts'
@@ -42,6 +43,7 @@ export class Routing {
   readonly #local
   readonly #siblings
   readonly #upstreams
+  readonly #routes: OwnRoute[] = []
   readonly #rules = new WeakMap<IncomingMessage, RouteRule>()
   readonly #labels = new WeakMap<RouteRule, string>()
 
@@ -86,12 +88,26 @@ export class Routing {
       throw new Problem(405, `${path} does not accept ${raw.method}; it accepts ${allow}.`, { headers: { allow } })
   }
 
+  /** The rules of the file, in their order. */
+  get declared(): readonly RouteRule[] {
+    return this.#declared
+  }
+
+  /** What happens to a request, and why. @throws Problem 400 for a path that is not percent-encoded UTF-8 */
+  match(method: string, path: string): RouteMatch {
+    const siblings = this.#siblingRules.flatMap((rule) =>
+      (rule.methods ?? ['*']).map((one) => ({ method: one, path: rule.path, rule })),
+    )
+    return matchRoute({ declared: this.#declared, own: [...this.#routes, ...siblings] }, method, path)
+  }
+
   /** Sets the rules of the routes of this process, and checks the declared rules against their paths. */
   register(http: Http): void {
     const templates = new Set<string>()
     http.addHook('onRoute', (route) => {
       if (!route.config?.catchAll) templates.add(route.url)
       this.#setRule(route)
+      if (!route.config?.catchAll) this.#routes.push(...ownRoutesOf(route))
     })
     http.addHook('onReady', async () => {
       checkReserved(this.#declared, [...[...templates].map((path) => ({ path })), ...this.#siblingRules])
@@ -126,6 +142,11 @@ export class Routing {
     const gatewayRule = ruleFor(this.#localRules, method, route.url) ?? ownRule
     route.config = { ...route.config, ...(gatewayRule ? { gatewayRule } : {}), ownRule, ruleByPath: true }
   }
+}
+
+function ownRoutesOf({ method, url, config }: RouteOptions): OwnRoute[] {
+  const rule = config?.gatewayRule ?? config?.ownRule
+  return [method].flat().map((one) => ({ method: one, path: url, rule }))
 }
 
 /** A request's path as it was sent, without its query. */

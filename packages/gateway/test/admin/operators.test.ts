@@ -16,7 +16,16 @@ interface Case {
 }
 
 const one = '/admin/v1/limits/:policy/:kind/:id'
+const reading = (path: string): Case => ({ method: 'GET', path, enough: ['read:limits', 'admin:limits'] })
 const cases: Readonly<Record<string, Case>> = {
+  'GET /admin/v1/limits/top': reading('/admin/v1/limits/top'),
+  'GET /admin/v1/limits/stats': reading('/admin/v1/limits/stats?by=tier'),
+  'GET /admin/v1/limits/rejections': reading('/admin/v1/limits/rejections'),
+  'GET /admin/v1/limits/store': reading('/admin/v1/limits/store'),
+  'GET /admin/v1/limits/callers/:kind/:id': reading('/admin/v1/limits/callers/user/u1'),
+  'GET /admin/v1/routes': reading('/admin/v1/routes'),
+  'GET /admin/v1/routes/match': reading('/admin/v1/routes/match?method=GET&path=/open'),
+  'GET /admin/v1/upstreams': reading('/admin/v1/upstreams'),
   'GET /admin/v1/limits': { method: 'GET', path: '/admin/v1/limits', enough: ['read:limits', 'admin:limits'] },
   [`GET ${one}`]: { method: 'GET', path: '/admin/v1/limits/free/user/u1', enough: ['read:limits', 'admin:limits'] },
   [`GET ${one}/explain`]: {

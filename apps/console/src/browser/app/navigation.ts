@@ -31,6 +31,8 @@ export const sections: readonly Section[] = [
   { id: 'clients', path: '/clients', group: 'access', icon: 'app', letter: 'c', action: 'listClients' },
   { id: 'apiKeys', path: '/api-keys', group: 'access', icon: 'key', letter: 'k', action: 'listApiKeys' },
   { id: 'signingKeys', path: '/signing-keys', group: 'access', icon: 'pen', letter: 's', action: 'listSigningKeys' },
+  { id: 'callers', path: '/limits/callers', group: 'limits', icon: 'gauge', letter: 'l', action: 'listTopCallers' },
+  { id: 'routes', path: '/routes', group: 'limits', icon: 'route', letter: 'o', action: 'listRoutes' },
   { id: 'audit', path: '/audit', group: 'operate', icon: 'list', letter: 'a', action: 'readAudit' },
   {
     id: 'administrators',

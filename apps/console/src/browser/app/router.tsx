@@ -1,5 +1,6 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router'
 import { access } from '../screens/access/routes.ts'
+import { callers } from '../screens/callers/routes.ts'
 import { deliver } from '../screens/deliver/routes.ts'
 import { operate } from '../screens/operate/routes.ts'
 import { SignedOutScreen } from '../screens/operate/signed-out.tsx'
@@ -25,12 +26,13 @@ const start = createRoute({
   },
 })
 
-const screens = Object.entries<Screens[string]>({ ...deliver, ...people, ...access, ...operate }).map(([path, load]) =>
-  createRoute({
-    getParentRoute: () => inside,
-    path,
-    component: lazyRouteComponent(async () => ({ default: await load() })),
-  }),
+const screens = Object.entries<Screens[string]>({ ...deliver, ...people, ...access, ...callers, ...operate }).map(
+  ([path, load]) =>
+    createRoute({
+      getParentRoute: () => inside,
+      path,
+      component: lazyRouteComponent(async () => ({ default: await load() })),
+    }),
 )
 
 /** The addresses of the console. A screen is loaded when it is opened. */

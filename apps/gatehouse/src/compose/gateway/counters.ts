@@ -1,7 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import type { History } from '@gatehouse/gateway'
 import { countClockJumps, countEvictions, reportEviction, reportGateways, reportHotKeys } from '@gatehouse/gateway'
+import { redisHistory } from '@gatehouse/gateway/redis'
 import { attemptLimitPolicies } from '@gatehouse/identity'
-import { type Database, type Log, migrate, type Registry } from '@gatehouse/kit'
+import { type Database, type Log, migrate, type Registry, silentLog } from '@gatehouse/kit'
 import { type CounterStore, hotKeyStore, hybridStore, memoryStore, shardedStore } from '@gatehouse/limiter'
 import { migrations, postgresStore } from '@gatehouse/limiter/postgres'
 import { type Presence, redisPresence, redisStore } from '@gatehouse/limiter/redis'
@@ -19,6 +21,8 @@ export interface Counters {
   readonly closed?: { readonly closedStore: CounterStore; readonly closedDeadlineMs: number }
   /** Whether all processes that a policy which fails closed has to count for are counted together. */
   readonly areShared: boolean
+  /** Who was limited, of all processes; undefined where each keeps its own. */
+  readonly history?: History
   /** Where the counters are, in words. */
   readonly place: string
   /** Told of each identifier that memory had to forget while it still mattered, here or in the limiter's local fallback. */
@@ -93,6 +97,7 @@ function redisCounters({ settings, file }: Config, url: string, log: Log, metric
   } = file.engines ?? {}
   const onUnexpiredEviction = countEvictions(metrics)
   const client = connect(url, cluster, log)
+  const reader = connect(url, cluster, silentLog)
   watchEviction(client, reportEviction(metrics), log)
   const onClockMoved = countClockJumps(metrics)
   const regional = regionalUrl === undefined ? undefined : connect(regionalUrl, cluster, log)
@@ -108,6 +113,7 @@ function redisCounters({ settings, file }: Config, url: string, log: Log, metric
     store: hybrid,
     areShared: true,
     place: 'Redis (REDIS_URL)',
+    history: redisHistory(reader),
     onUnexpiredEviction,
     ...(region ? { regionalStore: region.store } : {}),
     ping: () => client.ping(),
@@ -119,8 +125,7 @@ function redisCounters({ settings, file }: Config, url: string, log: Log, metric
         lastReconcileMs,
         Promise.all([reconciled, hot.close(), presence.close(), region?.presence.close()]),
       )
-      client.disconnect()
-      regional?.disconnect()
+      for (const one of [client, reader, regional]) one?.disconnect()
     },
   }
 }

@@ -10,6 +10,7 @@ import {
   createGateway,
   createIdentityClient,
   createStandaloneWatch,
+  createStoreWatch,
   type GatewayOptions,
   observeLimiter,
   routeRuleOf,
@@ -72,13 +73,16 @@ export async function composeIngress(
   if (trust === 'sibling' && services.has('gateway') && !token)
     log.warn('SERVICE_CLIENT_ID is not set: plans cannot be looked up, every caller has the lowest tier')
   refuseUnshared(counters, file)
-  const limiter = createLimiter({ ...storesOf(counters), clock, observer: observeLimiter(metrics, log) })
+  const storeWatch = createStoreWatch(clock)
+  const limiter = createLimiter({ ...storesOf(counters), clock, observer: observeLimiter(metrics, log, storeWatch) })
   await warmUp(limiter, counters)
   const gateway = createGateway({
     ...gatewayOptions(parts, remote),
     limiter,
     bearer,
     ...subjectLookup(parts, keys, identityHere),
+    history: counters.history,
+    storeWatch,
   })
   const { attempts } = gateway
   const reload: Ingress['reload'] = (next) => {

@@ -3,7 +3,7 @@ import type { shell as english } from '../en/shell.ts'
 /** The words that every screen shares, in German. */
 export const shell: typeof english = {
   product: 'Gatehouse-Konsole',
-  groups: { deliver: 'Zustellen', people: 'Personen', access: 'Zugang', operate: 'Betrieb' },
+  groups: { deliver: 'Zustellen', people: 'Personen', access: 'Zugang', limits: 'Limits', operate: 'Betrieb' },
   sections: {
     notifications: 'Benachrichtigungen',
     notification: 'Benachrichtigung',
@@ -16,6 +16,8 @@ export const shell: typeof english = {
     client: 'Client',
     apiKeys: 'API-Schlüssel',
     signingKeys: 'Signaturschlüssel',
+    callers: 'Aufrufer',
+    routes: 'Routen',
     audit: 'Audit-Protokoll',
     administrators: 'Administratoren',
     system: 'System',

@@ -1,7 +1,7 @@
 /** The words that every screen shares, in English. */
 export const shell = {
   product: 'Gatehouse console',
-  groups: { deliver: 'Deliver', people: 'People', access: 'Access', operate: 'Operate' },
+  groups: { deliver: 'Deliver', people: 'People', access: 'Access', limits: 'Limits', operate: 'Operate' },
   sections: {
     notifications: 'Notifications',
     notification: 'Notification',
@@ -14,6 +14,8 @@ export const shell = {
     client: 'Client',
     apiKeys: 'API keys',
     signingKeys: 'Signing keys',
+    callers: 'Callers',
+    routes: 'Routes',
     audit: 'Audit log',
     administrators: 'Administrators',
     system: 'System',

@@ -1,0 +1,76 @@
+import { Button, Code, Group, Stack, Text, Title } from '@mantine/core'
+import { Link, useParams } from '@tanstack/react-router'
+import { useRead } from '../../../api/queries.ts'
+import { Page } from '../../../parts/page.tsx'
+import { Answer } from '../../../parts/states.tsx'
+import { useTexts } from '../../../texts/settings.tsx'
+import { kindName } from '../caller-link.tsx'
+import { isMasked, shortId } from '../identifier.ts'
+import { Rejections } from '../rejections.tsx'
+import { StoreNotice } from '../store-notice.tsx'
+import { Minutes } from './minutes.tsx'
+import { Standings } from './standings.tsx'
+
+/** One caller: how close to each limit, what it was refused, and what can be done about it. */
+export function CallerScreen() {
+  const t = useTexts()
+  const { kind, id } = useParams({ strict: false }) as { kind: string; id: string }
+  const query = useRead('readCaller', { kind, id })
+  const name = query.data === undefined ? shortId(id) : shortId(query.data.identifier.id)
+  return (
+    <Page
+      title={name}
+      lead={
+        query.data?.tier === undefined
+          ? kindName(t.callers.kinds, kind)
+          : `${kindName(t.callers.kinds, kind)} · ${t.callers.tier(query.data.tier)}`
+      }
+      actions={
+        <>
+          {kind === 'user' && !isMasked(id, kind) && (
+            <Button variant="default" component={Link} to={`/users/${encodeURIComponent(id)}`}>
+              {t.callers.account}
+            </Button>
+          )}
+          <Button variant="default" onClick={() => void query.refetch()} loading={query.isFetching}>
+            {t.callers.refresh}
+          </Button>
+        </>
+      }
+    >
+      <StoreNotice />
+      <Answer action="readCaller" query={query}>
+        {(caller) => (
+          <Stack gap="lg">
+            <Standings caller={caller} kind={kind} id={id} />
+            <section aria-labelledby="minutes">
+              <Title order={2} id="minutes" mb="xs">
+                {t.callers.minutes}
+              </Title>
+              <Minutes minutes={caller.minutes} />
+              {caller.scope === 'process' && (
+                <Text size="xs" c="dimmed" mt={4}>
+                  {t.callers.oneProcess}
+                </Text>
+              )}
+            </section>
+            <section aria-labelledby="rejections">
+              <Title order={2} id="rejections" mb="xs">
+                {t.callers.tabs.rejections}
+              </Title>
+              <Rejections filters={{ kind, id }} />
+            </section>
+            {id.length > shortId(id).length && (
+              <Group gap="xs">
+                <Text size="sm" c="dimmed">
+                  {t.callers.fullId}
+                </Text>
+                <Code className="id">{caller.identifier.id}</Code>
+              </Group>
+            )}
+          </Stack>
+        )}
+      </Answer>
+    </Page>
+  )
+}

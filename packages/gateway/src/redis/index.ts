@@ -1,0 +1,1 @@
+export { type HistoryClient, redisHistory } from './history.ts'

@@ -30,6 +30,7 @@ export type ServerName =
   | 'schemathesis'
   | 'buildah'
   | 'mmdebstrap'
+  | 'curl'
   | Toolchain
 
 /** What compiles or runs a language other than ours. */
@@ -95,6 +96,7 @@ const programs: Readonly<Record<ServerName, string>> = {
   javac: 'javac',
   php: 'php',
   dotnet: 'dotnet',
+  curl: 'curl',
 }
 
 /** Whether a server can be started. */

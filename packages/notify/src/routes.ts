@@ -61,10 +61,10 @@ export async function registerRoutes(http: Http, context: RouteContext): Promise
 
 /** What producers submit. */
 async function intakeRoutes(http: Http, context: RouteContext): Promise<void> {
-  const { accept, store } = context
+  const { store } = context
   const { allow } = createRouteBuilders(context.access)
   const limit = { bodyLimit: maxEventBytes }
-  http.post('/v1/notify', { ...limit, ...allow('produce', intakeSchemas.notify) }, submitEvent(accept))
+  http.post('/v1/notify', { ...limit, ...allow('produce', intakeSchemas.notify) }, submitEvent(context))
   const reserved = allow('mailReserved', intakeSchemas.reservedMail)
   http.post('/v1/reserved-mails', { ...limit, ...reserved }, submitReservedMail(context))
   const explain = { ...context, intake: store.intake }
@@ -76,7 +76,7 @@ async function intakeRoutes(http: Http, context: RouteContext): Promise<void> {
       config: { checksBodyText: true },
       ...allow('produce', intakeSchemas.bulk),
     }
-    ;(scope as Http).post('/v1/notify/bulk', bulk, submitEvents(accept))
+    ;(scope as Http).post('/v1/notify/bulk', bulk, submitEvents(context))
   })
 }
 

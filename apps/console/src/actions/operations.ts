@@ -41,6 +41,7 @@ const services: Readonly<Record<string, OperationService>> = {
   'users.devices': 'notify',
   'users.preferences': 'notify',
   'users.standing': 'notify',
+  'users.suppressions': 'notify',
   limits: 'gateway',
   routes: 'gateway',
   upstreams: 'gateway',

@@ -2,6 +2,7 @@ import type { Http } from '@gatehouse/kit'
 import { Problem } from '@gatehouse/kit'
 import type { ConsoleContext } from './context.ts'
 import { basePath } from './cookies.ts'
+import { liveEndpoint } from './live/endpoint.ts'
 import type { ConsoleOptions } from './options.ts'
 import { sessionEndpoint } from './overview/overview.ts'
 import { liveEndpoint, systemEndpoint } from './overview/system.ts'
@@ -16,6 +17,7 @@ import { createBundler } from './shell/bundle.ts'
 import { assetEndpoint, shellEndpoint } from './shell/endpoints.ts'
 import { callbackEndpoint, loginEndpoint } from './sign-in/sign-in.ts'
 import { backchannelLogoutEndpoint, signOutEndpoint } from './sign-in/sign-out.ts'
+import { listViews, removeView, saveView } from './views/endpoints.ts'
 
 /** The console: its pages, and the server between them and the APIs. */
 export interface Console {
@@ -110,6 +112,12 @@ async function apiRoutes(http: Http, context: ConsoleContext): Promise<void> {
   http.get(`${api}/live/:service`, hidden, liveEndpoint(context))
   http.post(`${api}/preview`, hidden, keepPreviewEndpoint(context))
   http.post(`${api}/sign-out`, hidden, signOutEndpoint(context))
+  // Before the connections of the server are waited for: a live one lasts.
+  http.addHook('preClose', async () => context.openAnswers.stop())
+  http.get(`${basePath}/live`, hidden, liveEndpoint(context))
+  http.get(`${api}/views`, hidden, listViews(context))
+  http.post(`${api}/views`, hidden, saveView(context))
+  http.delete(`${api}/views/:id`, hidden, removeView(context))
   const forward = forwardEndpoint(context)
   for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const)
     http.route({ method, url: `${api}/*`, bodyLimit: maxBodyBytes, ...hidden, handler: forward })

@@ -1,4 +1,5 @@
 import type { Clock, KeyRing, Log, Secret } from '@gatehouse/kit'
+import type { LiveRules } from './live/rules.ts'
 import type { ConsoleStore } from './session/store.ts'
 import type { LimitSignIn } from './sign-in/limits.ts'
 
@@ -22,6 +23,8 @@ export interface ConsoleOptions {
   readonly store: ConsoleStore
   /** Bounds the sign-ins that anybody may begin. Default: nothing is limited. The policies are `signInLimitPolicies`. */
   readonly limit?: LimitSignIn
+  /** What bounds the live channel; left out for the defaults. */
+  readonly live?: LiveRules
   readonly clock: Clock
   readonly log: Log
 }

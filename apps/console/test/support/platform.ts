@@ -16,6 +16,7 @@ import {
 } from '@gatehouse/kit'
 import { freePort, memoryDatabase } from '@gatehouse/testing'
 import { type Console, type ConsoleOptions, consoleScopes, createConsole } from '../../src/server/index.ts'
+import { liveRules } from '../../src/server/live/rules.ts'
 import { migrateConsole, postgresConsoleStore } from '../../src/server/postgres/index.ts'
 
 const key = new KeyRing([new Secret('0123456789abcdef0123456789abcdef')])
@@ -118,6 +119,7 @@ function consoleOptions(publicUrl: string, issuer: string, database: Database, c
     services: { identity: issuer, notify: issuer },
     encryptionKey: key,
     store: postgresConsoleStore(database),
+    live: { ...liveRules, pollMs: 20, heartbeatMs: 40 },
     clock,
     log: silentLog,
   }

@@ -839,6 +839,10 @@ export interface NotificationContent {
     /** `rendered_again` from the template and the data; `unfilled`: the text of the template, for callers who may not read personal data; `sensitive` texts are shown to nobody; of an `erased` one the data or the template is gone. */
     readonly source: "rendered_again" | "unfilled" | "sensitive" | "erased" | OtherText
   })[]
+  /** The data of its event, as long as it is kept. */
+  readonly data?: Readonly<Record<string, unknown>>
+  /** `masked`: keys with types, for callers who may not read personal data. */
+  readonly data_source: "stored" | "masked" | "sensitive" | "erased" | OtherText
 }
 
 /** The schema `NotificationExplanation` of the API document. */
@@ -5263,7 +5267,7 @@ export interface Api {
     /** Follow a notification. Events `timeline` (an entry, with its `id`) and `delivery` (a delivery as it is now), beginning with all there is. Send the id of the last event as Last-Event-ID to go on from there: an entry of the last seconds may come again, by its `id`. Ends with the token. */
     stream(input: Operations["notifications.stream"]['input'], options?: StreamOptions): AsyncGenerator<ServerSentEvent, void, undefined>
     readonly content: {
-      /** Read what a notification said. Of each channel the text that was sent last, rendered again from the version of its template and the data of its event. The footer of mails, tracked links and tokens are not in it. */
+      /** Read what a notification said. Of each channel the text that was sent last, rendered again from the version of its template and the data of its event, and that data. The footer of mails, tracked links and tokens are not in it. */
       get(input: Operations["notifications.content.get"]['input'], options?: CallOptions): Promise<Operations["notifications.content.get"]['output']>
     }
   }

@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { maxEventBytes } from '../request/notify-body.ts'
 import { formatFaults, readRequest } from '../request/read-request.ts'
 import type { Accept, AcceptResult } from './accept.ts'
+import { auditBulk, type SendContext } from './audited.ts'
 import { ndjson } from './schema.ts'
 
 /** The largest body of a bulk request, in bytes. */
@@ -22,8 +23,10 @@ export function addNdjsonParser(http: Http): void {
  * POST /v1/notify/bulk: up to 10,000 events as a JSON array or as newline-delimited JSON. The response has one line of
  * JSON for each event, in order: `status` 202 with the acceptance, or another status with the problem.
  */
-export function submitEvents(accept: Accept) {
+export function submitEvents(context: SendContext & { readonly accept: Accept }) {
+  const { accept } = context
   return async (request: FastifyRequest<{ Body: unknown[] }>, reply: FastifyReply) => {
+    await auditBulk(context, request, request.body)
     const answers: string[] = []
     // Lines were measured as they were read.
     const isList = !request.headers['content-type']?.startsWith(ndjson)

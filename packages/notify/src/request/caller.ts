@@ -49,6 +49,8 @@ export interface AccessControl {
   refuseGuesses(request: FastifyRequest, userId?: string): void
   /** Whether the caller acts as the management, and so not on things of their own. */
   manages(request: FastifyRequest, userId?: string): boolean
+  /** Whether the caller sends as the management, whose changes are audited: without the scope of a producer. */
+  sendsAsManagement(request: FastifyRequest): boolean
   /** Whether the caller feeds what another system knows of its users. */
   feeds(request: FastifyRequest): boolean
 }
@@ -110,6 +112,9 @@ export function createAccessControl(authenticate: Authenticate, scopes: NotifySc
     manages(request, userId) {
       const caller = callerOf(request)
       return !isUser(caller, userId) && caller.scopes.has(scopes.admin)
+    },
+    sendsAsManagement(request) {
+      return !callerOf(request).scopes.has(scopes.write)
     },
     feeds(request) {
       const { scopes: granted } = callerOf(request)

@@ -25,7 +25,7 @@ export const operation = operationsOf({
   'notifications.get': ['Read a notification', 'Its deliveries, their states, and every decision in the timeline.'],
   'notifications.content.get': [
     'Read what a notification said',
-    'Of each channel the text that was sent last, rendered again from the version of its template and the data of its event. The footer of mails, tracked links and tokens are not in it.',
+    'Of each channel the text that was sent last, rendered again from the version of its template and the data of its event, and that data. The footer of mails, tracked links and tokens are not in it.',
   ],
   'notifications.cancel': [
     'Cancel a notification',

@@ -1,6 +1,6 @@
 /** The name of each scope. One table, so that a deployment can name its own. */
 export interface NotifyScopes {
-  /** POST /v1/notify and /v1/scheduled. */
+  /** POST /v1/notify and /v1/scheduled, for producers. */
   readonly write: string
   /** POST /v1/reserved-mails: for the service that reserved event types belong to. For clients alone. */
   readonly reserved: string
@@ -49,7 +49,7 @@ export type Access = keyof ReturnType<typeof accessBy>
 export function accessBy(scopes: NotifyScopes) {
   const { write, reserved, read, own, admin, delivery, settings, feed, reveal, events, privacy } = scopes
   return {
-    produce: [write],
+    produce: [write, admin],
     mailReserved: [reserved],
     readScheduled: [write, delivery, admin],
     cancelScheduled: [write, admin],

@@ -32,6 +32,7 @@ export function createScheduled(context: ScheduleContext) {
     const problem = problemOf(payload, await context.catalog.current(), '/payload')
     if (problem) throw problem
     const fireAt = instantOf(request.body.fire_at, '/fire_at')
+    await auditCreation(context, request, payload)
     const id = await context.schedule.add(fireAt, payload)
     context.onScheduled(id, fireAt)
     return reply
@@ -39,6 +40,17 @@ export function createScheduled(context: ScheduleContext) {
       .header('location', `/v1/scheduled/${id}`)
       .send(formatForCaller(context, request, { id, fireAt, payload }))
   }
+}
+
+/** What the management schedules is in the audit trail, what producers do is not. */
+async function auditCreation(
+  { access, audit }: ScheduleContext,
+  request: FastifyRequest,
+  { user_id: id, event, channels }: NotifyRequest,
+): Promise<void> {
+  if (!access.sendsAsManagement(request)) return
+  const after = { event, ...(channels === undefined ? {} : { channels }) }
+  await audit(request, { action: 'scheduled.create', target: { type: 'user', id }, after })
 }
 
 /** GET /v1/scheduled: the soonest first; those of everybody for readers of deliveries alone. */

@@ -1,4 +1,4 @@
-import { Problem } from '@gatehouse/kit'
+import { maskMembers, Problem } from '@gatehouse/kit'
 import type { FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import type { CatalogKeeper, MailVariables } from '../catalog/catalog.ts'
@@ -39,8 +39,15 @@ export function getContent(context: ContentContext) {
       const text = texts.find((each) => isVersion(each, channel, template))
       return { channel, template: { ...template }, ...contentOf({ text, stored, masked, mailVariables }) }
     })
-    return { items } as never
+    return { items, ...dataOf(stored, masked) } as never
   }
+}
+
+/** The data of the event as far as the caller may see it, and why not where they may not. */
+function dataOf({ sensitive, data }: StoredNotification, masked: boolean) {
+  if (sensitive) return { data_source: 'sensitive' }
+  if (!data) return { data_source: 'erased' }
+  return masked ? { data: maskMembers(data), data_source: 'masked' } : { data, data_source: 'stored' }
 }
 
 /** The text that was rendered last for each channel. */

@@ -29,8 +29,9 @@ const inbox = (what: string): Case => change(`inbox.${what}`, of(`/inbox/${what}
 
 /** Every route under /v1 that asks who calls. A new one has to be added here, and so is covered. */
 export const cases: Readonly<Record<string, Case>> = {
-  'POST /v1/notify': read(() => '/v1/notify', event),
-  'POST /v1/notify/bulk': read(
+  'POST /v1/notify': change('notifications.send', () => '/v1/notify', event),
+  'POST /v1/notify/bulk': change(
+    'notifications.sendBulk',
     () => '/v1/notify/bulk',
     (world) => [event(world)],
   ),
@@ -54,7 +55,8 @@ export const cases: Readonly<Record<string, Case>> = {
 
   'GET /v1/events': read(() => '/v1/events?limit=1000'),
 
-  'POST /v1/scheduled': read(
+  'POST /v1/scheduled': change(
+    'scheduled.create',
     () => '/v1/scheduled',
     (world) => ({ fire_at: '2090-01-01T00:00:00Z', payload: event(world) }),
   ),

@@ -32,7 +32,10 @@ test('content is what the version of the template said, and unfilled where it is
     body: 'Order A<1 left.',
     source: 'rendered_again',
   })
-  const masked = (await content(s, id, 'read:delivery')).body.items
+  assert.deepEqual([body.data, body.data_source], [data, 'stored'])
+  const forSupport = (await content(s, id, 'read:delivery')).body
+  assert.deepEqual([forSupport.data, forSupport.data_source], [{ order_id: 'string' }, 'masked'])
+  const masked = forSupport.items
   assert.deepEqual([masked[0].html, masked[1].body, masked[1].source], [html, 'Order {{ order_id }} left.', 'unfilled'])
   assert.ok(!JSON.stringify(masked).includes('A<1'))
   assert.equal((await content(s, id, 'user:alice read:notifications')).body.items[1].body, 'Order A<1 left.')
@@ -49,8 +52,10 @@ test('sensitive content is shown to nobody, and erased content says so', async (
       .body.id
   const code = await send('sign_in.code')
   for (const scopes of [undefined, 'user:alice read:notifications', 'read:delivery']) {
-    const [mail, ...more] = (await content(s, code, scopes)).body.items
+    const { body } = await content(s, code, scopes)
+    const [mail, ...more] = body.items
     assert.deepEqual([mail.source, mail.body, more], ['sensitive', undefined, []])
+    assert.deepEqual([body.data, body.data_source], [undefined, 'sensitive'])
   }
   const old = await send('order.shipped')
   await s.database.query('DELETE FROM notify.template')

@@ -1,4 +1,4 @@
-import { type CallOptions, call, connect, type Operations, requestOf } from '@gatehouse/client'
+import { type CallOptions, type CallRequest, call, connect, type Operations, requestOf } from '@gatehouse/client'
 import { factsOf, type OperationId } from '../../actions/index.ts'
 
 /*
@@ -29,12 +29,12 @@ export async function callOperation<Id extends OperationId>(
 
 /** Calls an endpoint of the console itself. */
 export async function callConsole<Answer>(
-  method: 'GET' | 'POST',
+  method: 'GET' | 'POST' | 'DELETE',
   path: string,
   signal?: AbortSignal,
-  body?: object,
+  sent: Pick<CallRequest, 'query' | 'body'> = {},
 ): Promise<Answer> {
-  return call<Answer>(consoleConnection, { method, path, body }, { signal })
+  return call<Answer>(consoleConnection, { method, path, ...sent }, { signal })
 }
 
 /** Downloads what an operation answers as a file. */

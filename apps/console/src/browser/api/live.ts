@@ -1,48 +1,72 @@
-import { events } from '@gatehouse/client'
-import { useDocumentVisibility } from '@mantine/hooks'
-import { useEffect, useState } from 'react'
-import { consoleConnection } from './call.ts'
+import { connect, events } from '@gatehouse/client'
+import { useEffect, useRef, useSyncExternalStore } from 'react'
+import { LiveChannel, type LiveEvent, type LiveHandlers } from './live-channel.ts'
 
-/** A counter at a moment. */
-export interface LiveCounter {
-  readonly name: string
-  readonly labels: Readonly<Record<string, string>>
-  readonly value: number
+export type { LiveEvent } from './live-channel.ts'
+
+/** A tab that nobody looked at for so long rests, in milliseconds. */
+const hiddenMs = 60_000
+/** The server gives a sign of life every 15 s. */
+const silenceMs = 20_000
+
+let opened: LiveChannel | undefined
+
+/** The channel of this tab, opened when it is first used. */
+function liveChannel(): LiveChannel {
+  if (opened !== undefined) return opened
+  const locks = navigator.locks as LockManager | undefined
+  const tabs = locks === undefined ? undefined : new BroadcastChannel('gatehouse-console-live')
+  const channel = new LiveChannel({ locks, tabs, connect: follow, silenceMs, pollMs: 10_000, forgetMs: 45_000 })
+  let resting: ReturnType<typeof setTimeout> | undefined
+  const look = () => {
+    clearTimeout(resting)
+    if (document.visibilityState === 'visible') channel.resume()
+    else resting = setTimeout(() => channel.pause(), hiddenMs)
+  }
+  document.addEventListener('visibilitychange', look)
+  window.addEventListener('pagehide', () => channel.pause())
+  window.addEventListener('pageshow', look)
+  look()
+  opened = channel
+  return channel
 }
 
-/** Counters as they were sent: the last two, by which a rate is known. */
-export interface LiveCounters {
-  readonly at: string
-  readonly counters: readonly LiveCounter[]
-  readonly before?: { readonly at: string; readonly counters: readonly LiveCounter[] }
+const connection = connect({ baseUrl: '/console', headers: { 'x-console': '1' }, allowInsecureHttp: true })
+
+async function follow(
+  topics: readonly string[],
+  lastEventId: string,
+  { onBeat, onEvent }: LiveHandlers,
+  signal: AbortSignal,
+): Promise<void> {
+  const request = { method: 'GET', path: '/live', query: { topic: topics } }
+  const stream = events<LiveEvent>(connection, request, { lastEventId, silenceMs: 2 * silenceMs, signal })
+  for await (const { event, id, data } of stream) {
+    if (event === 'beat') onBeat()
+    else onEvent(id, data)
+  }
 }
 
 /**
- * The counters of a service as they change, while the page is shown; undefined until there are some. A stream that ends is
- * opened again.
+ * Follows a topic while the component is shown: `notification:{id}`, `notifications`, `dead-letters`,
+ * `providers`, `limits`, `overview`.
+ * `onEvent` gets the events of a notification, `changed` for the others, and `poll` every 10 s where there is no live
+ * connection: both mean that it is to be read again. Returns whether there is one.
+ *
+ * @example
+ * const live = useLive('providers', () => void query.refetch())
  */
-export function useLive(service: string, topics: string, enabled: boolean): LiveCounters | undefined {
-  const [live, setLive] = useState<LiveCounters>()
-  const isShown = useDocumentVisibility() === 'visible'
+export function useLive(topic: string | undefined, onEvent: (event: LiveEvent) => void): boolean {
+  const latest = useRef(onEvent)
   useEffect(() => {
-    if (!enabled || !isShown) return
-    const leaving = new AbortController()
-    const follow = async () => {
-      const request = { method: 'GET', path: `/live/${service}`, query: { topics } } as const
-      for await (const { data } of events<LiveCounters>(consoleConnection, request, { signal: leaving.signal }))
-        setLive((before) => ({ ...data, ...(before && { before: { at: before.at, counters: before.counters } }) }))
-    }
-    // Without the stream the page has its other figures.
-    follow().catch(() => {})
-    return () => leaving.abort()
-  }, [service, topics, enabled, isShown])
-  return live
-}
-
-/** How much is counted a second of what matches, by the last two moments; undefined while there is but one. */
-export function rateOf(live: LiveCounters | undefined, match: (counter: LiveCounter) => boolean): number | undefined {
-  if (live?.before === undefined) return undefined
-  const seconds = (Date.parse(live.at) - Date.parse(live.before.at)) / 1_000
-  const total = (counters: readonly LiveCounter[]) => counters.filter(match).reduce((sum, { value }) => sum + value, 0)
-  return seconds > 0 ? Math.max(0, (total(live.counters) - total(live.before.counters)) / seconds) : undefined
+    latest.current = onEvent
+  })
+  useEffect(
+    () => (topic === undefined ? undefined : liveChannel().subscribe(topic, (event) => latest.current(event))),
+    [topic],
+  )
+  return useSyncExternalStore(
+    (watcher) => liveChannel().watch(watcher),
+    () => liveChannel().isLive,
+  )
 }

@@ -72,6 +72,8 @@ export function usePages<Id extends ActionId>(
     getNextPageParam: (page) => page.next,
     placeholderData: keepPreviousData,
     maxPages: 5,
+    // Rows never move under the reader: what is new is behind a button.
+    refetchOnWindowFocus: false,
   })
 }
 

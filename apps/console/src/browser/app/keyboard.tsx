@@ -3,6 +3,7 @@ import { spotlight } from '@mantine/spotlight'
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { Dialog } from '../parts/dialog.tsx'
+import { pressRowKey } from '../parts/row-keys.ts'
 import { useSettings, useTexts } from '../texts/settings.tsx'
 import { useSections } from './sections.ts'
 
@@ -26,7 +27,7 @@ export function KeyboardHelp() {
       if (section) void navigate({ to: section.path })
       else if (event.key === '/') spotlight.open()
       else if (event.key === '?') setOpen(true)
-      else return
+      else if (!pressRowKey(event.key)) return
       event.preventDefault()
     }
     document.addEventListener('keydown', onKey)
@@ -36,6 +37,13 @@ export function KeyboardHelp() {
     ['/', t.help.search],
     ['Ctrl K', t.help.search],
     ...sections.map(({ letter, id }) => [`g ${letter}`, t.help.goTo(t.sections[id])] as const),
+    ['j', t.help.nextRow],
+    ['k', t.help.previousRow],
+    ['Enter', t.help.openRow],
+    ['x', t.help.selectRow],
+    ['e', t.help.editRow],
+    ['r', t.help.replayRow],
+    ['.', t.help.rowActions],
     ['?', t.help.help],
     ['Esc', t.help.escape],
   ] as const

@@ -1,4 +1,4 @@
-import { createTheme, type MantineColorsTuple, Notification } from '@mantine/core'
+import { createTheme, type MantineColorsTuple } from '@mantine/core'
 
 /** Shades of the blue of the sign-in pages (#1f5fbf, #8ab4f8). */
 const brand: MantineColorsTuple = [
@@ -24,6 +24,4 @@ export const theme = createTheme({
   fontFamilyMonospace: 'ui-monospace, "Liberation Mono", monospace',
   headings: { sizes: { h1: { fontSize: '1.6rem' }, h2: { fontSize: '1.15rem' } } },
   respectReducedMotion: true,
-  // They go by themselves; a button of theirs would have no name.
-  components: { Notification: Notification.extend({ defaultProps: { withCloseButton: false } }) },
 })

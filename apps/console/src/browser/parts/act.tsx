@@ -22,11 +22,13 @@ interface ActProps<Id extends ActionId> {
   readonly done: string
   readonly onDone?: (answer: OutputOf<Id>) => void
   readonly size?: ButtonProps['size']
+  /** The key that presses it in the row of a table that has the focus. */
+  readonly hotkey?: 'e' | 'r'
 }
 
 /** The button of an action: shown to the roles that have it, with the confirmation that it needs. */
 export function Act<Id extends ActionId>(props: ActProps<Id>) {
-  const { action, input, label, about, text, done, onDone, size = 'xs' } = props
+  const { action, input, label, about, text, done, onDone, size = 'xs', hotkey } = props
   const may = useMay()
   const [open, setOpen] = useState(false)
   const mutation = useAction(action)
@@ -57,6 +59,7 @@ export function Act<Id extends ActionId>(props: ActProps<Id>) {
         loading={mutation.isPending && text === undefined}
         onClick={press}
         aria-label={about === undefined ? undefined : `${label}: ${about}`}
+        data-key={hotkey}
       >
         {label}
       </Button>

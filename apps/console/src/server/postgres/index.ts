@@ -4,6 +4,7 @@ import type { ConsoleStore } from '../session/store.ts'
 import { PostgresPreviews } from './previews.ts'
 import { PostgresRefreshes } from './refreshes.ts'
 import { PostgresSessions } from './sessions.ts'
+import { PostgresViews } from './views.ts'
 
 /** Migrates the schema `console` to the current version. Returns the names of the applied migrations. */
 export function migrateConsole(database: Database): Promise<string[]> {
@@ -16,6 +17,7 @@ export function postgresConsoleStore(database: Database): ConsoleStore {
     sessions: new PostgresSessions(database),
     refreshes: new PostgresRefreshes(database),
     previews: new PostgresPreviews(database),
+    views: new PostgresViews(database),
   }
 }
 
@@ -28,5 +30,6 @@ export const consoleSealed: readonly SealedColumn[] = [
 export const consoleTables: readonly TableBound[] = [
   { table: 'session', bound: '20 for each administrator; idle 30 minutes or 12 hours old, and removed at a sign-in' },
   { table: 'preview', bound: '32 for each session, of a minute; removed with the session or at the next preview' },
+  { table: 'saved_view', bound: '50 for each administrator, removed by hand' },
   migrationTable,
 ]

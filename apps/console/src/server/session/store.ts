@@ -1,4 +1,5 @@
 import type { Previews } from '../preview/store.ts'
+import type { SavedViews } from '../views/store.ts'
 import type { Session } from './session.ts'
 
 /** What ends sessions at the provider's word: one of its sessions, or all of a user. */
@@ -42,4 +43,5 @@ export interface ConsoleStore {
   readonly sessions: Sessions
   readonly refreshes: Refreshes
   readonly previews: Previews
+  readonly views: SavedViews
 }

@@ -155,7 +155,15 @@ export const getContent = describeOperation('notifications.content.get', {
   params: TraceParams,
   response: {
     200: Type.Object(
-      { items: Type.Array(ContentOfChannel, { description: 'One of each channel that something was rendered for.' }) },
+      {
+        items: Type.Array(ContentOfChannel, { description: 'One of each channel that something was rendered for.' }),
+        data: Type.Optional(
+          Type.Object({}, { additionalProperties: true, description: 'The data of its event, as long as it is kept.' }),
+        ),
+        data_source: Type.Enum(['stored', 'masked', 'sensitive', 'erased'], {
+          description: '`masked`: keys with types, for callers who may not read personal data.',
+        }),
+      },
       { title: 'NotificationContent' },
     ),
   },

@@ -3,7 +3,7 @@ import { NativeSelect, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useMemo } from 'react'
 import { useFilters } from '../../api/filters.ts'
-import { rateOf, useLive } from '../../api/live.ts'
+import { rateOf, useCounters } from '../../api/counters.ts'
 import { useRead } from '../../api/queries.ts'
 import { type Range, useRange } from '../../api/range.ts'
 import { useMay } from '../../api/session.tsx'
@@ -41,7 +41,7 @@ function Notifications({ range: { from, step } }: { range: Range }) {
   const outcomes = useRead('readStats', { measure: 'outcomes', by: 'channel', from, step })
   const attempts = useRead('readStats', { measure: 'attempts', by: 'channel', from, step })
   const states = useRead('readStats', { measure: 'states', by: 'channel', from, step })
-  const live = useLive('notify', 'notifications', true)
+  const live = useCounters('notify', 'notifications', true)
   const perSecond = useNumber({ maximumFractionDigits: 1 })
   const accepted = rateOf(live, ({ name }) => name === 'notify_outcomes_total')
   return (

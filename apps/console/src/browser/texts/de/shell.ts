@@ -3,13 +3,14 @@ import type { shell as english } from '../en/shell.ts'
 /** The words that every screen shares, in German. */
 export const shell: typeof english = {
   product: 'Gatehouse-Konsole',
-  groups: { deliver: 'Zustellen', people: 'Personen', access: 'Zugang', limits: 'Limits', operate: 'Betrieb' },
-  groups: { home: 'Übersicht', deliver: 'Zustellen', people: 'Personen', access: 'Zugang', operate: 'Betrieb' },
+  groups: { home: 'Übersicht', deliver: 'Zustellen', people: 'Personen', access: 'Zugang', limits: 'Limits', operate: 'Betrieb' },
   sections: {
     start: 'Erste Schritte',
     overview: 'Überblick',
     deliverability: 'Zustellbarkeit',
+    notifications: 'Benachrichtigungen',
     notification: 'Benachrichtigung',
+    send: 'Senden',
     why: 'Warum?',
     deadLetters: 'Unzustellbare',
     scheduled: 'Geplant',
@@ -62,6 +63,11 @@ export const shell: typeof english = {
     seeAudit: 'Zum Audit-Protokoll',
     requestId: 'Anfrage-Kennung',
     actions: 'Aktionen',
+    select: 'Auswählen',
+    selectRow: (name: string) => `${name} auswählen`,
+    newer: (count: number) => `${count} neue`,
+    live: 'Live',
+    polling: 'Alle 10 s aktualisiert',
   },
   search: {
     pages: 'Seiten',
@@ -141,6 +147,13 @@ export const shell: typeof english = {
     search: 'Suche und Befehle',
     goTo: (section) => `Zu ${section}`,
     help: 'Diese Hilfe',
+    nextRow: 'Nächste Zeile der Tabelle',
+    previousRow: 'Vorige Zeile',
+    openRow: 'Zeile öffnen',
+    selectRow: 'Zeile auswählen',
+    editRow: 'Bearbeiten',
+    replayRow: 'Erneut zustellen',
+    rowActions: 'Aktionen der Zeile',
     escape: 'Offenes schließen',
   },
 }

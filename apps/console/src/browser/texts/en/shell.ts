@@ -1,14 +1,15 @@
 /** The words that every screen shares, in English. */
 export const shell = {
   product: 'Gatehouse console',
-  groups: { deliver: 'Deliver', people: 'People', access: 'Access', limits: 'Limits', operate: 'Operate' },
-  groups: { home: 'Home', deliver: 'Deliver', people: 'People', access: 'Access', operate: 'Operate' },
+  groups: { home: 'Home', deliver: 'Deliver', people: 'People', access: 'Access', limits: 'Limits', operate: 'Operate' },
   sections: {
     start: 'Get started',
     overview: 'Overview',
     deliverability: 'Deliverability',
+    notifications: 'Notifications',
     notification: 'Notification',
     why: 'Why?',
+    send: 'Send',
     deadLetters: 'Dead letters',
     scheduled: 'Scheduled',
     providers: 'Providers',
@@ -60,6 +61,11 @@ export const shell = {
     seeAudit: 'See the audit log',
     requestId: 'Request id',
     actions: 'Actions',
+    select: 'Select',
+    selectRow: (name: string) => `Select ${name}`,
+    newer: (count: number) => `${count} new`,
+    live: 'Live',
+    polling: 'Updated every 10 s',
   },
   search: {
     pages: 'Pages',
@@ -132,6 +138,13 @@ export const shell = {
     search: 'Search and commands',
     goTo: (section: string) => `Go to ${section}`,
     help: 'This help',
+    nextRow: 'Next row of the table',
+    previousRow: 'Previous row',
+    openRow: 'Open the row',
+    selectRow: 'Select the row',
+    editRow: 'Edit it',
+    replayRow: 'Replay it',
+    rowActions: 'Actions of the row',
     escape: 'Close what is open',
   },
 }

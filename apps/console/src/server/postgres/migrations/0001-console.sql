@@ -26,3 +26,14 @@ CREATE TABLE console.preview (
 );
 CREATE INDEX preview_session_index ON console.preview (session_id_hash, expires_at);
 CREATE INDEX preview_expires_index ON console.preview (expires_at);
+
+-- Filters of a screen that a person saved under a name; 50 for each person.
+CREATE TABLE console.saved_view (
+  user_id text NOT NULL,
+  screen text NOT NULL,
+  name text NOT NULL,
+  id text NOT NULL,
+  filters jsonb NOT NULL,
+  created_at bigint NOT NULL,
+  PRIMARY KEY (user_id, screen, name)
+);

@@ -90,7 +90,7 @@ function MailFrame({ document, width }: { document: string; width: number }) {
   const { ref, width: room } = useElementSize()
   const query = useQuery({
     queryKey: ['mail preview', document],
-    queryFn: ({ signal }) => callConsole<{ id: string }>('POST', '/preview', signal, { html: document }),
+    queryFn: ({ signal }) => callConsole<{ id: string }>('POST', '/preview', signal, { body: { html: document } }),
     // The server keeps it for a minute: whoever comes back gets another one.
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,

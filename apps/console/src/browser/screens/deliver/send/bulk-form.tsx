@@ -1,0 +1,84 @@
+import { Code, Stack, Textarea } from '@mantine/core'
+import { useState } from 'react'
+import { Act } from '../../../parts/act.tsx'
+import { Rows } from '../../../parts/table.tsx'
+import { State } from '../../../parts/values.tsx'
+import { useTexts } from '../../../texts/settings.tsx'
+import { parseEvents } from '../event-data.ts'
+
+interface BulkLine {
+  readonly status: number
+  readonly id?: string
+  readonly detail?: string
+}
+
+/** Sends many events at once and shows what became of each. */
+export function BulkForm({ events, change }: { events: string; change: (events: string) => void }) {
+  const t = useTexts()
+  const [lines, setLines] = useState<readonly BulkLine[]>([])
+  const parsed = events.trim() === '' ? undefined : parseEvents(events)
+  return (
+    <Stack gap="sm">
+      <Textarea
+        label={t.send.bulk}
+        value={events}
+        onChange={(event) => change(event.currentTarget.value)}
+        autosize
+        minRows={8}
+        maxRows={24}
+        spellCheck={false}
+        className="code"
+        placeholder='{"event": "order.shipped", "user_id": "alice", "data": {"order_id": "A-1"}}'
+        error={events.trim() !== '' && parsed === undefined ? t.send.badEvents : undefined}
+      />
+      {parsed !== undefined && (
+        <div>
+          <Act
+            action="sendMany"
+            input={{ body: parsed }}
+            label={t.send.sendMany(parsed.length)}
+            text={t.send.confirmMany(parsed.length)}
+            done={t.common.done}
+            size="sm"
+            onDone={(answer) => setLines(readLines(answer))}
+          />
+        </div>
+      )}
+      {lines.length > 0 && <Results lines={lines} />}
+    </Stack>
+  )
+}
+
+/** The lines of the answer, one for each event in order. */
+function readLines(answer: unknown): readonly BulkLine[] {
+  return String(answer)
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as BulkLine)
+}
+
+const maxShown = 200
+
+function Results({ lines }: { lines: readonly BulkLine[] }) {
+  const t = useTexts()
+  const numbered = lines.map((line, n) => ({ ...line, n: n + 1 }))
+  // What was refused comes first: it is what there is to do.
+  const shown = numbered.toSorted((a, b) => b.status - a.status || a.n - b.n).slice(0, maxShown)
+  return (
+    <Rows
+      label={t.send.results}
+      keyOf={({ n }) => String(n)}
+      rows={shown}
+      columns={[
+        { label: t.send.position, render: ({ n }) => n },
+        {
+          label: t.send.results,
+          render: ({ status }) => (
+            <State tone={status === 202 ? 'good' : 'bad'}>{status === 202 ? t.send.accepted : status}</State>
+          ),
+        },
+        { label: t.send.answer, render: ({ id, detail }) => <Code className="quote">{id ?? detail}</Code> },
+      ]}
+    />
+  )
+}

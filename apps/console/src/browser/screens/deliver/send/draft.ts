@@ -1,0 +1,58 @@
+import type { InputOf } from '../../../../actions/index.ts'
+import type { ChannelName } from '../channel-choice.tsx'
+import { parseObject } from '../event-data.ts'
+import type { SnippetCall } from './snippets.ts'
+
+/** How a notification is sent. */
+export type SendMode = 'now' | 'later' | 'bulk'
+
+/** What is being written on the form. */
+export interface SendDraft {
+  readonly mode: SendMode
+  readonly event: string
+  readonly user: string
+  /** JSON. */
+  readonly data: string
+  readonly channels: readonly ChannelName[]
+  readonly dedupKey: string
+  /** A local time, as its field has it. */
+  readonly at: string
+  /** Many events as JSON. */
+  readonly events: string
+}
+
+/** The form as it opens. */
+export const emptyDraft: SendDraft = {
+  mode: 'now',
+  event: '',
+  user: '',
+  data: '{}',
+  channels: [],
+  dedupKey: '',
+  at: '',
+  events: '',
+}
+
+/** The notify request of a draft; undefined while it is not complete. */
+export function requestOfDraft({ event, user, data, channels, dedupKey }: SendDraft): InputOf<'send'> | undefined {
+  const parsed = parseObject(data.trim() || '{}')
+  if (event.trim() === '' || user.trim() === '' || parsed === undefined) return undefined
+  return {
+    event: event.trim(),
+    user_id: user.trim(),
+    data: parsed,
+    ...(channels.length === 0 ? {} : { channels }),
+    ...(dedupKey.trim() === '' ? {} : { dedup_key: dedupKey.trim() }),
+  }
+}
+
+/** The call of a draft as code shows it; undefined while it is not complete. */
+export function callOfDraft(draft: SendDraft): SnippetCall | undefined {
+  const request = requestOfDraft(draft)
+  if (request === undefined) return undefined
+  if (draft.mode !== 'later') return { method: 'POST', path: '/v1/notify', body: request, client: 'notify' }
+  const at = new Date(draft.at)
+  if (Number.isNaN(at.getTime())) return undefined
+  const body = { fire_at: at.toISOString(), payload: request }
+  return { method: 'POST', path: '/v1/scheduled', body, client: 'scheduled.create' }
+}

@@ -1,0 +1,46 @@
+import { Button, Group, Stack } from '@mantine/core'
+import { notifications as messages } from '@mantine/notifications'
+import { useNavigate } from '@tanstack/react-router'
+import { useAction } from '../../../api/queries.ts'
+import { useMay } from '../../../api/session.tsx'
+import { Refusal } from '../../../parts/refusal.tsx'
+import { useTexts } from '../../../texts/settings.tsx'
+import { requestOfDraft, type SendDraft } from './draft.ts'
+
+/** Sends or schedules what is written; then its histories are shown as they go. */
+export function SendButtons({ draft }: { draft: SendDraft }) {
+  const t = useTexts()
+  const may = useMay()
+  const navigate = useNavigate()
+  const send = useAction('send')
+  const schedule = useAction('schedule')
+  const request = requestOfDraft(draft)
+  if (!may('send')) return null
+  const submit = () => {
+    if (request === undefined) return
+    if (draft.mode === 'now')
+      send.mutate(request, {
+        onSuccess: ({ id }) => void navigate({ to: '/notifications/$id', params: { id } }),
+      })
+    else
+      schedule.mutate(
+        { fire_at: new Date(draft.at).toISOString(), payload: request },
+        { onSuccess: () => messages.show({ message: t.send.scheduled, color: 'green' }) },
+      )
+  }
+  const isLater = draft.mode === 'later'
+  return (
+    <Stack gap="sm">
+      <Refusal error={isLater ? schedule.error : send.error} />
+      <Group>
+        <Button
+          onClick={submit}
+          loading={send.isPending || schedule.isPending}
+          disabled={request === undefined || (isLater && draft.at === '')}
+        >
+          {isLater ? t.send.schedule : t.send.send}
+        </Button>
+      </Group>
+    </Stack>
+  )
+}

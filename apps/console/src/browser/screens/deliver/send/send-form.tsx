@@ -1,0 +1,151 @@
+import type { EventType } from '@gatehouse/client'
+import { Group, SegmentedControl, Stack, Textarea, TextInput } from '@mantine/core'
+import { useQueries } from '@tanstack/react-query'
+import { useEffect, useRef } from 'react'
+import { actions } from '../../../../actions/index.ts'
+import { callOperation } from '../../../api/call.ts'
+import { useRead } from '../../../api/queries.ts'
+import { useMay } from '../../../api/session.tsx'
+import { useTexts } from '../../../texts/settings.tsx'
+import { ChannelChoice, channelNames } from '../channel-choice.tsx'
+import { parseObject } from '../event-data.ts'
+import { EventField } from '../event-field.tsx'
+import { BulkForm } from './bulk-form.tsx'
+import type { SendDraft, SendMode } from './draft.ts'
+import { sampleData } from './sample-data.ts'
+import { SendButtons } from './send-buttons.tsx'
+
+interface SendFormProps {
+  readonly draft: SendDraft
+  readonly change: (changed: Partial<SendDraft>) => void
+  /** The notification whose data it begins with. */
+  readonly like: string | undefined
+}
+
+/** The form of a notification. */
+export function SendForm({ draft, change, like }: SendFormProps) {
+  const t = useTexts()
+  const may = useMay()
+  const modes = (['now', 'later', 'bulk'] as const).map((value) => ({ value, label: t.send.modes[value] }))
+  return (
+    <Stack className="panel" gap="md">
+      {may('send') && (
+        <SegmentedControl
+          aria-label={t.send.mode}
+          value={draft.mode}
+          onChange={(mode) => change({ mode: mode as SendMode })}
+          data={modes}
+          fullWidth
+        />
+      )}
+      {draft.mode === 'bulk' ? (
+        <BulkForm events={draft.events} change={(events) => change({ events })} />
+      ) : (
+        <OneForm draft={draft} change={change} like={like} />
+      )}
+    </Stack>
+  )
+}
+
+function OneForm({ draft, change, like }: SendFormProps) {
+  const t = useTexts()
+  const fill = useSampleData(draft, change, like)
+  const isBad = draft.data.trim() !== '' && parseObject(draft.data) === undefined
+  return (
+    <>
+      <Group align="flex-start" gap="md">
+        <EventField label={t.send.event} value={draft.event} onChange={(event) => change({ event })} required />
+        <TextInput
+          label={t.send.user}
+          value={draft.user}
+          onChange={(event) => change({ user: event.currentTarget.value })}
+          required
+          autoComplete="off"
+          className="grow"
+        />
+      </Group>
+      <Textarea
+        label={t.send.data}
+        description={t.send.dataLead}
+        value={draft.data}
+        onChange={(event) => {
+          fill.keep()
+          change({ data: event.currentTarget.value })
+        }}
+        autosize
+        minRows={4}
+        maxRows={18}
+        spellCheck={false}
+        className="code"
+        error={isBad ? t.send.badJson : undefined}
+      />
+      <ChannelChoice
+        label={t.send.channels}
+        description={t.send.channelsLead}
+        value={draft.channels}
+        onChange={(channels) => change({ channels })}
+      />
+      <Group align="flex-start" gap="md">
+        <TextInput
+          label={t.send.dedupKey}
+          description={t.send.dedupKeyLead}
+          value={draft.dedupKey}
+          onChange={(event) => change({ dedupKey: event.currentTarget.value })}
+          maxLength={512}
+          className="grow"
+        />
+        {draft.mode === 'later' && (
+          <TextInput
+            type="datetime-local"
+            label={t.send.at}
+            value={draft.at}
+            onChange={(event) => change({ at: event.currentTarget.value })}
+            required
+          />
+        )}
+      </Group>
+      <SendButtons draft={draft} />
+    </>
+  )
+}
+
+/** Fills in the data from the variables of the template, or from another notification, until somebody writes it. */
+function useSampleData({ event }: SendDraft, change: SendFormProps['change'], like: string | undefined) {
+  const isKept = useRef(false)
+  const types = useRead('listEventTypes', { limit: 200 })
+  const type = types.data?.items.find((each) => each.event === event.trim())
+  const variables = useVariables(type)
+  const content = useRead('readContent', { id: like ?? '' }, like !== undefined)
+  const copied = like === undefined ? undefined : content.data?.data
+  const filled = JSON.stringify(copied ?? (variables && sampleData(variables)), undefined, 2)
+  const write = useRef(change)
+  write.current = change
+  useEffect(() => {
+    if (filled !== undefined && !isKept.current) write.current({ data: filled })
+  }, [filled])
+  return {
+    keep: () => {
+      isKept.current = true
+    },
+  }
+}
+
+/** The variables of the texts of an event type, on the channels that it goes to; undefined while they are not known. */
+function useVariables(type: EventType | undefined): readonly string[] | undefined {
+  const { operation } = actions.previewTemplate
+  const template = type?.template_id ?? type?.event ?? ''
+  return useQueries({
+    queries: channelNames
+      .filter((channel) => type?.channels.includes(channel))
+      .map((channel) => ({
+        queryKey: [operation, template, channel],
+        queryFn: () => callOperation(operation, { template_id: template, body: { channel, data: {} } }),
+        // A channel without a text has no variables.
+        retry: false,
+      })),
+    combine: (results) =>
+      type === undefined || results.some(({ isPending }) => isPending)
+        ? undefined
+        : [...new Set(results.flatMap(({ data }) => data?.variables ?? []))],
+  })
+}

@@ -1,20 +1,33 @@
 import type { Operations } from '@gatehouse/client'
-import type { Action } from './action.ts'
 import { access } from './access.ts'
+import type { Action } from './action.ts'
 import { callers } from './callers.ts'
 import { content } from './content.ts'
 import { deliver } from './deliver.ts'
 import { limits } from './limits.ts'
 import { measure } from './measure.ts'
 import { operate } from './operate.ts'
-import { people } from './people.ts'
+import { people, quotas, recipients, searches } from './people.ts'
 import { repair } from './repair.ts'
 
 /**
  * Every action of the console. The server forwards the operations that are named here and no others; the pages show an
  * action to the roles that have it.
  */
-export const actions = { ...measure, ...deliver, ...repair, ...content, ...people, ...access, ...limits, ...callers, ...operate }
+export const actions = {
+  ...measure,
+  ...deliver,
+  ...repair,
+  ...content,
+  ...people,
+  ...recipients,
+  ...searches,
+  ...quotas,
+  ...access,
+  ...limits,
+  ...callers,
+  ...operate,
+}
 
 /** The name of an action. */
 export type ActionId = keyof typeof actions

@@ -1,4 +1,4 @@
-import { dangerous, editors, everybody, owner, read, support, write } from './action.ts'
+import { editors, everybody, read, write } from './action.ts'
 
 /** What is done with notifications. */
 export const deliver = {

@@ -5,7 +5,7 @@ import { basePath } from './cookies.ts'
 import { liveEndpoint } from './live/endpoint.ts'
 import type { ConsoleOptions } from './options.ts'
 import { sessionEndpoint } from './overview/overview.ts'
-import { liveEndpoint, systemEndpoint } from './overview/system.ts'
+import { countersEndpoint, systemEndpoint } from './overview/system.ts'
 import { keepPreviewEndpoint, previewEndpoint } from './preview/endpoint.ts'
 import { createProvider } from './provider/create.ts'
 import { refuseCrossSite } from './proxy/cross-site.ts'
@@ -109,7 +109,7 @@ async function apiRoutes(http: Http, context: ConsoleContext): Promise<void> {
   )
   http.get(`${api}/session`, hidden, sessionEndpoint(context))
   http.get(`${api}/system/:part`, hidden, systemEndpoint(context))
-  http.get(`${api}/live/:service`, hidden, liveEndpoint(context))
+  http.get(`${api}/live/:service`, hidden, countersEndpoint(context))
   http.post(`${api}/preview`, hidden, keepPreviewEndpoint(context))
   http.post(`${api}/sign-out`, hidden, signOutEndpoint(context))
   // Before the connections of the server are waited for: a live one lasts.

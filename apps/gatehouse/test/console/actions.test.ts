@@ -6,17 +6,30 @@ import { Person } from '../../../console/test/support/person.ts'
 import { type Program, started } from '../support/program.ts'
 import { access, accessMayFindNothing } from './cases/access.ts'
 import { callers, callersMayFindNothing } from './cases/callers.ts'
+import { type Cases, keys, type RoleName, roles } from './cases/case.ts'
 import { content, contentMayFindNothing } from './cases/content.ts'
 import { deliver, deliverMayFindNothing } from './cases/deliver.ts'
 import { limits, limitsMayFindNothing } from './cases/limits.ts'
 import { measure, measureMayFindNothing } from './cases/measure.ts'
 import { operate, operateMayFindNothing } from './cases/operate.ts'
-import { people, peopleMayFindNothing } from './cases/people.ts'
+import { people, peopleMayFindNothing, quotas, recipients, searches } from './cases/people.ts'
 import { repair, repairMayFindNothing } from './cases/repair.ts'
-import { type Cases, keys, type RoleName, roles } from './cases/case.ts'
 
 /** A call for each action. One without a case does not compile. */
-const cases: Cases<ActionId> = { ...measure, ...deliver, ...repair, ...content, ...people, ...access, ...limits, ...callers, ...operate }
+const cases: Cases<ActionId> = {
+  ...measure,
+  ...deliver,
+  ...repair,
+  ...content,
+  ...people,
+  ...recipients,
+  ...searches,
+  ...quotas,
+  ...access,
+  ...limits,
+  ...callers,
+  ...operate,
+}
 const mayFindNothing: ReadonlySet<ActionId> = new Set([
   ...measureMayFindNothing,
   ...deliverMayFindNothing,

@@ -306,6 +306,17 @@ export interface DeviceSettings {
   readonly service?: string
 }
 
+/** The schema `EffectiveValue` of the API document. */
+export interface EffectiveValue {
+  /** The variable of the environment, or the path in the file. */
+  readonly name: string
+  readonly origin: "environment" | "file" | "default" | OtherText
+  /** Of a secret `set` or `unset`; of a list its length. */
+  readonly value: string | number | boolean
+  /** Whether it may be a credential, so that it is not shown. */
+  readonly secret: boolean
+}
+
 /** The schema `EndedSessions` of the API document. */
 export interface EndedSessions {
   /** How many sessions the filter selects; at most 1,000 at a time. */
@@ -318,7 +329,7 @@ export interface EndedSessions {
   readonly more: boolean
 }
 
-/** An event type that producers may submit */
+/** The schema `EventType` of the API document. */
 export interface EventType {
   /** Name of the event type: one line of text, but not * */
   readonly event: string
@@ -505,6 +516,30 @@ export interface LimitExplanation {
   })[]
 }
 
+/** The schema `LimitGateway` of the API document. */
+export interface LimitGateway {
+  readonly id: string
+  readonly host: string
+  readonly services: readonly string[]
+  /** The version that applies there; 0 for its file. */
+  readonly version: number
+  /** Why it does not apply a newer one. */
+  readonly fault?: string
+  readonly seen_at: string
+}
+
+/** The schema `LimitOverride` of the API document. */
+export interface LimitOverride {
+  readonly kind: string
+  readonly id: string
+  readonly policy?: string
+  readonly factor?: number
+  readonly until: string
+  readonly reason: string
+  readonly author?: string
+  readonly created_at: string
+}
+
 /** The schema `LimitRejection` of the API document. */
 export interface LimitRejection {
   readonly at: string
@@ -528,6 +563,200 @@ export interface LimitRejections {
   readonly next?: string
   /** Whose requests: those of all processes that share a history, or of the one that answers. */
   readonly scope: "all" | "process" | OtherText
+}
+
+/** The schema `LimitSettings` of the API document. */
+export interface LimitSettings {
+  /** Counts from 1; 0 before anything was stored. */
+  readonly version: number
+  /** Where it came from: the file, an edit, or an earlier version. */
+  readonly origin: "file" | "edit" | "rollback" | OtherText
+  readonly author?: string
+  readonly comment: string
+  /** The version that was activated again. */
+  readonly restored?: number
+  readonly created_at?: string
+  readonly tiers: Readonly<Record<string, {
+    /** Requests per minute. */
+    readonly rpm?: number
+    /** Requests per day. */
+    readonly daily?: number
+    /** Requests per second. */
+    readonly rps?: number
+    /** A token bucket. */
+    readonly burst?: {
+      /** Requests at once. */
+      readonly capacity: number
+      /** Tokens added each second. */
+      readonly refill_per_second: number
+    }
+    /** Shadow limits: they count and report, but never reject. */
+    readonly shadow?: {
+      /** Requests per second. */
+      readonly rps?: number
+      /** Requests per minute. */
+      readonly rpm?: number
+      /** Requests per day. */
+      readonly daily?: number
+      /** A token bucket. */
+      readonly burst?: {
+        /** Requests at once. */
+        readonly capacity: number
+        /** Tokens added each second. */
+        readonly refill_per_second: number
+      }
+    }
+    /** How windows are counted. */
+    readonly algorithm?: "sliding-window" | "fixed-window"
+    /** fixed-window counts by the UTC day. Default: as `algorithm`. */
+    readonly daily_algorithm?: "sliding-window" | "fixed-window"
+    /** What to do while the counter store is unavailable: allow all (open), reject all (closed), or count in this process (local). */
+    readonly failure_mode?: "open" | "closed" | "local"
+    /** hybrid counts locally and reconciles about every 100 ms; for advisory limits only. */
+    readonly mode?: "exact" | "hybrid"
+    /** Whether all regions share the quota or each has its own. */
+    readonly quota?: "global" | "regional"
+    /** Splits the counters of a hot key. */
+    readonly shards?: number
+  }>>
+  readonly policies: Readonly<Record<string, {
+    /** Requests per minute. */
+    readonly rpm?: number
+    /** Requests per day. */
+    readonly daily?: number
+    /** Requests per second. */
+    readonly rps?: number
+    /** A token bucket. */
+    readonly burst?: {
+      /** Requests at once. */
+      readonly capacity: number
+      /** Tokens added each second. */
+      readonly refill_per_second: number
+    }
+    /** Shadow limits: they count and report, but never reject. */
+    readonly shadow?: {
+      /** Requests per second. */
+      readonly rps?: number
+      /** Requests per minute. */
+      readonly rpm?: number
+      /** Requests per day. */
+      readonly daily?: number
+      /** A token bucket. */
+      readonly burst?: {
+        /** Requests at once. */
+        readonly capacity: number
+        /** Tokens added each second. */
+        readonly refill_per_second: number
+      }
+    }
+    /** How windows are counted. */
+    readonly algorithm?: "sliding-window" | "fixed-window"
+    /** One counter for all callers together instead of one for each. */
+    readonly shared?: boolean
+    /** What to do while the counter store is unavailable: allow all (open), reject all (closed), or count in this process (local). */
+    readonly failure_mode?: "open" | "closed" | "local"
+    /** hybrid counts locally and reconciles about every 100 ms; for advisory limits only. */
+    readonly mode?: "exact" | "hybrid"
+    /** Whether all regions share the quota or each has its own. */
+    readonly quota?: "global" | "regional"
+    /** Splits the counters of a hot key. */
+    readonly shards?: number
+  }>>
+  /** The policy that every request counts by as well. */
+  readonly global_policy?: string
+  /** What the configuration file says, with the built-in limits. */
+  readonly file: {
+    readonly tiers: Readonly<Record<string, {
+      /** Requests per minute. */
+      readonly rpm?: number
+      /** Requests per day. */
+      readonly daily?: number
+      /** Requests per second. */
+      readonly rps?: number
+      /** A token bucket. */
+      readonly burst?: {
+        /** Requests at once. */
+        readonly capacity: number
+        /** Tokens added each second. */
+        readonly refill_per_second: number
+      }
+      /** Shadow limits: they count and report, but never reject. */
+      readonly shadow?: {
+        /** Requests per second. */
+        readonly rps?: number
+        /** Requests per minute. */
+        readonly rpm?: number
+        /** Requests per day. */
+        readonly daily?: number
+        /** A token bucket. */
+        readonly burst?: {
+          /** Requests at once. */
+          readonly capacity: number
+          /** Tokens added each second. */
+          readonly refill_per_second: number
+        }
+      }
+      /** How windows are counted. */
+      readonly algorithm?: "sliding-window" | "fixed-window"
+      /** fixed-window counts by the UTC day. Default: as `algorithm`. */
+      readonly daily_algorithm?: "sliding-window" | "fixed-window"
+      /** What to do while the counter store is unavailable: allow all (open), reject all (closed), or count in this process (local). */
+      readonly failure_mode?: "open" | "closed" | "local"
+      /** hybrid counts locally and reconciles about every 100 ms; for advisory limits only. */
+      readonly mode?: "exact" | "hybrid"
+      /** Whether all regions share the quota or each has its own. */
+      readonly quota?: "global" | "regional"
+      /** Splits the counters of a hot key. */
+      readonly shards?: number
+    }>>
+    readonly policies: Readonly<Record<string, {
+      /** Requests per minute. */
+      readonly rpm?: number
+      /** Requests per day. */
+      readonly daily?: number
+      /** Requests per second. */
+      readonly rps?: number
+      /** A token bucket. */
+      readonly burst?: {
+        /** Requests at once. */
+        readonly capacity: number
+        /** Tokens added each second. */
+        readonly refill_per_second: number
+      }
+      /** Shadow limits: they count and report, but never reject. */
+      readonly shadow?: {
+        /** Requests per second. */
+        readonly rps?: number
+        /** Requests per minute. */
+        readonly rpm?: number
+        /** Requests per day. */
+        readonly daily?: number
+        /** A token bucket. */
+        readonly burst?: {
+          /** Requests at once. */
+          readonly capacity: number
+          /** Tokens added each second. */
+          readonly refill_per_second: number
+        }
+      }
+      /** How windows are counted. */
+      readonly algorithm?: "sliding-window" | "fixed-window"
+      /** One counter for all callers together instead of one for each. */
+      readonly shared?: boolean
+      /** What to do while the counter store is unavailable: allow all (open), reject all (closed), or count in this process (local). */
+      readonly failure_mode?: "open" | "closed" | "local"
+      /** hybrid counts locally and reconciles about every 100 ms; for advisory limits only. */
+      readonly mode?: "exact" | "hybrid"
+      /** Whether all regions share the quota or each has its own. */
+      readonly quota?: "global" | "regional"
+      /** Splits the counters of a hot key. */
+      readonly shards?: number
+    }>>
+    /** The policy that every request counts by as well. */
+    readonly global_policy?: string
+  }
+  /** What differs from the file, such as tiers/free. */
+  readonly drift: readonly string[]
 }
 
 /** The schema `LimitStanding` of the API document. */
@@ -570,6 +799,120 @@ export interface LimitStatistics {
   })[]
   /** Whose requests: those of all processes that share a history, or of the one that answers. */
   readonly scope: "all" | "process" | OtherText
+}
+
+/** The schema `LimitVersion` of the API document. */
+export interface LimitVersion {
+  /** Counts from 1; 0 before anything was stored. */
+  readonly version: number
+  /** Where it came from: the file, an edit, or an earlier version. */
+  readonly origin: "file" | "edit" | "rollback" | OtherText
+  readonly author?: string
+  readonly comment: string
+  /** The version that was activated again. */
+  readonly restored?: number
+  readonly created_at?: string
+}
+
+/** The schema `LimitVersionDocument` of the API document. */
+export interface LimitVersionDocument {
+  /** Counts from 1; 0 before anything was stored. */
+  readonly version: number
+  /** Where it came from: the file, an edit, or an earlier version. */
+  readonly origin: "file" | "edit" | "rollback" | OtherText
+  readonly author?: string
+  readonly comment: string
+  /** The version that was activated again. */
+  readonly restored?: number
+  readonly created_at?: string
+  readonly tiers: Readonly<Record<string, {
+    /** Requests per minute. */
+    readonly rpm?: number
+    /** Requests per day. */
+    readonly daily?: number
+    /** Requests per second. */
+    readonly rps?: number
+    /** A token bucket. */
+    readonly burst?: {
+      /** Requests at once. */
+      readonly capacity: number
+      /** Tokens added each second. */
+      readonly refill_per_second: number
+    }
+    /** Shadow limits: they count and report, but never reject. */
+    readonly shadow?: {
+      /** Requests per second. */
+      readonly rps?: number
+      /** Requests per minute. */
+      readonly rpm?: number
+      /** Requests per day. */
+      readonly daily?: number
+      /** A token bucket. */
+      readonly burst?: {
+        /** Requests at once. */
+        readonly capacity: number
+        /** Tokens added each second. */
+        readonly refill_per_second: number
+      }
+    }
+    /** How windows are counted. */
+    readonly algorithm?: "sliding-window" | "fixed-window"
+    /** fixed-window counts by the UTC day. Default: as `algorithm`. */
+    readonly daily_algorithm?: "sliding-window" | "fixed-window"
+    /** What to do while the counter store is unavailable: allow all (open), reject all (closed), or count in this process (local). */
+    readonly failure_mode?: "open" | "closed" | "local"
+    /** hybrid counts locally and reconciles about every 100 ms; for advisory limits only. */
+    readonly mode?: "exact" | "hybrid"
+    /** Whether all regions share the quota or each has its own. */
+    readonly quota?: "global" | "regional"
+    /** Splits the counters of a hot key. */
+    readonly shards?: number
+  }>>
+  readonly policies: Readonly<Record<string, {
+    /** Requests per minute. */
+    readonly rpm?: number
+    /** Requests per day. */
+    readonly daily?: number
+    /** Requests per second. */
+    readonly rps?: number
+    /** A token bucket. */
+    readonly burst?: {
+      /** Requests at once. */
+      readonly capacity: number
+      /** Tokens added each second. */
+      readonly refill_per_second: number
+    }
+    /** Shadow limits: they count and report, but never reject. */
+    readonly shadow?: {
+      /** Requests per second. */
+      readonly rps?: number
+      /** Requests per minute. */
+      readonly rpm?: number
+      /** Requests per day. */
+      readonly daily?: number
+      /** A token bucket. */
+      readonly burst?: {
+        /** Requests at once. */
+        readonly capacity: number
+        /** Tokens added each second. */
+        readonly refill_per_second: number
+      }
+    }
+    /** How windows are counted. */
+    readonly algorithm?: "sliding-window" | "fixed-window"
+    /** One counter for all callers together instead of one for each. */
+    readonly shared?: boolean
+    /** What to do while the counter store is unavailable: allow all (open), reject all (closed), or count in this process (local). */
+    readonly failure_mode?: "open" | "closed" | "local"
+    /** hybrid counts locally and reconciles about every 100 ms; for advisory limits only. */
+    readonly mode?: "exact" | "hybrid"
+    /** Whether all regions share the quota or each has its own. */
+    readonly quota?: "global" | "regional"
+    /** Splits the counters of a hot key. */
+    readonly shards?: number
+  }>>
+  /** The policy that every request counts by as well. */
+  readonly global_policy?: string
 }
 
 /** The schema `LimitedCaller` of the API document. */
@@ -1537,6 +1880,24 @@ export interface Suppression {
   readonly detail?: string
   readonly since: string
   readonly expires_at?: string
+}
+
+/** The schema `SystemStatus` of the API document. */
+export interface SystemStatus {
+  /** This process, until it ends. */
+  readonly instance: string
+  readonly status: "ready" | "degraded" | "unavailable" | OtherText
+  readonly services: readonly string[]
+  readonly version: string
+  readonly node: string
+  readonly started_at: string
+  readonly engines: readonly ({
+    readonly name: string
+    readonly state: string
+    readonly kind?: string
+  })[]
+  /** What an operator should look at, the worst first. */
+  readonly warnings: readonly Warning[]
 }
 
 /** Without a part: there is no text, or it was not rendered */
@@ -3017,6 +3378,741 @@ export interface Operations {
       readonly keys: readonly Readonly<Record<string, unknown>>[]
     }
   }
+  "limitOverrides.delete": {
+    readonly input: {
+      /** user, client, key or ip. */
+      readonly kind: string
+      /** The subject, the hash of the API key, the address. */
+      readonly id: string
+    }
+    readonly output: undefined
+  }
+  "limitOverrides.get": {
+    readonly input: {
+      /** user, client, key or ip. */
+      readonly kind: string
+      /** The subject, the hash of the API key, the address. */
+      readonly id: string
+    }
+    readonly output: LimitOverride
+  }
+  "limitOverrides.list": {
+    readonly input: {
+      /** The `next` of the previous page. */
+      readonly cursor?: string
+      /** The maximum number of items on a page. */
+      readonly limit?: number
+    }
+    readonly output: {
+      readonly items: readonly LimitOverride[]
+      /** The cursor of the next page. Without it there are no more items. */
+      readonly next?: string
+    }
+  }
+  "limitOverrides.put": {
+    readonly input: {
+      /** user, client, key or ip. */
+      readonly kind: string
+      /** The subject, the hash of the API key, the address. */
+      readonly id: string
+    } & {
+      /** A tier or policy in its place. */
+      readonly policy?: string
+      /** Multiplies the limits of the tier. */
+      readonly factor?: number
+      /** When it ends, at most a year from now. */
+      readonly until: string
+      /** Why. */
+      readonly reason: string
+    }
+    readonly output: LimitOverride
+  }
+  "limitSettings.feed": {
+    readonly input: Nothing
+    readonly output: {
+      readonly version: number
+      readonly etag: string
+      readonly document?: {
+        readonly tiers: Readonly<Record<string, {
+          /** Requests per minute. */
+          readonly rpm?: number
+          /** Requests per day. */
+          readonly daily?: number
+          /** Requests per second. */
+          readonly rps?: number
+          /** A token bucket. */
+          readonly burst?: {
+            /** Requests at once. */
+            readonly capacity: number
+            /** Tokens added each second. */
+            readonly refill_per_second: number
+          }
+          /** Shadow limits: they count and report, but never reject. */
+          readonly shadow?: {
+            /** Requests per second. */
+            readonly rps?: number
+            /** Requests per minute. */
+            readonly rpm?: number
+            /** Requests per day. */
+            readonly daily?: number
+            /** A token bucket. */
+            readonly burst?: {
+              /** Requests at once. */
+              readonly capacity: number
+              /** Tokens added each second. */
+              readonly refill_per_second: number
+            }
+          }
+          /** How windows are counted. */
+          readonly algorithm?: "sliding-window" | "fixed-window"
+          /** fixed-window counts by the UTC day. Default: as `algorithm`. */
+          readonly daily_algorithm?: "sliding-window" | "fixed-window"
+          /** What to do while the counter store is unavailable: allow all (open), reject all (closed), or count in this process (local). */
+          readonly failure_mode?: "open" | "closed" | "local"
+          /** hybrid counts locally and reconciles about every 100 ms; for advisory limits only. */
+          readonly mode?: "exact" | "hybrid"
+          /** Whether all regions share the quota or each has its own. */
+          readonly quota?: "global" | "regional"
+          /** Splits the counters of a hot key. */
+          readonly shards?: number
+        }>>
+        readonly policies: Readonly<Record<string, {
+          /** Requests per minute. */
+          readonly rpm?: number
+          /** Requests per day. */
+          readonly daily?: number
+          /** Requests per second. */
+          readonly rps?: number
+          /** A token bucket. */
+          readonly burst?: {
+            /** Requests at once. */
+            readonly capacity: number
+            /** Tokens added each second. */
+            readonly refill_per_second: number
+          }
+          /** Shadow limits: they count and report, but never reject. */
+          readonly shadow?: {
+            /** Requests per second. */
+            readonly rps?: number
+            /** Requests per minute. */
+            readonly rpm?: number
+            /** Requests per day. */
+            readonly daily?: number
+            /** A token bucket. */
+            readonly burst?: {
+              /** Requests at once. */
+              readonly capacity: number
+              /** Tokens added each second. */
+              readonly refill_per_second: number
+            }
+          }
+          /** How windows are counted. */
+          readonly algorithm?: "sliding-window" | "fixed-window"
+          /** One counter for all callers together instead of one for each. */
+          readonly shared?: boolean
+          /** What to do while the counter store is unavailable: allow all (open), reject all (closed), or count in this process (local). */
+          readonly failure_mode?: "open" | "closed" | "local"
+          /** hybrid counts locally and reconciles about every 100 ms; for advisory limits only. */
+          readonly mode?: "exact" | "hybrid"
+          /** Whether all regions share the quota or each has its own. */
+          readonly quota?: "global" | "regional"
+          /** Splits the counters of a hot key. */
+          readonly shards?: number
+        }>>
+        /** The policy that every request counts by as well. */
+        readonly global_policy?: string
+      }
+      readonly overrides: readonly Readonly<Record<string, unknown>>[]
+    }
+  }
+  "limitSettings.gateways.list": {
+    readonly input: {
+      /** The `next` of the previous page. */
+      readonly cursor?: string
+      /** The maximum number of items on a page. */
+      readonly limit?: number
+    }
+    readonly output: {
+      readonly items: readonly LimitGateway[]
+      /** The cursor of the next page. Without it there are no more items. */
+      readonly next?: string
+    }
+  }
+  "limitSettings.gateways.report": {
+    readonly input: {
+      /** The process. */
+      readonly id: string
+    } & {
+      readonly host: string
+      readonly services: readonly string[]
+      readonly version: number
+      readonly fault?: string
+    }
+    readonly output: undefined
+  }
+  "limitSettings.get": {
+    readonly input: Nothing
+    readonly output: LimitSettings
+  }
+  "limitSettings.policies.delete": {
+    readonly input: {
+      /** The name. */
+      readonly name: string
+      /** Why; shown with the version. */
+      readonly comment?: string
+    }
+    readonly output: undefined
+  }
+  "limitSettings.policies.get": {
+    readonly input: {
+      /** The name. */
+      readonly name: string
+    }
+    readonly output: {
+      readonly name: string
+      /** The active version. */
+      readonly version: number
+      /** A limit that routes name in `policy`. */
+      readonly declaration?: {
+        /** Requests per minute. */
+        readonly rpm?: number
+        /** Requests per day. */
+        readonly daily?: number
+        /** Requests per second. */
+        readonly rps?: number
+        /** A token bucket. */
+        readonly burst?: {
+          /** Requests at once. */
+          readonly capacity: number
+          /** Tokens added each second. */
+          readonly refill_per_second: number
+        }
+        /** Shadow limits: they count and report, but never reject. */
+        readonly shadow?: {
+          /** Requests per second. */
+          readonly rps?: number
+          /** Requests per minute. */
+          readonly rpm?: number
+          /** Requests per day. */
+          readonly daily?: number
+          /** A token bucket. */
+          readonly burst?: {
+            /** Requests at once. */
+            readonly capacity: number
+            /** Tokens added each second. */
+            readonly refill_per_second: number
+          }
+        }
+        /** How windows are counted. */
+        readonly algorithm?: "sliding-window" | "fixed-window"
+        /** One counter for all callers together instead of one for each. */
+        readonly shared?: boolean
+        /** What to do while the counter store is unavailable: allow all (open), reject all (closed), or count in this process (local). */
+        readonly failure_mode?: "open" | "closed" | "local"
+        /** hybrid counts locally and reconciles about every 100 ms; for advisory limits only. */
+        readonly mode?: "exact" | "hybrid"
+        /** Whether all regions share the quota or each has its own. */
+        readonly quota?: "global" | "regional"
+        /** Splits the counters of a hot key. */
+        readonly shards?: number
+      }
+      /** A limit that routes name in `policy`. */
+      readonly file?: {
+        /** Requests per minute. */
+        readonly rpm?: number
+        /** Requests per day. */
+        readonly daily?: number
+        /** Requests per second. */
+        readonly rps?: number
+        /** A token bucket. */
+        readonly burst?: {
+          /** Requests at once. */
+          readonly capacity: number
+          /** Tokens added each second. */
+          readonly refill_per_second: number
+        }
+        /** Shadow limits: they count and report, but never reject. */
+        readonly shadow?: {
+          /** Requests per second. */
+          readonly rps?: number
+          /** Requests per minute. */
+          readonly rpm?: number
+          /** Requests per day. */
+          readonly daily?: number
+          /** A token bucket. */
+          readonly burst?: {
+            /** Requests at once. */
+            readonly capacity: number
+            /** Tokens added each second. */
+            readonly refill_per_second: number
+          }
+        }
+        /** How windows are counted. */
+        readonly algorithm?: "sliding-window" | "fixed-window"
+        /** One counter for all callers together instead of one for each. */
+        readonly shared?: boolean
+        /** What to do while the counter store is unavailable: allow all (open), reject all (closed), or count in this process (local). */
+        readonly failure_mode?: "open" | "closed" | "local"
+        /** hybrid counts locally and reconciles about every 100 ms; for advisory limits only. */
+        readonly mode?: "exact" | "hybrid"
+        /** Whether all regions share the quota or each has its own. */
+        readonly quota?: "global" | "regional"
+        /** Splits the counters of a hot key. */
+        readonly shards?: number
+      }
+      /** Its entity tag, for If-Match. */
+      readonly etag: string
+    }
+  }
+  "limitSettings.policies.put": {
+    readonly input: {
+      /** The name. */
+      readonly name: string
+    } & {
+      /** A limit that routes name in `policy`. */
+      readonly declaration: {
+        /** Requests per minute. */
+        readonly rpm?: number
+        /** Requests per day. */
+        readonly daily?: number
+        /** Requests per second. */
+        readonly rps?: number
+        /** A token bucket. */
+        readonly burst?: {
+          /** Requests at once. */
+          readonly capacity: number
+          /** Tokens added each second. */
+          readonly refill_per_second: number
+        }
+        /** Shadow limits: they count and report, but never reject. */
+        readonly shadow?: {
+          /** Requests per second. */
+          readonly rps?: number
+          /** Requests per minute. */
+          readonly rpm?: number
+          /** Requests per day. */
+          readonly daily?: number
+          /** A token bucket. */
+          readonly burst?: {
+            /** Requests at once. */
+            readonly capacity: number
+            /** Tokens added each second. */
+            readonly refill_per_second: number
+          }
+        }
+        /** How windows are counted. */
+        readonly algorithm?: "sliding-window" | "fixed-window"
+        /** One counter for all callers together instead of one for each. */
+        readonly shared?: boolean
+        /** What to do while the counter store is unavailable: allow all (open), reject all (closed), or count in this process (local). */
+        readonly failure_mode?: "open" | "closed" | "local"
+        /** hybrid counts locally and reconciles about every 100 ms; for advisory limits only. */
+        readonly mode?: "exact" | "hybrid"
+        /** Whether all regions share the quota or each has its own. */
+        readonly quota?: "global" | "regional"
+        /** Splits the counters of a hot key. */
+        readonly shards?: number
+      }
+      /** Why; shown with the version. */
+      readonly comment?: string
+    }
+    readonly output: {
+      readonly name: string
+      /** The active version. */
+      readonly version: number
+      /** A limit that routes name in `policy`. */
+      readonly declaration?: {
+        /** Requests per minute. */
+        readonly rpm?: number
+        /** Requests per day. */
+        readonly daily?: number
+        /** Requests per second. */
+        readonly rps?: number
+        /** A token bucket. */
+        readonly burst?: {
+          /** Requests at once. */
+          readonly capacity: number
+          /** Tokens added each second. */
+          readonly refill_per_second: number
+        }
+        /** Shadow limits: they count and report, but never reject. */
+        readonly shadow?: {
+          /** Requests per second. */
+          readonly rps?: number
+          /** Requests per minute. */
+          readonly rpm?: number
+          /** Requests per day. */
+          readonly daily?: number
+          /** A token bucket. */
+          readonly burst?: {
+            /** Requests at once. */
+            readonly capacity: number
+            /** Tokens added each second. */
+            readonly refill_per_second: number
+          }
+        }
+        /** How windows are counted. */
+        readonly algorithm?: "sliding-window" | "fixed-window"
+        /** One counter for all callers together instead of one for each. */
+        readonly shared?: boolean
+        /** What to do while the counter store is unavailable: allow all (open), reject all (closed), or count in this process (local). */
+        readonly failure_mode?: "open" | "closed" | "local"
+        /** hybrid counts locally and reconciles about every 100 ms; for advisory limits only. */
+        readonly mode?: "exact" | "hybrid"
+        /** Whether all regions share the quota or each has its own. */
+        readonly quota?: "global" | "regional"
+        /** Splits the counters of a hot key. */
+        readonly shards?: number
+      }
+      /** A limit that routes name in `policy`. */
+      readonly file?: {
+        /** Requests per minute. */
+        readonly rpm?: number
+        /** Requests per day. */
+        readonly daily?: number
+        /** Requests per second. */
+        readonly rps?: number
+        /** A token bucket. */
+        readonly burst?: {
+          /** Requests at once. */
+          readonly capacity: number
+          /** Tokens added each second. */
+          readonly refill_per_second: number
+        }
+        /** Shadow limits: they count and report, but never reject. */
+        readonly shadow?: {
+          /** Requests per second. */
+          readonly rps?: number
+          /** Requests per minute. */
+          readonly rpm?: number
+          /** Requests per day. */
+          readonly daily?: number
+          /** A token bucket. */
+          readonly burst?: {
+            /** Requests at once. */
+            readonly capacity: number
+            /** Tokens added each second. */
+            readonly refill_per_second: number
+          }
+        }
+        /** How windows are counted. */
+        readonly algorithm?: "sliding-window" | "fixed-window"
+        /** One counter for all callers together instead of one for each. */
+        readonly shared?: boolean
+        /** What to do while the counter store is unavailable: allow all (open), reject all (closed), or count in this process (local). */
+        readonly failure_mode?: "open" | "closed" | "local"
+        /** hybrid counts locally and reconciles about every 100 ms; for advisory limits only. */
+        readonly mode?: "exact" | "hybrid"
+        /** Whether all regions share the quota or each has its own. */
+        readonly quota?: "global" | "regional"
+        /** Splits the counters of a hot key. */
+        readonly shards?: number
+      }
+      /** Its entity tag, for If-Match. */
+      readonly etag: string
+    }
+  }
+  "limitSettings.tiers.delete": {
+    readonly input: {
+      /** The name. */
+      readonly name: string
+      /** Why; shown with the version. */
+      readonly comment?: string
+    }
+    readonly output: undefined
+  }
+  "limitSettings.tiers.get": {
+    readonly input: {
+      /** The name. */
+      readonly name: string
+    }
+    readonly output: {
+      readonly name: string
+      /** The active version. */
+      readonly version: number
+      /** A tier: the limits of all users and clients whose plan has its name. */
+      readonly declaration?: {
+        /** Requests per minute. */
+        readonly rpm?: number
+        /** Requests per day. */
+        readonly daily?: number
+        /** Requests per second. */
+        readonly rps?: number
+        /** A token bucket. */
+        readonly burst?: {
+          /** Requests at once. */
+          readonly capacity: number
+          /** Tokens added each second. */
+          readonly refill_per_second: number
+        }
+        /** Shadow limits: they count and report, but never reject. */
+        readonly shadow?: {
+          /** Requests per second. */
+          readonly rps?: number
+          /** Requests per minute. */
+          readonly rpm?: number
+          /** Requests per day. */
+          readonly daily?: number
+          /** A token bucket. */
+          readonly burst?: {
+            /** Requests at once. */
+            readonly capacity: number
+            /** Tokens added each second. */
+            readonly refill_per_second: number
+          }
+        }
+        /** How windows are counted. */
+        readonly algorithm?: "sliding-window" | "fixed-window"
+        /** fixed-window counts by the UTC day. Default: as `algorithm`. */
+        readonly daily_algorithm?: "sliding-window" | "fixed-window"
+        /** What to do while the counter store is unavailable: allow all (open), reject all (closed), or count in this process (local). */
+        readonly failure_mode?: "open" | "closed" | "local"
+        /** hybrid counts locally and reconciles about every 100 ms; for advisory limits only. */
+        readonly mode?: "exact" | "hybrid"
+        /** Whether all regions share the quota or each has its own. */
+        readonly quota?: "global" | "regional"
+        /** Splits the counters of a hot key. */
+        readonly shards?: number
+      }
+      /** A tier: the limits of all users and clients whose plan has its name. */
+      readonly file?: {
+        /** Requests per minute. */
+        readonly rpm?: number
+        /** Requests per day. */
+        readonly daily?: number
+        /** Requests per second. */
+        readonly rps?: number
+        /** A token bucket. */
+        readonly burst?: {
+          /** Requests at once. */
+          readonly capacity: number
+          /** Tokens added each second. */
+          readonly refill_per_second: number
+        }
+        /** Shadow limits: they count and report, but never reject. */
+        readonly shadow?: {
+          /** Requests per second. */
+          readonly rps?: number
+          /** Requests per minute. */
+          readonly rpm?: number
+          /** Requests per day. */
+          readonly daily?: number
+          /** A token bucket. */
+          readonly burst?: {
+            /** Requests at once. */
+            readonly capacity: number
+            /** Tokens added each second. */
+            readonly refill_per_second: number
+          }
+        }
+        /** How windows are counted. */
+        readonly algorithm?: "sliding-window" | "fixed-window"
+        /** fixed-window counts by the UTC day. Default: as `algorithm`. */
+        readonly daily_algorithm?: "sliding-window" | "fixed-window"
+        /** What to do while the counter store is unavailable: allow all (open), reject all (closed), or count in this process (local). */
+        readonly failure_mode?: "open" | "closed" | "local"
+        /** hybrid counts locally and reconciles about every 100 ms; for advisory limits only. */
+        readonly mode?: "exact" | "hybrid"
+        /** Whether all regions share the quota or each has its own. */
+        readonly quota?: "global" | "regional"
+        /** Splits the counters of a hot key. */
+        readonly shards?: number
+      }
+      /** Its entity tag, for If-Match. */
+      readonly etag: string
+    }
+  }
+  "limitSettings.tiers.put": {
+    readonly input: {
+      /** The name. */
+      readonly name: string
+    } & {
+      /** A tier: the limits of all users and clients whose plan has its name. */
+      readonly declaration: {
+        /** Requests per minute. */
+        readonly rpm?: number
+        /** Requests per day. */
+        readonly daily?: number
+        /** Requests per second. */
+        readonly rps?: number
+        /** A token bucket. */
+        readonly burst?: {
+          /** Requests at once. */
+          readonly capacity: number
+          /** Tokens added each second. */
+          readonly refill_per_second: number
+        }
+        /** Shadow limits: they count and report, but never reject. */
+        readonly shadow?: {
+          /** Requests per second. */
+          readonly rps?: number
+          /** Requests per minute. */
+          readonly rpm?: number
+          /** Requests per day. */
+          readonly daily?: number
+          /** A token bucket. */
+          readonly burst?: {
+            /** Requests at once. */
+            readonly capacity: number
+            /** Tokens added each second. */
+            readonly refill_per_second: number
+          }
+        }
+        /** How windows are counted. */
+        readonly algorithm?: "sliding-window" | "fixed-window"
+        /** fixed-window counts by the UTC day. Default: as `algorithm`. */
+        readonly daily_algorithm?: "sliding-window" | "fixed-window"
+        /** What to do while the counter store is unavailable: allow all (open), reject all (closed), or count in this process (local). */
+        readonly failure_mode?: "open" | "closed" | "local"
+        /** hybrid counts locally and reconciles about every 100 ms; for advisory limits only. */
+        readonly mode?: "exact" | "hybrid"
+        /** Whether all regions share the quota or each has its own. */
+        readonly quota?: "global" | "regional"
+        /** Splits the counters of a hot key. */
+        readonly shards?: number
+      }
+      /** Why; shown with the version. */
+      readonly comment?: string
+    }
+    readonly output: {
+      readonly name: string
+      /** The active version. */
+      readonly version: number
+      /** A tier: the limits of all users and clients whose plan has its name. */
+      readonly declaration?: {
+        /** Requests per minute. */
+        readonly rpm?: number
+        /** Requests per day. */
+        readonly daily?: number
+        /** Requests per second. */
+        readonly rps?: number
+        /** A token bucket. */
+        readonly burst?: {
+          /** Requests at once. */
+          readonly capacity: number
+          /** Tokens added each second. */
+          readonly refill_per_second: number
+        }
+        /** Shadow limits: they count and report, but never reject. */
+        readonly shadow?: {
+          /** Requests per second. */
+          readonly rps?: number
+          /** Requests per minute. */
+          readonly rpm?: number
+          /** Requests per day. */
+          readonly daily?: number
+          /** A token bucket. */
+          readonly burst?: {
+            /** Requests at once. */
+            readonly capacity: number
+            /** Tokens added each second. */
+            readonly refill_per_second: number
+          }
+        }
+        /** How windows are counted. */
+        readonly algorithm?: "sliding-window" | "fixed-window"
+        /** fixed-window counts by the UTC day. Default: as `algorithm`. */
+        readonly daily_algorithm?: "sliding-window" | "fixed-window"
+        /** What to do while the counter store is unavailable: allow all (open), reject all (closed), or count in this process (local). */
+        readonly failure_mode?: "open" | "closed" | "local"
+        /** hybrid counts locally and reconciles about every 100 ms; for advisory limits only. */
+        readonly mode?: "exact" | "hybrid"
+        /** Whether all regions share the quota or each has its own. */
+        readonly quota?: "global" | "regional"
+        /** Splits the counters of a hot key. */
+        readonly shards?: number
+      }
+      /** A tier: the limits of all users and clients whose plan has its name. */
+      readonly file?: {
+        /** Requests per minute. */
+        readonly rpm?: number
+        /** Requests per day. */
+        readonly daily?: number
+        /** Requests per second. */
+        readonly rps?: number
+        /** A token bucket. */
+        readonly burst?: {
+          /** Requests at once. */
+          readonly capacity: number
+          /** Tokens added each second. */
+          readonly refill_per_second: number
+        }
+        /** Shadow limits: they count and report, but never reject. */
+        readonly shadow?: {
+          /** Requests per second. */
+          readonly rps?: number
+          /** Requests per minute. */
+          readonly rpm?: number
+          /** Requests per day. */
+          readonly daily?: number
+          /** A token bucket. */
+          readonly burst?: {
+            /** Requests at once. */
+            readonly capacity: number
+            /** Tokens added each second. */
+            readonly refill_per_second: number
+          }
+        }
+        /** How windows are counted. */
+        readonly algorithm?: "sliding-window" | "fixed-window"
+        /** fixed-window counts by the UTC day. Default: as `algorithm`. */
+        readonly daily_algorithm?: "sliding-window" | "fixed-window"
+        /** What to do while the counter store is unavailable: allow all (open), reject all (closed), or count in this process (local). */
+        readonly failure_mode?: "open" | "closed" | "local"
+        /** hybrid counts locally and reconciles about every 100 ms; for advisory limits only. */
+        readonly mode?: "exact" | "hybrid"
+        /** Whether all regions share the quota or each has its own. */
+        readonly quota?: "global" | "regional"
+        /** Splits the counters of a hot key. */
+        readonly shards?: number
+      }
+      /** Its entity tag, for If-Match. */
+      readonly etag: string
+    }
+  }
+  "limitSettings.validate": {
+    readonly input: {
+      readonly kind: "tiers" | "policies"
+      /** The name. */
+      readonly name: string
+      readonly declaration?: Readonly<Record<string, unknown>>
+    }
+    readonly output: {
+      readonly valid: boolean
+      /** What is not allowed, and what was expected. */
+      readonly fault?: string
+    }
+  }
+  "limitSettings.versions.activate": {
+    readonly input: {
+      /** The version. */
+      readonly version: number
+    } & {
+      /** Why; shown with the version. */
+      readonly comment?: string
+    }
+    readonly output: LimitVersion
+  }
+  "limitSettings.versions.get": {
+    readonly input: {
+      /** The version. */
+      readonly version: number
+    }
+    readonly output: LimitVersionDocument
+  }
+  "limitSettings.versions.list": {
+    readonly input: {
+      /** The `next` of the previous page. */
+      readonly cursor?: string
+      /** The maximum number of items on a page. */
+      readonly limit?: number
+    }
+    readonly output: {
+      readonly items: readonly LimitVersion[]
+      /** The cursor of the next page. Without it there are no more items. */
+      readonly next?: string
+    }
+  }
   "limits.callers.get": {
     readonly input: {
       /** user, client, key, ip, or one of a policy. */
@@ -3126,6 +4222,13 @@ export interface Operations {
       readonly limit?: number
     }
     readonly output: TopCallers
+  }
+  "live.get": {
+    readonly input: {
+      /** Of notifications, sign-ins, requests, with commas between; all without it. */
+      readonly topics?: string
+    }
+    readonly output: string
   }
   "metrics.get": {
     readonly input: Nothing
@@ -4024,6 +5127,27 @@ export interface Operations {
       /** The cursor of the next page. Without it there are no more items. */
       readonly next?: string
     }
+  }
+  "setup.get": {
+    readonly input: Nothing
+    readonly output: {
+      readonly items: readonly SetupStep[]
+    }
+  }
+  "signInStats.get": {
+    readonly input: {
+      /** sign_ins: attempts to sign in; tokens: successful token responses; token_errors: rejected ones. */
+      readonly measure: "sign_ins" | "tokens" | "token_errors"
+      /** The one label that splits the sums; all of the measure without it. */
+      readonly by?: "method" | "outcome" | "grant_type" | "error"
+      /** The beginning; a day ago without it. Rounded down to a step. */
+      readonly from?: string
+      /** The end, which is left out; now without it. */
+      readonly to?: string
+      /** Seconds of a step; without it, so that there are at most 120. Whole hours where the range is above two days. */
+      readonly step?: number
+    }
+    readonly output: StatSeries
   }
   "signingKeys.list": {
     readonly input: {
@@ -5484,6 +6608,14 @@ export interface Api {
     endSelected(input?: Operations["sessions.endSelected"]['input'], options?: CallOptions): Promise<Operations["sessions.endSelected"]['output']>
     /** List sessions. The active sessions of all users, the latest first. */
     list(input?: Operations["sessions.list"]['input'], options?: CallOptions): List<Operations["sessions.list"]['output']['items'][number], Operations["sessions.list"]['output']>
+  }
+  readonly setup: {
+    /** Read the steps of the setup. What is done of the services of this process and what shows it. */
+    get(input?: Operations["setup.get"]['input'], options?: CallOptions): Promise<Operations["setup.get"]['output']>
+  }
+  readonly signInStats: {
+    /** Read statistics of sign-ins and tokens. Sums over time of what processes counted: minutes are kept for 7 days, hours for 400. With PROMETHEUS_URL they are read there. */
+    get(input: Operations["signInStats.get"]['input'], options?: CallOptions): Promise<Operations["signInStats.get"]['output']>
   }
   readonly signingKeys: {
     /** List signing keys. Newest first: the keys that sign and those that only verify, without private parts. */

@@ -8,6 +8,7 @@ import { useSession } from '../api/session.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { useTexts } from '../texts/settings.tsx'
 import { KeyboardHelp } from './keyboard.tsx'
+import type { Section } from './navigation.ts'
 import { CommandPalette } from './palette.tsx'
 import { useSections } from './sections.ts'
 
@@ -64,10 +65,17 @@ function SearchButton() {
   )
 }
 
+/** The section that an address belongs to: the one with the longest path. */
+function sectionOf(path: string, sections: readonly Section[]): Section['id'] | undefined {
+  const around = sections.filter((section) => path === section.path || path.startsWith(`${section.path}/`))
+  return around.sort((a, b) => b.path.length - a.path.length)[0]?.id
+}
+
 function Navigation({ path }: { path: string }) {
   const t = useTexts()
   const sections = useSections()
   const groups = [...Map.groupBy(sections, ({ group }) => group)]
+  const here = sectionOf(path, sections)
   return (
     <Stack justify="space-between" h="100%" gap="md" className="navigation">
       <div>
@@ -79,7 +87,7 @@ function Navigation({ path }: { path: string }) {
               </Text>
             )}
             {members.map(({ id, path: target, icon }) => {
-              const active = path === target || path.startsWith(`${target}/`)
+              const active = id === here
               return (
                 <NavLink
                   key={id}

@@ -1,5 +1,4 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router'
-import { SignedOutScreen } from '../screens/operate/signed-out.tsx'
 import { access } from '../screens/access/routes.ts'
 import { callers } from '../screens/callers/routes.ts'
 import { content } from '../screens/content/routes.ts'
@@ -7,6 +6,7 @@ import { deliver } from '../screens/deliver/routes.ts'
 import { limits } from '../screens/limits/routes.ts'
 import { measure } from '../screens/measure/routes.ts'
 import { operate } from '../screens/operate/routes.ts'
+import { SignedOutScreen } from '../screens/operate/signed-out.tsx'
 import { people } from '../screens/people/routes.ts'
 import { repair } from '../screens/repair/routes.ts'
 import { BrokenPage, MissingPage } from './fallbacks.tsx'
@@ -22,7 +22,17 @@ function readSearch(search: Readonly<Record<string, unknown>>): Readonly<Record<
 const root = createRootRoute({ validateSearch: readSearch })
 const signedOut = createRoute({ getParentRoute: () => root, path: '/signed-out', component: SignedOutScreen })
 const inside = createRoute({ getParentRoute: () => root, id: 'inside', component: SignedInLayout })
-const screens = Object.entries<Screens[string]>({ ...measure, ...deliver, ...repair, ...content, ...people, ...access, ...limits, ...callers, ...operate }).map(([path, load]) =>
+const screens = Object.entries<Screens[string]>({
+  ...measure,
+  ...deliver,
+  ...repair,
+  ...content,
+  ...people,
+  ...access,
+  ...limits,
+  ...callers,
+  ...operate,
+}).map(([path, load]) =>
   createRoute({
     getParentRoute: () => inside,
     path,

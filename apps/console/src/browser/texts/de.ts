@@ -12,4 +12,16 @@ import { shell } from './de/shell.ts'
 import type { Texts } from './en.ts'
 
 /** The words of the console in German. */
-export const de: Texts = { ...shell, ...measure, ...deliver, ...repair, ...content, ...people, ...access, ...limits, ...callers, ...operate, ...codes }
+export const de: Texts = {
+  ...shell,
+  ...measure,
+  ...deliver,
+  ...repair,
+  ...content,
+  ...people,
+  ...access,
+  ...limits,
+  ...callers,
+  ...operate,
+  codes,
+}

@@ -11,7 +11,19 @@ import { repair } from './en/repair.ts'
 import { shell } from './en/shell.ts'
 
 /** The words of the console in English, which every other language has as well. */
-export const en = { ...shell, ...measure, ...deliver, ...repair, ...content, ...people, ...access, ...limits, ...callers, ...operate, ...codes }
+export const en = {
+  ...shell,
+  ...measure,
+  ...deliver,
+  ...repair,
+  ...content,
+  ...people,
+  ...access,
+  ...limits,
+  ...callers,
+  ...operate,
+  codes,
+}
 
 /** The words of the console. */
 export type Texts = typeof en

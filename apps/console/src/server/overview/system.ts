@@ -58,7 +58,7 @@ async function ask(
 }
 
 /** GET /console/api/live/{service}: the counters of a service as they change. The stream ends with the session. */
-export function liveEndpoint(context: ConsoleContext) {
+export function countersEndpoint(context: ConsoleContext) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const { service } = request.params as { service: ApiService }
     if (!context.connections.names.includes(service)) throw new Problem(404, `There is no ${service} service.`)

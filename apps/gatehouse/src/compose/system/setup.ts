@@ -5,7 +5,7 @@ import type { SystemParts } from './status.ts'
 import { withinTime } from './within-time.ts'
 
 /** Providers that send nothing. */
-const standIns: ReadonlySet<string> = new Set(['mailbox', 'inbox'])
+const standIns: ReadonlySet<string> = new Set(['mailbox-push', 'mailbox-email', 'mailbox-sms', 'inbox'])
 
 /** Reads which steps of the setup are done, of the services of this process. */
 export function createSetup(parts: SystemParts) {

@@ -1,5 +1,5 @@
 import type { deliver as actions } from '@gatehouse/console/actions'
-import { type Cases, nothing, target } from './case.ts'
+import { type Cases, nothing } from './case.ts'
 
 const event = { event: 'order.shipped', user_id: 'target', data: {} }
 

@@ -3,7 +3,14 @@ import type { shell as english } from '../en/shell.ts'
 /** The words that every screen shares, in German. */
 export const shell: typeof english = {
   product: 'Gatehouse-Konsole',
-  groups: { home: 'Übersicht', deliver: 'Zustellen', people: 'Personen', access: 'Zugang', limits: 'Limits', operate: 'Betrieb' },
+  groups: {
+    home: 'Übersicht',
+    deliver: 'Zustellen',
+    people: 'Personen',
+    access: 'Zugang',
+    limits: 'Limits',
+    operate: 'Betrieb',
+  },
   sections: {
     start: 'Erste Schritte',
     overview: 'Überblick',

@@ -1,7 +1,14 @@
 /** The words that every screen shares, in English. */
 export const shell = {
   product: 'Gatehouse console',
-  groups: { home: 'Home', deliver: 'Deliver', people: 'People', access: 'Access', limits: 'Limits', operate: 'Operate' },
+  groups: {
+    home: 'Home',
+    deliver: 'Deliver',
+    people: 'People',
+    access: 'Access',
+    limits: 'Limits',
+    operate: 'Operate',
+  },
   sections: {
     start: 'Get started',
     overview: 'Overview',

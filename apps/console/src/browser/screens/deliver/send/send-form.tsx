@@ -1,9 +1,6 @@
 import type { EventType } from '@gatehouse/client'
 import { Group, SegmentedControl, Stack, Textarea, TextInput } from '@mantine/core'
-import { useQueries } from '@tanstack/react-query'
 import { useEffect, useRef } from 'react'
-import { actions } from '../../../../actions/index.ts'
-import { callOperation } from '../../../api/call.ts'
 import { useRead } from '../../../api/queries.ts'
 import { useMay } from '../../../api/session.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
@@ -132,20 +129,9 @@ function useSampleData({ event }: SendDraft, change: SendFormProps['change'], li
 
 /** The variables of the texts of an event type, on the channels that it goes to; undefined while they are not known. */
 function useVariables(type: EventType | undefined): readonly string[] | undefined {
-  const { operation } = actions.previewTemplate
+  const channels = channelNames.filter((channel) => type?.channels.includes(channel))
   const template = type?.template_id ?? type?.event ?? ''
-  return useQueries({
-    queries: channelNames
-      .filter((channel) => type?.channels.includes(channel))
-      .map((channel) => ({
-        queryKey: [operation, template, channel],
-        queryFn: () => callOperation(operation, { template_id: template, body: { channel, data: {} } }),
-        // A channel without a text has no variables.
-        retry: false,
-      })),
-    combine: (results) =>
-      type === undefined || results.some(({ isPending }) => isPending)
-        ? undefined
-        : [...new Set(results.flatMap(({ data }) => data?.variables ?? []))],
-  })
+  const preview = useRead('previewTemplate', { template_id: template, channels, data: {} }, channels.length > 0)
+  if (type === undefined || preview.data === undefined) return undefined
+  return [...new Set(preview.data.items.flatMap(({ variables }) => variables))]
 }

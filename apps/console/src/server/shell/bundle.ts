@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
+import { directImports } from './direct-imports.ts'
 
 /** A file of the browser application. */
 export interface Asset {
@@ -44,6 +45,7 @@ export async function bundleSources(): Promise<ReadonlyMap<string, Uint8Array>> 
     entryNames: '[name]-[hash]',
     chunkNames: 'chunk-[hash]',
     define: { 'process.env.NODE_ENV': '"production"' },
+    plugins: [directImports('@mantine/core')],
     legalComments: 'none',
     logLevel: 'silent',
   })

@@ -33,6 +33,9 @@ const bodies: Readonly<Record<string, object>> = {
   createClient: { client_id: 'new' },
   updateClient: { client_name: 'New' },
   rotateSigningKey: { alg: 'ES256' },
+  putTier: { declaration: { rpm: 10 } },
+  putPolicy: { declaration: { rpm: 10 } },
+  putOverride: { factor: 2, until: '2090-01-01T00:00:00Z', reason: 'a test' },
 }
 
 describe('the server of the console', () => {

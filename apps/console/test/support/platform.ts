@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createBearer, createRevocations, type Jwk } from '@gatehouse/bearer'
-import { createAuthenticate } from '@gatehouse/gateway'
+import { completeLimits, createAuthenticate, PolicyDeclaration, TierDeclaration } from '@gatehouse/gateway'
 import { createIdentity, type Identity } from '@gatehouse/identity'
 import { migrateIdentity, postgresIdentityStore } from '@gatehouse/identity/postgres'
 import {
@@ -65,6 +65,12 @@ export async function startPlatform(more: (http: Http) => void = () => {}): Prom
     },
     authenticate: authentication(() => built.identity, url, clock),
     features: { loopbackCalls: true },
+    limitRules: {
+      tier: TierDeclaration,
+      policy: PolicyDeclaration,
+      file: { document: completeLimits({}), isDeclared: false },
+      check: () => undefined,
+    },
     clock,
     log: silentLog,
     metrics: createMetrics(),

@@ -35,6 +35,7 @@ const bodies: Readonly<Record<string, object>> = {
   rotateSigningKey: { alg: 'ES256' },
   putTier: { declaration: { rpm: 10 } },
   putPolicy: { declaration: { rpm: 10 } },
+  activateLimits: {},
   putOverride: { factor: 2, until: '2090-01-01T00:00:00Z', reason: 'a test' },
 }
 
@@ -146,7 +147,7 @@ describe('the server of the console', () => {
       const { method, path } = factsOf(operation)
       const service = serviceOf(operation)
       if (service !== 'identity') continue
-      const address = path.replace(/\{\w+\}/g, 'gatehouse-auditor')
+      const address = path.replace(/\{(\w+)\}/g, (_, name) => (name === 'version' ? '1' : 'gatehouse-auditor'))
       const body = id in bodies ? JSON.stringify(bodies[id]) : null
       const headers: Record<string, string> = body === null ? {} : { 'content-type': 'application/json' }
       const answer = await person.api(address, { method, body, headers })

@@ -39,6 +39,8 @@ const bodies: Readonly<Record<string, object>> = {
   putOverride: { factor: 2, until: '2090-01-01T00:00:00Z', reason: 'a test' },
 }
 
+const parameters: Readonly<Record<string, string>> = { version: '1', kind: 'user' }
+
 describe('the server of the console', () => {
   let platform: Platform
   let olga: Person
@@ -147,7 +149,7 @@ describe('the server of the console', () => {
       const { method, path } = factsOf(operation)
       const service = serviceOf(operation)
       if (service !== 'identity') continue
-      const address = path.replace(/\{(\w+)\}/g, (_, name) => (name === 'version' ? '1' : 'gatehouse-auditor'))
+      const address = path.replace(/\{(\w+)\}/g, (_, name) => parameters[name] ?? 'gatehouse-auditor')
       const body = id in bodies ? JSON.stringify(bodies[id]) : null
       const headers: Record<string, string> = body === null ? {} : { 'content-type': 'application/json' }
       const answer = await person.api(address, { method, body, headers })

@@ -10,6 +10,7 @@ export const screens = [
   ['/users/alice?tab=preferences', 'alice'],
   ['/users/alice?tab=devices', 'alice'],
   ['/users/alice?tab=sessions', 'alice'],
+  ['/users/alice?tab=keys', 'alice'],
   ['/users/alice?tab=factors', 'alice'],
   ['/users/alice?tab=limits', 'alice'],
   ['/users/alice?tab=data', 'alice'],

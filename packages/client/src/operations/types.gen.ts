@@ -790,7 +790,7 @@ export interface LimitStatistics {
   /** The length of a step in seconds. */
   readonly step: number
   /** The beginnings of the steps. */
-  readonly at: readonly number[]
+  readonly at: readonly string[]
   readonly series: readonly ({
     /** `policy`, `route` or `tier`; `outcome`: allowed, rejected or shadow; by policy the `rule`. */
     readonly labels: Readonly<Record<string, string>>

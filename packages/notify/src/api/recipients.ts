@@ -7,6 +7,7 @@ import { canonicalLocale } from '../model/locale.ts'
 import { maskRecipient } from '../model/masking.ts'
 import { isZone } from '../model/quiet-hours.ts'
 import type { AccessControl } from '../request/caller.ts'
+import type { SearchSlots } from '../request/search-slots.ts'
 import type { Recipient, Recipients } from '../store/store.ts'
 import {
   type RecipientList,
@@ -21,6 +22,7 @@ export interface RecipientContext {
   readonly access: AccessControl
   readonly audit: Audit
   readonly store: Recipients
+  readonly slots: SearchSlots
   readonly clock: Clock
 }
 
@@ -84,12 +86,12 @@ export function updateRecipients({ audit, store, clock }: RecipientContext) {
 }
 
 /** POST /v1/recipients/search: by address, number or the beginning of an id; in the body, which no log has. */
-export function searchRecipients({ access, store }: RecipientContext) {
+export function searchRecipients({ access, slots, store }: RecipientContext) {
   return async (request: FastifyRequest<{ Body: Static<typeof RecipientQuery> }>) => {
     const { email, phone_number: phone, q: prefix, cursor = '', limit = defaultPageSize } = request.body
     const phoneNumber = phone?.replaceAll(/[\s()./-]/g, '').replace(/^00/, '+')
     const search = { prefix, email: email?.trim().toLowerCase(), phoneNumber }
-    const found = await store.search(search, cursor, limit)
+    const found = await slots.run(() => store.search(search, cursor, limit))
     const items = found.map((recipient) => formatForCaller(access, request, recipient))
     return createPage(items, request.body, ({ user_id: id }) => id)
   }

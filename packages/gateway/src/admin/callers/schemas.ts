@@ -69,7 +69,7 @@ const statisticsQuery = Type.Object(
 const statisticsResponse = Type.Object(
   {
     step: Type.Integer({ description: 'The length of a step in seconds.' }),
-    at: Type.Array(Type.Integer({ description: 'Unix seconds.' }), { description: 'The beginnings of the steps.' }),
+    at: Type.Array(instant, { description: 'The beginnings of the steps.' }),
     series: Type.Array(
       Type.Object({
         labels: Type.Record(text, text, {

@@ -39,7 +39,7 @@ function invalid(pointer: string, detail: string): Problem {
   return new Problem(400, `${pointer} ${detail}.`, { errors: [{ pointer, detail }] })
 }
 
-/** Formats steps as series: the beginnings of the steps in Unix seconds, and for each label a value for each step. */
+/** Formats steps as series: the beginnings of the steps, and for each label a value for each step. */
 export function createSeries(by: Dimension, steps: Steps, counted: readonly LabelStep[]) {
   const starts = stepStarts(steps)
   const places = new Map(starts.map((at, nth) => [at, nth]))
@@ -56,7 +56,7 @@ export function createSeries(by: Dimension, steps: Steps, counted: readonly Labe
   }
   return {
     step: steps.stepMs / 1_000,
-    at: starts.map((at) => at / 1_000),
+    at: starts.map((at) => new Date(at).toISOString()),
     series: [...series.values()].sort((one, other) => total(other.values) - total(one.values)),
   }
 }

@@ -1,4 +1,4 @@
-import type { StatSeries } from '@gatehouse/client'
+import type { LimitStatistics, StatSeries } from '@gatehouse/client'
 import { NativeSelect, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useMemo } from 'react'
@@ -31,6 +31,7 @@ export function OverviewScreen() {
       <Attention paths={paths} />
       {may('readStats') && <Notifications range={range} />}
       <SignIns range={range} />
+      {may('readLimitStatistics') && <Requests range={range} />}
       {may('readStats') && <Latency range={range} />}
     </Page>
   )
@@ -152,6 +153,42 @@ function SignInChart({ data: answer, title }: { data: StatSeries; title: string 
 const highest = (values: readonly (number | null)[]) => {
   const known = values.filter((value) => value !== null)
   return known.length === 0 ? undefined : Math.max(...known)
+}
+
+/** Requests at the gateway, which keeps seven days. */
+function Requests({ range: { name, from } }: { range: Range }) {
+  const t = useTexts()
+  const query = useRead('readLimitStatistics', { by: 'tier', ...(name === '30d' ? {} : { from }) })
+  return (
+    <Answer action="readLimitStatistics" query={query}>
+      {(data) => <RequestChart data={data} title={name === '30d' ? t.overview.requestsOfHour : t.overview.requests} />}
+    </Answer>
+  )
+}
+
+function RequestChart({ data, title }: { data: LimitStatistics; title: string }) {
+  const t = useTexts()
+  const at = useMemo(() => momentsOf(data), [data])
+  const series = useMemo(
+    () =>
+      linesOf(data, {
+        by: 'outcome',
+        name: (outcome) => t.overview.requestOutcomes[outcome as keyof typeof t.overview.requestOutcomes] ?? outcome,
+        link: () => ({ to: '/limits/callers', search: {} }),
+      }),
+    [data, t],
+  )
+  return (
+    <Figures title={title}>
+      {series.length === 0 ? (
+        <Text c="dimmed" size="sm">
+          {t.measure.nothing}
+        </Text>
+      ) : (
+        <Chart label={title} at={at} series={series} />
+      )}
+    </Figures>
+  )
 }
 
 /** How long calls of providers take, of one channel at a time. */

@@ -21,6 +21,9 @@ export const measure = {
     failed: 'Fehlgeschlagen',
     deadLetters: 'Endgültig fehlgeschlagen',
     perSecond: (rate: string) => `jetzt ${rate} pro Sekunde`,
+    requests: 'Anfragen',
+    requestsOfHour: 'Anfragen der letzten Stunde',
+    requestOutcomes: { allowed: 'zugelassen', rejected: 'abgelehnt', shadow: 'nur im Schatten abgelehnt' },
     signIns: 'Anmeldungen',
     noSignIns: 'In dieser Zeit hat sich niemand angemeldet.',
     outcomes: {

@@ -21,6 +21,9 @@ export const measure = {
     failed: 'Failed',
     deadLetters: 'Failed for good',
     perSecond: (rate: string) => `${rate} per second now`,
+    requests: 'Requests',
+    requestsOfHour: 'Requests of the last hour',
+    requestOutcomes: { allowed: 'allowed', rejected: 'rejected', shadow: 'rejected in shadow only' },
     signIns: 'Sign-ins',
     noSignIns: 'Nobody signed in during this time.',
     outcomes: {

@@ -1,6 +1,7 @@
 import type { User } from '@gatehouse/client'
 import { Button, Group, NumberInput, Stack, Text, Title } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useAction, useRead } from '../../../api/queries.ts'
 import { useMay } from '../../../api/session.tsx'
@@ -13,14 +14,22 @@ import { Bar } from './standing.tsx'
 /** How close a user is to the limits of their tier, and how to give requests back. */
 export function UserLimits({ id, user }: { id: string; user: User | undefined }) {
   const t = useTexts()
+  const may = useMay()
   const settings = useRead('readUserTiers')
   return (
-    <Answer action="readUserTiers" query={settings}>
-      {({ tiers, lowest }) => {
-        const tier = tiers.find(({ name }) => name === user?.plan)?.name ?? lowest
-        return <TierStanding id={id} tier={tier} title={t.user.tier(tier)} />
-      }}
-    </Answer>
+    <Stack>
+      <Answer action="readUserTiers" query={settings}>
+        {({ tiers, lowest }) => {
+          const tier = tiers.find(({ name }) => name === user?.plan)?.name ?? lowest
+          return <TierStanding id={id} tier={tier} title={t.user.tier(tier)} />
+        }}
+      </Answer>
+      {may('readCaller') && (
+        <Link to="/limits/callers/$kind/$id" params={{ kind: 'user', id }}>
+          {t.user.everyLimit}
+        </Link>
+      )}
+    </Stack>
   )
 }
 

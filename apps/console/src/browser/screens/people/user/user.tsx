@@ -15,6 +15,7 @@ import { UserData } from './data.tsx'
 import { UserDevices } from './devices.tsx'
 import { EditUser } from './edit.tsx'
 import { UserFactors } from './factors.tsx'
+import { UserKeys } from './keys.tsx'
 import { UserLimits } from './limits.tsx'
 import { UserNotifications } from './notifications.tsx'
 import { UserPreferences } from './preferences.tsx'
@@ -42,6 +43,7 @@ const names = [
   'devices',
   'sessions',
   'factors',
+  'keys',
   'limits',
   'audit',
   'data',
@@ -54,6 +56,7 @@ const tabs: readonly UserTab[] = [
   { name: 'devices', action: 'listDevices', content: UserDevices },
   { name: 'sessions', action: 'listSessions', content: UserSessions, ofAccount: true },
   { name: 'factors', action: 'readFactors', content: UserFactors, ofAccount: true },
+  { name: 'keys', action: 'listApiKeys', content: UserKeys, ofAccount: true },
   { name: 'limits', action: 'readUserLimit', content: UserLimits },
   { name: 'audit', action: 'readAudit', content: ({ id }) => <AuditList filters={{ subject: id }} /> },
   { name: 'data', action: 'exportUserData', content: UserData },

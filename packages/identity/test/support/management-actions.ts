@@ -276,6 +276,11 @@ export const actions: readonly Action[] = [
     prepare: async () => ({ url: `${keys}/resolve`, payload: { key: `gk_${'a'.repeat(43)}` } }),
   },
   {
+    route: 'GET /admin/v1/stats',
+    allowed: [owner, operator, support, auditor],
+    prepare: async () => at('/admin/v1/stats?measure=sign_ins&by=outcome'),
+  },
+  {
     route: 'GET /admin/v1/signing-keys',
     allowed: [owner, operator, auditor],
     prepare: async () => at('/admin/v1/signing-keys'),

@@ -71,6 +71,7 @@ export const cases: Readonly<Record<string, Case>> = {
 
   'GET /v1/pending': read(() => '/v1/pending?kind=deferred'),
   'GET /v1/queue': read(() => '/v1/queue'),
+  'GET /v1/stats': read(() => '/v1/stats?measure=outcomes&by=channel'),
 
   'GET /v1/dead-letters': read(() => '/v1/dead-letters?limit=200'),
   'GET /v1/dead-letters/summary': read(

@@ -112,7 +112,6 @@ test('a delivery whose workers died five times is quarantined and can be replaye
   const { provider, sent, state } = createRecoveringProvider()
   state.healed = true
   const dying = await setup({ work: false })
-  t.after(dying.close)
   await seedEventType(dying)
   const { body } = await dying.call('POST', '/v1/notify', shipped)
   for (let death = 1; death <= 5; death++) {
@@ -123,6 +122,7 @@ test('a delivery whose workers died five times is quarantined and can be replaye
   t.after(async () => {
     await s.http.close()
     await s.notify.stop()
+    await dying.close()
   })
   const letters = await eventually(
     () => s.call('GET', '/v1/dead-letters?cause=worker_died'),

@@ -74,7 +74,7 @@ test('a scheduled notification fires once at its time unless it is cancelled', a
   const payload = { ...shipped, channels: ['sms'] }
   const first = await s.call('POST', '/v1/scheduled', { fire_at, payload })
   assert.equal(first.status, 201)
-  assert.deepEqual(first.body, { id: first.body.id, fire_at, payload })
+  assert.deepEqual(first.body, { id: first.body.id, fire_at, payload, failures: 0, under_way: false })
   const second = await s.call('POST', '/v1/scheduled', { fire_at, payload })
   assert.equal((await s.call('DELETE', `/v1/scheduled/${second.body.id}`)).status, 204)
   assert.equal((await s.call('GET', '/v1/scheduled?user_id=alice')).body.items.length, 1)

@@ -17,7 +17,7 @@ test('a paused provider is not called, the next one takes over, and without one 
   })
   const s = await setup({
     providers: { email: [provider('first'), provider('second')] },
-    options: { caps: { total: 100, channels: {}, priorities: {} } },
+    options: { caps: { total: 1_000_000, channels: {}, priorities: {} } },
   })
   t.after(s.close)
   await seedEventType(s)

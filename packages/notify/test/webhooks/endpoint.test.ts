@@ -71,7 +71,7 @@ test('hard bounces and complaints suppress the address; soft bounces do not', as
     )
     const next = await s.call('POST', '/v1/notify', shipped)
     assert.equal(next.body.deliveries[0].outcome, reasons.length > 0 ? 'undeliverable' : 'queued', report)
-    await s.call('DELETE', '/v1/suppressions?user_id=alice')
+    await s.call('DELETE', '/v1/suppressions?user_id=alice&lift_reason=a+test')
   }
 })
 
@@ -172,7 +172,7 @@ test('reports in any order, batch and number end in the same states and suppress
         new Set(body.items.map(({ reason }: { reason: string }) => reason)),
         new Set(suppressing.map(({ reason }) => reason)),
       )
-      await s.call('DELETE', '/v1/suppressions?user_id=alice')
+      await s.call('DELETE', '/v1/suppressions?user_id=alice&lift_reason=a+test')
     }),
     { numRuns: 12 },
   )

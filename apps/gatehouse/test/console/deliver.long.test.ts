@@ -186,7 +186,7 @@ describe('from the first start to a delivered message, in the console', () => {
       assert.fail(`Tab never came to ${name}`)
     }
     await open(tab, '/users', 'Users')
-    await press('g', 'm')
+    await press('g', 'f')
     await heading(tab, 'Send')
     await tabTo('Event type')
     await tab.keyboard.type('payment.failed')

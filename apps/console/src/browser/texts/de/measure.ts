@@ -72,23 +72,25 @@ export const measure = {
         title: 'Eine erste Benachrichtigung senden',
         text: 'Ein Token für einen Client mit dem Scope write:notifications holen und ein Ereignis senden.',
         command:
-          'curl "$BASE_URL/v1/notify" -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" -d \'{"event":"order.shipped","user_id":"alice","data":{"order":"1001"}}\'',
+          'curl "$BASE_URL/v1/notify" -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" -d \'{"event":"order.shipped","user_id":"alice","data":{"order_id":"1001"}}\'',
       },
       own_client: {
         title: 'Einen eigenen Client anlegen',
         text: 'Ein Programm, das Benutzer anmeldet oder die APIs aufruft.',
-        command: 'gatehouse client create my-app --redirect-uri https://app.example.com/callback',
+        command:
+          'gatehouse client add my-app --grant-types authorization_code --redirect-uris https://app.example.com/callback',
       },
       sign_in: { title: 'Einen Benutzer anmelden', text: 'Zählt, sobald sich zum ersten Mal jemand anmeldet.' },
       protected_route: {
         title: 'Eine Route schützen',
         text: 'Upstream und Route in der Datei nennen; das Gateway prüft Tokens und zählt Anfragen.',
-        command: 'routes: [{ path: "/orders/*", upstream: orders }]',
+        command:
+          'upstreams: { orders: { url: "http://localhost:4000" } }\nroutes: [{ path: "/orders/*", upstream: orders }]',
       },
       limits: {
         title: 'Limits wählen',
         text: 'Stufen je Plan und Regeln je Route ersetzen die Voreinstellung.',
-        command: 'tiers: { free: { rules: [{ limit: 60, window: minute }] } }',
+        command: 'tiers: { free: { rpm: 60, daily: 5000 } }',
       },
       providers: {
         title: 'Für jeden Kanal einen Anbieter nennen',

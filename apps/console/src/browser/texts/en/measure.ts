@@ -72,23 +72,25 @@ export const measure = {
         title: 'Send a first notification',
         text: 'Get a token for a client with the scope write:notifications, and send an event.',
         command:
-          'curl "$BASE_URL/v1/notify" -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" -d \'{"event":"order.shipped","user_id":"alice","data":{"order":"1001"}}\'',
+          'curl "$BASE_URL/v1/notify" -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" -d \'{"event":"order.shipped","user_id":"alice","data":{"order_id":"1001"}}\'',
       },
       own_client: {
         title: 'Register a client of your own',
         text: 'A program that signs users in or calls the APIs.',
-        command: 'gatehouse client create my-app --redirect-uri https://app.example.com/callback',
+        command:
+          'gatehouse client add my-app --grant-types authorization_code --redirect-uris https://app.example.com/callback',
       },
       sign_in: { title: 'Sign a user in', text: 'Counted when somebody signs in for the first time.' },
       protected_route: {
         title: 'Protect a route',
         text: 'Name an upstream and a route in the file; the gateway checks tokens and counts requests.',
-        command: 'routes: [{ path: "/orders/*", upstream: orders }]',
+        command:
+          'upstreams: { orders: { url: "http://localhost:4000" } }\nroutes: [{ path: "/orders/*", upstream: orders }]',
       },
       limits: {
         title: 'Choose limits',
         text: 'Tiers by plan and policies by route replace the defaults.',
-        command: 'tiers: { free: { rules: [{ limit: 60, window: minute }] } }',
+        command: 'tiers: { free: { rpm: 60, daily: 5000 } }',
       },
       providers: {
         title: 'Name a provider for each channel',

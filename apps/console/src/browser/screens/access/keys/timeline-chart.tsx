@@ -42,14 +42,14 @@ export function TimelineChart({ timeline: { alg, from, to, now, lines } }: { tim
       </Group>
       <figcaption className="small">
         {parts.map((part) => (
-          <span key={part} className="legend">
+          <span key={part} className="part">
             <svg width="12" height="12" aria-hidden="true">
               <rect className={`span ${part}`} width="12" height="12" />
             </svg>
             {t.signingKeys.parts[part]}
           </span>
         ))}
-        <span className="legend">
+        <span className="part">
           <svg width="12" height="12" aria-hidden="true">
             <line className="now" x1="6" x2="6" y1="0" y2="12" />
           </svg>

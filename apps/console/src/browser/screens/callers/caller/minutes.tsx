@@ -42,8 +42,8 @@ export function Minutes({ minutes }: { minutes: readonly Minute[] }) {
         <Time at={minutes.at(-1)?.at} />
       </div>
       <Text size="sm" mt="xs">
-        <span className="legend allowed" aria-hidden="true" /> {t.callers.allowed} {sum('allowed')}{' '}
-        <span className="legend rejected" aria-hidden="true" /> {t.callers.rejected} {sum('rejected')}
+        <span className="swatch allowed" aria-hidden="true" /> {t.callers.allowed} {sum('allowed')}{' '}
+        <span className="swatch rejected" aria-hidden="true" /> {t.callers.rejected} {sum('rejected')}
       </Text>
       <details>
         <summary>{t.callers.asTable}</summary>

@@ -23,7 +23,7 @@ export function Chart({ label, arrivals, decisions }: ChartProps) {
   const text = t.simulator.chartText(sum('admitted'), sum('rejected'))
   const scale = (count: number) => (count / highest) * height
   return (
-    <figure className="chart">
+    <figure className="traffic">
       <Text component="figcaption" size="sm" fw={600}>
         {label}
       </Text>

@@ -22,7 +22,7 @@ export function Results({ results }: { results: readonly Simulated[] }) {
   return (
     <Stack>
       <Comparison results={results} />
-      <div className="charts">
+      <div className="traffic-charts">
         {results.map(({ label, simulation, outcome }) => (
           <Chart key={label} label={label} arrivals={simulation.arrivals} decisions={outcome.decisions} />
         ))}
@@ -106,7 +106,7 @@ function Instant({ results }: { results: readonly Simulated[] }) {
       <Text size="sm" aria-live="polite">
         {time.format(arrival.at)} UTC · {t.simulator.request(format(at + 1), format(arrivals.length), arrival.caller)}
       </Text>
-      <div className="charts">
+      <div className="traffic-charts">
         {results.map((one) => (
           <Headers key={one.label} of={one} at={at} />
         ))}

@@ -55,6 +55,8 @@ describe('saved views', () => {
     ['without filters', { ...view, filters: {} }],
     ['with a filter that is no text', { ...view, filters: { event: 1 } }],
     ['with a filter that is personal', { ...view, filters: { dedup_key: 'secret' } }],
+    ['with a filter that no database stores', { ...view, filters: { event: 'a\u0000' } }],
+    ['with a name that no database stores', { ...view, name: 'a\ud800' }],
     ['that is no object', []],
   ] as const)
     test(`a view ${what} is refused`, async () => {

@@ -111,6 +111,11 @@ test('every wrong setting is named at once, with what was expected', () => {
   assert.ok(!lines.join().includes('hunter2'))
 })
 
+test('an address that is shown to administrators has no password, not even without a user', () => {
+  const { lines } = setup({ BASE_URL: 'http://:secret@localhost', AUTH_URL: 'http://user:secret@localhost' })
+  assert.deepEqual(lines.map((line) => line.split(':')[0]).sort(), ['AUTH_URL', 'BASE_URL'])
+})
+
 test('the encryption key is required in production, and an empty variable counts as unset', () => {
   const { lines } = setup({ DATABASE_URL: 'postgres://localhost/gatehouse', ENCRYPTION_KEY: '' })
   assert.match(lines.join(), /^ENCRYPTION_KEY: is required with DATABASE_URL/)

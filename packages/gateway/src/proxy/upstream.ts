@@ -119,7 +119,7 @@ function parseOrigin(name: string, url: string): URL {
   const origin = URL.parse(url)
   if (origin?.protocol !== 'http:' && origin?.protocol !== 'https:')
     throw new RangeError(`upstream "${name}": the address must be an http or https URL, not "${url}"`)
-  if (origin.search || origin.hash || origin.username)
+  if (origin.search || origin.hash || origin.username || origin.password)
     throw new RangeError(`upstream "${name}": the address may have a host, a port and a path, nothing more`)
   return origin
 }

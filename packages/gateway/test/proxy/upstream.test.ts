@@ -110,3 +110,8 @@ test('trailers are forwarded to clients that accept them, except forbidden field
   assert.deepEqual({ ...(await trailersOf({})) }, {})
   assert.deepEqual(teHeaders, ['trailers', undefined])
 })
+
+test('an upstream whose address has a password is refused', async () => {
+  for (const url of ['http://:secret@orders', 'http://user:secret@orders'])
+    await assert.rejects(setup({ routes, upstreams: { orders: { url } } }), /a host, a port and a path, nothing more/)
+})

@@ -88,6 +88,7 @@ export function replayDeadLetters({ audit, store, slots, clock, onReplayed }: De
     const now = clock.now()
     const at = body.at === undefined ? now : instantOf(body.at, '/at')
     const [filter, limit] = [parseFilter(body), body.limit ?? defaultSelection]
+    refuseSlowRate(at, Math.min(limit, body.ids?.length ?? limit), body.rate_per_second)
     if (body.dry_run) {
       const { matched, expired } = await slots.run(() => store.count(filter, limit, at))
       return { matched, replayed: 0, ...(expired > 0 ? { expired } : {}) }
@@ -100,6 +101,19 @@ export function replayDeadLetters({ audit, store, slots, clock, onReplayed }: De
     onReplayed()
     return { replayed, ...(expired > 0 ? { expired } : {}), ...(replayed > 0 ? { batch_id: batchId } : {}) }
   }
+}
+
+/** The longest time from the first letter of a replay to the last: 30 days. */
+const maxReplayMs = 30 * 86_400_000
+/** What a timestamp may be at most: 9999-12-31. */
+const endOfTime = 253_402_214_400_000
+
+/** @throws Problem 400 when the last letter would be due too late, or at no time */
+function refuseSlowRate(at: number, limit: number, perSecond: number | undefined): void {
+  const durationMs = perSecond === undefined ? 0 : (limit * 1_000) / perSecond
+  if (durationMs <= maxReplayMs && (durationMs === 0 || at + durationMs <= endOfTime)) return
+  const detail = `must be so high that the last of ${limit} is due within 30 days of the first, before the year 10000`
+  throw new Problem(400, `/rate_per_second ${detail}.`, { errors: [{ pointer: '/rate_per_second', detail }] })
 }
 
 /** POST /v1/dead-letters/{id}/replay */

@@ -86,12 +86,17 @@ function engine(escapes: boolean, locale: string): Liquid {
 }
 
 const engines = new Map<string, Liquid>()
+/** Whoever previews a draft names its locale, and there is no end of them. A text keeps the engine that parsed it. */
+const maxEngines = 200
 
 function engineFor(escapes: boolean, locale: string): Liquid {
   const key = `${escapes} ${locale}`
-  const known = engines.get(key) ?? engine(escapes, locale)
-  engines.set(key, known)
-  return known
+  const known = engines.get(key)
+  if (known !== undefined) return known
+  if (engines.size >= maxEngines) engines.clear()
+  const created = engine(escapes, locale)
+  engines.set(key, created)
+  return created
 }
 
 /** Parses a text of a template. Throws {@link TemplateError} saying which parts are wrong and how. */

@@ -72,6 +72,18 @@ test('a dry run counts what a replay or a discard would change, and changes noth
   assert.equal((await letters(s)).length, 6)
 })
 
+test('a rate whose last letter would be due in months is refused, and nothing goes back', async (t) => {
+  const { s } = await scene()
+  t.after(s.close)
+  const before = await letters(s)
+  const at = '9999-12-31T23:59:59Z'
+  for (const payload of [{ rate_per_second: 1e-12 }, { rate_per_second: 1e-300 }, { rate_per_second: 1, at }]) {
+    const { status, body } = await s.call('POST', '/v1/dead-letters/replay', payload)
+    assert.deepEqual([status, body.errors?.[0]?.pointer], [400, '/rate_per_second'])
+  }
+  assert.deepEqual(await letters(s), before)
+})
+
 test('a stopped replay gives back what was not sent, as it was, and each can be replayed again', async (t) => {
   const { s, sent, accept, replay, progress } = await scene()
   t.after(s.close)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { queryObjects } from 'node:v8'
 import fc from 'fast-check'
 import { Liquid } from 'liquidjs'
 import { lookUpLocale } from '../../src/model/locale.ts'
@@ -37,6 +38,11 @@ test('values are escaped in HTML, subjects have no line ends, links lead to web 
   assert.equal(content.subject, 'Hello <b> Bcc: all@example.com')
   assert.match(content.html ?? '', /<p>&lt;b&gt;/)
   assert.match(content.html ?? '', /<a href="#">x<\/a><a href="https:\/\/a.example">y<\/a>/)
+})
+
+test('texts of ever new locales do not fill the memory', () => {
+  for (let n = 0; n < 600; n++) compileTemplate(text({ locale: `de-${10_000 + n}`, html: '<p>a</p>' }))
+  assert.ok(Number(queryObjects(Liquid, { format: 'count' })) < 300)
 })
 
 const hostile: ReadonlyArray<readonly [string, string]> = [

@@ -57,15 +57,20 @@ function parseScreen(screen: unknown): string {
 
 function parseView(body: unknown): SavedView {
   const { screen, name, filters } = readObject(Buffer.isBuffer(body) ? body.toString('utf8') : '')
-  if (typeof name !== 'string' || name.trim() === '' || name.length > maxNameLength)
+  if (typeof name !== 'string' || name.trim() === '' || name.length > maxNameLength || !isStorable(name))
     throw new Problem(400, `name must be a text of 1 to ${maxNameLength} characters.`)
   return { id: randomUUID(), screen: parseScreen(screen), name: name.trim(), filters: parseFilters(filters) }
+}
+
+/** PostgreSQL stores neither NUL nor half a surrogate pair. */
+function isStorable(text: string): boolean {
+  return text.isWellFormed() && !text.includes('\u0000')
 }
 
 function parseFilters(filters: unknown): Readonly<Record<string, string>> {
   const entries = Object.entries(typeof filters === 'object' && filters !== null ? filters : {})
   const isGood = ([name, value]: [string, unknown]) =>
-    /^[a-z_]{1,60}$/.test(name) && typeof value === 'string' && value.length <= maxFilterLength
+    /^[a-z_]{1,60}$/.test(name) && typeof value === 'string' && value.length <= maxFilterLength && isStorable(value)
   if (entries.length === 0 || entries.length > maxFilters || !entries.every(isGood))
     throw new Problem(400, `filters must be an object of 1 to ${maxFilters} texts.`)
   const refused = entries.find(([name]) => personal.has(name))

@@ -48,3 +48,9 @@ test('text of a mail that looks like a style is left as it is', () => {
   const html = '<p>Write url(https://a.example) and (prefers-color-scheme: dark)</p>'
   assert.ok(mailDocument(html, { scheme: 'dark', images: true }).includes(html))
 })
+
+test('a mail of unclosed tags is shown as quickly as another', () => {
+  const started = performance.now()
+  for (const tag of ['<meta', '<img', '<meta name=']) mailDocument(tag.repeat(20_000), { scheme: 'dark', images: true })
+  assert.ok(performance.now() - started < 3_000)
+})

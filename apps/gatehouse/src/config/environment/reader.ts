@@ -49,7 +49,8 @@ export class EnvironmentReader {
       httpProtocols.includes(url.protocol) &&
       url.search === '' &&
       url.hash === '' &&
-      url.username === ''
+      url.username === '' &&
+      url.password === ''
     if (plain) return url.href.replace(/\/+$/, '')
     this.#faults.add(
       name,

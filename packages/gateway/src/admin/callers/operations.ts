@@ -184,11 +184,21 @@ function selectRejections(all: readonly Rejection[], query: RejectionsQuery): Pa
       (id === undefined || one.identifier.id === id) &&
       (route === undefined || one.route === route),
   )
-  const from = cursor === undefined ? 0 : matching.findIndex((one) => cursorOf(one) === cursor) + 1
+  const cursors = cursorsOf(matching)
+  const from = cursor === undefined ? 0 : matching.findIndex((one) => cursors.get(one) === cursor) + 1
   const rest = cursor !== undefined && from === 0 ? [] : matching.slice(from)
-  const page = createPage(rest.slice(0, limit ?? 50), { limit: limit ?? 50 }, cursorOf)
+  const page = createPage(rest.slice(0, limit ?? 50), { limit: limit ?? 50 }, (one) => cursors.get(one) ?? '')
   return rest.length > page.items.length ? page : { items: page.items }
 }
 
-const cursorOf = ({ at, requestId, identifier, rule }: Rejection): string =>
-  Buffer.from(JSON.stringify([at, requestId ?? [identifier.kind, identifier.id, rule]])).toString('base64url')
+/**
+ * The cursors behind rejections, newest first: when each was, and its place among those of that millisecond, from the
+ * oldest. A cursor is shown to callers whose ids are masked, so it has neither an id nor a digest of one.
+ */
+function cursorsOf(rejections: readonly Rejection[]): ReadonlyMap<Rejection, string> {
+  const byInstant = Map.groupBy(rejections, ({ at }) => at)
+  const cursors = [...byInstant].flatMap(([at, some]) =>
+    some.map((one, index) => [one, `${at}-${some.length - index}`] as const),
+  )
+  return new Map(cursors)
+}

@@ -114,6 +114,24 @@ test('rejections are read page by page', async () => {
   assert.deepEqual(seen, [...new Set(seen)].sort().reverse())
 })
 
+test('the cursor of rejections shows no id that is masked', async () => {
+  const { gateway, http, bearer } = await setup({ attemptLimits: { login: { limit: 2, windowSeconds: 300 } } })
+  const headers = bearer({ scope: 'read:limits' })
+  const get = async (url: string) => http.inject({ url, headers })
+  const attempt = { address: '192.0.2.7', account: 'someone@example.com' }
+  for (let n = 0; n < 20; n++) await gateway.attempts.limit('login', attempt)
+  const seen: unknown[] = []
+  let next: string | undefined
+  do {
+    const page = (await get(`/admin/v1/limits/rejections?limit=3${next ? `&cursor=${next}` : ''}`)).json()
+    seen.push(...page.items)
+    next = page.next
+    assert.doesNotMatch(Buffer.from(next ?? '', 'base64url').toString(), /someone|192/)
+  } while (next !== undefined)
+  assert.equal(seen.length, (await get('/admin/v1/limits/rejections')).json().items.length)
+  assert.ok(seen.length > 3)
+})
+
 test('a caller has the tier, the standing under each policy, and the minutes', async () => {
   const { use, get } = await asOperator()
   for (let n = 0; n < 2; n++) await use('/open')

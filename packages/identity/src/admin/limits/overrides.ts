@@ -19,6 +19,18 @@ export async function listOverrides({ context }: LimitContext): Promise<Override
   return (await context.store.limitOverrides.list(context.clock.now())).map(formatOverride)
 }
 
+/**
+ * What overrides are ordered by in pages: when each was set, and its place among those of that instant. A cursor is shown
+ * to callers whose ids are masked, so it has neither an id nor a digest of one.
+ */
+export function pageKeys(overrides: readonly OverrideResponse[]): ReadonlyMap<OverrideResponse, string> {
+  const byInstant = Map.groupBy(overrides, ({ created_at }) => created_at)
+  const keyed = [...byInstant].flatMap(([at, some]) =>
+    some.map((override, index) => [override, `${at} ${String(index).padStart(4, '0')}`] as const),
+  )
+  return new Map(keyed)
+}
+
 /** @throws Problem 404 */
 export async function readOverride({ context }: LimitContext, { kind, id }: LimitedCaller): Promise<OverrideResponse> {
   const found = await context.store.limitOverrides.find(kind, id, context.clock.now())

@@ -15,7 +15,7 @@ import { maskUnlessPermitted } from '../masking.ts'
 import { type AdminAccess, describeRoute } from '../required-scope.ts'
 import { adminScopes, readScopes } from '../scopes.ts'
 import { listGateways, readFeed, recordGateway } from './feed.ts'
-import { listOverrides, maskOverride, putOverride, readOverride, removeOverride } from './overrides.ts'
+import { listOverrides, maskOverride, pageKeys, putOverride, readOverride, removeOverride } from './overrides.ts'
 import * as schemas from './schemas.ts'
 import {
   activateVersion,
@@ -170,7 +170,9 @@ function overrideRoutes(http: Http, { requireScope, requireRecentSignIn }: Admin
   const list = describeRoute('limitOverrides.list', reading, pageSchema(schemas.overrideSchema))
   http.get('/admin/v1/limit-overrides', { schema: { ...list, querystring: PageQuery } }, async (request) => {
     const by = await requireScope(request, reading)
-    const page = selectPage(await listOverrides(limits), request.query, ({ kind, id }) => `${kind} ${id}`)
+    const found = await listOverrides(limits)
+    const keys = pageKeys(found)
+    const page = selectPage(found, request.query, (override) => keys.get(override) ?? '', 'descending')
     return { ...page, items: page.items.map((one) => maskUnlessPermitted(by, one, maskOverride)) }
   })
   const read = { ...describeRoute('limitOverrides.get', reading, schemas.overrideSchema), params }

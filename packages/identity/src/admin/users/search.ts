@@ -32,12 +32,24 @@ export type UserQuery = Static<ReturnType<typeof Type.Object<typeof filterMember
 
 const personal = /@|^\s*\+?[\d\s()./-]{6,}$/
 
+/** Whether the beginning of an id or a username looks like an address or a number. */
+function isPersonal(q: string | undefined): boolean {
+  return q !== undefined && personal.test(q)
+}
+
+/** What the audit trail says of a search: which address or number was looked for is no matter of it. */
+export function auditedQuery({ q, email, phone_number: phoneNumber, ...open }: UserQuery): Record<string, unknown> {
+  const isOpen = email === undefined && phoneNumber === undefined && !isPersonal(q)
+  const shown = q === undefined || isPersonal(q) ? {} : { q }
+  return { ...open, ...shown, ...(isOpen ? {} : { address: 'one address' }) }
+}
+
 /**
  * The filter of a request whose address holds it. @throws Problem 400 for an address or a number: addresses of requests
  * are logged
  */
 export function parseOpenFilter(query: Omit<UserQuery, 'email' | 'phone_number'>): UserFilter {
-  if (query.q !== undefined && personal.test(query.q)) {
+  if (isPersonal(query.q)) {
     const detail = 'looks like a mail address or a phone number: search for those by POST /admin/v1/users/search'
     throw new Problem(400, `/q ${detail}.`, { errors: [{ pointer: '/q', detail }] })
   }

@@ -132,6 +132,27 @@ describe('stored limits', () => {
     assert.equal((await app.send({ method: 'GET', url })).status, 404)
   })
 
+  test('the cursor of overrides shows no id that is masked', async () => {
+    const until = new Date(app.running.clock.now() + 60_000).toISOString()
+    const ids = ['192.0.2.7', '192.0.2.8', '192.0.2.9']
+    for (const id of ids) {
+      const url = `/admin/v1/limit-overrides/ip/${id}`
+      await app.send({ method: 'PUT', url, payload: { factor: 2, until, reason: id } })
+    }
+    const support = await tokenOf(app.running, 'gatehouse-support')
+    const reasons: unknown[] = []
+    for (let next: unknown = ''; next !== undefined; ) {
+      const after = next === '' ? '' : `&cursor=${encodeURIComponent(String(next))}`
+      const url = `/admin/v1/limit-overrides?limit=1${after}`
+      const { body } = await app.send({ method: 'GET', url }, support)
+      reasons.push(...(body.items as { reason: string }[]).map(({ reason }) => reason))
+      next = body.next
+      assert.doesNotMatch(String(next), /192\.0\.2/)
+    }
+    assert.deepEqual(reasons.sort(), ids)
+    app.running.clock.advance(60_001)
+  })
+
   test('every edit needs a recent sign-in', async () => {
     app.running.clock.advance(11 * 60_000)
     const until = new Date(app.running.clock.now() + 60_000).toISOString()

@@ -121,12 +121,13 @@ test('an export has every user that matches, one a line, and is recorded without
     payload: { email: 'ada@people.example' },
   })
   assert.equal(one.text.trimEnd().split('\n').length, 1)
-  const trail = await call(running, owner, {
-    method: 'GET',
-    url: '/admin/v1/audit-events?request_id=request-export-one',
-  })
-  assert.match(trail.text, /users\.export/)
-  assert.doesNotMatch(trail.text, /ada@/)
+  const named = { ...request, requestId: 'request-export-named', payload: { q: 'ada@people.example' } }
+  assert.equal((await call(running, owner, named)).status, 200)
+  for (const id of ['request-export-one', 'request-export-named']) {
+    const trail = await call(running, owner, { method: 'GET', url: `/admin/v1/audit-events?request_id=${id}` })
+    assert.match(trail.text, /users\.export/)
+    assert.doesNotMatch(trail.text, /ada@/)
+  }
 })
 
 test('an export is longer than a batch and complete', async () => {

@@ -15,7 +15,7 @@ export interface MailLook {
 export function mailDocument(html: string, { scheme, images }: MailLook): string {
   const isMadeForDark = knowsDark(html)
   const mail = html
-    .replace(/<meta\b[^>]*\bname\s*=\s*["']?(?:supported-)?color-schemes?\b[^>]*>/gi, '')
+    .replace(/<meta\b[^<>]*\bname\s*=\s*["']?(?:supported-)?color-schemes?\b[^<>]*>/gi, '')
     .replace(/(<style\b[^>]*>)([\s\S]*?)(<\/style\s*>)/gi, (_, start: string, css: string, end: string) =>
       [start, holdUrls(answerColourScheme(css, scheme)), end].join(''),
     )
@@ -25,7 +25,7 @@ export function mailDocument(html: string, { scheme, images }: MailLook): string
     )
     .replace(/(\sstyle\s*=\s*)("[^"]*"|'[^']*')/gi, (_, name: string, value: string) => name + holdUrls(value))
     .replace(/(<[a-z][^<>]*?)\s(?:background|poster)\s*=\s*(?:"[^"]*"|'[^']*')/gi, '$1')
-    .replace(/<(?:img|source|input)\b[^>]*>/gi, (tag) => holdImage(tag, images))
+    .replace(/<(?:img|source|input)\b[^<>]*>/gi, (tag) => holdImage(tag, images))
   return `<!doctype html>\n<style>${baseStyle(scheme, isMadeForDark)}</style>\n${mail}`
 }
 

@@ -92,7 +92,8 @@ function defineRoutePolicy(
   declared: PolicyDeclaration,
   attemptLimit: AttemptLimitDeclaration | undefined,
 ): Policy {
-  const builtIn = signInPolicy.test(name) ? { failure_mode: 'closed' as const } : {}
+  const failureMode = signInPolicy.test(name) ? ('closed' as const) : attemptLimit ? ('local' as const) : undefined
+  const builtIn = failureMode === undefined ? {} : { failure_mode: failureMode }
   const policy = { ...builtIn, ...(hasLimit(declared) ? {} : defaultPolicies[name]), ...declared }
   if (signInPolicy.test(name) && (policy.failure_mode !== 'closed' || policy.mode === 'hybrid'))
     throw new RangeError(`policy "${name}": a sign-in limit is exact and its failure_mode is closed`)

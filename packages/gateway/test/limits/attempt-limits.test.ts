@@ -109,6 +109,7 @@ test('a declared policy changes only the declared members of a built-in one', ()
     login.rules.map(({ limit, windowMs }) => [limit, windowMs]),
     [[7, 60_000]],
   )
+  assert.equal(named('token-client', { 'token-client': { rpm: 7 } }).failureMode, 'local', 'none fails open by an edit')
   const shadowed = named('login', { login: { shadow: { rpm: 1 } } })
   assert.deepEqual(
     shadowed.rules.map(({ limit, windowMs, shadow }) => [limit, windowMs, shadow]),

@@ -1,4 +1,5 @@
 import { entityTagOf, Problem, preconditionFailed, requireMatch } from '@gatehouse/kit'
+import { attemptLimitPolicies } from '../../config/attempt-limits.ts'
 import type { LimitRules } from '../../config/limit-rules.ts'
 import type { AdminContext } from '../../context/features.ts'
 import {
@@ -100,6 +101,7 @@ export async function changeDeclaration(
     requireMatch(ifMatch, before && tagOf(before))
     if (declaration === undefined && before === undefined) throw notFound(at, active.document)
     const document = withDeclaration(active.document, at.kind, at.name, declaration)
+    requireOwnerForGuards(by, active.document, document)
     requireValid(limits, document)
     const version: NewLimitVersion = {
       document,
@@ -133,6 +135,7 @@ export async function activateVersion(
   const active = await readActive(limits)
   requireMatch(ifMatch, versionTag(active.version))
   const { document } = await findVersion(limits, version)
+  requireOwnerForGuards(by, active.document, document)
   requireValid(limits, document)
   const next: NewLimitVersion = {
     document,
@@ -148,6 +151,19 @@ export async function activateVersion(
   if (!(await context.store.limitVersions.append(active.version, next)))
     throw preconditionFailed(versionTag((await readActive(limits)).version))
   return { ...next, version: active.version + 1 }
+}
+
+/**
+ * Limits that stop guessing protect owners from everybody else, operators too.
+ * @throws Problem 403 when one of them would change, and the caller is no owner
+ */
+function requireOwnerForGuards({ scopes, unrestricted }: Authority, before: LimitDocument, after: LimitDocument): void {
+  if (unrestricted || scopes.has('admin:roles')) return
+  const changed = Object.keys(attemptLimitPolicies).filter(
+    (name) => tagOf(own(before.policies, name)) !== tagOf(own(after.policies, name)),
+  )
+  if (changed.length > 0)
+    throw new Problem(403, `Limits on attempts are changed by owners alone (scope admin:roles): ${changed.join(', ')}.`)
 }
 
 /** What a change would do: what is wrong with it, or undefined. */

@@ -34,6 +34,22 @@ const put = (url: string, rpm: number, ifMatch?: string): Request => ({
   ...(ifMatch === undefined ? {} : { headers: { 'if-match': ifMatch } }),
 })
 
+test('limits on attempts are changed by owners alone, also by activating another version', async (t) => {
+  const { running, send } = await start()
+  t.after(() => running.close())
+  const operator = await tokenOf(running, 'gatehouse-operator')
+  for (const name of ['login', 'factor', 'email-code-entry']) {
+    const refused = await send(put(`${path}/policies/${name}`, 1_000), operator)
+    assert.equal(refused.status, 403, refused.text)
+    assert.match(String(refused.body.detail), /changed by owners alone/)
+  }
+  assert.equal((await send(put(`${path}/policies/search`, 30), operator)).status, 200)
+  assert.equal((await send(put(`${path}/policies/factor`, 20))).status, 200)
+  const back: Request = { method: 'POST', url: `${path}/versions/2/activate`, payload: {} }
+  assert.equal((await send(back, operator)).status, 403, 'version 2 has no such limit')
+  assert.equal((await send(back)).status, 200)
+})
+
 describe('stored limits', () => {
   let app: Awaited<ReturnType<typeof start>>
   before(async () => {

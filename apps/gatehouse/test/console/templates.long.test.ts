@@ -28,7 +28,7 @@ describe('templates in a browser', () => {
     faults = watchFaults(page, (text) => text.startsWith('Failed to load resource'))
     await page.goto(`${program.url}/console/`)
     await signInOnPages(page, 'alice', seededPassword(program.stdout()))
-    await page.getByRole('heading', { level: 1, name: 'Users', exact: true }).waitFor()
+    await page.getByRole('heading', { level: 1, name: 'Overview', exact: true }).waitFor()
   })
   after(async () => {
     await browser?.close()

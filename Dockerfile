@@ -26,6 +26,7 @@ RUN npm ci --omit=dev --workspace=gatehouse --include-workspace-root
 FROM dependencies AS console
 RUN npm ci --workspace=@gatehouse/console --include-workspace-root
 COPY apps/console apps/console
+COPY packages packages
 ENV PATH=/app/node_modules/.bin:$PATH
 RUN node apps/console/src/server/shell/package.ts
 

@@ -33,7 +33,8 @@ describe('the image', () => {
   let redis: Server
   before(async () => {
     if (findProgram('buildah') === undefined || process.getuid?.() !== 0) return
-    ;[image, postgres, redis] = await Promise.all([buildImage(), startPostgres(), startRedis()])
+    image = await buildImage()
+    ;[postgres, redis] = await Promise.all([startPostgres(), startRedis()])
   })
   after(async () => {
     await Promise.all([image?.remove(), postgres?.stop(), redis?.stop()])

@@ -101,7 +101,7 @@ export async function changeDeclaration(
     requireMatch(ifMatch, before && tagOf(before))
     if (declaration === undefined && before === undefined) throw notFound(at, active.document)
     const document = withDeclaration(active.document, at.kind, at.name, declaration)
-    requireOwnerForGuards(by, active.document, document)
+    requireOwnerForAttemptLimits(by, active.document, document)
     requireValid(limits, document)
     const version: NewLimitVersion = {
       document,
@@ -135,7 +135,7 @@ export async function activateVersion(
   const active = await readActive(limits)
   requireMatch(ifMatch, versionTag(active.version))
   const { document } = await findVersion(limits, version)
-  requireOwnerForGuards(by, active.document, document)
+  requireOwnerForAttemptLimits(by, active.document, document)
   requireValid(limits, document)
   const next: NewLimitVersion = {
     document,
@@ -157,7 +157,11 @@ export async function activateVersion(
  * Limits that stop guessing protect owners from everybody else, operators too.
  * @throws Problem 403 when one of them would change, and the caller is no owner
  */
-function requireOwnerForGuards({ scopes, unrestricted }: Authority, before: LimitDocument, after: LimitDocument): void {
+function requireOwnerForAttemptLimits(
+  { scopes, unrestricted }: Authority,
+  before: LimitDocument,
+  after: LimitDocument,
+): void {
   if (unrestricted || scopes.has('admin:roles')) return
   const changed = Object.keys(attemptLimitPolicies).filter(
     (name) => tagOf(own(before.policies, name)) !== tagOf(own(after.policies, name)),

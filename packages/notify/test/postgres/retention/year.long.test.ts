@@ -127,6 +127,7 @@ async function live(t: TestContext, s: Setup, deliver: ReturnType<typeof createM
     const fire_at = new Date(clock.now() + 60_000).toISOString()
     const payload = { event: 'order.shipped', user_id: 'user-0', data: {}, channels: ['email'] }
     await s.call('POST', '/v1/scheduled', { fire_at, payload })
+    await s.call('PUT', '/v1/templates/order.shipped/samples', { items: [{ name: 'one', data: {} }] })
     for (const place of [0, 1])
       await deliver(2 * day + place, { event: 'news.weekly', user_id: `user-${place}`, data: {} })
     const failed = {

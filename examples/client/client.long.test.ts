@@ -129,9 +129,9 @@ describe('the client against a running program', () => {
     const names: string[] = []
     for await (const { template_id: name } of signer.templates.list({ limit: 1 })) names.push(String(name))
     assert.ok(names.includes('order.packed') && names.length > 3)
-    const refused = await signer.notify({ event: 'a', user_id: 'b', data: {} }).catch((error) => error)
+    const refused = await signer.clients.get({ id: 'shop' }).catch((error) => error)
     assert.ok(isGatehouseError(refused, 'permission_denied'))
-    assert.match(refused.scope ?? '', /write:notifications/)
+    assert.match(refused.scope ?? '', /read:clients/)
     assert.match(refused.requestId ?? '', /\S/)
     const unknown = await gatehouse.notify({ event: 'nobody.knows', user_id: 'b', data: {} }).catch((error) => error)
     assert.ok(isGatehouseError(unknown, 'validation_failed') && unknown.status === 422)

@@ -20,14 +20,15 @@ import { issuer, type Running, setup } from '../support/setup.ts'
 const hourMs = 3_600_000
 /** Tables that grow by declaration and management only, not by use. */
 const registers = new Set([
-  ...['account', 'client', 'subject', 'declared', 'signing_key', 'api_key', 'consent'],
+  ...['account', 'client', 'subject', 'declared', 'signing_key', 'api_key', 'consent', 'last_sign_in'],
   ...['organization', 'membership', 'membership_role', 'organization_role', 'organization_domain'],
   ...['authenticator_app', 'recovery_code', 'factor_reset'],
 ])
-/** Tables that need a passkey, another provider, a logo or an administrator; their retention is tested with them. */
+/** Tables that need a passkey, another provider, a logo, limits, an administrator or statistics; their retention is tested with them. */
 const elsewhere = new Set([
   ...['api_key', 'client_logo', 'connection', 'connection_flow', 'linked_account', 'provider_session'],
   ...['passkey', 'passkey_challenge', 'former_member', 'former_upstream'],
+  ...['limit_version', 'limit_file', 'limit_override', 'limit_gateway', 'stat', 'stat_batch'],
 ])
 const webForm = { client_id: 'web', client_secret: 'web-secret-0123456789abc' }
 

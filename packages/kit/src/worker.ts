@@ -8,6 +8,8 @@ export interface WorkerOptions {
   readonly pass: (signal: AbortSignal) => Promise<boolean>
   /** The pause after a pass that found nothing, in milliseconds; a function is called after each such pass. */
   readonly idleMs: number | (() => number)
+  /** Whether a pause keeps the process alive. Default: true. */
+  readonly keepsAlive?: boolean
 }
 
 /** A loop that runs passes until it is stopped. */
@@ -37,6 +39,7 @@ export function startWorker(options: WorkerOptions): Worker {
   const pause = (milliseconds: number) =>
     new Promise<void>((resolve) => {
       const timer = setTimeout(done, milliseconds)
+      if (options.keepsAlive === false) timer.unref()
       function done() {
         clearTimeout(timer)
         endPause = undefined

@@ -53,6 +53,7 @@ export function startStatRecorder(options: StatRecorderOptions): StatRecorder {
   const worker = startWorker({
     name,
     log,
+    keepsAlive: false,
     idleMs: () => minuteMs - (clock.now() % minuteMs) + Math.random() * spreadMs,
     async pass() {
       await write()

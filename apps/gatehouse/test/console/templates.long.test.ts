@@ -162,6 +162,8 @@ describe('templates in a browser', () => {
   testWith('chromium', 'of two editors the second sees theirs and the difference, and loses nothing', async () => {
     const tab = shown()
     await open(place, 'order.shipped')
+    await text().click()
+    await tab.locator('.cm-content').waitFor()
     await text().fill('Mine for {{ order_id }}')
     await api('PUT', '/v1/templates/order.shipped/sms/en', { body: 'Theirs for {{ order_id }}', comment: 'in a hurry' })
     await button('Save draft').click()

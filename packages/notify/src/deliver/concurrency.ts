@@ -15,6 +15,9 @@ interface Waiter {
   readonly resolve: () => void
 }
 
+/** What a timer takes, about 25 days. One that is set to more fires at once, and again and again. */
+const maxTimerMs = 2 ** 31 - 1
+
 /** The slots of a channel: work runs beside its caller, at most `max` pieces at a time; the rest waits its turn. */
 export class Concurrency {
   readonly #max: number
@@ -91,10 +94,10 @@ export class Concurrency {
     this.#timerAt = at
     if (this.#waiting.length === 0) return
     const onTime = () => {
-      this.#skipUntil(at)
+      this.#skipUntil(performance.now())
       this.#setTimer()
     }
-    this.#timer = setTimeout(onTime, Math.max(0, at - performance.now()))
+    this.#timer = setTimeout(onTime, Math.min(Math.max(0, at - performance.now()), maxTimerMs))
   }
 
   #resolveWaiters(): void {

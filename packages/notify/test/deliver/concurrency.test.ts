@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { Concurrency } from '../../src/deliver/concurrency.ts'
 
 /** Work that notes what becomes of it, and ends when the test says so. */
@@ -74,3 +75,22 @@ test('closing skips what waits and what still comes, and waits for what runs', a
 })
 
 type Noted = ReturnType<ReturnType<typeof noting>>
+
+test('work that may wait for months sets no timer that fires at once', async () => {
+  const notes: string[] = []
+  const warnings: string[] = []
+  const note = ({ name }: Error) => warnings.push(name)
+  process.on('warning', note)
+  const [running, patient] = ['running', 'patient'].map(noting(notes)) as [Noted, Noted]
+  const concurrency = new Concurrency(1, unexpected)
+  concurrency.run(running, later())
+  concurrency.run(patient, performance.now() + 2 ** 32)
+  await setImmediate()
+  process.off('warning', note)
+  running.end()
+  await concurrency.waitForSlot()
+  patient.end()
+  await concurrency.close()
+  assert.deepEqual(notes, ['running starts', 'patient starts'])
+  assert.deepEqual(warnings, [])
+})

@@ -1,5 +1,5 @@
 import { Input, Textarea } from '@mantine/core'
-import { type RefObject, useEffect, useRef, useState } from 'react'
+import { type RefObject, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { useSettings } from '../../../texts/settings.tsx'
 import type { CodeEditor, PlacedFault } from './code-editor.ts'
 
@@ -97,7 +97,8 @@ function useCodeEditor(props: SourceEditorProps, wanted: boolean, { field, paren
       setEditor(undefined)
     }
   }, [wanted, field, parent])
-  useEffect(() => editor?.show(), [editor])
+  // Before the browser handles another key, which would find neither the field nor the editor.
+  useLayoutEffect(() => editor?.show(), [editor])
   useEffect(() => editor?.setText(value), [editor, value])
   useEffect(() => editor?.setFaults(faults), [editor, faults])
   useEffect(() => {

@@ -14,6 +14,7 @@ const feed = (version: number, stored: unknown, more: Partial<LimitFeed> = {}): 
   etag: `"${version}"`,
   document: stored,
   overrides: [],
+  clients: [],
   ...more,
 })
 
@@ -36,6 +37,7 @@ async function following(context: TestContext, first: LimitFeed = feed(0, undefi
     },
     apply: ({ tiers, policies }) => bench.gateway.reload({ tiers, policies }),
     setOverrides: bench.gateway.setOverrides,
+    setClientPolicies: bench.gateway.setClientPolicies,
     log: silentLog,
   })
   context.after(() => follower.stop())

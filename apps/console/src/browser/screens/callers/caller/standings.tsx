@@ -1,5 +1,6 @@
 import type { LimitedCaller, PolicyStanding } from '@gatehouse/client'
 import { Code, Group, Progress, Stack, Text, Title } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
 import { Act } from '../../../parts/act.tsx'
 import { State, Time } from '../../../parts/values.tsx'
 import { useSettings, useTexts } from '../../../texts/settings.tsx'
@@ -15,7 +16,7 @@ interface StandingsProps {
 /** The standing of a caller under each policy; those that counted nothing lately are folded away. */
 export function Standings({ caller: { policies }, kind, id }: StandingsProps) {
   const t = useTexts()
-  const isShown = (one: PolicyStanding) => one.recent || one.is_tier || !one.allowed
+  const isShown = (one: PolicyStanding) => one.recent || one.is_tier || one.stands_for_tier || !one.allowed
   const shown = policies.filter(isShown)
   const others = policies.filter((one) => !isShown(one))
   return (
@@ -56,7 +57,7 @@ function Standing({ standing, kind, id }: StandingProps) {
             {policy}
           </Title>
           <Text size="sm" c="dimmed">
-            {isTier ? t.callers.isTier : shared ? t.callers.isShared : t.callers.isPolicy}
+            {kindOf(standing, t.callers)}
           </Text>
           {allowed ? (
             <State tone="good">{t.callers.admitted}</State>
@@ -84,9 +85,22 @@ function Standing({ standing, kind, id }: StandingProps) {
           <RuleBar key={rule.name} rule={rule} />
         ))}
       </div>
+      <Group gap="md" mt="xs">
+        <Link to={`/limits/${isTier ? 'tiers' : 'policies'}/$name`} params={{ name: policy }} search={{ kind, id }}>
+          {t.callers.simulate}
+        </Link>
+      </Group>
       <CounterKeys input={input} />
     </section>
   )
+}
+
+type Words = Readonly<Record<'isTier' | 'inPlaceOfTier' | 'isShared' | 'isPolicy', string>>
+
+function kindOf({ is_tier: isTier, stands_for_tier: standsForTier, shared }: PolicyStanding, words: Words): string {
+  if (isTier) return words.isTier
+  if (standsForTier) return words.inPlaceOfTier
+  return shared ? words.isShared : words.isPolicy
 }
 
 /** How much of a rule is used, and when it is there in full again. */

@@ -2076,6 +2076,8 @@ export interface TierCaller {
   readonly id: string
   /** Its plan; absent for the default one. */
   readonly plan?: string
+  /** The policy of a client, which counts in place of the tier. */
+  readonly policy?: string
 }
 
 /** The schema `TimelineAccepted` of the API document. */

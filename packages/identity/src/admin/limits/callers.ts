@@ -1,3 +1,4 @@
+import { maxClientPolicies } from '../../model/limit-settings.ts'
 import type { Subject } from '../../store/index.ts'
 import { type LimitContext, readActive } from './settings.ts'
 
@@ -5,6 +6,8 @@ import { type LimitContext, readActive } from './settings.ts'
 export interface TierCaller extends Subject {
   /** Undefined for the default plan. */
   readonly plan?: string
+  /** Of a client that counts by this policy in place of the tier. */
+  readonly policy?: string
 }
 
 /** Where a page begins: above this id of this plan. */
@@ -36,7 +39,18 @@ export async function listTierCallers(
     const some = await subjects.listByPlan(plan === '' ? undefined : plan, from, limit - found.length)
     found.push(...some.map((subject) => ({ ...subject, ...named })))
   }
-  return found
+  return withPolicies(limits, found)
+}
+
+async function withPolicies({ context }: LimitContext, callers: readonly TierCaller[]): Promise<TierCaller[]> {
+  const bound = callers.some(({ kind }) => kind === 'client')
+    ? await context.store.clients.listPolicies(maxClientPolicies)
+    : []
+  const policies = new Map(bound.map(({ client, policy }) => [client, policy]))
+  return callers.map((caller) => {
+    const policy = caller.kind === 'client' ? policies.get(caller.id) : undefined
+    return policy === undefined ? caller : { ...caller, policy }
+  })
 }
 
 /** The plans that a tier limits, in order; empty for subjects without a plan, who have the default one. */

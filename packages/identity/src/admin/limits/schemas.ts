@@ -89,6 +89,7 @@ export const tierCallerSchema = Type.Object(
     kind: Type.Unsafe<'user' | 'client'>({ type: 'string', enum: ['user', 'client'] }),
     id: text,
     plan: Type.Optional(Type.String({ description: 'Its plan; absent for the default one.' })),
+    policy: Type.Optional(Type.String({ description: 'The policy of a client, which counts in place of the tier.' })),
   },
   { title: 'TierCaller' },
 )

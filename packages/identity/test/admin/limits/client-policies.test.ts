@@ -79,7 +79,7 @@ for (const engine of ['embedded', 'postgres'] as const) {
     assert.deepEqual(
       all.filter(({ id }) => ['old', 'shop', 'owner', 'vip'].includes(id)),
       [
-        { kind: 'client', id: 'shop' },
+        { kind: 'client', id: 'shop', policy: 'search' },
         { kind: 'user', id: 'owner', plan: 'free' },
         { kind: 'user', id: 'old', plan: 'gold' },
       ],
@@ -113,8 +113,8 @@ test('a client has only a policy that there is, and keeps one that is gone when 
 test('the audit trail has the policy of a client before and after', async (t) => {
   const { running, send } = await start()
   t.after(() => running.close())
-  await send('PATCH', client('shop'), { policy: 'pro' })
-  const { body } = await send('GET', '/admin/v1/audit-events?type=clients.update')
+  const { headers } = await send('PATCH', client('shop'), { policy: 'pro' })
+  const { body } = await send('GET', `/admin/v1/audit-events?request_id=${headers['x-request-id']}`)
   const changes = (body.items as { before?: object; after?: object }[]).map(({ before, after }) => ({ before, after }))
   assert.deepEqual(changes[0], { before: { policy: 'search' }, after: { policy: 'pro' } })
 })

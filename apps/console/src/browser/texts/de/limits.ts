@@ -177,6 +177,7 @@ export const limits: typeof en = {
     byOverride: 'Einzelne Aufrufer, für eine Weile',
     plan: 'Plan',
     defaultPlan: 'Standard',
+    butPolicy: (name) => `zählt aber nach ${name}`,
     account: 'Konto',
     openUser: 'Benutzer',
     openClient: 'Client',

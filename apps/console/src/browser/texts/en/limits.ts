@@ -175,6 +175,7 @@ export const limits = {
     byOverride: 'Single callers, for a while',
     plan: 'Plan',
     defaultPlan: 'default',
+    butPolicy: (name: string) => `but counts by ${name}`,
     account: 'Account',
     openUser: 'User',
     openClient: 'Client',

@@ -34,7 +34,7 @@ export function Unblock({ caller: { policies }, kind, id }: UnblockProps) {
       },
     )
   return (
-    <Alert color="red" title={t.callers.isRejected} role="status">
+    <Alert color="red" title={t.callers.isRejected} role="group">
       <Group justify="space-between" gap="sm">
         <div>
           {rejecting.map(({ policy, rules, retry_after: wait, shared }) => (

@@ -47,7 +47,12 @@ function OfPlan({ name }: { name: string }) {
           { label: t.callers.caller, render: ({ kind, id }) => <CallerLink kind={kind} id={id} /> },
           {
             label: t.members.plan,
-            render: ({ plan }) => (plan === undefined ? <span className="dim">{t.members.defaultPlan}</span> : plan),
+            render: ({ plan, policy }) => (
+              <>
+                {plan ?? <span className="dim">{t.members.defaultPlan}</span>}
+                {policy !== undefined && <div className="dim">{t.members.butPolicy(policy)}</div>}
+              </>
+            ),
           },
           { label: t.members.account, render: ({ kind, id }) => <Account kind={kind} id={id} /> },
         ]}

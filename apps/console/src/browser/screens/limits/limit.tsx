@@ -108,13 +108,13 @@ function LimitBody({ limit }: { limit: StoredLimit }) {
         </section>
       )}
       {canEdit && <DraftPanel limit={limit} draft={draft} simulate={() => setSimulating(true)} />}
-      {declaration !== undefined && <Use name={name} />}
-      {declaration !== undefined && <Members kind={kind} name={name} />}
       {isSimulating || !canEdit ? (
         <Suspense fallback={<Loading />}>
           <LimitSimulator key={`${kind} ${name}`} limit={limit} drafted={canEdit ? draft.declaration : undefined} />
         </Suspense>
       ) : null}
+      {declaration !== undefined && <Use name={name} />}
+      {declaration !== undefined && <Members kind={kind} name={name} />}
     </Stack>
   )
 }

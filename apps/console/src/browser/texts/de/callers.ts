@@ -54,6 +54,7 @@ export const callers: typeof english = {
     },
     sources: { local: 'lokal gezählt', open: 'nicht gezählt', closed: 'Speicher nicht erreichbar' },
     tier: (name) => `Tarif ${name}`,
+    hasPolicy: (name) => `Richtlinie ${name}`,
     account: 'Konto',
     refresh: 'Aktualisieren',
     fullId: 'Vollständige Kennung',
@@ -67,7 +68,10 @@ export const callers: typeof english = {
     per: (seconds) =>
       seconds === 1 ? 'je Sekunde' : seconds === 60 ? 'je Minute' : seconds === 86_400 ? 'je Tag' : `je ${seconds} s`,
     resets: 'Nächstes Fenster:',
-    others: (count) => `${count} weitere Richtlinien, die zuletzt nichts gezählt haben`,
+    others: (count) =>
+      count === 1
+        ? 'Eine weitere Richtlinie, die zuletzt nichts zählte'
+        : `${count} weitere Richtlinien, die zuletzt nichts gezählt haben`,
     noStanding: 'Es ist keine Richtlinie bekannt, die diesen Aufrufer zählt.',
     reset: 'Zurücksetzen',
     resetText: (policy) => `Alle Zähler dieses Aufrufers unter ${policy} werden gelöscht.`,

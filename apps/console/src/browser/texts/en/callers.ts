@@ -47,6 +47,7 @@ export const callers = {
     },
     sources: { local: 'counted locally', open: 'not counted', closed: 'store unavailable' },
     tier: (name: string) => `tier ${name}`,
+    hasPolicy: (name: string) => `policy ${name}`,
     account: 'Account',
     refresh: 'Refresh',
     fullId: 'Full id',
@@ -66,7 +67,10 @@ export const callers = {
             ? 'per day'
             : `per ${seconds} s`,
     resets: 'Next window:',
-    others: (count: number) => `${count} further policies that counted nothing lately`,
+    others: (count: number) =>
+      count === 1
+        ? 'One further policy that counted nothing lately'
+        : `${count} further policies that counted nothing lately`,
     noStanding: 'No policy is known to count this caller.',
     reset: 'Reset',
     resetText: (policy: string) => `All counts of this caller under ${policy} are cleared.`,

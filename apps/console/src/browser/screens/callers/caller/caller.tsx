@@ -1,3 +1,4 @@
+import type { LimitedCaller } from '@gatehouse/client'
 import { Button, Code, Group, Stack, Text, Title } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
@@ -25,11 +26,9 @@ export function CallerScreen() {
   return (
     <Page
       title={name}
-      lead={
-        query.data?.tier === undefined
-          ? kindName(t.callers.kinds, kind)
-          : `${kindName(t.callers.kinds, kind)} · ${t.callers.tier(query.data.tier)}`
-      }
+      lead={[kindName(t.callers.kinds, kind), limitOf(query.data, t.callers)]
+        .filter((word) => word !== undefined)
+        .join(' · ')}
       actions={
         <>
           {kind === 'user' && !isMasked(id, kind) && (
@@ -80,6 +79,15 @@ export function CallerScreen() {
       </Answer>
     </Page>
   )
+}
+
+type Words = Readonly<Record<'tier' | 'hasPolicy', (name: string) => string>>
+
+/** What limits a caller: the policy of a client, else the tier. */
+function limitOf(caller: LimitedCaller | undefined, words: Words): string | undefined {
+  const { client_policy: policy, tier } = caller ?? {}
+  if (policy !== undefined) return words.hasPolicy(policy)
+  return tier === undefined ? undefined : words.tier(tier)
 }
 
 /** How often a caller is read while a change of its limit is on its way to the gateway, in milliseconds. */

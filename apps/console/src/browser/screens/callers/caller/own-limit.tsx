@@ -46,9 +46,11 @@ export function OwnLimit({
           </Title>
           {clientPolicy !== undefined && <Text size="sm">{t.callers.clientPolicy(clientPolicy)}</Text>}
           {override === undefined ? (
-            <Text size="sm" c="dimmed">
-              {t.callers.noOwnLimit}
-            </Text>
+            clientPolicy === undefined && (
+              <Text size="sm" c="dimmed">
+                {t.callers.noOwnLimit}
+              </Text>
+            )
           ) : (
             <>
               <Text>

@@ -41,7 +41,7 @@ test('unblocking lets a caller in under every policy that rejects it, and is one
   assert.deepEqual((await get('/admin/v1/limits/callers/user/u1')).policies[0].remaining, 1)
 })
 
-test('unblocking leaves other callers, policies that reject nothing, and shared ones as they are', async () => {
+test('unblocking leaves other callers, and policies that reject nothing, as they are', async () => {
   const { use, unblock, get } = await asOperator(undefined, { globalPolicy: 'everybody' })
   for (let n = 0; n < 2; n++) await use('/whoami', 'u2')
   assert.equal(await use('/whoami'), 200)

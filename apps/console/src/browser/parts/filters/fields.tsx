@@ -6,7 +6,7 @@ import type { Filters } from '../../api/filters.ts'
 export const FiltersContext = createContext<Filters<string>>({})
 
 /** What is applied under a name; empty for nothing. */
-export function useFilter(name: string): string {
+function useFilter(name: string): string {
   return useContext(FiltersContext)[name] ?? ''
 }
 
@@ -35,7 +35,8 @@ export function ChoiceFilter({ name, label, every, data }: ChoiceFilterProps) {
 
 /** A time, which is shown and typed as local time. */
 export function TimeFilter({ name, label }: FieldProps) {
-  return <TextInput name={name} type="datetime-local" step={1} label={label} defaultValue={localOf(useFilter(name))} />
+  const local = localOf(useFilter(name))
+  return <TextInput name={name} type="datetime-local" step={1} label={label} defaultValue={local} w={230} />
 }
 
 /** An instant in local time, as a field takes it; empty for none. */

@@ -22,13 +22,27 @@ interface FilterFormProps<Name extends string> {
   readonly actions?: ReactNode
   /** Fields that are used seldom, and hints. */
   readonly below?: ReactNode
+  /** Another way to find something, which is a form of its own. */
+  readonly another?: ReactNode
   /** The fields. */
   readonly children: ReactNode
 }
 
 /** The filters of a list: fields that apply when they are submitted, and the views that the person saved. */
 export function FilterForm<Name extends string>(props: FilterFormProps<Name>) {
-  const { screen, names, times = [], filters, apply, base = {}, personal = [], actions, below, children } = props
+  const {
+    screen,
+    names,
+    times = [],
+    filters,
+    apply,
+    base = {},
+    personal = [],
+    actions,
+    below,
+    another,
+    children,
+  } = props
   const t = useTexts()
   const isFiltered = Object.keys(filters).some((name) => !(name in base))
   const submit = (event: FormEvent<HTMLFormElement>) => {
@@ -54,6 +68,7 @@ export function FilterForm<Name extends string>(props: FilterFormProps<Name>) {
         </FiltersContext>
       </form>
       <SavedViews screen={screen} filters={filters} personal={personal} apply={apply} />
+      {another !== undefined && <div className="another">{another}</div>}
     </div>
   )
 }

@@ -5,6 +5,7 @@ import { ChoiceFilter, TextFilter, TimeFilter } from '../../../parts/filters/fie
 import { FilterForm } from '../../../parts/filters/filter-form.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 import { EventField } from '../event-field.tsx'
+import { FindMessage } from './find-message.tsx'
 
 const firstNames = ['user_id', 'event', 'channel', 'state'] as const
 const furtherNames = ['outcome', 'provider', 'priority', 'from', 'to', 'dedup_key'] as const
@@ -36,6 +37,7 @@ export function NotificationFilterForm({ filters, apply }: NotificationFilterFor
       filters={filters}
       apply={apply}
       below={further}
+      another={<FindMessage />}
     >
       <TextFilter name="user_id" label={t.notifications.user} className="grow" />
       <EventField name="event" label={t.notifications.event} defaultValue={filters.event ?? ''} />

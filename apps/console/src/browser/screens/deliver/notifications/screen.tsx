@@ -18,7 +18,6 @@ import { DeliveryStates } from '../delivery-state.tsx'
 import { curlOf } from '../send/snippets.ts'
 import { ExportButton } from './export-button.tsx'
 import { filterNames, NotificationFilterForm, type NotificationFilters } from './filter-form.tsx'
-import { FindMessage } from './find-message.tsx'
 
 const pageSize = 50
 
@@ -45,9 +44,6 @@ export function NotificationsScreen() {
   return (
     <Page title={t.sections.notifications} lead={t.notifications.lead} actions={actions}>
       <NotificationFilterForm filters={filters} apply={apply} />
-      <div className="panel">
-        <FindMessage />
-      </div>
       <NotificationList key={JSON.stringify(filters)} search={search} filters={filters} selection={selection} />
     </Page>
   )

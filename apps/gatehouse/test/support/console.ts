@@ -110,11 +110,8 @@ function createTab(of: () => { page: Page; program: Program; faults: readonly st
     reach,
     program: () => of().program,
     faults: () => of().faults,
-    async signIn({ username, password } = { username: 'alice', password: seededPassword(of().program.stdout()) }) {
-      await tab().locator('input[name=username]').fill(username)
-      await tab().locator('input[name=password]').fill(password)
-      await tab().locator('button[type=submit]').first().click()
-    },
+    signIn: ({ username, password } = { username: 'alice', password: seededPassword(of().program.stdout()) }) =>
+      signInOnPages(tab(), username, password),
     async open(path, name) {
       await tab().goto(`${of().program.url}/console${path}`)
       await heading(name)
@@ -136,7 +133,7 @@ function createTab(of: () => { page: Page; program: Program; faults: readonly st
 }
 
 /** Collects what a page may not do: errors in its console, and violations of its policy. */
-function watchFaults(page: Page, accept: (text: string) => boolean): string[] {
+export function watchFaults(page: Page, accept: (text: string) => boolean): string[] {
   const faults: string[] = []
   page.on('console', (message) => {
     if (message.type() === 'error' && !accept(message.text())) faults.push(message.text())
@@ -148,4 +145,11 @@ function watchFaults(page: Page, accept: (text: string) => boolean): string[] {
 /** The password that the first run printed. */
 export function seededPassword(stdout: string): string {
   return /user +alice +password (\S+)/.exec(stdout)?.[1] ?? assert.fail('no password was printed')
+}
+
+/** Signs in on the pages of the identity service, where the console sent the browser. */
+export async function signInOnPages(page: Page, username: string, password: string): Promise<void> {
+  await page.locator('input[name=username]').fill(username)
+  await page.locator('input[name=password]').fill(password)
+  await page.locator('button[type=submit]').first().click()
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import type { Locator, Page } from 'playwright-core'
+import type { Locator } from 'playwright-core'
+import type { ConsoleTab } from '../support/console.ts'
 
 /** How somebody works a page: with the mouse, or with the keyboard alone. */
 export interface Hands {
@@ -7,58 +8,58 @@ export interface Hands {
   press(target: Locator): Promise<void>
   /** Writes into a field, in place of what it has. */
   write(target: Locator, text: string): Promise<void>
-  /** Picks one of several radio buttons, of which the Tab key reaches the one that is picked. */
+  /** Picks one of several radio buttons. */
   pick(radio: Locator): Promise<void>
   /** Opens a section of the console, by its name or by its letter. */
   open(section: { readonly name: string; readonly letter: string }): Promise<void>
 }
 
 /** A mouse, and a keyboard to write. */
-export function mouseOf(page: Page): Hands {
+export function mouseOf({ tab }: ConsoleTab): Hands {
   return {
     press: (target) => target.click(),
     write: (target, text) => target.fill(text),
-    pick: async (radio) => page.locator(`label[for="${await radio.getAttribute('id')}"]`).click(),
-    open: ({ name }) => page.getByRole('navigation').getByRole('link', { name, exact: true }).click(),
+    pick: async (radio) =>
+      tab()
+        .locator(`label[for="${await radio.getAttribute('id')}"]`)
+        .click(),
+    open: ({ name }) => tab().getByRole('navigation').getByRole('link', { name, exact: true }).click(),
   }
 }
 
-/** The most stops between two things that a person wants to do in a page. */
-const maxStops = 150
+const maxPresses = 150
 
 /** A keyboard alone: what the Tab key does not reach cannot be used. */
-export function keyboardOf(page: Page): Hands {
-  const reach = async (target: Locator) => {
-    await target.waitFor({ state: 'attached' })
-    const hasFocus = () => target.evaluate((element) => element === document.activeElement)
-    for (let stops = 0; !(await hasFocus()); stops++) {
-      assert.ok(stops < maxStops, `the Tab key never reached ${target}`)
-      await page.keyboard.press('Tab')
+export function keyboardOf({ tab, reach }: ConsoleTab): Hands {
+  const keys = tab().keyboard
+  const pressUntil = async (key: string, isThere: () => Promise<boolean>) => {
+    for (let presses = 0; !(await isThere()); presses++) {
+      assert.ok(presses < maxPresses, `${key} never came there`)
+      await keys.press(key)
     }
   }
   return {
     async press(target) {
       await reach(target)
-      await page.keyboard.press('Enter')
+      await keys.press('Enter')
     },
     async write(target, text) {
       await reach(target)
-      await page.keyboard.press('Control+A')
-      await page.keyboard.type(text)
+      await keys.press('Control+A')
+      await keys.type(text)
     },
     async pick(radio) {
+      // The Tab key stops at the one that is picked, the arrow keys move on; the radio itself is drawn by its label.
       const group = await radio.getAttribute('name')
-      await reach(page.locator(`input[name="${group}"]:checked`))
-      for (let steps = 0; !(await radio.isChecked()); steps++) {
-        assert.ok(steps < maxStops, `the arrow keys never reached ${radio}`)
-        await page.keyboard.press('ArrowRight')
-      }
+      const focused = tab().locator(`input[name="${group}"]:focus`)
+      await pressUntil('Tab', async () => (await focused.count()) > 0)
+      await pressUntil('ArrowRight', () => radio.isChecked())
     },
     async open({ letter }) {
       // Letters are text where the focus is in a field.
-      await page.evaluate('document.activeElement?.blur()')
-      await page.keyboard.press('g')
-      await page.keyboard.press(letter)
+      await tab().evaluate('document.activeElement?.blur()')
+      await keys.press('g')
+      await keys.press(letter)
     },
   }
 }

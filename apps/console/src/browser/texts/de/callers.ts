@@ -63,7 +63,7 @@ export const callers: typeof english = {
     isShared: 'gemeinsam für alle Aufrufer',
     isShadow: 'Schatten: lehnt nichts ab',
     admitted: 'nächste Anfrage wird erlaubt',
-    blocked: (seconds) => `abgelehnt für ${seconds} s`,
+    blocked: (wait) => `abgelehnt für ${wait}`,
     left: (remaining, limit) => `${remaining} von ${limit} übrig`,
     per: (seconds) =>
       seconds === 1 ? 'je Sekunde' : seconds === 60 ? 'je Minute' : seconds === 86_400 ? 'je Tag' : `je ${seconds} s`,
@@ -87,8 +87,8 @@ export const callers: typeof english = {
     breaker: 'Sicherung des Speichers',
     failureMode: 'Solange der Speicher nicht erreichbar ist',
     isRejected: 'Anfragen dieses Aufrufers werden jetzt abgelehnt',
-    rejectedBy: (policy, rules, seconds) =>
-      `Durch ${policy}${rules.length === 0 ? '' : ` (${rules.join(', ')})`}: Die nächste ist in ${seconds} s erlaubt.`,
+    rejectedBy: (policy, rules, wait) =>
+      `Durch ${policy}${rules.length === 0 ? '' : ` (${rules.join(', ')})`}: Die nächste ist in ${wait} erlaubt.`,
     sharedStays: 'Sie zählt alle Aufrufer gemeinsam: Diesen zu entsperren ändert sie nicht.',
     unblock: 'Entsperren',
     unblocked: 'Der Aufrufer wird wieder eingelassen.',

@@ -56,7 +56,7 @@ export const callers = {
     isShared: 'shared by all callers',
     isShadow: 'shadow: rejects nothing',
     admitted: 'next request is allowed',
-    blocked: (seconds: number) => `rejected for ${seconds} s`,
+    blocked: (wait: string) => `rejected for ${wait}`,
     left: (remaining: string, limit: string) => `${remaining} of ${limit} left`,
     per: (seconds: number) =>
       seconds === 1
@@ -86,8 +86,8 @@ export const callers = {
     breaker: 'Breaker of the store',
     failureMode: 'While the store is unavailable',
     isRejected: 'Requests of this caller are rejected now',
-    rejectedBy: (policy: string, rules: readonly string[], seconds: number) =>
-      `By ${policy}${rules.length === 0 ? '' : ` (${rules.join(', ')})`}: the next is allowed in ${seconds} s.`,
+    rejectedBy: (policy: string, rules: readonly string[], wait: string) =>
+      `By ${policy}${rules.length === 0 ? '' : ` (${rules.join(', ')})`}: the next is allowed in ${wait}.`,
     sharedStays: 'It counts all callers together: unblocking this one does not change it.',
     unblock: 'Unblock',
     unblocked: 'The caller is let in again.',

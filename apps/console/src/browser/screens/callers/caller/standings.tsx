@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router'
 import { Act } from '../../../parts/act.tsx'
 import { State, Time } from '../../../parts/values.tsx'
 import { useSettings, useTexts } from '../../../texts/settings.tsx'
+import { useWait } from '../wait.ts'
 import { CounterKeys } from './counter-keys.tsx'
 import { GrantRequests } from './grant-requests.tsx'
 
@@ -47,8 +48,9 @@ interface StandingProps {
 
 function Standing({ standing, kind, id }: StandingProps) {
   const t = useTexts()
-  const { policy, is_tier: isTier, shared, allowed, retry_after: wait, source, rules } = standing
+  const { policy, is_tier: isTier, shared, allowed, retry_after: seconds, source, rules } = standing
   const input = { policy, kind, id }
+  const wait = useWait()
   return (
     <section className="panel standing" aria-label={policy}>
       <Group justify="space-between" align="flex-start" gap="sm">
@@ -62,7 +64,7 @@ function Standing({ standing, kind, id }: StandingProps) {
           {allowed ? (
             <State tone="good">{t.callers.admitted}</State>
           ) : (
-            <State tone="bad">{t.callers.blocked(wait)}</State>
+            <State tone="bad">{t.callers.blocked(wait(seconds))}</State>
           )}
           {source !== 'store' && (
             <State tone="careful">{t.callers.sources[source as keyof typeof t.callers.sources] ?? source}</State>

@@ -4,6 +4,7 @@ import { notifications } from '@mantine/notifications'
 import { useAction } from '../../../api/queries.ts'
 import { useMay } from '../../../api/session.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
+import { useWait } from '../wait.ts'
 
 interface UnblockProps {
   readonly caller: LimitedCaller
@@ -15,6 +16,7 @@ interface UnblockProps {
 export function Unblock({ caller: { policies }, kind, id }: UnblockProps) {
   const t = useTexts()
   const may = useMay()
+  const wait = useWait()
   const mutation = useAction('unblockCaller')
   const rejecting = policies.filter(({ allowed }) => !allowed)
   if (rejecting.length === 0) return null
@@ -37,12 +39,12 @@ export function Unblock({ caller: { policies }, kind, id }: UnblockProps) {
     <Alert color="red" title={t.callers.isRejected} role="group">
       <Group justify="space-between" gap="sm">
         <div>
-          {rejecting.map(({ policy, rules, retry_after: wait, shared }) => (
+          {rejecting.map(({ policy, rules, retry_after: seconds, shared }) => (
             <Text key={policy} size="sm">
               {t.callers.rejectedBy(
                 policy,
                 rules.filter((rule) => !rule.allowed && !rule.shadow).map(({ name }) => name),
-                wait,
+                wait(seconds),
               )}
               {shared ? ` ${t.callers.sharedStays}` : ''}
             </Text>

@@ -109,3 +109,11 @@ test('overrides are followed without a new version', async (context) => {
   assert.equal(await store(feed(1, document(7), { etag: '"a"', overrides })), 21)
   assert.equal(await store(feed(1, document(7), { etag: '"b"' })), 7)
 })
+
+test('policies of clients are followed, whatever version applies, and end again', async (context) => {
+  const { store } = await following(context)
+  const bound = [{ client: 'web', policy: 'search' }]
+  assert.equal(await store(feed(0, undefined, { etag: '"a"', clients: bound })), 2)
+  assert.equal(await store(feed(1, document(7), { clients: bound })), 3)
+  assert.equal(await store(feed(1, document(7), { etag: '"b"' })), 7)
+})

@@ -13,7 +13,7 @@ import { useNumbers } from '../words.tsx'
 import { OverrideForm } from './form.tsx'
 
 /** The tiers and policies that there are. */
-export const namesOf = ({ tiers, policies }: Pick<LimitSettings, 'tiers' | 'policies'>): string[] => [
+const namesOf = ({ tiers, policies }: Pick<LimitSettings, 'tiers' | 'policies'>): string[] => [
   ...Object.keys(tiers),
   ...Object.keys(policies),
 ]

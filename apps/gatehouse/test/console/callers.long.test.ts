@@ -3,7 +3,7 @@ import { startRedis, testWith, testWithAll } from '@gatehouse/testing'
 import { Person } from '../../../console/test/support/person.ts'
 import { everyLook } from '../support/accessibility.ts'
 import type { Program } from '../support/program.ts'
-import { consoleOfOwner, importer, owner, startWithOrders } from './orders.ts'
+import { consoleOfOwner, importer, owner, sendUntil, startWithOrders } from './orders.ts'
 import { loaded } from './page.ts'
 
 const config = 'callers.yaml'
@@ -19,10 +19,9 @@ async function reader(program: Program): Promise<(times: number) => Promise<numb
 }
 
 testWith('chromium', 'a caller that was rejected is found, receives requests back, and is let in again', async (t) => {
-  const program = await startWithOrders(t, config)
+  const program = await startWithOrders(t, 'daily-orders.yaml')
   const order = await reader(program)
   const { tab, faults, faultless } = await consoleOfOwner(t, program)
-  // A minute that ends in between would let the caller in by itself.
   assert.equal((await order(8)).at(-1), 429)
   await tab().getByRole('link', { name: 'Callers' }).click()
   const row = tab().getByRole('row').filter({ hasText: 'importer' })
@@ -30,13 +29,13 @@ testWith('chromium', 'a caller that was rejected is found, receives requests bac
   await faultless('callers')
   await tab().getByRole('tab', { name: 'Last rejections' }).click()
   const rejection = tab().getByRole('row').filter({ hasText: 'importer' })
-  await rejection.getByText('rpm', { exact: true }).waitFor()
+  await rejection.getByText('daily', { exact: true }).waitFor()
   await rejection.getByText('/orders/*', { exact: true }).waitFor()
   await rejection.getByRole('link', { name: 'importer' }).click()
   await tab().getByRole('heading', { level: 1, name: 'importer' }).waitFor()
   const standing = tab().getByRole('region', { name: 'free' })
   await standing.getByText('0 of 3 left').waitFor()
-  await standing.getByText(/rejected for \d+ s/).waitFor()
+  await standing.getByText(/rejected for [\d.]+ \w+/).waitFor()
   await standing.getByText('Counter keys').click()
   await standing
     .getByText(/^rl:client:importer:\d+$/)
@@ -54,6 +53,35 @@ testWith('chromium', 'a caller that was rejected is found, receives requests bac
   assert.equal((await order(1)).at(0), 200)
   await tab().goto(`${program.url}/console/audit`)
   await tab().getByRole('row').filter({ hasText: 'limits.grant' }).filter({ hasText: 'owner' }).first().waitFor()
+  assert.deepEqual(faults(), [])
+})
+
+testWith('chromium', 'a client that gets a policy counts by it within seconds, until it is ended', async (t) => {
+  const program = await startWithOrders(t, config)
+  const send = await importer(program)
+  await sendUntil(send, { limit: '3' })
+  const { tab, faults, faultless, open } = await consoleOfOwner(t, program)
+  const choose = async (policy: string) => {
+    await open('/clients/importer/edit', 'Edit importer')
+    await tab().getByLabel('Policy').selectOption(policy)
+    await tab().getByRole('button', { name: 'Save', exact: true }).click()
+    await tab().getByRole('heading', { level: 1, name: 'importer', exact: true }).waitFor()
+  }
+  await choose('identity')
+  await sendUntil(send, { status: 200, limit: '100000' })
+  await open('/limits/callers/client/importer', 'importer')
+  await tab().getByText('client · policy identity', { exact: true }).waitFor()
+  await tab().getByText('The client has the policy identity: it counts in place of tiers.').waitFor()
+  await open('/limits/policies/identity', 'Policy identity')
+  const bound = tab().getByRole('table', { name: 'Clients whose policy it is' })
+  await bound.getByRole('link', { name: 'importer', exact: true }).waitFor()
+  await faultless('a policy that a client has')
+  await choose('')
+  await sendUntil(send, { limit: '3' })
+  await open('/limits/tiers/free', 'Tier free')
+  const members = tab().getByRole('table', { name: 'Users and clients by their plan' })
+  await members.getByRole('row', { name: /importer/ }).waitFor()
+  await members.getByRole('row', { name: /owner/ }).waitFor()
   assert.deepEqual(faults(), [])
 })
 

@@ -3,20 +3,11 @@ import { testWith } from '@gatehouse/testing'
 import type { Page } from 'playwright-core'
 import type { ConsoleTab } from '../support/console.ts'
 import { type Hands, keyboardOf, mouseOf } from './hands.ts'
-import { type Answered, consoleOfOwner, importer, startWithOrders } from './orders.ts'
+import { type Answered, consoleOfOwner, importer, sendUntil, startWithOrders } from './orders.ts'
 import { loaded } from './page.ts'
 
 const limits = { name: 'Tiers and policies', letter: 'l' }
 const callers = { name: 'Callers', letter: 'h' }
-
-/** Sends until an answer is as expected: a gateway applies a change within five seconds. */
-async function sendUntil(send: () => Promise<Answered>, expected: Partial<Answered>): Promise<void> {
-  const deadline = AbortSignal.timeout(20_000)
-  for (let last = await send(); ; last = await send()) {
-    if (Object.entries(expected).every(([name, value]) => last[name as keyof Answered] === value)) return
-    assert.ok(!deadline.aborted, `${JSON.stringify(last)} never became ${JSON.stringify(expected)}`)
-  }
-}
 
 /** A platform engineer in the console. */
 function engineer({ tab, heading }: ConsoleTab, hands: Hands) {
@@ -135,7 +126,7 @@ for (const [name, handsOf] of [
   ['the keyboard alone', keyboardOf],
 ] as const)
   testWith('chromium', `a limit is simulated, shadowed, activated, its caller unblocked: ${name}`, async (t) => {
-    const program = await startWithOrders(t, 'limits-journey.yaml')
+    const program = await startWithOrders(t, 'daily-orders.yaml')
     const opened = await consoleOfOwner(t, program)
     const hands = handsOf(opened)
     const user = engineer(opened, hands)

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -55,5 +56,14 @@ export async function importer({ url }: Program): Promise<() => Promise<Answered
   return async () => {
     const { status, headers } = await fetch(`${url}/orders/7`, { headers: { authorization: `Bearer ${token}` } })
     return { status, limit: headers.get('x-ratelimit-limit') }
+  }
+}
+
+/** Sends until an answer is as expected: a gateway applies a change within five seconds. */
+export async function sendUntil(send: () => Promise<Answered>, expected: Partial<Answered>): Promise<void> {
+  const deadline = AbortSignal.timeout(20_000)
+  for (let last = await send(); ; last = await send()) {
+    if (Object.entries(expected).every(([name, value]) => last[name as keyof Answered] === value)) return
+    assert.ok(!deadline.aborted, `${JSON.stringify(last)} never became ${JSON.stringify(expected)}`)
   }
 }

@@ -202,7 +202,15 @@ export const removedProviderSchema = Type.Object(
 )
 
 /** A management role with its scopes. */
-export const roleSchema = Type.Object({ role: text, scopes: texts }, { title: 'ManagementRole' })
+export const roleSchema = Type.Object(
+  {
+    role: text,
+    scopes: Type.Array(text, { description: 'What the role allows, with the scopes that these include.' }),
+    granted_scopes: Type.Array(text, { description: 'The scopes themselves: what a change replaces.' }),
+    default_scopes: Type.Array(text, { description: 'The scopes that the role comes with.' }),
+  },
+  { title: 'ManagementRole' },
+)
 /** A user with a management role. */
 export const memberSchema = Type.Object(
   { user_id: text, username: text, locked: Type.Boolean(), last_sign_in_at: Type.Optional(instant) },

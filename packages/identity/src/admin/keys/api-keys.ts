@@ -2,8 +2,9 @@ import { randomUUIDv7 } from 'node:crypto'
 import { entityTagOf, instantOf, Problem, randomToken, requireMatch, tokenHash } from '@gatehouse/kit'
 import type { Static } from 'typebox'
 import type { AdminContext } from '../../context/features.ts'
-import { isManagementScope, scopesOfRoles, withIncludedScopes } from '../../model/management-roles.ts'
+import { isManagementScope, withIncludedScopes } from '../../model/management-roles.ts'
 import { isServiceScope } from '../../model/service-scopes.ts'
+import { findScopesOfRoles } from '../../oauth/scope.ts'
 import type { ApiKey, ApiKeyFilter } from '../../store/index.ts'
 import {
   type Authority,
@@ -87,7 +88,7 @@ export async function createApiKey(context: AdminContext, by: Authority, request
   if (expiresAt !== undefined && !(expiresAt > createdAt)) rejectMember('/expires_at', 'must be in the future')
   const excess = scopes.filter((scope) => !found.mayHaveScope(scope))
   if (excess.length > 0) rejectMember('/scopes', `must be among the owner's scopes, unlike ${excess.join(', ')}`)
-  if (by.actor.subject !== owner) found.requireAuthority(by)
+  if (by.actor.subject !== owner) await found.requireAuthority(by)
   if (!found.actsItself)
     rejectMember('/owner', 'must be a user or a client with the grant client_credentials: this one only signs users in')
   requireScopes(by, scopes, 'The key would get scopes')
@@ -113,7 +114,7 @@ interface Owner {
   /** Whether a key of this owner may have the scope now. */
   mayHaveScope(scope: string): boolean
   /** @throws Problem 403 for a caller who may not change the owner */
-  requireAuthority(by: Authority): void
+  requireAuthority(by: Authority): Promise<void>
 }
 
 /** The scope that sends mails with links into accounts; no key may have it. */
@@ -126,13 +127,13 @@ const reservedMailScope = 'write:reserved-mails'
 async function findOwner({ store }: Pick<AdminContext, 'store'>, id: string): Promise<Owner | undefined> {
   const user = await store.users.find(id)
   if (user) {
-    const allowed = scopesOfRoles(user.roles)
+    const allowed = await findScopesOfRoles({ store }, user)
     return {
       plan: user.plan,
       kind: 'user',
       actsItself: true,
       mayHaveScope: (scope) => (isManagementScope(scope) ? allowed.has(scope) : !isServiceScope(scope)),
-      requireAuthority: (by) => requireAuthorityOverUser(by, user),
+      requireAuthority: (by) => requireAuthorityOverUser({ store }, by, user),
     }
   }
   const client = await store.clients.find(id)
@@ -142,7 +143,7 @@ async function findOwner({ store }: Pick<AdminContext, 'store'>, id: string): Pr
       kind: 'client',
       actsItself: client.grantTypes.includes('client_credentials'),
       mayHaveScope: (scope) => scope !== reservedMailScope && withIncludedScopes(client.scopes).has(scope),
-      requireAuthority: (by) => requireAuthorityOverClient(by, client),
+      requireAuthority: async (by) => requireAuthorityOverClient(by, client),
     }
   )
 }
@@ -216,7 +217,7 @@ export async function deleteApiKey(context: AdminContext, by: Authority, id: str
 }
 
 async function requireAuthorityOverKey(context: AdminContext, by: Authority, { owner }: ApiKey): Promise<void> {
-  if (by.actor.subject !== owner) (await findOwner(context, owner))?.requireAuthority(by)
+  if (by.actor.subject !== owner) await (await findOwner(context, owner))?.requireAuthority(by)
 }
 
 async function findKey(store: KeyContext['store'], id: string): Promise<ApiKey> {

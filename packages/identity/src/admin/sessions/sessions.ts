@@ -105,11 +105,11 @@ export async function endSelectedSessions(
   return { ...counts, ended }
 }
 
-async function mayChange({ store }: AdminContext, by: Authority, userId: string): Promise<boolean> {
-  const user = await store.users.find(userId)
+async function mayChange(context: AdminContext, by: Authority, userId: string): Promise<boolean> {
+  const user = await context.store.users.find(userId)
   if (user === undefined) return false
   try {
-    requireAuthorityOverUser(by, user)
+    await requireAuthorityOverUser(context, by, user)
     return true
   } catch (error) {
     if (error instanceof Problem && error.status === 403) return false

@@ -65,7 +65,7 @@ export async function createUser(
   const { id, password } = declaration
   const roles = declaration.roles ?? []
   requireKnownRoles(roles)
-  requireRoleAuthority(by, [], roles)
+  await requireRoleAuthority(context, by, [], roles)
   if (password !== undefined)
     context.passwordPolicy.requireAcceptable(password, { username: declaration.username ?? id, ...declaration })
   await requireFreeId(context, id)
@@ -109,7 +109,7 @@ export async function updateUser(
   requireMatch(ifMatch, tagOf(user))
   const changed = applyPatch(user, patch)
   requireKnownRoles(changed.roles)
-  requireRoleAuthority(by, user.roles, changed.roles)
+  await requireRoleAuthority(context, by, user.roles, changed.roles)
   const lockedAt = patch.locked === undefined ? user.lockedAt : patch.locked ? context.clock.now() : undefined
   if (lockedAt !== undefined || !changed.roles.includes(ownerRole)) await requireOtherOwner(context, user)
   const changes = changedMembers(auditedMembers(user), auditedMembers({ ...changed, lockedAt }))
@@ -177,7 +177,7 @@ export async function changeRole(context: AdminContext, by: Authority, id: strin
   const user = await findChangeableUser(context, by, id)
   const others = user.roles.filter((one) => one !== role)
   const roles = change.granted ? [...others, role] : others
-  requireRoleAuthority(by, user.roles, roles)
+  await requireRoleAuthority(context, by, user.roles, roles)
   if (user.roles.includes(role) === change.granted) return
   if (!roles.includes(ownerRole)) await requireOtherOwner(context, user)
   const action = change.granted ? 'roles.grant' : 'roles.revoke'
@@ -207,7 +207,7 @@ export async function findChangeableUser(
   id: string,
 ): Promise<User> {
   const user = await find(context.store, id)
-  requireAuthorityOverUser(by, user)
+  await requireAuthorityOverUser(context, by, user)
   return user
 }
 

@@ -110,6 +110,13 @@ CREATE INDEX session_expiry_index ON identity.session (expires_at);
 CREATE INDEX session_address_index ON identity.session (address);
 CREATE INDEX session_created_index ON identity.session (created_at, id);
 
+-- The management roles whose scopes were changed; the others have those that they come with.
+CREATE TABLE identity.management_role (
+  role text PRIMARY KEY,
+  scopes text[] NOT NULL,
+  updated_at bigint NOT NULL
+);
+
 -- The clients used in a session, which are notified when it ends. Kept as long as the session; grants expire earlier.
 CREATE TABLE identity.session_client (
   session_id uuid NOT NULL REFERENCES identity.session ON DELETE CASCADE,

@@ -92,6 +92,7 @@ export const identityTables: readonly TableBound[] = [
   { table: 'session_client', bound: 'one for each client used in a session; goes with the session' },
   { table: 'subject', bound: 'one for each user and client' },
   { table: 'account', bound: 'one for each user' },
+  { table: 'management_role', bound: 'one for each management role' },
   { table: 'last_sign_in', bound: 'one for each user who signed in' },
   { table: 'authenticator_app', bound: 'one for each user' },
   { table: 'recovery_code', bound: 'ten for each user with a second factor' },

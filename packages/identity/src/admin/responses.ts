@@ -106,6 +106,8 @@ export const sessionSchema = Type.Object(
     amr: Type.Array(text, { description: 'How the user signed in (RFC 8176).' }),
     clients: Type.Array(text, { description: 'The clients that were used in it.' }),
     is_own: Type.Boolean({ description: 'Whether the caller signed in here.' }),
+    new_address: Type.Boolean({ description: 'Whether the user had not signed in from this address before.' }),
+    new_device: Type.Boolean({ description: 'Whether the user had not signed in with this browser before.' }),
     created_at: instant,
     seen_at: instant,
     expires_at: Type.String({ format: 'date-time', description: 'When it ends without further use.' }),

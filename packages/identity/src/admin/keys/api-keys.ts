@@ -1,5 +1,13 @@
 import { randomUUIDv7 } from 'node:crypto'
-import { entityTagOf, instantOf, Problem, randomToken, requireMatch, tokenHash } from '@gatehouse/kit'
+import {
+  entityTagOf,
+  instantOf,
+  Problem,
+  preconditionFailed,
+  randomToken,
+  requireMatch,
+  tokenHash,
+} from '@gatehouse/kit'
 import type { Static } from 'typebox'
 import type { AdminContext } from '../../context/features.ts'
 import { isManagementScope, withIncludedScopes } from '../../model/management-roles.ts'
@@ -160,6 +168,15 @@ export async function listApiKeys(
   return (await store.apiKeys.list(before, limit, { ...filter, q })).map((key) => describeApiKey(key, now))
 }
 
+/**
+ * Finds a key by itself, such as one that was found in a log. It does not count as a use; nothing keeps what was searched
+ * for.
+ */
+export async function findApiKeys({ store, clock }: KeyContext, key: string): Promise<ApiKeyResponse[]> {
+  const found = await store.apiKeys.identify(tokenHash(key))
+  return found === undefined ? [] : [describeApiKey(found, clock.now())]
+}
+
 /** A key and its entity tag, which its use does not change. @throws Problem 404 */
 export async function readApiKey(
   { store, clock }: KeyContext,
@@ -202,8 +219,10 @@ export async function rotateApiKey(
     after,
   })
   const retiringUntil = overlapSeconds > 0 ? at + overlapSeconds * 1000 : 0
-  if (!(await context.store.apiKeys.rotate({ id, expectedHash: key.hash, hash, prefix, at, retiringUntil })))
+  if (!(await context.store.apiKeys.rotate({ id, expectedHash: key.hash, hash, prefix, at, retiringUntil }))) {
+    if (ifMatch !== undefined) throw preconditionFailed((await readApiKey(context, id)).etag)
     throw new Problem(409, 'The key was rotated or deleted at the same time; read it again and retry.')
+  }
   return { ...describeApiKey(await findKey(context.store, id), at), key: shownOnce }
 }
 
@@ -213,7 +232,8 @@ export async function deleteApiKey(context: AdminContext, by: Authority, id: str
   await requireAuthorityOverKey(context, by, key)
   requireMatch(ifMatch, entityTagOf(formatApiKey(key)))
   await auditChange(context, by, { action: 'api_keys.delete', target: target(id), before: auditedMembers(key) })
-  if (!(await context.store.apiKeys.remove(id))) throw notFound()
+  if (await context.store.apiKeys.remove(id, ifMatch === undefined ? undefined : key.hash)) return
+  throw preconditionFailed((await readApiKey(context, id)).etag)
 }
 
 async function requireAuthorityOverKey(context: AdminContext, by: Authority, { owner }: ApiKey): Promise<void> {

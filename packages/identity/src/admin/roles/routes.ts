@@ -13,7 +13,7 @@ import { maskMember, maskUnlessPermitted } from '../masking.ts'
 import { type AdminAccess, describeRoute, idParameter } from '../required-scope.ts'
 import { callerSchema, memberSchema, roleSchema } from '../responses.ts'
 import { adminScopes, readScopes } from '../scopes.ts'
-import { changeRole } from '../users/users.ts'
+import { changeRole, readTaggedUser } from '../users/users.ts'
 import { putRole, readRole } from './role-scopes.ts'
 import { describeCaller, listMembers, listRoles, parseRole, readMember } from './roles.ts'
 
@@ -86,23 +86,40 @@ function scopeRoutes(http: Http, { context, requireScope, requireRecentSignIn }:
 function memberRoutes(http: Http, { context, requireScope, requireRecentSignIn }: AdminAccess): void {
   const member = `${path}/:role/members/:user_id`
   const read = { ...describeRoute('roles.members.get', reading, memberSchema), params: byMember }
-  http.get(member, { schema: read }, async (request) => {
+  http.get(member, { schema: read }, async (request, reply) => {
     const by = await requireScope(request, reading)
     const { role, user_id } = request.params
-    return maskUnlessPermitted(by, await readMember(context, parseRole(role), user_id), maskMember)
+    const found = await readMember(context, parseRole(role), user_id)
+    const { etag } = await readTaggedUser(context, user_id)
+    return reply.header('etag', etag).send(maskUnlessPermitted(by, found, maskMember))
   })
-  const grant = { ...describeRoute('roles.members.add', adminScopes.roles), params: byMember }
+  const grant = { ...describeRoute('roles.members.add', adminScopes.roles), params: byMember, headers: IfMatchHeaders }
   http.put(member, { schema: grant }, async (request, reply) => {
     const by = await requireRecentSignIn(request, adminScopes.roles)
-    await changeRole(context, by, request.params.user_id, { role: request.params.role, granted: true })
+    await changeRole(context, by, request.params.user_id, { ...changeOf(request), granted: true })
     return reply.code(204).send()
   })
-  const revoke = { ...describeRoute('roles.members.remove', adminScopes.roles), params: byMember }
+  const revoke = {
+    ...describeRoute('roles.members.remove', adminScopes.roles),
+    params: byMember,
+    headers: IfMatchHeaders,
+  }
   http.delete(member, { schema: revoke }, async (request, reply) => {
     const by = await requireRecentSignIn(request, adminScopes.roles)
-    await changeRole(context, by, request.params.user_id, { role: request.params.role, granted: false })
+    await changeRole(context, by, request.params.user_id, { ...changeOf(request), granted: false })
     return reply.code(204).send()
   })
+}
+
+/** The role of a request, and how the user has to be. */
+function changeOf({
+  params: { role },
+  headers,
+}: {
+  readonly params: { readonly role: string }
+  readonly headers: { readonly 'if-match'?: string | undefined }
+}): { readonly role: string; readonly ifMatch: string | undefined } {
+  return { role, ifMatch: headers['if-match'] }
 }
 
 function callerRoute(http: Http, { context, authenticate }: AdminAccess): void {

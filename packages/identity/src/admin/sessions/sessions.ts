@@ -33,6 +33,8 @@ export function formatSession(session: ListedSession, own: string | undefined): 
     amr: [...session.amr],
     clients: [...session.clientIds],
     is_own: session.id === own,
+    new_address: session.isNewAddress,
+    new_device: session.isNewDevice,
     created_at: new Date(session.createdAt).toISOString(),
     seen_at: new Date(session.seenAt).toISOString(),
     expires_at: new Date(session.expiresAt).toISOString(),

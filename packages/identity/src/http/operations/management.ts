@@ -85,6 +85,10 @@ export const managementOperations = {
     'Even the last way to sign in: the user then needs a new password. Sessions stay.',
   ],
   'apiKeys.list': ['List API keys', 'Newest first. The keys themselves are not shown; they are stored as hashes.'],
+  'apiKeys.search': [
+    'Find an API key by itself',
+    'Whose it is: one key or none. It is in the body, so that no log has it, and does not count as a use.',
+  ],
   'apiKeys.create': ['Create an API key', 'The key is shown only in this response.'],
   'apiKeys.get': ['Get an API key', 'The key itself is not shown.'],
   'apiKeys.rotate': [

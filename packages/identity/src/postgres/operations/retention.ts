@@ -114,6 +114,7 @@ export const identityTables: readonly TableBound[] = [
   { table: 'organization_domain', bound: 'one for each domain of an organization' },
   { table: 'limit_version', bound: `the last ${maxLimitVersions}` },
   { table: 'limit_file', bound: 'one' },
+  { table: 'audit_removal', bound: 'one' },
   { table: 'declared', bound: 'one for each entry of the file' },
   ...statTables,
   migrationTable,

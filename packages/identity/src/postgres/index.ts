@@ -51,6 +51,7 @@ import { PostgresSignInLinks } from './users/sign-in-links.ts'
 import { PostgresSubjects } from './users/subjects.ts'
 import { PostgresUsers } from './users/users.ts'
 
+export { identityDeclared } from './operations/declared-entities.ts'
 export { identityTables } from './operations/retention.ts'
 export { identitySealed } from './operations/sealed-columns.ts'
 

@@ -5,6 +5,9 @@ CREATE TABLE identity.declared (
   kind text NOT NULL,
   id text NOT NULL,
   checksum text NOT NULL,
+  -- Unix milliseconds; what was changed later differs from the file
+  applied_at bigint NOT NULL,
+  in_file boolean NOT NULL DEFAULT true,
   PRIMARY KEY (kind, id)
 );
 

@@ -1,10 +1,12 @@
 import type { SetupStep } from '@gatehouse/client'
-import { Button, Code, Progress, Stack, Text } from '@mantine/core'
+import { Anchor, Button, Code, Progress, Stack, Text } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
 import { gather, type SystemAnswer, useSystem } from '../../api/system.ts'
 import { Page } from '../../parts/page.tsx'
 import { Answer } from '../../parts/states.tsx'
 import { Id, State } from '../../parts/values.tsx'
 import { useSettings, useTexts } from '../../texts/settings.tsx'
+import { FirstClient } from './first-client.tsx'
 
 /** The order of the steps. */
 const order = [
@@ -89,6 +91,12 @@ function Step({ step: { id, done, evidence } }: { step: SetupStep }) {
         <State tone={done ? 'good' : 'neutral'}>{done ? t.start.done : t.start.open}</State>
       </div>
       <Text size="sm">{words.text}</Text>
+      {id === 'first_notification' && <FirstClient />}
+      {id === 'own_client' && !done && (
+        <Anchor component={Link} to="/new-client" size="sm">
+          {t.clients.create}
+        </Anchor>
+      )}
       {!done && 'command' in words && (
         <Id value={words.command}>
           <Code block>{words.command}</Code>

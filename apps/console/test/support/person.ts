@@ -59,7 +59,7 @@ export class Person {
       const body = new URLSearchParams({ username, password })
       for (const [, name = '', value = ''] of page.matchAll(/type="hidden" name="([^"]+)" value="([^"]*)"/g))
         body.set(name, value)
-      response = await this.request('/login', { method: 'POST', body })
+      response = await this.request(new URL('/login', response.url).href, { method: 'POST', body })
     }
     for (let step = 0; step < 5; step++) {
       const next = response.headers.get('location') ?? assert.fail(`${response.status}: ${await response.text()}`)

@@ -72,7 +72,7 @@ function distinct(tables: readonly TableSize[]): TableSize[] {
 const units = ['kB', 'MB', 'GB', 'TB'] as const
 
 /** A number of bytes in the unit that fits. */
-export function formatSize(bytes: number, formatNumber: (value: number) => string): string {
+function formatSize(bytes: number, formatNumber: (value: number) => string): string {
   let [value, unit] = [bytes / 1_000, 0]
   while (Math.abs(value) >= 1_000 && unit < units.length - 1) [value, unit] = [value / 1_000, unit + 1]
   return `${formatNumber(value)} ${units[unit]}`

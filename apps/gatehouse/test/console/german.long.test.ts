@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
-import { after, before, describe } from 'node:test'
-import { findProgram, testWith } from '@gatehouse/testing'
-import { type Browser, chromium, type Page } from 'playwright-core'
-import { faultless } from '../support/accessibility.ts'
-import { seededPassword, signInOnPages, watchFaults } from '../support/console.ts'
-import { type Program, started } from '../support/program.ts'
+import { describe } from 'node:test'
+import { testWith } from '@gatehouse/testing'
+import { consoleOfSuite } from '../support/console.ts'
+import { started } from '../support/program.ts'
 import { loaded, until } from './page.ts'
 import { screens } from './screens.ts'
 
@@ -12,51 +10,36 @@ import { screens } from './screens.ts'
 const cutOff = `[...document.querySelectorAll('.mantine-Button-label, .mantine-Badge-label, h1, h2')]
   .filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => one.textContent)`
 
+const looks = [
+  [1280, 'light'],
+  [390, 'dark'],
+  [320, 'light'],
+] as const
+
 describe('the console in German, whose words are long', () => {
-  let program: Program | undefined
-  let browser: Browser | undefined
-  let page: Page | undefined
-  let faults: string[] = []
-  before(async () => {
-    const executablePath = findProgram('chromium')
-    if (executablePath === undefined) return
-    program = await started()
-    browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
-    page = await browser.newPage({ viewport: { width: 1280, height: 800 }, locale: 'de-DE', colorScheme: 'dark' })
-    page.setDefaultTimeout(60_000)
-    faults = watchFaults(page, (text) => text.startsWith('Failed to load resource'))
-    await page.goto(`${program.url}/console/`)
-    await signInOnPages(page, 'alice', seededPassword(program.stdout()))
-    await page.getByRole('heading', { level: 1, name: 'Überblick' }).waitFor()
-  })
-  after(async () => {
-    await browser?.close()
-    await program?.stop()
-  })
-  const tab = () => page ?? assert.fail('there is no page')
+  const { tab, program, faults, faultless } = consoleOfSuite({ start: started, first: ['/', 'Overview'] })
 
   testWith('chromium', 'every screen fits 1280, 390 and 320 pixels, light and dark, and cuts no word off', async () => {
+    await tab().addInitScript(`localStorage.setItem('gatehouse-console-settings', '{"language":"de"}')`)
     const wrong: string[] = []
     for (const [path] of screens) {
       await tab().setViewportSize({ width: 1280, height: 800 })
-      await tab().goto(`${program?.url}/console${path}`)
+      await tab().goto(`${program().url}/console${path}`)
       await tab().getByRole('heading', { level: 1 }).waitFor()
       await loaded(tab())
-      for (const [width, colorScheme] of [
-        [1280, 'light'],
-        [390, 'dark'],
-        [320, 'light'],
-      ] as const) {
+      assert.equal(await tab().locator('html').getAttribute('lang'), 'de')
+      for (const [width, colorScheme] of looks) {
         await tab().emulateMedia({ colorScheme })
         await tab().setViewportSize({ width, height: 800 })
+        // The layout moves to its new width; one that stays too wide never gets there.
         await until(tab(), 'document.documentElement.scrollWidth <= innerWidth')
         const words = (await tab().evaluate(cutOff)) as string[]
         wrong.push(...words.map((word) => `${path} at ${width}: ${word} is cut off`))
         const what = `${path}, dark at ${width}`
-        if (colorScheme === 'dark') await faultless(tab(), what).catch((error) => wrong.push(`${what}: ${error}`))
+        if (colorScheme === 'dark') await faultless(what).catch((error) => wrong.push(`${what}: ${error}`))
       }
     }
     assert.deepEqual(wrong, [])
-    assert.deepEqual(faults, [])
+    assert.deepEqual(faults(), [])
   })
 })

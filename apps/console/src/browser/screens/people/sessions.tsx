@@ -1,7 +1,8 @@
-import { Button, Group, NativeSelect, TextInput } from '@mantine/core'
-import { readFilters, useFilters } from '../../api/filters.ts'
+import { useFilters } from '../../api/filters.ts'
 import { usePages } from '../../api/queries.ts'
 import { useMay } from '../../api/session.tsx'
+import { ChoiceFilter, TextFilter } from '../../parts/filters/fields.tsx'
+import { FilterForm } from '../../parts/filters/filter-form.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { List } from '../../parts/table.tsx'
@@ -9,7 +10,8 @@ import { useTexts } from '../../texts/settings.tsx'
 import { EndSelected } from './end-selected.tsx'
 import { useSessionColumns } from './session-columns.tsx'
 
-const names = ['user_id', 'client_id', 'address', 'id', 'is_new'] as const
+const fields = ['user_id', 'client_id', 'address', 'is_new'] as const
+const names = [...fields, 'id'] as const
 /** The filters by which sessions are ended. */
 const endable = ['user_id', 'client_id', 'address'] as const
 
@@ -28,42 +30,17 @@ export function SessionsScreen() {
       lead={t.sessions.lead}
       actions={isEndable && may('endSelectedSessions') ? <EndSelected filters={filters} /> : undefined}
     >
-      <form
-        key={JSON.stringify(filters)}
-        className="panel"
-        aria-label={t.audit.filters}
-        onSubmit={(event) => {
-          event.preventDefault()
-          apply(readFilters(names, event.currentTarget))
-        }}
-      >
-        <Group align="flex-end" gap="sm">
-          <TextInput name="user_id" label={t.sessions.user} defaultValue={filters.user_id ?? ''} className="grow" />
-          <TextInput
-            name="client_id"
-            label={t.sessions.client}
-            defaultValue={filters.client_id ?? ''}
-            className="grow"
-          />
-          <TextInput name="address" label={t.sessions.address} defaultValue={filters.address ?? ''} className="grow" />
-          <NativeSelect
-            name="is_new"
-            label={t.sessions.place}
-            defaultValue={filters.is_new ?? ''}
-            data={[
-              { value: '', label: t.sessions.anyPlace },
-              { value: 'true', label: t.sessions.newPlace },
-            ]}
-          />
-          {filters.id !== undefined && <input type="hidden" name="id" value={filters.id} />}
-          <Button type="submit">{t.common.search}</Button>
-          {isFiltered && (
-            <Button variant="subtle" onClick={() => apply({})}>
-              {t.common.clear}
-            </Button>
-          )}
-        </Group>
-      </form>
+      <FilterForm screen="/sessions" names={fields} filters={filters} apply={apply} personal={['address', 'id']}>
+        <TextFilter name="user_id" label={t.sessions.user} className="grow" />
+        <TextFilter name="client_id" label={t.sessions.client} className="grow" />
+        <TextFilter name="address" label={t.sessions.address} className="grow" />
+        <ChoiceFilter
+          name="is_new"
+          label={t.sessions.place}
+          every={t.sessions.anyPlace}
+          data={[{ value: 'true', label: t.sessions.newPlace }]}
+        />
+      </FilterForm>
       <List
         action="findSessions"
         query={query}

@@ -1,6 +1,7 @@
 import type { SetupStep } from '@gatehouse/client'
 import { Anchor, Button, Code, Progress, Stack, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
+import { useMay } from '../../api/session.tsx'
 import { gather, type SystemAnswer, useSystem } from '../../api/system.ts'
 import { Page } from '../../parts/page.tsx'
 import { Answer } from '../../parts/states.tsx'
@@ -81,6 +82,7 @@ function joined(steps: readonly SetupStep[]): SetupStep[] {
 
 function Step({ step: { id, done, evidence } }: { step: SetupStep }) {
   const t = useTexts()
+  const may = useMay()
   const words = t.start.steps[id as keyof typeof t.start.steps]
   if (words === undefined) return null
   const shown = Object.entries(evidence).filter(([, value]) => !Array.isArray(value) || value.length > 0)
@@ -97,7 +99,7 @@ function Step({ step: { id, done, evidence } }: { step: SetupStep }) {
           {t.clients.create}
         </Anchor>
       )}
-      {!done && 'command' in words && (
+      {!done && 'command' in words && !(id === 'first_notification' && may('createClient')) && (
         <Id value={words.command}>
           <Code block>{words.command}</Code>
         </Id>

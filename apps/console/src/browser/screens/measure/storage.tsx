@@ -40,7 +40,10 @@ function Tables({ answers }: { answers: SystemAnswer<{ items: readonly TableSize
         columns={[
           { label: words.table, render: ({ schema, table }) => <code>{`${schema}.${table}`}</code> },
           { label: words.size, render: ({ bytes }) => size(bytes) },
-          { label: words.rows, render: ({ rows }) => (rows === undefined ? t.common.none : formatNumber(rows)) },
+          {
+            label: words.rows,
+            render: ({ rows }) => (rows === undefined ? <span className="dim">–</span> : formatNumber(rows)),
+          },
           {
             label: words.growth,
             render: ({ grown }) =>

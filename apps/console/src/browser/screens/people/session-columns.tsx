@@ -34,7 +34,7 @@ export function useSessionColumns(ofSeveral: boolean): readonly Column<Session>[
     {
       label: t.user.address,
       render: (session) => (
-        <Group gap={6}>
+        <Group gap={6} className="address">
           <Masked>{session.address}</Masked>
           {session.new_address && <State tone="careful">{t.user.newAddress}</State>}
         </Group>

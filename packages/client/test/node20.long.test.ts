@@ -25,7 +25,7 @@ const program = `
 import { createServer } from 'node:http'
 import { clientCredentials, createGatehouse } from './index.js'
 const answers = {
-  '/.well-known/oauth-authorization-server': () => ({ issuer, token_endpoint: issuer + '/token' }),
+  '/.well-known/openid-configuration': () => ({ issuer, token_endpoint: issuer + '/token' }),
   '/token': () => ({ access_token: 'token', token_type: 'Bearer', expires_in: 900 }),
   '/users/alice': () => ({ id: 'alice', plan: 'free' }),
 }

@@ -71,6 +71,7 @@ export async function startPlatform(more: (http: Http) => void = () => {}): Prom
       policy: PolicyDeclaration,
       file: { document: completeLimits({}), isDeclared: false },
       check: () => undefined,
+      lowest: () => 'free',
     },
     clock,
     log: silentLog,

@@ -76,6 +76,19 @@ export interface AuditEvent {
   readonly details: Readonly<Record<string, unknown>>
 }
 
+/** The limit of its own that the caller has here; a new one after 5 s at most. */
+export interface CallerOverride {
+  /** What counts in place of the tier. */
+  readonly policy?: string
+  /** What the limits of the tier are multiplied with. */
+  readonly factor?: number
+  readonly until: string
+  /** Who set it. */
+  readonly author?: string
+  readonly created_at?: string
+  readonly reason?: string
+}
+
 /** The schema `Cancelled` of the API document. */
 export interface Cancelled {
   /** Nothing more is sent on these. */
@@ -804,11 +817,34 @@ export interface LimitStatistics {
   /** The beginnings of the steps. */
   readonly at: readonly string[]
   readonly series: readonly ({
-    /** `policy`, `route` or `tier`; `outcome`: allowed, rejected or shadow; by policy the `rule`. */
+    /** `policy`, `route` or `tier`; `outcome`: allowed, rejected, or what rules in shadow would have done: shadow (rejected) and released (not rejected, as it was); by policy the `rule`. */
     readonly labels: Readonly<Record<string, string>>
     /** One for each step. */
     readonly values: readonly number[]
   })[]
+  /** Whose requests: those of all processes that share a history, or of the one that answers. */
+  readonly scope: "all" | "process" | OtherText
+}
+
+/** The schema `LimitUse` of the API document. */
+export interface LimitUse {
+  readonly policy: string
+  /** Rules of a minute: the busiest minute of each caller in the last hour. Rules of a day: the last 24 hours. Other rules are left out. */
+  readonly rules: readonly ({
+    readonly name: string
+    readonly limit: number
+    readonly window_seconds: number
+    readonly shadow: boolean
+    /** Callers that the rule counted. */
+    readonly callers: number
+    /** Half of the callers use at most this share of the limit. */
+    readonly p50: number
+    readonly p95: number
+    readonly p99: number
+    readonly max: number
+  })[]
+  /** By how many requests a caller is counted too low at most. */
+  readonly error_bound: number
   /** Whose requests: those of all processes that share a history, or of the one that answers. */
   readonly scope: "all" | "process" | OtherText
 }
@@ -934,6 +970,9 @@ export interface LimitedCaller {
     readonly id: string
   }
   readonly tier?: string
+  /** The policy that the client has: it counts in place of the tier. */
+  readonly client_policy?: string
+  readonly override?: CallerOverride
   readonly policies: readonly PolicyStanding[]
   /** The last hour, oldest first; of callers with few requests some may be missing. */
   readonly minutes: readonly ({
@@ -1088,6 +1127,8 @@ export interface NewOAuthClient {
   readonly roles?: readonly string[]
   /** The tier that limits the client. */
   readonly plan?: string
+  /** The tier or policy that counts its requests in place of tiers. */
+  readonly policy?: string
   /** False allows a confidential client that does not support PKCE. Default: true. */
   readonly require_pkce?: boolean
   /** Whether the client must push its authorization requests (RFC 9126). Default: false. */
@@ -1302,6 +1343,8 @@ export interface OAuthClient {
   readonly roles?: readonly string[]
   /** The tier that limits the client. */
   readonly plan?: string
+  /** The tier or policy that counts its requests in place of tiers. */
+  readonly policy?: string
   /** False allows a confidential client that does not support PKCE. Default: true. */
   readonly require_pkce?: boolean
   /** Whether the client must push its authorization requests (RFC 9126). Default: false. */
@@ -1433,6 +1476,8 @@ export interface Plan {
 export interface PolicyStanding {
   readonly policy: string
   readonly is_tier: boolean
+  /** Whether it counts as the tier: the tier itself, or what an override or the client has in its place. */
+  readonly stands_for_tier: boolean
   /** Whether it counted requests of the caller in the last day. */
   readonly recent: boolean
   /** One counter for all callers together. */
@@ -2061,6 +2106,16 @@ export interface TemplateTextSummary {
   readonly reserved?: boolean
 }
 
+/** The schema `TierCaller` of the API document. */
+export interface TierCaller {
+  readonly kind: "user" | "client" | OtherText
+  readonly id: string
+  /** Its plan; absent for the default one. */
+  readonly plan?: string
+  /** The policy of a client, which counts in place of the tier. */
+  readonly policy?: string
+}
+
 /** The schema `TimelineAccepted` of the API document. */
 export interface TimelineAccepted {
   readonly at: string
@@ -2548,6 +2603,18 @@ export interface TopCallers {
   readonly scope: "all" | "process" | OtherText
 }
 
+/** The schema `UnblockedCaller` of the API document. */
+export interface UnblockedCaller {
+  /** The policies that rejected the caller, whose counts are forgotten. */
+  readonly policies: readonly string[]
+  /** Policies that reject it still: those that count all callers together. */
+  readonly still_rejected: readonly ({
+    readonly policy: string
+    /** Seconds. */
+    readonly retry_after: number
+  })[]
+}
+
 /** The schema `Upstream` of the API document. */
 export interface Upstream {
   readonly name: string
@@ -2788,6 +2855,8 @@ export interface Operations {
       readonly roles?: readonly string[]
       /** The tier that limits the client. */
       readonly plan?: string
+      /** The tier or policy that counts all requests of the client, its own and those for users, in place of their tiers. */
+      readonly policy?: string
       /** False allows a confidential client that does not support PKCE. Default: true. */
       readonly require_pkce?: boolean
       /** Whether the client must push its authorization requests (RFC 9126). Default: false. */
@@ -2877,6 +2946,8 @@ export interface Operations {
       readonly grant_type?: "authorization_code" | "refresh_token" | "client_credentials" | "urn:ietf:params:oauth:grant-type:device_code"
       /** A scope that it may request. */
       readonly scope?: string
+      /** The policy that it has. */
+      readonly policy?: string
     }
     readonly output: {
       readonly items: readonly OAuthClient[]
@@ -2926,6 +2997,7 @@ export interface Operations {
       readonly roles?: readonly string[]
       /** The tier that limits the client. */
       readonly plan?: string
+      readonly policy?: string | null
       /** False allows a confidential client that does not support PKCE. Default: true. */
       readonly require_pkce?: boolean
       /** Whether the client must push its authorization requests (RFC 9126). Default: false. */
@@ -3457,6 +3529,8 @@ export interface Operations {
       readonly cursor?: string
       /** The maximum number of items on a page. */
       readonly limit?: number
+      /** Only those with this tier or policy. */
+      readonly policy?: string
     }
     readonly output: {
       readonly items: readonly LimitOverride[]
@@ -3578,6 +3652,10 @@ export interface Operations {
         readonly global_policy?: string
       }
       readonly overrides: readonly Readonly<Record<string, unknown>>[]
+      readonly clients: readonly ({
+        readonly client: string
+        readonly policy: string
+      })[]
     }
   }
   "limitSettings.gateways.list": {
@@ -3865,6 +3943,21 @@ export interface Operations {
       }
       /** Its entity tag, for If-Match. */
       readonly etag: string
+    }
+  }
+  "limitSettings.tiers.callers.list": {
+    readonly input: {
+      /** The name. */
+      readonly name: string
+      /** The `next` of the previous page. */
+      readonly cursor?: string
+      /** The maximum number of items on a page. */
+      readonly limit?: number
+    }
+    readonly output: {
+      readonly items: readonly TierCaller[]
+      /** The cursor of the next page. Without it there are no more items. */
+      readonly next?: string
     }
   }
   "limitSettings.tiers.delete": {
@@ -4177,6 +4270,15 @@ export interface Operations {
     }
     readonly output: LimitedCaller
   }
+  "limits.callers.unblock": {
+    readonly input: {
+      /** user, client, key, ip, or one of a policy. */
+      readonly kind: string
+      /** The subject, the hash of the API key, the address. */
+      readonly id: string
+    }
+    readonly output: UnblockedCaller
+  }
   "limits.explain": {
     readonly input: {
       /** A tier or policy by name; to read, up to three joined by +, which count together: free+search. */
@@ -4248,6 +4350,8 @@ export interface Operations {
     readonly input: {
       /** What each series is about. */
       readonly by: "policy" | "route" | "tier"
+      /** By policy: only this one. By route or tier: the requests that this policy counted while it had rules in shadow, to compare the two. */
+      readonly policy?: string
       /** Default: an hour before `to`. */
       readonly from?: string
       /** Default: now. */
@@ -4277,6 +4381,13 @@ export interface Operations {
       readonly limit?: number
     }
     readonly output: TopCallers
+  }
+  "limits.use.get": {
+    readonly input: {
+      /** A tier or policy. */
+      readonly policy: string
+    }
+    readonly output: LimitUse
   }
   "live.get": {
     readonly input: {
@@ -6425,7 +6536,7 @@ export interface Api {
     put(input: Operations["limitOverrides.put"]['input'], options?: CallOptions): Promise<Operations["limitOverrides.put"]['output']>
   }
   readonly limitSettings: {
-    /** Follow tiers, policies and overrides. For gateways, which read it every 5 s. */
+    /** Follow tiers, policies, overrides and the policies of clients. For gateways, which read it every 5 s. */
     feed(input?: Operations["limitSettings.feed"]['input'], options?: CallOptions): Promise<Operations["limitSettings.feed"]['output']>
     /** Read the stored tiers and policies. The active version, what the configuration file says, and in what they differ. */
     get(input?: Operations["limitSettings.get"]['input'], options?: CallOptions): Promise<Operations["limitSettings.get"]['output']>
@@ -6452,6 +6563,10 @@ export interface Api {
       get(input: Operations["limitSettings.tiers.get"]['input'], options?: CallOptions): Promise<Operations["limitSettings.tiers.get"]['output']>
       /** Create or replace a tier. As a new version, which every gateway applies within 5 s. */
       put(input: Operations["limitSettings.tiers.put"]['input'], options?: CallOptions): Promise<Operations["limitSettings.tiers.put"]['output']>
+      readonly callers: {
+        /** List the users and clients of a tier. By plan and id; the lowest tier has those of unknown plans too. Clients that have a policy are limited by that. */
+        list(input: Operations["limitSettings.tiers.callers.list"]['input'], options?: CallOptions): List<Operations["limitSettings.tiers.callers.list"]['output']['items'][number], Operations["limitSettings.tiers.callers.list"]['output']>
+      }
     }
     readonly versions: {
       /** Activate an earlier version. As a new version with its document; nothing is lost. */
@@ -6472,8 +6587,10 @@ export interface Api {
     /** Reset a limit. Clears the counts of the current windows. */
     reset(input: Operations["limits.reset"]['input'], options?: CallOptions): Promise<Operations["limits.reset"]['output']>
     readonly callers: {
-      /** Read a caller. The tier, the standing under every policy that applies, and the requests of the last hour. Counts nothing. */
+      /** Read a caller. The tier, an override, the standing under every policy that applies, and the requests of the last hour. Counts nothing. */
       get(input: Operations["limits.callers.get"]['input'], options?: CallOptions): Promise<Operations["limits.callers.get"]['output']>
+      /** Let a caller in again. Clears the counts of each policy that rejects the caller now, except of policies that count all callers together. */
+      unblock(input: Operations["limits.callers.unblock"]['input'], options?: CallOptions): Promise<Operations["limits.callers.unblock"]['output']>
     }
     readonly rejections: {
       /** List rejected requests. The last 1,000, newest first, with the rule that rejected each. */
@@ -6494,6 +6611,10 @@ export interface Api {
     readonly top: {
       /** Read the callers with the most requests. By rejected or allowed requests, one line for each caller and policy. Counted in bounded memory: a count is never too high, and too low by `error_bound` at most. */
       get(input?: Operations["limits.top.get"]['input'], options?: CallOptions): Promise<Operations["limits.top.get"]['output']>
+    }
+    readonly use: {
+      /** Read how close callers come to a limit. The share of its limits that callers use: of half of them, of 95 % and of 99 % at most. */
+      get(input: Operations["limits.use.get"]['input'], options?: CallOptions): Promise<Operations["limits.use.get"]['output']>
     }
   }
   readonly live: {

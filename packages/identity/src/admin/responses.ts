@@ -20,6 +20,7 @@ const lastUsed = Type.String({
 const client = {
   client_id: text,
   ...ClientPatch.properties,
+  policy: Type.Optional(Type.String({ description: 'The tier or policy that counts its requests in place of tiers.' })),
   jwks: Type.Optional(Type.Object({ keys: Type.Array(anything) })),
   created_at: instant,
   updated_at: instant,

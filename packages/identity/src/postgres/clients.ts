@@ -1,5 +1,6 @@
 import type { Database, Transaction } from '@gatehouse/kit'
 import type { Client } from '../model/client.ts'
+import type { ClientPolicy } from '../model/limit-settings.ts'
 import { type RevocationTimes, revokedBefore } from '../model/revocation-times.ts'
 import {
   type ClientFilter,
@@ -32,13 +33,20 @@ export class PostgresClients implements Clients {
     return rows[0] && clientOf(rows[0])
   }
 
-  async list(after: string, limit: number, { q, grantType, scope }: ClientFilter = {}): Promise<Client[]> {
+  async list(after: string, limit: number, { q, grantType, scope, policy }: ClientFilter = {}): Promise<Client[]> {
     const text = `${select} WHERE client.id > $1
        AND ($3::text IS NULL OR lower(client.id) LIKE $3 OR lower(metadata->>'name') LIKE $3)
        AND ($4::text IS NULL OR metadata->'grantTypes' ? $4) AND ($5::text IS NULL OR metadata->'scopes' ? $5)
+       AND ($6::text IS NULL OR metadata->>'policy' = $6)
      ORDER BY client.id LIMIT $2`
-    const values = [after, limit, prefixPattern(q?.toLowerCase()), grantType ?? null, scope ?? null]
+    const values = [after, limit, prefixPattern(q?.toLowerCase()), grantType ?? null, scope ?? null, policy ?? null]
     return (await this.#database.query<ClientRow>(text, values)).rows.map(clientOf)
+  }
+
+  async listPolicies(limit: number): Promise<ClientPolicy[]> {
+    const text = `SELECT id AS client, metadata->>'policy' AS policy FROM identity.client
+      WHERE metadata->>'policy' IS NOT NULL ORDER BY id LIMIT $1`
+    return (await this.#database.query<{ client: string; policy: string }>(text, [limit])).rows
   }
 
   create(client: NewClient, now: number): Promise<void> {

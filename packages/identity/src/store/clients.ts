@@ -1,4 +1,5 @@
 import type { Client, ClientMetadata, GrantType, RetiringSecrets } from '../model/client.ts'
+import type { ClientPolicy } from '../model/limit-settings.ts'
 import type { RevocationTimes } from '../model/revocation-times.ts'
 import type { OutboxMessage } from './operations.ts'
 
@@ -47,12 +48,16 @@ export interface ClientFilter {
   readonly q?: string | undefined
   readonly grantType?: GrantType | undefined
   readonly scope?: string | undefined
+  /** The policy that it has. */
+  readonly policy?: string | undefined
 }
 
 /** Clients. */
 export interface Clients {
   find(id: string): Promise<Client | undefined>
   list(after: string, limit: number, filter?: ClientFilter): Promise<Client[]>
+  /** Clients that have a policy, in the order of their ids. */
+  listPolicies(limit: number): Promise<ClientPolicy[]>
   /** @throws NameTaken */
   create(client: NewClient, now: number): Promise<void>
   /** Updates a client whose registration and plan are still those `expected`. */

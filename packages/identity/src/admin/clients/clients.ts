@@ -21,6 +21,7 @@ import { type ClientFilter, type ExpectedClient, NameConflict, type NewClient } 
 import { type Authority, auditChange, requireAuthorityOverClient, requireScopes } from '../authority.ts'
 import type { Overlap } from '../overlap.ts'
 import type { newClientSchema, secretSchema } from '../responses.ts'
+import { requireClientPolicy } from './policy.ts'
 
 export type ClientContext = Pick<AdminContext, 'store' | 'clients' | 'clock'>
 
@@ -90,6 +91,7 @@ export async function createClient(
   const metadata = parseMetadata(id, members)
   requireNoFaults(findClientFaults(metadata))
   requireScopes(by, metadata.scopes, 'The client would get scopes')
+  await requireClientPolicy(context, undefined, metadata.policy)
   await requireFreeId(context, id)
   const needsSecret = !isPublic(metadata) && !metadata.authMethods.includes('private_key_jwt')
   const secret = client_secret ?? (needsSecret ? randomToken() : undefined)
@@ -129,6 +131,7 @@ export async function updateClient(
   const metadata = parseMetadata(id, members)
   requireNoFaults(findClientFaults(metadata))
   requireScopes(by, metadata.scopes, 'The client would get scopes')
+  await requireClientPolicy(context, client.policy, metadata.policy)
   const changes = changedMembers(await auditedMembers(client), await auditedMembers({ ...metadata, plan }))
   await auditChange(context, by, { action: 'clients.update', target: target(id), ...changes })
   const isNewLogo = metadata.logoUri !== undefined && metadata.logoUri !== client.logoUri

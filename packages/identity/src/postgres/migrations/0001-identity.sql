@@ -31,6 +31,9 @@ CREATE TABLE identity.client (
   last_used_at bigint
 );
 
+-- The clients that have a policy, which every gateway follows.
+CREATE INDEX client_policy_index ON identity.client (id) WHERE metadata->>'policy' IS NOT NULL;
+
 -- The logo that was fetched from a client's logo_uri, for the consent page.
 CREATE TABLE identity.client_logo (
   client_id text PRIMARY KEY REFERENCES identity.client ON DELETE CASCADE,

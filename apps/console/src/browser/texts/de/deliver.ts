@@ -92,7 +92,6 @@ export const deliver: typeof english = {
     version: 'Vorlage',
     subject: 'Betreff',
     text: 'Text',
-    html: 'HTML-Quelle',
     noContent: 'Für keinen Kanal wurde ein Text erzeugt.',
     contentSources: {
       rendered_again: 'noch einmal erzeugt aus der Fassung, die gesendet wurde',

@@ -89,7 +89,6 @@ export const deliver = {
     version: 'Template',
     subject: 'Subject',
     text: 'Text',
-    html: 'HTML source',
     noContent: 'No text was rendered for any channel.',
     contentSources: {
       rendered_again: 'rendered again from the version that was sent',

@@ -3,6 +3,7 @@ import type { Retention } from '../config/options.ts'
 import type { Channel } from '../model/channel.ts'
 import type { QuietHours } from '../model/quiet-hours.ts'
 import type { Suppression, SuppressionReason } from '../model/suppression.ts'
+import type { GatheredWindow } from './waiting.ts'
 
 /** Whom we can reach, and where. */
 export interface Recipient {
@@ -169,6 +170,8 @@ export interface OpenWindow {
 /** What counts for a user now: what they got in their cap windows, and what is gathered for them. */
 export interface Standings {
   read(userId: string): Promise<{ readonly counters: Counters; readonly windows: readonly OpenWindow[] }>
+  /** What is gathered of an event type; undefined where no window is open. */
+  readWindow(userId: string, event: string): Promise<GatheredWindow | undefined>
 }
 
 /** What is known about a user, and for how long anything is. */

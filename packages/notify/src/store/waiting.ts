@@ -70,6 +70,14 @@ export interface PendingItem extends ChosenBy {
   readonly expiresAt?: number
 }
 
+/** What an open window holds: its first items, and what all of them come to. */
+export interface GatheredWindow {
+  /** Unix milliseconds. */
+  readonly flushAt: number
+  readonly items: readonly PendingItem[]
+  readonly summary: WindowSummary
+}
+
 /**
  * What waits for its time. What is claimed is leased; admission takes it away. Buckets are claimed in the order given: when
  * the limit is reached, nothing is claimed in those that follow.

@@ -129,6 +129,7 @@ export const deliver: typeof english = {
     searchedUntil: 'gesucht zurück bis',
     text: 'Text',
     wouldSend: 'würde gesendet',
+    foreseen: 'So wie es jetzt steht, am',
     verdicts: { passed: 'bestanden', stopped: 'endet hier', waits: 'wartet', skipped: 'nicht erreicht' },
     by: 'durch',
     change: 'Ändern',
@@ -176,6 +177,10 @@ export const deliver: typeof english = {
       quietCritical: 'Kritische Benachrichtigungen gehen durch die Ruhezeit',
       notQuiet: 'Es ist keine Ruhezeit',
       notGathered: 'Der Ereignistyp wird nicht gesammelt',
+      gathered: ({ items, actors, threshold }: Readonly<Record<'items' | 'actors' | 'threshold', number>>) =>
+        `Mit diesem ${items === 1 ? '1 Ereignis' : `${items} Ereignisse`} von ${actors === 1 ? '1 Auslöser' : `${actors} Auslösern`}; mehr als ${threshold} werden zusammengefasst`,
+      combined: 'Sie würden als eines gesendet, wenn keines mehr kommt',
+      individual: 'Jedes würde für sich gesendet, wenn keines mehr kommt',
       template: (id: string, locale: string) => `${id}, ${locale}`,
       addressKnown: 'Der Kanal erreicht den Benutzer',
       notSuppressed: 'Keine Sperre passt',

@@ -126,6 +126,7 @@ export const deliver = {
     searchedUntil: 'searched back to',
     text: 'Text',
     wouldSend: 'would be sent',
+    foreseen: 'As things are now, on',
     verdicts: { passed: 'passed', stopped: 'stops here', waits: 'waits', skipped: 'not reached' },
     by: 'by',
     change: 'Change',
@@ -172,6 +173,10 @@ export const deliver = {
       quietCritical: 'Critical notifications pass quiet hours',
       notQuiet: 'It is not quiet now',
       notGathered: 'The event type is not gathered',
+      gathered: ({ items, actors, threshold }: Readonly<Record<'items' | 'actors' | 'threshold', number>>) =>
+        `With this one ${items === 1 ? '1 event' : `${items} events`} of ${actors === 1 ? '1 actor' : `${actors} actors`}; more than ${threshold} are combined`,
+      combined: 'They would be sent as one, if no other comes',
+      individual: 'Each would be sent by itself, if no other comes',
       template: (id: string, locale: string) => `${id}, ${locale}`,
       addressKnown: 'The channel reaches the user',
       notSuppressed: 'No suppression matches',

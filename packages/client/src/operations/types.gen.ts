@@ -5202,10 +5202,10 @@ export interface Operations {
   }
   "stats.get": {
     readonly input: {
-      /** outcomes: what was decided of the channels of accepted events; attempts: what came of attempts to send; states: what providers and links reported; latency: quantiles of the duration of provider calls, in seconds. */
-      readonly measure: "outcomes" | "states" | "attempts" | "latency"
-      /** What splits the sums, beside outcome, result, state or quantile; channel without it. Outcomes are by channel or event, states also by provider or receiving domain (of the large mailbox providers; all others are `other`), attempts and latency by channel or provider. Events and domains are kept by the hour. */
-      readonly by?: "channel" | "event" | "provider" | "domain"
+      /** outcomes: what was decided of the channels of accepted events; attempts: what came of attempts to send; states: what providers and links reported; latency: quantiles of the duration of provider calls, in seconds; texts: rendered texts, `incomplete` where the event lacked a variable; suppressions: new ones. */
+      readonly measure: "outcomes" | "states" | "attempts" | "latency" | "texts" | "suppressions"
+      /** What splits the sums, beside outcome, result, state or quantile; channel without it. Outcomes are by channel or event, states also by provider or receiving domain (of the large mailbox providers; all others are `other`), attempts and latency by channel or provider, texts by channel or template, suppressions by channel or reason. Events, domains and texts are kept by the hour. */
+      readonly by?: "channel" | "event" | "provider" | "domain" | "template" | "reason"
       /** The beginning; a day ago without it. Rounded down to a step. */
       readonly from?: string
       /** The end, which is left out; now without it. */

@@ -68,8 +68,7 @@ testWith(
   'a process that is killed loses what it counted since its last write, and no more',
   async (t) => {
     const server = await startPostgres()
-    const open = () => openPostgres({ url: new Secret(server.url), log: silentLog, connections: 1 })
-    const [database, watcher] = [await open(), await open()]
+    const database = await openPostgres({ url: new Secret(server.url), log: silentLog, connections: 1 })
     const children: ChildProcess[] = []
     t.after(async () => {
       for (const child of children) child.kill('SIGKILL')

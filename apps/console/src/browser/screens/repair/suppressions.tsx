@@ -12,6 +12,7 @@ import { State, Time } from '../../parts/values.tsx'
 import { useTexts } from '../../texts/settings.tsx'
 import { UserLink } from './scheduled-list.tsx'
 import { AddSuppression } from './suppression-add.tsx'
+import { SuppressionGrowth } from './suppression-growth.tsx'
 import { LiftSuppression, LiftSuppressions } from './suppression-lift.tsx'
 
 const names = ['user_id', 'channel', 'reason', 'scope'] as const
@@ -71,6 +72,7 @@ export function SuppressionsScreen() {
           {isFiltered && may('liftSuppressions') && <LiftSuppressions selection={selection} />}
         </Group>
       </form>
+      <SuppressionGrowth />
       <SuppressionList selection={selection} />
     </Page>
   )

@@ -3,6 +3,8 @@ import type { deliver as english } from '../en/deliver.ts'
 /** The words about notifications, in German. */
 export const deliver: typeof english = {
   notifications: {
+    accepts: (range: string) => `Angenommen, nach Ergebnis: letzte ${range}`,
+    acceptsThen: 'In dieser Zeit angenommen, nach Ergebnis',
     lead: 'Was angenommen wurde, Neuestes zuerst, und was auf jedem Kanal daraus wurde.',
     filters: 'Filter',
     more: 'Weitere Filter',

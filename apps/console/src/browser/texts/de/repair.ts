@@ -215,6 +215,7 @@ export const repair: typeof english = {
     noCalls: 'nicht aufgerufen',
   },
   suppressions: {
+    growth: 'Neu nach Grund',
     lead: 'Adressen, die nichts erhalten oder nichts von manchen Ereignistypen, und warum.',
     address: 'Adresse',
     user: 'Benutzer',

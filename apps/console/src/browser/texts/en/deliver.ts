@@ -1,6 +1,8 @@
 /** The words about notifications, in English. */
 export const deliver = {
   notifications: {
+    accepts: (range: string) => `Accepted, by outcome: the last ${range}`,
+    acceptsThen: 'Accepted in that time, by outcome',
     lead: 'What was accepted, newest first, and what became of it on each channel.',
     filters: 'Filters',
     more: 'More filters',

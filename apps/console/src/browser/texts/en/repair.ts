@@ -212,6 +212,7 @@ export const repair = {
     noCalls: 'not called',
   },
   suppressions: {
+    growth: 'New by reason',
     lead: 'Addresses that receive nothing, or nothing of some event types, and why.',
     address: 'Address',
     user: 'User',

@@ -1,0 +1,37 @@
+import { useMemo } from 'react'
+import { useRead } from '../../api/queries.ts'
+import { useRange } from '../../api/range.ts'
+import { useMay } from '../../api/session.tsx'
+import { Answer } from '../../parts/states.tsx'
+import { useTexts } from '../../texts/settings.tsx'
+import type { Lines } from '../measure/figures.ts'
+import { Counted, Figures, RangeChoice } from '../measure/parts.tsx'
+
+/** How many addresses came under each reason, over time. */
+export function SuppressionGrowth() {
+  const t = useTexts()
+  const may = useMay()
+  const [range, choose] = useRange()
+  const query = useRead(
+    'readStats',
+    { measure: 'suppressions', by: 'reason', from: range.from, step: range.step },
+    may('readStats'),
+  )
+  const lines = useMemo((): Lines => {
+    const names: Readonly<Record<string, string>> = t.suppressions.reasons
+    return {
+      by: 'reason',
+      name: (reason) => names[reason] ?? reason,
+      link: (reason) => ({ to: '/suppressions', search: { reason } }),
+    }
+  }, [t])
+  if (!may('readStats')) return null
+  return (
+    <Figures title={t.suppressions.growth}>
+      <RangeChoice value={range.name} onChoose={choose} />
+      <Answer action="readStats" query={query}>
+        {(data) => <Counted title={t.suppressions.growth} data={data} lines={lines} />}
+      </Answer>
+    </Figures>
+  )
+}

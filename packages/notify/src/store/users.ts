@@ -53,6 +53,8 @@ export interface Recipients {
   /** Those that the search selects, of every bucket, in the order of their ids. */
   search(search: RecipientSearch, after: string, limit: number): Promise<Recipient[]>
   put(recipients: readonly Recipient[], now: number): Promise<void>
+  /** Puts one that is as it was read; false where it was changed since, or is gone. */
+  replace(recipient: Recipient, before: Recipient, now: number): Promise<boolean>
   /** Puts a known user into a time zone, and leaves all else as it is. */
   setZoneinfo(userId: string, zoneinfo: string, now: number): Promise<void>
   /** Takes what another service knows of a user: only the fields that it changed since it last told are written. */

@@ -143,8 +143,11 @@ export interface Schedule {
     after: Pick<Scheduled, 'fireAt' | 'id'> | undefined,
     limit: number,
   ): Promise<readonly Scheduled[]>
-  /** Has one fire at another time: `fired` where whoever fires it came first, or it is not there. */
-  move(id: string, fireAt: number): Promise<'moved' | 'firing' | 'fired'>
+  /**
+   * Has one fire at another time: `fired` where whoever fires it came first, or it is not there. With `before`, the time that
+   * was read, `changed` where it is another one by now.
+   */
+  move(id: string, fireAt: number, before?: number): Promise<'moved' | 'changed' | 'firing' | 'fired'>
   /** True for exactly one: the canceller, or whoever fires it. */
   cancel(id: string): Promise<boolean>
   /** Makes a dead letter of one that can't be fired. */

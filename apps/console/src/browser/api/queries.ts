@@ -79,10 +79,14 @@ export function usePages<Id extends ActionId>(
 
 /** Does an action; afterwards what it changes is read again. */
 export function useAction<Id extends ActionId>(id: Id): UseMutationResult<OutputOf<Id>, Error, InputOf<Id>> {
-  const { operation, invalidates } = actions[id]
   const client = useQueryClient()
   return useMutation<OutputOf<Id>, Error, InputOf<Id>>({
-    mutationFn: async (input) => callOperation(operation, input),
-    onSuccess: () => Promise.all(invalidates.map((name) => client.invalidateQueries({ queryKey: [name] }))),
+    mutationFn: async (input) => callOperation(actions[id].operation, input),
+    onSuccess: () => readAgain(client, id),
   })
+}
+
+/** Reads again what an action changes. */
+export async function readAgain(client: QueryClient, id: ActionId): Promise<void> {
+  await Promise.all(actions[id].invalidates.map((name) => client.invalidateQueries({ queryKey: [name] })))
 }

@@ -1,3 +1,4 @@
+import type { CallOptions } from '@gatehouse/client'
 import {
   type UseMutationResult,
   type UseQueryOptions,
@@ -8,6 +9,7 @@ import {
 } from '@tanstack/react-query'
 import { type ActionId, actions, type InputOf, type OutputOf } from '../../actions/index.ts'
 import { callOperation } from './call.ts'
+import { readAgain } from './queries.ts'
 
 /** What was read or stored, with the entity tag that a change of it names (RFC 9110 §13.1.1). */
 export interface Versioned<Value> {
@@ -38,12 +40,7 @@ export async function readVersioned<Id extends ActionId>(
   input: InputOf<Id>,
   signal?: AbortSignal,
 ): Promise<Versioned<OutputOf<Id>>> {
-  let etag: string | undefined
-  const onAnswer = (facts: { readonly etag: string | undefined }) => {
-    etag = facts.etag
-  }
-  const value = await callOperation(actions[id].operation, input, { signal, onAnswer })
-  return { value, etag }
+  return callVersioned(id, input, { signal })
 }
 
 /** A change of what was read; without an entity tag it is made whatever is stored. */
@@ -52,22 +49,32 @@ export interface Change<Id extends ActionId> {
   readonly ifMatch: string | undefined
 }
 
-/** Makes a change, unless somebody else made one since it was read: then it is a PreconditionFailedError. */
+/** Makes a change, unless somebody else made one since it was read: then it throws a PreconditionFailedError. */
+export async function changeVersioned<Id extends ActionId>(
+  id: Id,
+  { input, ifMatch }: Change<Id>,
+): Promise<Versioned<OutputOf<Id>>> {
+  return callVersioned(id, input, ifMatch === undefined ? {} : { ifMatch })
+}
+
+/** Makes changes of what a form shows; what they change is read again behind it. */
 export function useChange<Id extends ActionId>(id: Id): UseMutationResult<Versioned<OutputOf<Id>>, Error, Change<Id>> {
-  const { operation, invalidates } = actions[id]
   const client = useQueryClient()
   return useMutation<Versioned<OutputOf<Id>>, Error, Change<Id>>({
-    mutationFn: async ({ input, ifMatch }) => {
-      let etag: string | undefined
-      const onAnswer = (facts: { readonly etag: string | undefined }) => {
-        etag = facts.etag
-      }
-      const condition = ifMatch === undefined ? {} : { ifMatch }
-      const value = await callOperation(operation, input, { ...condition, onAnswer })
-      return { value, etag }
-    },
-    onSuccess: () => {
-      for (const name of invalidates) void client.invalidateQueries({ queryKey: [name] })
-    },
+    mutationFn: (change) => changeVersioned(id, change),
+    onSuccess: () => void readAgain(client, id),
   })
+}
+
+async function callVersioned<Id extends ActionId>(
+  id: Id,
+  input: InputOf<Id>,
+  options: Omit<CallOptions, 'onAnswer'>,
+): Promise<Versioned<OutputOf<Id>>> {
+  let etag: string | undefined
+  const onAnswer = (facts: { readonly etag: string | undefined }) => {
+    etag = facts.etag
+  }
+  const value = await callOperation(actions[id].operation, input, { ...options, onAnswer })
+  return { value, etag }
 }

@@ -1,6 +1,6 @@
-import { useMemo } from 'react'
+import { useMemo, useState } from 'react'
 import { useRead } from '../../api/queries.ts'
-import { useRange } from '../../api/range.ts'
+import { type RangeName, ranges } from '../../api/range.ts'
 import { useMay } from '../../api/session.tsx'
 import { Answer } from '../../parts/states.tsx'
 import { useTexts } from '../../texts/settings.tsx'
@@ -11,12 +11,12 @@ import { Counted, Figures, RangeChoice } from '../measure/parts.tsx'
 export function SuppressionGrowth() {
   const t = useTexts()
   const may = useMay()
-  const [range, choose] = useRange()
-  const query = useRead(
-    'readStats',
-    { measure: 'suppressions', by: 'reason', from: range.from, step: range.step },
-    may('readStats'),
-  )
+  const [range, choose] = useState<RangeName>('30d')
+  const input = useMemo(() => {
+    const { lengthMs, step } = ranges[range]
+    return { measure: 'suppressions', by: 'reason', from: new Date(Date.now() - lengthMs).toISOString(), step } as const
+  }, [range])
+  const query = useRead('readStats', input, may('readStats'))
   const lines = useMemo((): Lines => {
     const names: Readonly<Record<string, string>> = t.suppressions.reasons
     return {
@@ -28,7 +28,7 @@ export function SuppressionGrowth() {
   if (!may('readStats')) return null
   return (
     <Figures title={t.suppressions.growth}>
-      <RangeChoice value={range.name} onChoose={choose} />
+      <RangeChoice value={range} onChoose={choose} />
       <Answer action="readStats" query={query}>
         {(data) => <Counted title={t.suppressions.growth} data={data} lines={lines} />}
       </Answer>

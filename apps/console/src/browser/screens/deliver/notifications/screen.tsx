@@ -17,9 +17,8 @@ import { useWords } from '../code-words.ts'
 import { DeliveryStates } from '../delivery-state.tsx'
 import { curlOf } from '../send/snippets.ts'
 import { ExportButton } from './export-button.tsx'
-import { FilterForm, filterNames, type NotificationFilters, searchOf } from './filter-form.tsx'
+import { filterNames, NotificationFilterForm, type NotificationFilters } from './filter-form.tsx'
 import { Histogram } from './histogram.tsx'
-import { SavedViews } from './saved-views.tsx'
 
 const pageSize = 50
 
@@ -29,12 +28,11 @@ export function NotificationsScreen() {
   const may = useMay()
   const [filters, apply] = useFilters(filterNames)
   const selection = useSelection()
-  const search = searchOf(filters)
+  const search = filters as InputOf<'listNotifications'>
   const query = new URLSearchParams(search as Record<string, string>)
   const curl = curlOf({ method: 'GET', path: `/v1/notifications${query.size === 0 ? '' : `?${query}`}` })
   const actions = (
     <>
-      <SavedViews screen="/notifications" filters={filters} apply={apply} />
       <CopyText text={curl} label={t.notifications.copyCurl} />
       <ExportButton search={search} selected={selection.keys} />
       {may('send') && (
@@ -46,7 +44,7 @@ export function NotificationsScreen() {
   )
   return (
     <Page title={t.sections.notifications} lead={t.notifications.lead} actions={actions}>
-      <FilterForm filters={filters} apply={apply} />
+      <NotificationFilterForm filters={filters} apply={apply} />
       <Histogram filters={filters} />
       <NotificationList key={JSON.stringify(filters)} search={search} filters={filters} selection={selection} />
     </Page>

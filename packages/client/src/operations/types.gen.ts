@@ -1261,7 +1261,37 @@ export interface NotificationExplanation {
     readonly subject?: string
     readonly body?: string
     readonly locale?: string
+    /** Of a channel that waits: what would become of it then, with what is known now. Caps are counted then. Left out for sensitive event types */
+    readonly later?: {
+      readonly at: string
+      readonly outcome: string
+      /** Why, as one of a closed set of codes. */
+      readonly reason_code?: "channel_off" | "preference" | "event_type_removed" | "event_type_reserved" | "data_erased" | "no_device" | "no_email_address" | "no_phone_number" | "no_feed" | "address_suppressed" | "template_missing" | "template_failed" | "dedup_key_used" | "cap_reached" | "quiet_hours" | "expires_in_quiet_hours" | "aggregated" | "expired" | "permanent" | "attempts_exhausted" | "unregistered" | "worker_died" | "waited_too_long" | OtherText
+      /** What the reason is about. */
+      readonly params?: Readonly<Record<string, unknown>>
+      /** Why, for people. */
+      readonly reason?: string
+      readonly until?: string
+      readonly subject?: string
+      readonly body?: string
+      readonly locale?: string
+    }
   })[]
+  /** What the event would be gathered with, where its type is aggregated */
+  readonly gathered?: {
+    /** Whether others wait already */
+    readonly is_open: boolean
+    /** When they are sent */
+    readonly flush_at: string
+    /** Events of the window, with this one */
+    readonly items: number
+    /** Distinct actors among them */
+    readonly actors: number
+    /** More events than this are combined */
+    readonly threshold: number
+    /** If no other event comes */
+    readonly sent_as: "combined" | "individual" | OtherText
+  }
   /** From when on nothing of it would be sent any more */
   readonly expires_at?: string
   /** What was decided, in order. */
@@ -5402,10 +5432,10 @@ export interface Operations {
   }
   "stats.get": {
     readonly input: {
-      /** outcomes: what was decided of the channels of accepted events; attempts: what came of attempts to send; states: what providers and links reported; latency: quantiles of the duration of provider calls, in seconds. */
-      readonly measure: "outcomes" | "states" | "attempts" | "latency"
-      /** What splits the sums, beside outcome, result, state or quantile; channel without it. Outcomes are by channel or event, states also by provider or receiving domain (of the large mailbox providers; all others are `other`), attempts and latency by channel or provider. Events and domains are kept by the hour. */
-      readonly by?: "channel" | "event" | "provider" | "domain"
+      /** outcomes: what was decided of the channels of accepted events; attempts: what came of attempts to send; states: what providers and links reported; latency: quantiles of the duration of provider calls, in seconds; texts: rendered texts, `incomplete` where the event lacked a variable; suppressions: new ones. */
+      readonly measure: "outcomes" | "states" | "attempts" | "latency" | "texts" | "suppressions"
+      /** What splits the sums, beside outcome, result, state or quantile; channel without it. Outcomes are by channel or event, states also by provider or receiving domain (of the large mailbox providers; all others are `other`), attempts and latency by channel or provider, texts by channel or template, suppressions by channel or reason. Events, domains and texts are kept by the hour. */
+      readonly by?: "channel" | "event" | "provider" | "domain" | "template" | "reason"
       /** The beginning; a day ago without it. Rounded down to a step. */
       readonly from?: string
       /** The end, which is left out; now without it. */

@@ -53,6 +53,9 @@ export const operate: typeof english = {
     zone: 'Zeiten',
     local: 'Ortszeit',
     utc: 'UTC',
+    density: 'Dichte',
+    comfortable: 'Bequem',
+    compact: 'Kompakt',
     keys: 'Einzelne Tasten als Kürzel',
   },
 }

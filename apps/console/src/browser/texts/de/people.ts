@@ -120,6 +120,11 @@ export const people: typeof english = {
     service: 'Dienst',
     registered: 'Angemeldet',
     deviceAlive: 'aktiv',
+    deadDevices: (count: number) =>
+      count === 1
+        ? '1 Gerät ist fort, sagt sein Push-Dienst: Es bekommt nichts mehr.'
+        : `${count} Geräte sind fort, sagen ihre Push-Dienste: Sie bekommen nichts mehr.`,
+    deadSince: 'seit',
     deviceDead: 'fort',
     removeDeviceText: 'Es bekommt nichts mehr, bis die App es wieder anmeldet.',
     deviceRemoved: 'Das Gerät wurde entfernt.',

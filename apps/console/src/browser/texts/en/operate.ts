@@ -51,6 +51,9 @@ export const operate = {
     zone: 'Times',
     local: 'Local time',
     utc: 'UTC',
+    density: 'Density',
+    comfortable: 'Comfortable',
+    compact: 'Compact',
     keys: 'Single keys as shortcuts',
   },
 }

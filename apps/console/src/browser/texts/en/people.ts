@@ -116,6 +116,11 @@ export const people = {
     service: 'Service',
     registered: 'Registered',
     deviceAlive: 'active',
+    deadDevices: (count: number) =>
+      count === 1
+        ? '1 device is gone, says its push service: nothing is sent to it.'
+        : `${count} devices are gone, say their push services: nothing is sent to them.`,
+    deadSince: 'since',
     deviceDead: 'gone',
     removeDeviceText: 'Nothing is pushed to it until the app registers it again.',
     deviceRemoved: 'The device was removed.',

@@ -64,6 +64,7 @@ export async function startPlatform(more: (http: Http) => void = () => {}): Prom
       users: users.map((user) => ({ ...user, password: passwordOf(user.id) })),
     },
     authenticate: authentication(() => built.identity, url, clock),
+    builtInClients: ['gatehouse-console'],
     features: { loopbackCalls: true },
     limitRules: {
       tier: TierDeclaration,

@@ -4,6 +4,7 @@ import type { ClientPolicy } from '../model/limit-settings.ts'
 import { type RevocationTimes, revokedBefore } from '../model/revocation-times.ts'
 import {
   type ClientFilter,
+  type ClientRemoval,
   type Clients,
   type ExpectedClient,
   NameConflict,
@@ -57,29 +58,45 @@ export class PostgresClients implements Clients {
 
   update(client: NewClient, expected: ExpectedClient, now: number): Promise<'changed' | 'missing' | 'outdated'> {
     return this.#database.transaction(async (tx) => {
-      const { rows } = await tx.query<{ current: boolean }>(
-        `SELECT metadata = $2::jsonb AND plan IS NOT DISTINCT FROM $3
-                AND ($4::text[] IS NULL OR secret_hashes = $4) AS current
-           FROM identity.client JOIN identity.subject USING (id) WHERE id = $1 FOR UPDATE`,
-        [client.id, JSON.stringify(expected.metadata), expected.plan ?? null, expected.secretHashes ?? null],
-      )
-      if (rows[0] === undefined) return 'missing'
-      if (!rows[0].current) return 'outdated'
+      const state = await lockClient(tx, client.id, expected)
+      if (state !== 'current') return state
       await writeClient(tx, client, now)
       return 'changed'
     })
   }
 
-  remove(id: string, forgottenAt: number, end: RevocationTimes): Promise<boolean> {
+  remove(
+    id: string,
+    { forgottenAt, expected }: ClientRemoval,
+    end: RevocationTimes,
+  ): Promise<'changed' | 'missing' | 'outdated'> {
     return this.#database.transaction(async (tx) => {
+      const state = expected === undefined ? 'current' : await lockClient(tx, id, expected)
+      if (state !== 'current') return state
       const { rowCount } = await tx.query("DELETE FROM identity.subject WHERE id = $1 AND kind = 'client'", [id])
-      if (rowCount === 0) return false
+      if (rowCount === 0) return 'missing'
       await tx.query('DELETE FROM identity.access_token WHERE client_id = $1', [id])
       await tx.query('DELETE FROM identity.api_key WHERE owner = $1', [id])
       await appendRevocations(tx, [{ client: id, before: revokedBefore(forgottenAt) }], end)
-      return true
+      return 'changed'
     })
   }
+}
+
+/** Locks a client until the end of the transaction, and compares it with what is expected. */
+async function lockClient(
+  tx: Transaction,
+  id: string,
+  { metadata, plan, secretHashes }: ExpectedClient,
+): Promise<'current' | 'missing' | 'outdated'> {
+  const { rows } = await tx.query<{ current: boolean }>(
+    `SELECT metadata = $2::jsonb AND plan IS NOT DISTINCT FROM $3
+            AND ($4::text[] IS NULL OR secret_hashes = $4) AS current
+       FROM identity.client JOIN identity.subject USING (id) WHERE id = $1 FOR UPDATE`,
+    [id, JSON.stringify(metadata), plan ?? null, secretHashes ?? null],
+  )
+  if (rows[0] === undefined) return 'missing'
+  return rows[0].current ? 'current' : 'outdated'
 }
 
 /** Creates or updates a client; without secrets the existing ones stay. */

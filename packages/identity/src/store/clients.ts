@@ -64,9 +64,16 @@ export interface Clients {
   update(client: NewClient, expected: ExpectedClient, now: number): Promise<'changed' | 'missing' | 'outdated'>
   /**
    * Deletes the client and everything under it, and adds it to the revocation feed. Until `forgottenAt` another process
-   * may still cache the client and issue tokens to it.
+   * may still cache the client and issue tokens to it. Where a registration is expected, only while it is that.
    */
-  remove(id: string, forgottenAt: number, end: RevocationTimes): Promise<boolean>
+  remove(id: string, removal: ClientRemoval, end: RevocationTimes): Promise<'changed' | 'missing' | 'outdated'>
+}
+
+/** The end of a client. */
+export interface ClientRemoval {
+  /** Unix milliseconds. */
+  readonly forgottenAt: number
+  readonly expected: ExpectedClient | undefined
 }
 
 /** What is accepted once, such as the jti of client assertions. */

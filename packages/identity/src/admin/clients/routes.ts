@@ -136,8 +136,10 @@ function changingRoutes(http: Http, { context, requireRecentSignIn }: AdminAcces
 
 function secretRoute(http: Http, { context, requireRecentSignIn }: AdminAccess): void {
   const schema = { ...describeRoute('clients.rotateSecret', scope, secretSchema), params: byId, body: OverlapBody }
-  http.post(`${path}/:id/secret`, { schema }, async (request) => {
+  const tagged = { ...schema, headers: IfMatchHeaders }
+  http.post(`${path}/:id/secret`, { schema: tagged }, async (request) => {
     const by = await requireRecentSignIn(request, scope)
-    return rotateSecret(context, by, request.params.id, request.body)
+    const rotation = { ...request.body, ifMatch: request.headers['if-match'] }
+    return rotateSecret(context, by, request.params.id, rotation)
   })
 }

@@ -131,6 +131,8 @@ export const people: typeof english = {
     browsers: 'Browser',
     unknownBrowser: 'unbekannt',
     ownSession: 'Sie',
+    newDevice: 'neuer Browser',
+    newAddress: 'neue Adresse',
     signedInBy: 'Angemeldet mit',
     endOwnText: 'Das ist Ihre eigene Sitzung: Sie werden aus der Konsole abgemeldet.',
     endAll: 'Alle beenden',
@@ -200,6 +202,9 @@ export const people: typeof english = {
     user: 'Benutzerkennung',
     client: 'Client',
     address: 'IP-Adresse',
+    place: 'Wo',
+    anyPlace: 'überall',
+    newPlace: 'neue Adresse oder neuer Browser',
     empty: 'Niemand ist angemeldet.',
     endSelected: 'Diese Sitzungen beenden',
     selected: (count: number, skipped: number, more: boolean) =>

@@ -127,6 +127,8 @@ export const people = {
     browsers: 'Browsers',
     unknownBrowser: 'unknown',
     ownSession: 'you',
+    newDevice: 'new browser',
+    newAddress: 'new address',
     signedInBy: 'Signed in by',
     endOwnText: 'This is your own session: you will be signed out of the console.',
     endAll: 'End all',
@@ -196,6 +198,9 @@ export const people = {
     user: 'User id',
     client: 'Client',
     address: 'IP address',
+    place: 'Where',
+    anyPlace: 'anywhere',
+    newPlace: 'new address or browser',
     empty: 'Nobody is signed in.',
     endSelected: 'End these sessions',
     selected: (count: number, skipped: number, more: boolean) =>

@@ -14,6 +14,7 @@ export const repair = {
   discardDeadLetter: dangerous('deadLetters.discard', editors, ...letters),
   discardDeadLetters: dangerous('deadLetters.discardMany', editors, ...letters),
   listScheduled: read('scheduled.list', everybody),
+  readScheduled: read('scheduled.get', everybody),
   moveScheduled: write('scheduled.move', editors, 'scheduled.list'),
   cancelScheduled: write('scheduled.cancel', editors, 'scheduled.list'),
   listPending: read('pending.list', everybody),

@@ -30,7 +30,7 @@ async function startCounting(url: string): Promise<ChildProcess> {
   return child
 }
 
-async function tell(child: ChildProcess, order: CountingOrder, step: string): Promise<void> {
+async function command(child: ChildProcess, order: CountingOrder, step: string): Promise<void> {
   const done = reported(child, step)
   child.send(order)
   await done
@@ -83,17 +83,17 @@ testWith(
     }
 
     const first = await start()
-    await tell(first, { count: 5 }, 'counted')
-    await tell(first, 'write', 'written')
-    await tell(first, { count: 3 }, 'counted')
+    await command(first, { count: 5 }, 'counted')
+    await command(first, 'write', 'written')
+    await command(first, { count: 3 }, 'counted')
     await kill(first)
     assert.deepEqual(await sums(database), [5, 5], 'a minute and an hour, of what was written')
 
     const second = await start()
-    await tell(second, { count: 7 }, 'counted')
+    await command(second, { count: 7 }, 'counted')
     await database.transaction(async (tx) => {
       await tx.query('LOCK TABLE counted.stat_batch IN ACCESS EXCLUSIVE MODE')
-      await tell(second, 'write', 'writing')
+      await command(second, 'write', 'writing')
       await until(async () => (await writers(tx)) === 1)
       await kill(second)
     })
@@ -103,8 +103,8 @@ testWith(
     assert.equal(hours, minutes, 'a batch is written as a whole')
 
     const third = await start()
-    await tell(third, { count: 2 }, 'counted')
-    await tell(third, 'write', 'written')
+    await command(third, { count: 2 }, 'counted')
+    await command(third, 'write', 'written')
     assert.deepEqual(await sums(database), [minutes + 2, minutes + 2], 'who comes after it adds its own')
     await kill(third)
   },

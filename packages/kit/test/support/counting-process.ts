@@ -17,16 +17,16 @@ import {
 export type CountingOrder = { readonly count: number } | 'write'
 
 const [, , url = ''] = process.argv
-const tell = (what: string) => process.send?.(what)
+const report = (what: string) => process.send?.(what)
 const database = await openPostgres({ url: new Secret(url), log: silentLog, connections: 1 })
 const table = statTable(database, { schema: 'counted', measures: ['a'] })
 const tally = createTally(systemClock.now())
 const store: typeof table = {
   ...table,
   async add(batch) {
-    tell('writing')
+    report('writing')
     await table.add(batch)
-    tell('written')
+    report('written')
   },
 }
 const recorder = startStatRecorder({ name: 'counting', tally, store, clock: systemClock, log: silentLog })
@@ -34,7 +34,7 @@ process.on('message', (order: CountingOrder) => {
   if (order === 'write') recorder.resume()
   else {
     tally.add('a', { x: '1' }, order.count)
-    tell('counted')
+    report('counted')
   }
 })
-tell('ready')
+report('ready')

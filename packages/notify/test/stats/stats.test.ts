@@ -59,7 +59,7 @@ test('what is decided, sent and reported is counted by channel, event, provider 
   )
 })
 
-test('texts count as incomplete where their event lacked a variable, and new suppressions by reason', async (t) => {
+test('texts that lack a variable are counted by template, new suppressions by reason', async (t) => {
   const s = await setupWebhooks(t)
   await s.call('PUT', '/v1/templates/order.lost/email/en', { subject: 'Lost', body: '{{ order_id }} by {{ who }}' })
   await s.call('PUT', '/v1/event-types/order.lost', { channels: ['email'] })

@@ -111,7 +111,7 @@ function Confirmation({ label, text, word, open, close, run, mutation }: Confirm
             </Button>
             <Button
               type="submit"
-              {...(again ? {} : { color: 'red' })}
+              {...(again ? {} : { color: 'red.9' })}
               loading={mutation.isPending}
               disabled={!again && word !== undefined && typed !== word}
             >

@@ -89,8 +89,8 @@ describe('the checks of Why?', () => {
       ...{ is_open: true, flush_at: '2026-01-02T07:00:00Z', items: 4, actors: 2, threshold: 3 },
       sent_as: 'combined',
     } as const
-    const asked = input({ outcome: 'aggregated', reason_code: 'aggregated' })
-    const { facts } = checkOf({ ...asked, explanation: { ...asked.explanation, gathered } }, 'aggregation')
+    const request = input({ outcome: 'aggregated', reason_code: 'aggregated' })
+    const { facts } = checkOf({ ...request, explanation: { ...request.explanation, gathered } }, 'aggregation')
     assert.deepEqual(facts.slice(1), [{ fact: 'gathered', items: 4, actors: 2, threshold: 3 }, { fact: 'combined' }])
     for (const texts of [en, de])
       assert.match(texts.why.facts.gathered(gathered), /4 \S+ \w+ 2 \S+ mehr als 3|4 events of 2 actors; more than 3/)

@@ -18,6 +18,7 @@ export const repair: Cases<keyof typeof actions> = {
   discardDeadLetter: one,
   discardDeadLetters: () => ({ body: { cause: 'permanent' } }),
   listScheduled: () => ({}),
+  readScheduled: one,
   moveScheduled: () => ({ params: { id: nothing }, body: { fire_at: '2090-01-01T00:00:00Z' } }),
   cancelScheduled: one,
   listPending: () => ({ query: { kind: 'deferred' } }),

@@ -97,7 +97,7 @@ test('a walk whose time is over takes one look, and says how far it came', async
   assert.deepEqual(steps, [{ ids: [], through: idOf(180) }])
 })
 
-test('a walk through deliveries comes to each of their notifications once, wherever its pages end', () =>
+test('a walk through deliveries finds each notification once, wherever its pages end', () =>
   fc.assert(
     fc.asyncProperty(rowsArbitrary, fc.integer({ min: 1, max: 60 }), fc.nat(14), async (rows, maxRows, seed) => {
       // Of each notification the first one to four channels have a delivery; those of a matching one all match.

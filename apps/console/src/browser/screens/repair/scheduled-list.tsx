@@ -1,10 +1,12 @@
-import { Button, Group, Stack, TextInput } from '@mantine/core'
+import { PreconditionFailedError } from '@gatehouse/client'
+import { Button, Group, Stack, Text, TextInput } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { ItemOf } from '../../../actions/index.ts'
-import { useAction, usePages } from '../../api/queries.ts'
+import { usePages } from '../../api/queries.ts'
 import { useMay } from '../../api/session.tsx'
+import { useChange, useVersioned } from '../../api/versioned.ts'
 import { Act } from '../../parts/act.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Refusal } from '../../parts/refusal.tsx'
@@ -80,7 +82,8 @@ function Move({ id, fireAt, about }: { id: string; fireAt: string; about: string
   const may = useMay()
   const [isOpen, setOpen] = useState(false)
   const [at, setAt] = useState(localTime(fireAt))
-  const mutation = useAction('moveScheduled')
+  const current = useVersioned('readScheduled', { id }, isOpen)
+  const mutation = useChange('moveScheduled')
   if (!may('moveScheduled')) return null
   return (
     <>
@@ -95,7 +98,9 @@ function Move({ id, fireAt, about }: { id: string; fireAt: string; about: string
               setOpen(false)
               notifications.show({ message: t.scheduled.moved, color: 'green' })
             }
-            mutation.mutate({ id, fire_at: new Date(at).toISOString() }, { onSuccess: done })
+            const onError = (error: Error) => error instanceof PreconditionFailedError && void current.refetch()
+            const input = { id, fire_at: new Date(at).toISOString() }
+            mutation.mutate({ input, ifMatch: current.data?.etag }, { onSuccess: done, onError })
           }}
         >
           <Stack>
@@ -107,12 +112,17 @@ function Move({ id, fireAt, about }: { id: string; fireAt: string; about: string
               required
               data-autofocus
             />
-            <Refusal error={mutation.error} />
+            {mutation.error instanceof PreconditionFailedError && current.data !== undefined && (
+              <Text size="sm">
+                {t.scheduled.movedMeanwhile} <Time at={current.data.value.fire_at} />
+              </Text>
+            )}
+            <Refusal error={mutation.error instanceof PreconditionFailedError ? null : mutation.error} />
             <Group justify="flex-end">
               <Button variant="default" onClick={() => setOpen(false)}>
                 {t.common.cancel}
               </Button>
-              <Button type="submit" loading={mutation.isPending}>
+              <Button type="submit" loading={mutation.isPending} disabled={current.data === undefined}>
                 {t.scheduled.move}
               </Button>
             </Group>

@@ -113,6 +113,7 @@ export const repair: typeof english = {
       parked: 'Kein Ereignistyp ist über seiner Rate.',
     },
     move: 'Verschieben',
+    movedMeanwhile: 'Jemand anderes hat es inzwischen verschoben, auf',
     moveTitle: 'Zu einer anderen Zeit senden',
     moveTo: 'Neue Zeit',
     moved: 'Es wurde verschoben.',

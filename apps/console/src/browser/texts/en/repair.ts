@@ -110,6 +110,7 @@ export const repair = {
       parked: 'No event type is over its rate.',
     },
     move: 'Move',
+    movedMeanwhile: 'Somebody else moved it meanwhile, to',
     moveTitle: 'Send it at another time',
     moveTo: 'New time',
     moved: 'It was moved.',

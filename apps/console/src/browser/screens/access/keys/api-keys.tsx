@@ -36,7 +36,7 @@ export function ApiKeysScreen() {
         filters={filters}
         apply={({ q, ...others }) => apply({ ...others, ...(q === undefined ? {} : { q: searchFor(q) }) })}
       >
-        <TextFilter name="q" label={t.apiKeys.identify} className="grow" />
+        <TextFilter name="q" label={t.apiKeys.search} className="grow" />
         <TextFilter name="owner" label={t.apiKeys.owner} w={180} />
       </FilterForm>
       <KeyList

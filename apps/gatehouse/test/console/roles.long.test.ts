@@ -56,11 +56,10 @@ describe('roles, keys and differences from the file, in a browser', () => {
     assert.ok(!addresses.some((address) => address.includes(key)))
     assert.ok(!program().stdout().includes(key))
     assert.ok(!tab().url().includes(key))
+    await open('/clients', 'Clients')
     await tab().keyboard.press('/')
     await tab().getByRole('textbox', { name: 'Search' }).fill(id)
-    await tab()
-      .getByRole('button', { name: /of a partner/ })
-      .waitFor()
+    await tab().getByText('of a partner').waitFor()
     await tab().keyboard.press('Escape')
   })
 

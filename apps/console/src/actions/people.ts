@@ -45,7 +45,7 @@ export const recipients = {
 
 /** What the search asks beside the lists of the screens. */
 export const searches = {
-  findApiKey: read('apiKeys.search', everybody),
+  findApiKey: read('apiKeys.identify', everybody),
   readApiKey: read('apiKeys.get', everybody),
   findDelivery: read('deliveries.get', everybody),
   findDeadLetter: read('deadLetters.get', everybody),

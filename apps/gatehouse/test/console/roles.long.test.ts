@@ -44,7 +44,7 @@ describe('roles, keys and differences from the file, in a browser', () => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
     const body = JSON.stringify({ owner: 'demo', name: 'of a partner' })
     const made = await fetch(`${program().url}/admin/v1/api-keys`, { method: 'POST', headers, body })
-    const { key, prefix } = (await made.json()) as { key: string; prefix: string }
+    const { id, key, prefix } = (await made.json()) as { id: string; key: string; prefix: string }
     const addresses: string[] = []
     tab().on('request', (request) => addresses.push(request.url()))
     await tab().keyboard.press('Escape')
@@ -56,6 +56,11 @@ describe('roles, keys and differences from the file, in a browser', () => {
     assert.ok(!addresses.some((address) => address.includes(key)))
     assert.ok(!program().stdout().includes(key))
     assert.ok(!tab().url().includes(key))
+    await open('/clients', 'Clients')
+    await tab().keyboard.press('/')
+    await tab().getByRole('textbox', { name: 'Search' }).fill(id)
+    await tab().getByText('of a partner').waitFor()
+    await tab().keyboard.press('Escape')
   })
 
   testWith('chromium', 'the system has the sizes of tables, and names what differs from the file', async () => {

@@ -2726,6 +2726,15 @@ export interface Operations {
     }
     readonly output: ApiKey
   }
+  "apiKeys.identify": {
+    readonly input: {
+      /** A whole key. No log has it, and nothing keeps it. */
+      readonly key: string
+    }
+    readonly output: {
+      readonly items: readonly ApiKey[]
+    }
+  }
   "apiKeys.list": {
     readonly input: {
       /** The `next` of the previous page. */
@@ -2758,17 +2767,6 @@ export interface Operations {
       readonly overlap_seconds?: number
     }
     readonly output: NewApiKey
-  }
-  "apiKeys.search": {
-    readonly input: {
-      /** A whole key. No log has it, and nothing keeps it. */
-      readonly key: string
-    }
-    readonly output: {
-      readonly items: readonly ApiKey[]
-      /** The cursor of the next page. Without it there are no more items. */
-      readonly next?: string
-    }
   }
   "auditEvents.export": {
     readonly input: {
@@ -6440,14 +6438,14 @@ export interface Api {
     delete(input: Operations["apiKeys.delete"]['input'], options?: CallOptions): Promise<Operations["apiKeys.delete"]['output']>
     /** Get an API key. The key itself is not shown. */
     get(input: Operations["apiKeys.get"]['input'], options?: CallOptions): Promise<Operations["apiKeys.get"]['output']>
+    /** Find an API key by itself. Whose it is: one key or none. It is in the body, so that no log has it, and does not count as a use. */
+    identify(input: Operations["apiKeys.identify"]['input'], options?: CallOptions): Promise<Operations["apiKeys.identify"]['output']>
     /** List API keys. Newest first. The keys themselves are not shown; they are stored as hashes. */
     list(input?: Operations["apiKeys.list"]['input'], options?: CallOptions): List<Operations["apiKeys.list"]['output']['items'][number], Operations["apiKeys.list"]['output']>
     /** Resolve an API key. The owner, scopes and plan of a key, for gateways in other processes. */
     resolve(input: Operations["apiKeys.resolve"]['input'], options?: CallOptions): Promise<Operations["apiKeys.resolve"]['output']>
     /** Rotate an API key. A new key with the same id, owner and scopes, shown only in this response. The old one is invalid at once, or after the overlap. */
     rotate(input: Operations["apiKeys.rotate"]['input'], options?: CallOptions): Promise<Operations["apiKeys.rotate"]['output']>
-    /** Find an API key by itself. Whose it is: one key or none. It is in the body, so that no log has it, and does not count as a use. */
-    search(input: Operations["apiKeys.search"]['input'], options?: CallOptions): List<Operations["apiKeys.search"]['output']['items'][number], Operations["apiKeys.search"]['output']>
   }
   readonly auditEvents: {
     /** Export audit events. Every event that matches the filters, one JSON object per line. */

@@ -153,7 +153,7 @@ export const sources: readonly Source[] = [
       if (target.kind === 'uuid')
         return orNothing(async () => [apiKey(await callOperation('apiKeys.get', { id: target.id }, { signal }))])
       if (target.kind !== 'api_key' || target.key === undefined) return []
-      const { items } = await callOperation('apiKeys.search', { key: target.key }, { signal })
+      const { items } = await callOperation('apiKeys.identify', { key: target.key }, { signal })
       return items.map(apiKey)
     },
   },

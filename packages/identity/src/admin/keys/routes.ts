@@ -75,7 +75,7 @@ function readingRoutes(http: Http, { context, requireScope }: AdminAccess): void
     const { cursor, limit = defaultPageSize, owner, q } = request.query
     return createPage(await listApiKeys(context, cursor, limit, { owner, q }), request.query, (key) => key.id)
   })
-  const search = describeRoute('apiKeys.search', readScopes.clients, pageSchema(apiKeySchema))
+  const search = describeRoute('apiKeys.identify', readScopes.clients, Type.Object({ items: Type.Array(apiKeySchema) }))
   http.post(`${path}/search`, { schema: { ...search, body: KeySearch } }, async (request) => {
     await requireScope(request, readScopes.clients)
     return { items: await findApiKeys(context, request.body.key) }

@@ -85,7 +85,7 @@ export const managementOperations = {
     'Even the last way to sign in: the user then needs a new password. Sessions stay.',
   ],
   'apiKeys.list': ['List API keys', 'Newest first. The keys themselves are not shown; they are stored as hashes.'],
-  'apiKeys.search': [
+  'apiKeys.identify': [
     'Find an API key by itself',
     'Whose it is: one key or none. It is in the body, so that no log has it, and does not count as a use.',
   ],

@@ -30,7 +30,7 @@ async function checkPlaces(running: Running): Promise<void> {
   }
   const signIn = async (browser: TestBrowser, user: string) => {
     running.clock.advance(1_000)
-    await browser.signIn(await browser.get('/login'), user, password)
+    await browser.signIn(await browser.get('/account'), user, password)
   }
   const home = new TestBrowser(running, agent, '192.0.2.1')
   await signIn(home, 'ann')
@@ -56,10 +56,10 @@ async function checkPlaces(running: Running): Promise<void> {
   assert.deepEqual(await list('id=019a205c-cc20-7a27-aaca-4b0e3f272052'), [])
 }
 
-test(title, async () => {
+test(title, async (t) => {
   const running = await setup({ declared })
+  t.after(() => running.close())
   await checkPlaces(running)
-  await running.close()
 })
 
 describe('on PostgreSQL', () => {
@@ -73,9 +73,9 @@ describe('on PostgreSQL', () => {
     await database?.close()
     await server?.stop()
   })
-  testWith('postgresql', title, async () => {
+  testWith('postgresql', title, async (t) => {
     const running = await setup({ declared }, database)
+    t.after(() => running.close())
     await checkPlaces(running)
-    await running.close()
   })
 })

@@ -7,6 +7,7 @@ import { Empty } from '../../parts/states.tsx'
 import { List } from '../../parts/table.tsx'
 import { Facts, Json, Time } from '../../parts/values.tsx'
 import { useTexts } from '../../texts/settings.tsx'
+import { gapBefore } from './audit-gap.ts'
 
 /** Which events are listed; each member narrows it. */
 export interface AuditFilters {
@@ -51,8 +52,9 @@ export function AuditList({ filters }: { filters: AuditFilters }) {
 /** What is missing behind the end of the list, and why. */
 function Removed({ query: { data, hasNextPage }, since }: { query: AuditPages; since: string | undefined }) {
   const t = useTexts()
-  const before = (data?.pages.at(-1) as { removed_before?: string } | undefined)?.removed_before
-  if (before === undefined || hasNextPage || (since !== undefined && since >= before)) return null
+  const { removed_before: removedBefore } = (data?.pages.at(-1) ?? {}) as { removed_before?: string }
+  const before = gapBefore({ removedBefore, hasNext: hasNextPage, since })
+  if (before === undefined) return null
   return (
     <p className="gap-note" role="note">
       {t.audit.removed} <Time at={before} />

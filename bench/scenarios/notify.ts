@@ -79,7 +79,7 @@ async function runPeer(url: string, provider: ChildProcess): Promise<Result> {
   const postgres = await startPostgres({ settings: durable })
   const redis = await startRedis()
   const candidate = await peer(postgres.url, redis.url, url, 10_000)
-  await play(candidate, 2_000, 10_000, 'warm', provider)
+  await play(candidate, provider, { count: 2_000, users: 10_000, run: 'warm' })
   const result = await measure(candidate, 10_000, provider, [postgres.process.pid, redis.process.pid])
   await candidate.stop()
   await redis.stop()
@@ -90,7 +90,7 @@ async function runPeer(url: string, provider: ChildProcess): Promise<Result> {
 async function runOurs(url: string, provider: ChildProcess, users: number) {
   const postgres = await startPostgres({ settings: durable })
   const candidate = await service({ url: postgres.url, users, providers: { email: [httpProvider(url)] }, work: true })
-  await play(candidate, 2_000, users, 'warm', provider)
+  await play(candidate, provider, { count: 2_000, users, run: 'warm' })
   const result = await measure(candidate, users, provider, [postgres.process.pid])
   const lateness = await halfLoad(candidate, users, result.perSecond / 2, provider)
   await candidate.stop()
@@ -98,8 +98,15 @@ async function runOurs(url: string, provider: ChildProcess, users: number) {
   return { result, lateness }
 }
 
+/** So many events of so many users; `run` sets them apart from those of other runs. */
+interface Run {
+  readonly count: number
+  readonly users: number
+  readonly run: string
+}
+
 /** Hands events over and waits until the provider has them all. */
-async function play(to: Candidate, count: number, users: number, run: string, provider: ChildProcess): Promise<void> {
+async function play(to: Candidate, provider: ChildProcess, { count, users, run }: Run): Promise<void> {
   await ask(provider, 'reset')
   for (let n = 0; n < count; n += batch)
     await to.accept(Array.from({ length: Math.min(batch, count - n) }, (_, i) => eventOf(run, n + i, users)))
@@ -114,7 +121,7 @@ async function measure(
 ): Promise<Result> {
   const serverCpu = () => servers.map(cpuOf).reduce((sum, ms) => sum + ms, 0)
   const before = { own: process.cpuUsage(), servers: serverCpu(), at: performance.now() }
-  await play(to, events, users, 'race', provider)
+  await play(to, provider, { count: events, users, run: 'race' })
   const seconds = (performance.now() - before.at) / 1_000
   const own = process.cpuUsage(before.own)
   return {

@@ -24,9 +24,24 @@ const order = ['smtp', 'ses', 'sendgrid', 'fcm', 'apns', 'web-push', 'twilio', '
 
 /** Starts all fakes on the ports after `port` (0: on free ones), with credentials made for this run. */
 export async function startRehearsal(port: number): Promise<Rehearsal> {
-  const at = (kind: (typeof order)[number]) => (port === 0 ? 0 : port + 1 + order.indexOf(kind))
+  const made = makeCredentials()
+  const started = await startAll(port, made)
+  const fakes: Fake[] = Object.values(started)
+  return {
+    fakes: new Map(fakes.map((fake) => [fake.kind, fake])),
+    providers: written(declare(started, made)),
+    subscribe: () => started.webPush.subscribe(),
+    async stop() {
+      await Promise.all(fakes.map((fake) => fake.stop()))
+    },
+  }
+}
+
+type Credentials = ReturnType<typeof makeCredentials>
+
+function makeCredentials() {
   const secret = () => randomBytes(24).toString('base64url')
-  const made = {
+  return {
     bounceSecret: secret(),
     region: 'eu-central-1',
     accessKeyId: `AKIA${randomBytes(8).toString('hex').toUpperCase()}`,
@@ -36,15 +51,27 @@ export async function startRehearsal(port: number): Promise<Rehearsal> {
     authToken: secret(),
     secret: `whsec_${randomBytes(32).toString('base64')}`,
   }
-  const smtp = await startSmtp({ bounceSecret: made.bounceSecret, port: at('smtp') })
-  const ses = await startSes({ ...made, port: at('ses') })
-  const sendgrid = await startSendgrid({ apiKey: made.apiKey, port: at('sendgrid') })
-  const fcm = await startFcm({ port: at('fcm') })
-  const apns = await startApns({ port: at('apns') })
-  const webPush = await startWebPush({ port: at('web-push') })
-  const twilio = await startTwilio({ ...made, port: at('twilio') })
-  const http = await startHttp({ secret: made.secret, port: at('http') })
-  const declared = {
+}
+
+type Started = Awaited<ReturnType<typeof startAll>>
+
+async function startAll(port: number, made: Credentials) {
+  const at = (kind: (typeof order)[number]) => (port === 0 ? 0 : port + 1 + order.indexOf(kind))
+  return {
+    smtp: await startSmtp({ bounceSecret: made.bounceSecret, port: at('smtp') }),
+    ses: await startSes({ ...made, port: at('ses') }),
+    sendgrid: await startSendgrid({ apiKey: made.apiKey, port: at('sendgrid') }),
+    fcm: await startFcm({ port: at('fcm') }),
+    apns: await startApns({ port: at('apns') }),
+    webPush: await startWebPush({ port: at('web-push') }),
+    twilio: await startTwilio({ ...made, port: at('twilio') }),
+    http: await startHttp({ secret: made.secret, port: at('http') }),
+  }
+}
+
+/** The providers as the file declares them. */
+function declare({ smtp, ses, sendgrid, fcm, apns, webPush, twilio, http }: Started, made: Credentials) {
+  return {
     email: [
       { provider: 'smtp', url: smtp.url, bounces: { domain: 'bounces.example.com', secret: made.bounceSecret } },
       {
@@ -81,15 +108,6 @@ export async function startRehearsal(port: number): Promise<Rehearsal> {
       },
       { provider: 'http', name: 'http-sms', url: http.url, secret: made.secret },
     ],
-  }
-  const fakes: Fake[] = [smtp, ses, sendgrid, fcm, apns, webPush, twilio, http]
-  return {
-    fakes: new Map(fakes.map((fake) => [fake.kind, fake])),
-    providers: written(declared),
-    subscribe: () => webPush.subscribe(),
-    async stop() {
-      await Promise.all(fakes.map((fake) => fake.stop()))
-    },
   }
 }
 

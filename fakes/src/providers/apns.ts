@@ -52,14 +52,11 @@ interface Answer {
 export async function startApns(settings: ApnsFakeSettings = {}): Promise<ApnsFake> {
   const { port = 0, streams = 1_000, tokenSeconds = 1_200 } = settings
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  const requests: ApnsMessage[] = []
-  const refusals: string[] = []
-  const script = createScript()
+  const seen: SeenByApns = { requests: [], refusals: [], script: createScript(), connections: 0, maxStreams: 0 }
   const sessions = new Map<ServerHttp2Session, TokensOfSession>()
-  const counted = { connections: 0, maxStreams: 0 }
   const server = createServer({ settings: { maxConcurrentStreams: streams } })
   server.on('session', (session) => {
-    counted.connections += 1
+    seen.connections += 1
     sessions.set(session, { tokens: new Map(), tokenMs: tokenSeconds * 1_000, streams: 0 })
     session.on('error', () => {}).on('close', () => sessions.delete(session))
   })
@@ -68,25 +65,16 @@ export async function startApns(settings: ApnsFakeSettings = {}): Promise<ApnsFa
     const known = session && sessions.get(session)
     if (!session || !known) return
     known.streams += 1
-    counted.maxStreams = Math.max(counted.maxStreams, known.streams)
+    seen.maxStreams = Math.max(seen.maxStreams, known.streams)
     request.stream
       .on('error', () => {})
       .on('close', () => {
         known.streams -= 1
       })
     const body = await read(request)
-    const fault = faultOf(request, body, publicKey, known)
-    if (fault) {
-      refusals.push(fault.reason ?? String(fault.status))
-      return answer(request, response, fault)
-    }
-    const behaviour = script.next()
-    if (behaviour === 'hang') return
-    if (behaviour === undefined || behaviour === 'drop') requests.push(messageOf(request, body))
-    if (behaviour === 'drop') return session.destroy()
-    if (behaviour === 'gone')
-      return answer(request, response, { status: 410, reason: 'Unregistered', timestamp: Date.now() })
-    answer(request, response, behaviour ?? { status: 200 })
+    const result = resultOf(request, body, faultOf(request, body, publicKey, known), seen)
+    if (result === 'drop') session.destroy()
+    else if (result !== 'hang') answer(request, response, result)
   })
   server.listen(port, '127.0.0.1')
   await new Promise((resolve, reject) => server.once('listening', resolve).once('error', reject))
@@ -96,15 +84,15 @@ export async function startApns(settings: ApnsFakeSettings = {}): Promise<ApnsFa
   return {
     kind: 'apns',
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    requests,
-    refusals,
+    requests: seen.requests,
+    refusals: seen.refusals,
     key: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
     keyId,
     teamId,
     topic,
-    connections: () => counted.connections,
-    maxStreams: () => counted.maxStreams,
-    answerNext: (behaviour, times) => script.enqueue(behaviour, times),
+    connections: () => seen.connections,
+    maxStreams: () => seen.maxStreams,
+    answerNext: (behaviour, times) => seen.script.enqueue(behaviour, times),
     goAway() {
       for (const session of sessions.keys()) session.close()
     },
@@ -114,6 +102,32 @@ export async function startApns(settings: ApnsFakeSettings = {}): Promise<ApnsFa
       return new Promise((resolve) => server.close(() => resolve()))
     },
   }
+}
+
+/** What the server has seen, and what it is to do next. */
+interface SeenByApns {
+  readonly requests: ApnsMessage[]
+  readonly refusals: string[]
+  readonly script: ReturnType<typeof createScript>
+  connections: number
+  maxStreams: number
+}
+
+/** Records a request, and decides what becomes of it. */
+function resultOf(
+  request: Http2ServerRequest,
+  body: Buffer,
+  fault: Answer | undefined,
+  { requests, refusals, script }: SeenByApns,
+): Answer | 'hang' | 'drop' {
+  if (fault) {
+    refusals.push(fault.reason ?? String(fault.status))
+    return fault
+  }
+  const behaviour = script.next()
+  if (behaviour === undefined || behaviour === 'drop') requests.push(messageOf(request, body))
+  if (behaviour === 'gone') return { status: 410, reason: 'Unregistered', timestamp: Date.now() }
+  return behaviour ?? { status: 200 }
 }
 
 interface TokensOfSession {

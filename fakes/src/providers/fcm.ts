@@ -136,14 +136,10 @@ function seeMessage(body: Buffer): Seen<FcmMessage> {
   if (typeof message?.token !== 'string' || !message.token) return invalid([['message.token', 'No recipient given']])
   if (Object.values(message.data ?? {}).some((value) => typeof value !== 'string'))
     return invalid([['message.data', 'Invalid value: data must be text']])
-  if (/\s/.test(message.token))
-    return refuse(
-      400,
-      'INVALID_ARGUMENT',
-      'The registration token is not a valid FCM registration token',
-      undefined,
-      'INVALID_ARGUMENT',
-    )
+  if (/\s/.test(message.token)) {
+    const why = 'The registration token is not a valid FCM registration token'
+    return refuse(400, 'INVALID_ARGUMENT', why, errorBody(400, 'INVALID_ARGUMENT', why, 'INVALID_ARGUMENT'))
+  }
   const payload = JSON.stringify(message.data ?? {}) + JSON.stringify(message.notification ?? {})
   if (Buffer.byteLength(payload) > maxPayloadBytes + 256) return invalid([['message', 'Message is too big']])
   const name = `projects/${projectId}/messages/0:${Date.now()}%${randomUUID()}`
@@ -209,12 +205,8 @@ function invalid(violations: ReadonlyArray<readonly [field: string, description:
   })
 }
 
-function refuse(status: number, code: string, why: string, body?: unknown, fcmCode?: string): Seen<FcmMessage> {
-  return {
-    kind: 'refused',
-    why: `${code}: ${why}`,
-    answer: { status, body: body ?? errorBody(status, code, why, fcmCode) },
-  }
+function refuse(status: number, code: string, why: string, body: unknown = errorBody(status, code, why)) {
+  return { kind: 'refused', why: `${code}: ${why}`, answer: { status, body } } satisfies Seen<FcmMessage>
 }
 
 function errorBody(code: number, status: string, message: string, errorCode?: string) {

@@ -40,7 +40,7 @@ export async function startHttp({ secret, port }: HttpFakeSettings): Promise<Fak
     url: `${fake.url}/messages`,
     async sendWebhook(to, reports) {
       let status = 0
-      for (const report of reports) status = await post(to, report, fake.requests, ids, verifier)
+      for (const report of reports) status = await post(to, report, { requests: fake.requests, ids, signer: verifier })
       return status
     },
   }
@@ -70,12 +70,17 @@ function refuse(status: number, why: string): Seen<HttpMessage> {
   return { kind: 'refused', why, answer: { status, body: { error: why } } }
 }
 
+/** What a report is made from: the messages, their ids by the ids of their requests, and what signs it. */
+interface Reporter {
+  readonly requests: readonly HttpMessage[]
+  readonly ids: ReadonlyMap<string, string>
+  readonly signer: Webhook
+}
+
 async function post(
   to: string,
   { message, what, soft, eventId = `evt_${randomUUID()}`, at = Date.now() }: FakeReport,
-  requests: readonly HttpMessage[],
-  ids: ReadonlyMap<string, string>,
-  signer: Webhook,
+  { requests, ids, signer }: Reporter,
 ): Promise<number> {
   const sent = requests.find(({ webhookId }) => webhookId === message || ids.get(webhookId) === message)
   if (!sent) throw new RangeError(`there is no message ${message}`)

@@ -60,24 +60,9 @@ export async function startSes(settings: SesFakeSettings): Promise<SesFake> {
     gone: { status: 400, ...failure('MessageRejected', 'Address blacklisted.') },
     troubled: (status) => ({ message: `configured to answer ${status}` }),
   })
-  const post = async (to: string, notification: object, change: object = {}) => {
-    const message = {
-      SigningCertURL: `${fake.url}${certificatePath}`,
-      SignatureVersion: '2',
-      TopicArn: topicArn,
-      ...notification,
-    }
-    const algorithm = message.SignatureVersion === '1' ? 'RSA-SHA1' : 'RSA-SHA256'
-    const signed: Record<string, unknown> = { Timestamp: new Date().toISOString(), MessageId: randomUUID(), ...message }
-    const Signature = sign(algorithm, Buffer.from(stringToSign(signed)), key).toString('base64')
-    const answer = await fetch(to, {
-      method: 'POST',
-      headers: { 'content-type': 'text/plain; charset=UTF-8', 'x-amz-sns-message-type': String(signed.Type) },
-      body: JSON.stringify({ ...signed, Signature, ...change }),
-    })
-    await answer.body?.cancel()
-    return answer.status
-  }
+  const origin = { SigningCertURL: `${fake.url}${certificatePath}`, SignatureVersion: '2', TopicArn: topicArn }
+  const post = (to: string, notification: object, change: object = {}) =>
+    postSigned(to, { ...origin, ...notification }, key, change)
   const sendMessage: SesFake['sendMessage'] = (to, message, change) =>
     post(to, { Type: 'Notification', ...message }, change)
   return {
@@ -104,6 +89,25 @@ export async function startSes(settings: SesFakeSettings): Promise<SesFake> {
       return status
     },
   }
+}
+
+/** Posts a message of SNS's with its signature; `change` is done to it after it is signed. */
+async function postSigned(
+  to: string,
+  message: { readonly SignatureVersion: string },
+  key: Parameters<typeof sign>[2],
+  change: object,
+): Promise<number> {
+  const algorithm = message.SignatureVersion === '1' ? 'RSA-SHA1' : 'RSA-SHA256'
+  const signed: Record<string, unknown> = { Timestamp: new Date().toISOString(), MessageId: randomUUID(), ...message }
+  const Signature = sign(algorithm, Buffer.from(stringToSign(signed)), key).toString('base64')
+  const answer = await fetch(to, {
+    method: 'POST',
+    headers: { 'content-type': 'text/plain; charset=UTF-8', 'x-amz-sns-message-type': String(signed.Type) },
+    body: JSON.stringify({ ...signed, Signature, ...change }),
+  })
+  await answer.body?.cancel()
+  return answer.status
 }
 
 /** docs.aws.amazon.com/sns/latest/dg/sns-verify-signature-of-message.html */

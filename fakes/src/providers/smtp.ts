@@ -178,22 +178,29 @@ function noticeOf({ message, what, soft, eventId }: FakeReport, accepted: readon
     soft: ['Action: failed', 'Status: 5.2.2', 'Diagnostic-Code: smtp; 552 5.2.2 Mailbox full'],
   }[what === 'delivered' ? 'delivered' : soft ? 'soft' : 'hard']
   const status = ['Reporting-MTA: dns; fake.example', '', `Final-Recipient: rfc822; ${sent.to}`, ...lines]
-  return report('delivery-status', 'message/delivery-status', status, sent, head, id)
+  return report({ kind: 'delivery-status', type: 'message/delivery-status', lines: status }, { sent, head, id })
 }
 
 function feedbackReport(sent: SmtpMail, head: string, id: string): string {
   const lines = ['Feedback-Type: abuse', 'User-Agent: Fake/1', 'Version: 1', `Original-Mail-From: <${sent.from}>`]
-  return report('feedback-report', 'message/feedback-report', lines, sent, head, id)
+  return report({ kind: 'feedback-report', type: 'message/feedback-report', lines }, { sent, head, id })
 }
 
-function report(
-  kind: string,
-  type: string,
-  lines: readonly string[],
-  sent: SmtpMail,
-  head: string,
-  id: string,
-): string {
+/** What a report says, and about which mail: its head goes with it. */
+interface Report {
+  readonly kind: string
+  readonly type: string
+  readonly lines: readonly string[]
+}
+
+interface Reported {
+  readonly sent: SmtpMail
+  readonly head: string
+  readonly id: string
+}
+
+/** A report as a mail (RFC 6522). */
+function report({ kind, type, lines }: Report, { sent, head, id }: Reported): string {
   const parts = [
     ['text/plain', 'A notice about your mail.'],
     [type, lines.join('\r\n')],

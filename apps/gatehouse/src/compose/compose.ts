@@ -124,12 +124,12 @@ function describeDatabase(database: Database | undefined, { dataDir }: Config['s
 }
 
 async function build(options: ComposeOptions, resources: Dispose[]): Promise<Omit<App, 'stop'>> {
-  const { config, version, log, supervision } = options
+  const { config, version } = options
   const { settings } = config
   const { services } = settings
   const built: { identity?: Identity } = {}
-  const { parts, database, counters, http } = await openParts(options, resources, () => built.identity)
-  const { metrics } = parts
+  const opened = await openParts(options, resources, () => built.identity)
+  const { parts, database, counters, http } = opened
   const admin = database && services.has('console') ? await import('./console.ts') : undefined
   admin?.keepOriginsApart(http, settings)
   const consoleUrl = admin && `${settings.console.url}/console/`
@@ -146,6 +146,41 @@ async function build(options: ComposeOptions, resources: Dispose[]): Promise<Omi
   if (composed) await http.register(composed.plugin)
   if (database && admin) await http.register((await admin.composeConsole(parts, database, ingress)).plugin)
   await ingress.follow()
+  const { identity } = built
+  const { readiness, live, metricsUrl } = await serveState(options, { ...opened, ingress, identity, composed })
+  const engines = { database: describeDatabase(database, settings), counters: counters.place }
+  const described = { ...engines, metricsUrl, developmentKey: keys?.development }
+  const liveEngines = async () => (await readiness()).engines
+  await composeStartPage(parts, http, site, { ...described, version, identity, engines: liveEngines })
+  resources.push(() => http.close())
+  // What streams would keep the server from closing.
+  resources.push(async () => live.close())
+  await http.ready()
+  const mailbox = composed?.mailbox ?? false
+  const about = {
+    ...described,
+    mailbox,
+    devInbox: composed?.devInbox ?? false,
+    devPagesForAll: mailbox && config.file.dev_pages === true,
+    consoleUrl,
+    seeded: seededLines(withoutConsole(identity?.seeded ?? [], settings)),
+  }
+  return { http, metrics: parts.metrics, reload: (next) => ingress.reload(next.file), about }
+}
+
+/** The services of a process, built and joined. */
+interface Composed extends Awaited<ReturnType<typeof openParts>> {
+  readonly ingress: Awaited<ReturnType<typeof composeIngress>>
+  readonly identity: Identity | undefined
+  readonly composed: Awaited<ReturnType<typeof composeNotify>> | undefined
+}
+
+/** Serves what tells the state of the process: its health, its status, its live figures and its metrics. */
+async function serveState(options: ComposeOptions, { parts, http, ...services }: Composed) {
+  const { log, supervision } = options
+  const { settings } = options.config
+  const { metrics, resources } = parts
+  const { database, counters, ingress, identity, composed } = services
   const engines = [...enginesOf(database, counters), ...ingress.engines, ...(composed?.engines ?? [])]
   const readiness = () => readReadiness(engines)
   const everywhere = supervision ? supervisedReadiness(supervision, readiness) : readiness
@@ -158,38 +193,13 @@ async function build(options: ComposeOptions, resources: Dispose[]): Promise<Omi
     database,
     counters: counters.place,
     readiness: everywhere,
-    services: () => ({ identity: built.identity, notify: composed?.notify }),
+    services: () => ({ identity, notify: composed?.notify }),
     ingress,
     live,
   })
   const { authenticate } = ingress
   const metricsUrl = await serveMetrics({ http, metrics, settings, log, resources, authenticate, supervision })
-  const described = { database: describeDatabase(database, settings), counters: counters.place }
-  const developmentKey = keys?.development
-  await composeStartPage(parts, http, site, {
-    ...described,
-    version,
-    metricsUrl,
-    identity: built.identity,
-    developmentKey,
-    engines: async () => (await readiness()).engines,
-  })
-  resources.push(() => http.close())
-  // What streams would keep the server from closing.
-  resources.push(async () => live.close())
-  await http.ready()
-  const mailbox = composed?.mailbox ?? false
-  const about = {
-    ...described,
-    mailbox,
-    devInbox: composed?.devInbox ?? false,
-    devPagesForAll: mailbox && config.file.dev_pages === true,
-    metricsUrl,
-    consoleUrl,
-    seeded: seededLines(withoutConsole(built.identity?.seeded ?? [], settings)),
-    developmentKey,
-  }
-  return { http, metrics, reload: (next) => ingress.reload(next.file), about }
+  return { readiness, live, metricsUrl }
 }
 
 /** Opens the engines and the server, and what all services share. */

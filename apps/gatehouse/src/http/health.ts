@@ -1,4 +1,4 @@
-import type { Http } from '@gatehouse/kit'
+import { type Http, withinTime } from '@gatehouse/kit'
 import { type Static, Type } from 'typebox'
 import { operation } from '../docs/operations.ts'
 
@@ -64,13 +64,10 @@ export function registerHealth(http: Http, readiness: () => Promise<Readiness>):
 }
 
 async function askEngine(engine: Engine): Promise<string> {
-  const silence = Promise.withResolvers<string>()
-  const timer = setTimeout(() => silence.resolve('does not answer'), pingTimeoutMs)
   try {
-    return await Promise.race([engine.ping().then(() => 'ok'), silence.promise])
+    await withinTime(pingTimeoutMs, `the answer of ${engine.name}`, engine.ping())
+    return 'ok'
   } catch {
     return 'does not answer'
-  } finally {
-    clearTimeout(timer)
   }
 }

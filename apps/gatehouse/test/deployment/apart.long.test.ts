@@ -4,7 +4,8 @@ import { freePort, startPostgres, startRedis, testWith } from '@gatehouse/testin
 import { Producer } from '../../src/demo/producer.ts'
 import { readDeliveries } from '../../src/demo/settled.ts'
 import { sharedSecrets } from '../support/apart.ts'
-import { type Program, started } from '../support/program.ts'
+import { demoSecret } from '../support/demo-client.ts'
+import { started } from '../support/program.ts'
 
 /** Through the front door: a token, a notification that is sent, the user, and what is refused. */
 async function journey(front: string, secret: string): Promise<void> {
@@ -30,12 +31,9 @@ async function journey(front: string, secret: string): Promise<void> {
   assert.equal(forged.status, 401)
 }
 
-const secretOf = (program: Program): string =>
-  /client +demo +secret (\S+)/.exec(program.stdout())?.[1] ?? assert.fail(program.stdout())
-
 test('all together on embedded engines, the journey works', async () => {
   const program = await started()
-  await journey(program.url, secretOf(program))
+  await journey(program.url, demoSecret(program))
   assert.equal((await program.stop()).code, 0)
 })
 
@@ -52,9 +50,9 @@ test('the journey works with each service in its own process on embedded engines
     port: gatewayPort,
     env: { ...addresses, SERVICES: 'gateway', IDENTITY_URL: identityUrl, NOTIFY_URL: notify.url },
   })
-  await journey(gateway.url, secretOf(identity))
+  await journey(gateway.url, demoSecret(identity))
 
-  const token = await tokenOf(gateway.url, secretOf(identity))
+  const token = await tokenOf(gateway.url, demoSecret(identity))
   const limited = await fetch(`${gateway.url}/users/alice`, { headers: { authorization: `Bearer ${token}` } })
   assert.equal(limited.headers.get('x-ratelimit-limit'), '100', "the client's plan is looked up over HTTP")
   const { paths } = (await (await fetch(`${gateway.url}/openapi.json`)).json()) as { paths: object }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startApart } from '../support/apart.ts'
+import { demoToken } from '../support/demo-client.ts'
 import { until } from '../support/processes.ts'
 
 interface Live {
@@ -12,11 +13,7 @@ test('a gateway apart follows stored limits, and keeps the last while identity i
   context.after(async () => {
     for (const program of programs) await program.stop('SIGKILL')
   })
-  const secret = /client +demo +secret (\S+)/.exec(identity.stdout())?.[1] ?? assert.fail('no secret was printed')
-  const body = new URLSearchParams({ grant_type: 'client_credentials', client_id: 'demo', client_secret: secret })
-  const answer = await fetch(`${gateway.url}/token`, { method: 'POST', body })
-  const { access_token: token } = (await answer.json()) as { access_token: string }
-  const authorization = `Bearer ${token}`
+  const authorization = `Bearer ${await demoToken({ url: gateway.url, stdout: identity.stdout })}`
   const limit = async () => {
     const read = await fetch(`${gateway.url}/admin/v1/limits`, { headers: { authorization } })
     assert.equal(read.status, 200, await read.text())

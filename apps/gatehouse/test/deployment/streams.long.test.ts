@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startApart } from '../support/apart.ts'
+import { demoSecret } from '../support/demo-client.ts'
 import { Producer } from '../support/producer.ts'
-import { type Program, started } from '../support/program.ts'
-
-const secretOf = (program: Program): string =>
-  /client +demo +secret (\S+)/.exec(program.stdout())?.[1] ?? assert.fail(program.stdout())
+import { started } from '../support/program.ts'
 
 /** Posts a form as the client `demo`. */
 async function post(url: string, secret: string, fields: Record<string, string>): Promise<string> {
@@ -71,12 +69,12 @@ async function followed(front: string, secret: string): Promise<void> {
 
 test('an inbox stream is live, resumes, and ends with its revoked token, in one process', async () => {
   const program = await started()
-  await followed(program.url, secretOf(program))
+  await followed(program.url, demoSecret(program))
   assert.equal((await program.stop()).code, 0)
 })
 
 test('an inbox stream is live, resumes, and ends with its revoked token, through a gateway', async () => {
   const { gateway, identity, programs } = await startApart()
-  await followed(gateway.url, secretOf(identity))
+  await followed(gateway.url, demoSecret(identity))
   for (const program of programs) assert.equal((await program.stop()).code, 0)
 })

@@ -6,6 +6,7 @@ import { after, before, describe, test } from 'node:test'
 import { findProgram, testWith } from '@gatehouse/testing'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { faultless } from '../support/accessibility.ts'
+import { demoToken } from '../support/demo-client.ts'
 import { type Program, started } from '../support/program.ts'
 import { eventually } from '../support/shop.ts'
 import { openWatched } from '../support/watched-page.ts'
@@ -40,13 +41,7 @@ describe('the pages of a first run', () => {
   before(async () => {
     program = await started()
     evil = await startEvil()
-    const secret = /client +demo +secret (\S+)/.exec(program.stdout())?.[1]
-    const answer = await fetch(`${program.url}/token`, {
-      method: 'POST',
-      headers: { authorization: `Basic ${Buffer.from(`demo:${secret}`).toString('base64')}` },
-      body: new URLSearchParams({ grant_type: 'client_credentials' }),
-    })
-    token = ((await answer.json()) as { access_token: string }).access_token
+    token = await demoToken(program)
     await api('PUT', '/v1/templates/evil/email/en', { subject: 'You won', body: 'Hello', html: evilMail(evil.url) })
     await api('PUT', '/v1/event-types/evil', { channels: ['email'] })
     await api('POST', '/v1/notify', { event: 'evil', user_id: 'alice', data: { name: 'Alice' } })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { startPostgres, startRedis, testWith } from '@gatehouse/testing'
+import { demoToken } from '../support/demo-client.ts'
 import { type Program, started } from '../support/program.ts'
 
 describe('a running program', () => {
@@ -93,12 +94,8 @@ describe('a running program', () => {
 test('without a listener of their own, metrics are for callers with the scope read:metrics', async () => {
   const program = await started()
   try {
-    const secret = /client +demo +secret (\S+)/.exec(program.stdout())?.[1] ?? assert.fail('no secret')
     const ask = async (scope?: string) => {
-      const body = new URLSearchParams({ grant_type: 'client_credentials', client_id: 'demo', client_secret: secret })
-      if (scope) body.set('scope', scope)
-      const answer = await fetch(`${program.url}/token`, { method: 'POST', body })
-      const { access_token: token } = (await answer.json()) as { access_token: string }
+      const token = await demoToken(program, scope)
       return fetch(`${program.url}/metrics`, { headers: { authorization: `Bearer ${token}` } })
     }
     assert.equal((await fetch(`${program.url}/metrics`)).status, 401)

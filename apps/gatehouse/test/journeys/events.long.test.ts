@@ -7,17 +7,9 @@ import { startNats, startNatsCluster, temporaryFolder, testWith } from '@gatehou
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect, nanos } from '@nats-io/transport-node'
 import { startApart } from '../support/apart.ts'
+import { demoSecret, demoToken } from '../support/demo-client.ts'
 import { Producer } from '../support/producer.ts'
-import { launch, type Program, root, started } from '../support/program.ts'
-
-const secretOf = (program: Program): string =>
-  /client +demo +secret (\S+)/.exec(program.stdout())?.[1] ?? assert.fail(program.stdout())
-
-async function tokenOf(url: string, secret: string): Promise<string> {
-  const body = new URLSearchParams({ client_id: 'demo', client_secret: secret, grant_type: 'client_credentials' })
-  return ((await (await fetch(`${url}/token`, { method: 'POST', body })).json()) as { access_token: string })
-    .access_token
-}
+import { launch, root, started } from '../support/program.ts'
 
 async function notify(url: string, secret: string): Promise<void> {
   const producer = new Producer({ url, clientId: 'demo', clientSecret: secret })
@@ -30,9 +22,8 @@ test('the command of the guide reads the state of a notification on a first run'
   const guide = readFileSync(join(root, 'docs/notifications.md'), 'utf8')
   const line = /^curl .*\/v1\/events.*$/m.exec(guide)?.[0] ?? assert.fail('the guide has no line')
   const program = await started()
-  const secret = secretOf(program)
-  await notify(program.url, secret)
-  const TOKEN = await tokenOf(program.url, secret)
+  await notify(program.url, demoSecret(program))
+  const TOKEN = await demoToken(program)
   const env = { ...process.env, TOKEN }
   const output = execFileSync('bash', ['-c', line.replace('http://localhost:8080', program.url)], {
     encoding: 'utf8',
@@ -46,11 +37,10 @@ test('the command of the guide reads the state of a notification on a first run'
 
 test('events are waited for and streamed through a gateway in another process', async () => {
   const { gateway, identity, programs } = await startApart()
-  const secret = secretOf(identity)
-  const authorization = `Bearer ${await tokenOf(gateway.url, secret)}`
+  const authorization = `Bearer ${await demoToken({ url: gateway.url, stdout: identity.stdout })}`
   const waiting = fetch(`${gateway.url}/v1/events?wait=30`, { headers: { authorization } })
   const streaming = fetch(`${gateway.url}/v1/events`, { headers: { authorization, accept: 'text/event-stream' } })
-  await notify(gateway.url, secret)
+  await notify(gateway.url, demoSecret(identity))
   const page = (await (await waiting).json()) as { items: Array<{ state: string }> }
   assert.equal(page.items[0]?.state, 'sent')
   const reader = (await streaming).body?.pipeThrough(new TextDecoderStream()).getReader() ?? assert.fail('no body')

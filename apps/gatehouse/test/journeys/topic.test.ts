@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { freePort, startNats, temporaryFolder, testWith } from '@gatehouse/testing'
 import { jetstream } from '@nats-io/jetstream'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
+import { demoSecret } from '../support/demo-client.ts'
 import { Producer } from '../support/producer.ts'
 import { launch, type Program, started } from '../support/program.ts'
 
@@ -19,8 +20,7 @@ const shipped = {
 }
 
 async function producerOf(program: Program): Promise<Producer> {
-  const clientSecret = /client +demo +secret (\S+)/.exec(program.stdout())?.[1] ?? assert.fail('no secret')
-  const producer = new Producer({ url: program.url, clientId: 'demo', clientSecret })
+  const producer = new Producer({ url: program.url, clientId: 'demo', clientSecret: demoSecret(program) })
   await producer.signIn()
   return producer
 }

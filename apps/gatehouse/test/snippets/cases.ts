@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type SnippetLanguage, snippetLanguages, writeSnippet } from '../../../console/src/browser/snippets/snippet.ts'
+import { demoSecret } from '../support/demo-client.ts'
 import type { Program } from '../support/program.ts'
 import { runSnippet } from './run.ts'
 
@@ -12,9 +13,8 @@ const difficult = `"it's" \\ $HOME \`x\` ü 🎉 \n %s {0}`
 
 /** Runs the snippets of a language against a program: a token, a read, a write whose text is difficult, and an API key. */
 export async function tryLanguage(language: SnippetLanguage, program: Program): Promise<void> {
-  const secret = /client +demo +secret (\S+)/.exec(program.stdout())?.[1] ?? assert.fail('no secret was printed')
   const addresses = { issuer: program.url, baseUrl: program.url }
-  const secrets = { GATEHOUSE_CLIENT_SECRET: secret }
+  const secrets = { GATEHOUSE_CLIENT_SECRET: demoSecret(program) }
   const client = (...scopes: string[]) => ({ kind: 'client', id: 'demo', scopes }) as const
   const byClient = (request: Omit<Parameters<typeof writeSnippet>[1], 'issuer' | 'baseUrl'>) =>
     runSnippet(language, writeSnippet(language, { ...addresses, ...request }), secrets)

@@ -6,10 +6,10 @@ export function demoSecret(program: Pick<Program, 'stdout'>): string {
   return /client +demo +secret (\S+)/.exec(program.stdout())?.[1] ?? assert.fail(program.stdout())
 }
 
-/** A token of the demo client. */
-export async function demoToken(program: Pick<Program, 'stdout' | 'url'>, scope: string): Promise<string> {
+/** A token of the demo client, issued at `url`: with one scope, or with all that it may have. */
+export async function demoToken(program: Pick<Program, 'stdout' | 'url'>, scope?: string): Promise<string> {
   const authorization = `Basic ${Buffer.from(`demo:${demoSecret(program)}`).toString('base64')}`
-  const body = new URLSearchParams({ grant_type: 'client_credentials', scope })
+  const body = new URLSearchParams({ grant_type: 'client_credentials', ...(scope ? { scope } : {}) })
   const answer = await fetch(`${program.url}/token`, { method: 'POST', body, headers: { authorization } })
   return ((await answer.json()) as { access_token: string }).access_token
 }

@@ -1,4 +1,4 @@
-import type { Clock, Log } from '@gatehouse/kit'
+import { type Clock, type Log, withinTime } from '@gatehouse/kit'
 import type { Decision } from '@gatehouse/limiter'
 import { parseCallerKey } from './caller-key.ts'
 import type { CallerStep, History, LabelStep, Steps } from './history.ts'
@@ -76,7 +76,7 @@ export class Activity {
   /** Stops the timer, and waits half a second at most for the shared history. */
   async stop(): Promise<void> {
     clearInterval(this.#timer)
-    await withTimeout(stopTimeoutMs, this.flush()).catch(() => {})
+    await withinTime(stopTimeoutMs, 'the last addition to the history', this.flush()).catch(() => {})
   }
 
   /** Callers by the steps in which they were counted; the last step is what is not in the history yet. */
@@ -118,7 +118,7 @@ export class Activity {
     const current = this.#recorder.current()
     if (history !== undefined) {
       const waiting = [...this.#waiting, current].map(recent)
-      const steps = await withTimeout(readTimeoutMs, read(history)).catch(() => undefined)
+      const steps = await withinTime(readTimeoutMs, 'a read of the history', read(history)).catch(() => undefined)
       if (steps !== undefined) return { value: [...steps, ...waiting], scope: 'all', maxAgeMs: history.maxAgeMs }
     }
     const steps = await read(this.#own)
@@ -129,7 +129,7 @@ export class Activity {
   async #publish(history: History): Promise<void> {
     for (let period = this.#waiting.shift(); period !== undefined; period = this.#waiting.shift())
       try {
-        await withTimeout(addTimeoutMs, history.add(period))
+        await withinTime(addTimeoutMs, 'an addition to the history', history.add(period))
         this.#isLosing = false
       } catch (error) {
         this.#options.onDropped?.()
@@ -137,15 +137,5 @@ export class Activity {
         this.#isLosing = true
       }
     this.#publishing = undefined
-  }
-}
-
-async function withTimeout<Value>(milliseconds: number, promise: Promise<Value>): Promise<Value> {
-  const timeout = Promise.withResolvers<never>()
-  const timer = setTimeout(timeout.reject, milliseconds, new Error('the history did not answer in time'))
-  try {
-    return await Promise.race([promise, timeout.promise])
-  } finally {
-    clearTimeout(timer)
   }
 }

@@ -1,4 +1,4 @@
-import type { Clock } from '@gatehouse/kit'
+import { type Clock, withinTime } from '@gatehouse/kit'
 import { type PlanOf, unlimitedPlan } from '../model/plan.ts'
 
 /** How long a plan is fresh, in milliseconds; then it is used while it is refreshed. */
@@ -52,7 +52,10 @@ class CachedPlans implements Tiers {
 
   tierOf(subject: string): string | Promise<string> {
     const plan = this.#plans.get(subject)
-    if (plan === undefined) return withTimeout(coldLookupMs, this.#lookUp(subject), this.tierOfPlan(undefined))
+    if (plan === undefined) {
+      const lookup = withinTime(coldLookupMs, 'the lookup of a plan', this.#lookUp(subject))
+      return lookup.catch(() => this.tierOfPlan(undefined))
+    }
     if (this.#options.clock.now() >= plan.staleAt) this.#lookUp(subject)
     return this.tierOfPlan(plan.name)
   }
@@ -86,13 +89,3 @@ class CachedPlans implements Tiers {
 
 /** Delay after a failed lookup, in milliseconds. */
 const retryMs = 1_000
-
-function withTimeout<T>(milliseconds: number, promise: Promise<T>, otherwise: T): Promise<T> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, milliseconds, otherwise)
-    promise.then((value) => {
-      clearTimeout(timer)
-      resolve(value)
-    })
-  })
-}

@@ -1,4 +1,4 @@
-import type { Clock, KeyRing } from '@gatehouse/kit'
+import { type Clock, type KeyRing, TimeoutError, withinTime } from '@gatehouse/kit'
 import { createRemoteJWKSet, type JWTVerifyGetKey, customFetch as keySetFetch } from 'jose'
 import { allowInsecureRequests, Configuration, customFetch, discovery, enableNonRepudiationChecks } from 'openid-client'
 import type { Connection } from '../model/connection.ts'
@@ -96,13 +96,12 @@ export class ProviderClients {
     const waiting = this.#waiting.get(id) ?? 0
     if (waiting >= maxWaiting) throw new ProviderUnavailable(`more than ${maxWaiting} requests wait for ${id}`)
     this.#waiting.set(id, waiting + 1)
-    const { promise: expired, reject } = Promise.withResolvers<never>()
-    const late = () => reject(new ProviderUnavailable(`${id} did not answer within ${exchangeMs} ms`))
-    const timer = setTimeout(late, exchangeMs)
     try {
-      return await Promise.race([work(), expired])
+      return await withinTime(exchangeMs, `the answer of ${id}`, work())
+    } catch (error) {
+      if (error instanceof TimeoutError) throw new ProviderUnavailable(error.message)
+      throw error
     } finally {
-      clearTimeout(timer)
       this.#waiting.set(id, (this.#waiting.get(id) ?? 1) - 1)
     }
   }

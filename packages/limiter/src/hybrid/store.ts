@@ -3,32 +3,12 @@ import type { Policy } from '../policy.ts'
 import type { AcquireRequest, AddRequest, CounterResult, CounterStore } from '../store.ts'
 import { Combination, type Reservation } from './combination.ts'
 import { cell, type Ledger, tail } from './ledger.ts'
+import type { HybridOptions, HybridStore } from './options.ts'
 import { type LedgerEntry, limitAllowance } from './plan.ts'
 import { PlanBook } from './plan-book.ts'
 import { Reconciler } from './reconciler.ts'
 import { reconcileDirty, type SendOptions } from './round.ts'
 import { assess, spend } from './spend.ts'
-
-/** Options of {@link hybridStore}. */
-export interface HybridOptions {
-  /**
-   * Number of processes that share the limits, or a function that returns it (`redisPresence`). A number that is too high
-   * costs speed, one that is too low accuracy.
-   */
-  readonly instances: number | (() => number)
-  /** Interval of reconciliation in milliseconds. Default 100; 0 leaves it to calls of `reconcile`. */
-  readonly intervalMs?: number
-  /** Maximum number of identifiers of one kind counted here; others are counted exactly. Default 500,000. */
-  readonly maxKeys?: number
-}
-
-/** A store that counts advisory limits locally and reconciles them with the shared store about every 100 ms. */
-export interface HybridStore extends CounterStore {
-  /** Sends the shared store what was spent here; resolves when it has responded. */
-  reconcile(): Promise<void>
-  /** Reconciles once more and stops. */
-  close(): Promise<void>
-}
 
 /**
  * Puts local counting before a shared store, for advisory policies whose limits are large enough. Everything else is

@@ -1,8 +1,7 @@
-import { type Log, StartError } from '@gatehouse/kit'
+import { type Log, StartError, withinTime } from '@gatehouse/kit'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
 import type { Topic } from '../model/topic.ts'
-import { within } from './deadline.ts'
 import { layoutOf, type PartitionSettings } from './layout.ts'
 import { OrderedPublisher } from './publisher.ts'
 import { type Reading, startReading } from './reading.ts'
@@ -80,12 +79,12 @@ export async function natsTopic(options: NatsTopicOptions): Promise<Topic> {
     },
     async ping() {
       for (const { fault } of consuming) if (fault !== undefined) throw fault
-      await within(readyMs, 'the answer of NATS', resources.verify())
+      await withinTime(readyMs, 'the answer of NATS', resources.verify())
     },
     async close() {
       resources.stopChecks()
-      await within(closeMs, 'draining the connection to NATS', connection.drain())
-        .catch(() => within(closeMs, 'closing the connection to NATS', connection.close()))
+      await withinTime(closeMs, 'draining the connection to NATS', connection.drain())
+        .catch(() => withinTime(closeMs, 'closing the connection to NATS', connection.close()))
         .catch((error: unknown) => log.warn({ err: error }, 'the connection to NATS was given up'))
     },
   }
@@ -118,7 +117,7 @@ async function prepareJetStream<T>(connection: NatsConnection, work: () => Promi
   try {
     return await work()
   } catch (error) {
-    await within(closeMs, 'closing the connection to NATS', connection.close()).catch(() => {})
+    await withinTime(closeMs, 'closing the connection to NATS', connection.close()).catch(() => {})
     throw new StartError(`JetStream of NATS at NATS_URL can't be used: ${(error as Error).message}.`, { cause: error })
   }
 }

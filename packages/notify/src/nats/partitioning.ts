@@ -2,8 +2,8 @@ import type { JetStreamManager } from '@nats-io/jetstream'
 import { headers, type NatsConnection, RequestError } from '@nats-io/transport-node'
 import { partitionOfUser } from '../model/partition.ts'
 import { tokenOfUser } from '../model/user-token.ts'
-import { pause } from './deadline.ts'
 import { isPartitionStream, type Layout, mappingOf } from './layout.ts'
+import { pause } from './pause.ts'
 
 /** Since then a stream transforms subjects. */
 const firstVersion = [2, 10] as const

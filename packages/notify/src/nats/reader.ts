@@ -1,6 +1,6 @@
-import type { Log } from '@gatehouse/kit'
+import { type Log, withinTime } from '@gatehouse/kit'
 import type { Consumer, ConsumerMessages, JsMsg } from '@nats-io/jetstream'
-import { pause, within } from './deadline.ts'
+import { pause } from './pause.ts'
 
 /** Handles a message. `interrupt` ends the reading and lets it begin again, with a consumer opened anew, after a while. */
 export type HandleMessage = (message: JsMsg, interrupt: (delayMs: number) => void) => Promise<void>
@@ -56,7 +56,7 @@ export class Reader {
     this.#stopping.abort()
     this.#messages?.stop()
     const { log, what } = this.#options
-    await within(stopMs, `the end of reading ${what}`, this.#done).catch((error: unknown) =>
+    await withinTime(stopMs, `the end of reading ${what}`, this.#done).catch((error: unknown) =>
       log.warn({ err: error }, `${what} was left without waiting any longer`),
     )
     await Promise.all(this.#underWay)

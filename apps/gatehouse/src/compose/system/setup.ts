@@ -1,8 +1,7 @@
-import type { Database, SetupStep } from '@gatehouse/kit'
+import { type Database, type SetupStep, withinTime } from '@gatehouse/kit'
 import type { Config } from '../../config/config.ts'
 import { declaresTour } from '../../config/tour.ts'
-import type { SystemParts } from './status.ts'
-import { withinTime } from './within-time.ts'
+import { answerMs, type SystemParts } from './status.ts'
 
 /** Providers that send nothing. */
 const standIns: ReadonlySet<string> = new Set(['mailbox-push', 'mailbox-email', 'mailbox-sms', 'inbox'])
@@ -15,7 +14,8 @@ export function createSetup(parts: SystemParts) {
     const { settings, file } = config
     const isTour = declaresTour(file)
     const provided = new Set(isTour ? file.clients?.map(({ client_id: id }) => id) : [])
-    const steps = await withinTime(Promise.all([notify?.setup(standIns) ?? [], identity?.setup(provided) ?? []]))
+    const found = Promise.all([notify?.setup(standIns) ?? [], identity?.setup(provided) ?? []])
+    const steps = await withinTime(answerMs, 'the steps of the setup', found)
     const gateway = settings.services.has('gateway') ? gatewaySteps(file, isTour) : []
     const backedUp = database?.engine === 'postgres' ? await lastArchived(database) : undefined
     return [...steps.flat(), ...gateway, ...installationSteps(settings, backedUp)]

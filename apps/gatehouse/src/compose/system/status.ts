@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import type { Clock, Database, Finding, Log, SetupStep } from '@gatehouse/kit'
+import { type Clock, type Database, type Finding, type Log, type SetupStep, withinTime } from '@gatehouse/kit'
 import { type Config, hasDevPages, isLoopback } from '../../config/config.ts'
 import type { Readiness } from '../../http/health.ts'
-import { withinTime } from './within-time.ts'
+
+/** How long a service may take to say what it found and what is set up, in milliseconds. */
+export const answerMs = 4_000
 
 /** A service of this process, as far as its status and its setup are concerned. */
 export interface ObservedServices {
@@ -109,7 +111,7 @@ async function serviceFindings({ services, log }: SystemParts): Promise<Finding[
     Object.entries(services()).map(async ([subject, service]): Promise<readonly Finding[]> => {
       if (service === undefined) return []
       try {
-        return await withinTime(service.findings())
+        return await withinTime(answerMs, 'what a service found', service.findings())
       } catch (error) {
         log.warn({ err: error, service: subject }, 'a service did not say what it found')
         return [{ code: 'service_silent', severity: 'warning', subject }]

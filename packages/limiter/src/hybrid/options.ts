@@ -1,0 +1,22 @@
+import type { CounterStore } from '../store.ts'
+
+/** Options of `hybridStore`. */
+export interface HybridOptions {
+  /**
+   * Number of processes that share the limits, or a function that returns it (`redisPresence`). A number that is too high
+   * costs speed, one that is too low accuracy.
+   */
+  readonly instances: number | (() => number)
+  /** Interval of reconciliation in milliseconds. Default 100; 0 leaves it to calls of `reconcile`. */
+  readonly intervalMs?: number
+  /** Maximum number of identifiers of one kind counted here; others are counted exactly. Default 500,000. */
+  readonly maxKeys?: number
+}
+
+/** A store that counts advisory limits locally and reconciles them with the shared store about every 100 ms. */
+export interface HybridStore extends CounterStore {
+  /** Sends the shared store what was spent here; resolves when it has responded. */
+  reconcile(): Promise<void>
+  /** Reconciles once more and stops. */
+  close(): Promise<void>
+}

@@ -11,6 +11,7 @@ import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { briefly } from '../testing/src/briefly.ts'
 import { groupFiles, groupOfOne } from './test-groups.ts'
+import { longestFirst, readDurations, writeDurations } from './test-order.ts'
 
 const root = resolve(import.meta.dirname, '..')
 const cache = join(root, 'node_modules/.cache/tests')

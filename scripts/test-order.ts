@@ -11,10 +11,14 @@ export type Durations = Readonly<Record<string, number>>
 
 const root = resolve(import.meta.dirname, '..')
 
-/** Files of a minute and more, which their size does not show. A clean clone knows nothing else. */
+/** Files of a minute and more, the longest first: their size does not show it, and a clean clone knows nothing else. */
 export const longest: readonly string[] = [
   'packages/notify/test/scenarios/simulation.long.test.ts',
   'packages/notify/test/postgres/distribution/suite.long.test.ts',
+  'apps/gatehouse/test/failures/versions.long.test.ts',
+  'apps/gatehouse/test/failures/backup.long.test.ts',
+  'packages/notify/test/postgres/delivery/claim-under-snapshot.long.test.ts',
+  'packages/notify/test/postgres/search/search.long.test.ts',
 ]
 
 /** What a byte of a test takes, where nothing better is known. */
@@ -31,7 +35,8 @@ export function longestFirst(groups: readonly Group[], known: Durations): Group[
 function expectedMs(file: string, known: Durations): number {
   const name = relative(root, file).replaceAll(sep, '/')
   const place = longest.indexOf(name)
-  const guessed = place >= 0 ? 60_000 * (longest.length - place + 1) : Math.min(sizeOf(file) * msPerByte, maxGuessedMs)
+  const guessed =
+    place >= 0 ? 60_000 + 10_000 * (longest.length - place) : Math.min(sizeOf(file) * msPerByte, maxGuessedMs)
   return known[name] ?? guessed
 }
 

@@ -11,8 +11,8 @@ export type Durations = Readonly<Record<string, number>>
 
 const root = resolve(import.meta.dirname, '..')
 
-/** Files of a minute and more, the longest first: their size does not show it, and a clean clone knows nothing else. */
-export const longest: readonly string[] = [
+/** Files of a minute and more, the slowest first: their size does not show it, and a clean clone knows nothing else. */
+export const slowFiles: readonly string[] = [
   'packages/notify/test/scenarios/simulation.long.test.ts',
   'packages/notify/test/postgres/distribution/suite.long.test.ts',
   'apps/gatehouse/test/failures/versions.long.test.ts',
@@ -26,7 +26,7 @@ const msPerByte = 2
 const maxGuessedMs = 45_000
 
 /** The groups of files by how long they are expected to take. */
-export function longestFirst(groups: readonly Group[], known: Durations): Group[] {
+export function sortByDuration(groups: readonly Group[], known: Durations): Group[] {
   const expected = ({ files }: Group) => files.reduce((sum, file) => sum + expectedMs(file, known), 0)
   return groups.toSorted((a, b) => expected(b) - expected(a))
 }
@@ -34,9 +34,9 @@ export function longestFirst(groups: readonly Group[], known: Durations): Group[
 /** How long a file is expected to take, in milliseconds. */
 function expectedMs(file: string, known: Durations): number {
   const name = relative(root, file).replaceAll(sep, '/')
-  const place = longest.indexOf(name)
+  const place = slowFiles.indexOf(name)
   const guessed =
-    place >= 0 ? 60_000 + 10_000 * (longest.length - place) : Math.min(sizeOf(file) * msPerByte, maxGuessedMs)
+    place >= 0 ? 60_000 + 10_000 * (slowFiles.length - place) : Math.min(sizeOf(file) * msPerByte, maxGuessedMs)
   return known[name] ?? guessed
 }
 

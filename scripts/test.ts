@@ -11,7 +11,7 @@ import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { briefly } from '../testing/src/briefly.ts'
 import { groupFiles, groupOfOne } from './test-groups.ts'
-import { longestFirst, readDurations, writeDurations } from './test-order.ts'
+import { readDurations, sortByDuration, writeDurations } from './test-order.ts'
 
 const root = resolve(import.meta.dirname, '..')
 const cache = join(root, 'node_modules/.cache/tests')
@@ -37,7 +37,7 @@ const known = readDurations(durations)
 const measured = new Map<string, number>()
 const groups = long ? files.map(groupOfOne) : groupFiles(files, { alone: named, folder: join(cache, 'groups') })
 const tests = run({
-  files: longestFirst(groups, known).map(({ path }) => path),
+  files: sortByDuration(groups, known).map(({ path }) => path),
   execArgv: [...briefly],
   // Short tests wait for leases and disks too: with one process more than processors, none of these is idle.
   concurrency: Math.max(2, availableParallelism()) + 1,

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { test } from 'node:test'
 import { groupOfOne } from '../test-groups.ts'
-import { longest, longestFirst, readDurations, writeDurations } from '../test-order.ts'
+import { readDurations, slowFiles, sortByDuration, writeDurations } from '../test-order.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const inRoot = (name: string) => join(root, name)
@@ -19,13 +19,13 @@ test('groups run in the order of what their files took, or of their size when th
   const [small, large] = [file('small', 10), file('large', 5_000)]
   const measured = inRoot('packages/kit/test/worker.test.ts')
   const order = (ms: number) =>
-    longestFirst([groupOfOne(small), groupOfOne(large), groupOfOne(measured)], {
+    sortByDuration([groupOfOne(small), groupOfOne(large), groupOfOne(measured)], {
       'packages/kit/test/worker.test.ts': ms,
     }).map(({ path }) => path)
   assert.deepEqual(order(1), [large, small, measured])
   assert.deepEqual(order(100_000), [measured, large, small])
   const both = { path: 'both', files: [small, measured] }
-  assert.equal(longestFirst([groupOfOne(large), both], { 'packages/kit/test/worker.test.ts': 100_000 })[0], both)
+  assert.equal(sortByDuration([groupOfOne(large), both], { 'packages/kit/test/worker.test.ts': 100_000 })[0], both)
 })
 
 test('what a run measured is kept beside what earlier runs did', (t) => {
@@ -41,5 +41,5 @@ test('what a run measured is kept beside what earlier runs did', (t) => {
 })
 
 test('the files that a clean clone runs first are there', () => {
-  for (const name of longest) assert.ok(existsSync(inRoot(name)), name)
+  for (const name of slowFiles) assert.ok(existsSync(inRoot(name)), name)
 })

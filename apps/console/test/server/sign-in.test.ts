@@ -52,7 +52,7 @@ describe('signing in to the console', () => {
     assert.equal((await stale.api('/session')).status, 401, 'the old id is worth nothing')
   })
 
-  test('how old a sign-in is, is judged by the clock of the console, not that of the machine', async (t) => {
+  test('the age of a sign-in is measured by the clock of the console, not that of the machine', async (t) => {
     t.mock.timers.enable({ apis: ['Date'], now: platform.clock.now() + 300_000 })
     const { answer } = await signedIn('olga', '?max_age=0')
     assert.equal(answer.status, 200)

@@ -7,10 +7,16 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-const filesOfGroup = 6
+const filesOfGroup = 12
 
 /** They look at what happens once in the life of a process. */
 const needsOwnProcess: ReadonlySet<string> = new Set(['inbox-modules.test.ts'])
+
+/** What runs in a process: a test file, or several by way of a file that imports them. */
+export interface Group {
+  readonly path: string
+  readonly files: readonly string[]
+}
 
 export interface GroupOptions {
   /** Files that are to have a process of their own. */
@@ -20,7 +26,7 @@ export interface GroupOptions {
 }
 
 /** What to run instead of `files`: groups of files that are next to each other and of one package. */
-export function groupFiles(files: readonly string[], { alone, folder }: GroupOptions): string[] {
+export function groupFiles(files: readonly string[], { alone, folder }: GroupOptions): Group[] {
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
   const single = files.filter((file) => alone.includes(file) || needsOwnProcess.has(basename(file)))
@@ -32,11 +38,14 @@ export function groupFiles(files: readonly string[], { alone, folder }: GroupOpt
     chunks(members).map((group, index) => {
       const path = join(folder, `${name}-${index + 1}.mjs`)
       writeFileSync(path, textOf(group))
-      return path
+      return { path, files: group }
     }),
   )
-  return [...groups, ...single]
+  return [...groups, ...single.map(groupOfOne)]
 }
+
+/** A test file in a process of its own. */
+export const groupOfOne = (file: string): Group => ({ path: file, files: [file] })
 
 const packageOf = (file: string): string => {
   const folders = file.split(/[\\/]/)

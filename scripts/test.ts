@@ -1,14 +1,17 @@
 /**
  * Runs the tests: `node scripts/test.ts [--long] [folder or file …]`. Prints at the end how many tests wait for a server
  * that is not installed; under REQUIRE_SERVICES=1 those fail instead. A file that is asked for by name, and each long
- * one, has a process of its own; the others share one by groups (test-groups.ts).
+ * one, has a process of its own; the others share one by groups (test-groups.ts). What takes longest comes first
+ * (test-order.ts).
  */
 import { readdirSync, statSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
-import { groupFiles } from './test-groups.ts'
+import { briefly } from '../testing/src/briefly.ts'
+import { groupFiles, groupOfOne } from './test-groups.ts'
+import { readDurations, sortByDuration, writeDurations } from './test-order.ts'
 
 const root = resolve(import.meta.dirname, '..')
 const cache = join(root, 'node_modules/.cache/tests')
@@ -17,18 +20,7 @@ const named = process.argv
   .slice(2)
   .filter((argument) => !argument.startsWith('--'))
   .map((path) => resolve(path))
-// What takes longest comes first, so that no processor waits at the end.
-const everything = [
-  'apps',
-  'packages/identity',
-  'packages/notify',
-  'packages',
-  'testing',
-  'fakes',
-  'scripts',
-  'examples',
-  'bench',
-]
+const everything = ['apps', 'packages', 'testing', 'fakes', 'scripts', 'examples', 'bench']
 const found = (named.length > 0 ? named : everything.map((name) => join(root, name))).flatMap(testFiles)
 const files = [...new Set(found)].filter((file) => named.includes(file) || file.endsWith('.long.test.ts') === long)
 
@@ -40,8 +32,13 @@ if (files.length === 0) {
 // The processes load much the same modules: the first to load one saves the others its compilation.
 process.env.NODE_COMPILE_CACHE ??= cache
 const waiting = new Map<string, number>()
+const durations = join(cache, 'durations.json')
+const known = readDurations(durations)
+const measured = new Map<string, number>()
+const groups = long ? files.map(groupOfOne) : groupFiles(files, { alone: named, folder: join(cache, 'groups') })
 const tests = run({
-  files: long ? files : groupFiles(files, { alone: named, folder: join(cache, 'groups') }),
+  files: sortByDuration(groups, known).map(({ path }) => path),
+  execArgv: [...briefly],
   // Short tests wait for leases and disks too: with one process more than processors, none of these is idle.
   concurrency: Math.max(2, availableParallelism()) + 1,
   timeout: long ? 30 * 60_000 : 10 * 60_000,
@@ -53,7 +50,12 @@ tests.on('test:pass', ({ skip }) => {
   const server = /^waits for (.+)$/.exec(String(skip ?? ''))?.[1]
   if (server) waiting.set(server, (waiting.get(server) ?? 0) + 1)
 })
+tests.on('test:summary', ({ file, duration_ms }) => {
+  const group = groups.find(({ path }) => path === file)
+  if (group) for (const member of group.files) measured.set(member, duration_ms / group.files.length)
+})
 tests.on('end', () => {
+  writeDurations(durations, measured)
   for (const [server, count] of waiting) console.log(`${count} tests wait for ${server}`)
 })
 tests.compose(new spec()).pipe(process.stdout)

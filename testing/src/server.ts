@@ -53,7 +53,7 @@ export function findProgram(program: string): string | undefined {
 }
 
 /** Below the user's cache: where the installers of this package put programs. */
-const installed = ['gatehouse/schemathesis/bin', 'gatehouse/nats/bin']
+const installed = ['gatehouse/schemathesis/bin', 'gatehouse/nats/bin', 'gatehouse/runtimes/bin']
 
 function postgresFolders(): string[] {
   try {
@@ -115,24 +115,19 @@ function hasExtension(name: string): boolean {
 /** Servers that change to users of their own, and what mounts file systems. */
 const needRoot: ReadonlySet<ServerName> = new Set(['postfix', 'buildah'])
 
-/** Servers that not every system has a package of: without them their tests are skipped whatever is required. */
-const maybeUnpackaged: ReadonlySet<ServerName> = new Set<ServerName>([
-  'valkey-server',
-  'citus',
-  'deno',
-  'bun',
-  'go',
-  'javac',
-  'php',
-  'dotnet',
-])
+/** What Debian 12 has no package of, or one that is too old: without it its tests are skipped whatever is required. */
+const unpackaged: ReadonlySet<ServerName> = new Set<ServerName>(['valkey-server', 'citus', 'go', 'dotnet'])
 
 /** How servers are installed that are not a package of their own name. */
 const installers: Readonly<Partial<Record<ServerName, string>>> = {
   schemathesis: 'testing/schemathesis/install',
   'nats-server-2.15': 'testing/nats/install',
-  deno: 'npm install -g deno',
-  bun: 'npm install -g bun',
+  deno: 'testing/runtimes/install',
+  bun: 'testing/runtimes/install',
+  javac: 'apt-get install default-jdk-headless',
+  php: 'apt-get install php-cli',
+  go: 'a Go that builds nats-server',
+  dotnet: 'the SDK of .NET 8, which Debian has no package of',
   citus: 'build Citus 13 for this PostgreSQL',
 }
 
@@ -150,7 +145,7 @@ export function testWith(name: ServerName, title: string, body: (t: TestContext)
   const installed = isInstalled(name)
   if (needRoot.has(name) && process.getuid?.() !== 0) test(title, { skip: `only root may start ${name}` }, () => {})
   else if (installed) test(title, body)
-  else if (process.env.REQUIRE_SERVICES === '1' && !maybeUnpackaged.has(name))
+  else if (process.env.REQUIRE_SERVICES === '1' && !unpackaged.has(name))
     test(title, () => Promise.reject(new Error(`${name} is not installed: ${howToInstall(name)}`)))
   else test(title, { skip: waitsFor(name) }, () => {})
 }

@@ -11,6 +11,15 @@ export interface Owner {
  */
 export function unprivileged(users: readonly string[]): Owner | undefined {
   if (process.getuid?.() !== 0) return undefined
+  const known = owners.get(users.join()) ?? findOwner(users)
+  owners.set(users.join(), known)
+  return known
+}
+
+/** By the users that were looked for: to ask the system starts two programs. */
+const owners = new Map<string, Owner>()
+
+function findOwner(users: readonly string[]): Owner {
   for (const user of users) {
     try {
       const id = (flag: string) =>

@@ -47,3 +47,10 @@ test('a path parameter is encoded, and one that is missing is named', () => {
   assert.ok(writeSnippet('curl', { ...request, call: call({ id: 'a/b c' }) }).includes('/users/a%2Fb%20c'))
   assert.throws(() => writeSnippet('curl', { ...request, call: call({}) }), /needs id/)
 })
+
+test('a snippet for Java is ASCII, whatever is sent', () => {
+  const call = { operation: 'users.create', input: { id: 'ü', claims: { nickname: 'ü 🎉' } } } as const
+  const snippet = writeSnippet('Java', { ...addresses, credential: client, call })
+  assert.match(snippet, /^[\n -~]*$/)
+  assert.ok(snippet.includes(String.raw`\u00fc \ud83c\udf89`))
+})

@@ -52,6 +52,12 @@ describe('signing in to the console', () => {
     assert.equal((await stale.api('/session')).status, 401, 'the old id is worth nothing')
   })
 
+  test('the age of a sign-in is measured by the clock of the console, not that of the machine', async (t) => {
+    t.mock.timers.enable({ apis: ['Date'], now: platform.clock.now() + 300_000 })
+    const { answer } = await signedIn('olga', '?max_age=0')
+    assert.equal(answer.status, 200)
+  })
+
   test('a callback works in the browser that began it, once, and within ten minutes', async () => {
     const [person, thief] = [new Person(platform.url), new Person(platform.url)]
     const callback = await person.callbackOf('olga', passwordOf('olga'))

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { after, before, describe } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Database } from '@gatehouse/kit'
 import { postgresDatabase, type Server, startPostgres, temporaryFolder, testWith } from '@gatehouse/testing'
 import { type EventLoad, loadConfiguration, sendEvents, shopToken, writeTemplate } from '../support/load.ts'
@@ -131,6 +132,9 @@ interface Load {
   stop(): Promise<number>
 }
 
+/** A steady load: what is accepted while a version starts is delivered before the test ends. */
+const pauseOfProducerMs = 20
+
 /** Sends events, each of a user of its own, until it is stopped; any answer but 202 is an error. */
 function produce(program: Program, run: string): Load {
   let [count, stopping] = [0, false]
@@ -143,6 +147,7 @@ function produce(program: Program, run: string): Load {
     async onResponse(answer) {
       assert.equal(answer.status, 202, `${run}: ${await answer.text()}`)
       count++
+      await pause(pauseOfProducerMs)
     },
   })
   const running = shopToken(program).then((token) => sendEvents(program, load(token)))

@@ -24,7 +24,7 @@ export const runners: Readonly<Record<SnippetLanguage, Runner>> = {
   TypeScript: { file: 'snippet.ts', program: process.execPath, args: ['snippet.ts'] },
   Python: { file: 'snippet.py', program: 'python3', args: ['snippet.py'] },
   Go: { file: 'main.go', program: 'go', args: ['run', 'main.go'], compile: ['vet', 'main.go'] },
-  Java: { file: 'Snippet.java', program: 'java', args: ['Snippet.java'] },
+  Java: { file: 'Snippet.java', program: 'java', args: ['-Dfile.encoding=UTF-8', 'Snippet.java'] },
   PHP: { file: 'snippet.php', program: 'php', args: ['snippet.php'], compile: ['-l', 'snippet.php'] },
   'C#': { file: 'Program.cs', program: 'dotnet', args: ['run'], compile: ['build', '--nologo'] },
 }

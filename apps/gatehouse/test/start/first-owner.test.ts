@@ -1,13 +1,6 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
 import { startPostgres, testWith } from '@gatehouse/testing'
 import { started } from '../support/program.ts'
-
-test('on the embedded database the user of the shipped file is an owner', async () => {
-  const program = await started()
-  assert.match(program.stdout(), /user +alice .*administers as gatehouse-owner/)
-  await program.stop()
-})
 
 testWith('postgresql', 'with DATABASE_URL the shipped file makes nobody an administrator, and says so', async () => {
   const postgres = await startPostgres()

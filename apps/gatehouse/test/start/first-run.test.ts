@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { temporaryFolder } from '@gatehouse/testing'
-import { launch, started } from '../support/program.ts'
+import { started } from '../support/program.ts'
 
 /** The lines that the program offers for pasting, run by a shell in one go, as a reader would paste them. */
 function paste(printed: string): string[] {
@@ -64,14 +64,4 @@ test('a stopped program has printed no secret into its log', async () => {
   const log = stdout.split('\n').filter((line) => line.startsWith('{'))
   assert.ok(log.length > 0)
   assert.ok(!log.join('\n').includes(secret))
-})
-
-test('a second process on the same folder ends with one clear line; the first one runs on', async () => {
-  const first = await started()
-  const second = await launch({ dataDir: first.dataDir })
-  const { code, stderr } = await second.ended
-  assert.equal(code, 1)
-  assert.match(stderr, /^gatehouse: the data folder \S+ is in use by another process \(DATA_DIR\)\.\n$/)
-  assert.equal((await fetch(`${first.url}/readyz`)).status, 200)
-  await first.stop()
 })

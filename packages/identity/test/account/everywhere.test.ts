@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
-import { postgresDatabase, startPostgres, testWith } from '@gatehouse/testing'
+import { postgresDatabase, sharedPostgres, testWith } from '@gatehouse/testing'
 import { groupSessions } from '../../src/pages/account/sessions.ts'
 import { postgresIdentityStore } from '../../src/postgres/index.ts'
 import { clients, getTokens, TestBrowser, users, webSecret } from '../support/journey.ts'
@@ -131,7 +131,7 @@ test('a session that is ended on the page is dead at once, and its clients are n
 })
 
 testWith('postgresql', 'a sign-in during the end of all sessions does not survive it', async () => {
-  const server = await startPostgres()
+  const server = await sharedPostgres()
   const database = await postgresDatabase(server, 20)
   const racing = await setup(options, database)
   try {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import type { ManualClock } from '@gatehouse/kit'
 import { manualClock } from '@gatehouse/kit'
-import { postgresDatabase, startPostgres, testWith } from '@gatehouse/testing'
+import { postgresDatabase, sharedPostgres, testWith } from '@gatehouse/testing'
 import type { NotifyRequest } from '../../src/index.ts'
 import { recentSignInMs } from '../../src/sessions/recent-sign-in.ts'
 import { clients, getTokens, TestBrowser, users, webSecret } from '../support/journey.ts'
@@ -278,7 +278,7 @@ test('without mail the address cannot be changed', async () => {
 })
 
 testWith('postgresql', 'of 20 uses of a code at once one changes the address', async () => {
-  const server = await startPostgres()
+  const server = await sharedPostgres()
   const database = await postgresDatabase(server, 20)
   const many = await setup(options, database)
   try {
@@ -296,7 +296,7 @@ testWith('postgresql', 'of 20 uses of a code at once one changes the address', a
 })
 
 testWith('postgresql', 'of a change by its user and one by an administrator at once the later one stands', async () => {
-  const server = await startPostgres()
+  const server = await sharedPostgres()
   const database = await postgresDatabase(server, 10)
   const at = await setup(options, database)
   try {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { type ManualClock, manualClock } from '@gatehouse/kit'
-import { postgresDatabase, startPostgres, testWith } from '@gatehouse/testing'
+import { postgresDatabase, sharedPostgres, testWith } from '@gatehouse/testing'
 import type { NotifyRequest } from '../../src/index.ts'
 import { postgresIdentityStore } from '../../src/postgres/index.ts'
 import { attemptLimits } from '../support/attempt-limits.ts'
@@ -196,7 +196,7 @@ test('the page is for a recent sign-in', async () => {
 })
 
 testWith('postgresql', 'of ten who enter the right code at once, one sets the number', async () => {
-  const server = await startPostgres()
+  const server = await sharedPostgres()
   const database = await postgresDatabase(server, 12)
   const own = await setup({ ...options, clock }, database)
   const browser = await signedIn('carol', own)

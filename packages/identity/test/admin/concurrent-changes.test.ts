@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe } from 'node:test'
 import { type Database, manualClock } from '@gatehouse/kit'
-import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
+import { postgresDatabase, type Server, sharedPostgres, testWith } from '@gatehouse/testing'
 import { registrationOf } from '../../src/model/client.ts'
 import { postgresIdentityStore } from '../../src/postgres/index.ts'
 import type { IdentityStore } from '../../src/store/index.ts'
@@ -17,7 +17,7 @@ describe('on PostgreSQL', () => {
   let running: Running
   let store: IdentityStore
   before(async () => {
-    server = await startPostgres().catch(() => undefined)
+    server = await sharedPostgres().catch(() => undefined)
     if (server === undefined) return
     database = await postgresDatabase(server, 20)
     running = await setup({ declared: {} }, database)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { type Database, manualClock } from '@gatehouse/kit'
-import { memoryDatabase, postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
+import { memoryDatabase, postgresDatabase, type Server, sharedPostgres, testWith } from '@gatehouse/testing'
 import { readTaggedClient } from '../../src/admin/clients/clients.ts'
 import { ClientCache } from '../../src/clients/cache.ts'
 import { LastUses } from '../../src/clients/last-uses.ts'
@@ -81,7 +81,7 @@ describe('last uses on PostgreSQL', () => {
   let server: Server | undefined
   let database: Database
   before(async () => {
-    server = await startPostgres().catch(() => undefined)
+    server = await sharedPostgres().catch(() => undefined)
     if (server === undefined) return
     database = await postgresDatabase(server, 20)
     await migrateIdentity(database)

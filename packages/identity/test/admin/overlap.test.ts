@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Database } from '@gatehouse/kit'
-import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
+import { postgresDatabase, type Server, sharedPostgres, testWith } from '@gatehouse/testing'
 import { adminScopes } from '../../src/index.ts'
 import { type Running, responseOf, setup } from '../support/setup.ts'
 
@@ -149,7 +149,7 @@ describe('secrets and keys that overlap, on PostgreSQL', () => {
   let running: Running
   let api: Api
   before(async () => {
-    server = await startPostgres().catch(() => undefined)
+    server = await sharedPostgres().catch(() => undefined)
     if (server === undefined) return
     database = await postgresDatabase(server, 20)
     const declared = { clients: [operator], users: [{ id: 'alice', password: 'correct horse' }] }

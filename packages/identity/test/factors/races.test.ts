@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Database } from '@gatehouse/kit'
-import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
+import { postgresDatabase, type Server, sharedPostgres, testWith } from '@gatehouse/testing'
 import { asksForFactor, createPerson, enrol, shownCodes, TestApp } from '../support/factors.ts'
 import { clients, hiddenFields, TestBrowser, users } from '../support/journey.ts'
 import { type Running, setup, type TestResponse } from '../support/setup.ts'
@@ -12,7 +12,7 @@ describe('second factors on PostgreSQL', () => {
   let database: Database
   let running: Running
   before(async () => {
-    server = await startPostgres().catch(() => undefined)
+    server = await sharedPostgres().catch(() => undefined)
     if (server === undefined) return
     database = await postgresDatabase(server, 20)
     running = await setup({ declared: { clients, users }, mfa: 'optional' }, database)

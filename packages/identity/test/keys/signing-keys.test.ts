@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Database, KeyRing, type ManualClock, manualClock, Secret, silentLog } from '@gatehouse/kit'
-import { memoryDatabase, postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
+import { memoryDatabase, postgresDatabase, type Server, sharedPostgres, testWith } from '@gatehouse/testing'
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
 import { signJwt } from '../../src/keys/sign-jwt.ts'
 import { SigningKeys } from '../../src/keys/signing-keys.ts'
@@ -188,7 +188,7 @@ const userById = (running: Running, token: string) =>
 describe('on PostgreSQL', () => {
   let server: Server | undefined
   before(async () => {
-    server = await startPostgres().catch(() => undefined)
+    server = await sharedPostgres().catch(() => undefined)
   })
   after(() => server?.stop())
 

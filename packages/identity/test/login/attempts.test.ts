@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type ManualClock, manualClock } from '@gatehouse/kit'
-import { postgresDatabase, startPostgres, testWith } from '@gatehouse/testing'
+import { postgresDatabase, sharedPostgres, testWith } from '@gatehouse/testing'
 import type { AttemptLimitName, NotifyRequest } from '../../src/index.ts'
 import { migrateIdentity, postgresIdentityStore } from '../../src/postgres/index.ts'
 import { attemptLimits } from '../support/attempt-limits.ts'
@@ -196,7 +196,7 @@ test('an attacked account without mail or an address still lets its owner sign i
 })
 
 testWith('postgresql', 'of 10 concurrent uses of a sign-in link on PostgreSQL, one succeeds', async () => {
-  const server = await startPostgres()
+  const server = await sharedPostgres()
   const database = await postgresDatabase(server)
   try {
     await migrateIdentity(database)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type ManualClock, manualClock } from '@gatehouse/kit'
-import { postgresDatabase, startPostgres, testWith } from '@gatehouse/testing'
+import { postgresDatabase, sharedPostgres, testWith } from '@gatehouse/testing'
 import { decodeJwt } from 'jose'
 import type { NotifyRequest } from '../../src/index.ts'
 import { parseCode } from '../../src/model/mailed-code.ts'
@@ -265,7 +265,7 @@ test('a code is six digits, spaces and hyphens aside', () => {
 })
 
 testWith('postgresql', 'of 20 uses of a code at once one signs in', async () => {
-  const server = await startPostgres()
+  const server = await sharedPostgres()
   const database = await postgresDatabase(server, 20)
   const many = await setup(options, database)
   try {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Database, tokenHash } from '@gatehouse/kit'
-import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
+import { postgresDatabase, type Server, sharedPostgres, testWith } from '@gatehouse/testing'
 import type { NotifyRequest } from '../../src/index.ts'
 import { postgresIdentityStore } from '../../src/postgres/index.ts'
 import { clients, TestBrowser, users } from '../support/journey.ts'
@@ -195,7 +195,7 @@ test('registrations are limited per email address, for known and unknown ones al
 
 let server: Server | undefined
 before(async () => {
-  server = await startPostgres().catch(() => undefined)
+  server = await sharedPostgres().catch(() => undefined)
 })
 after(() => server?.stop())
 

@@ -3,7 +3,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { beforeEach, test } from 'node:test'
-import { memoryDatabase, postgresDatabase, startPostgres, testWith } from '@gatehouse/testing'
+import { memoryDatabase, postgresDatabase, sharedPostgres, testWith } from '@gatehouse/testing'
 import type { NotifyRequest } from '../../src/index.ts'
 import { migrateIdentity } from '../../src/postgres/index.ts'
 import { attemptLimits } from '../support/attempt-limits.ts'
@@ -209,7 +209,7 @@ test('an attacker who signs in again and again does not flood the mailbox', asyn
 })
 
 testWith('postgresql', 'of 20 sign-ins at once from new browsers, five are announced', async () => {
-  const server = await startPostgres()
+  const server = await sharedPostgres()
   const database = await postgresDatabase(server, 20)
   const many = await setup(options, database)
   try {
@@ -252,7 +252,7 @@ test('a notice that is delivered again carries the same id', async () => {
 
 for (const moment of ['commit', 'delivery'] as const)
   testWith('postgresql', `a notice is sent once although the process dies after the ${moment}`, async () => {
-    const server = await startPostgres()
+    const server = await sharedPostgres()
     const database = await postgresDatabase(server, 4)
     try {
       const { rows } = await database.query<{ name: string }>('SELECT current_database() AS name')

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe } from 'node:test'
 import { type Database, KeyRing, Secret, sqlState } from '@gatehouse/kit'
-import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
+import { postgresDatabase, type Server, sharedPostgres, testWith } from '@gatehouse/testing'
 import { createMessage } from '../../src/mail/messages.ts'
 import { mayAssignRoles } from '../../src/model/organization.ts'
 import { revocationTimes } from '../../src/model/revocation-times.ts'
@@ -28,7 +28,7 @@ describe('organizations on PostgreSQL', () => {
   let running: Organizations
   let store: IdentityStore
   before(async () => {
-    server = await startPostgres().catch(() => undefined)
+    server = await sharedPostgres().catch(() => undefined)
     if (server === undefined) return
     database = await postgresDatabase(server, 20)
     running = await setupOrganizations({ background: false }, database)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, beforeEach } from 'node:test'
 import { type Database, orderedId } from '@gatehouse/kit'
-import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
+import { postgresDatabase, type Server, sharedPostgres, testWith } from '@gatehouse/testing'
 import { isCounterRegression, type Passkey } from '../../src/model/passkey.ts'
 import { migrateIdentity, postgresIdentityStore } from '../../src/postgres/index.ts'
 import { countSignInWays } from '../../src/postgres/users/sign-in-ways.ts'
@@ -12,7 +12,7 @@ let server: Server | undefined
 let database: Database
 let store: IdentityStore
 before(async () => {
-  server = await startPostgres().catch(() => undefined)
+  server = await sharedPostgres().catch(() => undefined)
   if (server === undefined) return
   database = await postgresDatabase(server, 12)
   await migrateIdentity(database)

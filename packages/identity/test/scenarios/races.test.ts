@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { after, before, describe } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Database } from '@gatehouse/kit'
-import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
+import { postgresDatabase, type Server, sharedPostgres, testWith } from '@gatehouse/testing'
 import { type Access, covers } from '../../src/model/consent.ts'
 import { postgresIdentityStore } from '../../src/postgres/index.ts'
 import { callback, clients, getCode, getTokens, TestBrowser, users, webSecret } from '../support/journey.ts'
@@ -23,7 +23,7 @@ describe('on PostgreSQL', () => {
   let database: Database
   let running: Running
   before(async () => {
-    server = await startPostgres().catch(() => undefined)
+    server = await sharedPostgres().catch(() => undefined)
     if (server === undefined) return
     database = await postgresDatabase(server, 20)
     running = await setup({ declared }, database)

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { after, before, type TestContext, test } from 'node:test'
 import { manualClock } from '@gatehouse/kit'
-import { memoryDatabase, postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
+import { memoryDatabase, postgresDatabase, type Server, sharedPostgres, testWith } from '@gatehouse/testing'
 import { decodeJwt } from 'jose'
 import type { IdentityOptions } from '../../src/index.ts'
 import { migrateIdentity, postgresIdentityStore } from '../../src/postgres/index.ts'
@@ -195,7 +195,7 @@ test('only a password change in the configuration ends sessions and grants', asy
 
 let server: Server | undefined
 before(async () => {
-  server = await startPostgres().catch(() => undefined)
+  server = await sharedPostgres().catch(() => undefined)
 })
 after(() => server?.stop())
 

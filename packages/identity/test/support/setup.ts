@@ -5,6 +5,7 @@ import {
   createMetrics,
   type Database,
   type Http,
+  KeyRing,
   type ManualClock,
   manualClock,
   Problem,
@@ -14,6 +15,7 @@ import {
 import { memoryDatabase } from '@gatehouse/testing'
 import { createLocalJWKSet, jwtVerify } from 'jose'
 import { type Authenticate, createIdentity, type Identity, type IdentityOptions } from '../../src/index.ts'
+import { generateSigningKey } from '../../src/keys/generate.ts'
 import { migrateIdentity, postgresIdentityStore } from '../../src/postgres/index.ts'
 
 export const encryptionKey = '0123456789abcdef0123456789abcdef'
@@ -53,10 +55,20 @@ export const service = {
   scopes: ['write:notifications', 'read:users'],
 }
 
+/** The tables, and the key that the start of every test would make: one of RSA takes longer than most tests. */
+async function makeTablesAndKey(database: Database): Promise<void> {
+  await migrateIdentity(database)
+  const createdAt = manualClock().now()
+  const times = { createdAt, activatesAt: createdAt }
+  const key = await generateSigningKey('RS256', KeyRing.of(new Secret(encryptionKey)), times)
+  await postgresIdentityStore(database).signingKeys.add(key, createdAt, createdAt)
+}
+
 /** Identity on its own database, served without a port. */
 export async function setup(options: Partial<IdentityOptions> = {}, database?: Database): Promise<Running> {
   const clock = manualClock()
-  const db = database ?? (await memoryDatabase(migrateIdentity))
+  const isUsual = options.clock === undefined && options.encryptionKey === undefined
+  const db = database ?? (await memoryDatabase(isUsual ? makeTablesAndKey : migrateIdentity))
   await migrateIdentity(db)
   const close = () => (database === undefined ? db.close() : Promise.resolve())
   const created: { identity?: Identity } = {}

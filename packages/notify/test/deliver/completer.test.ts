@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe } from 'node:test'
 import type { Database } from '@gatehouse/kit'
-import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
+import { postgresDatabase, type Server, sharedPostgres, testWith } from '@gatehouse/testing'
 import type { Provider } from '../../src/index.ts'
 import { eventually, seedEventType, setup } from '../support/setup.ts'
 import { provider as base, shipped, stateOf } from '../support/webhook-provider.ts'
@@ -10,7 +10,7 @@ import { provider as base, shipped, stateOf } from '../support/webhook-provider.
 describe('steps are recorded beside the calls', () => {
   let server: Server | undefined
   before(async () => {
-    server = await startPostgres().catch(() => undefined)
+    server = await sharedPostgres().catch(() => undefined)
   })
   after(() => server?.stop())
 

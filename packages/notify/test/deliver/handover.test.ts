@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import { type ManualClock, systemClock } from '@gatehouse/kit'
-import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
+import { postgresDatabase, type Server, sharedPostgres, testWith } from '@gatehouse/testing'
 import type { NotifyOptions } from '../../src/config/options.ts'
 import type { NotifyStore, Provider } from '../../src/index.ts'
 import { notifyDatabase } from '../support/database.ts'
@@ -296,7 +296,7 @@ test('what was scheduled is sent when it fires without a claim', async (t) => {
 describe('a process that dies between the commit and the handover', () => {
   let server: Server | undefined
   before(async () => {
-    server = await startPostgres().catch(() => undefined)
+    server = await sharedPostgres().catch(() => undefined)
   })
   after(() => server?.stop())
 

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, describe } from 'node:test'
-import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
+import { postgresDatabase, type Server, sharedPostgres, testWith } from '@gatehouse/testing'
 import { eventually, seedEventType, setup } from '../support/setup.ts'
 
 describe('a pool of one connection to PostgreSQL', () => {
   let server: Server | undefined
   before(async () => {
-    server = await startPostgres().catch(() => undefined)
+    server = await sharedPostgres().catch(() => undefined)
   })
   after(() => server?.stop())
 

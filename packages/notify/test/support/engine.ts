@@ -4,7 +4,13 @@
  * one with 32 buckets.
  */
 import type { Database } from '@gatehouse/kit'
-import { type PostgresOptions, postgresDatabase as plainDatabase, type Server, startPostgres } from '@gatehouse/testing'
+import {
+  type PostgresOptions,
+  postgresDatabase as plainDatabase,
+  type Server,
+  sharedPostgres,
+  startPostgres,
+} from '@gatehouse/testing'
 import * as postgres from '../../src/postgres/index.ts'
 import { distributedDatabase } from './distributed.ts'
 
@@ -29,9 +35,10 @@ export function postgresNotifyStore(database: Database, options: postgres.Postgr
 /** A server for {@link postgresDatabase}. */
 export type DatabaseServer = Pick<Server, 'url' | 'stop'>
 
-/** Starts a server; a distributed one runs already. */
-export async function startDatabaseServer(options: PostgresOptions = {}): Promise<DatabaseServer> {
-  return isDistributed ? { url: nodes[0] ?? '', stop: async () => {} } : startPostgres(options)
+/** The server of this process, or one with settings of its own; a distributed one runs already. */
+export async function startDatabaseServer(options?: PostgresOptions): Promise<DatabaseServer> {
+  if (isDistributed) return { url: nodes[0] ?? '', stop: async () => {} }
+  return options ? startPostgres(options) : sharedPostgres()
 }
 
 /** A database on a running PostgreSQL; where it is distributed, with the tables. */

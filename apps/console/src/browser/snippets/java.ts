@@ -1,4 +1,4 @@
-import { lines, quoted } from './literals.ts'
+import { javaText, lines } from './literals.ts'
 import { keyVariable, type SnippetPlan, secretVariable } from './plan.ts'
 
 /** A snippet for Java 17, with its standard library. */
@@ -32,9 +32,9 @@ export function javaSnippet({ token, call }: SnippetPlan): string {
 function tokenLines({ url, clientId, scope }: NonNullable<SnippetPlan['token']>, isUsed: boolean): string[] {
   return [
     `        var secret = System.getenv("${secretVariable}");`,
-    `        var basic = Base64.getEncoder().encodeToString((${quoted(`${clientId}:`)} + secret).getBytes(StandardCharsets.UTF_8));`,
-    `        var scope = URLEncoder.encode(${quoted(scope)}, StandardCharsets.UTF_8);`,
-    `        var answer = send(HttpRequest.newBuilder(URI.create(${quoted(url)}))`,
+    `        var basic = Base64.getEncoder().encodeToString((${javaText(`${clientId}:`)} + secret).getBytes(StandardCharsets.UTF_8));`,
+    `        var scope = URLEncoder.encode(${javaText(scope)}, StandardCharsets.UTF_8);`,
+    `        var answer = send(HttpRequest.newBuilder(URI.create(${javaText(url)}))`,
     '            .header("Authorization", "Basic " + basic)',
     '            .header("Content-Type", "application/x-www-form-urlencoded")',
     '            .POST(HttpRequest.BodyPublishers.ofString("grant_type=client_credentials&scope=" + scope))',
@@ -50,14 +50,14 @@ function tokenLines({ url, clientId, scope }: NonNullable<SnippetPlan['token']>,
 }
 
 function callLines({ method, url, body }: NonNullable<SnippetPlan['call']>, hasToken: boolean): string[] {
-  const publisher = body === undefined ? 'noBody()' : `ofString(${quoted(body)})`
+  const publisher = body === undefined ? 'noBody()' : `ofString(${javaText(body)})`
   return [
-    `        System.out.println(send(HttpRequest.newBuilder(URI.create(${quoted(url)}))`,
+    `        System.out.println(send(HttpRequest.newBuilder(URI.create(${javaText(url)}))`,
     hasToken
       ? '            .header("Authorization", "Bearer " + token)'
       : `            .header("X-API-Key", System.getenv("${keyVariable}"))`,
     ...(body === undefined ? [] : ['            .header("Content-Type", "application/json")']),
-    `            .method(${quoted(method)}, HttpRequest.BodyPublishers.${publisher})`,
+    `            .method(${javaText(method)}, HttpRequest.BodyPublishers.${publisher})`,
     '            .build()));',
   ]
 }

@@ -1,6 +1,11 @@
-/** A text as a literal of TypeScript, Python, Go, Java and C#: JSON escapes as they all do. */
+/** A text as a literal of TypeScript, Python, Go and C#: JSON escapes as they all do. */
 export function quoted(text: string): string {
   return JSON.stringify(text)
+}
+
+/** A text as a literal of Java, in ASCII: its compiler reads a source in the character set of the system. */
+export function javaText(text: string): string {
+  return quoted(text).replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
 /** A text as one word of a POSIX shell. */

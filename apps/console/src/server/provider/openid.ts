@@ -49,7 +49,13 @@ function providerCalls({ issuer, client, services, publicUrl, clock }: ProviderO
       token_endpoint: `${services.identity}/token`,
       revocation_endpoint: `${services.identity}/revoke`,
     },
-    client: { client_id: client.id },
+    client: {
+      client_id: client.id,
+      // ID tokens are judged by our clock, as everything else is.
+      get [oauth.clockSkew]() {
+        return Math.round((clock.now() - Date.now()) / 1000)
+      },
+    },
     authentication: oauth.ClientSecretBasic(client.secret.reveal()),
     redirectUri: `${publicUrl}${basePath}/callback`,
     clock,

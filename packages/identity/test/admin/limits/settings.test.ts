@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Database } from '@gatehouse/kit'
-import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
+import { postgresDatabase, type Server, sharedPostgres, testWith } from '@gatehouse/testing'
 import { administrators, clientToken, consoleClient, tokenOf } from '../../support/administrators.ts'
 import { fileWith, limitRules } from '../../support/limits.ts'
 import { responseOf, setup } from '../../support/setup.ts'
@@ -216,7 +216,7 @@ describe('stored limits on PostgreSQL', () => {
   let database: Database
   let app: Awaited<ReturnType<typeof start>>
   before(async () => {
-    server = await startPostgres().catch(() => undefined)
+    server = await sharedPostgres().catch(() => undefined)
     if (server === undefined) return
     database = await postgresDatabase(server, 20)
     app = await start(database)

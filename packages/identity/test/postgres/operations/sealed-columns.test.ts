@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUIDv7 } from 'node:crypto'
 import { after, before, describe } from 'node:test'
 import { type Database, KeyRing, reseal, type SealedColumn, Secret, seal, sealingKeyId, unseal } from '@gatehouse/kit'
-import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
+import { postgresDatabase, type Server, sharedPostgres, testWith } from '@gatehouse/testing'
 import { identitySealed, migrateIdentity } from '../../../src/postgres/index.ts'
 
 const oldKey = new Secret('old key 0123456789abcdef01234567')
@@ -30,7 +30,7 @@ describe('on PostgreSQL', () => {
   let server: Server | undefined
   let database: Database
   before(async () => {
-    server = await startPostgres().catch(() => undefined)
+    server = await sharedPostgres().catch(() => undefined)
     if (server === undefined) return
     database = await postgresDatabase(server, 12)
     await migrateIdentity(database)

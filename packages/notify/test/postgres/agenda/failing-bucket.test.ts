@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe } from 'node:test'
 import { type Log, silentLog } from '@gatehouse/kit'
-import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
+import { postgresDatabase, type Server, sharedPostgres, testWith } from '@gatehouse/testing'
 import type { Provider } from '../../../src/index.ts'
 import { bucketOfUser } from '../../../src/model/id.ts'
 import { eventually, seedEventType, setup } from '../../support/setup.ts'
@@ -21,7 +21,7 @@ CREATE TRIGGER fail BEFORE UPDATE ON notify.scheduled FOR EACH ROW WHEN (OLD.buc
 describe('a bucket whose statements fail', () => {
   let server: Server | undefined
   before(async () => {
-    server = await startPostgres().catch(() => undefined)
+    server = await sharedPostgres().catch(() => undefined)
   })
   after(() => server?.stop())
 

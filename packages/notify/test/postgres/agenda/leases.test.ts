@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe } from 'node:test'
 import { type Database, silentLog, type Worker } from '@gatehouse/kit'
-import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
+import { postgresDatabase, type Server, sharedPostgres, testWith } from '@gatehouse/testing'
 import { startOwner } from '../../../src/agenda/owner.ts'
 import { announceLeases } from '../../../src/agenda/shared-hints.ts'
 import { newId } from '../../../src/model/id.ts'
@@ -82,7 +82,7 @@ async function divided(...processes: readonly Sharing[]): Promise<void> {
 describe('leases of buckets on PostgreSQL', () => {
   let server: Server | undefined
   before(async () => {
-    server = await startPostgres().catch(() => undefined)
+    server = await sharedPostgres().catch(() => undefined)
   })
   after(() => server?.stop())
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe } from 'node:test'
 import type { Database } from '@gatehouse/kit'
-import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
+import { postgresDatabase, type Server, sharedPostgres, testWith } from '@gatehouse/testing'
 import { newId } from '../../../src/model/id.ts'
 import { postgresSurvey } from '../../../src/postgres/agenda/survey.ts'
 import { migrateNotify } from '../../../src/postgres/index.ts'
@@ -66,7 +66,7 @@ async function surveyed(database: Database, buckets: readonly number[], distribu
 describe('a survey on PostgreSQL', () => {
   let server: Server | undefined
   before(async () => {
-    server = await startPostgres().catch(() => undefined)
+    server = await sharedPostgres().catch(() => undefined)
   })
   after(() => server?.stop())
 

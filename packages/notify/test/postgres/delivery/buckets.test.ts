@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Database } from '@gatehouse/kit'
-import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
+import { postgresDatabase, type Server, sharedPostgres, testWith } from '@gatehouse/testing'
 import { migrateNotify, type PostgresNotifyOptions, postgresNotifyStore } from '../../../src/postgres/index.ts'
 import type { AttemptRecord, ClaimedDelivery, Deliveries } from '../../../src/store/store.ts'
 import { notifyDatabase } from '../../support/database.ts'
@@ -156,7 +156,7 @@ for (const division of divisions) {
 describe('claims on PostgreSQL', () => {
   let server: Server | undefined
   before(async () => {
-    server = await startPostgres().catch(() => undefined)
+    server = await sharedPostgres().catch(() => undefined)
   })
   after(() => server?.stop())
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe } from 'node:test'
 import { type Database, openPostgres, Secret, StartError, silentLog } from '@gatehouse/kit'
-import { type CitusServer, createCitusDatabase, startCitus, startPostgres, testWith } from '@gatehouse/testing'
+import { type CitusServer, createCitusDatabase, sharedPostgres, startCitus, testWith } from '@gatehouse/testing'
 import { newId } from '../../../src/model/id.ts'
 import { distributeNotify, migrateNotify, postgresNotifyStore } from '../../../src/postgres/index.ts'
 import { eventually, seedEventType, setup } from '../../support/setup.ts'
@@ -23,7 +23,7 @@ const anHour = 3_600_000
 const refused = (message: RegExp) => (error: unknown) => error instanceof StartError && message.test(error.message)
 
 testWith('postgresql', 'tables on a PostgreSQL without Citus are not distributed', async () => {
-  const server = await startPostgres()
+  const server = await sharedPostgres()
   try {
     await withDatabase(server.url, (database) =>
       assert.rejects(distributeNotify(database, { buckets: 32 }), refused(/it needs the extension citus/)),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Database } from '@gatehouse/kit'
-import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
+import { postgresDatabase, type Server, sharedPostgres, testWith } from '@gatehouse/testing'
 import fc from 'fast-check'
 import { createAdmission } from '../../../src/admission/admission.ts'
 import type { AdmissionUnit, DeliveryPlan, PlannedNotification } from '../../../src/admission/planned.ts'
@@ -168,7 +168,7 @@ test('users of several buckets are no one batch where buckets are distributed', 
 describe('two processes on one PostgreSQL', () => {
   let server: Server | undefined
   before(async () => {
-    server = await startPostgres().catch(() => undefined)
+    server = await sharedPostgres().catch(() => undefined)
   })
   after(() => server?.stop())
 

@@ -1,0 +1,59 @@
+/**
+ * In which order test files run: what takes longest comes first, so that no processor waits at the end. How long each
+ * took is kept from run to run; a file that has not run here yet is judged by its size.
+ */
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, relative, resolve, sep } from 'node:path'
+import type { Group } from './test-groups.ts'
+
+/** Milliseconds by path of a test file, from the root of the repository. */
+export type Durations = Readonly<Record<string, number>>
+
+const root = resolve(import.meta.dirname, '..')
+
+/** Files of a minute and more, the slowest first: their size does not show it, and a clean clone knows nothing else. */
+export const slowFiles: readonly string[] = [
+  'packages/notify/test/scenarios/simulation.long.test.ts',
+  'packages/notify/test/postgres/distribution/suite.long.test.ts',
+  'apps/gatehouse/test/failures/versions.long.test.ts',
+  'apps/gatehouse/test/failures/backup.long.test.ts',
+  'packages/notify/test/postgres/delivery/claim-under-snapshot.long.test.ts',
+  'packages/notify/test/postgres/search/search.long.test.ts',
+]
+
+/** What a byte of a test takes, where nothing better is known. */
+const msPerByte = 2
+const maxGuessedMs = 45_000
+
+/** The groups of files by how long they are expected to take. */
+export function sortByDuration(groups: readonly Group[], known: Durations): Group[] {
+  const expected = ({ files }: Group) => files.reduce((sum, file) => sum + expectedMs(file, known), 0)
+  return groups.toSorted((a, b) => expected(b) - expected(a))
+}
+
+/** How long a file is expected to take, in milliseconds. */
+function expectedMs(file: string, known: Durations): number {
+  const name = relative(root, file).replaceAll(sep, '/')
+  const place = slowFiles.indexOf(name)
+  const guessed =
+    place >= 0 ? 60_000 + 10_000 * (slowFiles.length - place) : Math.min(sizeOf(file) * msPerByte, maxGuessedMs)
+  return known[name] ?? guessed
+}
+
+const sizeOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0
+
+/** What earlier runs wrote to `path`; nothing when there is none that can be read. */
+export function readDurations(path: string): Durations {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'))
+  } catch {
+    return {}
+  }
+}
+
+/** Keeps what this run measured, by absolute path of the file, beside what is known of the others. */
+export function writeDurations(path: string, measured: ReadonlyMap<string, number>): void {
+  const named = [...measured].map(([file, ms]) => [relative(root, file).replaceAll(sep, '/'), Math.round(ms)])
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, JSON.stringify({ ...readDurations(path), ...Object.fromEntries(named) }, undefined, 1))
+}

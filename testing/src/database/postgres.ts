@@ -1,7 +1,7 @@
-import { execFileSync } from 'node:child_process'
+import { type ChildProcess, execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { chownSync, constants, cpSync, existsSync, renameSync, rmSync } from 'node:fs'
+import { chownSync, constants, cpSync, existsSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import pg from 'pg'
 import { freePort, requireProgram, type Server, startServer, temporaryFolder } from '../server.ts'
@@ -20,6 +20,10 @@ export interface PostgresServer extends Server {
   recover(): Promise<void>
   /** Both, one after the other. */
   restartImmediately(): Promise<void>
+  /** Stops all of its processes where they are: it accepts connections, as the kernel does, and answers nothing. */
+  freeze(): void
+  /** Has them go on. */
+  thaw(): void
 }
 
 /** Starts PostgreSQL with a fresh cluster on a free port, as an unprivileged user when this process is root. */
@@ -61,7 +65,12 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
     get process() {
       return server.process
     },
-    stop: () => server.stop(),
+    async stop() {
+      signalAll(server.process, 'SIGCONT')
+      await server.stop()
+    },
+    freeze: () => signalAll(server.process, 'SIGSTOP'),
+    thaw: () => signalAll(server.process, 'SIGCONT'),
     crash,
     recover,
     async restartImmediately() {
@@ -69,6 +78,14 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
       await recover()
     },
   }
+}
+
+/** Signals a server and the processes that it has started, first itself, so that it starts no more. */
+function signalAll({ pid, exitCode, signalCode }: ChildProcess, signal: NodeJS.Signals): void {
+  if (pid === undefined || exitCode !== null || signalCode !== null) return
+  process.kill(pid, signal)
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean)
+  for (const child of children) process.kill(Number(child), signal)
 }
 
 /** A cluster to be copied: making one takes a second, so a machine keeps what it made with this very program. */

@@ -1,6 +1,7 @@
 import type { Database, Transaction } from '@gatehouse/kit'
 import type { Channel } from '../../model/channel.ts'
 import { bucketOfId, channelOf, notificationIdOf } from '../../model/id.ts'
+import { at } from '../nodes/spread-database.ts'
 import { columns, optionalTimestamp, timestamp } from '../sql/columns.ts'
 import { among, customPlan } from '../sql/plans.ts'
 import { appendTimeline, type NewTimelineEntry } from '../timeline/timeline.ts'
@@ -39,7 +40,7 @@ export async function stopReplay(
   ])
   let stopped = 0
   for (const [bucket, ids] of Map.groupBy(batch.letter_ids, (id) => bucketOfId(id, buckets)))
-    stopped += await database.transaction((tx) => stopIn(tx, { bucket, ids, batchId, now }))
+    stopped += await at(database, bucket).transaction((tx) => stopIn(tx, { bucket, ids, batchId, now }))
   return stopped
 }
 

@@ -2,6 +2,7 @@ import type { Database, Transaction } from '@gatehouse/kit'
 import type { Channel } from '../../model/channel.ts'
 import { bucketOfId, channelOf, deliveryIdOf, newIdBeside } from '../../model/id.ts'
 import type { Cancelled } from '../../store/store.ts'
+import { at } from '../nodes/spread-database.ts'
 import { eraseSensitive } from '../retention/erase-sensitive.ts'
 import { timestamp } from '../sql/columns.ts'
 import { customPlan } from '../sql/plans.ts'
@@ -35,7 +36,7 @@ export function cancel(
   { id, channels, now }: Cancellation,
 ): Promise<Cancelled | undefined> {
   const bucket = bucketOfId(id, buckets)
-  return database.transaction(async (tx) => {
+  return at(database, bucket).transaction(async (tx) => {
     await tx.query(customPlan)
     const { rows } = await tx.query<{ user_id: string; event: string }>(
       'SELECT user_id, event FROM notify.notification WHERE bucket = $1 AND id = $2',

@@ -3,6 +3,7 @@ import type { SettledWindow } from '../../admission/planned.ts'
 import type { Channel } from '../../model/channel.ts'
 import type { Data } from '../../model/notification.ts'
 import type { ChosenBy, ClosedWindow, PendingItem, WindowSummary } from '../../store/store.ts'
+import { at } from '../nodes/spread-database.ts'
 import { queries } from '../queries/index.ts'
 import type { Statement } from '../sql/at-once.ts'
 import { type BucketScope, bucketsOfIds, textFor } from '../sql/buckets.ts'
@@ -53,7 +54,7 @@ export async function closeWindows(
   bucket: number,
   { limit, leaseMs, now }: WindowsClaim,
 ): Promise<ClosedWindow[]> {
-  const [, closed, read, counted] = await database.pipeline<object>([
+  const [, closed, read, counted] = await at(database, bucket).pipeline<object>([
     customPlan,
     {
       name: 'notify_close_windows',

@@ -45,7 +45,7 @@ export function createCompleter(settings: CompleterOptions): Completer {
   const gathering = channel === 'in-app' ? {} : { gatherMs }
   const batching = { maxBatch: options.claimSize, concurrency: 2, ...gathering, maxWaiting: Number.POSITIVE_INFINITY }
   const retrying = {
-    onGivenUp: (failed: BucketErrors) => logFailed(settings, failed),
+    onAbandoned: (failed: BucketErrors) => logFailed(settings, failed),
     forMs: options.leaseMs,
     maxItems: options.claimSize * maxRetriedClaims,
   }

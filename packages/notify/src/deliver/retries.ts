@@ -12,7 +12,7 @@ export interface RetriesOptions<Item extends OfDelivery> {
   /** Does the work on items of several buckets; answers those that failed. */
   readonly work: (items: readonly Item[]) => Promise<BucketErrors>
   /** Called with what will not be tried again, and with the error of each bucket. */
-  readonly onGivenUp: (failed: BucketErrors) => void
+  readonly onAbandoned: (failed: BucketErrors) => void
   /** For how long something is tried, in milliseconds. */
   readonly forMs: number
   /** The maximum number of items that wait. What waits longest is then given up. */
@@ -64,12 +64,12 @@ export class Retries<Item extends OfDelivery> {
     const all = [...this.#waiting, ...left]
     const surplus = Math.max(0, all.length - this.#options.maxItems)
     this.#waiting = all.slice(surplus)
-    this.#giveUp([...ended, ...all.slice(0, surplus)])
+    this.#abandon([...ended, ...all.slice(0, surplus)])
   }
 
-  #giveUp(items: ReadonlyArray<Waiting<Item>>): void {
+  #abandon(items: ReadonlyArray<Waiting<Item>>): void {
     if (items.length === 0) return
-    this.#options.onGivenUp(new Map(items.map(({ item, error }) => [item.claimed.bucket, error])))
+    this.#options.onAbandoned(new Map(items.map(({ item, error }) => [item.claimed.bucket, error])))
   }
 
   async #run(): Promise<void> {

@@ -10,7 +10,7 @@ import { fresh } from '../support/play.ts'
 const claimSize = 2
 const away = 1
 
-test('steps and releases of a bucket that fails hold up no other bucket, and are given up at last', async () => {
+test('steps of a bucket that fails hold up no other bucket, and are abandoned at last', async () => {
   const events: string[] = []
   const failed = new Map([[away, new Error('the node is away')]])
   const note = (buckets: readonly number[]) => {

@@ -13,27 +13,27 @@ const lost = new Error('the node is away')
 /** Retries whose work fails for the buckets in `failing`. */
 function createRetries(failing: Set<number>, options: Partial<RetriesOptions<Item>> = {}) {
   const done: string[] = []
-  const givenUp: number[] = []
+  const abandoned: number[] = []
   const retries = new Retries<Item>({
     async work(items) {
       done.push(...items.filter(({ claimed }) => !failing.has(claimed.bucket)).map(({ name }) => name))
       return new Map([...failing].map((bucket) => [bucket, lost]))
     },
-    onGivenUp: (failed) => givenUp.push(...failed.keys()),
+    onAbandoned: (failed) => abandoned.push(...failed.keys()),
     forMs: 60_000,
     maxItems: 100,
     ...options,
   })
-  return { retries, done, givenUp }
+  return { retries, done, abandoned }
 }
 
 describe('what could not be recorded for buckets that fail', () => {
   test('what failed is tried again, and nothing else', async () => {
-    const { retries, done, givenUp } = createRetries(new Set())
+    const { retries, done, abandoned } = createRetries(new Set())
     retries.add([item(1, 'failed'), item(2, 'recorded'), item(1, 'failed too')], new Map([[1, lost]]))
     await retries.drain()
     assert.deepEqual(done, ['failed', 'failed too'])
-    assert.deepEqual(givenUp, [])
+    assert.deepEqual(abandoned, [])
   })
 
   test('one bucket that fails on does not keep another from being tried again', async () => {
@@ -45,24 +45,24 @@ describe('what could not be recorded for buckets that fail', () => {
   })
 
   test('it is given up when its time has ended', async () => {
-    const { retries, givenUp } = createRetries(new Set([1]), { forMs: 300 })
+    const { retries, abandoned } = createRetries(new Set([1]), { forMs: 300 })
     retries.add([item(1, 'lost')], new Map([[1, lost]]))
     await retries.drain()
-    assert.deepEqual(givenUp, [1])
+    assert.deepEqual(abandoned, [1])
   })
 
   test('a value that is rejected is given up at once', async () => {
-    const { retries, done, givenUp } = createRetries(new Set())
+    const { retries, done, abandoned } = createRetries(new Set())
     retries.add([item(1, 'invalid')], new Map([[1, Object.assign(new Error('too long'), { code: '22001' })]]))
-    assert.deepEqual(givenUp, [1])
+    assert.deepEqual(abandoned, [1])
     await retries.drain()
     assert.deepEqual(done, [])
   })
 
   test('with more than may wait, what waits longest is given up', async () => {
-    const { retries, done, givenUp } = createRetries(new Set(), { maxItems: 2 })
+    const { retries, done, abandoned } = createRetries(new Set(), { maxItems: 2 })
     for (const bucket of [1, 2, 3]) retries.add([item(bucket, `of ${bucket}`)], new Map([[bucket, lost]]))
-    assert.deepEqual(givenUp, [1])
+    assert.deepEqual(abandoned, [1])
     await retries.drain()
     assert.deepEqual(done, ['of 2', 'of 3'])
   })

@@ -48,8 +48,8 @@ describe('the watch of database nodes', () => {
   test('work on a node that does not answer ends, and its signal aborts', async () => {
     const watch = watchWith({})
     let signal: AbortSignal | undefined
-    const running = watch.run('a', (given) => {
-      signal = given
+    const running = watch.run('a', (own) => {
+      signal = own
       return never()
     })
     await assert.rejects(running, NodeUnavailable)
@@ -79,9 +79,9 @@ describe('the watch of database nodes', () => {
 
   test('a node has no more work at once than its share, and the rest in turn', async () => {
     const watch = watchWith({ maxAtOnce: 2, slowMs: 10_000 })
-    const gates = Array.from({ length: 4 }, () => Promise.withResolvers<void>())
+    const pending = Array.from({ length: 4 }, () => Promise.withResolvers<void>())
     const begun: number[] = []
-    const works = gates.map(({ promise }, n) =>
+    const works = pending.map(({ promise }, n) =>
       watch.run('a', () => {
         begun.push(n)
         return promise
@@ -89,11 +89,11 @@ describe('the watch of database nodes', () => {
     )
     assert.deepEqual(begun, [0, 1])
     assert.equal(await watch.run('b', async () => 'other'), 'other')
-    gates[1]?.resolve()
+    pending[1]?.resolve()
     await works[1]
     await new Promise((resolve) => setImmediate(resolve))
     assert.deepEqual(begun, [0, 1, 2])
-    for (const gate of gates) gate.resolve()
+    for (const open of pending) open.resolve()
     await Promise.all(works)
     assert.deepEqual(begun, [0, 1, 2, 3])
   })
@@ -103,10 +103,10 @@ describe('the watch of database nodes', () => {
     const [first, second] = [silent.run('a', never), silent.run('a', never)]
     await Promise.all([first, second].map((each) => assert.rejects(each, /does not answer/)))
     const busy = watchWith({ maxAtOnce: 1, slowMs: 10_000, maxWaitMs: 1 })
-    const gate = Promise.withResolvers<void>()
-    const running = busy.run('a', () => gate.promise)
+    const open = Promise.withResolvers<void>()
+    const running = busy.run('a', () => open.promise)
     await assert.rejects(busy.run('a', never), /too much is under way/)
-    gate.resolve()
+    open.resolve()
     await running
   })
 })

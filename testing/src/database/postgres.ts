@@ -59,6 +59,11 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
   const recover = async () => {
     server = await start()
   }
+  let isFrozen = false
+  const thaw = () => {
+    if (isFrozen) signalAll(server.process, 'SIGCONT')
+    isFrozen = false
+  }
   return {
     url,
     port,
@@ -66,11 +71,14 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
       return server.process
     },
     async stop() {
-      signalAll(server.process, 'SIGCONT')
+      thaw()
       await server.stop()
     },
-    freeze: () => signalAll(server.process, 'SIGSTOP'),
-    thaw: () => signalAll(server.process, 'SIGCONT'),
+    freeze() {
+      isFrozen = true
+      signalAll(server.process, 'SIGSTOP')
+    },
+    thaw,
     crash,
     recover,
     async restartImmediately() {
@@ -80,12 +88,17 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
   }
 }
 
-/** Signals a server and the processes that it has started, first itself, so that it starts no more. */
+/** Signals a server and the processes that it has started, first itself, so that it starts no more. Linux alone. */
 function signalAll({ pid, exitCode, signalCode }: ChildProcess, signal: NodeJS.Signals): void {
   if (pid === undefined || exitCode !== null || signalCode !== null) return
-  process.kill(pid, signal)
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean)
-  for (const child of children) process.kill(Number(child), signal)
+  const children = () =>
+    readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
+  for (const each of [pid, ...children()])
+    try {
+      process.kill(each, signal)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+    }
 }
 
 /** A cluster to be copied: making one takes a second, so a machine keeps what it made with this very program. */

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import type { Pool, PoolClient } from 'pg'
+import type { Client, Pool, PoolClient } from 'pg'
 import { isSilent, isUnavailable } from './error.ts'
 
 /** The connections of a pool, each given back after its use, or discarded where it can't be trusted any more. */
@@ -65,8 +65,18 @@ export function trustedConnections(pool: Pool): Connections {
   }
 }
 
+/** How long a server may take to confirm the end of a connection, in milliseconds. */
+const endMs = 1_000
+
+/** Ends a connection. One whose server says nothing more is closed. */
+export async function endConnection(client: Client): Promise<void> {
+  const timer = setTimeout(() => closeNow(client), endMs)
+  await client.end().catch(() => {})
+  clearTimeout(timer)
+}
+
 /** Closes a connection without waiting for answers to what was sent on it, as node-postgres would: they may never come. */
-function closeNow(client: PoolClient): void {
+function closeNow(client: PoolClient | Client): void {
   const { stream } = (client as unknown as { connection: { stream: Partial<Socket> } }).connection
   stream.destroy?.()
 }

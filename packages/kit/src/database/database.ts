@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Writable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Client, type Pool, type PoolClient, type QueryResultRow, types } from 'pg'
-import { type Connections, trustedConnections } from './connections.ts'
+import { type Connections, endConnection, trustedConnections } from './connections.ts'
 import { isSilent, sqlState } from './error.ts'
 import type { ListenHandlers } from './listener.ts'
 
@@ -181,7 +181,7 @@ async function runSession<T>(client: Client, work: (session: Queryable) => Promi
   try {
     return await work({ query: (query, values) => run(client, query, values) })
   } finally {
-    await client.end()
+    await endConnection(client)
   }
 }
 

@@ -86,7 +86,7 @@ interface DeferredRow {
   readonly user_id: string
   readonly channels: Channel[]
   readonly reason: string
-  readonly resume_at: string
+  readonly resume_at: number
   readonly leased: boolean
 }
 
@@ -95,7 +95,7 @@ async function removeDeferred({ tx, bucket, id, channels }: Scope) {
   const of = 'bucket = $1 AND notification_id = $2 AND channels && $3::text[]'
   const removed = await tx.query<DeferredRow>(
     `DELETE FROM notify.deferred WHERE ${of} AND NOT ${isLeased}
-     RETURNING user_id, channels, reason, resume_at::text AS resume_at`,
+     RETURNING user_id, channels, reason, resume_at`,
     [bucket, id, channels],
   )
   for (const row of removed.rows) {
@@ -103,8 +103,8 @@ async function removeDeferred({ tx, bucket, id, channels }: Scope) {
     if (kept.length === 0) continue
     await tx.query(
       `INSERT INTO notify.deferred (bucket, id, notification_id, user_id, channels, reason, resume_at)
-       VALUES ($1, $2, $3, $4, $5, $6, $7::timestamptz)`,
-      [bucket, newIdBeside(id), id, row.user_id, kept, row.reason, row.resume_at],
+       VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+      [bucket, newIdBeside(id), id, row.user_id, kept, row.reason, timestamp(row.resume_at)],
     )
   }
   const left = await tx.query<DeferredRow>(`SELECT channels FROM notify.deferred WHERE ${of}`, [bucket, id, channels])

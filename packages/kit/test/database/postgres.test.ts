@@ -77,6 +77,24 @@ describe('a database that is half dead', () => {
     await database.close()
   })
 
+  testWith('postgresql', 'the ends of a listener, a session and a pool do not wait for a silent server', async () => {
+    assert.ok(proxy)
+    const database = await open(2, proxy.port)
+    const listening = Promise.withResolvers<void>()
+    const stop = database.listen('news', { onNotification() {}, onGap: () => listening.resolve() })
+    await listening.promise
+    await database.session(
+      async (session) => {
+        await session.query('SELECT 1')
+        proxy?.silence()
+      },
+      { isFresh: true },
+    )
+    await stop()
+    await assert.rejects(database.query('SELECT 1'), isUnavailable)
+    await database.close()
+  })
+
   testWith('postgresql', 'a transaction that falls silent fails as unavailable and frees its locks', async () => {
     assert.ok(proxy)
     const [database, other] = [await open(1, proxy.port), await open(1)]

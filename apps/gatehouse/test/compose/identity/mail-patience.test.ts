@@ -35,6 +35,7 @@ test('a notification service whose answer does not end is not waited for', async
     undefined,
   )
   const begun = performance.now()
-  await assert.rejects(outward?.onRecipient?.({ user_id: 'alice', email: 'alice@example.com' }) ?? Promise.resolve())
+  assert.ok(outward)
+  await outward.onRecipient({ user_id: 'alice', email: 'alice@example.com' })
   assert.ok(performance.now() - begun < withinMs)
 })

@@ -141,6 +141,8 @@ export async function createNotify(settings: CreateNotifyOptions): Promise<Notif
   const parts = await createParts(settings)
   const { store, readers, clock, activity } = parts
   const work = startWork(settings, parts)
+  if (topic?.partitions === 1 && store.survey.apart)
+    parts.log.warn('the topic is not divided: while one node of the database is away, its users hold up all events')
   const consuming = await topic?.consume(createTopicIntake(topicIntakeOptions(parts, work)), work.partitions)
   const { accept, workers } = work
   const answering = createEndpointParts(settings, { ...parts, onReported: work.onReported })

@@ -1,7 +1,7 @@
-import { execFileSync } from 'node:child_process'
+import { type ChildProcess, execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { chownSync, existsSync, renameSync, rmSync } from 'node:fs'
+import { chownSync, existsSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import pg from 'pg'
 import { freePort, requireProgram, type Server, startServer, temporaryFolder } from '../server.ts'
@@ -20,6 +20,10 @@ export interface PostgresServer extends Server {
   recover(): Promise<void>
   /** Both, one after the other. */
   restartImmediately(): Promise<void>
+  /** Stops all of its processes where they are: it accepts connections, as the kernel does, and answers nothing. */
+  freeze(): void
+  /** Has them go on. */
+  thaw(): void
 }
 
 /** Starts PostgreSQL with a fresh cluster on a free port, as an unprivileged user when this process is root. */
@@ -54,13 +58,26 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
   const recover = async () => {
     server = await start()
   }
+  let isFrozen = false
+  const thaw = () => {
+    if (isFrozen) signalAll(server.process, 'SIGCONT')
+    isFrozen = false
+  }
   return {
     url,
     port,
     get process() {
       return server.process
     },
-    stop: () => server.stop(),
+    async stop() {
+      thaw()
+      await server.stop()
+    },
+    freeze() {
+      isFrozen = true
+      signalAll(server.process, 'SIGSTOP')
+    },
+    thaw,
     crash,
     recover,
     async restartImmediately() {
@@ -74,6 +91,18 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
 const copy = (from: string, to: string): unknown => execFileSync('cp', ['-a', from, to])
 
 let cluster: string | undefined
+/** Signals a server and the processes that it has started, first itself, so that it starts no more. Linux alone. */
+function signalAll({ pid, exitCode, signalCode }: ChildProcess, signal: NodeJS.Signals): void {
+  if (pid === undefined || exitCode !== null || signalCode !== null) return
+  const children = () =>
+    readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
+  for (const each of [pid, ...children()])
+    try {
+      process.kill(each, signal)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+    }
+}
 
 /** A cluster to be copied: making one takes a second, so a machine keeps what it made with this very program. */
 function freshCluster(initdb: string, owner: Owner | undefined): string {

@@ -52,6 +52,7 @@ export async function composeNotify(
     ...tables,
     streaming,
     priorityWeights: priorityWeights(file.notify),
+    log: parts.log,
   })
   const { mailbox, inbox } = site.places
   const devInbox = inbox ? composeDevInbox(parts, site) : undefined

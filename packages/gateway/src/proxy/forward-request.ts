@@ -34,8 +34,8 @@ const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS'])
  * Forwards a request to an upstream and its response back, streaming both ways with backpressure. A safe request
  * without a body is sent again when its connection fails before a response; nothing else is. Resolves once the response
  * is written or its connection is cut off.
- * @throws Problem 502 when the upstream cannot be reached or does not answer in HTTP, 503 while its breaker is open,
- * 504 when it exceeds a timeout
+ * @throws Problem 502 when the upstream cannot be reached or does not answer in HTTP, 503 while its breaker is open or
+ * all its connections are in use for too long, 504 when it exceeds a timeout
  */
 export async function forwardRequest(upstream: Upstream, request: ForwardRequest): Promise<void> {
   const { raw, response } = request
@@ -73,6 +73,12 @@ function toProblem(error: unknown): unknown {
     : new Problem(502, 'The service behind this address could not be reached.', { cause: error.cause })
 }
 
+function busy(): Problem {
+  return new Problem(503, 'All connections to the service behind this address are in use.', {
+    headers: { 'retry-after': '1' },
+  })
+}
+
 function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
@@ -84,6 +90,9 @@ class Exchange implements Dispatcher.DispatchHandler {
   readonly #done = Promise.withResolvers<void>()
   #controller: Dispatcher.DispatchController | undefined
   #isEnded = false
+  #queued: NodeJS.Timeout | undefined
+  /** Whether nobody waits for it any more that it begins. */
+  #isAbandoned = false
   #startedAt = 0
 
   constructor(upstream: Upstream, request: ForwardRequest) {
@@ -93,15 +102,33 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   run(): Promise<void> {
     const { raw, response, target, headers } = this.#request
+    const { queue } = this.#upstream
+    if (queue.length >= queue.maxLength) return Promise.reject(busy())
     const body = hasBody(raw) ? raw : null
     response.once('close', this.#onClose)
     this.#startedAt = performance.now()
     this.#upstream.pool.dispatch({ path: target, method: raw.method ?? 'GET', headers, body }, this)
-    return this.#done.promise.finally(() => response.off('close', this.#onClose))
+    if (this.#controller === undefined) {
+      queue.length++
+      this.#queued = setTimeout(this.#onLate, queue.maxWaitMs)
+    }
+    return this.#done.promise.finally(() => {
+      this.#leaveQueue()
+      response.off('close', this.#onClose)
+    })
+  }
+
+  #leaveQueue(): void {
+    if (this.#queued === undefined) return
+    clearTimeout(this.#queued)
+    this.#queued = undefined
+    this.#upstream.queue.length--
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
+    this.#leaveQueue()
+    if (this.#isAbandoned) controller.abort(new Error('nobody waits for it any more'))
     if (this.#request.response.destroyed) this.#onClose()
   }
 
@@ -143,6 +170,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    if (this.#isAbandoned) return
     const { response } = this.#request
     if (response.headersSent) {
       if (!this.#isEnded) response.destroy()
@@ -160,6 +188,14 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   readonly #onClose = (): void => {
-    if (!this.#request.response.writableFinished) this.#controller?.abort(new Error('the client closed the connection'))
+    if (this.#request.response.writableFinished) return
+    this.#isAbandoned = this.#controller === undefined
+    if (this.#isAbandoned) this.#done.resolve()
+    this.#controller?.abort(new Error('the client closed the connection'))
+  }
+
+  readonly #onLate = (): void => {
+    this.#isAbandoned = true
+    this.#done.reject(busy())
   }
 }

@@ -30,11 +30,21 @@ export interface Sibling extends UpstreamDeclaration {
   requestHeaders?(raw: IncomingMessage, target: string): Readonly<Record<string, string>>
 }
 
+/** Requests that wait for one of an upstream's connections. */
+export interface RequestQueue {
+  readonly maxLength: number
+  /** The maximum wait, in milliseconds. */
+  readonly maxWaitMs: number
+  length: number
+}
+
 /** An upstream with its connections. */
 export interface Upstream {
   readonly name: string
   readonly origin: URL
   readonly pool: Pool
+  /** Requests that wait for a connection. */
+  readonly queue: RequestQueue
   readonly retries: number
   readonly forwardToken: boolean
   /** Whether it sets and reads our own cookies. */
@@ -66,6 +76,7 @@ export interface UpstreamOptions {
 }
 
 const maxOpenMs = 30_000
+const queuedPerConnection = 100
 
 /**
  * Opens an upstream. Connections are made when they are needed.
@@ -85,6 +96,7 @@ export function openUpstream(name: string, declared: Sibling, { clock, onChange 
     name,
     origin,
     pool,
+    queue: { maxLength: options.connections * queuedPerConnection, maxWaitMs: options.headers_timeout_ms, length: 0 },
     retries: options.retries,
     forwardToken: options.forward_token,
     ownCookies: declared.ownCookies ?? false,

@@ -266,3 +266,50 @@ test('a gateway that stops ends its event streams', async (context) => {
   await http.close()
   await assert.rejects(body)
 })
+
+/** An upstream with one connection, which an answer that does not end holds. */
+async function withBusyConnection(context: TestContext, headers_timeout_ms: number) {
+  let reached = 0
+  const begun = Promise.withResolvers<void>()
+  const upstream = await startUpstream(context, (_req, res) => {
+    reached++
+    res.writeHead(200, { 'content-type': 'text/event-stream' })
+    res.write('data: begun\n\n', () => begun.resolve())
+  })
+  const upstreams = { orders: { url: upstream.url, connections: 1, headers_timeout_ms } }
+  const url = await listen(context, await setup({ routes: everything, upstreams }))
+  const holding = new AbortController()
+  const holder = fetch(`${url}/orders/stream`, { signal: holding.signal })
+  await begun.promise
+  const release = async () => {
+    await holder
+    holding.abort()
+  }
+  return { url, release, reached: () => reached }
+}
+
+test('a request for which no connection becomes free in time is answered 503', async (context) => {
+  const { url, release, reached } = await withBusyConnection(context, 200)
+  const answer = await fetch(`${url}/orders/1`)
+  assert.equal(answer.status, 503)
+  assert.equal(answer.headers.get('retry-after'), '1')
+  await answer.body?.cancel()
+  await release()
+  const after = await fetch(`${url}/orders/2`)
+  assert.equal(after.status, 200)
+  await after.body?.cancel()
+  assert.equal(reached(), 2, 'what nobody waits for any more is not sent')
+})
+
+test('a client that disconnects while its request waits for a connection is forgotten', async (context) => {
+  const { url, release, reached } = await withBusyConnection(context, 60_000)
+  const leaving = new AbortController()
+  const left = fetch(`${url}/orders/1`, { method: 'POST', body: 'x', signal: leaving.signal })
+  leaving.abort()
+  await assert.rejects(left)
+  await release()
+  const answer = await fetch(`${url}/orders/2`)
+  assert.equal(answer.status, 200)
+  await answer.body?.cancel()
+  assert.equal(reached(), 2)
+})

@@ -1,10 +1,14 @@
-import type { Pool, PoolClient } from 'pg'
+import type { Socket } from 'node:net'
+import type { Client, Pool, PoolClient } from 'pg'
 import { isSilent, isUnavailable } from './error.ts'
 
 /** The connections of a pool, each given back after its use, or discarded where it can't be trusted any more. */
 export interface Connections {
-  /** Runs `work` on a connection; `discard` says that the connection must not be used again. */
-  use<T>(work: (client: PoolClient, discard: () => void) => Promise<T>): Promise<T>
+  /**
+   * Runs `work` on a connection; `discard` says that the connection must not be used again. When `signal` aborts, the
+   * connection is closed, whatever is under way on it.
+   */
+  use<T>(work: (client: PoolClient, discard: () => void) => Promise<T>, signal?: AbortSignal): Promise<T>
 }
 
 /**
@@ -30,23 +34,49 @@ export function trustedConnections(pool: Pool): Connections {
   }
 
   return {
-    async use(work) {
+    async use(work, signal) {
       const client = await acquire()
       let isBroken = false
       const discard = () => {
         isBroken = true
       }
+      const abort = () => {
+        discard()
+        closeNow(client)
+      }
       client.on('error', discard)
+      signal?.addEventListener('abort', abort)
       try {
+        signal?.throwIfAborted()
         return await work(client, discard)
       } catch (error) {
         if (isUnavailable(error)) discard()
-        if (isSilent(error)) silentAt = performance.now()
+        if (isSilent(error)) {
+          silentAt = performance.now()
+          closeNow(client)
+        }
         throw error
       } finally {
+        signal?.removeEventListener('abort', abort)
         client.off('error', discard)
         client.release(isBroken)
       }
     },
   }
+}
+
+/** How long a server may take to confirm the end of a connection, in milliseconds. */
+const endMs = 1_000
+
+/** Ends a connection. One whose server says nothing more is closed. */
+export async function endConnection(client: Client): Promise<void> {
+  const timer = setTimeout(() => closeNow(client), endMs)
+  await client.end().catch(() => {})
+  clearTimeout(timer)
+}
+
+/** Closes a connection without waiting for answers to what was sent on it, as node-postgres would: they may never come. */
+function closeNow(client: PoolClient | Client): void {
+  const { stream } = (client as unknown as { connection: { stream: Partial<Socket> } }).connection
+  stream.destroy?.()
 }

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Writable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Client, type Pool, type PoolClient, type QueryResultRow, types } from 'pg'
-import { type Connections, trustedConnections } from './connections.ts'
+import { type Connections, endConnection, trustedConnections } from './connections.ts'
 import { isSilent, sqlState } from './error.ts'
 import type { ListenHandlers } from './listener.ts'
 
@@ -44,9 +44,8 @@ export interface Transaction extends Queryable {
   finish(queries: ReadonlyArray<string | Query>): Promise<void>
 }
 
-/** A database: PostgreSQL, or the embedded engine of one process. Opened by `openPostgres` or `openEmbedded`. */
-export interface Database extends Queryable {
-  readonly engine: 'postgres' | 'embedded'
+/** What runs statements, each on some connection of a pool. */
+export interface Statements extends Queryable {
   /**
    * Runs `work` in one transaction (READ COMMITTED): committed when it resolves, rolled back when it throws. The whole
    * of it runs again after a deadlock or a serialization failure, so it makes no calls to the outside. A query on the
@@ -54,15 +53,24 @@ export interface Database extends Queryable {
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
   /**
-   * Runs `work` on one connection outside any transaction, each statement committed by itself. What it sets, and the
-   * locks of its session, end with it.
-   */
-  session<T>(work: (session: Queryable) => Promise<T>): Promise<T>
-  /**
    * Runs statements in one transaction as {@link Database.transaction} does, in order, all of them and the commit sent
    * together: one round trip, in which no lock waits for an answer to reach us. Returns their answers.
    */
   pipeline<Row extends object>(queries: ReadonlyArray<string | Query>): Promise<Array<Rows<Row>>>
+}
+
+/** A database: PostgreSQL, or the embedded engine of one process. Opened by `openPostgres` or `openEmbedded`. */
+export interface Database extends Statements {
+  readonly engine: 'postgres' | 'embedded'
+  /** The maximum number of connections in its pool. */
+  readonly connections: number
+  /** The same statements, but that their connections are closed when `signal` aborts: they reject, and may have taken place. */
+  until(signal: AbortSignal): Statements
+  /**
+   * Runs `work` on one connection outside any transaction, each statement committed by itself. What it sets, and the
+   * locks of its session, end with it. `isFresh` has PostgreSQL open the connection for it, beside the pool.
+   */
+  session<T>(work: (session: Queryable) => Promise<T>, options?: { readonly isFresh?: boolean }): Promise<T>
   /**
    * Listens to `channel` (a plain lower-case name) until the returned function is called. Notifications come from all
    * processes. PostgreSQL needs one more connection, which must not go through a transaction pooler.
@@ -103,36 +111,33 @@ export interface Engine {
   readonly listen: Database['listen']
   /** Closes what `pool.end()` doesn't. */
   readonly release?: () => Promise<void>
-  /**
-   * A client of the server itself, not connected yet, where the pool's connections change from one transaction to the next:
-   * those keep no session and no prepared statement.
-   */
+  /** A client of the server itself, not connected yet. */
   readonly openSession?: () => Client
+  /** Whether the pool's connections change from one transaction to the next: those keep no prepared statement. */
+  readonly isPooled?: boolean
 }
 
 /** Creates a database on a pool of node-postgres, for either engine. */
-export function createDatabase(pool: Pool, { engine, listen, release, openSession }: Engine): Database {
+export function createDatabase(
+  pool: Pool,
+  { engine, listen, release, openSession, isPooled = false }: Engine,
+): Database {
   const trusted = trustedConnections(pool)
-  const connections = openSession ? withoutPreparing(trusted) : trusted
+  const connections = isPooled ? withoutPreparing(trusted) : trusted
   return {
     engine,
+    connections: pool.options.max,
     listen,
-    async query(query, values) {
-      if (inTransaction.getStore())
-        throw new Error('a query on the database inside an open transaction; use its handle')
-      return connections.use((client) => run(client, query, values))
-    },
-    transaction: (work) =>
-      withRetries(() => connections.use((client, discard) => runTransaction(client, discard, work))),
-    async session(work) {
+    ...statementsOn(connections),
+    until: (signal) => statementsOn({ use: (work) => connections.use(work, signal) }),
+    async session(work, { isFresh = isPooled } = {}) {
       if (inTransaction.getStore()) throw new Error('a session inside an open transaction; use its handle')
-      if (openSession) return runSession(openSession(), work)
-      return connections.use(async (client, discard) => {
+      if (openSession && isFresh) return runSession(openSession(), work)
+      return connections.use((client, discard) => {
         if (engine === 'postgres') discard()
         return work({ query: (query, values) => run(client, query, values) })
       })
     },
-    pipeline: (queries) => withRetries(() => connections.use((client) => sendTogether(client, queries))),
     async ping() {
       const { rows } = await this.query<{ reads_only: boolean }>(writeProbe)
       if (rows[0]?.reads_only) throw new Error('the database only reads')
@@ -144,16 +149,29 @@ export function createDatabase(pool: Pool, { engine, listen, release, openSessio
   }
 }
 
+function statementsOn(connections: Connections): Statements {
+  return {
+    async query(query, values) {
+      if (inTransaction.getStore())
+        throw new Error('a query on the database inside an open transaction; use its handle')
+      return connections.use((client) => run(client, query, values))
+    },
+    transaction: (work) =>
+      withRetries(() => connections.use((client, discard) => runTransaction(client, discard, work))),
+    pipeline: (queries) => withRetries(() => connections.use((client) => sendTogether(client, queries))),
+  }
+}
+
 /** Connections whose statements are not prepared. */
 const unprepared = new WeakSet<object>()
 
 function withoutPreparing(connections: Connections): Connections {
   return {
-    use: (work) =>
+    use: (work, signal) =>
       connections.use((client, discard) => {
         unprepared.add(client)
         return work(client, discard)
-      }),
+      }, signal),
   }
 }
 
@@ -163,7 +181,7 @@ async function runSession<T>(client: Client, work: (session: Queryable) => Promi
   try {
     return await work({ query: (query, values) => run(client, query, values) })
   } finally {
-    await client.end()
+    await endConnection(client)
   }
 }
 

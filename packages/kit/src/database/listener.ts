@@ -1,5 +1,6 @@
 import type { Client } from 'pg'
 import type { Log } from '../log.ts'
+import { endConnection } from './connections.ts'
 
 /** Handlers of `NOTIFY`. A notification is a hint that rows changed, not the change itself. */
 export interface ListenHandlers {
@@ -45,7 +46,7 @@ export function keepListening(
         log.warn({ err: error, channel }, 'listening to the database was interrupted')
         await pause(Math.min(maxPauseMs, 50 * 2 ** failures) * (0.5 + Math.random() / 2), stopping.signal)
       }
-      await client.end().catch(() => {})
+      await endConnection(client)
     }
   }
   const done = loop()

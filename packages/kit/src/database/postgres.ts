@@ -65,11 +65,12 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
     if (error instanceof StartError) throw error
     throw new StartError(`PostgreSQL at DATABASE_URL can't be used: ${reasonOf(error)}.`, { cause: error })
   }
-  const client = () => new pg.Client(server)
+  const client = () => new pg.Client({ ...server, types: typeParsers })
   return createDatabase(pool, {
     engine: 'postgres',
     listen: (channel, hearing) => keepListening(client, channel, hearing, options.log),
-    ...(sessionUrl ? { openSession: client } : {}),
+    openSession: client,
+    isPooled: sessionUrl !== undefined,
   })
 }
 

@@ -47,6 +47,54 @@ describe('a database that is half dead', () => {
     },
   )
 
+  testWith('postgresql', 'a statement ends when its signal aborts, and leaves its connection to nobody', async () => {
+    const database = await open(1)
+    const ending = new AbortController()
+    const reason = new Error('no longer wanted')
+    const begun = performance.now()
+    const running = [
+      database.until(ending.signal).query('SELECT pg_sleep(60)'),
+      database.until(ending.signal).transaction((tx) => tx.query('SELECT 1')),
+    ]
+    const refused = running.map((each) => assert.rejects(each))
+    ending.abort(reason)
+    await Promise.all(refused)
+    assert.ok(performance.now() - begun < timeouts.statementMs, 'nothing waits for the server')
+    await assert.rejects(database.until(ending.signal).query('SELECT 1'), reason)
+    assert.deepEqual((await database.query('SELECT 1 AS one')).rows, [{ one: 1 }])
+    await database.close()
+  })
+
+  testWith('postgresql', 'a session may have a connection beside the pool', async () => {
+    const database = await open(1)
+    const text = 'SELECT pg_backend_pid() AS pid'
+    const answers = [
+      await database.query<{ pid: number }>(text),
+      await database.session((session) => session.query<{ pid: number }>(text), { isFresh: true }),
+    ]
+    const pids = new Set(answers.flatMap(({ rows }) => rows.map(({ pid }) => pid)))
+    assert.equal(pids.size, 2)
+    await database.close()
+  })
+
+  testWith('postgresql', 'the ends of a listener, a session and a pool do not wait for a silent server', async () => {
+    assert.ok(proxy)
+    const database = await open(2, proxy.port)
+    const listening = Promise.withResolvers<void>()
+    const stop = database.listen('news', { onNotification() {}, onGap: () => listening.resolve() })
+    await listening.promise
+    await database.session(
+      async (session) => {
+        await session.query('SELECT 1')
+        proxy?.silence()
+      },
+      { isFresh: true },
+    )
+    await stop()
+    await assert.rejects(database.query('SELECT 1'), isUnavailable)
+    await database.close()
+  })
+
   testWith('postgresql', 'a transaction that falls silent fails as unavailable and frees its locks', async () => {
     assert.ok(proxy)
     const [database, other] = [await open(1, proxy.port), await open(1)]

@@ -18,6 +18,8 @@ const minuteMs = 60_000
 /** So many different answers of a provider are kept until the next time; of more only that there were calls. */
 const maxErrorsAtOnce = 20
 const maxRefusalLength = 200
+/** So many counts are kept while they can't be stored, the latest: those of some hours. */
+const maxKeptCalls = 10_000
 
 /** What a rejection says is about its recipient, whose dead letter keeps it; of it only the code is kept here. */
 function sampleOf(result: Extract<SendResult, { readonly reason: string }>): string {
@@ -94,7 +96,7 @@ export class ProviderActivity {
       await this.#settings.store.add(counts)
     } catch (error) {
       this.#settings.log.warn({ err: error }, 'the calls of providers could not be counted and will be again')
-      for (const each of counts.calls) this.#addCalls(each)
+      for (const each of counts.calls.slice(-maxKeptCalls)) this.#addCalls(each)
       for (const each of counts.errors) this.#addErrors(each)
       for (const each of counts.webhooks) this.#addWebhooks(each)
     }

@@ -7,6 +7,7 @@ import type { Channel } from '../model/channel.ts'
 import type { BucketErrors, Deliveries } from '../store/store.ts'
 import { type AttemptStep, noProvider, type Release, type Step } from './attempt.ts'
 import { createBacklog } from './backlog.ts'
+import { Retries } from './retries.ts'
 
 /** What the completer needs. */
 export interface CompleterOptions {
@@ -32,6 +33,8 @@ export interface Completer {
 const gatherMs = 25
 /** How many claims' worth of steps may wait to be recorded before no more deliveries are claimed. */
 const maxClaims = 2
+/** How many claims' worth of steps may be tried again, of buckets that fail. */
+const maxRetriedClaims = 20
 const persistPauseMs = 250
 
 /** Creates the completer of a channel's worker. */
@@ -41,32 +44,43 @@ export function createCompleter(settings: CompleterOptions): Completer {
   // An item of the inbox is seen only when it is recorded: it waits for few others.
   const gathering = channel === 'in-app' ? {} : { gatherMs }
   const batching = { maxBatch: options.claimSize, concurrency: 2, ...gathering, maxWaiting: Number.POSITIVE_INFINITY }
-  const steps = createBatcher<AttemptStep, true>((batch) => recordSteps(settings, batch), batching)
-  const releases = createBatcher<Release, true>((batch) => releaseAll(settings, batch), batching)
+  const retrying = {
+    onAbandoned: (failed: BucketErrors) => logFailed(settings, failed),
+    forMs: options.leaseMs,
+    maxItems: options.claimSize * maxRetriedClaims,
+  }
+  const stepRetries = new Retries<AttemptStep>({ ...retrying, work: (left) => recordSteps(settings, left) })
+  const releaseRetries = new Retries<Release>({ ...retrying, work: (left) => releaseAll(settings, left) })
+  const steps = createBatcher<AttemptStep, true>(async (batch) => {
+    stepRetries.add(batch, await persist(() => recordSteps(settings, batch), options.leaseMs))
+    return batch.map(() => true)
+  }, batching)
+  const releases = createBatcher<Release, true>(async (batch) => {
+    releaseRetries.add(batch, await persist(() => releaseAll(settings, batch), options.leaseMs))
+    return batch.map(() => true)
+  }, batching)
   const logError = (error: unknown) =>
     log.error({ err: error, channel }, 'a step could not be recorded; the lease of its delivery will end')
   return {
     complete: (step) => backlog.add(('next' in step ? steps.add(step) : releases.add(step)).catch(logError)),
     waitForRoom: () => backlog.waitForRoom(),
-    drain: () => backlog.drain(),
+    async drain() {
+      await backlog.drain()
+      await Promise.all([stepRetries.drain(), releaseRetries.drain()])
+    },
   }
 }
 
-async function recordSteps(settings: CompleterOptions, steps: readonly AttemptStep[]): Promise<true[]> {
-  const { deliveries, channel, options, log } = settings
-  let late = 0
-  const failed = await persist(steps, options.leaseMs, async (left) => {
-    const result = await deliveries.record(left)
-    late += result.late
-    return result.failed
-  })
+/** Answers the buckets that failed. */
+async function recordSteps(settings: CompleterOptions, steps: readonly AttemptStep[]): Promise<BucketErrors> {
+  const { deliveries, channel, log } = settings
+  const { late, failed } = await deliveries.record(steps)
   if (late > 0) log.warn({ late, channel }, 'attempts were recorded too late and left out')
   const recorded = steps.filter(({ claimed }) => !failed.has(claimed.bucket))
   hintAfter(settings, recorded)
   for (const same of Map.groupBy(recorded, (step) => `${step.what} ${providerOf(step)}`).values())
     countSteps(settings, same)
-  logFailed(settings, failed)
-  return steps.map(() => true)
+  return failed
 }
 
 /** Says in which buckets something follows the steps, and when. */
@@ -107,41 +121,30 @@ function providerOf({ acknowledged, detail }: AttemptStep): string {
   return results.at(-1)?.provider ?? noProvider
 }
 
-async function releaseAll(settings: CompleterOptions, releases: readonly Release[]): Promise<true[]> {
-  const { deliveries, channel, options, hints } = settings
+/** Answers the buckets that failed. */
+async function releaseAll(settings: CompleterOptions, releases: readonly Release[]): Promise<BucketErrors> {
+  const { deliveries, channel, hints } = settings
+  const allFailed = new Map<number, unknown>()
   for (const same of Map.groupBy(releases, ({ dueAt, waitsSince }) => `${dueAt} ${waitsSince}`).values()) {
     const { dueAt = 0, waitsSince } = same[0] ?? {}
-    const failed = await persist(same, options.leaseMs, (left) =>
-      deliveries.release(
-        left.map(({ claimed }) => claimed),
-        dueAt,
-        waitsSince,
-      ),
-    )
-    logFailed(settings, failed)
-    hints.onQueued(channel, [...new Set(same.map(({ claimed: { bucket } }) => bucket))], dueAt)
+    const claims = same.map(({ claimed }) => claimed)
+    const failed = await deliveries.release(claims, dueAt, waitsSince)
+    for (const [bucket, error] of failed) allFailed.set(bucket, error)
+    const released = claims.filter(({ bucket }) => !failed.has(bucket))
+    if (released.length > 0) hints.onQueued(channel, [...new Set(released.map(({ bucket }) => bucket))], dueAt)
   }
-  return releases.map(() => true)
+  return allFailed
 }
 
 /**
- * Does work on items, and repeats it for those of the buckets that failed, while the lease lasts, whatever the error,
- * unless the values are rejected: what is not recorded is sent again. Answers the buckets that failed to the end.
+ * Does work, and repeats it while the leases last where the database fails as a whole, whatever the error, unless the
+ * values are rejected: what is not recorded is sent again. Where buckets fail by themselves, answers those.
  */
-async function persist<Item extends { readonly claimed: { readonly bucket: number } }>(
-  items: readonly Item[],
-  leaseMs: number,
-  work: (items: readonly Item[]) => Promise<BucketErrors>,
-): Promise<BucketErrors> {
+async function persist(work: () => Promise<BucketErrors>, leaseMs: number): Promise<BucketErrors> {
   const deadline = performance.now() + leaseMs
-  const rejected = new Map<number, unknown>()
-  for (let left = items; ; ) {
+  for (;;) {
     try {
-      const failed = await work(left)
-      for (const [bucket, error] of failed) if (isRefusedValue(error)) rejected.set(bucket, error)
-      left = left.filter(({ claimed: { bucket } }) => failed.has(bucket) && !rejected.has(bucket))
-      if (left.length === 0) return rejected
-      if (performance.now() > deadline) return new Map([...rejected, ...failed])
+      return await work()
     } catch (error) {
       if (performance.now() > deadline || isRefusedValue(error)) throw error
     }

@@ -1,4 +1,4 @@
-import { createNotifier, type Database, statTable } from '@gatehouse/kit'
+import { createNotifier, type Database, type Log, silentLog, statTable } from '@gatehouse/kit'
 import type { AdmissionDecision } from '../admission/admission.ts'
 import { defaultPriorityWeights, type PriorityWeights } from '../model/fair-shares.ts'
 import { bucketOfId } from '../model/id.ts'
@@ -23,6 +23,7 @@ import { inboxChannel } from './inbox/inbox-count.ts'
 import { postgresMailbox } from './inbox/mailbox.ts'
 import { admit, readAdmissionState } from './intake/admit.ts'
 import { acquireRates } from './intake/rates.ts'
+import { spreadDatabase } from './nodes/spread-database.ts'
 import { postgresProviderActivity } from './providers/activity.ts'
 import { postgresProviderOrders } from './providers/orders.ts'
 import { postgresPrivacy } from './retention/privacy.ts'
@@ -63,11 +64,14 @@ export interface PostgresNotifyOptions {
   readonly streaming?: boolean
   /** How often each priority is served while there is more than can be sent. Default: {@link defaultPriorityWeights}. */
   readonly priorityWeights?: PriorityWeights
+  /** Where it is said that a node does not answer. Default: nowhere. */
+  readonly log?: Log
 }
 
 /** The notification service's store on PostgreSQL 15 or newer, or on the embedded engine. */
-export function postgresNotifyStore(database: Database, options: PostgresNotifyOptions = {}): NotifyStore {
-  const { buckets = 1, distributed = false } = options
+export function postgresNotifyStore(server: Database, options: PostgresNotifyOptions = {}): NotifyStore {
+  const { buckets = 1, distributed = false, log = silentLog } = options
+  const database = distributed ? spreadDatabase(server, { count: buckets, log }) : server
   const layout: Buckets = { count: buckets, distributed }
   const streaming = options.streaming ?? true
   const inboxes = createNotifier(database, inboxChannel)

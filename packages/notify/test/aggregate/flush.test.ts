@@ -96,8 +96,11 @@ describe('large pending sets on PostgreSQL', () => {
     'postgresql',
     'a pending set up to the threshold is sent item by item, in parts, each item once',
     async () => {
-      const s = await filled(450, "'Ann'", { threshold: 450 })
-      const second = await setup({ database: s.database, clock: s.clock, options: noCap })
+      const s = await filled(450, "'Ann'", { threshold: 450, work: false })
+      const workers = [
+        await setup({ database: s.database, clock: s.clock, options: noCap }),
+        await setup({ database: s.database, clock: s.clock, options: noCap }),
+      ]
       try {
         await eventually(
           () => s.database.query('SELECT 1 FROM notify.pending_window'),
@@ -109,8 +112,10 @@ describe('large pending sets on PostgreSQL', () => {
         )
         assert.deepEqual(rows, [{ each: 450, all: 450 }])
       } finally {
-        await second.http.close()
-        await second.notify.stop()
+        for (const worker of workers) {
+          await worker.http.close()
+          await worker.notify.stop()
+        }
         await s.close()
       }
     },

@@ -5,7 +5,7 @@ import { testWith } from '@gatehouse/testing'
 import { createAdmission } from '../../src/admission/admission.ts'
 import type { AdmissionUnit, PlannedNotification } from '../../src/admission/planned.ts'
 import { defaultOptions } from '../../src/config/options.ts'
-import { deliveryIdOf, newIdOfUser } from '../../src/model/id.ts'
+import { bucketOfUser, deliveryIdOf, newIdOfUser } from '../../src/model/id.ts'
 import { createReason } from '../../src/model/reason.ts'
 import type { NotifyStore } from '../../src/store/store.ts'
 import { notifyDatabase } from '../support/database.ts'
@@ -15,6 +15,7 @@ import {
   postgresDatabase,
   postgresNotifyStore,
   startDatabaseServer,
+  testBuckets,
 } from '../support/engine.ts'
 import { purgeBuckets } from '../support/purge.ts'
 
@@ -30,6 +31,12 @@ async function fresh(database: Database): Promise<NotifyStore> {
 
 const rowsOf = async (database: Database, table: string) =>
   (await database.query(`SELECT 1 FROM notify.${table}`)).rowCount
+
+/** A batch that is admitted is of one bucket, where those are distributed. */
+function usersOfOneBucket(count: number): string[] {
+  const all = Array.from({ length: count * testBuckets * 4 }, (_, n) => `user-${n}`)
+  return all.filter((user) => bucketOfUser(user, testBuckets) === 0).slice(0, count)
+}
 
 const unit = (userId: string, key: string, now: number): AdmissionUnit => {
   const notification: PlannedNotification = {
@@ -108,7 +115,7 @@ describe('on PostgreSQL', () => {
     const database = await postgresDatabase(server ?? assert.fail('PostgreSQL did not start'))
     const store = await fresh(database)
     const old = Date.now()
-    const users = Array.from({ length: 20 }, (_, n) => `user-${n}`)
+    const users = usersOfOneBucket(20)
     for (let round = 0; round < 20; round++) {
       await store.intake.admit(
         users.map((user) => unit(user, `old-${round}`, old)),

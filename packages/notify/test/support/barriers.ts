@@ -1,4 +1,4 @@
-import type { Database, Transaction } from '@gatehouse/kit'
+import type { Database, Statements, Transaction } from '@gatehouse/kit'
 
 /** Stops the nth pass (from 0) until the barrier is lifted. */
 export interface Barrier {
@@ -29,18 +29,17 @@ export function createBarrier(stop: number): Barrier {
 
 /** A database whose every statement, and every commit, passes the barrier before it is sent. */
 export function withBarrier(barrier: Barrier, database: Database): Database {
-  return {
-    ...database,
+  const passing = (on: Statements): Statements => ({
     async query(query, values) {
       await barrier.pass()
-      return database.query(query, values)
+      return on.query(query, values)
     },
     async pipeline(queries) {
       await barrier.pass()
-      return database.pipeline(queries)
+      return on.pipeline(queries)
     },
     transaction: (work) =>
-      database.transaction(async (tx) => {
+      on.transaction(async (tx) => {
         const result = await work({
           async query(query, values) {
             await barrier.pass()
@@ -54,5 +53,6 @@ export function withBarrier(barrier: Barrier, database: Database): Database {
         await barrier.pass()
         return result
       }),
-  }
+  })
+  return { ...database, ...passing(database), until: (signal) => passing(database.until(signal)) }
 }

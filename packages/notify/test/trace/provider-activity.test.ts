@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { manualClock, silentLog } from '@gatehouse/kit'
+import { ProviderActivity } from '../../src/context/provider-activity.ts'
 import { defaultOptions, type Provider, type SendResult } from '../../src/index.ts'
 import { answerFingerprint, withoutIds } from '../../src/model/answer-fingerprint.ts'
 import { durationSlot, percentileOf, slotDurationMs } from '../../src/model/durations.ts'
+import type { ProviderActivityStore } from '../../src/store/store.ts'
 import { eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
 
 const caps = { total: 1_000, channels: {}, priorities: {} }
@@ -171,4 +174,26 @@ test('what a process counted is stored when it stops, and once it can be where i
     'SELECT sum(calls)::integer AS calls FROM notify.provider_call',
   )
   assert.equal(rows[0]?.calls, 2)
+})
+
+test('counts that can not be stored for long are kept up to a number, the latest', async () => {
+  const clock = manualClock(Date.parse('2026-06-01T12:00:00Z'))
+  const stored: number[] = []
+  let isAway = true
+  const store: Pick<ProviderActivityStore, 'add'> = {
+    async add({ calls }) {
+      if (isAway) throw new Error('the database is away')
+      stored.push(...calls.map(({ minute }) => minute))
+    },
+  }
+  const activity = new ProviderActivity({ store: store as ProviderActivityStore, clock, log: silentLog })
+  for (let minute = 0; minute < 12_000; minute++) {
+    activity.recordCall('post', [{ kind: 'accepted' }], 1)
+    clock.advance(60_000)
+  }
+  await activity.stop()
+  isAway = false
+  await activity.stop()
+  assert.equal(stored.length, 10_000)
+  assert.equal(Math.max(...stored), clock.now() - 60_000)
 })

@@ -92,6 +92,7 @@ function overHttp({ token, resources }: Parts, notifyUrl: string): Outward {
       path: pathname.replace(/\/$/, '') + path,
       headers: { authorization: `Bearer ${bearer}`, ...(body ? { 'content-type': 'application/json' } : {}) },
       body: body ? JSON.stringify(body) : null,
+      signal: AbortSignal.timeout(patienceMs),
     })
     await answer.dump()
     if (statusCode === 401 && bearer) token?.discard(bearer)

@@ -2,6 +2,7 @@ import type { Database } from '@gatehouse/kit'
 import type { AdmissionDecision } from '../../admission/admission.ts'
 import { bucketOfLink } from '../../links/short-links.ts'
 import type { ShortLinks } from '../../store/store.ts'
+import { at } from '../nodes/spread-database.ts'
 import type { Statement } from '../sql/at-once.ts'
 import { type BucketScope, bucketsOfIds, textFor } from '../sql/buckets.ts'
 import { columns, timestamp } from '../sql/columns.ts'
@@ -12,7 +13,7 @@ export function postgresShortLinks(database: Database, buckets: number): ShortLi
     async find(id, now) {
       const bucket = bucketOfLink(id, buckets)
       if (bucket === undefined) return undefined
-      const { rows } = await database.query<{ delivery_id: string; target: string }>({
+      const { rows } = await at(database, bucket).query<{ delivery_id: string; target: string }>({
         name: 'notify_find_short_link',
         text: 'SELECT delivery_id, target FROM notify.short_link WHERE bucket = $1 AND id = $2 AND expires_at > $3',
         values: [bucket, id, timestamp(now)],

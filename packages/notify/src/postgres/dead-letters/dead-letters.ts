@@ -1,6 +1,7 @@
 import type { Database, Transaction } from '@gatehouse/kit'
 import { bucketOfId, bucketOfUser, notificationIdOf } from '../../model/id.ts'
 import type { DeadLetter, DeadLetterFilter, DeadLetters, LetterCount, Replayed, ReplayPace } from '../../store/store.ts'
+import { at } from '../nodes/spread-database.ts'
 import { eraseSensitive } from '../retention/erase-sensitive.ts'
 import { optionalTimestamp, storable, timestamp, withoutNulls } from '../sql/columns.ts'
 import { among } from '../sql/plans.ts'
@@ -29,15 +30,16 @@ export function postgresDeadLetters(database: Database, buckets: number): DeadLe
   ) => {
     let done = 0
     for (const bucket of bucketsOf(filter))
-      if (done < limit) done += await database.transaction((tx) => work(tx, bucket, limit - done))
+      if (done < limit) done += await at(database, bucket).transaction((tx) => work(tx, bucket, limit - done))
     return done
   }
   return {
     async find(id) {
-      const { rows } = await database.query<LetterRow>(
+      const bucket = bucketOfId(id, buckets)
+      const { rows } = await at(database, bucket).query<LetterRow>(
         `SELECT ${fields}, CASE WHEN cause IN ('invalid_message', 'failed_message') THEN message->>'text' END AS text
            FROM notify.dead_letter WHERE bucket = $1 AND id = $2`,
-        [bucketOfId(id, buckets), id],
+        [bucket, id],
       )
       return rows[0] && letterOf(rows[0])
     },
@@ -60,12 +62,13 @@ export function postgresDeadLetters(database: Database, buckets: number): DeadLe
     },
     discard: (filter, limit) => inEach(filter, limit, (tx, bucket, left) => discard(tx, bucket, filter, left)),
     addInvalid: (message, now) => addInvalid(database, buckets, message, now),
-    countFailure: (message, maxAttempts, now) =>
-      database.transaction((tx) => {
-        const { text, reason } = message
-        const counted = { ...message, text: storable(text), reason: storable(reason) }
-        return countFailure(tx, { buckets, maxAttempts, now }, counted)
-      }),
+    countFailure(message, maxAttempts, now) {
+      const { text, reason, request } = message
+      const counted = { ...message, text: storable(text), reason: storable(reason) }
+      return at(database, bucketOfUser(request.user_id, buckets)).transaction((tx) =>
+        countFailure(tx, { buckets, maxAttempts, now }, counted),
+      )
+    },
   }
 }
 
@@ -82,7 +85,7 @@ async function list(
 ): Promise<DeadLetter[]> {
   const found: LetterRow[] = []
   for (const bucket of bucketsOfFilter) {
-    const { rows } = await database.query<LetterRow>(
+    const { rows } = await at(database, bucket).query<LetterRow>(
       `SELECT ${fields} FROM notify.dead_letter
             WHERE ${matching} AND ($11::uuid IS NULL OR id < $11) ORDER BY id DESC LIMIT $12`,
       [...valuesOf(bucket, filter), before ?? null, limit],
@@ -141,15 +144,15 @@ async function removeLetters(
 async function count(
   database: Database,
   buckets: readonly number[],
-  { filter, limit, at }: Selection,
+  { filter, limit, at: time }: Selection,
 ): Promise<LetterCount> {
   let [matched, expired] = [0, 0]
   for (const bucket of buckets) {
     if (matched >= limit) break
-    const { rows } = await database.query<{ matched: number; expired: number }>(
+    const { rows } = await at(database, bucket).query<{ matched: number; expired: number }>(
       `SELECT count(*)::integer AS matched, count(*) FILTER (WHERE expires_at <= $12)::integer AS expired
          FROM (SELECT expires_at FROM notify.dead_letter WHERE ${matching} LIMIT $11) AS looked`,
-      [...valuesOf(bucket, filter), limit - matched, optionalTimestamp(at)],
+      [...valuesOf(bucket, filter), limit - matched, optionalTimestamp(time)],
     )
     matched += rows[0]?.matched ?? 0
     expired += rows[0]?.expired ?? 0
@@ -157,10 +160,15 @@ async function count(
   return { matched, expired }
 }
 
-async function countExpired(database: Database, bucket: number, filter: DeadLetterFilter, at: number): Promise<number> {
-  const { rows } = await database.query<{ count: number }>(
+async function countExpired(
+  database: Database,
+  bucket: number,
+  filter: DeadLetterFilter,
+  time: number,
+): Promise<number> {
+  const { rows } = await at(database, bucket).query<{ count: number }>(
     `SELECT count(*)::integer AS count FROM notify.dead_letter WHERE ${matching} AND expires_at <= $11`,
-    [...valuesOf(bucket, filter), timestamp(at)],
+    [...valuesOf(bucket, filter), timestamp(time)],
   )
   return rows[0]?.count ?? 0
 }

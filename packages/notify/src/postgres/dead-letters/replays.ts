@@ -1,6 +1,7 @@
 import type { Database, Transaction } from '@gatehouse/kit'
 import { bucketOfId, notificationIdOf } from '../../model/id.ts'
 import type { ReplayedLetter, ReplayProgress } from '../../store/store.ts'
+import { at } from '../nodes/spread-database.ts'
 import { timestamp, withoutNulls } from '../sql/columns.ts'
 import { among } from '../sql/plans.ts'
 
@@ -43,7 +44,10 @@ export async function findReplay(database: Database, buckets: number, id: string
   if (!batch) return undefined
   let [sent, waiting, dead] = [0, 0, 0]
   for (const [bucket, ids] of Map.groupBy(batch.letter_ids, (each) => bucketOfId(each, buckets))) {
-    const counted = await database.query<Pick<ReplayProgress, 'sent' | 'waiting' | 'dead'>>(progressSql, [bucket, ids])
+    const counted = await at(database, bucket).query<Pick<ReplayProgress, 'sent' | 'waiting' | 'dead'>>(progressSql, [
+      bucket,
+      ids,
+    ])
     sent += counted.rows[0]?.sent ?? 0
     waiting += counted.rows[0]?.waiting ?? 0
     dead += counted.rows[0]?.dead ?? 0
@@ -64,7 +68,7 @@ SELECT (SELECT count(*) FROM notify.delivery d WHERE d.bucket = $1 AND ${among('
 async function readFirst(database: Database, buckets: number, ids: readonly string[]): Promise<ReplayedLetter[]> {
   const found: ReplayedLetter[] = []
   for (const [bucket, mine] of Map.groupBy(ids, (each) => bucketOfId(each, buckets))) {
-    const { rows } = await database.query<{
+    const { rows } = await at(database, bucket).query<{
       id: string
       notification_id: string | null
       status: ReplayedLetter['status']

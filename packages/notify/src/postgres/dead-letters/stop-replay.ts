@@ -1,6 +1,7 @@
 import type { Database, Transaction } from '@gatehouse/kit'
 import type { Channel } from '../../model/channel.ts'
 import { bucketOfId, channelOf, notificationIdOf } from '../../model/id.ts'
+import { at } from '../nodes/spread-database.ts'
 import { columns, optionalTimestamp, timestamp } from '../sql/columns.ts'
 import { among, customPlan } from '../sql/plans.ts'
 import { appendTimeline, type NewTimelineEntry } from '../timeline/timeline.ts'
@@ -39,7 +40,7 @@ export async function stopReplay(
   ])
   let stopped = 0
   for (const [bucket, ids] of Map.groupBy(batch.letter_ids, (id) => bucketOfId(id, buckets)))
-    stopped += await database.transaction((tx) => stopIn(tx, { bucket, ids, batchId, now }))
+    stopped += await at(database, bucket).transaction((tx) => stopIn(tx, { bucket, ids, batchId, now }))
   return stopped
 }
 
@@ -73,18 +74,25 @@ async function stopIn(tx: Transaction, stop: Stop): Promise<number> {
   return rows.length
 }
 
-/** Without what a replay begins afresh with, as a delivery that dies is stored. */
-const replayable = `(message::jsonb - 'waitsSince' - 'postponements' - 'failedProviders'
-  || jsonb_build_object('earlierClaims', attempt))::text`
+interface QueuedRow extends Omit<WaitingRow, 'message'> {
+  readonly message: Readonly<Record<string, unknown>>
+  readonly attempt: number
+}
 
 async function removeQueued(tx: Transaction, { bucket, ids, batchId }: Stop): Promise<WaitingRow[]> {
-  const { rows } = await tx.query<WaitingRow>(
+  const { rows } = await tx.query<QueuedRow>(
     `DELETE FROM notify.delivery_queue
       WHERE bucket = $1 AND ${among('delivery_id', '$2')} AND ${ofReplay} AND ${isFree}
-     RETURNING letter, user_id, channel, expires_at, ${replayable} AS message`,
+     RETURNING letter, user_id, channel, expires_at, message, attempt`,
     [bucket, ids, batchId],
   )
-  return rows
+  return rows.map(({ attempt, ...row }) => ({ ...row, message: replayable(row.message, attempt) }))
+}
+
+/** Without what a replay begins afresh with, as a delivery that dies is stored. */
+function replayable(message: QueuedRow['message'], attempt: number): string {
+  const { waitsSince, postponements, failedProviders, ...kept } = message
+  return JSON.stringify({ ...kept, earlierClaims: attempt })
 }
 
 async function removeDeferred(tx: Transaction, { bucket, ids, batchId }: Stop): Promise<WaitingRow[]> {
@@ -106,13 +114,15 @@ async function removeDeferred(tx: Transaction, { bucket, ids, batchId }: Stop): 
 }
 
 async function removeScheduled(tx: Transaction, { bucket, ids, batchId }: Stop): Promise<WaitingRow[]> {
-  const { rows } = await tx.query<WaitingRow>(
+  const { rows } = await tx.query<Pick<WaitingRow, 'letter' | 'user_id'> & { readonly payload: object }>(
     `DELETE FROM notify.scheduled WHERE bucket = $1 AND ${among('id', '$2')} AND ${ofReplay} AND ${isFree}
-     RETURNING letter, user_id, NULL AS channel, NULL::timestamptz AS expires_at,
-               jsonb_build_object('request', payload, 'text', payload::text)::text AS message`,
+     RETURNING letter, user_id, payload`,
     [bucket, ids, batchId],
   )
-  return rows
+  return rows.map(({ payload: request, ...row }) => {
+    const message = JSON.stringify({ request, text: JSON.stringify(request) })
+    return { ...row, channel: null, expires_at: null, message }
+  })
 }
 
 async function restore(tx: Transaction, bucket: number, rows: readonly WaitingRow[]): Promise<void> {

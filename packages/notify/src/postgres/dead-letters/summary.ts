@@ -7,6 +7,7 @@ import {
   type LetterTrend,
   trendSpans,
 } from '../../store/store.ts'
+import { at } from '../nodes/spread-database.ts'
 import { withoutNulls } from '../sql/columns.ts'
 import { fingerprintSql, matching, providerSql, valuesOf } from './filter.ts'
 
@@ -51,7 +52,7 @@ export async function summarize(
   let total = 0
   for (const bucket of buckets) {
     if (total >= maxRows) break
-    const { rows } = await database.query<GroupRow>(
+    const { rows } = await at(database, bucket).query<GroupRow>(
       `SELECT key, count(*) AS count, min(died_at) AS first_at, max(died_at) AS last_at,
               ${trendSql} AS trend,
               (array_agg(json_build_object('id', id, 'cause', cause, 'detail', detail) ORDER BY died_at DESC, id DESC))[1] AS sample

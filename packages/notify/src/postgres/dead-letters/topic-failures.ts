@@ -1,6 +1,7 @@
 import type { Database, Transaction } from '@gatehouse/kit'
 import { bucketOfUser, newId, newIdOfUser } from '../../model/id.ts'
 import type { CountedFailure, FailedMessage, InvalidMessage } from '../../store/store.ts'
+import { at } from '../nodes/spread-database.ts'
 import { storable, timestamp } from '../sql/columns.ts'
 
 /** The cause of a dead letter that was a valid message of the topic, and failed by its own fault. */
@@ -54,7 +55,7 @@ export async function addInvalid(
 ): Promise<void> {
   const bucket = userId === undefined ? 0 : bucketOfUser(userId, buckets)
   const message = JSON.stringify({ text: storable(text), ...(request ? { request } : {}) })
-  await database.query(
+  await at(database, bucket).query(
     `INSERT INTO notify.dead_letter (bucket, id, user_id, event, cause, detail, died_at, message)
          VALUES ($1, $2, $3, $4, 'invalid_message', $5, $6, $7)`,
     [

@@ -2,6 +2,7 @@ import type { Database, Transaction } from '@gatehouse/kit'
 import type { Channel } from '../../model/channel.ts'
 import { bucketOfId, channelOf, deliveryIdOf, newIdBeside } from '../../model/id.ts'
 import type { Cancelled } from '../../store/store.ts'
+import { at } from '../nodes/spread-database.ts'
 import { eraseSensitive } from '../retention/erase-sensitive.ts'
 import { timestamp } from '../sql/columns.ts'
 import { customPlan } from '../sql/plans.ts'
@@ -35,7 +36,7 @@ export function cancel(
   { id, channels, now }: Cancellation,
 ): Promise<Cancelled | undefined> {
   const bucket = bucketOfId(id, buckets)
-  return database.transaction(async (tx) => {
+  return at(database, bucket).transaction(async (tx) => {
     await tx.query(customPlan)
     const { rows } = await tx.query<{ user_id: string; event: string }>(
       'SELECT user_id, event FROM notify.notification WHERE bucket = $1 AND id = $2',
@@ -85,7 +86,7 @@ interface DeferredRow {
   readonly user_id: string
   readonly channels: Channel[]
   readonly reason: string
-  readonly resume_at: string
+  readonly resume_at: number
   readonly leased: boolean
 }
 
@@ -94,7 +95,7 @@ async function removeDeferred({ tx, bucket, id, channels }: Scope) {
   const of = 'bucket = $1 AND notification_id = $2 AND channels && $3::text[]'
   const removed = await tx.query<DeferredRow>(
     `DELETE FROM notify.deferred WHERE ${of} AND NOT ${isLeased}
-     RETURNING user_id, channels, reason, resume_at::text AS resume_at`,
+     RETURNING user_id, channels, reason, resume_at`,
     [bucket, id, channels],
   )
   for (const row of removed.rows) {
@@ -102,8 +103,8 @@ async function removeDeferred({ tx, bucket, id, channels }: Scope) {
     if (kept.length === 0) continue
     await tx.query(
       `INSERT INTO notify.deferred (bucket, id, notification_id, user_id, channels, reason, resume_at)
-       VALUES ($1, $2, $3, $4, $5, $6, $7::timestamptz)`,
-      [bucket, newIdBeside(id), id, row.user_id, kept, row.reason, row.resume_at],
+       VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+      [bucket, newIdBeside(id), id, row.user_id, kept, row.reason, timestamp(row.resume_at)],
     )
   }
   const left = await tx.query<DeferredRow>(`SELECT channels FROM notify.deferred WHERE ${of}`, [bucket, id, channels])

@@ -3,6 +3,7 @@ import type { Channel } from '../../model/channel.ts'
 import { nextTurns, type PriorityWeights, type Turn } from '../../model/fair-shares.ts'
 import { priorities } from '../../model/priority.ts'
 import type { ClaimedDelivery, ClaimRequest, ClaimResult, Deliveries } from '../../store/store.ts'
+import { at } from '../nodes/spread-database.ts'
 import { type BucketScope, type Buckets, textFor } from '../sql/buckets.ts'
 import { columns, timestamp } from '../sql/columns.ts'
 import {
@@ -197,7 +198,7 @@ async function run(
 ): Promise<{ readonly rows: ClaimRow[]; readonly entriesRead: number }> {
   if (scope.bucket !== undefined) {
     const text = textFor(scope, claimFromBeginningSql)
-    const { rows } = await database.query<ClaimRow>({ name: 'notify_claim_of_bucket', text, values })
+    const { rows } = await at(database, scope.bucket).query<ClaimRow>({ name: 'notify_claim_of_bucket', text, values })
     return { rows, entriesRead: 0 }
   }
   const ranges = [...begun].map(([bucket, { range }]) => ({ bucket, range }))

@@ -3,6 +3,7 @@ import { notificationIdOf } from '../../model/id.ts'
 import type { StateChange } from '../../model/state-change.ts'
 import type { AttemptRecord } from '../../store/store.ts'
 import { putItems } from '../inbox/inbox.ts'
+import { at } from '../nodes/spread-database.ts'
 import { eraseSensitive } from '../retention/erase-sensitive.ts'
 import { type BucketScope, bucketsOfIds, nameFor, textFor } from '../sql/buckets.ts'
 import { columns, documents, timestamp } from '../sql/columns.ts'
@@ -30,7 +31,7 @@ export async function record(
   { streaming, inboxes }: RecordOptions,
 ): Promise<number> {
   const sorted = [...records].sort((a, b) => (a.claimed.deliveryId < b.claimed.deliveryId ? -1 : 1))
-  const { late, items } = await database.transaction(async (tx) => {
+  const { late, items } = await at(database, scope.bucket).transaction(async (tx) => {
     const { true: again = [], false: ending = [] } = Object.groupBy(sorted, ({ next }) => `${next.kind === 'again'}`)
     const [, ...kept] = await Promise.all([
       scope.bucket === undefined ? tx.query(byIndexes) : undefined,

@@ -5,6 +5,7 @@ import { bucketOfId, channelOf, notificationIdOf } from '../../model/id.ts'
 import { maskReason } from '../../model/masking.ts'
 import { all } from '../../model/suppression.ts'
 import type { FreshReport, ProviderReport, ReportOutcome } from '../../store/store.ts'
+import { at } from '../nodes/spread-database.ts'
 import { eraseSensitive } from '../retention/erase-sensitive.ts'
 import { type BucketScope, type Buckets, bucketsOfIds, groupByBucket, nameFor, textFor } from '../sql/buckets.ts'
 import { columns } from '../sql/columns.ts'
@@ -57,7 +58,9 @@ export async function applyReports(
   const errors: unknown[] = []
   for (const { scope, items } of groups) {
     try {
-      const applied = await database.transaction((tx) => applyTogether(tx, scope, items, { now, streaming }))
+      const applied = await at(database, scope.bucket).transaction((tx) =>
+        applyTogether(tx, scope, items, { now, streaming }),
+      )
       for (const [report, outcome] of applied.outcomes) outcomes.set(report, outcome)
       if (onFresh) for (const report of applied.fresh) onFresh(countedOf(report))
     } catch (error) {

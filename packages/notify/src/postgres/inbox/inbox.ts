@@ -1,6 +1,7 @@
 import { changedKeys, type Database, type Notifier, type Query } from '@gatehouse/kit'
 import { bucketOfUser } from '../../model/id.ts'
 import type { Inbox, InboxFilter, InboxItem, InboxNews, InboxPage } from '../../store/store.ts'
+import { at } from '../nodes/spread-database.ts'
 import { queries } from '../queries/index.ts'
 import { type BucketScope, type Buckets, bucketsOfUsers, groupByBucket, nameFor, textFor } from '../sql/buckets.ts'
 import { columns, timestamp, withoutNulls } from '../sql/columns.ts'
@@ -36,13 +37,18 @@ export function postgresInbox(database: Database, layout: Buckets, notifier: Not
     async put(items) {
       const each = [...new Map(items.map((item) => [item.id, item])).values()]
       for (const { scope, items: mine } of groupByBucket(layout, each, bucketOf))
-        await database.pipeline([scope.bucket === undefined ? byIndexes : customPlan, ...putItems(scope, mine)])
+        await at(database, scope.bucket).pipeline([
+          scope.bucket === undefined ? byIndexes : customPlan,
+          ...putItems(scope, mine),
+        ])
       notifier.publish(each.map(({ userId }) => userId))
     },
     page: (userId, filter) => readPage(database, bucketOfUser(userId, buckets), userId, filter),
     async change(userId, change, choice, now) {
       const bucket = bucketOfUser(userId, buckets)
-      const done = await database.transaction((tx) => changeInbox(tx, bucket, userId, { change, choice, now }))
+      const done = await at(database, bucket).transaction((tx) =>
+        changeInbox(tx, bucket, userId, { change, choice, now }),
+      )
       if (done.changed.length > 0) notifier.publish([userId])
       return done
     },
@@ -64,7 +70,7 @@ export function postgresInbox(database: Database, layout: Buckets, notifier: Not
 }
 
 async function readPage(database: Database, bucket: number, userId: string, filter: InboxFilter): Promise<InboxPage> {
-  const { rows } = await database.query<ItemRow>({
+  const { rows } = await at(database, bucket).query<ItemRow>({
     text: `SELECT ${counts}, i.* FROM (VALUES ($2::text)) AS u (user_id)
                  LEFT JOIN notify.inbox_count c ON c.bucket = $1 AND c.user_id = u.user_id
                  LEFT JOIN LATERAL (
@@ -117,7 +123,7 @@ async function readNews(
   requests: Parameters<Inbox['news']>[0],
   limit: number,
 ): Promise<Map<string, InboxNews>> {
-  const { rows } = await database.query<ItemRow>({
+  const { rows } = await at(database, scope.bucket).query<ItemRow>({
     name: nameFor(scope, 'notify_inbox_news'),
     text: textFor(
       scope,

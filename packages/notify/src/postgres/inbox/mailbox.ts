@@ -2,6 +2,7 @@ import type { Database } from '@gatehouse/kit'
 import type { DeliveryState } from '../../model/delivery-state.ts'
 import { bucketOfId } from '../../model/id.ts'
 import type { Mailbox, MailboxEntry, MailboxStanding } from '../../store/store.ts'
+import { at } from '../nodes/spread-database.ts'
 import { columns, timestamp } from '../sql/columns.ts'
 
 interface MailboxRow {
@@ -70,7 +71,7 @@ async function standingsIn(
   bucket: number,
   entries: readonly MailboxEntry[],
 ): Promise<ReadonlyArray<readonly [string, MailboxStanding]>> {
-  const { rows } = await database.query<StandingRow>(
+  const { rows } = await at(database, bucket).query<StandingRow>(
     `SELECT e.id, d.state,
             EXISTS (SELECT FROM notify.device v
                      WHERE v.bucket = $1 AND v.user_id = e.user_id AND v.token = e.address AND v.dead_at IS NOT NULL) AS dead

@@ -1,6 +1,7 @@
 import type { Database, Notifier, Transaction } from '@gatehouse/kit'
 import { bucketOfUser, notificationIdOf } from '../../model/id.ts'
 import type { Privacy } from '../../store/store.ts'
+import { at } from '../nodes/spread-database.ts'
 import { lockTokens } from '../users/devices.ts'
 import { createPurge } from './purge.ts'
 
@@ -45,12 +46,15 @@ export function postgresPrivacy(database: Database, buckets: number, inboxes: No
       const bucket = bucketOfUser(userId, buckets)
       const found: Record<string, unknown[]> = {}
       for (const [table, where] of tables) {
-        const { rows } = await database.query<object>(`SELECT * FROM notify.${table} WHERE ${where}`, [bucket, userId])
+        const { rows } = await at(database, bucket).query<object>(`SELECT * FROM notify.${table} WHERE ${where}`, [
+          bucket,
+          userId,
+        ])
         if (rows.length > 0) found[table] = rows.map(({ bucket: _, ...row }: { bucket?: number }) => row)
       }
       return withoutSecrets(found)
     },
-    eraseUser: (userId) => database.transaction((tx) => erase(tx, buckets, userId)),
+    eraseUser: (userId) => at(database, bucketOfUser(userId, buckets)).transaction((tx) => erase(tx, buckets, userId)),
     purge: createPurge(database, buckets, inboxes),
   }
 }

@@ -2,6 +2,7 @@ import type { Database, Notifier, Transaction } from '@gatehouse/kit'
 import type { Retention } from '../../config/options.ts'
 import { purgeDeadLetters } from '../dead-letters/dead-letters.ts'
 import { purgeInboxes } from '../inbox/inbox-count.ts'
+import { at } from '../nodes/spread-database.ts'
 import { purgeDevices } from '../users/devices.ts'
 import { createCapSweep } from './purge-caps.ts'
 import { type AgingTable, agingTables, olderThan } from './retention.ts'
@@ -47,14 +48,14 @@ export function createPurge(
     for (const [table, purge] of rows) {
       if (table.bucketed === false && bucket !== 0) continue
       const before = olderThan(table, retention, now)
-      const purged = await database.transaction(async (tx) => {
+      const purged = await at(database, bucket).transaction(async (tx) => {
         const [, batch] = await Promise.all([byIndex(tx), purge(tx, { bucket, before, now })])
         return batch
       })
       inboxes.publish(purged.users ?? [])
       removed += purged.removed
     }
-    await database.transaction(async (tx) => {
+    await at(database, bucket).transaction(async (tx) => {
       await Promise.all([byIndex(tx), purgeCaps(tx, bucket, now)])
     })
     return removed

@@ -1,4 +1,5 @@
 import type { Database, Query } from '@gatehouse/kit'
+import { at } from '../nodes/spread-database.ts'
 import type { BucketScope } from './buckets.ts'
 import { columns, literal } from './columns.ts'
 
@@ -26,7 +27,7 @@ export async function runAtOnce(
   { bucket }: Pick<BucketScope, 'bucket'> = {},
 ): Promise<Statement | undefined> {
   const query = bucket === undefined ? callHere(statements) : callOnNode(bucket, statements)
-  const { rows } = await database.query<{ failed: number }>(query)
+  const { rows } = await at(database, bucket).query<{ failed: number }>(query)
   const [{ failed } = { failed: 0 }] = rows
   return statements[failed - 1]
 }

@@ -1,4 +1,5 @@
 import type { Database, Query, Rows } from '@gatehouse/kit'
+import { at } from '../nodes/spread-database.ts'
 import type { BucketScope } from './buckets.ts'
 
 /**
@@ -21,7 +22,7 @@ export async function queryByIndex<Row extends object>(
   { bucket }: Pick<BucketScope, 'bucket'>,
   query: Query,
 ): Promise<Rows<Row>> {
-  if (bucket !== undefined) return database.query<Row>(query)
+  if (bucket !== undefined) return at(database, bucket).query<Row>(query)
   const [, found] = await database.pipeline<Row>([indexPlans, query])
   return found as Rows<Row>
 }

@@ -1,4 +1,5 @@
 import type { Database, Query, Rows, Transaction } from '@gatehouse/kit'
+import { at } from '../nodes/spread-database.ts'
 import type { BucketScope } from './buckets.ts'
 
 /**
@@ -32,7 +33,7 @@ export async function readTogether(
   queries: readonly Query[],
 ): Promise<Array<Rows<object>>> {
   const settings = scope.bucket === undefined ? [customPlan] : []
-  const answers = await database.pipeline<object>([...settings, ...queries])
+  const answers = await at(database, scope.bucket).pipeline<object>([...settings, ...queries])
   return answers.slice(settings.length)
 }
 
@@ -55,7 +56,7 @@ export async function queryByIndexes<Row extends object>(
   scope: BucketScope,
   query: Query,
 ): Promise<Rows<Row>> {
-  if (scope.bucket !== undefined) return database.query<Row>(query)
+  if (scope.bucket !== undefined) return at(database, scope.bucket).query<Row>(query)
   const [, found] = await database.pipeline<Row>([byIndexes, query])
   return found as Rows<Row>
 }

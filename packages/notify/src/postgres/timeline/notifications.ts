@@ -7,6 +7,7 @@ import type { Priority } from '../../model/priority.ts'
 import { isOutcomeEntry, type TimelineEntry } from '../../model/timeline.ts'
 import type { FollowedNotification, Notifications, StoredNotification } from '../../store/store.ts'
 import { cancel } from '../delivery/cancel.ts'
+import { at } from '../nodes/spread-database.ts'
 import { timestamp, withoutNulls } from '../sql/columns.ts'
 import { readDecisions, type StoredEntry } from './decisions.ts'
 
@@ -63,53 +64,49 @@ export function postgresNotifications(database: Database, buckets: number): Noti
     },
     follow: (id) => follow(database, bucketOfId(id, buckets), id),
     async findProviderMessageId(deliveryId) {
-      const { rows } = await database.query<{ id: string | null }>(
+      const bucket = bucketOfId(deliveryId, buckets)
+      const { rows } = await at(database, bucket).query<{ id: string | null }>(
         'SELECT provider_message_id AS id FROM notify.delivery WHERE bucket = $1 AND id = $2',
-        [bucketOfId(deliveryId, buckets), deliveryId],
+        [bucket, deliveryId],
       )
       return rows[0]?.id ?? undefined
     },
     findStored: (id) => findStored(database, bucketOfId(id, buckets), id),
     cancel: (id, channels, now) => cancel(database, buckets, { id, channels, now }),
     async recordResent(id, newId, channels, now) {
-      await database.query(
+      const bucket = bucketOfId(id, buckets)
+      await at(database, bucket).query(
         `INSERT INTO notify.timeline_entry (bucket, notification_id, id, at, entry_type, detail)
          SELECT n.bucket, n.id, $3, $4, 'resent', $5 FROM notify.notification n
           WHERE n.bucket = $1 AND n.id = $2 AND NOT EXISTS (
             SELECT FROM notify.timeline_entry e
              WHERE e.bucket = $1 AND e.notification_id = $2 AND e.entry_type = 'resent' AND e.detail->>'into' = $6)`,
-        [
-          bucketOfId(id, buckets),
-          id,
-          newIdBeside(id),
-          timestamp(now),
-          JSON.stringify({ into: newId, channels }),
-          newId,
-        ],
+        [bucket, id, newIdBeside(id), timestamp(now), JSON.stringify({ into: newId, channels }), newId],
       )
     },
   }
 }
 
 async function follow(database: Database, bucket: number, id: string): Promise<FollowedNotification | undefined> {
-  const { rows } = await database.query<NotificationRow>(
+  const own = at(database, bucket)
+  const { rows } = await own.query<NotificationRow>(
     `SELECT id, user_id, event, priority, dedup_key, decisions, accepted_at, expires_at FROM notify.notification
       WHERE bucket = $1 AND id = $2`,
     [bucket, id],
   )
   const [row] = rows
   if (!row) return undefined
-  const deliveries = await database.query<DeliveryRow>(
+  const deliveries = await own.query<DeliveryRow>(
     `SELECT id, state, provider, ended, sent_at, sent_entry, sent_attempt, sent_detail
        FROM notify.delivery WHERE bucket = $1 AND id = ANY($2::uuid[]) ORDER BY id`,
     [bucket, channels.map((channel) => deliveryIdOf(id, channel))],
   )
-  const events = await database.query<EventRow>(
+  const events = await own.query<EventRow>(
     `SELECT id, channel, at, entry_type, state, detail FROM notify.timeline_entry
       WHERE bucket = $1 AND notification_id = $2 ORDER BY id`,
     [bucket, id],
   )
-  const own = {
+  const about = {
     id: row.id,
     userId: row.user_id,
     event: row.event,
@@ -119,10 +116,10 @@ async function follow(database: Database, bucket: number, id: string): Promise<F
     ...(row.dedup_key === null ? {} : { dedupKey: row.dedup_key }),
   }
   const happened = [...events.rows, ...deliveries.rows.flatMap(sendingOf)].sort((a, b) => (a.id < b.id ? -1 : 1))
-  const decisions = readDecisions(own, row.decisions)
+  const decisions = readDecisions(about, row.decisions)
   const timeline = [...decisions, ...happened.map(entryOf)]
   return {
-    ...own,
+    ...about,
     deliveries: deliveriesOf(timeline, deliveries.rows),
     timeline,
     entryIds: [...decisions.map((_, n) => `${id}/${n}`), ...happened.map((each) => each.id)],
@@ -130,7 +127,7 @@ async function follow(database: Database, bucket: number, id: string): Promise<F
 }
 
 async function findStored(database: Database, bucket: number, id: string): Promise<StoredNotification | undefined> {
-  const { rows } = await database.query<StoredRow>(
+  const { rows } = await at(database, bucket).query<StoredRow>(
     `SELECT id, user_id, event, accepted_at, expires_at, sensitive, requested, dedup_key, data FROM notify.notification
       WHERE bucket = $1 AND id = $2`,
     [bucket, id],

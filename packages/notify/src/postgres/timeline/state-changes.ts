@@ -3,6 +3,7 @@ import type { DeliveryState } from '../../model/delivery-state.ts'
 import { channelDigitOf, firstIdAt } from '../../model/id.ts'
 import { formatChange } from '../../model/state-change.ts'
 import type { ChangeFilter, LoggedChange, LogPositions, StateChanges } from '../../store/store.ts'
+import { at } from '../nodes/spread-database.ts'
 import { queries } from '../queries/index.ts'
 import { timestamp } from '../sql/columns.ts'
 
@@ -87,7 +88,7 @@ function createNumbering(database: Database): StateChanges['number'] {
     const begun = Date.now()
     const first = calls++ % Math.max(1, buckets.length)
     const inTurn = [...buckets.slice(first), ...buckets.slice(0, first)]
-    const { rows } = await database.query<{ numbered: number }>({
+    const { rows } = await at(database, buckets.length === 1 ? buckets[0] : undefined).query<{ numbered: number }>({
       name: 'notify_number_state_changes',
       text: 'SELECT notify.number_state_changes($1, $2, $3, $4) AS numbered',
       values: [inTurn, inTurn.map((bucket) => sinceOf(bucket, begun)), limit, timestamp(now)],

@@ -3,6 +3,7 @@ import type { Database, Transaction } from '@gatehouse/kit'
 import { defaultOptions } from '../../config/options.ts'
 import { bucketOfHash, bucketOfUser } from '../../model/id.ts'
 import type { Device, Devices } from '../../store/store.ts'
+import { at } from '../nodes/spread-database.ts'
 import { timestamp } from '../sql/columns.ts'
 import { type DeviceRow, deviceOf } from './profiles.ts'
 
@@ -10,22 +11,23 @@ import { type DeviceRow, deviceOf } from './profiles.ts'
 export function postgresDevices(database: Database, buckets: number): Devices {
   return {
     async list(userId) {
-      const { rows } = await database.query<DeviceRow>(
+      const bucket = bucketOfUser(userId, buckets)
+      const { rows } = await at(database, bucket).query<DeviceRow>(
         `SELECT device_id, token, service, registered_at, dead_at, dead_reason FROM notify.device
           WHERE bucket = $1 AND user_id = $2 ORDER BY device_id`,
-        [bucketOfUser(userId, buckets), userId],
+        [bucket, userId],
       )
       return rows.map(deviceOf)
     },
     put: (userId, device, now, limit = defaultOptions.devicesPerUser) =>
-      database.transaction(async (tx) => {
+      at(database, bucketOfUser(userId, buckets)).transaction(async (tx) => {
         const unlock = await lockUser(tx, bucketOfUser(userId, buckets), userId)
         const dropped = await putDevice(tx, { buckets, userId, device, now, limit })
         await unlock()
         return dropped
       }),
     remove: (userId, deviceId) =>
-      database.transaction(async (tx) => {
+      at(database, bucketOfUser(userId, buckets)).transaction(async (tx) => {
         const { rows } = await tx.query<{ token: string }>(
           'DELETE FROM notify.device WHERE bucket = $1 AND user_id = $2 AND device_id = $3 RETURNING token',
           [bucketOfUser(userId, buckets), userId, deviceId],
@@ -33,11 +35,12 @@ export function postgresDevices(database: Database, buckets: number): Devices {
         for (const { token } of rows) await releaseToken(tx, buckets, { token, userId, deviceId })
         return rows.length > 0
       }),
-    async markDead(userId, token, at, reason) {
-      const { rowCount } = await database.query(
+    async markDead(userId, token, deadAt, reason) {
+      const bucket = bucketOfUser(userId, buckets)
+      const { rowCount } = await at(database, bucket).query(
         `UPDATE notify.device SET dead_at = $4, dead_reason = $5
           WHERE bucket = $1 AND user_id = $2 AND token = $3 AND dead_at IS NULL AND registered_at <= $4`,
-        [bucketOfUser(userId, buckets), userId, token, timestamp(at), reason],
+        [bucket, userId, token, timestamp(deadAt), reason],
       )
       return rowCount > 0
     },

@@ -4,6 +4,7 @@ import { bucketOfUser } from '../../model/id.ts'
 import type { QuietHours } from '../../model/quiet-hours.ts'
 import { all } from '../../model/suppression.ts'
 import type { Preference, Preferences } from '../../store/store.ts'
+import { at } from '../nodes/spread-database.ts'
 import { timestamp } from '../sql/columns.ts'
 import { type PreferenceRow, preferenceOf } from './profiles.ts'
 
@@ -37,30 +38,37 @@ function settingsOf({ channels, quietHours }: Preference) {
 export function postgresPreferences(database: Database, buckets: number): Preferences {
   return {
     async list(userId) {
-      const { rows } = await database.query<PreferenceRow>(
+      const bucket = bucketOfUser(userId, buckets)
+      const { rows } = await at(database, bucket).query<PreferenceRow>(
         `SELECT event_type, channels, quiet_start, quiet_end FROM notify.preference
           WHERE bucket = $1 AND user_id = $2 ORDER BY event_type`,
-        [bucketOfUser(userId, buckets), userId],
+        [bucket, userId],
       )
       return rows.map(preferenceOf)
     },
     async put(userId, preference, now, expected) {
-      const row = [bucketOfUser(userId, buckets), userId, preference.eventType]
+      const bucket = bucketOfUser(userId, buckets)
+      const row = [bucket, userId, preference.eventType]
       const values = [...row, ...settingsOf(preference), timestamp(now)]
       const { rowCount } =
         expected === undefined
-          ? await database.query(putSql, values)
-          : await database.query(replaceSql, [...values, ...settingsOf(expected)])
+          ? await at(database, bucket).query(putSql, values)
+          : await at(database, bucket).query(replaceSql, [...values, ...settingsOf(expected)])
       return rowCount === 1
     },
-    switchChannels: (userId, eventType, change, now) =>
-      database.transaction((tx) => switchChannels(tx, [bucketOfUser(userId, buckets), userId, eventType], change, now)),
-    setQuietHours: (userId, hours, now) =>
-      database.transaction((tx) => setQuietHours(tx, [bucketOfUser(userId, buckets), userId], hours, now)),
+    switchChannels(userId, eventType, change, now) {
+      const bucket = bucketOfUser(userId, buckets)
+      return at(database, bucket).transaction((tx) => switchChannels(tx, [bucket, userId, eventType], change, now))
+    },
+    setQuietHours(userId, hours, now) {
+      const bucket = bucketOfUser(userId, buckets)
+      return at(database, bucket).transaction((tx) => setQuietHours(tx, [bucket, userId], hours, now))
+    },
     async remove(userId, eventType) {
-      const { rowCount } = await database.query(
+      const bucket = bucketOfUser(userId, buckets)
+      const { rowCount } = await at(database, bucket).query(
         'DELETE FROM notify.preference WHERE bucket = $1 AND user_id = $2 AND event_type = $3',
-        [bucketOfUser(userId, buckets), userId, eventType],
+        [bucket, userId, eventType],
       )
       return rowCount > 0
     },

@@ -1,6 +1,7 @@
 import { type Database, entityTagOf, type Transaction } from '@gatehouse/kit'
 import { bucketOfUser } from '../../model/id.ts'
 import type { Recipient, Recipients } from '../../store/store.ts'
+import { at } from '../nodes/spread-database.ts'
 import { columns, timestamp } from '../sql/columns.ts'
 import { type RecipientRow, recipientOf } from './profiles.ts'
 
@@ -8,9 +9,10 @@ import { type RecipientRow, recipientOf } from './profiles.ts'
 export function postgresRecipients(database: Database, buckets: number): Recipients {
   return {
     async find(userId) {
-      const { rows } = await database.query<RecipientRow>(
+      const bucket = bucketOfUser(userId, buckets)
+      const { rows } = await at(database, bucket).query<RecipientRow>(
         'SELECT user_id, email, phone_number, locale, zoneinfo FROM notify.recipient WHERE bucket = $1 AND user_id = $2',
-        [bucketOfUser(userId, buckets), userId],
+        [bucket, userId],
       )
       return rows[0] && recipientOf(rows[0])
     },
@@ -31,23 +33,25 @@ export function postgresRecipients(database: Database, buckets: number): Recipie
     async put(recipients, now) {
       const byBucket = Map.groupBy(recipients, ({ userId }) => bucketOfUser(userId, buckets))
       for (const [bucket, mine] of byBucket)
-        await database.transaction((tx) => putRecipients(tx, bucket, [...lastOfEach(mine)], now))
+        await at(database, bucket).transaction((tx) => putRecipients(tx, bucket, [...lastOfEach(mine)], now))
     },
     replace: (recipient, before, now) =>
       database.transaction((tx) => replace(tx, bucketOfUser(recipient.userId, buckets), { recipient, before, now })),
     async setZoneinfo(userId, zoneinfo, now) {
-      await database.query(
+      const bucket = bucketOfUser(userId, buckets)
+      await at(database, bucket).query(
         'UPDATE notify.recipient SET zoneinfo = $3, updated_at = $4 WHERE bucket = $1 AND user_id = $2',
-        [bucketOfUser(userId, buckets), userId, zoneinfo, timestamp(now)],
+        [bucket, userId, zoneinfo, timestamp(now)],
       )
     },
-    feed: (recipient, now) =>
-      database.transaction((tx) => applyFeed(tx, bucketOfUser(recipient.userId, buckets), recipient, now)),
+    feed(recipient, now) {
+      const bucket = bucketOfUser(recipient.userId, buckets)
+      return at(database, bucket).transaction((tx) => applyFeed(tx, bucket, recipient, now))
+    },
     async remove(userId) {
-      const { rowCount } = await database.query('DELETE FROM notify.recipient WHERE bucket = $1 AND user_id = $2', [
-        bucketOfUser(userId, buckets),
-        userId,
-      ])
+      const bucket = bucketOfUser(userId, buckets)
+      const text = 'DELETE FROM notify.recipient WHERE bucket = $1 AND user_id = $2'
+      const { rowCount } = await at(database, bucket).query(text, [bucket, userId])
       return rowCount > 0
     },
   }

@@ -2,6 +2,7 @@ import type { Database } from '@gatehouse/kit'
 import type { Counters } from '../../admission/caps.ts'
 import { bucketOfUser } from '../../model/id.ts'
 import type { OpenWindow, Standings } from '../../store/store.ts'
+import { at } from '../nodes/spread-database.ts'
 import { readOpenWindow } from '../waiting/windows.ts'
 
 interface WindowRow {
@@ -14,13 +15,12 @@ interface WindowRow {
 export function postgresStandings(database: Database, buckets: number): Standings {
   return {
     async read(userId) {
-      const values = [bucketOfUser(userId, buckets), userId]
+      const bucket = bucketOfUser(userId, buckets)
+      const values = [bucket, userId]
+      const own = at(database, bucket)
       const [counted, open] = await Promise.all([
-        database.query<{ counters: Counters }>(
-          'SELECT counters FROM notify.cap WHERE bucket = $1 AND user_id = $2',
-          values,
-        ),
-        database.query<WindowRow>(
+        own.query<{ counters: Counters }>('SELECT counters FROM notify.cap WHERE bucket = $1 AND user_id = $2', values),
+        own.query<WindowRow>(
           `SELECT w.event, w.flush_at,
                   (SELECT count(*) FROM notify.pending_item i WHERE i.bucket = w.bucket AND i.window_id = w.id) AS items
              FROM notify.pending_window w

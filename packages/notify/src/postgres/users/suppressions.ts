@@ -9,6 +9,7 @@ import type {
   SuppressionRecord,
   Suppressions,
 } from '../../store/store.ts'
+import { at } from '../nodes/spread-database.ts'
 import { type BucketScope, type Buckets, bucketsOfUsers, groupByBucket, nameFor, textFor } from '../sql/buckets.ts'
 import { columns, timestamp, withoutNulls } from '../sql/columns.ts'
 
@@ -75,7 +76,7 @@ export function postgresSuppressions(database: Database, layout: Buckets): Suppr
       const found: SuppressionRow[] = []
       for (const { scope, items } of groupsOf(filter)) {
         const values = [...valuesOf(scope, items, filter), before ?? null, timestamp(now), limit]
-        const { rows } = await database.query<SuppressionRow>(textFor(scope, listSql), values)
+        const { rows } = await at(database, scope.bucket).query<SuppressionRow>(textFor(scope, listSql), values)
         found.push(...rows)
       }
       return found
@@ -88,7 +89,7 @@ export function postgresSuppressions(database: Database, layout: Buckets): Suppr
       for (const { scope, items } of groupByBucket(layout, entries, ({ userId }, count) =>
         bucketOfUser(userId, count),
       )) {
-        const records = await addSuppressions(database, scope, items, now)
+        const records = await addSuppressions(at(database, scope.bucket), scope, items, now)
         const byKey = new Map(records.map((record) => [keyOf(record), record]))
         for (const entry of items) {
           const record = byKey.get(keyOf(entry))
@@ -100,7 +101,7 @@ export function postgresSuppressions(database: Database, layout: Buckets): Suppr
     async count(filter) {
       let [matched, complaints] = [0, 0]
       for (const { scope, items } of groupsOf(filter)) {
-        const { rows } = await database.query<{ matched: number; complaints: number }>(
+        const { rows } = await at(database, scope.bucket).query<{ matched: number; complaints: number }>(
           textFor(scope, countSql),
           valuesOf(scope, items, filter),
         )
@@ -112,7 +113,7 @@ export function postgresSuppressions(database: Database, layout: Buckets): Suppr
     async lift(filter) {
       let lifted = 0
       for (const { scope, items } of groupsOf(filter)) {
-        const { rowCount } = await database.transaction((tx) =>
+        const { rowCount } = await at(database, scope.bucket).transaction((tx) =>
           tx.query(textFor(scope, liftSql), valuesOf(scope, items, filter)),
         )
         lifted += rowCount

@@ -2,6 +2,7 @@ import type { Database } from '@gatehouse/kit'
 import type { Channel } from '../../model/channel.ts'
 import { bucketOfId } from '../../model/id.ts'
 import type { Backlog, ParkedEvent, PendingEntry, QueueDepth, QueueReport } from '../../store/store.ts'
+import { at } from '../nodes/spread-database.ts'
 import { optionalTimestamp, timestamp, withoutNulls } from '../sql/columns.ts'
 
 interface PendingRow {
@@ -42,7 +43,7 @@ export function postgresBacklog(database: Database, buckets: number): Backlog {
       const found: PendingRow[] = []
       for (const bucket of all) {
         const values = [bucket, optionalTimestamp(after?.dueAt), after?.id ?? null, limit, event ?? null]
-        found.push(...(await database.query<PendingRow>(rowsOf[kind], values)).rows)
+        found.push(...(await at(database, bucket).query<PendingRow>(rowsOf[kind], values)).rows)
       }
       found.sort((a, b) => a.due_at - b.due_at || (a.id < b.id ? -1 : 1))
       return found.slice(0, limit).map(entryOf)
@@ -57,13 +58,14 @@ export function postgresBacklog(database: Database, buckets: number): Backlog {
       return [...found.values()].sort((a, b) => (a.event < b.event ? -1 : 1))
     },
     async find(id) {
-      const { rows } = await database.query<Pick<PendingRow, 'user_id' | 'event' | 'reason'>>(
+      const bucket = bucketOfId(id, buckets)
+      const { rows } = await at(database, bucket).query<Pick<PendingRow, 'user_id' | 'event' | 'reason'>>(
         `SELECT user_id, event, 'aggregated' AS reason FROM notify.pending_window
           WHERE bucket = $1 AND id = $2 AND state = 'open'
          UNION ALL
          SELECT d.user_id, n.event, d.reason FROM notify.deferred d JOIN notify.notification n ON n.bucket = $1 AND n.id = d.notification_id
           WHERE d.bucket = $1 AND d.id = $2`,
-        [bucketOfId(id, buckets), id],
+        [bucket, id],
       )
       const [row] = rows
       return row && { userId: row.user_id, event: row.event, reason: row.reason }
@@ -87,7 +89,7 @@ function entryOf({
 }
 
 async function countParked(database: Database, bucket: number): Promise<Array<{ event: string; items: number }>> {
-  const { rows } = await database.query<{ event: string; items: number }>(
+  const { rows } = await at(database, bucket).query<{ event: string; items: number }>(
     `SELECT event, count(*) AS items
        FROM (SELECT event FROM notify.parked WHERE bucket = $1 LIMIT $2) AS looked GROUP BY event`,
     [bucket, maxParkedCounted],
@@ -103,17 +105,18 @@ async function release(
   now: number,
 ): Promise<'released' | 'quiet' | 'gone'> {
   const values = [bucket, id, timestamp(now)]
-  const window = await database.query(
+  const own = at(database, bucket)
+  const window = await own.query(
     "UPDATE notify.pending_window SET flush_at = least(flush_at, $3) WHERE bucket = $1 AND id = $2 AND state = 'open'",
     values,
   )
   if (window.rowCount > 0) return 'released'
-  const deferred = await database.query(
+  const deferred = await own.query(
     `UPDATE notify.deferred SET resume_at = least(resume_at, $3) WHERE bucket = $1 AND id = $2 AND reason <> 'quiet_hours'`,
     values,
   )
   if (deferred.rowCount > 0) return 'released'
-  const left = await database.query('SELECT FROM notify.deferred WHERE bucket = $1 AND id = $2', [bucket, id])
+  const left = await own.query('SELECT FROM notify.deferred WHERE bucket = $1 AND id = $2', [bucket, id])
   return left.rowCount > 0 ? 'quiet' : 'gone'
 }
 
@@ -130,7 +133,7 @@ async function reportQueue(database: Database, buckets: readonly number[], now: 
   const depths = new Map<string, QueueDepth>()
   let left = maxQueueRows
   for (const bucket of buckets) {
-    const { rows } = await database.query<DepthRow>(queueSql, [bucket, timestamp(now), left])
+    const { rows } = await at(database, bucket).query<DepthRow>(queueSql, [bucket, timestamp(now), left])
     for (const row of rows) {
       left -= row.due + row.later + row.leased
       const key = `${row.channel} ${row.priority}`

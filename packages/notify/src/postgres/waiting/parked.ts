@@ -1,5 +1,6 @@
 import type { Database } from '@gatehouse/kit'
 import type { Parked, ParkedHead } from '../../store/store.ts'
+import { at } from '../nodes/spread-database.ts'
 import { timestamp } from '../sql/columns.ts'
 
 /** The first of each event type, one step of the index a type. */
@@ -16,7 +17,7 @@ WITH RECURSIVE head AS (
 export function postgresParked(database: Database): Parked {
   return {
     async heads(bucket) {
-      const { rows } = await database.query<ParkedHead>({
+      const { rows } = await at(database, bucket).query<ParkedHead>({
         name: 'notify_parked_heads',
         text: headsSql,
         values: [bucket],
@@ -24,7 +25,7 @@ export function postgresParked(database: Database): Parked {
       return rows
     },
     async release(bucket, { event, rate }, max, now) {
-      const { rows } = await database.query<{ released: number }>({
+      const { rows } = await at(database, bucket).query<{ released: number }>({
         name: 'notify_release_parked',
         text: 'CALL notify.release_parked($1, $2, $3, $4, $5, $6, NULL)',
         values: [bucket, event, max, rate?.limit ?? null, rate ? rate.perSeconds * 1000 : null, timestamp(now)],

@@ -3,6 +3,7 @@ import { bucketOfId, bucketOfUser, newIdOfUser } from '../../model/id.ts'
 import type { NotifyRequest } from '../../model/notification.ts'
 import type { DueScheduled, Schedule, Scheduled, ScheduledFilter, Waiting } from '../../store/store.ts'
 import { failedMessage } from '../dead-letters/topic-failures.ts'
+import { at } from '../nodes/spread-database.ts'
 import { queries } from '../queries/index.ts'
 import type { Buckets } from '../sql/buckets.ts'
 import { optionalTimestamp, storable, timestamp, withoutNulls } from '../sql/columns.ts'
@@ -24,31 +25,33 @@ export function postgresSchedule(database: Database, buckets: number): Schedule 
     async add(fireAt, payload) {
       const bucket = bucketOfUser(payload.user_id, buckets)
       const id = newIdOfUser(payload.user_id)
-      await database.query(
+      await at(database, bucket).query(
         'INSERT INTO notify.scheduled (bucket, id, user_id, fire_at, payload) VALUES ($1, $2, $3, $4, $5)',
         [bucket, id, payload.user_id, timestamp(fireAt), JSON.stringify(payload)],
       )
       return id
     },
     async find(id) {
-      const { rows } = await database.query<ScheduledRow>(
+      const bucket = bucketOfId(id, buckets)
+      const { rows } = await at(database, bucket).query<ScheduledRow>(
         `SELECT id, fire_at, payload, source, occurred_at, failures, coalesce(lease_until >= now(), false) AS leased
            FROM notify.scheduled WHERE bucket = $1 AND id = $2`,
-        [bucketOfId(id, buckets), id],
+        [bucket, id],
       )
       return rows[0] && scheduledOf(rows[0])
     },
     list: (filter, after, limit) => list(database, buckets, { filter, after, limit }),
     async move(id, fireAt, before) {
-      const values = [bucketOfId(id, buckets), id]
-      const { rowCount } = await database.query(
+      const bucket = bucketOfId(id, buckets)
+      const values = [bucket, id]
+      const { rowCount } = await at(database, bucket).query(
         `UPDATE notify.scheduled SET fire_at = $3
           WHERE bucket = $1 AND id = $2 AND (lease_until IS NULL OR lease_until < now())
             AND ($4::timestamptz IS NULL OR fire_at = $4::timestamptz)`,
         [...values, timestamp(fireAt), optionalTimestamp(before)],
       )
       if (rowCount > 0) return 'moved'
-      const { rows } = await database.query<{ fire_at: number }>(
+      const { rows } = await at(database, bucket).query<{ fire_at: number }>(
         'SELECT fire_at FROM notify.scheduled WHERE bucket = $1 AND id = $2',
         values,
       )
@@ -57,21 +60,23 @@ export function postgresSchedule(database: Database, buckets: number): Schedule 
       return before !== undefined && left.fire_at !== before ? 'changed' : 'firing'
     },
     async cancel(id) {
-      const { rowCount } = await database.query('DELETE FROM notify.scheduled WHERE bucket = $1 AND id = $2', [
-        bucketOfId(id, buckets),
-        id,
-      ])
+      const bucket = bucketOfId(id, buckets)
+      const text = 'DELETE FROM notify.scheduled WHERE bucket = $1 AND id = $2'
+      const { rowCount } = await at(database, bucket).query(text, [bucket, id])
       return rowCount > 0
     },
-    moveToDeadLetters: (scheduled, cause, detail, now) =>
-      database.transaction((tx) => {
-        const bucket = bucketOfId(scheduled.id, buckets)
-        return moveToDeadLetters(tx, bucket, scheduled, { cause, detail, at: timestamp(now) })
-      }),
-    recordFailure: (scheduled, maxAttempts, reason, now) =>
-      database.transaction((tx) =>
-        recordFailure(tx, bucketOfId(scheduled.id, buckets), scheduled, { maxAttempts, reason, now }),
-      ),
+    moveToDeadLetters(scheduled, cause, detail, now) {
+      const bucket = bucketOfId(scheduled.id, buckets)
+      return at(database, bucket).transaction((tx) =>
+        moveToDeadLetters(tx, bucket, scheduled, { cause, detail, at: timestamp(now) }),
+      )
+    },
+    recordFailure(scheduled, maxAttempts, reason, now) {
+      const bucket = bucketOfId(scheduled.id, buckets)
+      return at(database, bucket).transaction((tx) =>
+        recordFailure(tx, bucket, scheduled, { maxAttempts, reason, now }),
+      )
+    },
   }
 }
 
@@ -91,7 +96,7 @@ async function list(
     userId === undefined ? Array.from({ length: buckets }, (_, bucket) => bucket) : [bucketOfUser(userId, buckets)]
   const found: ScheduledRow[] = []
   for (const bucket of mine) {
-    const { rows } = await database.query<ScheduledRow>(
+    const { rows } = await at(database, bucket).query<ScheduledRow>(
       `SELECT id, fire_at, payload, source, occurred_at, failures, coalesce(lease_until >= now(), false) AS leased
          FROM notify.scheduled
         WHERE bucket = $1${userId === undefined ? '' : ' AND user_id = $8'}

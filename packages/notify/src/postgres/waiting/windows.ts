@@ -3,6 +3,7 @@ import type { SettledWindow } from '../../admission/planned.ts'
 import type { Channel } from '../../model/channel.ts'
 import type { Data } from '../../model/notification.ts'
 import type { ChosenBy, ClosedWindow, GatheredWindow, PendingItem, WindowSummary } from '../../store/store.ts'
+import { at } from '../nodes/spread-database.ts'
 import { queries } from '../queries/index.ts'
 import type { Statement } from '../sql/at-once.ts'
 import { type BucketScope, bucketsOfIds, textFor } from '../sql/buckets.ts'
@@ -53,7 +54,7 @@ export async function closeWindows(
   bucket: number,
   { limit, leaseMs, now }: WindowsClaim,
 ): Promise<ClosedWindow[]> {
-  const [, closed, read, counted] = await database.pipeline<object>([
+  const [, closed, read, counted] = await at(database, bucket).pipeline<object>([
     customPlan,
     {
       name: 'notify_close_windows',
@@ -89,7 +90,7 @@ export async function readOpenWindow(
   bucket: number,
   { userId, event }: { readonly userId: string; readonly event: string },
 ): Promise<GatheredWindow | undefined> {
-  const [, open, read, counted] = await database.pipeline<object>([
+  const [, open, read, counted] = await at(database, bucket).pipeline<object>([
     customPlan,
     { name: 'notify_name_open_window', text: nameOpenWindow, values: [bucket, userId, event] },
     { name: 'notify_first_items', text: queries['waiting/read-first-items'], values: [bucket] },

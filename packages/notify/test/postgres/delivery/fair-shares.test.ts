@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Database } from '@gatehouse/kit'
 import fc from 'fast-check'
+import { bucketOfUser } from '../../../src/model/id.ts'
 import type { Deliveries } from '../../../src/store/store.ts'
 import { claimDue } from '../../support/claims.ts'
 import { notifyDatabase } from '../../support/database.ts'
-import { migrateNotify, postgresNotifyStore } from '../../support/engine.ts'
+import { migrateNotify, postgresNotifyStore, testBuckets } from '../../support/engine.ts'
 
 const now = Date.parse('2026-06-01T12:00:00Z')
 const priorities = ['critical', 'normal', 'low'] as const
@@ -144,9 +145,9 @@ async function saturated(database: Database, { weights, limit, types }: Case): P
 async function write(database: Database, event: string, count: number, dueAt: number = now): Promise<void> {
   await database.query(
     `INSERT INTO notify.delivery_queue (bucket, delivery_id, user_id, channel, event, priority, due_at, sensitive, message)
-     SELECT 0, gen_random_uuid(), 'alice', 'email', $1, left($1, 1)::smallint, $3::timestamptz, false, '{"targets": []}'
+     SELECT $4::smallint, gen_random_uuid(), 'alice', 'email', $1, left($1, 1)::smallint, $3::timestamptz, false, '{"targets": []}'
        FROM generate_series(1, $2::integer)`,
-    [event, count, new Date(dueAt).toISOString()],
+    [event, count, new Date(dueAt).toISOString(), bucketOfUser('alice', testBuckets)],
   )
 }
 

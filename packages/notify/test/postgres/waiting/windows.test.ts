@@ -5,18 +5,28 @@ import { testWith } from '@gatehouse/testing'
 import { createAdmission } from '../../../src/admission/admission.ts'
 import type { AdmissionUnit, PlannedNotification } from '../../../src/admission/planned.ts'
 import { createNotify, type Notify } from '../../../src/index.ts'
-import { newId } from '../../../src/model/id.ts'
+import { bucketOfUser, newIdOfUser } from '../../../src/model/id.ts'
 import type { ClosedWindow, NotifyStore } from '../../../src/store/store.ts'
 import {
   type DatabaseServer,
+  isDistributed,
   migrateNotify,
   postgresDatabase,
   postgresNotifyStore,
   startDatabaseServer,
+  testBuckets,
 } from '../../support/engine.ts'
 
 const minute = 60_000
+/** That of alice. */
+const bucket = bucketOfUser('alice', testBuckets)
 const rules = { caps: { total: 1_000, channels: {}, priorities: {} }, windowMs: 86_400_000 }
+
+const locksSql = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%run_at_once%'"
+/** A row for each node on which somebody waits for a lock to write. */
+const waitingSql = isDistributed
+  ? `SELECT FROM run_command_on_workers($$SELECT EXISTS (${locksSql})$$) AS node WHERE node.result = 't'`
+  : locksSql
 
 interface Scene {
   readonly database: Database
@@ -73,7 +83,7 @@ describe('pending sets on PostgreSQL', () => {
     for (let round = 0; round < 10; round++) {
       await like('Ann', 'Bob')
       clock.advance(5 * minute)
-      const close = (store: NotifyStore) => store.waiting.closeWindows([0], 10, minute, clock.now())
+      const close = (store: NotifyStore) => store.waiting.closeWindows([bucket], 10, minute, clock.now())
       const closed = await Promise.all([close(stores[0]), close(stores[1]), close(stores[0]), close(stores[1])])
       const windows = closed.flat()
       assert.equal(windows.length, 1)
@@ -95,18 +105,17 @@ describe('pending sets on PostgreSQL', () => {
       })
       await locked.promise
       const late = like('Bob')
-      const waiting = () =>
-        database.query("SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%run_at_once%'")
+      const waiting = () => database.query(waitingSql)
       while ((await waiting()).rowCount === 0) await new Promise((resolve) => setImmediate(resolve))
       go.resolve()
       await Promise.all([closing, late])
-      const first = await stores[0].waiting.closeWindows([0], 10, minute, clock.now())
+      const first = await stores[0].waiting.closeWindows([bucket], 10, minute, clock.now())
       assert.deepEqual(
         first.map(({ items }) => items.map(({ actor }) => actor)),
         [['Ann']],
       )
       clock.advance(5 * minute)
-      const second = await stores[0].waiting.closeWindows([0], 10, minute, clock.now())
+      const second = await stores[0].waiting.closeWindows([bucket], 10, minute, clock.now())
       assert.deepEqual(
         second.map(({ items }) => items.map(({ actor }) => actor)),
         [['Bob']],
@@ -119,11 +128,11 @@ describe('pending sets on PostgreSQL', () => {
     async ({ database, stores, clock, like }) => {
       await like('Ann', 'Bob', 'Chidi')
       clock.advance(5 * minute)
-      const dying = await stores[0].waiting.closeWindows([0], 10, 0, clock.now())
+      const dying = await stores[0].waiting.closeWindows([bucket], 10, 0, clock.now())
       await like('Dana')
-      const [reclaimed] = await stores[1].waiting.closeWindows([0], 10, minute, clock.now())
+      const [reclaimed] = await stores[1].waiting.closeWindows([bucket], 10, minute, clock.now())
       assert.deepEqual(reclaimed, dying[0], 'the same window with the same items')
-      assert.deepEqual(await stores[0].waiting.closeWindows([0], 10, minute, clock.now()), [], 'it is leased')
+      assert.deepEqual(await stores[0].waiting.closeWindows([bucket], 10, minute, clock.now()), [], 'it is leased')
       const admitted = await Promise.all(
         [...dying, ...(reclaimed ? [reclaimed] : [])].map((window, index) =>
           stores[index === 0 ? 0 : 1].intake.admit([flushed(window)], createAdmission(rules, clock.now())),
@@ -140,12 +149,12 @@ describe('pending sets on PostgreSQL', () => {
     async ({ database, stores, clock, like }) => {
       await like('Ann')
       clock.advance(5 * minute)
-      const [window] = await stores[0].waiting.closeWindows([0], 10, 0, clock.now())
+      const [window] = await stores[0].waiting.closeWindows([bucket], 10, 0, clock.now())
       const broken = flushed(window ?? assert.fail('no window'))
       const twice = { ...broken, notifications: [...broken.notifications, ...broken.notifications] }
       await assert.rejects(stores[0].intake.admit([twice], createAdmission(rules, clock.now())))
       assert.equal((await database.query('SELECT 1 FROM notify.delivery_queue')).rowCount, 0)
-      const again = await stores[1].waiting.closeWindows([0], 10, minute, clock.now())
+      const again = await stores[1].waiting.closeWindows([bucket], 10, minute, clock.now())
       assert.deepEqual(again, [window])
       assert.equal(
         (await stores[1].intake.admit(again.map(flushed), createAdmission(rules, clock.now()))).flat().length,
@@ -160,7 +169,7 @@ describe('pending sets on PostgreSQL', () => {
 function flushed({ id, userId, event }: ClosedWindow): AdmissionUnit {
   const message = { body: 'likes', locale: 'en', targets: [{ id: 'email', address: 'alice@example.com' }] }
   const notification: PlannedNotification = {
-    id: newId(0),
+    id: newIdOfUser('alice'),
     userId,
     event,
     data: {},

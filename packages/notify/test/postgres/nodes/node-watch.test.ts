@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { isUnavailable, silentLog } from '@gatehouse/kit'
+import { NodeUnavailable, NodeWatch, type NodeWatchOptions } from '../../../src/postgres/nodes/node-watch.ts'
+
+const never = () => new Promise<never>(() => {})
+
+function watchWith(options: Partial<NodeWatchOptions>): NodeWatch {
+  return new NodeWatch({ probe: never, maxAtOnce: 3, log: silentLog, slowMs: 1, patienceMs: 1, ...options })
+}
+
+/** A node that answers its probes once it is told to. */
+function createNode() {
+  let answers = Promise.withResolvers<void>()
+  let probes = 0
+  return {
+    probe: () => {
+      probes++
+      return answers.promise
+    },
+    answer: () => answers.resolve(),
+    hang() {
+      answers = Promise.withResolvers<void>()
+    },
+    get probes() {
+      return probes
+    },
+  }
+}
+
+describe('the watch of database nodes', () => {
+  test('slow work on a node that answers goes on', async () => {
+    const slow = Promise.withResolvers<string>()
+    const probed = Promise.withResolvers<void>()
+    const watch = watchWith({
+      patienceMs: 10_000,
+      async probe() {
+        probed.resolve()
+      },
+    })
+    const running = watch.run('a', () => slow.promise)
+    await probed.promise
+    slow.resolve('done')
+    assert.equal(await running, 'done')
+    assert.equal(await watch.run('a', async () => 'further work'), 'further work')
+  })
+
+  test('work on a node that does not answer ends, and its signal aborts', async () => {
+    const watch = watchWith({})
+    let signal: AbortSignal | undefined
+    const running = watch.run('a', (own) => {
+      signal = own
+      return never()
+    })
+    await assert.rejects(running, NodeUnavailable)
+    await assert.rejects(running, isUnavailable)
+    assert.equal(signal?.aborted, true)
+  })
+
+  test('work on a silent node is refused at once, until a probe is answered', async () => {
+    const node = createNode()
+    const watch = watchWith({ probe: node.probe })
+    await assert.rejects(watch.run('a', never), NodeUnavailable)
+    let begun = 0
+    const work = async () => ++begun
+    await assert.rejects(watch.run('a', work), NodeUnavailable)
+    assert.equal(begun, 0)
+    assert.equal(node.probes, 1, 'one probe waits for the answer')
+    assert.equal(await watch.run('b', work), 1, 'another node is not concerned')
+    node.answer()
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.equal(await watch.run('a', work), 2)
+  })
+
+  test('a node whose probe fails is silent', async () => {
+    const watch = watchWith({ patienceMs: 10_000, probe: () => Promise.reject(new Error('refused')) })
+    await assert.rejects(watch.run('a', never), NodeUnavailable)
+  })
+
+  test('a node has no more work at once than its share, and the rest in turn', async () => {
+    const watch = watchWith({ maxAtOnce: 2, slowMs: 10_000 })
+    const pending = Array.from({ length: 4 }, () => Promise.withResolvers<void>())
+    const begun: number[] = []
+    const works = pending.map(({ promise }, n) =>
+      watch.run('a', () => {
+        begun.push(n)
+        return promise
+      }),
+    )
+    assert.deepEqual(begun, [0, 1])
+    assert.equal(await watch.run('b', async () => 'other'), 'other')
+    pending[1]?.resolve()
+    await works[1]
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.deepEqual(begun, [0, 1, 2])
+    for (const open of pending) open.resolve()
+    await Promise.all(works)
+    assert.deepEqual(begun, [0, 1, 2, 3])
+  })
+
+  test('work that waits for its turn is refused when the node falls silent, or after a time', async () => {
+    const silent = watchWith({ maxAtOnce: 1 })
+    const [first, second] = [silent.run('a', never), silent.run('a', never)]
+    await Promise.all([first, second].map((each) => assert.rejects(each, /does not answer/)))
+    const busy = watchWith({ maxAtOnce: 1, slowMs: 10_000, maxWaitMs: 1 })
+    const open = Promise.withResolvers<void>()
+    const running = busy.run('a', () => open.promise)
+    await assert.rejects(busy.run('a', never), /too much is under way/)
+    open.resolve()
+    await running
+  })
+})

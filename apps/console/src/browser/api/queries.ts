@@ -14,6 +14,7 @@ import {
 } from '@tanstack/react-query'
 import { type ActionId, actions, type InputOf, type ItemOf, type OutputOf } from '../../actions/index.ts'
 import { callOperation } from './call.ts'
+import { useOnePress } from './press.ts'
 import { isSignedOut } from './problem.ts'
 
 /** A page of a list. */
@@ -77,12 +78,13 @@ export function usePages<Id extends ActionId>(
   })
 }
 
-/** Does an action; afterwards what it changes is read again. */
+/** Does an action, once for a double click; afterwards what it changes is read again. */
 export function useAction<Id extends ActionId>(id: Id): UseMutationResult<OutputOf<Id>, Error, InputOf<Id>> {
   const { operation, invalidates } = actions[id]
   const client = useQueryClient()
+  const press = useOnePress<InputOf<Id>, OutputOf<Id>>()
   return useMutation<OutputOf<Id>, Error, InputOf<Id>>({
-    mutationFn: async (input) => callOperation(operation, input),
+    mutationFn: (input) => press(input, async () => callOperation(operation, input)),
     onSuccess: () => Promise.all(invalidates.map((name) => client.invalidateQueries({ queryKey: [name] }))),
   })
 }

@@ -8,6 +8,7 @@ import {
 } from '@tanstack/react-query'
 import { type ActionId, actions, type InputOf, type OutputOf } from '../../actions/index.ts'
 import { callOperation } from './call.ts'
+import { useOnePress } from './press.ts'
 
 /** What was read or stored, with the entity tag that a change of it names (RFC 9110 §13.1.1). */
 export interface Versioned<Value> {
@@ -52,22 +53,31 @@ export interface Change<Id extends ActionId> {
   readonly ifMatch: string | undefined
 }
 
-/** Makes a change, unless somebody else made one since it was read: then it is a PreconditionFailedError. */
+/**
+ * Makes a change, once for a double click, unless somebody else made one since it was read: then it is a
+ * PreconditionFailedError.
+ */
 export function useChange<Id extends ActionId>(id: Id): UseMutationResult<Versioned<OutputOf<Id>>, Error, Change<Id>> {
-  const { operation, invalidates } = actions[id]
+  const { invalidates } = actions[id]
   const client = useQueryClient()
+  const press = useOnePress<Change<Id>, Versioned<OutputOf<Id>>>()
   return useMutation<Versioned<OutputOf<Id>>, Error, Change<Id>>({
-    mutationFn: async ({ input, ifMatch }) => {
-      let etag: string | undefined
-      const onAnswer = (facts: { readonly etag: string | undefined }) => {
-        etag = facts.etag
-      }
-      const condition = ifMatch === undefined ? {} : { ifMatch }
-      const value = await callOperation(operation, input, { ...condition, onAnswer })
-      return { value, etag }
-    },
+    mutationFn: (change) => press(change, () => makeChange(id, change)),
     onSuccess: () => {
       for (const name of invalidates) void client.invalidateQueries({ queryKey: [name] })
     },
   })
+}
+
+async function makeChange<Id extends ActionId>(
+  id: Id,
+  { input, ifMatch }: Change<Id>,
+): Promise<Versioned<OutputOf<Id>>> {
+  let etag: string | undefined
+  const onAnswer = (facts: { readonly etag: string | undefined }) => {
+    etag = facts.etag
+  }
+  const condition = ifMatch === undefined ? {} : { ifMatch }
+  const value = await callOperation(actions[id].operation, input, { ...condition, onAnswer })
+  return { value, etag }
 }

@@ -25,7 +25,11 @@ export interface Page<Item> {
 
 const staleMs = 10_000
 
-/** Creates the cache of answers. A refused call is not repeated by itself; one that got no answer is, once. */
+/**
+ * Creates the cache of answers. A refused call is not repeated by itself; one that got no answer is, once. What the
+ * browser thinks of the network decides nothing: a console on this machine works without one, and a call that is kept
+ * until there is one would be made when nobody expects it any more.
+ */
 export function createQueries(onSignedOut: () => void): QueryClient {
   const client = new QueryClient({
     defaultOptions: {
@@ -33,7 +37,10 @@ export function createQueries(onSignedOut: () => void): QueryClient {
         staleTime: staleMs,
         retry: (failures, error) => !(error instanceof ApiError) && failures < 1,
         refetchOnWindowFocus: true,
+        refetchOnReconnect: true,
+        networkMode: 'always',
       },
+      mutations: { networkMode: 'always' },
     },
   })
   const watch = ({ type, action }: { type: string; action?: { type: string; error?: unknown } }) => {

@@ -40,7 +40,12 @@ export function SettingsProvider({ children }: { children: ReactNode }) {
     let current = true
     document.documentElement.lang = settings.language
     if (settings.language === 'en') setTexts(en)
-    else void import('./de.ts').then(({ de }) => current && setTexts(de))
+    else
+      void import('./de.ts').then(
+        ({ de }) => current && setTexts(de),
+        // While they cannot be loaded, English is better than nothing.
+        () => current && setTexts((before) => before ?? en),
+      )
     return () => {
       current = false
     }

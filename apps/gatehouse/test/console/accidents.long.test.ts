@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe } from 'node:test'
 import { findProgram, testWith } from '@gatehouse/testing'
-import { type Browser, type BrowserContext, chromium, type Page, type Request } from 'playwright-core'
+import { type Browser, type BrowserContext, chromium, type Locator, type Page, type Request } from 'playwright-core'
 import { seededPassword, signInOnPages, watchFaults } from '../support/console.ts'
 import { type Program, started } from '../support/program.ts'
 import { loaded } from './page.ts'
@@ -105,5 +105,66 @@ describe('the console when something goes wrong around it', () => {
     await tab.getByText('The server of the console cannot be reached.').waitFor()
     program = await started({ dataDir, port: Number(new URL(url).port) })
     await tab.getByText('Nobody is suppressed.').waitFor()
+  })
+
+  /** Ends the session of the console, presses a button, and comes back from the sign-in, which identity still knows. */
+  const pressAfterItsEnd = async (button: Locator) => {
+    await tab.evaluate('globalThis.isSameDocument = true')
+    await context.clearCookies({ name: /gatehouse-console/ })
+    await button.click()
+    await tab.waitForFunction('globalThis.isSameDocument === undefined')
+  }
+  const button = (name: string) => tab.getByRole('button', { name, exact: true }).last()
+
+  testWith('chromium', 'what was typed is there again when the session ended meanwhile', async () => {
+    await write('carol')
+    await tab.getByLabel('Data (JSON)').fill('{"item": "typed for an hour"}')
+    await pressAfterItsEnd(button('Send'))
+    await heading('Send')
+    assert.equal(await tab.getByLabel('User id').inputValue(), 'carol')
+    await tab.getByText('typed for an hour').first().waitFor()
+    assert.equal(await tab.getByLabel('Data (JSON)').inputValue(), '{"item": "typed for an hour"}')
+
+    await open('/new-client?kind=web', 'Register a client')
+    await tab.getByRole('textbox', { name: 'Name' }).fill('Shop')
+    await tab.getByRole('textbox', { name: 'Redirect URIs' }).fill('https://shop.example/back')
+    await pressAfterItsEnd(button('Register a client'))
+    await heading('Register a client')
+    assert.equal(await tab.getByRole('textbox', { name: 'Name' }).inputValue(), 'Shop')
+
+    await open('/users', 'Users')
+    await tab.getByRole('button', { name: 'New user' }).click()
+    await tab.getByRole('dialog').getByLabel('Id').fill('zoe')
+    await pressAfterItsEnd(tab.getByRole('dialog').getByRole('button', { name: 'New user' }))
+    await tab.getByRole('dialog').waitFor()
+    assert.equal(await tab.getByRole('dialog').getByLabel('Id').inputValue(), 'zoe')
+
+    await open('/event-types/order.shipped', 'order.shipped')
+    await tab.getByLabel('Title').fill('Parcels')
+    await pressAfterItsEnd(button('Save'))
+    await heading('order.shipped')
+    assert.equal(await tab.getByLabel('Title').inputValue(), 'Parcels')
+  })
+
+  testWith('chromium', 'a text that was being written is too, and what somebody else stored is not lost', async () => {
+    await open('/templates/order.shipped/sms/en', 'order.shipped')
+    await tab.getByRole('switch', { name: 'Code editor' }).click()
+    const text = tab.getByRole('textbox', { name: 'Text', exact: true })
+    await text.fill('Mine {{ order_id }}')
+    await pressAfterItsEnd(button('Save draft'))
+    await heading('order.shipped')
+    await tab.getByText('not saved').waitFor()
+    assert.equal(await text.inputValue(), 'Mine {{ order_id }}')
+
+    const stored = await tab.evaluate(async () => {
+      const headers = { 'x-console': '1', 'content-type': 'application/json' }
+      const path = '/console/api/v1/templates/order.shipped/sms/en'
+      return (await fetch(path, { method: 'PUT', headers, body: '{"body":"Theirs {{ order_id }}"}' })).status
+    })
+    assert.equal(stored, 200)
+    await pressAfterItsEnd(button('Save draft'))
+    await tab.getByText('not saved').waitFor()
+    await button('Save draft').click()
+    await tab.getByRole('dialog').getByText('Theirs').first().waitFor()
   })
 })

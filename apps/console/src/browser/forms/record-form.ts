@@ -2,7 +2,8 @@ import { useForm } from '@mantine/form'
 import { type FormEvent, type ReactNode, useState } from 'react'
 import { useSession } from '../api/session.tsx'
 import { faultsByField } from './faults.ts'
-import { isKept, keepForm, takeForm } from './kept.ts'
+import { isSameForm, useKeeping, useTaken } from './keeping.ts'
+import { isKept, keepForm } from './kept.ts'
 
 /** What is used of a form of Mantine, whose own types do not resolve here. */
 export interface FormControls<Values extends object> {
@@ -37,7 +38,10 @@ interface RecordFormOptions<Values extends object> {
   readonly secret?: readonly (keyof Values)[]
 }
 
-/** A form that shows the faults of the API at its fields, and stays as it is across a sign-in. */
+/**
+ * A form that shows the faults of the API at its fields, and stays as it is across a sign-in, also one that comes because
+ * the session has ended.
+ */
 export function useRecordForm<Values extends object>({
   name,
   initial,
@@ -46,10 +50,15 @@ export function useRecordForm<Values extends object>({
 }: RecordFormOptions<Values>): RecordForm<Values> {
   const { user } = useSession()
   const place = { storage: sessionStorage, name, user }
-  const [kept] = useState(() => takeForm<Values>(place, Date.now()))
+  const kept = useTaken<Values>(name)
   const [rest, setRest] = useState<Error | null>(null)
   const form = useForm({ initialValues: { ...initial, ...kept?.values } }) as unknown as FormControls<Values>
   const edited = kept?.etag ?? etag
+  useKeeping(
+    name,
+    () => (isSameForm(form.getValues(), initial) ? undefined : { values: form.getValues(), etag: edited }),
+    secret,
+  )
   return {
     form,
     etag: edited,

@@ -5,6 +5,7 @@ import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useMay } from '../../api/session.tsx'
 import { readVersioned, useChange, useVersioned, type Versioned } from '../../api/versioned.ts'
+import { isSameForm, useKeeping, useTaken } from '../../forms/keeping.ts'
 import { Act } from '../../parts/act.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Page } from '../../parts/page.tsx'
@@ -73,9 +74,13 @@ type Stored = Versioned<EventType> | undefined
 function EditEventType({ event, first }: { event: string; first: Stored }) {
   const t = useTexts()
   const may = useMay()
-  const [base, setBase] = useState(first)
-  const [form, change] = useState(formOf(first?.value))
+  const kept = useTaken<EventTypeForm>(`event type ${event}`)
+  const [base, setBase] = useState(first && { ...first, ...(kept && { etag: kept.etag }) })
+  const [form, change] = useState<EventTypeForm>({ ...formOf(first?.value), ...kept?.values })
   const [theirs, setTheirs] = useState<Stored>()
+  useKeeping(`event type ${event}`, () =>
+    isSameForm(form, formOf(base?.value)) ? undefined : { values: form, etag: base?.etag },
+  )
   const saving = useChange('saveEventType')
   const readOnly = !may('saveEventType') || base?.value.reserved === true
   const save = (etag: string | undefined) =>

@@ -1,5 +1,6 @@
 import { Button, Group, Stack, Text } from '@mantine/core'
 import { useBlocker } from '@tanstack/react-router'
+import { isLeavingToSignIn } from '../../../api/session.tsx'
 import { Dialog } from '../../../parts/dialog.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 
@@ -8,7 +9,7 @@ export function LeaveGuard({ isChanged }: { isChanged: boolean }) {
   const t = useTexts()
   const { status, proceed, reset } = useBlocker({
     shouldBlockFn: () => isChanged,
-    enableBeforeUnload: isChanged,
+    enableBeforeUnload: () => isChanged && !isLeavingToSignIn(),
     withResolver: true,
   })
   return (

@@ -22,6 +22,14 @@ interface Chosen {
 const storageKey = 'gatehouse-console-settings'
 const ChosenContext = createContext<Chosen | undefined>(undefined)
 
+/**
+ * How dates are written: as the region of the browser does, where it speaks the language; 23 Nov 2026 in Britain is
+ * Nov 23, 2026 in the United States.
+ */
+export function dateLocale(language: string): string {
+  return navigator.languages.find((tag) => tag === language || tag.startsWith(`${language}-`)) ?? language
+}
+
 function readSettings(): Settings {
   const language = navigator.language.startsWith('de') ? 'de' : 'en'
   const defaults: Settings = { language, zone: 'local', keys: true, editor: 'code', showsStart: true }

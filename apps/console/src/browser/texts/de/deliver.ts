@@ -238,10 +238,15 @@ export const deliver: typeof english = {
     sendMany: (count: number) => `${count} senden`,
     confirmMany: (count: number) => `${count} Ereignisse werden jetzt an ihre Benutzer gesendet.`,
     scheduled: 'Es ist geplant.',
-    badJson: 'Das ist kein JSON-Objekt.',
-    badEvents: 'Das ist weder ein JSON-Array noch ein Objekt je Zeile.',
+    badJson: (at) =>
+      at === undefined
+        ? 'Das ist kein JSON-Objekt wie {"order_id": "A-1"}.'
+        : `Das ist kein JSON: Zeile ${at.line}, Spalte ${at.column}. Erwartet wird ein Objekt wie {"order_id": "A-1"}.`,
+    badEvents: (line) =>
+      `Zeile ${line} ist kein JSON-Objekt. Erwartet wird eines je Zeile oder ein JSON-Array mit allen.`,
     preview: 'Was geschähe',
     previewEmpty: 'Ereignistyp und Benutzer wählen.',
+    previewBad: 'Das ist zu sehen, sobald die Daten ein JSON-Objekt sind.',
     snippet: 'Als Code',
     copy: 'Kopieren',
     results: 'Ergebnis',

@@ -33,6 +33,11 @@ export const emptyDraft: SendDraft = {
   events: '',
 }
 
+/** Whether the data is written, and is no JSON object. */
+export function isDataBad({ data }: SendDraft): boolean {
+  return data.trim() !== '' && parseObject(data) === undefined
+}
+
 /** The notify request of a draft; undefined while it is not complete. */
 export function requestOfDraft({ event, user, data, channels, dedupKey }: SendDraft): InputOf<'send'> | undefined {
   const parsed = parseObject(data.trim() || '{}')

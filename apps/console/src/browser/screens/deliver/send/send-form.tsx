@@ -5,10 +5,10 @@ import { useRead } from '../../../api/queries.ts'
 import { useMay } from '../../../api/session.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 import { ChannelChoice, channelNames } from '../channel-choice.tsx'
-import { parseObject } from '../event-data.ts'
+import { findFault } from '../event-data.ts'
 import { EventField } from '../event-field.tsx'
 import { BulkForm } from './bulk-form.tsx'
-import type { SendDraft, SendMode } from './draft.ts'
+import { isDataBad, type SendDraft, type SendMode } from './draft.ts'
 import { sampleData } from './sample-data.ts'
 import { SendButtons } from './send-buttons.tsx'
 
@@ -51,7 +51,6 @@ function OneForm(props: SendFormProps) {
   const { draft, change } = props
   const t = useTexts()
   const fill = useSampleData(props)
-  const isBad = draft.data.trim() !== '' && parseObject(draft.data) === undefined
   return (
     <>
       <Group align="flex-start" gap="md">
@@ -78,7 +77,7 @@ function OneForm(props: SendFormProps) {
         maxRows={18}
         spellCheck={false}
         className="code"
-        error={isBad ? t.send.badJson : undefined}
+        error={isDataBad(draft) ? t.send.badJson(findFault(draft.data)) : undefined}
       />
       <ChannelChoice
         label={t.send.channels}

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { formatDuration } from '../../../src/browser/parts/duration.ts'
-import { findBadLine, findFault, parseEvents, parseObject } from '../../../src/browser/screens/deliver/event-data.ts'
+import { faultOf, faultOfEvents, parseEvents, parseObject } from '../../../src/browser/screens/deliver/event-data.ts'
 import { csvOf } from '../../../src/browser/screens/deliver/notifications/csv.ts'
 import { callOfDraft, emptyDraft, requestOfDraft } from '../../../src/browser/screens/deliver/send/draft.ts'
 import { sampleData } from '../../../src/browser/screens/deliver/send/sample-data.ts'
@@ -72,13 +72,15 @@ test('a code that is not known is shown as it is', () => {
   )
 })
 
-test('the fault of a text that is no JSON has a line and a column', () => {
-  assert.equal(findFault('{"order_id": "A-1"}'), undefined)
-  assert.deepEqual(findFault('{\n  bad'), { line: 2, column: 3 })
-  assert.deepEqual(findFault('{\n "a":'), { line: 2, column: 6 })
+test('the fault of a text that is no JSON is said in the words of the browser', () => {
+  assert.equal(faultOf('{"order_id": "A-1"}'), undefined)
+  assert.equal(faultOf('[]'), undefined)
+  assert.match(faultOf('{\n  bad') ?? '', /line 2 column 3/)
+  assert.match(faultOf('{"order_id": A-1}') ?? '', /Unexpected token 'A'/)
 })
 
 test('of many events the first line that is none is named', () => {
-  assert.equal(findBadLine('{"event": "a"}\n\n[]\n{'), 3)
-  assert.equal(findBadLine('[\n{"event": "a"},\nb\n]'), 3)
+  assert.equal(faultOfEvents('{"event": "a"}\n\n[]\n{').line, 3)
+  assert.match(faultOfEvents('{"event": "a"}\n{"event": b}').reason ?? '', /Unexpected token 'b'/)
+  assert.match(faultOfEvents('[{"event": "a"},\nb]').reason ?? '', /Unexpected token 'b'/)
 })

@@ -14,31 +14,22 @@ export function parseEvents(text: string): readonly EventData[] | undefined {
   return events.length > 0 && events.every(isObject) ? events : undefined
 }
 
-/** A place in a text, both from 1. */
-export interface TextPlace {
-  readonly line: number
-  readonly column: number
-}
-
-/** Where a text stops being JSON; undefined where it is JSON, or the browser does not say. */
-export function findFault(text: string): TextPlace | undefined {
+/** Why a text is no JSON, in the words of the browser, which name the place; undefined where it is JSON. */
+export function faultOf(text: string): string | undefined {
   try {
     JSON.parse(text)
     return undefined
   } catch (error) {
-    const message = String(error)
-    const [, line, column] = /line (\d+) column (\d+)/.exec(message) ?? []
-    if (line !== undefined && column !== undefined) return { line: Number(line), column: Number(column) }
-    if (!/end of (JSON input|data)/.test(message)) return undefined
-    const lines = text.split('\n')
-    return { line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1 }
+    return error instanceof Error ? error.message : String(error)
   }
 }
 
-/** Where many events, an array or one object a line, are none: the line, from 1. */
-export function findBadLine(text: string): number {
-  if (text.trimStart().startsWith('[')) return findFault(text)?.line ?? 1
-  return text.split('\n').findIndex((line) => isFilled(line) && parseObject(line) === undefined) + 1
+/** What is wrong with many events, which are an array or one object a line: the line, from 1, or else why. */
+export function faultOfEvents(text: string): { readonly line?: number; readonly reason?: string | undefined } {
+  if (text.trimStart().startsWith('[')) return { reason: faultOf(text) }
+  const lines = text.split('\n')
+  const index = lines.findIndex((line) => isFilled(line) && parseObject(line) === undefined)
+  return { line: index + 1, reason: faultOf(lines[index] ?? '') }
 }
 
 const isFilled = (line: string) => line.trim() !== ''

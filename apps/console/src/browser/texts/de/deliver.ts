@@ -238,12 +238,14 @@ export const deliver: typeof english = {
     sendMany: (count: number) => `${count} senden`,
     confirmMany: (count: number) => `${count} Ereignisse werden jetzt an ihre Benutzer gesendet.`,
     scheduled: 'Es ist geplant.',
-    badJson: (at) =>
-      at === undefined
-        ? 'Das ist kein JSON-Objekt wie {"order_id": "A-1"}.'
-        : `Das ist kein JSON: Zeile ${at.line}, Spalte ${at.column}. Erwartet wird ein Objekt wie {"order_id": "A-1"}.`,
-    badEvents: (line) =>
-      `Zeile ${line} ist kein JSON-Objekt. Erwartet wird eines je Zeile oder ein JSON-Array mit allen.`,
+    badJson: (reason) =>
+      reason === undefined ? 'Erwartet wird ein Objekt wie {"order_id": "A-1"}.' : `Das ist kein JSON: ${reason}`,
+    badEvents: ({ line, reason }) =>
+      [
+        line === undefined ? 'Erwartet werden Objekte.' : `Zeile ${line} ist kein JSON-Objekt.`,
+        ...(reason === undefined ? [] : [`${reason}.`]),
+        'Ein Objekt je Zeile oder ein JSON-Array mit allen.',
+      ].join(' '),
     preview: 'Was geschähe',
     previewEmpty: 'Ereignistyp und Benutzer wählen.',
     previewBad: 'Das ist zu sehen, sobald die Daten ein JSON-Objekt sind.',

@@ -233,11 +233,14 @@ export const deliver = {
     sendMany: (count: number) => `Send ${count}`,
     confirmMany: (count: number) => `${count} events are sent to their users now.`,
     scheduled: 'It is scheduled.',
-    badJson: (at?: { readonly line: number; readonly column: number }) =>
-      at === undefined
-        ? 'This is not a JSON object, such as {"order_id": "A-1"}.'
-        : `This is not JSON: look at line ${at.line}, column ${at.column}. An object is expected, such as {"order_id": "A-1"}.`,
-    badEvents: (line: number) => `Line ${line} is not a JSON object. One a line is expected, or one JSON array of all.`,
+    badJson: (reason: string | undefined) =>
+      reason === undefined ? 'An object is expected, such as {"order_id": "A-1"}.' : `This is not JSON: ${reason}`,
+    badEvents: ({ line, reason }: { readonly line?: number; readonly reason?: string | undefined }) =>
+      [
+        line === undefined ? 'Objects are expected.' : `Line ${line} is not a JSON object.`,
+        ...(reason === undefined ? [] : [`${reason}.`]),
+        'Send one object a line, or one JSON array of them.',
+      ].join(' '),
     preview: 'What would happen',
     previewEmpty: 'Choose an event type and a user.',
     previewBad: 'It is shown once the data is a JSON object.',

@@ -5,7 +5,7 @@ import { useRead } from '../../../api/queries.ts'
 import { useMay } from '../../../api/session.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 import { ChannelChoice, channelNames } from '../channel-choice.tsx'
-import { findFault } from '../event-data.ts'
+import { faultOf } from '../event-data.ts'
 import { EventField } from '../event-field.tsx'
 import { BulkForm } from './bulk-form.tsx'
 import { isDataBad, type SendDraft, type SendMode } from './draft.ts'
@@ -77,7 +77,7 @@ function OneForm(props: SendFormProps) {
         maxRows={18}
         spellCheck={false}
         className="code"
-        error={isDataBad(draft) ? t.send.badJson(findFault(draft.data)) : undefined}
+        error={isDataBad(draft) ? t.send.badJson(faultOf(draft.data)) : undefined}
       />
       <ChannelChoice
         label={t.send.channels}

@@ -1,8 +1,8 @@
 import { Button, Group, Stack, Text } from '@mantine/core'
 import { useBlocker } from '@tanstack/react-router'
-import { isLeavingToSignIn } from '../../../api/session.tsx'
-import { Dialog } from '../../../parts/dialog.tsx'
-import { useTexts } from '../../../texts/settings.tsx'
+import { isLeavingToSignIn } from '../api/session.tsx'
+import { useTexts } from '../texts/settings.tsx'
+import { Dialog } from './dialog.tsx'
 
 /** Asks before a draft that was not saved is left. */
 export function LeaveGuard({ isChanged }: { isChanged: boolean }) {

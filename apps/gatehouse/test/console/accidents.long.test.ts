@@ -146,6 +146,36 @@ describe('the console when something goes wrong around it', () => {
     assert.equal(await tab.getByLabel('Title').inputValue(), 'Parcels')
   })
 
+  testWith('chromium', 'a form with something typed asks before it is left, and not once it is stored', async () => {
+    await open('/new-client?kind=service', 'Register a client')
+    const name = tab.getByRole('textbox', { name: 'Name' })
+    await name.fill('Nightly job')
+    const question = tab.getByRole('dialog', { name: 'Leave without saving?' })
+    await follow('Providers')
+    await question.getByRole('button', { name: 'Stay' }).click()
+    await question.waitFor({ state: 'detached' })
+    assert.equal(await name.inputValue(), 'Nightly job')
+    await button('Register a client').click()
+    await heading('Nightly job is registered')
+    await follow('Providers')
+    await heading('Providers')
+
+    await open('/clients/nightly-job', 'Nightly job')
+    await tab.getByRole('link', { name: 'Edit', exact: true }).or(button('Edit')).first().click()
+    await heading('Edit Nightly job')
+    await name.fill('Morning job')
+    await tab.goBack()
+    await question.getByRole('button', { name: 'Stay' }).click()
+    await button('Save').click()
+    await heading('Morning job')
+
+    await open('/event-types/order.shipped', 'order.shipped')
+    await tab.getByLabel('Title').fill('Parcels')
+    await follow('Providers')
+    await question.getByRole('button', { name: 'Leave' }).click()
+    await heading('Providers')
+  })
+
   testWith('chromium', 'a text that was being written is too, and what somebody else stored is not lost', async () => {
     await open('/templates/order.shipped/sms/en', 'order.shipped')
     await tab.getByRole('switch', { name: 'Code editor' }).click()

@@ -1,5 +1,5 @@
 import { useForm } from '@mantine/form'
-import { type FormEvent, type ReactNode, useState } from 'react'
+import { type FormEvent, type ReactNode, useRef, useState } from 'react'
 import { useSession } from '../api/session.tsx'
 import { faultsByField } from './faults.ts'
 import { isSameForm, useKeeping, useTaken } from './keeping.ts'
@@ -27,6 +27,10 @@ export interface RecordForm<Values extends object> {
   show(error: Error | null): void
   /** Keeps what was typed, for after a sign-in. */
   keep(): void
+  /** Whether something was typed that is neither stored nor given up. */
+  isTyped(): boolean
+  /** What was typed is stored or given up: the form may be left. */
+  finish(): void
 }
 
 interface RecordFormOptions<Values extends object> {
@@ -54,11 +58,9 @@ export function useRecordForm<Values extends object>({
   const [rest, setRest] = useState<Error | null>(null)
   const form = useForm({ initialValues: { ...initial, ...kept?.values } }) as unknown as FormControls<Values>
   const edited = kept?.etag ?? etag
-  useKeeping(
-    name,
-    () => (isSameForm(form.getValues(), initial) ? undefined : { values: form.getValues(), etag: edited }),
-    secret,
-  )
+  const isFinished = useRef(false)
+  const isTyped = () => !isFinished.current && !isSameForm(form.getValues(), initial)
+  useKeeping(name, () => (isTyped() ? { values: form.getValues(), etag: edited } : undefined), secret)
   return {
     form,
     etag: edited,
@@ -67,6 +69,10 @@ export function useRecordForm<Values extends object>({
       const faults = error === null ? undefined : faultsByField(error, Object.keys(initial))
       form.setErrors(faults?.fields ?? {})
       setRest(faults?.rest === undefined ? null : error)
+    },
+    isTyped,
+    finish: () => {
+      isFinished.current = true
     },
     keep: () =>
       keepForm(place, { values: form.getValues(), etag: edited }, { now: Date.now(), ...(secret ? { secret } : {}) }),

@@ -4,12 +4,17 @@ import { isLeavingToSignIn } from '../api/session.tsx'
 import { useTexts } from '../texts/settings.tsx'
 import { Dialog } from './dialog.tsx'
 
-/** Asks before a draft that was not saved is left. */
-export function LeaveGuard({ isChanged }: { isChanged: boolean }) {
+interface LeaveGuardProps {
+  /** Whether something would be lost, asked when the person leaves. */
+  readonly isChanged: () => boolean
+}
+
+/** Asks before what was not saved is left. */
+export function LeaveGuard({ isChanged }: LeaveGuardProps) {
   const t = useTexts()
   const { status, proceed, reset } = useBlocker({
-    shouldBlockFn: () => isChanged,
-    enableBeforeUnload: () => isChanged && !isLeavingToSignIn(),
+    shouldBlockFn: isChanged,
+    enableBeforeUnload: () => isChanged() && !isLeavingToSignIn(),
     withResolver: true,
   })
   return (

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { formatDuration } from '../../../src/browser/parts/duration.ts'
 import { faultOf, faultOfEvents, parseEvents, parseObject } from '../../../src/browser/screens/deliver/event-data.ts'
 import { csvOf } from '../../../src/browser/screens/deliver/notifications/csv.ts'
-import { callOfDraft, emptyDraft, requestOfDraft } from '../../../src/browser/screens/deliver/send/draft.ts'
+import { callOfDraft, emptyDraft, isPast, requestOfDraft } from '../../../src/browser/screens/deliver/send/draft.ts'
 import { sampleData } from '../../../src/browser/screens/deliver/send/sample-data.ts'
 import { wordOf } from '../../../src/browser/screens/deliver/word-of.ts'
 
@@ -33,6 +33,13 @@ test('a draft is a request when it has an event, a user and data that can be rea
   assert.equal(callOfDraft(draft)?.path, '/v1/notify')
   assert.equal(callOfDraft({ ...draft, mode: 'later' }), undefined)
   assert.equal(callOfDraft({ ...draft, mode: 'later', at: '2030-01-01T00:00' })?.path, '/v1/scheduled')
+})
+
+test('a time that has passed is not one to send at', () => {
+  const draft = { ...emptyDraft, mode: 'later' as const, at: '2030-01-01T00:00' }
+  const at = new Date(draft.at).getTime()
+  assert.deepEqual([isPast(draft, at - 1), isPast(draft, at)], [false, true])
+  assert.equal(isPast({ ...draft, mode: 'now' }, at), false)
 })
 
 test('CSV has a row for each delivery, quotes what must be, and no cell is a formula', () => {

@@ -8,6 +8,7 @@ import { readVersioned, useChange, useVersioned, type Versioned } from '../../ap
 import { isSameForm, useKeeping, useTaken } from '../../forms/keeping.ts'
 import { Act } from '../../parts/act.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
+import { LeaveGuard } from '../../parts/leave-guard.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Refusal } from '../../parts/refusal.tsx'
 import { Answer } from '../../parts/states.tsx'
@@ -78,10 +79,9 @@ function EditEventType({ event, first }: { event: string; first: Stored }) {
   const [base, setBase] = useState(first && { ...first, ...(kept && { etag: kept.etag }) })
   const [form, change] = useState<EventTypeForm>({ ...formOf(first?.value), ...kept?.values })
   const [theirs, setTheirs] = useState<Stored>()
-  useKeeping(`event type ${event}`, () =>
-    isSameForm(form, formOf(base?.value)) ? undefined : { values: form, etag: base?.etag },
-  )
   const saving = useChange('saveEventType')
+  const isChanged = () => !isSameForm(form, formOf(base?.value))
+  useKeeping(`event type ${event}`, () => (isChanged() ? { values: form, etag: base?.etag } : undefined))
   const readOnly = !may('saveEventType') || base?.value.reserved === true
   const save = (etag: string | undefined) =>
     saving.mutate(
@@ -121,6 +121,7 @@ function EditEventType({ event, first }: { event: string; first: Stored }) {
         </Stack>
         <Effects form={form} />
       </div>
+      <LeaveGuard isChanged={isChanged} />
       <Conflict
         mine={form}
         theirs={theirs}

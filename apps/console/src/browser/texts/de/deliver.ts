@@ -248,6 +248,7 @@ export const deliver: typeof english = {
       ].join(' '),
     preview: 'Was geschähe',
     previewEmpty: 'Ereignistyp und Benutzer wählen.',
+    past: 'Diese Zeit ist vorbei. Eine spätere wählen oder jetzt senden.',
     previewBad: 'Das ist zu sehen, sobald die Daten ein JSON-Objekt sind.',
     snippet: 'Als Code',
     copy: 'Kopieren',

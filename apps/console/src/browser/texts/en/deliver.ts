@@ -243,6 +243,7 @@ export const deliver = {
       ].join(' '),
     preview: 'What would happen',
     previewEmpty: 'Choose an event type and a user.',
+    past: 'This time has passed. Choose a later one, or send it now.',
     previewBad: 'It is shown once the data is a JSON object.',
     snippet: 'As code',
     copy: 'Copy',

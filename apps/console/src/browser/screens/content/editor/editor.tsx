@@ -59,7 +59,7 @@ export function TextEditor({ place, source, locales }: TextEditorProps) {
       </div>
       <Versions place={place} state={state} readOnly={readOnly} />
       <ConflictDialog place={place} state={state} />
-      <LeaveGuard isChanged={state.isChanged && !readOnly} />
+      <LeaveGuard isChanged={() => state.isChanged && !readOnly} />
     </Stack>
   )
 }

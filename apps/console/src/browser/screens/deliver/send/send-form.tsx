@@ -8,7 +8,7 @@ import { ChannelChoice, channelNames } from '../channel-choice.tsx'
 import { faultOf } from '../event-data.ts'
 import { EventField } from '../event-field.tsx'
 import { BulkForm } from './bulk-form.tsx'
-import { isDataBad, type SendDraft, type SendMode } from './draft.ts'
+import { isDataBad, isPast, type SendDraft, type SendMode } from './draft.ts'
 import { sampleData } from './sample-data.ts'
 import { SendButtons } from './send-buttons.tsx'
 
@@ -101,6 +101,7 @@ function OneForm(props: SendFormProps) {
             value={draft.at}
             onChange={(event) => change({ at: event.currentTarget.value })}
             required
+            error={isPast(draft, Date.now()) ? t.send.past : undefined}
           />
         )}
       </Group>

@@ -109,10 +109,10 @@ describe('the console when something goes wrong around it', () => {
 
   /** Ends the session of the console, presses a button, and comes back from the sign-in, which identity still knows. */
   const pressAfterItsEnd = async (button: Locator) => {
-    await tab.evaluate('globalThis.isSameDocument = true')
     await context.clearCookies({ name: /gatehouse-console/ })
+    const isBack = tab.waitForEvent('load')
     await button.click()
-    await tab.waitForFunction('globalThis.isSameDocument === undefined')
+    await isBack
   }
   const button = (name: string) => tab.getByRole('button', { name, exact: true }).last()
 

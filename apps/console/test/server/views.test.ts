@@ -23,8 +23,8 @@ describe('saved views', () => {
       body: JSON.stringify(body),
       headers: { 'content-type': 'application/json' },
     })
-  const list = async (name: string) => {
-    const answer = await of(name).api('/views?screen=/notifications')
+  const list = async (name: string, screen = '/notifications') => {
+    const answer = await of(name).api(`/views?screen=${screen}`)
     return ((await answer.json()) as { items: { id: string; name: string; filters: object }[] }).items
   }
   const view = { screen: '/notifications', name: 'bounced mail', filters: { channel: 'email', state: 'bounced' } }
@@ -39,6 +39,15 @@ describe('saved views', () => {
     assert.equal((await of('otto').api(path, { method: 'DELETE' })).status, 404)
     assert.equal((await of('olga').api(path, { method: 'DELETE' })).status, 204)
     assert.deepEqual(await list('olga'), [])
+  })
+
+  test('a view is of its screen, wherever that is in the navigation', async () => {
+    const nested = { ...view, screen: '/limits/callers', filters: { tab: 'totals' } }
+    assert.equal((await save('olga', nested)).status, 201)
+    assert.deepEqual(await list('olga'), [])
+    const [{ id, name } = assert.fail('not saved')] = await list('olga', nested.screen)
+    assert.equal(name, view.name)
+    assert.equal((await of('olga').api(`/views/${id}`, { method: 'DELETE' })).status, 204)
   })
 
   test('a person has at most 50, and may still replace one', async () => {

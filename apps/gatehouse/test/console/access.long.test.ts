@@ -1,34 +1,15 @@
 import assert from 'node:assert/strict'
-import { after, before, describe } from 'node:test'
-import { findProgram, testWith } from '@gatehouse/testing'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import { describe } from 'node:test'
+import { testWith } from '@gatehouse/testing'
 import { runSnippet } from '../snippets/run.ts'
-import { seededPassword, signInOnPages, watchFaults } from '../support/console.ts'
-import { type Program, started } from '../support/program.ts'
+import { consoleOfSuite } from '../support/console.ts'
+import { started } from '../support/program.ts'
 
 describe('a client from its registration to its end, in a browser', () => {
-  let program: Program | undefined
-  let browser: Browser | undefined
-  let page: Page | undefined
-  let faults: string[] = []
-  before(async () => {
-    const executablePath = findProgram('chromium')
-    if (executablePath === undefined) return
-    program = await started()
-    browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
-    page = await browser.newPage({ viewport: { width: 1280, height: 900 }, locale: 'en-GB' })
-    page.setDefaultTimeout(30_000)
-    faults = watchFaults(page, (text) => text.startsWith('Failed to load resource'))
-    await page.goto(`${program.url}/console/clients`)
-    await signInOnPages(page, 'alice', seededPassword(program.stdout()))
-    await page.getByRole('heading', { level: 1, name: 'Clients', exact: true }).waitFor()
+  const { tab, program, faults, heading, reach, press } = consoleOfSuite({
+    start: () => started(),
+    first: ['/clients', 'Clients'],
   })
-  after(async () => {
-    await browser?.close()
-    await program?.stop()
-  })
-  const tab = () => page ?? assert.fail('there is no page')
-  const heading = (name: string) => tab().getByRole('heading', { level: 1, name, exact: true }).waitFor()
   const secretShown = async () => ((await tab().locator('code.secret').textContent()) ?? '').trim()
 
   /** Whether the client gets a token with each secret. */
@@ -36,7 +17,7 @@ describe('a client from its registration to its end, in a browser', () => {
     const requests = secrets.map((secret) => {
       const authorization = `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`
       const body = new URLSearchParams({ grant_type: 'client_credentials' })
-      return fetch(`${program?.url}/token`, { method: 'POST', body, headers: { authorization } })
+      return fetch(`${program().url}/token`, { method: 'POST', body, headers: { authorization } })
     })
     return (await Promise.all(requests)).map(({ status }) => status === 200)
   }
@@ -86,48 +67,33 @@ describe('a client from its registration to its end, in a browser', () => {
 
   testWith('chromium', 'by keyboard alone the same is done', async () => {
     const keys = tab().keyboard
-    /** Moves on until what has the focus has this name. */
-    const reach = async (name: string) => {
-      const focused =
-        "document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.labels?.[0]?.innerText ?? document.activeElement?.innerText ?? ''"
-      for (let count = 0; count < 80; count++) {
-        const now = await tab().evaluate<string>(focused)
-        if (now.replace(/\s*\*$/, '').trim() === name) return
-        await keys.press('Tab')
-      }
-      assert.fail(`the focus never came to ${name}`)
-    }
-    await tab().goto(`${program?.url}/console/users`)
+    const field = (role: 'textbox' | 'combobox', name: string) => tab().getByRole(role, { name, exact: true })
+    await tab().goto(`${program().url}/console/users`)
     await heading('Users')
     await keys.press('g')
     await keys.press('c')
     await heading('Clients')
-    await reach('Register a client')
+    await reach(tab().getByRole('link', { name: 'Register a client', exact: true }))
     await keys.press('Enter')
     await heading('Register a client')
-    await reach('Web application')
+    await reach(tab().getByRole('radio', { name: 'Web application' }))
     for (let count = 0; count < 3; count++) await keys.press('ArrowDown')
-    await reach('Next')
-    await keys.press('Enter')
-    await tab().getByRole('textbox', { name: 'Name' }).waitFor()
-    await reach('Name')
+    await press('Next')
+    await reach(field('textbox', 'Name'))
     await keys.type('Key export')
-    await reach('Scopes')
+    await reach(field('combobox', 'Scopes'))
     await keys.type('orders:read')
     await keys.press('Enter')
-    await reach('Register a client')
-    await keys.press('Enter')
+    await press('Register a client')
     await heading('Key export is registered')
     const first = await secretShown()
     assert.equal((await useSnippet(first)).scope, 'orders:read')
-    await reach('Open the client')
-    await keys.press('Enter')
+    await press('Open the client')
     await heading('Key export')
 
-    await reach('New secret: key-export')
-    await keys.press('Enter')
+    await press('New secret: key-export')
     await tab().getByRole('dialog', { name: 'New secret' }).waitFor()
-    await reach('Type key-export to confirm.')
+    await reach(field('textbox', 'Type key-export to confirm.'))
     await keys.type('key-export')
     await keys.press('Enter')
     await tab().getByText('The new secret, shown only now').waitFor()
@@ -135,14 +101,13 @@ describe('a client from its registration to its end, in a browser', () => {
     assert.deepEqual(await accepts('key-export', first, second), [true, true])
 
     await tab().getByRole('dialog', { name: 'New secret' }).waitFor({ state: 'detached' })
-    await reach('Delete')
-    await keys.press('Enter')
+    await press('Delete')
     await tab().getByRole('dialog').waitFor()
-    await reach('Type key-export to confirm.')
+    await reach(field('textbox', 'Type key-export to confirm.'))
     await keys.type('key-export')
     await keys.press('Enter')
     await heading('Clients')
     assert.deepEqual(await accepts('key-export', second), [false])
-    assert.deepEqual(faults, [])
+    assert.deepEqual(faults(), [])
   })
 })

@@ -2,12 +2,10 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { test } from 'node:test'
-import { findProgram, startRedis, testWith } from '@gatehouse/testing'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import { startRedis, testWith, testWithAll } from '@gatehouse/testing'
 import { Person } from '../../../console/test/support/person.ts'
-import { everyLook, faultless } from '../support/accessibility.ts'
-import { signInOnPages, watchFaults } from '../support/console.ts'
+import { everyLook } from '../support/accessibility.ts'
+import { type ConsoleTab, openConsole } from '../support/console.ts'
 import { type Program, started } from '../support/program.ts'
 import { loaded } from './page.ts'
 
@@ -31,19 +29,12 @@ async function startProgram(context: Context, env: Readonly<Record<string, strin
   return program
 }
 
-async function openConsole(context: Context, { url }: Program): Promise<{ tab: Page; faults: string[] }> {
-  const browser: Browser = await chromium.launch({
-    executablePath: findProgram('chromium') ?? '',
-    args: ['--no-sandbox'],
-  })
-  context.after(() => browser.close())
-  const tab = await browser.newPage({ viewport: { width: 1280, height: 800 }, locale: 'en-GB' })
-  tab.setDefaultTimeout(60_000)
-  const faults = watchFaults(tab, (text) => text.startsWith('Failed to load resource'))
-  await tab.goto(`${url}/console/`)
-  await signInOnPages(tab, 'owner', password)
-  await tab.getByRole('heading', { level: 1 }).waitFor()
-  return { tab, faults }
+async function signedIn(context: Context, program: Program): Promise<ConsoleTab> {
+  const opened = await openConsole(context, program)
+  await opened.tab().goto(`${program.url}/console/`)
+  await opened.signIn({ username: 'owner', password })
+  await opened.tab().getByRole('heading', { level: 1 }).waitFor()
+  return opened
 }
 
 /** A client on the free tier that reads orders. */
@@ -65,20 +56,20 @@ async function importer({ url }: Program): Promise<(times: number) => Promise<nu
 testWith('chromium', 'a caller that was rejected is found, receives requests back, and is let in again', async (t) => {
   const program = await startProgram(t)
   const order = await importer(program)
-  const { tab, faults } = await openConsole(t, program)
+  const { tab, faults, faultless } = await signedIn(t, program)
   // A minute that ends in between would let the caller in by itself.
   assert.equal((await order(8)).at(-1), 429)
-  await tab.getByRole('link', { name: 'Callers' }).click()
-  const row = tab.getByRole('row').filter({ hasText: 'importer' })
+  await tab().getByRole('link', { name: 'Callers' }).click()
+  const row = tab().getByRole('row').filter({ hasText: 'importer' })
   await row.getByText('free', { exact: true }).waitFor()
-  await faultless(tab, 'callers')
-  await tab.getByRole('tab', { name: 'Last rejections' }).click()
-  const rejection = tab.getByRole('row').filter({ hasText: 'importer' })
+  await faultless('callers')
+  await tab().getByRole('tab', { name: 'Last rejections' }).click()
+  const rejection = tab().getByRole('row').filter({ hasText: 'importer' })
   await rejection.getByText('rpm', { exact: true }).waitFor()
   await rejection.getByText('/orders/*', { exact: true }).waitFor()
   await rejection.getByRole('link', { name: 'importer' }).click()
-  await tab.getByRole('heading', { level: 1, name: 'importer' }).waitFor()
-  const standing = tab.getByRole('region', { name: 'free' })
+  await tab().getByRole('heading', { level: 1, name: 'importer' }).waitFor()
+  const standing = tab().getByRole('region', { name: 'free' })
   await standing.getByText('0 of 3 left').waitFor()
   await standing.getByText(/rejected for \d+ s/).waitFor()
   await standing.getByText('Counter keys').click()
@@ -86,40 +77,38 @@ testWith('chromium', 'a caller that was rejected is found, receives requests bac
     .getByText(/^rl:client:importer:\d+$/)
     .first()
     .waitFor()
-  await loaded(tab)
-  await everyLook(tab, (look) => faultless(tab, `a caller, ${look}`))
-  await tab.setViewportSize({ width: 1280, height: 800 })
+  await loaded(tab())
+  await everyLook(tab(), (look) => faultless(`a caller, ${look}`))
+  await tab().setViewportSize({ width: 1280, height: 800 })
   await standing.getByRole('button', { name: 'Give requests back: free' }).click()
-  const dialog = tab.getByRole('dialog')
+  const dialog = tab().getByRole('dialog')
   await dialog.getByLabel('Requests').fill('2')
-  await faultless(tab, 'the dialog')
+  await faultless('the dialog')
   await dialog.getByRole('button', { name: 'Give requests back' }).click()
   await standing.getByText('2 of 3 left').waitFor()
   assert.equal((await order(1)).at(0), 200)
-  await tab.goto(`${program.url}/console/audit`)
-  await tab.getByRole('row').filter({ hasText: 'limits.grant' }).filter({ hasText: 'owner' }).first().waitFor()
-  assert.deepEqual(faults, [])
+  await tab().goto(`${program.url}/console/audit`)
+  await tab().getByRole('row').filter({ hasText: 'limits.grant' }).filter({ hasText: 'owner' }).first().waitFor()
+  assert.deepEqual(faults(), [])
 })
 
 testWith('chromium', 'the rule of a request is found, with the reason and its upstream', async (t) => {
   const program = await startProgram(t)
   const order = await importer(program)
   assert.deepEqual(await order(1), [200])
-  const { tab, faults } = await openConsole(t, program)
-  await tab.getByRole('link', { name: 'Routes' }).click()
-  await tab.getByLabel('Path').fill('https://api.example.com/orders/7?x=1')
-  await tab.getByRole('button', { name: 'Which rule matches?' }).click()
-  await tab.getByText('The request goes to orders.').waitFor()
-  await tab.getByText('matches: the first in order').waitFor()
-  const upstream = tab.getByRole('table', { name: 'Upstreams' }).getByRole('row').filter({ hasText: 'orders' })
+  const { tab, faults, faultless } = await signedIn(t, program)
+  await tab().getByRole('link', { name: 'Routes' }).click()
+  await tab().getByLabel('Path').fill('https://api.example.com/orders/7?x=1')
+  await tab().getByRole('button', { name: 'Which rule matches?' }).click()
+  await tab().getByText('The request goes to orders.').waitFor()
+  await tab().getByText('matches: the first in order').waitFor()
+  const upstream = tab().getByRole('table', { name: 'Upstreams' }).getByRole('row').filter({ hasText: 'orders' })
   await upstream.getByText('answers').waitFor()
-  await everyLook(tab, (look) => faultless(tab, `routes, ${look}`))
-  assert.deepEqual(faults, [])
+  await everyLook(tab(), (look) => faultless(`routes, ${look}`))
+  assert.deepEqual(faults(), [])
 })
 
-test('processes share who was limited, and go on when the store is gone', { timeout: 120_000 }, async (t) => {
-  if (findProgram('redis-server') === undefined || findProgram('chromium') === undefined)
-    return t.skip('waits for redis-server and chromium')
+testWithAll(['redis-server', 'chromium'], 'processes share who was limited, and go on without the store', async (t) => {
   const redis = await startRedis()
   const [one, other] = await Promise.all([
     startProgram(t, { REDIS_URL: redis.url }),
@@ -139,12 +128,14 @@ test('processes share who was limited, and go on when the store is gone', { time
   assert.ok(caller?.kind === 'ip' && caller.rejected >= 2, JSON.stringify(top))
   assert.equal(((await read('/admin/v1/limits/rejections?policy=anonymous')).items as object[]).length, caller.rejected)
   // Sign-in fails closed: nobody signs in while the store is gone.
-  const { tab, faults } = await openConsole(t, one)
+  const { tab, faults, faultless } = await signedIn(t, one)
   await redis.stop()
-  await tab.goto(`${one.url}/console/limits/callers`)
-  await tab.getByText('The counter store does not answer').waitFor()
-  await tab.getByText(/Counted by each process alone/).waitFor()
-  await faultless(tab, 'the store is gone')
+  await tab().goto(`${one.url}/console/limits/callers`)
+  await tab().getByText('The counter store does not answer').waitFor()
+  await tab()
+    .getByText(/Counted by each process alone/)
+    .waitFor()
+  await faultless('the store is gone')
   assert.equal((await read('/admin/v1/limits/top')).scope, 'process')
-  assert.deepEqual(faults, [])
+  assert.deepEqual(faults(), [])
 })

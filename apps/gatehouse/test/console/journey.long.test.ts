@@ -1,132 +1,122 @@
 import assert from 'node:assert/strict'
-import { after, before, describe } from 'node:test'
-import { findProgram, testWith } from '@gatehouse/testing'
-import { type Browser, chromium, type Page } from 'playwright-core'
-import { faultless } from '../support/accessibility.ts'
-import { seededPassword, signInOnPages, watchFaults } from '../support/console.ts'
-import { type Program, started } from '../support/program.ts'
-import { loaded, until } from './page.ts'
+import { describe } from 'node:test'
+import { testWith } from '@gatehouse/testing'
+import { consoleOfSuite } from '../support/console.ts'
+import { callAsDemo } from '../support/demo-client.ts'
+import { started } from '../support/program.ts'
+import { loaded } from './page.ts'
 import { screens } from './screens.ts'
 
 describe('the console in a browser', () => {
-  let program: Program | undefined
-  let browser: Browser | undefined
-  let page: Page | undefined
-  let faults: string[] = []
-
-  before(async () => {
-    const executablePath = findProgram('chromium')
-    if (executablePath === undefined) return
-    program = await started()
-    browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
-    page = await browser.newPage({ viewport: { width: 1280, height: 800 }, locale: 'en-GB' })
-    page.setDefaultTimeout(60_000)
-    // A refused call is an answer that the pages show; the browser logs it as an error of its own.
-    faults = watchFaults(page, (text) => text.startsWith('Failed to load resource'))
+  const { tab, program, faults, signIn, heading, open, faultless, fitsPhone } = consoleOfSuite({
+    start: () => started(),
   })
-  after(async () => {
-    await browser?.close()
-    await program?.stop()
-  })
-  const shown = () => page ?? assert.fail('there is no page')
-  const heading = (name: string) => shown().getByRole('heading', { level: 1, name, exact: true }).waitFor()
 
   testWith('chromium', 'from the first start an owner signs in and finds a user', async () => {
-    const tab = shown()
-    const printed = program?.stdout() ?? ''
+    const printed = program().stdout()
     const [, url = ''] = /Console +(\S+)/.exec(printed) ?? []
-    await tab.goto(url)
-    await signInOnPages(tab, 'alice', seededPassword(printed))
+    await tab().goto(url)
+    await signIn()
     await heading('Overview')
-    await tab.getByRole('link', { name: 'Users', exact: true }).click()
+    await tab().getByRole('link', { name: 'Users', exact: true }).click()
     await heading('Users')
-    await tab.getByRole('link', { name: 'alice', exact: true }).click()
+    await tab().getByRole('link', { name: 'alice', exact: true }).click()
     await heading('alice')
-    assert.match(tab.url(), /\/console\/users\/alice$/)
+    assert.match(tab().url(), /\/console\/users\/alice$/)
   })
 
   testWith('chromium', 'every screen is without a fault of accessibility, and fits 320 pixels', async () => {
-    const tab = shown()
     for (const [path, name] of screens) {
-      await tab.setViewportSize({ width: 1280, height: 800 })
-      await tab.goto(`${program?.url}/console${path}`)
-      await heading(name)
-      await loaded(tab)
-      await faultless(tab, path)
-      await tab.setViewportSize({ width: 320, height: 700 })
-      // The layout moves to its new width; one that stays too wide never gets there.
-      await until(tab, 'document.documentElement.scrollWidth <= innerWidth')
+      await open(path, name)
+      await faultless(path)
+      await fitsPhone()
     }
-    await tab.setViewportSize({ width: 1280, height: 800 })
   })
 
   testWith('chromium', 'a user is locked, and the audit log shows who did it', async () => {
-    const tab = shown()
-    const token = await administer(program?.stdout() ?? '', program?.url ?? '')
-    const body = JSON.stringify({ id: 'bob', email: 'bob@example.com' })
-    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-    const made = await fetch(`${program?.url}/admin/v1/users`, { method: 'POST', headers, body })
-    assert.equal(made.status, 201, await made.text())
-    await tab.goto(`${program?.url}/console/users/bob`)
-    await tab.getByRole('button', { name: 'Lock' }).click()
-    await tab.getByRole('dialog').getByRole('button', { name: 'Lock' }).click()
-    await tab.getByText('locked', { exact: true }).waitFor()
-    await tab.goto(`${program?.url}/console/audit?subject=bob`)
-    const row = tab.getByRole('row').filter({ hasText: 'users.update' }).filter({ hasText: 'alice' })
+    const bob = { id: 'bob', email: 'bob@example.com' }
+    await callAsDemo(program(), 'admin:users', { method: 'POST', path: '/admin/v1/users', body: bob })
+    await tab().goto(`${program().url}/console/users/bob`)
+    await tab().getByRole('button', { name: 'Lock' }).click()
+    await tab().getByRole('dialog').getByRole('button', { name: 'Lock' }).click()
+    await tab().getByText('locked', { exact: true }).waitFor()
+    await tab().goto(`${program().url}/console/audit?subject=bob`)
+    const row = tab().getByRole('row').filter({ hasText: 'users.update' }).filter({ hasText: 'alice' })
     await row.waitFor()
     await row.getByText('Show').click()
     await row.getByText('"locked": true').waitFor()
   })
 
+  testWith('chromium', 'every list with filters has saved views, which keep nothing personal', async () => {
+    for (const [path, name] of lists) {
+      await open(path, name)
+      await tab().getByRole('button', { name: 'Saved views' }).waitFor()
+    }
+    await open('/audit?type=users.update&address=127.0.0.1', 'Audit log')
+    await tab().getByRole('button', { name: 'Saved views' }).click()
+    await tab().getByText('Addresses, names and keys of persons are not saved with a view.').waitFor()
+    await faultless('a view without what is personal')
+    await tab().getByRole('textbox', { name: 'Name' }).fill('changes of users')
+    await tab().getByRole('button', { name: 'Save this view' }).click()
+    await tab().getByRole('button', { name: 'changes of users', exact: true }).click()
+    await tab().waitForURL(({ search }) => search === '?type=users.update')
+    await tab().getByLabel('From', { exact: true }).fill('2026-01-31T08:30')
+    await tab().getByRole('button', { name: 'Search', exact: true }).last().click()
+    await tab().waitForURL(({ searchParams }) => /^2026-01-3\dT\d\d:30:00.000Z$/.test(searchParams.get('since') ?? ''))
+    assert.match(await tab().getByLabel('From', { exact: true }).inputValue(), /^2026-01-31T08:30/)
+  })
+
   testWith('chromium', 'with the keyboard alone a section, the search and the help are reached', async () => {
-    const tab = shown()
-    await tab.goto(`${program?.url}/console/users`)
+    await tab().goto(`${program().url}/console/users`)
     await heading('Users')
-    await tab.keyboard.press('g')
-    await tab.keyboard.press('c')
+    await tab().keyboard.press('g')
+    await tab().keyboard.press('c')
     await heading('Clients')
-    await tab.keyboard.press('/')
-    await tab.getByRole('textbox', { name: 'Search' }).waitFor()
-    await tab.keyboard.type('alice')
-    await tab.getByText('User alice').waitFor()
-    await faultless(tab, 'the search')
-    await tab.keyboard.press('Enter')
+    await tab().keyboard.press('/')
+    await tab().getByRole('textbox', { name: 'Search' }).waitFor()
+    await tab().keyboard.type('alice')
+    await tab().getByText('User alice').waitFor()
+    await faultless('the search')
+    await tab().keyboard.press('Enter')
     await heading('alice')
-    await tab.getByRole('textbox', { name: 'Search' }).waitFor({ state: 'detached' })
-    await tab.keyboard.press('?')
-    await tab.getByRole('dialog', { name: 'Keyboard' }).waitFor()
-    await faultless(tab, 'the help')
-    await tab.keyboard.press('Escape')
+    await tab().getByRole('textbox', { name: 'Search' }).waitFor({ state: 'detached' })
+    await tab().keyboard.press('?')
+    await tab().getByRole('dialog', { name: 'Keyboard' }).waitFor()
+    await faultless('the help')
+    await tab().keyboard.press('Escape')
   })
 
   testWith('chromium', 'German and the dark theme are chosen and stay', async () => {
-    const tab = shown()
-    await tab.goto(`${program?.url}/console/settings`)
-    await tab.getByLabel('Appearance').selectOption('dark')
-    await tab.getByLabel('Language').selectOption('de')
+    await tab().goto(`${program().url}/console/settings`)
+    await tab().getByLabel('Appearance').selectOption('dark')
+    await tab().getByLabel('Language').selectOption('de')
     await heading('Einstellungen')
-    await tab.goto(`${program?.url}/console/audit`)
+    await tab().goto(`${program().url}/console/audit`)
     await heading('Audit-Protokoll')
-    assert.equal(await tab.locator('html').getAttribute('lang'), 'de')
-    await loaded(tab)
-    await faultless(tab, 'dark')
+    assert.equal(await tab().locator('html').getAttribute('lang'), 'de')
+    await loaded(tab())
+    await faultless('dark')
   })
 
   testWith('chromium', 'signing out leaves nothing, and no page broke a rule', async () => {
-    const tab = shown()
-    await tab.getByRole('button', { name: 'Abmelden' }).click()
-    await tab.waitForURL(/\/end_session/)
-    await tab.goto(`${program?.url}/console/users`)
-    await tab.waitForURL((url) => url.pathname !== '/console/users' || url.search !== '')
-    assert.deepEqual(faults, [])
+    await tab().getByRole('button', { name: 'Abmelden' }).click()
+    await tab().waitForURL(/\/end_session/)
+    await tab().goto(`${program().url}/console/users`)
+    await tab().waitForURL((url) => url.pathname !== '/console/users' || url.search !== '')
+    assert.deepEqual(faults(), [])
   })
 })
 
-/** A token of the demo client, which may create users. */
-async function administer(printed: string, url: string): Promise<string> {
-  const secret = /client +demo +secret (\S+)/.exec(printed)?.[1] ?? assert.fail('no secret was printed')
-  const body = new URLSearchParams({ grant_type: 'client_credentials', scope: 'admin:users' })
-  const authorization = `Basic ${Buffer.from(`demo:${secret}`).toString('base64')}`
-  const answer = await fetch(`${url}/token`, { method: 'POST', body, headers: { authorization } })
-  return ((await answer.json()) as { access_token: string }).access_token
-}
+const lists = [
+  ['/notifications', 'Notifications'],
+  ['/dead-letters', 'Dead letters'],
+  ['/scheduled', 'Scheduled'],
+  ['/suppressions', 'Suppressions'],
+  ['/templates', 'Templates'],
+  ['/users', 'Users'],
+  ['/sessions', 'Sessions'],
+  ['/clients', 'Clients'],
+  ['/api-keys', 'API keys'],
+  ['/limits/callers', 'Callers'],
+  ['/audit', 'Audit log'],
+] as const

@@ -1,51 +1,28 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { after, before, describe } from 'node:test'
-import { findProgram, testWith } from '@gatehouse/testing'
-import { type Browser, chromium, type Page } from 'playwright-core'
-import { faultless } from '../support/accessibility.ts'
-import { signInOnPages, watchFaults } from '../support/console.ts'
-import { type Program, started } from '../support/program.ts'
-import { loaded, until } from './page.ts'
+import { describe } from 'node:test'
+import { testWith } from '@gatehouse/testing'
+import type { Page } from 'playwright-core'
+import { consoleOfSuite } from '../support/console.ts'
+import { started } from '../support/program.ts'
 
 describe('a limit, from the draft to every gateway and back', () => {
-  let program: Program | undefined
-  let browser: Browser | undefined
-  let page: Page | undefined
-  let faults: string[] = []
-  before(async () => {
-    const executablePath = findProgram('chromium')
-    if (executablePath === undefined) return
-    program = await started({ env: { GATEHOUSE_CONFIG: join(import.meta.dirname, 'limits.yaml') } })
-    browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
-    page = await browser.newPage({ viewport: { width: 1280, height: 900 }, locale: 'en-GB' })
-    page.setDefaultTimeout(60_000)
-    faults = watchFaults(page, (text) => text.startsWith('Failed to load resource'))
-    await page.goto(`${program.url}/console/limits`)
-    await signInOnPages(page, 'owner', 'owner in the console')
-    await page.getByRole('heading', { level: 1, name: 'Tiers and policies' }).waitFor()
+  const { tab, program, faults, open, faultless, fitsPhone } = consoleOfSuite({
+    start: () => started({ env: { GATEHOUSE_CONFIG: join(import.meta.dirname, 'limits.yaml') } }),
+    first: ['/limits', 'Tiers and policies'],
+    person: { username: 'owner', password: 'owner in the console' },
   })
-  after(async () => {
-    await browser?.close()
-    await program?.stop()
-  })
-  const tab = () => page ?? assert.fail('there is no page')
-  const open = async (path: string, heading: string) => {
-    await tab().goto(`${program?.url}/console${path}`)
-    await tab().getByRole('heading', { level: 1, name: heading, exact: true }).waitFor()
-    await loaded(tab())
-  }
   const draft = () => tab().getByRole('region', { name: 'Draft' })
   const confirm = async (name: string, comment: string) => {
     const dialog = tab().getByRole('dialog')
     await dialog.getByLabel('Why').fill(comment)
-    await faultless(tab(), name)
+    await faultless(name)
     await dialog.getByRole('button', { name, exact: true }).click()
     await dialog.waitFor({ state: 'detached' })
   }
   /** The limit that the gateway answers to a user of the tier free. */
   const limitOfGateway = async () => {
-    const answer = await fetch(`${program?.url}/v1/users/owner/inbox`, { headers: { 'x-api-key': await key() } })
+    const answer = await fetch(`${program().url}/v1/users/owner/inbox`, { headers: { 'x-api-key': await key() } })
     await answer.text()
     return answer.headers.get('x-ratelimit-limit')
   }
@@ -75,10 +52,8 @@ describe('a limit, from the draft to every gateway and back', () => {
     assert.match(present ?? '', /^[1-9][\d,]* \(/)
     assert.equal(drafted, '0 (0%)')
     await simulator.getByText('X-RateLimit-Limit: 3000').waitFor()
-    await faultless(tab(), 'the simulator')
-    await tab().setViewportSize({ width: 320, height: 700 })
-    await until(tab(), 'document.documentElement.scrollWidth <= innerWidth')
-    await tab().setViewportSize({ width: 1280, height: 900 })
+    await faultless('the simulator')
+    await fitsPhone()
   })
 
   testWith('chromium', 'what is not allowed is refused with the reason before it is sent', async () => {
@@ -96,7 +71,7 @@ describe('a limit, from the draft to every gateway and back', () => {
     await draft().getByRole('button', { name: 'Run in shadow' }).click()
     await confirm('Run in shadow', 'is 3000 enough?')
     await tab().getByRole('region', { name: 'In shadow' }).getByText('3,000 a minute').waitFor()
-    await faultless(tab(), 'a tier with a shadow')
+    await faultless('a tier with a shadow')
     await applied(2)
     assert.equal(await limitOfGateway(), '2000')
   })
@@ -125,7 +100,7 @@ describe('a limit, from the draft to every gateway and back', () => {
     const row = dialog.getByRole('row', { name: /^rpm/ })
     await row.waitFor()
     assert.deepEqual(await row.locator('td').allInnerTexts(), ['3500', '4000'])
-    await faultless(tab(), 'a conflict')
+    await faultless('a conflict')
     await dialog.getByRole('button', { name: 'Activate mine anyway' }).click()
     await dialog.waitFor({ state: 'detached' })
     await applied(5)
@@ -154,7 +129,7 @@ describe('a limit, from the draft to every gateway and back', () => {
     await dialog.getByLabel('Id').fill(await hashOfKey(await key()))
     await dialog.getByLabel('Factor').fill('2')
     await dialog.getByLabel('Reason').fill('a migration')
-    await faultless(tab(), 'the limit of a caller')
+    await faultless('the limit of a caller')
     await dialog.getByRole('button', { name: 'Set a limit' }).click()
     await tab().getByRole('cell', { name: 'a migration' }).waitFor()
     await becomes('4000')
@@ -166,7 +141,7 @@ describe('a limit, from the draft to every gateway and back', () => {
     await becomes('2000')
   })
 
-  testWith('chromium', 'no page broke a rule', () => assert.deepEqual(faults, []))
+  testWith('chromium', 'no page broke a rule', () => assert.deepEqual(faults(), []))
 
   /** Waits until the gateway has read what changed, which takes up to 5 s. */
   const becomes = async (limit: string) => {

@@ -1,63 +1,33 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
-import { after, before, describe } from 'node:test'
-import { findProgram, testWith } from '@gatehouse/testing'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import { describe } from 'node:test'
+import { testWith } from '@gatehouse/testing'
 import { Person } from '../../../console/test/support/person.ts'
-import { faultless } from '../support/accessibility.ts'
-import { seededPassword, signInOnPages, watchFaults } from '../support/console.ts'
-import { type Program, started } from '../support/program.ts'
+import { consoleOfSuite } from '../support/console.ts'
+import { callAsDemo } from '../support/demo-client.ts'
+import { started } from '../support/program.ts'
 import { loaded } from './page.ts'
 
 describe('users in the console', () => {
-  let program: Program | undefined
-  let browser: Browser | undefined
-  let page: Page | undefined
-  let faults: string[] = []
-  let token = ''
-
-  before(async () => {
-    const executablePath = findProgram('chromium')
-    if (executablePath === undefined) return
-    program = await started()
-    const secret = /client +demo +secret (\S+)/.exec(program.stdout())?.[1] ?? assert.fail('no secret was printed')
-    const authorization = `Basic ${Buffer.from(`demo:${secret}`).toString('base64')}`
-    const body = new URLSearchParams({ grant_type: 'client_credentials', scope: 'admin:users admin:notifications' })
-    const answer = await fetch(`${program.url}/token`, { method: 'POST', body, headers: { authorization } })
-    token = ((await answer.json()) as { access_token: string }).access_token
-    browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
-    page = await browser.newPage({ viewport: { width: 1280, height: 900 }, locale: 'en-GB' })
-    page.setDefaultTimeout(60_000)
-    faults = watchFaults(page, (text) => text.startsWith('Failed to load resource'))
-    await page.goto(`${program.url}/console/users`)
-    await signInOnPages(page, 'alice', seededPassword(program.stdout()))
-    await heading('Users')
+  const { tab, program, faults, heading, faultless } = consoleOfSuite({
+    start: () => started(),
+    first: ['/users', 'Users'],
   })
-  after(async () => {
-    await browser?.close()
-    await program?.stop()
-  })
-
-  const tab = () => page ?? assert.fail('there is no page')
-  const heading = (name: string) => tab().getByRole('heading', { level: 1, name, exact: true }).waitFor()
   const dialog = (name: string) => tab().getByRole('dialog', { name })
-  const call = async (method: string, path: string, body: object) => {
-    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-    const answer = await fetch(`${program?.url}${path}`, { method, headers, body: JSON.stringify(body) })
-    assert.ok(answer.ok, `${answer.status} ${await answer.text()}`)
-  }
+  const call = (method: string, path: string, body: object) =>
+    callAsDemo(program(), 'admin:users admin:notifications', { method, path, body })
 
   testWith('chromium', 'a user is created with a password that is shown once, and found by filters', async () => {
     await tab().getByRole('button', { name: 'New user' }).click()
     await dialog('New user').getByLabel('Id').fill('vera-9')
     await dialog('New user').getByLabel('Email').fill('vera@people.example')
-    await faultless(tab(), 'a new user')
+    await faultless('a new user')
     await dialog('New user').getByRole('button', { name: 'New user' }).click()
     await tab().getByText('It is shown only now.').waitFor()
     await tab().getByRole('button', { name: 'Open the user' }).click()
     await heading('vera-9')
     await tab().getByText('not verified').waitFor()
-    await tab().goto(`${program?.url}/console/users`)
+    await tab().goto(`${program().url}/console/users`)
     await tab().getByLabel('Address').selectOption('false')
     await tab().getByRole('button', { name: 'Search', exact: true }).last().click()
     await tab().getByRole('link', { name: 'vera-9', exact: true }).waitFor()
@@ -66,11 +36,11 @@ describe('users in the console', () => {
   })
 
   testWith('chromium', 'who edits a user after somebody else sees their change, and decides', async () => {
-    await tab().goto(`${program?.url}/console/users/vera-9`)
+    await tab().goto(`${program().url}/console/users/vera-9`)
     await heading('vera-9')
     await tab().getByRole('button', { name: 'Edit' }).click()
     await dialog('Edit').getByLabel('Full name').fill('Vera Example')
-    await faultless(tab(), 'the form of a user')
+    await faultless('the form of a user')
     await call('PATCH', '/admin/v1/users/vera-9', { plan: 'pro' })
     await dialog('Edit').getByRole('button', { name: 'Save' }).click()
     await tab().getByText('Somebody changed this user meanwhile').waitFor()
@@ -87,8 +57,8 @@ describe('users in the console', () => {
     'sessions that a filter selects end after their number is typed, but not the own one',
     async () => {
       await call('PUT', '/admin/v1/users/vera-9/password', { password: 'vera has a long password' })
-      await new Person(program?.url ?? '').signIn('vera-9', 'vera has a long password')
-      await tab().goto(`${program?.url}/console/sessions?address=127.0.0.1`)
+      await new Person(program().url).signIn('vera-9', 'vera has a long password')
+      await tab().goto(`${program().url}/console/sessions?address=127.0.0.1`)
       await heading('Sessions')
       await tab().getByRole('cell', { name: 'vera-9', exact: true }).waitFor()
       await tab().getByRole('row').filter({ hasText: 'alice' }).getByText('you', { exact: true }).waitFor()
@@ -104,7 +74,7 @@ describe('users in the console', () => {
   )
 
   testWith('chromium', 'users are exported as lines', async () => {
-    await tab().goto(`${program?.url}/console/users?plan=pro`)
+    await tab().goto(`${program().url}/console/users?plan=pro`)
     await heading('Users')
     await tab().getByRole('button', { name: 'Export' }).click()
     const download = tab().waitForEvent('download')
@@ -116,12 +86,12 @@ describe('users in the console', () => {
 
   testWith('chromium', 'a user whom only the notification service knows is explained', async () => {
     await call('PUT', '/v1/recipients/guest-1', { email: 'guest@people.example' })
-    await tab().goto(`${program?.url}/console/users/guest-1`)
+    await tab().goto(`${program().url}/console/users/guest-1`)
     await heading('guest-1')
     await tab().getByText('Identity has no account with this id').waitFor()
     await tab().getByText('guest@people.example').waitFor()
     await loaded(tab())
     assert.equal(await tab().getByRole('tab', { name: 'Sessions and grants' }).count(), 0)
-    assert.deepEqual(faults, [])
+    assert.deepEqual(faults(), [])
   })
 })

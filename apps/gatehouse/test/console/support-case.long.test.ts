@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { after, before, describe } from 'node:test'
-import { findProgram, testWith } from '@gatehouse/testing'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import { describe } from 'node:test'
+import { testWith } from '@gatehouse/testing'
 import { Person } from '../../../console/test/support/person.ts'
-import { signInOnPages, watchFaults } from '../support/console.ts'
-import { type Program, started } from '../support/program.ts'
-import { loaded, until } from './page.ts'
+import { consoleOfSuite } from '../support/console.ts'
+import { started } from '../support/program.ts'
+import { loaded } from './page.ts'
 
 /** A user whose mail does not arrive. */
 interface Case {
@@ -19,52 +18,36 @@ const mona = { id: 'mona-1', username: 'mona', email: 'mona@people.example', pas
 const karl = { id: 'karl-2', username: 'karl', email: 'karl@people.example', password: 'karl reads his mail' }
 
 describe('a support case without seeing an address', () => {
-  let program: Program | undefined
-  let browser: Browser | undefined
-  let page: Page | undefined
-  let faults: string[] = []
-  let token = ''
   const addresses: string[] = []
-
-  before(async () => {
-    const executablePath = findProgram('chromium')
-    if (executablePath === undefined) return
-    program = await started({
-      env: { GATEHOUSE_CONFIG: join(import.meta.dirname, 'support-case.yaml'), LOG_LEVEL: 'info' },
-    })
-    token = await shopToken(program.url)
-    for (const { id, username, password, email } of [mona, karl]) {
-      await shop('POST', '/v1/suppressions', { user_id: id, channel: 'email', address: email })
-      await shop('POST', '/v1/notify', { event: 'order.shipped', user_id: id, data: { order_id: 'A-1' } })
-      // The user is signed in somewhere: with no role at the console, that is all there is.
-      await new Person(program.url).signIn(username, password)
-    }
-    browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
-    page = await browser.newPage({ viewport: { width: 1280, height: 900 }, locale: 'en-GB' })
-    page.setDefaultTimeout(60_000)
-    page.on('request', (request) => addresses.push(request.url()))
-    faults = watchFaults(page, (text) => text.startsWith('Failed to load resource'))
-    await page.goto(`${program.url}/console/users`)
-    await signInOnPages(page, 'support', 'support in the console')
-    await heading('Users')
+  let token = ''
+  const { tab, program, faults, heading, reach } = consoleOfSuite({
+    start: async () => {
+      const configured = { GATEHOUSE_CONFIG: join(import.meta.dirname, 'support-case.yaml'), LOG_LEVEL: 'info' }
+      const program = await started({ env: configured })
+      token = await shopToken(program.url)
+      for (const { id, username, password, email } of [mona, karl]) {
+        const order = { event: 'order.shipped', user_id: id, data: { order_id: 'A-1' } }
+        await call(program.url, 'POST', '/v1/suppressions', { user_id: id, channel: 'email', address: email })
+        await call(program.url, 'POST', '/v1/notify', order)
+        // The user is signed in somewhere: with no role at the console, that is all there is.
+        await new Person(program.url).signIn(username, password)
+      }
+      return program
+    },
+    first: ['/users', 'Users'],
+    person: { username: 'support', password: 'support in the console' },
   })
-  after(async () => {
-    await browser?.close()
-    await program?.stop()
-  })
-
-  const tab = () => page ?? assert.fail('there is no page')
-  const heading = (name: string) => tab().getByRole('heading', { level: 1, name, exact: true }).waitFor()
-  const shop = async (method: string, path: string, body?: object) => {
+  const call = async (url: string, method: string, path: string, body?: object) => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
     const json = body === undefined ? {} : { body: JSON.stringify(body) }
-    const answer = await fetch(`${program?.url}${path}`, { method, headers, ...json })
+    const answer = await fetch(`${url}${path}`, { method, headers, ...json })
     const text = await answer.text()
     assert.ok(answer.ok, `${answer.status} ${text}`)
     return JSON.parse(text) as { items: { action?: string; after?: unknown; actor?: string }[] }
   }
 
   testWith('chromium', 'by mouse: found by mail, explained, revealed, mailed, signed out', async () => {
+    tab().on('request', (request) => addresses.push(request.url()))
     await tab().getByRole('searchbox', { name: 'Id, name, mail or phone' }).fill(mona.email)
     await tab().getByRole('button', { name: 'Search', exact: true }).last().click()
     await tab().getByRole('cell', { name: 'masked: m•••@people.example' }).waitFor()
@@ -81,7 +64,7 @@ describe('a support case without seeing an address', () => {
       .getByText(/undeliverable/)
       .first()
       .waitFor()
-    await tab().goto(`${program?.url}/console/users/${mona.id}`)
+    await tab().goto(`${program().url}/console/users/${mona.id}`)
     const account = tab().getByRole('region', { name: 'Account' })
     await account.getByRole('button', { name: 'Reveal' }).click()
     const dialog = tab().getByRole('dialog', { name: 'Reveal personal data' })
@@ -101,7 +84,7 @@ describe('a support case without seeing an address', () => {
 
   testWith('chromium', 'by keyboard: the same, and nothing is out of its reach', async () => {
     const { keyboard } = tab()
-    await tab().goto(`${program?.url}/console/users`)
+    await tab().goto(`${program().url}/console/users`)
     await heading('Users')
     await loaded(tab())
     await keyboard.press('/')
@@ -111,14 +94,14 @@ describe('a support case without seeing an address', () => {
     await keyboard.press('Enter')
     await heading(karl.id)
     await loaded(tab())
-    await tabTo('Summary')
+    await reach(tab().getByRole('tab', { name: 'Summary' }))
     await keyboard.press('ArrowRight')
     await tab().getByText('email: suppressed').first().waitFor()
-    await tabTo('Why? order.shipped')
+    await reach(tab().getByRole('link', { name: 'Why? order.shipped' }))
     await keyboard.press('Enter')
     await heading('Why?')
     await loaded(tab())
-    await tabTo('Explain')
+    await reach(tab().getByRole('button', { name: 'Explain' }))
     await keyboard.press('Enter')
     await tab()
       .getByText(/undeliverable/)
@@ -142,24 +125,24 @@ describe('a support case without seeing an address', () => {
     await heading(karl.id)
     await tab().getByRole('region', { name: 'Account' }).waitFor()
     await loaded(tab())
-    await tabTo('Reveal')
+    await reach(tab().getByRole('button', { name: 'Reveal' }))
     await keyboard.press('Enter')
     await tab().getByRole('dialog', { name: 'Reveal personal data' }).waitFor()
-    await tabTo('email')
+    await reach(tab().getByRole('checkbox', { name: 'email' }))
     await keyboard.press('Space')
-    await tabTo('Reason')
+    await reach(tab().getByRole('textbox', { name: 'Reason' }))
     await keyboard.type('ticket 4712')
     await keyboard.press('Enter')
     await tab().getByRole('region', { name: 'Account' }).getByText(karl.email).waitFor()
     await tab().getByRole('dialog').waitFor({ state: 'detached' })
-    await tabTo('Send reset mail')
+    await reach(tab().getByRole('button', { name: 'Send reset mail' }))
     await keyboard.press('Enter')
     await tab().getByText('The mail is on its way.').first().waitFor()
-    await tabTo('Summary', 'tab')
+    await reach(tab().getByRole('tab', { name: 'Summary' }))
     for (let count = 0; count < 4; count++) await keyboard.press('ArrowRight')
     await tab().getByRole('heading', { name: 'Browsers' }).waitFor()
     await loaded(tab())
-    await tabTo(`End: ${karl.id}`)
+    await reach(tab().getByRole('button', { name: `End: ${karl.id}` }))
     await keyboard.press('Enter')
     await tab().getByText('The user is not signed in anywhere.').waitFor()
     await checkTrail(karl)
@@ -172,46 +155,24 @@ describe('a support case without seeing an address', () => {
       const people = [mona.email, karl.email, 'people.example']
       const leaked = (text: string) => people.filter((one) => decodeURIComponent(text).includes(one))
       for (const url of addresses) assert.deepEqual(leaked(url), [], url)
-      const ended = await program?.stop()
+      const ended = await program().stop()
       const log = `${ended?.stdout}\n${ended?.stderr}`
       assert.match(log, /users\/search/, 'the log has its requests')
       const lines = log.split('\n').filter((line) => people.some((one) => line.includes(one)))
       assert.deepEqual(lines, [])
-      assert.deepEqual(faults, [])
+      assert.deepEqual(faults(), [])
     },
   )
 
-  /** Moves the focus forward until it is on what has this name, and this role if there is one. */
-  async function tabTo(name: string, role?: string): Promise<void> {
-    const seen: string[] = []
-    for (let count = 0; count < 150; count++) {
-      const focused = await tab().evaluate<{ name: string; role: string }>(focusedElement)
-      seen.push(focused.name)
-      if (focused.name.startsWith(name) && (role === undefined || focused.role === role)) return
-      await tab().keyboard.press('Tab')
-      await until(tab(), 'document.activeElement !== null')
-    }
-    assert.fail(`${name} is not reached by Tab: ${[...new Set(seen)].join(' | ')}`)
-  }
-
   /** What support did is in the trail, with the reason and without the address. */
   async function checkTrail({ id, email }: Case): Promise<void> {
-    const { items } = await shop('GET', `/admin/v1/audit-events?actor=support&subject=${id}&limit=50`)
+    const { items } = await call(program().url, 'GET', `/admin/v1/audit-events?actor=support&subject=${id}&limit=50`)
     const did = new Set(items.map(({ action }) => action))
     for (const action of ['users.reveal', 'users.mail', 'sessions.end']) assert.ok(did.has(action), action)
     assert.match(JSON.stringify(items), /ticket 471/)
     assert.ok(!JSON.stringify(items).includes(email))
   }
 })
-
-/** The name and the role of what has the focus. */
-const focusedElement = `(() => {
-  const one = document.activeElement
-  if (one === null) return { name: '', role: '' }
-  const label = one.labels?.[0]?.textContent ?? ''
-  const name = one.getAttribute('aria-label') ?? (label !== '' ? label : one.textContent)
-  return { name: (name ?? '').trim(), role: one.getAttribute('role') ?? '' }
-})()`
 
 async function shopToken(url: string): Promise<string> {
   const authorization = `Basic ${Buffer.from('shop:shop-secret-0123456789').toString('base64')}`

@@ -1,52 +1,23 @@
 import assert from 'node:assert/strict'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { after, before, describe } from 'node:test'
-import { findProgram, testWith } from '@gatehouse/testing'
-import { type Browser, chromium, type Locator, type Page } from 'playwright-core'
-import { faultless } from '../support/accessibility.ts'
-import { seededPassword, signInOnPages, watchFaults } from '../support/console.ts'
-import { type Program, started } from '../support/program.ts'
+import { describe } from 'node:test'
+import { testWith } from '@gatehouse/testing'
+import type { Locator } from 'playwright-core'
+import { consoleOfSuite } from '../support/console.ts'
+import { callAsDemo } from '../support/demo-client.ts'
+import { started } from '../support/program.ts'
+import { readMailbox } from './mailbox.ts'
 import { loaded, until } from './page.ts'
-import { managementToken, readMailbox } from './templates-api.ts'
 
 describe('templates in a browser', () => {
-  let program: Program | undefined
-  let browser: Browser | undefined
-  let page: Page | undefined
-  let faults: string[] = []
-  let token = ''
-
-  before(async () => {
-    const executablePath = findProgram('chromium')
-    if (executablePath === undefined) return
-    program = await started()
-    token = await managementToken(program)
-    browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
-    page = await browser.newPage({ viewport: { width: 1280, height: 900 }, locale: 'en-GB' })
-    page.setDefaultTimeout(60_000)
-    faults = watchFaults(page, (text) => text.startsWith('Failed to load resource'))
-    await page.goto(`${program.url}/console/`)
-    await signInOnPages(page, 'alice', seededPassword(program.stdout()))
-    await page.getByRole('heading', { level: 1, name: 'Overview', exact: true }).waitFor()
+  const { tab, program, faults, heading, open, toast, faultless, reach, press } = consoleOfSuite({
+    start: () => started(),
+    first: ['/', 'Overview'],
   })
-  after(async () => {
-    await browser?.close()
-    await program?.stop()
-  })
-  const shown = () => page ?? assert.fail('there is no page')
-  const url = () => program?.url ?? assert.fail('there is no program')
-  const open = async (path: string, heading: string) => {
-    await shown().goto(`${url()}/console${path}`)
-    await shown().getByRole('heading', { level: 1, name: heading, exact: true }).waitFor()
-    await loaded(shown())
-  }
-  const api = async (method: string, path: string, body: object) => {
-    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-    const answer = await fetch(`${url()}${path}`, { method, headers, body: JSON.stringify(body) })
-    assert.ok(answer.ok, await answer.clone().text())
-    return answer.json()
-  }
+  const url = () => program().url
+  const api = (method: string, path: string, body: object) =>
+    callAsDemo(program(), 'admin:notifications write:notifications', { method, path, body })
   /** Sends an event, and waits until its SMS is in the mailbox. */
   const send = async (orderId: string): Promise<string> => {
     const event = { event: 'order.shipped', user_id: 'alice', data: { order_id: orderId }, channels: ['sms'] }
@@ -57,117 +28,102 @@ describe('templates in a browser', () => {
       assert.ok(!deadline.aborted, `${orderId} never arrived`)
     }
   }
-  const text = () => shown().getByRole('textbox', { name: 'Text', exact: true })
-  const data = () => shown().getByRole('textbox', { name: 'Data as JSON' })
-  const button = (name: string): Locator => shown().getByRole('button', { name, exact: true })
-  const toast = async (message: string) => shown().getByText(message, { exact: true }).first().waitFor()
-  const bubble = (words: string) => shown().locator('.bubble').filter({ hasText: words }).waitFor()
+  const text = () => tab().getByRole('textbox', { name: 'Text', exact: true })
+  const data = () => tab().getByRole('textbox', { name: 'Data as JSON' })
+  const button = (name: string): Locator => tab().getByRole('button', { name, exact: true })
+  const bubble = (words: string) => tab().locator('.bubble').filter({ hasText: words }).waitFor()
   const place = '/templates/order.shipped/sms/en'
 
   testWith('chromium', 'with the mouse a text is repaired, tried, published, sent and rolled back', async () => {
-    const tab = shown()
-    await tab.getByRole('link', { name: 'Templates', exact: true }).click()
-    await tab.locator(`a[href$="${place}"]`).click()
-    await tab.getByText('SMS · en').first().waitFor()
+    await tab().getByRole('link', { name: 'Templates', exact: true }).click()
+    await tab().locator(`a[href$="${place}"]`).click()
+    await tab().getByText('SMS · en').first().waitFor()
     await data().fill('{"order_id": "A-1"}')
     await text().click()
-    await tab.locator('.cm-content').waitFor()
+    await tab().locator('.cm-content').waitFor()
     await text().fill('Good news\nfor {{ order_id | shout }} today')
-    await tab.getByText('Line 2, column 5: undefined filter: shout').waitFor()
+    await tab().getByText('Line 2, column 5: undefined filter: shout').waitFor()
     assert.equal(await button('Publish').isDisabled(), true)
-    await faultless(tab, 'a fault')
+    await faultless('a fault')
     await button('Go there').click()
-    await tab.keyboard.type('all: ')
-    await tab.locator('.cm-content').filter({ hasText: 'for all: {{ order_id | shout }} today' }).waitFor()
+    await tab().keyboard.type('all: ')
+    await tab().locator('.cm-content').filter({ hasText: 'for all: {{ order_id | shout }} today' }).waitFor()
     await text().fill('Good news for {{ order_id }} – today')
     await bubble('Good news for A-1 – today')
-    await tab.getByText('UCS-2', { exact: true }).waitFor()
-    await tab.getByText('– U+2013').waitFor()
-    await faultless(tab, 'a preview')
+    await tab().getByText('UCS-2', { exact: true }).waitFor()
+    await tab().getByText('– U+2013').waitFor()
+    await faultless('a preview')
     await button('Send a test').click()
-    await tab.getByRole('dialog').getByRole('button', { name: 'Send', exact: true }).click()
-    await tab.getByText(/^accepted by /).waitFor()
+    await tab().getByRole('dialog').getByRole('button', { name: 'Send', exact: true }).click()
+    await tab()
+      .getByText(/^accepted by /)
+      .waitFor()
     assert.ok((await readMailbox(url())).includes('Good news for A-1 – today'))
-    await tab.getByRole('dialog').getByRole('button', { name: 'Close', exact: true }).last().click()
-    await tab.getByLabel('Comment').first().fill('good news')
+    await tab().getByRole('dialog').getByRole('button', { name: 'Close', exact: true }).last().click()
+    await tab().getByLabel('Comment').first().fill('good news')
     await button('Publish').click()
     await toast('The text was published.')
-    await tab.getByText('version 2, in use').waitFor()
+    await tab().getByText('version 2, in use').waitFor()
     assert.equal(await send('A-2'), 'Good news for A-2 – today')
     await button('Publish: Version 1').click()
-    await tab.getByRole('dialog').getByRole('button', { name: 'Publish', exact: true }).click()
+    await tab().getByRole('dialog').getByRole('button', { name: 'Publish', exact: true }).click()
     await toast('Version 1 is in use.')
     assert.match(await send('A-3'), /^Order A-3 is on its way/)
-    await tab.getByRole('row').filter({ hasText: 'good news' }).filter({ hasText: 'alice' }).waitFor()
+    await tab().getByRole('row').filter({ hasText: 'good news' }).filter({ hasText: 'alice' }).waitFor()
   })
 
-  /** Presses Tab until what has the focus is as the expression says. */
-  const reach = async (expression: string, key = 'Tab') => {
-    for (let presses = 0; presses < 150; presses++) {
-      if (await shown().evaluate(`(() => { const it = document.activeElement; return ${expression} })()`)) return
-      await shown().keyboard.press(key)
-    }
-    assert.fail(`the keyboard never reached ${expression}`)
-  }
-  const named = (name: string) =>
-    `it.textContent === ${JSON.stringify(name)} || it.ariaLabel === ${JSON.stringify(name)}`
-  const pressed = async (name: string, key = 'Tab') => {
-    await reach(`it.tagName === 'BUTTON' && !it.disabled && (${named(name)})`, key)
-    await shown().keyboard.press('Enter')
-  }
-
   testWith('chromium', 'with the keyboard alone the same is done', async () => {
-    const tab = shown()
-    const { keyboard } = tab
+    const { keyboard } = tab()
     await open('/users', 'Users')
     await keyboard.press('g')
     await keyboard.press('m')
-    await tab.getByRole('heading', { level: 1, name: 'Templates', exact: true }).waitFor()
-    await loaded(tab)
-    await reach(`it.getAttribute('href')?.endsWith(${JSON.stringify(place)})`)
+    await heading('Templates')
+    await loaded(tab())
+    await reach(tab().locator(`a[href$="${place}"]`))
     await keyboard.press('Enter')
-    await tab.getByText('SMS · en').first().waitFor()
-    await loaded(tab)
-    await reach("it.labels?.[0]?.textContent === 'Text' || it.classList.contains('cm-content')")
-    await until(tab, "document.activeElement.classList.contains('cm-content')")
+    await tab().getByText('SMS · en').first().waitFor()
+    await loaded(tab())
+    await reach(text().or(tab().locator('.cm-content')))
+    await until(tab(), "document.activeElement.classList.contains('cm-content')")
     await keyboard.press('Control+A')
     await keyboard.type('By keys, {{ order_id | shout }}')
-    await tab.getByText('Line 1, column 10: undefined filter: shout').waitFor()
+    await tab().getByText('Line 1, column 10: undefined filter: shout').waitFor()
     await keyboard.press('Escape')
-    await pressed('Go there')
-    await until(tab, "document.activeElement.classList.contains('cm-content')")
+    await press('Go there')
+    await until(tab(), "document.activeElement.classList.contains('cm-content')")
     await keyboard.press('Control+A')
     await keyboard.type('By keys, {{ order_id }}')
     await keyboard.press('Escape')
-    await reach("it.labels?.[0]?.textContent === 'Data as JSON'")
+    await reach(data())
     await keyboard.press('Control+A')
     await keyboard.insertText('{"order_id": "A-4"}')
     await bubble('By keys, A-4')
-    await pressed('Send a test', 'Shift+Tab')
-    await tab.getByRole('dialog').waitFor()
-    await pressed('Send')
-    await tab.getByText(/^accepted by /).waitFor()
+    await press('Send a test', 'Shift+Tab')
+    await tab().getByRole('dialog').waitFor()
+    await press('Send')
+    await tab()
+      .getByText(/^accepted by /)
+      .waitFor()
     await keyboard.press('Escape')
-    await tab.getByRole('dialog').waitFor({ state: 'detached' })
-    await pressed('Publish')
-    await tab.getByText('version 3, in use').waitFor()
+    await tab().getByRole('dialog').waitFor({ state: 'detached' })
+    await press('Publish')
+    await tab().getByText('version 3, in use').waitFor()
     assert.equal(await send('A-5'), 'By keys, A-5')
-    await pressed('Publish: Version 1')
-    await tab.getByRole('dialog').waitFor()
-    await pressed('Publish')
+    await press('Publish: Version 1')
+    await tab().getByRole('dialog').waitFor()
+    await press('Publish')
     await toast('Version 1 is in use.')
     assert.match(await send('A-6'), /^Order A-6 is on its way/)
   })
 
   testWith('chromium', 'of two editors the second sees theirs and the difference, and loses nothing', async () => {
-    const tab = shown()
     await open(place, 'order.shipped')
     await text().click()
-    await tab.locator('.cm-content').waitFor()
+    await tab().locator('.cm-content').waitFor()
     await text().fill('Mine for {{ order_id }}')
     await api('PUT', '/v1/templates/order.shipped/sms/en', { body: 'Theirs for {{ order_id }}', comment: 'in a hurry' })
     await button('Save draft').click()
-    const dialog = tab.getByRole('dialog', { name: 'Somebody else changed this' })
+    const dialog = tab().getByRole('dialog', { name: 'Somebody else changed this' })
     await dialog.waitFor()
     await dialog.getByText('in a hurry').waitFor()
     const difference = dialog.getByRole('region', { name: 'Difference' })
@@ -175,46 +131,47 @@ describe('templates in a browser', () => {
       (await difference.textContent()) ?? '',
       /−[^+]*Theirs for \{\{ order_id \}\}[^−]*\+[^−]*Mine for \{\{ order_id \}\}/,
     )
-    await faultless(tab, 'a conflict')
+    await faultless('a conflict')
     await dialog.getByRole('button', { name: 'Go on writing' }).click()
-    await tab.getByRole('button', { name: 'Save draft' }).click()
+    await tab().getByRole('button', { name: 'Save draft' }).click()
     await dialog.getByRole('button', { name: 'Save mine after it' }).click()
     await toast('The draft was saved.')
     assert.match(await send('A-7'), /^Theirs for A-7/)
-    await tab.getByText(/^version \d+, not in use$/).waitFor()
+    await tab()
+      .getByText(/^version \d+, not in use$/)
+      .waitFor()
   })
 
   testWith('chromium', 'an event type is made, explained, refused by field, and changed by two at once', async () => {
-    const tab = shown()
     await open('/event-types', 'Event types')
     await button('New event type').click()
-    await tab.getByRole('dialog').getByLabel('Event type').fill('parcel.lost')
+    await tab().getByRole('dialog').getByLabel('Event type').fill('parcel.lost')
     await button('Open').click()
-    await tab.getByText('There is no such event type yet.').waitFor()
-    await tab.getByLabel('Priority').selectOption('critical')
-    await tab.getByText('Passes caps and quiet hours').waitFor()
-    await tab.getByLabel('Template').fill('no.such.template')
+    await tab().getByText('There is no such event type yet.').waitFor()
+    await tab().getByLabel('Priority').selectOption('critical')
+    await tab().getByText('Passes caps and quiet hours').waitFor()
+    await tab().getByLabel('Template').fill('no.such.template')
     await button('Save').click()
-    await tab.getByText('names the template no.such.template, which has no published text').first().waitFor()
-    await tab.getByLabel('Template').fill('order.shipped')
+    await tab().getByText('names the template no.such.template, which has no published text').first().waitFor()
+    await tab().getByLabel('Template').fill('order.shipped')
     await button('Save').click()
     await toast('The event type was saved.')
-    await faultless(tab, 'an event type')
+    await faultless('an event type')
     await api('PUT', '/v1/event-types/parcel.lost', { channels: ['sms'], template_id: 'order.shipped' })
-    await tab.getByLabel('Title').fill('Lost parcels')
+    await tab().getByLabel('Title').fill('Lost parcels')
     await button('Save').click()
-    const dialog = tab.getByRole('dialog', { name: 'Somebody else changed this' })
+    const dialog = tab().getByRole('dialog', { name: 'Somebody else changed this' })
     await dialog.getByRole('button', { name: 'Take theirs' }).click()
-    assert.equal(await tab.getByRole('checkbox', { name: 'SMS' }).isChecked(), true)
-    assert.equal(await tab.getByLabel('Title').inputValue(), '')
+    assert.equal(await tab().getByRole('checkbox', { name: 'SMS' }).isChecked(), true)
+    assert.equal(await tab().getByLabel('Title').inputValue(), '')
   })
 
   testWith('chromium', 'no page broke a rule of its policy or threw', () => {
-    assert.deepEqual(faults, [])
+    assert.deepEqual(faults(), [])
   })
 
   testWith('chromium', 'a hostile mail runs nothing, leads nowhere and reaches nobody', async () => {
-    const tab = await (browser ?? assert.fail()).newPage({ storageState: await shown().context().storageState() })
+    const victim = await tab().context().newPage()
     const reached: string[] = []
     const stranger = await listen((address) => reached.push(address))
     try {
@@ -222,15 +179,15 @@ describe('templates in a browser', () => {
       const html = hostileMail(origin)
       const draft = { subject: 'Hostile', body: '', html }
       await api('PUT', '/v1/templates/hostile/email/en', draft)
-      await tab.goto(`${url()}/console/templates/hostile/email/en`)
-      const frame = tab.frameLocator('iframe')
+      await victim.goto(`${url()}/console/templates/hostile/email/en`)
+      const frame = victim.frameLocator('iframe')
       await frame.getByText('Dear victim').waitFor()
       await frame.getByRole('button', { name: 'Pay' }).click()
       await frame.getByRole('link', { name: 'here' }).click({ noWaitAfter: true })
-      await tab.getByText('Dark', { exact: true }).click()
+      await victim.getByText('Dark', { exact: true }).click()
       await frame.getByText('Dear victim').waitFor()
       // The same past the pages, which keep the browser quiet: the policy alone has to hold.
-      await tab.evaluate(
+      await victim.evaluate(
         `(async () => {
           const headers = { 'x-console': '1', 'content-type': 'application/json' }
           const body = JSON.stringify({ html: ${JSON.stringify(html)} })
@@ -243,18 +200,18 @@ describe('templates in a browser', () => {
           await loaded
         })()`,
       )
-      await tab.frameLocator('iframe[name=raw]').getByText('Dear victim').waitFor()
+      await victim.frameLocator('iframe[name=raw]').getByText('Dear victim').waitFor()
       assert.deepEqual(reached, [])
-      assert.equal(new URL(tab.url()).pathname, '/console/templates/hostile/email/en')
-      assert.equal(await tab.evaluate('globalThis.hacked'), undefined)
-      for (const { url: address } of tab.frames().map((each) => ({ url: each.url() })))
+      assert.equal(new URL(victim.url()).pathname, '/console/templates/hostile/email/en')
+      assert.equal(await victim.evaluate('globalThis.hacked'), undefined)
+      for (const { url: address } of victim.frames().map((each) => ({ url: each.url() })))
         assert.ok(address.startsWith(`${url()}/console/`) || address.startsWith('chrome-error:'), address)
       await fetch(`${origin}/control`)
       assert.deepEqual(reached, ['/control'], 'the stranger listens')
     } finally {
       stranger.closeAllConnections()
       stranger.close()
-      await tab.close()
+      await victim.close()
     }
   })
 })

@@ -45,7 +45,12 @@ export interface ActivityCounts {
   readonly webhooks: readonly WebhookCount[]
 }
 
-/** What providers did lately, over all processes. */
+/**
+ * What providers did lately, over all processes: what somebody sees who repairs a delivery. Calls are counted here beside
+ * the history in `notify.stat`, since the two answer different questions. The history is written once a minute for 400
+ * days: what became of deliveries, in buckets that fit a chart. A person who pauses or tests a provider has to see its
+ * answers within seconds and the same from every process, by their kind and with durations to a fifth, for a day.
+ */
 export interface ProviderActivityStore {
   /** Adds what a process counted. Where it is not known whether an addition was stored, it may count twice. */
   add(counts: ActivityCounts): Promise<void>

@@ -17,6 +17,12 @@ export function readFilters<Name extends string>(names: readonly Name[], form: H
   return pickFilters(names, Object.fromEntries(new FormData(form)))
 }
 
+/** The filters without some. */
+export function withoutFilters<Name extends string>(filters: Filters<Name>, ...names: readonly Name[]): Filters<Name> {
+  const entries = Object.entries<string | undefined>(filters)
+  return Object.fromEntries(entries.filter(([name]) => !names.includes(name as Name))) as Filters<Name>
+}
+
 function pickFilters<Name extends string>(
   names: readonly Name[],
   from: Readonly<Record<string, unknown>>,

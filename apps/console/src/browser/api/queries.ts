@@ -87,11 +87,15 @@ export function usePages<Id extends ActionId>(
 
 /** Does an action, once for a double click; afterwards what it changes is read again. */
 export function useAction<Id extends ActionId>(id: Id): UseMutationResult<OutputOf<Id>, Error, InputOf<Id>> {
-  const { operation, invalidates } = actions[id]
   const client = useQueryClient()
   const press = useOnePress<InputOf<Id>, OutputOf<Id>>()
   return useMutation<OutputOf<Id>, Error, InputOf<Id>>({
-    mutationFn: (input) => press(input, async () => callOperation(operation, input)),
-    onSuccess: () => Promise.all(invalidates.map((name) => client.invalidateQueries({ queryKey: [name] }))),
+    mutationFn: (input) => press(input, async () => callOperation(actions[id].operation, input)),
+    onSuccess: () => readAgain(client, id),
   })
+}
+
+/** Reads again what an action changes. */
+export async function readAgain(client: QueryClient, id: ActionId): Promise<void> {
+  await Promise.all(actions[id].invalidates.map((name) => client.invalidateQueries({ queryKey: [name] })))
 }

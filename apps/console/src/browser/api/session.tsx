@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { createContext, type ReactNode, useContext } from 'react'
 import { type ActionId, actions, mayDo, serviceOf } from '../../actions/index.ts'
 import { callConsole } from './call.ts'
+import { leave } from './leaving.ts'
 
 /** Who is signed in, and what there is for them. */
 export interface Session {
@@ -44,26 +45,11 @@ export function useMay(): (id: ActionId) => boolean {
   return (id) => mayDo(id, roles) && services.includes(serviceOf(actions[id].operation))
 }
 
-const leaving = new Set<() => void>()
-let isLeaving = false
-// A page that comes back from the cache of the browser was not left.
-if (typeof window !== 'undefined') window.addEventListener('pageshow', () => (isLeaving = false))
-
-/** Calls `keep` before the browser leaves for the sign-in, to keep what was typed. Returns how to stop that. */
-export function beforeSignIn(keep: () => void): () => void {
-  leaving.add(keep)
-  return () => leaving.delete(keep)
-}
-
-/** Whether the browser leaves for the sign-in: what was typed is kept, so that nobody has to be asked. */
-export const isLeavingToSignIn = (): boolean => isLeaving
-
-/** Goes to the sign-in and comes back to the present address. `recent` asks to sign in again now. */
+/** Goes to the sign-in and comes back to the present address, with what was typed. `recent` asks to sign in again now. */
 export function signIn(recent = false): void {
-  isLeaving = true
-  for (const keep of leaving) keep()
   const { pathname, search } = window.location
   const here = pathname.startsWith('/console/signed-out') ? '/console/' : `${pathname}${search}`
   const query = new URLSearchParams({ return_to: here, ...(recent ? { max_age: '60' } : {}) })
+  leave()
   window.location.assign(`/console/login?${query}`)
 }

@@ -1,3 +1,4 @@
+import type { CallOptions } from '@gatehouse/client'
 import {
   type UseMutationResult,
   type UseQueryOptions,
@@ -9,6 +10,7 @@ import {
 import { type ActionId, actions, type InputOf, type OutputOf } from '../../actions/index.ts'
 import { callOperation } from './call.ts'
 import { useOnePress } from './press.ts'
+import { readAgain } from './queries.ts'
 
 /** What was read or stored, with the entity tag that a change of it names (RFC 9110 §13.1.1). */
 export interface Versioned<Value> {
@@ -39,12 +41,7 @@ export async function readVersioned<Id extends ActionId>(
   input: InputOf<Id>,
   signal?: AbortSignal,
 ): Promise<Versioned<OutputOf<Id>>> {
-  let etag: string | undefined
-  const onAnswer = (facts: { readonly etag: string | undefined }) => {
-    etag = facts.etag
-  }
-  const value = await callOperation(actions[id].operation, input, { signal, onAnswer })
-  return { value, etag }
+  return callVersioned(id, input, { signal })
 }
 
 /** A change of what was read; without an entity tag it is made whatever is stored. */
@@ -53,31 +50,33 @@ export interface Change<Id extends ActionId> {
   readonly ifMatch: string | undefined
 }
 
-/**
- * Makes a change, once for a double click, unless somebody else made one since it was read: then it is a
- * PreconditionFailedError.
- */
+/** Makes a change, unless somebody else made one since it was read: then it throws a PreconditionFailedError. */
+export async function changeVersioned<Id extends ActionId>(
+  id: Id,
+  { input, ifMatch }: Change<Id>,
+): Promise<Versioned<OutputOf<Id>>> {
+  return callVersioned(id, input, ifMatch === undefined ? {} : { ifMatch })
+}
+
+/** Makes changes of what a form shows, once for a double click; what they change is read again behind it. */
 export function useChange<Id extends ActionId>(id: Id): UseMutationResult<Versioned<OutputOf<Id>>, Error, Change<Id>> {
-  const { invalidates } = actions[id]
   const client = useQueryClient()
   const press = useOnePress<Change<Id>, Versioned<OutputOf<Id>>>()
   return useMutation<Versioned<OutputOf<Id>>, Error, Change<Id>>({
-    mutationFn: (change) => press(change, () => makeChange(id, change)),
-    onSuccess: () => {
-      for (const name of invalidates) void client.invalidateQueries({ queryKey: [name] })
-    },
+    mutationFn: (change) => press(change, () => changeVersioned(id, change)),
+    onSuccess: () => void readAgain(client, id),
   })
 }
 
-async function makeChange<Id extends ActionId>(
+async function callVersioned<Id extends ActionId>(
   id: Id,
-  { input, ifMatch }: Change<Id>,
+  input: InputOf<Id>,
+  options: Omit<CallOptions, 'onAnswer'>,
 ): Promise<Versioned<OutputOf<Id>>> {
   let etag: string | undefined
   const onAnswer = (facts: { readonly etag: string | undefined }) => {
     etag = facts.etag
   }
-  const condition = ifMatch === undefined ? {} : { ifMatch }
-  const value = await callOperation(actions[id].operation, input, { ...condition, onAnswer })
+  const value = await callOperation(actions[id].operation, input, { ...options, onAnswer })
   return { value, etag }
 }

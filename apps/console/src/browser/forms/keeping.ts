@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'react'
-import { beforeSignIn, useSession } from '../api/session.tsx'
+import { beforeLeaving } from '../api/leaving.ts'
+import { useSession } from '../api/session.tsx'
 import { type KeptForm, keepForm, takeForm } from './kept.ts'
 
 /** What was typed under a name before the person went to sign in. It is taken once. */
@@ -23,7 +24,7 @@ export function useKeeping<Values extends object>(
       if (form !== undefined) keepForm({ storage: sessionStorage, name, user }, form, { now: Date.now(), secret })
     }
   })
-  useEffect(() => beforeSignIn(() => keep.current()), [])
+  useEffect(() => beforeLeaving(() => keep.current()), [])
 }
 
 /** Whether two forms have the same values. */

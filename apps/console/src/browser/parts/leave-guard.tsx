@@ -1,6 +1,6 @@
 import { Button, Group, Stack, Text } from '@mantine/core'
 import { useBlocker } from '@tanstack/react-router'
-import { isLeavingToSignIn } from '../api/session.tsx'
+import { isLeaving } from '../api/leaving.ts'
 import { useTexts } from '../texts/settings.tsx'
 import { Dialog } from './dialog.tsx'
 
@@ -14,7 +14,7 @@ export function LeaveGuard({ isChanged }: LeaveGuardProps) {
   const t = useTexts()
   const { status, proceed, reset } = useBlocker({
     shouldBlockFn: isChanged,
-    enableBeforeUnload: () => isChanged() && !isLeavingToSignIn(),
+    enableBeforeUnload: () => isChanged() && !isLeaving(),
     withResolver: true,
   })
   return (

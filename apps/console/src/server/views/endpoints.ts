@@ -7,7 +7,7 @@ import { readSession } from '../session/reader.ts'
 import type { Session } from '../session/session.ts'
 import { maxViews, type SavedView } from './store.ts'
 
-const screens = /^\/[a-z-]{1,60}$/
+const screens = /^(\/[a-z-]{1,60}){1,3}$/
 const maxNameLength = 80
 const maxFilters = 20
 const maxFilterLength = 500

@@ -349,7 +349,8 @@ CREATE TABLE notify.provider_order (
   changed_at timestamptz NOT NULL
 );
 
--- Calls of providers by minute, result and duration: `slot` n holds those of up to 2^(n/2) milliseconds.
+-- Calls of providers by minute, kind of answer and duration: `slot` n holds those of up to 2^(n/4) milliseconds. Kept for a
+-- day and written every two seconds, for who repairs; the history of 400 days is in `stat`.
 CREATE TABLE notify.provider_call (
   provider text,
   at timestamptz,

@@ -1,11 +1,13 @@
 import type { TemplateTextSummary } from '@gatehouse/client'
-import { Button, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core'
+import { Button, Group, Stack, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { InputOf } from '../../../actions/index.ts'
-import { type Filters, readFilters, useFilters } from '../../api/filters.ts'
+import { type Filters, useFilters } from '../../api/filters.ts'
 import { usePages } from '../../api/queries.ts'
 import { useMay } from '../../api/session.tsx'
+import { ChoiceFilter, TextFilter } from '../../parts/filters/fields.tsx'
+import { FilterForm } from '../../parts/filters/filter-form.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Answer, Empty } from '../../parts/states.tsx'
 import { Rows } from '../../parts/table.tsx'
@@ -25,7 +27,11 @@ export function TemplatesScreen() {
   const create = may('saveText') ? <Button onClick={() => setOpen(true)}>{t.templates.create}</Button> : undefined
   return (
     <Page title={t.sections.templates} lead={t.templates.lead} actions={create}>
-      <FilterForm key={JSON.stringify(filters)} filters={filters} apply={apply} />
+      <FilterForm screen="/templates" names={names} filters={filters} apply={apply}>
+        <TextFilter name="q" label={t.templates.template} w={220} />
+        <ChoiceFilter name="channel" label={t.templates.channel} every={t.templates.everyChannel} data={channels} />
+        <TextFilter name="locale" label={t.templates.locale} w={110} />
+      </FilterForm>
       <Matrix filters={filters} />
       <NewText open={open} close={() => setOpen(false)} />
     </Page>
@@ -33,36 +39,6 @@ export function TemplatesScreen() {
 }
 
 type TemplateFilters = Filters<(typeof names)[number]>
-
-function FilterForm({ filters, apply }: { filters: TemplateFilters; apply: (next: TemplateFilters) => void }) {
-  const t = useTexts()
-  return (
-    <form
-      aria-label={t.audit.filters}
-      onSubmit={(event) => {
-        event.preventDefault()
-        apply(readFilters(names, event.currentTarget))
-      }}
-    >
-      <Group align="flex-end" gap="xs">
-        <TextInput name="q" label={t.templates.template} defaultValue={filters.q ?? ''} w={220} />
-        <NativeSelect
-          name="channel"
-          label={t.templates.channel}
-          defaultValue={filters.channel ?? ''}
-          data={[{ value: '', label: t.templates.everyChannel }, ...channels]}
-        />
-        <TextInput name="locale" label={t.templates.locale} defaultValue={filters.locale ?? ''} w={110} />
-        <Button type="submit">{t.common.search}</Button>
-        {Object.keys(filters).length > 0 && (
-          <Button variant="subtle" onClick={() => apply({})}>
-            {t.common.clear}
-          </Button>
-        )}
-      </Group>
-    </form>
-  )
-}
 
 function Matrix({ filters }: { filters: TemplateFilters }) {
   const t = useTexts()

@@ -3,8 +3,9 @@ import { Alert, Button, Group, Stack, Text, TextInput } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { actions, type InputOf, type OutputOf } from '../../../actions/index.ts'
-import { callOperation } from '../../api/call.ts'
+import type { InputOf } from '../../../actions/index.ts'
+import { readAgain } from '../../api/queries.ts'
+import { changeVersioned } from '../../api/versioned.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Refusal } from '../../parts/refusal.tsx'
 import { useTexts } from '../../texts/settings.tsx'
@@ -106,14 +107,14 @@ interface Change {
 
 /** Stores a declaration if it is still as it was read; afterwards, or when it is not, everything is read again. */
 function usePut({ kind, name }: StoredLimit) {
-  const { operation, invalidates } = actions[kind === 'tiers' ? 'putTier' : 'putPolicy']
+  const id = kind === 'tiers' ? 'putTier' : 'putPolicy'
   const client = useQueryClient()
   return useMutation({
     mutationFn: async ({ declaration, comment, ifMatch }: Change) => {
       const input = { name, declaration, comment } as InputOf<'putTier'>
-      const answer = await callOperation(operation, input, ifMatch === undefined ? {} : { ifMatch })
-      return answer as OutputOf<'putTier'>
+      const { value } = await changeVersioned(id, { input, ifMatch })
+      return value
     },
-    onSettled: () => Promise.all(invalidates.map((each) => client.invalidateQueries({ queryKey: [each] }))),
+    onSettled: () => readAgain(client, id),
   })
 }

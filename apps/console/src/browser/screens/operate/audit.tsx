@@ -1,7 +1,9 @@
-import { Button, Group, NativeSelect, TextInput } from '@mantine/core'
+import { Button } from '@mantine/core'
 import { download } from '../../api/call.ts'
-import { type Filters, readFilters, useFilters } from '../../api/filters.ts'
+import { useFilters } from '../../api/filters.ts'
 import { useMay } from '../../api/session.tsx'
+import { ChoiceFilter, TextFilter, TimeFilter } from '../../parts/filters/fields.tsx'
+import { FilterForm } from '../../parts/filters/filter-form.tsx'
 import { Page } from '../../parts/page.tsx'
 import { useTexts } from '../../texts/settings.tsx'
 import { AuditList } from './audit-list.tsx'
@@ -21,69 +23,30 @@ export function AuditScreen() {
   )
   return (
     <Page title={t.sections.audit} lead={t.audit.lead} actions={exportButton}>
-      <form
-        key={JSON.stringify(filters)}
-        className="panel"
-        aria-label={t.audit.filters}
-        onSubmit={(event) => {
-          event.preventDefault()
-          apply(withInstants(readFilters(names, event.currentTarget)))
-        }}
+      <FilterForm
+        screen="/audit"
+        names={names}
+        times={['since', 'until']}
+        personal={['address']}
+        filters={filters}
+        apply={apply}
       >
-        <Group align="flex-end" gap="xs">
-          <TextInput name="type" label={t.audit.type} defaultValue={filters.type ?? ''} w={150} />
-          <TextInput name="actor" label={t.audit.actor} defaultValue={filters.actor ?? ''} w={150} />
-          <TextInput name="subject" label={t.audit.subject} defaultValue={filters.subject ?? ''} w={150} />
-          <TextInput name="client_id" label={t.audit.client} defaultValue={filters.client_id ?? ''} w={150} />
-          <TextInput name="address" label={t.audit.address} defaultValue={filters.address ?? ''} w={150} />
-          <TextInput name="request_id" label={t.audit.request} defaultValue={filters.request_id ?? ''} w={150} />
-          <NativeSelect
-            name="service"
-            label={t.audit.service}
-            defaultValue={filters.service ?? ''}
-            data={[{ value: '', label: t.audit.everyService }, 'identity', 'notify', 'gateway']}
-          />
-          <TextInput
-            name="since"
-            type="datetime-local"
-            step={1}
-            label={t.audit.since}
-            defaultValue={localOf(filters.since)}
-          />
-          <TextInput
-            name="until"
-            type="datetime-local"
-            step={1}
-            label={t.audit.until}
-            defaultValue={localOf(filters.until)}
-          />
-          <Button type="submit">{t.common.search}</Button>
-          {Object.keys(filters).length > 0 && (
-            <Button variant="subtle" onClick={() => apply({})}>
-              {t.common.clear}
-            </Button>
-          )}
-        </Group>
-      </form>
+        <TextFilter name="type" label={t.audit.type} w={150} />
+        <TextFilter name="actor" label={t.audit.actor} w={150} />
+        <TextFilter name="subject" label={t.audit.subject} w={150} />
+        <TextFilter name="client_id" label={t.audit.client} w={150} />
+        <TextFilter name="address" label={t.audit.address} w={150} />
+        <TextFilter name="request_id" label={t.audit.request} w={150} />
+        <ChoiceFilter
+          name="service"
+          label={t.audit.service}
+          every={t.audit.everyService}
+          data={['identity', 'notify', 'gateway']}
+        />
+        <TimeFilter name="since" label={t.audit.since} />
+        <TimeFilter name="until" label={t.audit.until} />
+      </FilterForm>
       <AuditList filters={filters} />
     </Page>
   )
-}
-
-type AuditForm = Filters<(typeof names)[number]>
-
-/** The times of the form, which are local, as instants: an address means the same everywhere. */
-function withInstants({ since, until, ...rest }: AuditForm): AuditForm {
-  return {
-    ...rest,
-    ...(since === undefined ? {} : { since: new Date(since).toISOString() }),
-    ...(until === undefined ? {} : { until: new Date(until).toISOString() }),
-  }
-}
-
-/** An instant in local time, as a field takes it; empty for none. */
-function localOf(instant: string | undefined): string {
-  const at = instant === undefined ? Number.NaN : Date.parse(instant)
-  if (Number.isNaN(at)) return ''
-  return new Date(at - new Date(at).getTimezoneOffset() * 60_000).toISOString().slice(0, 19)
 }

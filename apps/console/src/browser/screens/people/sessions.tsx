@@ -1,7 +1,8 @@
-import { Button, Group, TextInput } from '@mantine/core'
-import { readFilters, useFilters } from '../../api/filters.ts'
+import { useFilters } from '../../api/filters.ts'
 import { usePages } from '../../api/queries.ts'
 import { useMay } from '../../api/session.tsx'
+import { TextFilter } from '../../parts/filters/fields.tsx'
+import { FilterForm } from '../../parts/filters/filter-form.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { List } from '../../parts/table.tsx'
@@ -24,32 +25,11 @@ export function SessionsScreen() {
       lead={t.sessions.lead}
       actions={isFiltered && may('endSelectedSessions') ? <EndSelected filters={filters} /> : undefined}
     >
-      <form
-        key={JSON.stringify(filters)}
-        className="panel"
-        aria-label={t.audit.filters}
-        onSubmit={(event) => {
-          event.preventDefault()
-          apply(readFilters(names, event.currentTarget))
-        }}
-      >
-        <Group align="flex-end" gap="sm">
-          <TextInput name="user_id" label={t.sessions.user} defaultValue={filters.user_id ?? ''} className="grow" />
-          <TextInput
-            name="client_id"
-            label={t.sessions.client}
-            defaultValue={filters.client_id ?? ''}
-            className="grow"
-          />
-          <TextInput name="address" label={t.sessions.address} defaultValue={filters.address ?? ''} className="grow" />
-          <Button type="submit">{t.common.search}</Button>
-          {isFiltered && (
-            <Button variant="subtle" onClick={() => apply({})}>
-              {t.common.clear}
-            </Button>
-          )}
-        </Group>
-      </form>
+      <FilterForm screen="/sessions" names={names} filters={filters} apply={apply} personal={['address']}>
+        <TextFilter name="user_id" label={t.sessions.user} className="grow" />
+        <TextFilter name="client_id" label={t.sessions.client} className="grow" />
+        <TextFilter name="address" label={t.sessions.address} className="grow" />
+      </FilterForm>
       <List
         action="findSessions"
         query={query}

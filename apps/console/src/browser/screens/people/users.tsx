@@ -1,10 +1,12 @@
 import type { User } from '@gatehouse/client'
-import { Button, Group, NativeSelect, Text, TextInput } from '@mantine/core'
+import { Group, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { InputOf } from '../../../actions/index.ts'
-import { type Filters, readFilters, useFilters } from '../../api/filters.ts'
+import { type Filters, useFilters } from '../../api/filters.ts'
 import { usePages } from '../../api/queries.ts'
 import { useMay } from '../../api/session.tsx'
+import { ChoiceFilter, TextFilter } from '../../parts/filters/fields.tsx'
+import { FilterForm } from '../../parts/filters/filter-form.tsx'
 import { Masked } from '../../parts/masked.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Empty } from '../../parts/states.tsx'
@@ -24,7 +26,7 @@ export function UsersScreen() {
   const t = useTexts()
   const may = useMay()
   const [filters, apply] = useFilters(names)
-  const [lookup, open] = useLookup()
+  const [lookup] = useLookup()
   const input = inputOf(filters, lookup)
   const query = usePages('searchUsers', input)
   const isFiltered = Object.keys(input).length > 0
@@ -39,17 +41,7 @@ export function UsersScreen() {
         </>
       }
     >
-      <UserSearch
-        key={JSON.stringify(input)}
-        filters={filters}
-        lookup={lookup}
-        onSearch={(next, text) => {
-          const found = lookupOf(text)
-          if (found === undefined) apply({ ...next, ...(text === '' ? {} : { q: text }) })
-          else open(found)
-        }}
-        onClear={isFiltered ? () => apply({}) : undefined}
-      />
+      <UserFilterForm filters={filters} apply={apply} />
       <List
         action="searchUsers"
         query={query}
@@ -103,65 +95,53 @@ function useColumns(): readonly Column<User>[] {
   ]
 }
 
-interface UserSearchProps {
+interface UserFilterFormProps {
   readonly filters: UserFilters
-  readonly lookup: Lookup | undefined
-  readonly onSearch: (filters: UserFilters, text: string) => void
-  readonly onClear: (() => void) | undefined
+  readonly apply: (filters: UserFilters) => void
 }
 
-function UserSearch({ filters, lookup, onSearch, onClear }: UserSearchProps) {
+/** The filters of the users. A mail address or a phone number opens a lookup, which no address and no view has. */
+function UserFilterForm({ filters, apply }: UserFilterFormProps) {
   const t = useTexts()
+  const [lookup, open] = useLookup()
+  const q = lookup?.email ?? lookup?.phone_number ?? filters.q
   const yesOrNo = (yes: string, no: string) => [
-    { value: '', label: t.users.any },
     { value: 'true', label: yes },
     { value: 'false', label: no },
   ]
+  const hint = (
+    <Text size="xs" c="dimmed" mt="xs">
+      {t.users.lookupHint}
+    </Text>
+  )
   return (
-    <form
-      className="panel"
-      aria-label={t.audit.filters}
-      onSubmit={(event) => {
-        event.preventDefault()
-        const form = event.currentTarget
-        const text = String(new FormData(form).get('text') ?? '').trim()
-        const { q: _q, ...rest } = readFilters(names, form)
-        onSearch(rest, text)
+    <FilterForm
+      screen="/users"
+      names={names}
+      filters={{ ...filters, ...(q === undefined ? {} : { q }) }}
+      personal={['q']}
+      apply={(next) => {
+        const found = next.q === undefined ? undefined : lookupOf(next.q.trim())
+        if (found === undefined) apply(next)
+        else open(found)
       }}
+      below={hint}
     >
-      <Group align="flex-end" gap="sm">
-        <TextInput
-          name="text"
-          type="search"
-          label={t.users.find}
-          defaultValue={lookup?.email ?? lookup?.phone_number ?? filters.q ?? ''}
-          autoComplete="off"
-          className="grow"
-        />
-        <TextInput name="plan" label={t.users.plan} defaultValue={filters.plan ?? ''} w={110} />
-        <TextInput name="role" label={t.users.role} defaultValue={filters.role ?? ''} w={150} />
-        <NativeSelect
-          name="locked"
-          label={t.users.lock}
-          defaultValue={filters.locked ?? ''}
-          data={yesOrNo(t.users.locked, t.users.active)}
-        />
-        <NativeSelect
-          name="verified"
-          label={t.users.address}
-          defaultValue={filters.verified ?? ''}
-          data={yesOrNo(t.users.verified, t.users.unverified)}
-        />
-        <Button type="submit">{t.common.search}</Button>
-        {onClear !== undefined && (
-          <Button variant="subtle" onClick={onClear}>
-            {t.common.clear}
-          </Button>
-        )}
-      </Group>
-      <Text size="xs" c="dimmed" mt="xs">
-        {t.users.lookupHint}
-      </Text>
-    </form>
+      <TextFilter name="q" type="search" label={t.users.find} autoComplete="off" className="grow" />
+      <TextFilter name="plan" label={t.users.plan} w={110} />
+      <TextFilter name="role" label={t.users.role} w={150} />
+      <ChoiceFilter
+        name="locked"
+        label={t.users.lock}
+        every={t.users.any}
+        data={yesOrNo(t.users.locked, t.users.active)}
+      />
+      <ChoiceFilter
+        name="verified"
+        label={t.users.address}
+        every={t.users.any}
+        data={yesOrNo(t.users.verified, t.users.unverified)}
+      />
+    </FilterForm>
   )
 }

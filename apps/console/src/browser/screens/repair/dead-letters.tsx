@@ -1,6 +1,8 @@
-import { Button, Group, NativeSelect, Pill, Stack, TextInput, Title } from '@mantine/core'
-import { readFilters, useFilters } from '../../api/filters.ts'
+import { Group, Pill, Stack, Title } from '@mantine/core'
+import { useFilters, withoutFilters } from '../../api/filters.ts'
 import { useMay } from '../../api/session.tsx'
+import { ChoiceFilter, TextFilter } from '../../parts/filters/fields.tsx'
+import { FilterForm } from '../../parts/filters/filter-form.tsx'
 import { Page } from '../../parts/page.tsx'
 import { useTexts } from '../../texts/settings.tsx'
 import { LetterGroups } from './letter-groups.tsx'
@@ -8,8 +10,6 @@ import { LetterList } from './letter-list.tsx'
 import { ReplayProgress } from './replay-progress.tsx'
 import { ReplaySelected } from './replay-selected.tsx'
 import { addressNames, groupings, type LetterAddress, selectionOf } from './selection.ts'
-
-const typed = ['event', 'user_id', 'channel'] as const
 
 /** What failed for good: by cause, provider, event and error, and the way to deliver it again. */
 export function DeadLettersScreen() {
@@ -20,7 +20,7 @@ export function DeadLettersScreen() {
   return (
     <Page title={t.sections.deadLetters} lead={t.deadLetters.lead}>
       {replay !== undefined && (
-        <ReplayProgress key={replay} batchId={replay} hide={() => apply(without(address, 'replay'))} />
+        <ReplayProgress key={replay} batchId={replay} hide={() => apply(withoutFilters(address, 'replay'))} />
       )}
       <LetterGroups address={address} apply={apply} />
       <Stack component="section" aria-labelledby="letters" gap="md">
@@ -43,63 +43,49 @@ interface AddressProps {
 /** Which letters: what was chosen of a group stands there to be taken back, the rest is typed. */
 function LetterFilters({ address, apply }: AddressProps) {
   const t = useTexts()
+  const { replay, ...filters } = address
+  const channels = ['push', 'email', 'sms', 'in-app']
+  return (
+    <FilterForm<keyof LetterAddress>
+      screen="/dead-letters"
+      names={['event', 'user_id', 'channel']}
+      filters={filters}
+      apply={(next) => apply({ ...next, ...(replay === undefined ? {} : { replay }) })}
+      base={address.by === undefined ? {} : { by: address.by }}
+      below={<ChosenGroup address={address} apply={apply} />}
+    >
+      <TextFilter name="event" label={t.deadLetters.event} w={180} />
+      <TextFilter name="user_id" label={t.deadLetters.user} w={180} />
+      <ChoiceFilter name="channel" label={t.deadLetters.channel} every={t.deadLetters.everyChannel} data={channels} />
+    </FilterForm>
+  )
+}
+
+/** What was chosen of a group, each with the way to take it back. */
+function ChosenGroup({ address, apply }: AddressProps) {
+  const t = useTexts()
   const chosen = groupings.flatMap((name) => {
     const value = address[name]
     return value === undefined || name === 'event' ? [] : [{ name, value }]
   })
-  const isFiltered = Object.keys(selectionOf(address)).length > 0
+  if (chosen.length === 0) return null
   return (
-    <form
-      key={JSON.stringify(address)}
-      aria-label={t.audit.filters}
-      onSubmit={(event) => {
-        event.preventDefault()
-        const kept = typed.reduce<LetterAddress>((left, name) => without(left, name), address)
-        apply({ ...kept, ...readFilters(typed, event.currentTarget) })
-      }}
-    >
-      <Group align="flex-end" gap="xs">
-        <TextInput name="event" label={t.deadLetters.event} defaultValue={address.event ?? ''} w={180} />
-        <TextInput name="user_id" label={t.deadLetters.user} defaultValue={address.user_id ?? ''} w={180} />
-        <NativeSelect
-          name="channel"
-          label={t.deadLetters.channel}
-          defaultValue={address.channel ?? ''}
-          data={[{ value: '', label: t.deadLetters.everyChannel }, 'push', 'email', 'sms', 'in-app']}
-        />
-        <Button type="submit" variant="default">
-          {t.common.search}
-        </Button>
-        {isFiltered && (
-          <Button variant="subtle" onClick={() => apply({ ...(address.by === undefined ? {} : { by: address.by }) })}>
-            {t.common.clear}
-          </Button>
-        )}
-      </Group>
-      {chosen.length > 0 && (
-        <Group gap="xs" mt="sm">
-          {chosen.map(({ name, value }) => (
-            <Pill
-              key={name}
-              size="md"
-              withRemoveButton
-              removeButtonProps={{
-                'aria-label': `${t.common.clear}: ${t.deadLetters[name]}`,
-                tabIndex: 0,
-                'aria-hidden': false,
-              }}
-              onRemove={() => apply(without(address, name))}
-            >
-              {t.deadLetters[name]}: {value}
-            </Pill>
-          ))}
-        </Group>
-      )}
-    </form>
+    <Group gap="xs" mt="sm">
+      {chosen.map(({ name, value }) => (
+        <Pill
+          key={name}
+          size="md"
+          withRemoveButton
+          removeButtonProps={{
+            'aria-label': `${t.common.clear}: ${t.deadLetters[name]}`,
+            tabIndex: 0,
+            'aria-hidden': false,
+          }}
+          onRemove={() => apply(withoutFilters(address, name))}
+        >
+          {t.deadLetters[name]}: {value}
+        </Pill>
+      ))}
+    </Group>
   )
-}
-
-function without(address: LetterAddress, name: keyof LetterAddress): LetterAddress {
-  const { [name]: _, ...rest } = address
-  return rest
 }

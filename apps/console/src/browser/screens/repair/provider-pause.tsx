@@ -1,4 +1,4 @@
-import type { Provider } from '@gatehouse/client'
+import { PreconditionFailedError, type Provider } from '@gatehouse/client'
 import { Button, Group, NativeSelect, Stack, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useState } from 'react'
@@ -6,7 +6,7 @@ import { useMay } from '../../api/session.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Refusal } from '../../parts/refusal.tsx'
 import { useTexts } from '../../texts/settings.tsx'
-import { isConflict, useProviderPause } from './tagged.ts'
+import { useProviderPause } from './provider-changes.ts'
 
 const hourMs = 3_600_000
 
@@ -29,7 +29,7 @@ export function ProviderPause({ provider }: { provider: Provider }) {
           notifications.show({ message: kind === 'pause' ? t.providers.paused : t.providers.resumed, color: 'green' })
         },
         onError: (error) => {
-          if (!isConflict(error)) return
+          if (!(error instanceof PreconditionFailedError)) return
           setOpen(false)
           notifications.show({ message: t.providers.conflict, color: 'red' })
         },

@@ -1,4 +1,4 @@
-import type { Provider } from '@gatehouse/client'
+import { PreconditionFailedError, type Provider } from '@gatehouse/client'
 import { ActionIcon, Group, Stack, Text, Title, Tooltip } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { Link } from '@tanstack/react-router'
@@ -10,9 +10,9 @@ import { Rows } from '../../parts/table.tsx'
 import { Time } from '../../parts/values.tsx'
 import { useTexts } from '../../texts/settings.tsx'
 import { usePolled } from './polled.ts'
+import { type ProviderChannel, useProviderOrder } from './provider-changes.ts'
 import { ProviderPause } from './provider-pause.tsx'
 import { ProviderStateBadge, shareOf } from './provider-state.tsx'
-import { isConflict, type ProviderChannel, useProviderOrder } from './tagged.ts'
 
 const everyMs = 5_000
 
@@ -116,7 +116,10 @@ function Move({
     order.mutate(names, {
       onSuccess: () => notifications.show({ message: t.providers.moved, color: 'green' }),
       onError: (error) =>
-        notifications.show({ message: isConflict(error) ? t.providers.conflict : error.message, color: 'red' }),
+        notifications.show({
+          message: error instanceof PreconditionFailedError ? t.providers.conflict : error.message,
+          color: 'red',
+        }),
     })
   }
   const button = (by: -1 | 1, label: string, icon: 'up' | 'down', isLast: boolean) => (

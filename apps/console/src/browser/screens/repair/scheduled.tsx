@@ -1,5 +1,7 @@
-import { Button, Group, SegmentedControl, Stack, TextInput } from '@mantine/core'
-import { readFilters, useFilters } from '../../api/filters.ts'
+import { SegmentedControl, Stack } from '@mantine/core'
+import { useFilters } from '../../api/filters.ts'
+import { TextFilter } from '../../parts/filters/fields.tsx'
+import { FilterForm } from '../../parts/filters/filter-form.tsx'
 import { Page } from '../../parts/page.tsx'
 import { useTexts } from '../../texts/settings.tsx'
 import { PendingList } from './pending-list.tsx'
@@ -29,27 +31,10 @@ export function ScheduledScreen() {
           onChange={(value) => apply({ ...about, kind: value })}
           data={kinds.map((value) => ({ value, label: t.scheduled.kinds[value] }))}
         />
-        <form
-          key={JSON.stringify(filters)}
-          aria-label={t.audit.filters}
-          onSubmit={(submitted) => {
-            submitted.preventDefault()
-            apply({ kind, ...readFilters(typed, submitted.currentTarget) })
-          }}
-        >
-          <Group align="flex-end" gap="xs">
-            <TextInput name="event" label={t.scheduled.event} defaultValue={event ?? ''} w={200} />
-            {isScheduled && <TextInput name="user_id" label={t.scheduled.user} defaultValue={user_id ?? ''} w={200} />}
-            <Button type="submit" variant="default">
-              {t.common.search}
-            </Button>
-            {(event ?? user_id) !== undefined && (
-              <Button variant="subtle" onClick={() => apply({ kind })}>
-                {t.common.clear}
-              </Button>
-            )}
-          </Group>
-        </form>
+        <FilterForm screen="/scheduled" names={typed} filters={{ ...filters, kind }} apply={apply} base={{ kind }}>
+          <TextFilter name="event" label={t.scheduled.event} w={200} />
+          {isScheduled && <TextFilter name="user_id" label={t.scheduled.user} w={200} />}
+        </FilterForm>
         {isScheduled ? (
           <ScheduledList filters={{ ...about, ...(user_id === undefined ? {} : { user_id }) }} />
         ) : (

@@ -1,10 +1,12 @@
 import type { Suppression } from '@gatehouse/client'
-import { Button, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core'
+import { Stack, Text } from '@mantine/core'
 import { useState } from 'react'
 import type { InputOf } from '../../../actions/index.ts'
-import { readFilters, useFilters } from '../../api/filters.ts'
+import { useFilters } from '../../api/filters.ts'
 import { usePages } from '../../api/queries.ts'
 import { useMay } from '../../api/session.tsx'
+import { ChoiceFilter, TextFilter } from '../../parts/filters/fields.tsx'
+import { FilterForm } from '../../parts/filters/filter-form.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { List } from '../../parts/table.tsx'
@@ -31,46 +33,28 @@ export function SuppressionsScreen() {
       lead={t.suppressions.lead}
       actions={may('addSuppression') && <AddSuppression />}
     >
-      <form
-        key={JSON.stringify(selection)}
-        aria-label={t.audit.filters}
-        onSubmit={(event) => {
-          event.preventDefault()
-          setAddress(String(new FormData(event.currentTarget).get('address') ?? '').trim())
-          apply(readFilters(names, event.currentTarget))
+      <FilterForm
+        screen="/suppressions"
+        names={['address', ...names]}
+        filters={selection}
+        personal={['address']}
+        apply={({ address: next, ...others }) => {
+          setAddress(next ?? '')
+          apply(others)
         }}
+        actions={isFiltered && may('liftSuppressions') && <LiftSuppressions selection={selection} />}
       >
-        <Group align="flex-end" gap="xs">
-          <TextInput name="address" label={t.suppressions.address} defaultValue={address} w={200} autoComplete="off" />
-          <TextInput name="user_id" label={t.suppressions.user} defaultValue={filters.user_id ?? ''} w={160} />
-          <TextInput name="scope" label={t.suppressions.scope} defaultValue={filters.scope ?? ''} w={160} />
-          <NativeSelect
-            name="reason"
-            label={t.suppressions.reason}
-            defaultValue={filters.reason ?? ''}
-            data={[{ value: '', label: t.suppressions.everyReason }, ...reasons]}
-          />
-          <NativeSelect
-            name="channel"
-            label={t.suppressions.channel}
-            defaultValue={filters.channel ?? ''}
-            data={[{ value: '', label: t.suppressions.everyChannel }, 'push', 'email', 'sms', 'in-app']}
-          />
-          <Button type="submit">{t.common.search}</Button>
-          {isFiltered && (
-            <Button
-              variant="subtle"
-              onClick={() => {
-                setAddress('')
-                apply({})
-              }}
-            >
-              {t.common.clear}
-            </Button>
-          )}
-          {isFiltered && may('liftSuppressions') && <LiftSuppressions selection={selection} />}
-        </Group>
-      </form>
+        <TextFilter name="address" label={t.suppressions.address} w={200} autoComplete="off" />
+        <TextFilter name="user_id" label={t.suppressions.user} w={160} />
+        <TextFilter name="scope" label={t.suppressions.scope} w={160} />
+        <ChoiceFilter name="reason" label={t.suppressions.reason} every={t.suppressions.everyReason} data={reasons} />
+        <ChoiceFilter
+          name="channel"
+          label={t.suppressions.channel}
+          every={t.suppressions.everyChannel}
+          data={['push', 'email', 'sms', 'in-app']}
+        />
+      </FilterForm>
       <SuppressionList selection={selection} />
     </Page>
   )

@@ -34,7 +34,6 @@ export const access: typeof english = {
     accessToken: 'Access-Token gilt',
     minutes: (count: number) => `${count} min`,
     empty: 'Noch ist kein Client registriert.',
-    filters: 'Clients filtern',
     search: 'Kennung oder Name beginnt mit',
     lastUsed: 'Zuletzt benutzt',
     create: 'Client registrieren',
@@ -127,7 +126,6 @@ export const access: typeof english = {
     plan: 'Tarif',
     planHelp: 'Begrenzt seine Anfragen. Leer für den des Inhabers.',
     ownersPlan: 'wie der Inhaber',
-    filters: 'Schlüssel filtern',
     search: 'Name oder Schlüssel beginnt mit',
     expires: 'Läuft ab',
     marks: {

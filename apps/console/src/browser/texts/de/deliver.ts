@@ -4,7 +4,6 @@ import type { deliver as english } from '../en/deliver.ts'
 export const deliver: typeof english = {
   notifications: {
     lead: 'Was angenommen wurde, Neuestes zuerst, und was auf jedem Kanal daraus wurde.',
-    filters: 'Filter',
     more: 'Weitere Filter',
     accepted: 'Angenommen',
     event: 'Ereignis',
@@ -31,12 +30,6 @@ export const deliver: typeof english = {
     exportCut: (count: number) => `${count} Zeilen wurden exportiert, mehr geht nicht. Engere Filter geben den Rest.`,
     stop: 'Anhalten',
     copyCurl: 'Als curl kopieren',
-    views: 'Gespeicherte Ansichten',
-    viewsNone: 'Noch keine.',
-    saveView: 'Diese Ansicht speichern',
-    viewName: 'Name',
-    viewSaved: 'Die Ansicht ist gespeichert.',
-    removeView: (name: string) => `${name} entfernen`,
     findMessage: 'Nach der Kennung beim Anbieter suchen',
     messageId: 'Kennung der Nachricht',
     findMessageLead: 'Die Kennung, die ein Anbieter für eine Nachricht nennt, öffnet ihre Benachrichtigung.',

@@ -20,7 +20,6 @@ export const operate: typeof english = {
     details: 'Einzelheiten',
     since: 'Von',
     until: 'Bis',
-    filters: 'Filter',
     export: 'Exportieren',
     empty: 'Noch ist nichts aufgezeichnet.',
     everyService: 'Alle Dienste',

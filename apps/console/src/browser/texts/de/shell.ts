@@ -60,6 +60,7 @@ export const shell: typeof english = {
     copy: 'Kopieren',
     copied: 'Kopiert',
     clear: 'Filter löschen',
+    filters: 'Filter',
     show: 'Anzeigen',
     yes: 'ja',
     no: 'nein',
@@ -75,6 +76,15 @@ export const shell: typeof english = {
     newer: (count: number) => `${count} neue`,
     live: 'Live',
     polling: 'Alle 10 s aktualisiert',
+  },
+  views: {
+    personal: 'Adressen, Namen und Schlüssel von Personen werden nicht mit der Ansicht gespeichert.',
+    title: 'Gespeicherte Ansichten',
+    none: 'Noch keine.',
+    save: 'Diese Ansicht speichern',
+    name: 'Name',
+    saved: 'Die Ansicht ist gespeichert.',
+    remove: (name: string) => `${name} entfernen`,
   },
   search: {
     pages: 'Seiten',

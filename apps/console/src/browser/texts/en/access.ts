@@ -32,7 +32,6 @@ export const access = {
     accessToken: 'Access token lives',
     minutes: (count: number) => `${count} min`,
     empty: 'No client is registered yet.',
-    filters: 'Filter the clients',
     search: 'Id or name begins with',
     lastUsed: 'Last used',
     create: 'Register a client',
@@ -117,7 +116,6 @@ export const access = {
     plan: 'Plan',
     planHelp: 'The tier that limits it. Empty for that of the owner.',
     ownersPlan: 'as the owner',
-    filters: 'Filter the keys',
     search: 'Name or key begins with',
     expires: 'Expires',
     marks: {

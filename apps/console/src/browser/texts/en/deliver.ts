@@ -2,7 +2,6 @@
 export const deliver = {
   notifications: {
     lead: 'What was accepted, newest first, and what became of it on each channel.',
-    filters: 'Filters',
     more: 'More filters',
     accepted: 'Accepted',
     event: 'Event',
@@ -29,12 +28,6 @@ export const deliver = {
     exportCut: (count: number) => `${count} rows were exported, which is the maximum. Narrow the filters for the rest.`,
     stop: 'Stop',
     copyCurl: 'Copy as curl',
-    views: 'Saved views',
-    viewsNone: 'None yet.',
-    saveView: 'Save this view',
-    viewName: 'Name',
-    viewSaved: 'The view is saved.',
-    removeView: (name: string) => `Remove ${name}`,
     findMessage: 'Find by the id of a provider',
     messageId: 'Message id',
     findMessageLead: 'The id of a message that a provider names opens its notification.',

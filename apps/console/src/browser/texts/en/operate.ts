@@ -18,7 +18,6 @@ export const operate = {
     details: 'Details',
     since: 'From',
     until: 'Until',
-    filters: 'Filters',
     export: 'Export',
     empty: 'Nothing is recorded yet.',
     everyService: 'Every service',

@@ -58,6 +58,7 @@ export const shell = {
     copy: 'Copy',
     copied: 'Copied',
     clear: 'Clear filters',
+    filters: 'Filters',
     show: 'Show',
     yes: 'yes',
     no: 'no',
@@ -73,6 +74,15 @@ export const shell = {
     newer: (count: number) => `${count} new`,
     live: 'Live',
     polling: 'Updated every 10 s',
+  },
+  views: {
+    personal: 'Addresses, names and keys of persons are not saved with a view.',
+    title: 'Saved views',
+    none: 'None yet.',
+    save: 'Save this view',
+    name: 'Name',
+    saved: 'The view is saved.',
+    remove: (name: string) => `Remove ${name}`,
   },
   search: {
     pages: 'Pages',

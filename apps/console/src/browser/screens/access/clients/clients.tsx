@@ -1,9 +1,11 @@
-import { Button, Group, NativeSelect, Stack, TextInput } from '@mantine/core'
+import { Button, Stack } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { InputOf } from '../../../../actions/index.ts'
-import { readFilters, useFilters } from '../../../api/filters.ts'
+import { useFilters } from '../../../api/filters.ts'
 import { usePages } from '../../../api/queries.ts'
 import { useMay } from '../../../api/session.tsx'
+import { ChoiceFilter, TextFilter } from '../../../parts/filters/fields.tsx'
+import { FilterForm } from '../../../parts/filters/filter-form.tsx'
 import { Page } from '../../../parts/page.tsx'
 import { Empty } from '../../../parts/states.tsx'
 import { List } from '../../../parts/table.tsx'
@@ -22,13 +24,22 @@ const grants = [
 export function ClientsScreen() {
   const t = useTexts()
   const may = useMay()
-  const [filters] = useFilters(names)
+  const [filters, apply] = useFilters(names)
   const query = usePages('listClients', filters as InputOf<'listClients'>)
   const create = may('createClient') && <NewButton />
   const isFiltered = Object.keys(filters).length > 0
   return (
     <Page title={t.sections.clients} lead={t.clients.lead} actions={create}>
-      <ClientFilters />
+      <FilterForm screen="/clients" names={names} filters={filters} apply={apply}>
+        <TextFilter name="q" label={t.clients.search} className="grow" />
+        <ChoiceFilter
+          name="grant_type"
+          label={t.clients.grant}
+          every={t.clients.anyGrant}
+          data={grants.map((value) => ({ value, label: shortGrant(value) }))}
+        />
+        <TextFilter name="scope" label={t.clients.scope} w={180} />
+      </FilterForm>
       <List
         action="listClients"
         query={query}
@@ -66,43 +77,6 @@ function NewButton() {
     <Button component={Link} to="/new-client">
       {t.clients.create}
     </Button>
-  )
-}
-
-function ClientFilters() {
-  const t = useTexts()
-  const [filters, apply] = useFilters(names)
-  return (
-    <form
-      key={JSON.stringify(filters)}
-      aria-label={t.clients.filters}
-      onSubmit={(event) => {
-        event.preventDefault()
-        apply(readFilters(names, event.currentTarget))
-      }}
-    >
-      <Group align="flex-end" gap="xs">
-        <TextInput name="q" label={t.clients.search} defaultValue={filters.q ?? ''} className="grow" />
-        <NativeSelect
-          name="grant_type"
-          label={t.clients.grant}
-          defaultValue={filters.grant_type ?? ''}
-          data={[
-            { value: '', label: t.clients.anyGrant },
-            ...grants.map((value) => ({ value, label: shortGrant(value) })),
-          ]}
-        />
-        <TextInput name="scope" label={t.clients.scope} defaultValue={filters.scope ?? ''} w={180} />
-        <Button type="submit" variant="default">
-          {t.common.search}
-        </Button>
-        {Object.keys(filters).length > 0 && (
-          <Button variant="subtle" onClick={() => apply({})}>
-            {t.common.clear}
-          </Button>
-        )}
-      </Group>
-    </form>
   )
 }
 

@@ -1,10 +1,12 @@
-import { Button, Group, TextInput } from '@mantine/core'
+import { Button } from '@mantine/core'
 import { useState } from 'react'
-import { readFilters, useFilters } from '../../../api/filters.ts'
+import { useFilters } from '../../../api/filters.ts'
 import { useMay, useSession } from '../../../api/session.tsx'
 import { useIsKept } from '../../../forms/record-form.ts'
 import { ShownOnce } from '../../../forms/shown-once.tsx'
 import { Dialog } from '../../../parts/dialog.tsx'
+import { TextFilter } from '../../../parts/filters/fields.tsx'
+import { FilterForm } from '../../../parts/filters/filter-form.tsx'
 import { Page } from '../../../parts/page.tsx'
 import { Snippet } from '../../../parts/snippet.tsx'
 import { Empty } from '../../../parts/states.tsx'
@@ -19,7 +21,7 @@ const names = ['owner', 'q'] as const
 export function ApiKeysScreen() {
   const t = useTexts()
   const may = useMay()
-  const [filters] = useFilters(names)
+  const [filters, apply] = useFilters(names)
   const isKept = useIsKept(newKeyForm)
   const [open, setOpen] = useState(isKept)
   const [key, setKey] = useState<string>()
@@ -28,7 +30,15 @@ export function ApiKeysScreen() {
   return (
     <Page title={t.sections.apiKeys} lead={t.apiKeys.lead} actions={create}>
       {key !== undefined && <FreshKey key={key} secret={key} />}
-      <KeyFilters />
+      <FilterForm
+        screen="/api-keys"
+        names={names}
+        filters={filters}
+        apply={({ q, ...others }) => apply({ ...others, ...(q === undefined ? {} : { q: searchFor(q) }) })}
+      >
+        <TextFilter name="q" label={t.apiKeys.search} className="grow" />
+        <TextFilter name="owner" label={t.apiKeys.owner} w={180} />
+      </FilterForm>
       <KeyList
         filters={filters}
         empty={<Empty text={isFiltered ? t.states.noMatch : t.apiKeys.empty}>{!isFiltered && create}</Empty>}
@@ -50,34 +60,5 @@ export function FreshKey({ secret }: { secret: string }) {
     <ShownOnce title={t.apiKeys.created} secret={secret}>
       <Snippet request={{ issuer, baseUrl, credential: { kind: 'api-key' }, call }} />
     </ShownOnce>
-  )
-}
-
-function KeyFilters() {
-  const t = useTexts()
-  const [filters, apply] = useFilters(names)
-  return (
-    <form
-      key={JSON.stringify(filters)}
-      aria-label={t.apiKeys.filters}
-      onSubmit={(event) => {
-        event.preventDefault()
-        const { q, ...others } = readFilters(names, event.currentTarget)
-        apply({ ...others, ...(q === undefined ? {} : { q: searchFor(q) }) })
-      }}
-    >
-      <Group align="flex-end" gap="xs">
-        <TextInput name="q" label={t.apiKeys.search} defaultValue={filters.q ?? ''} className="grow" />
-        <TextInput name="owner" label={t.apiKeys.owner} defaultValue={filters.owner ?? ''} w={180} />
-        <Button type="submit" variant="default">
-          {t.common.search}
-        </Button>
-        {Object.keys(filters).length > 0 && (
-          <Button variant="subtle" onClick={() => apply({})}>
-            {t.common.clear}
-          </Button>
-        )}
-      </Group>
-    </form>
   )
 }

@@ -1,6 +1,7 @@
 import { Button, Group, NativeSelect } from '@mantine/core'
 import type { Filters } from '../../../api/filters.ts'
 import { useRead } from '../../../api/queries.ts'
+import { SavedViews } from '../../../parts/filters/saved-views.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 
 /** What the lists of callers are narrowed by, in the address. */
@@ -35,7 +36,7 @@ export function CallerFilters({ tab, filters, apply }: CallerFiltersProps) {
   const kinds = Object.entries(t.callers.kinds).map(([value, label]) => ({ value, label }))
   const isNarrowed = [filters.policy, filters.kind, filters.route].some((one) => one !== undefined)
   return (
-    <Group align="flex-end" gap="xs" mb="md" role="group" aria-label={t.audit.filters}>
+    <Group align="flex-end" gap="xs" mb="md" role="group" aria-label={t.common.filters}>
       {tab !== 'rejections' && select('window', t.callers.window, windowOptions(t.callers.windows))}
       {tab === 'totals' && select('by', t.callers.by, byOptions(t.callers.dimensions))}
       {tab !== 'totals' && (
@@ -53,6 +54,7 @@ export function CallerFilters({ tab, filters, apply }: CallerFiltersProps) {
           )}
         </>
       )}
+      <SavedViews screen="/limits/callers" filters={filters} apply={apply} />
     </Group>
   )
 }

@@ -17,8 +17,7 @@ import { useWords } from '../code-words.ts'
 import { DeliveryStates } from '../delivery-state.tsx'
 import { curlOf } from '../send/snippets.ts'
 import { ExportButton } from './export-button.tsx'
-import { FilterForm, filterNames, type NotificationFilters, searchOf } from './filter-form.tsx'
-import { SavedViews } from './saved-views.tsx'
+import { filterNames, NotificationFilterForm, type NotificationFilters } from './filter-form.tsx'
 
 const pageSize = 50
 
@@ -28,12 +27,11 @@ export function NotificationsScreen() {
   const may = useMay()
   const [filters, apply] = useFilters(filterNames)
   const selection = useSelection()
-  const search = searchOf(filters)
+  const search = filters as InputOf<'listNotifications'>
   const query = new URLSearchParams(search as Record<string, string>)
   const curl = curlOf({ method: 'GET', path: `/v1/notifications${query.size === 0 ? '' : `?${query}`}` })
   const actions = (
     <>
-      <SavedViews screen="/notifications" filters={filters} apply={apply} />
       <CopyText text={curl} label={t.notifications.copyCurl} />
       <ExportButton search={search} selected={selection.keys} />
       {may('send') && (
@@ -45,7 +43,7 @@ export function NotificationsScreen() {
   )
   return (
     <Page title={t.sections.notifications} lead={t.notifications.lead} actions={actions}>
-      <FilterForm filters={filters} apply={apply} />
+      <NotificationFilterForm filters={filters} apply={apply} />
       <NotificationList key={JSON.stringify(filters)} search={search} filters={filters} selection={selection} />
     </Page>
   )

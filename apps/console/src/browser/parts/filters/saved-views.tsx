@@ -2,10 +2,10 @@ import { ActionIcon, Button, Group, Popover, Stack, Text, TextInput } from '@man
 import { notifications as messages } from '@mantine/notifications'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { callConsole } from '../../../api/call.ts'
-import type { Filters } from '../../../api/filters.ts'
-import { Refusal } from '../../../parts/refusal.tsx'
-import { useTexts } from '../../../texts/settings.tsx'
+import { callConsole } from '../../api/call.ts'
+import { type Filters, withoutFilters } from '../../api/filters.ts'
+import { useTexts } from '../../texts/settings.tsx'
+import { Refusal } from '../refusal.tsx'
 
 interface SavedView {
   readonly id: string
@@ -13,34 +13,44 @@ interface SavedView {
   readonly filters: Readonly<Record<string, string>>
 }
 
-interface SavedViewsProps {
+interface SavedViewsProps<Name extends string> {
   /** The path of the screen that they are of. */
   readonly screen: string
-  readonly filters: Filters<string>
-  readonly apply: (filters: Filters<string>) => void
+  readonly filters: Filters<Name>
+  /** The names of the filters that no view keeps. */
+  readonly personal?: readonly Name[]
+  readonly apply: (filters: Filters<Name>) => void
 }
 
 /** The person's saved filters of a screen: choose one, save the present ones, remove one. */
-export function SavedViews({ screen, filters, apply }: SavedViewsProps) {
+export function SavedViews<Name extends string>(props: SavedViewsProps<Name>) {
+  const { screen, filters, personal = [], apply } = props
   const t = useTexts()
   const [open, setOpen] = useState(false)
+  const kept = withoutFilters(filters, ...personal)
+  const isCut = Object.keys(kept).length < Object.keys(filters).length
   return (
     <Popover opened={open} onChange={setOpen} position="bottom-end" width={300} trapFocus withArrow>
       <Popover.Target>
         <Button variant="default" onClick={() => setOpen(!open)}>
-          {t.notifications.views}
+          {t.views.title}
         </Button>
       </Popover.Target>
-      <Popover.Dropdown aria-label={t.notifications.views}>
+      <Popover.Dropdown aria-label={t.views.title}>
         <Stack gap="sm">
           <ViewList
             screen={screen}
             choose={(view) => {
               setOpen(false)
-              apply(view)
+              apply(view as Filters<Name>)
             }}
           />
-          {Object.keys(filters).length > 0 && <SaveView screen={screen} filters={filters} />}
+          {isCut && (
+            <Text size="xs" c="dimmed">
+              {t.views.personal}
+            </Text>
+          )}
+          {Object.keys(kept).length > 0 && <SaveView screen={screen} filters={kept} />}
         </Stack>
       </Popover.Dropdown>
     </Popover>
@@ -59,7 +69,7 @@ function ViewList({ screen, choose }: { screen: string; choose: (filters: Filter
     mutationFn: (id: string) => callConsole('DELETE', `/views/${id}`),
     onSettled: () => client.invalidateQueries({ queryKey: ['views'] }),
   })
-  if (views.data?.items.length === 0) return <Text size="sm">{t.notifications.viewsNone}</Text>
+  if (views.data?.items.length === 0) return <Text size="sm">{t.views.none}</Text>
   return (
     <ul className="views">
       {views.data?.items.map(({ id, name, filters }) => (
@@ -71,7 +81,7 @@ function ViewList({ screen, choose }: { screen: string; choose: (filters: Filter
             variant="subtle"
             color="gray"
             size={26}
-            aria-label={t.notifications.removeView(name)}
+            aria-label={t.views.remove(name)}
             onClick={() => remove.mutate(id)}
           >
             ×
@@ -90,7 +100,7 @@ function SaveView({ screen, filters }: { screen: string; filters: Filters<string
     mutationFn: () => callConsole('POST', '/views', undefined, { body: { screen, name, filters } }),
     onSuccess: () => {
       setName('')
-      messages.show({ message: t.notifications.viewSaved, color: 'green' })
+      messages.show({ message: t.views.saved, color: 'green' })
       return client.invalidateQueries({ queryKey: ['views'] })
     },
   })
@@ -103,7 +113,7 @@ function SaveView({ screen, filters }: { screen: string; filters: Filters<string
     >
       <Group align="flex-end" gap="xs" wrap="nowrap">
         <TextInput
-          label={t.notifications.viewName}
+          label={t.views.name}
           value={name}
           onChange={(event) => setName(event.currentTarget.value)}
           required
@@ -111,7 +121,7 @@ function SaveView({ screen, filters }: { screen: string; filters: Filters<string
           className="grow"
         />
         <Button type="submit" variant="default" loading={save.isPending}>
-          {t.notifications.saveView}
+          {t.views.save}
         </Button>
       </Group>
       <Refusal error={save.error} />

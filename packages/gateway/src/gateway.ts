@@ -25,7 +25,7 @@ import { type AttemptLimits, createAttemptLimits } from './limits/attempt-limits
 import { createPolicies, type Policies } from './limits/policies.ts'
 import { createGatewayMetrics, type GatewayMetrics } from './metrics/gateway-metrics.ts'
 import type { Authenticate } from './model/caller.ts'
-import type { LimitOverride } from './model/limit-feed.ts'
+import type { ClientPolicy, LimitOverride } from './model/limit-feed.ts'
 import type { PlanOf } from './model/plan.ts'
 import type { RouteRule } from './model/route-rule.ts'
 import { createContextTokens } from './proxy/context-tokens.ts'
@@ -56,8 +56,10 @@ export interface GatewayOptions extends LimitsDeclaration {
   readonly siblings?: Readonly<Record<string, Sibling>>
   /** Maximum of open streams and WebSockets per caller. Default: {@link defaultStreamsPerCaller}. */
   readonly streamsPerCaller?: number
-  /** The policies that count the users of a client in place of their tiers, by the id of the client. */
+  /** The policies that count the requests of a client in place of tiers, by its id, until others are set. */
   readonly clientPolicies?: Readonly<Record<string, string>>
+  /** As `clientPolicies`, whatever is set. */
+  readonly builtInClientPolicies?: Readonly<Record<string, string>>
   /** CIDR ranges of the proxies whose X-Forwarded-For is trusted. Default: none. */
   readonly trustedProxies?: readonly string[]
   /**
@@ -102,6 +104,8 @@ export interface Gateway {
   reload(declared: LimitsDeclaration): void
   /** Replaces the limits of single callers. */
   setOverrides(overrides: readonly LimitOverride[]): void
+  /** Replaces the policies of clients, except the built-in ones. */
+  setClientPolicies(clients: readonly ClientPolicy[]): void
   /** Closes the connections to upstreams once their requests are done, and adds the last requests to the history. */
   stop(): Promise<void>
 }
@@ -152,14 +156,15 @@ export function createGateway(options: GatewayOptions): Gateway {
     onBreaker: breakerChange(metrics, log),
   })
   const upstreamStates = () => upstreamRoutes.states()
-  const reading = { activity, routing, upstreamStates, tierOf: policies.tierOf }
-  const routesOptions = { ...routesDefaults(log, policies, ingress), ...options, ...reading, contextTokens, rules, own }
+  const reading = { activity, routing, upstreamStates, policies }
+  const routesOptions = { ...routesDefaults(log, ingress), ...options, ...reading, contextTokens, rules, own }
   return {
     authenticate: ingress.authenticate,
     watch: watch.watch,
     attempts: createAttemptLimits({ limiter, policies, metrics, activity, clock }),
     reload: policies.reload,
     setOverrides: policies.setOverrides,
+    setClientPolicies: policies.setClientPolicies,
     async stop() {
       await Promise.all([activity.stop(), upstreamRoutes.stop()])
     },
@@ -172,8 +177,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
 }
 
-const routesDefaults = (log: Log, { limits }: Policies, { authenticate }: Ingress) => ({
-  limits,
+const routesDefaults = (log: Log, { authenticate }: Ingress) => ({
   authenticate,
   recordChange: changesInLog(log),
   maxGrant: defaultMaxGrant,
@@ -197,12 +201,13 @@ function createIdentities(
   return new IdentityResolver({ bearer, apiKeys, addresses, badCredentialLimit, realm })
 }
 
-function planLookup({ planOf, clock, log, clientPolicies }: GatewayOptions, metrics: GatewayMetrics) {
+function planLookup(options: GatewayOptions, metrics: GatewayMetrics) {
+  const { planOf, clock, log, clientPolicies, builtInClientPolicies } = options
   const onFailure = (error: unknown) => {
     metrics.recordPlanFailure()
     log.warn({ err: error }, 'plan lookup failed')
   }
-  return { planOf, clock, onFailure, clientPolicies }
+  return { planOf, clock, onFailure, clientPolicies, builtInClientPolicies }
 }
 
 const breakerChange = (metrics: GatewayMetrics, log: Log) => (upstream: string, state: BreakerState) => {

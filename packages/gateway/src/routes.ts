@@ -32,7 +32,7 @@ export async function routes(http: Http, options: RoutesOptions): Promise<void> 
   const canManage = { onRequest: operators.requireScope(limitScopes.manage) }
   const { list, read, explain, reset, grant } = limitSchemas
   contextKeyRoutes(http, options.contextTokens)
-  callerRoutes(http, new CallerOperations({ ...options, operators }), canRead)
+  callerRoutes(http, new CallerOperations({ ...options, operators }), { canRead, canManage })
   routingRoutes(http, new RouteOperations(options), canRead)
   http.get('/admin/v1/limits', { ...canRead, schema: list }, async () => limits.list())
   http.get(limitPath, { ...canRead, schema: read }, async ({ params }) => limits.read(params))
@@ -48,17 +48,26 @@ export async function routes(http: Http, options: RoutesOptions): Promise<void> 
   )
 }
 
+interface Hooks {
+  readonly canRead: RouteShorthandOptions
+  readonly canManage: RouteShorthandOptions
+}
+
 /** Who is limited, and by which rule. */
-function callerRoutes(http: Http, callers: CallerOperations, canRead: RouteShorthandOptions): void {
-  const { top, statistics, caller, rejections, store } = callerSchemas
+function callerRoutes(http: Http, callers: CallerOperations, { canRead, canManage }: Hooks): void {
+  const { top, statistics, use, caller, rejections, store, unblock } = callerSchemas
   http.get('/admin/v1/limits/top', { ...canRead, schema: top }, async (request) => callers.top(request, request.query))
   http.get('/admin/v1/limits/stats', { ...canRead, schema: statistics }, async ({ query }) => callers.statistics(query))
+  http.get('/admin/v1/limits/use', { ...canRead, schema: use }, async ({ query }) => callers.use(query.policy))
   http.get('/admin/v1/limits/rejections', { ...canRead, schema: rejections }, async (request) =>
     callers.rejections(request, request.query),
   )
   http.get('/admin/v1/limits/store', { ...canRead, schema: store }, async () => callers.store())
   http.get('/admin/v1/limits/callers/:kind/:id', { ...canRead, schema: caller }, async (request) =>
     callers.caller(request, request.params),
+  )
+  http.post('/admin/v1/limits/callers/:kind/:id/unblock', { ...canManage, schema: unblock }, async (request) =>
+    callers.unblock(request, request.params),
   )
 }
 

@@ -30,7 +30,7 @@ import { createAudit } from './context/audit.ts'
 import type { HandoverTargets } from './context/handover.ts'
 import { createHints } from './context/hints.ts'
 import { createHistory } from './context/history.ts'
-import { createNotifyMetrics } from './context/metrics.ts'
+import { countSuppressions, createNotifyMetrics } from './context/metrics.ts'
 import { ProviderActivity } from './context/provider-activity.ts'
 import { createReports } from './context/reports.ts'
 import { createTestSend } from './deliver/test-send.ts'
@@ -190,11 +190,12 @@ function providersOf({ providers }: Pick<CreateNotifyOptions, 'providers'>): Pro
 async function createParts(settings: CreateNotifyOptions) {
   const { clock, log, declared = {} } = settings
   const reserved = parseReserved(settings.reserved)
-  const store = hideReserved(settings.store, reserved)
+  const visible = hideReserved(settings.store, reserved)
   const channelsOff = channelsWithoutProvider(settings)
   const options: NotifyOptions = { ...defaultOptions, channelsOff, ...settings.options }
-  const counted = createHistory({ ...settings, store: store.stats })
+  const counted = createHistory({ ...settings, store: visible.stats })
   const metrics = createNotifyMetrics(settings.metrics, counted.tally)
+  const store = { ...visible, suppressions: countSuppressions(visible.suppressions, metrics) }
   checkDeclarations(declared, providersOf(settings))
   await applyDeclarations(store, declared, options, clock)
   const linkParts = createLinkParts(settings, store, reserved, options)

@@ -4,7 +4,7 @@ import * as choices from './api/choices.ts'
 import * as deadLetters from './api/dead-letters.ts'
 import * as devices from './api/devices.ts'
 import * as eventTypes from './api/event-types.ts'
-import { explainNotification } from './api/explain.ts'
+import { explainNotification } from './api/explain/endpoint.ts'
 import { getNotification } from './api/notifications.ts'
 import * as preferences from './api/preferences.ts'
 import * as recipients from './api/recipients.ts'
@@ -67,7 +67,7 @@ async function intakeRoutes(http: Http, context: RouteContext): Promise<void> {
   http.post('/v1/notify', { ...limit, ...allow('produce', intakeSchemas.notify) }, submitEvent(context))
   const reserved = allow('mailReserved', intakeSchemas.reservedMail)
   http.post('/v1/reserved-mails', { ...limit, ...reserved }, submitReservedMail(context))
-  const explain = { ...context, intake: store.intake }
+  const explain = { ...context, intake: store.intake, standings: store.standings }
   http.post('/v1/explain', { ...asReturned, ...allow('readDelivery', schemas.explain) }, explainNotification(explain))
   await http.register(async (scope) => {
     addNdjsonParser(scope as Http)

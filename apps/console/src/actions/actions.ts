@@ -7,6 +7,7 @@ import { deliver } from './deliver.ts'
 import { limits } from './limits.ts'
 import { measure } from './measure.ts'
 import { operate } from './operate.ts'
+import { factsOf } from './operations.ts'
 import { people, quotas, recipients, searches } from './people.ts'
 import { repair } from './repair.ts'
 
@@ -39,8 +40,14 @@ export type OutputOf<Id extends ActionId> = Operations[(typeof actions)[Id]['ope
 export type ItemOf<Id extends ActionId> =
   OutputOf<Id> extends { readonly items: readonly (infer Item)[] } ? Item : never
 
-/** Whether one of these roles has the action. */
-export function mayDo(id: ActionId, userRoles: readonly string[]): boolean {
+/** Whether one of these roles has the action, with the scopes that the roles come with. */
+export function isForRole(id: ActionId, userRoles: readonly string[]): boolean {
   const { roles: allowed }: Action = actions[id]
   return allowed.some((role) => userRoles.includes(role))
+}
+
+/** Whether a person with these scopes may do it: what a role allows can be changed. */
+export function mayDo(id: ActionId, scopes: readonly string[]): boolean {
+  const needed = factsOf(actions[id].operation).scopes ?? []
+  return needed.length === 0 || needed.some((scope) => scopes.includes(scope))
 }

@@ -6,11 +6,13 @@ const ofCaller = ['limits.callers.get', 'limits.explain', 'limits.get'] as const
 export const callers = {
   listTopCallers: read('limits.top.get', everybody),
   readLimitStatistics: read('limits.stats.get', everybody),
+  readLimitUse: read('limits.use.get', everybody),
   listRejections: read('limits.rejections.list', everybody),
   readCounterStore: read('limits.store.get', everybody),
   readCaller: read('limits.callers.get', everybody),
   explainLimit: read('limits.explain', everybody),
   listPolicyNames: read('limits.settings.get', everybody),
+  unblockCaller: write('limits.callers.unblock', editors, ...ofCaller),
   resetLimit: write('limits.reset', editors, ...ofCaller),
   grantRequests: write('limits.grant', [owner, operator, support], ...ofCaller),
   listRoutes: read('routes.get', everybody),

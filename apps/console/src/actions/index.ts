@@ -1,6 +1,6 @@
 export { access } from './access.ts'
 export { roles } from './action.ts'
-export { type ActionId, actions, type InputOf, type ItemOf, mayDo, type OutputOf } from './actions.ts'
+export { type ActionId, actions, type InputOf, type ItemOf, isForRole, mayDo, type OutputOf } from './actions.ts'
 export { callers } from './callers.ts'
 export { content } from './content.ts'
 export { deliver } from './deliver.ts'

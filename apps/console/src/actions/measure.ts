@@ -7,4 +7,6 @@ export const measure = {
   readStatus: read('status.get', everybody),
   readSetup: read('setup.get', everybody),
   readConfig: read('config.get', accountable),
+  readStorage: read('storage.get', accountable),
+  readDrift: read('drift.get', accountable),
 }

@@ -45,6 +45,8 @@ export const recipients = {
 
 /** What the search asks beside the lists of the screens. */
 export const searches = {
+  findApiKey: read('apiKeys.search', everybody),
+  readApiKey: read('apiKeys.get', everybody),
   findDelivery: read('deliveries.get', everybody),
   findDeadLetter: read('deadLetters.get', everybody),
   findTemplates: read('templates.list', everybody),

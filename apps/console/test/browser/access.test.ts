@@ -140,3 +140,11 @@ test('a key whose successor should sign already is overdue, and says why', () =>
   assert.equal(overdueCause([key]), 'stopped')
   assert.equal(overdueCause([key, { ...key, kid: 'other', unreadable: true }]), 'unreadable')
 })
+
+test('the policy of a client is set by its name and ended by null; a new client without one sends none', () => {
+  const base = newValues('service')
+  assert.deepEqual(membersOf({ ...base, policy: 'partners' }, base), { policy: 'partners' })
+  assert.deepEqual(membersOf(base, { ...base, policy: 'partners' }), { policy: null })
+  assert.equal(registrationOf('service', 'x', { ...base, policy: 'partners' }).policy, 'partners')
+  assert.equal('policy' in registrationOf('service', 'x', base), false)
+})

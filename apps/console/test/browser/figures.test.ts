@@ -8,6 +8,7 @@ import {
   domainFigures,
   endedSteps,
   linesOf,
+  sharesOf,
   totalOf,
 } from '../../src/browser/screens/measure/figures.ts'
 
@@ -107,4 +108,15 @@ test('the table behind a chart is bounded and shows the newest moment first', ()
       assert.ok(places.every((place) => place >= 0 && place < moments))
     }),
   )
+})
+
+test('a share is of what was counted of the same value; of nothing there is none', () => {
+  const data = answer([
+    { labels: { template: 'a', result: 'complete' }, values: [3, 0, 0, 0, 0] },
+    { labels: { template: 'a', result: 'incomplete' }, values: [0, 1, 0, 0, 0] },
+    { labels: { template: 'b', result: 'complete' }, values: [0, 0, 0, 0, 0] },
+  ])
+  const shares = sharesOf(data, 'template', ({ result }) => result === 'incomplete')
+  assert.deepEqual(shares.get('a'), { count: 4, share: 0.25 })
+  assert.deepEqual(shares.get('b'), { count: 0, share: undefined })
 })

@@ -29,8 +29,10 @@ test('a search text is classified before anything is asked', () => {
   assert.equal((classifySearch(id) as { time?: Date }).time?.getTime(), 0x019a205ccc20)
 })
 
-test('an API key that is searched for is in nothing that the search hands on', () => {
-  assert.deepEqual(classifySearch(' gk_secret_of_somebody '), { kind: 'api_key' })
+test('of an API key the search hands on a whole one only', () => {
+  const key = `gk_${'k'.repeat(43)}`
+  assert.deepEqual(classifySearch(` ${key} `), { kind: 'api_key', key })
+  assert.deepEqual(classifySearch(' gk_secret_of_somebody '), { kind: 'api_key', key: undefined })
 })
 
 test('entries of small lists are found by the beginning of any of their words', () => {

@@ -121,3 +121,17 @@ describe('a simulation', () => {
     await assert.rejects(simulate(tier({ rpm: 0 }), never), /limit must be an integer/)
   })
 })
+
+test('recorded minutes are sent again, each request in its minute', () => {
+  const minutes = [
+    { at: '2026-11-23T07:00:00Z', count: 3 },
+    { at: '2026-11-23T07:01:00Z', count: 0 },
+    { at: '2026-11-23T07:02:00Z', count: 2 },
+  ]
+  const arrivals = arrivalsOf({ kind: 'recorded', minutes }, 1)
+  const start = Math.floor((arrivals[0]?.at ?? 0) / 60_000)
+  const counts = arrivals.map(({ at }) => Math.floor(at / 60_000) - start)
+  assert.deepEqual(counts, [0, 0, 0, 2, 2])
+  assert.equal(arrivalsOf({ kind: 'recorded', minutes }, 2).length, 10)
+  assert.deepEqual(arrivalsOf({ kind: 'recorded', minutes: [] }, 1), [])
+})

@@ -33,6 +33,7 @@ const bodies: Readonly<Record<string, object>> = {
   createClient: { client_id: 'new' },
   updateClient: { client_name: 'New' },
   rotateSigningKey: { alg: 'ES256' },
+  putRole: { scopes: ['read:audit'] },
   putTier: { declaration: { rpm: 10 } },
   putPolicy: { declaration: { rpm: 10 } },
   activateLimits: {},

@@ -76,6 +76,21 @@ describe('the tokens of a session', () => {
     assert.equal((await person.api('/admin/v1/users')).status, 401)
     assert.equal((await person.api('/session')).status, 401)
   })
+
+  test('a session whose back-channel logout cannot be delivered ends with its grant, at the next request', async () => {
+    const person = await signedIn('otto')
+    await platform.database.query(
+      `UPDATE identity.client SET metadata = jsonb_set(metadata, '{backchannelLogoutUri}', '"http://127.0.0.1:9/"')`,
+    )
+    // Longer than a client is cached.
+    platform.clock.advance(60_000)
+    const since = platform.requests.length
+    for (const { id } of await platform.identity.management.listSessions('otto'))
+      await platform.identity.management.endSession('otto', id)
+    assert.equal((await person.api('/admin/v1/users')).status, 401)
+    assert.equal((await person.api('/session')).status, 401)
+    assert.ok(!platform.requests.slice(since).includes('POST /console/backchannel-logout'))
+  })
 })
 
 describe('the back-channel logout', () => {

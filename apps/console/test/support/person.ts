@@ -39,8 +39,9 @@ export class Person {
     let response = await this.request(`/console/login${query}`)
     for (let step = 0; step < 5 && response.status >= 300 && response.status < 400; step++) {
       const next = response.headers.get('location') ?? assert.fail('a redirect without an address')
-      if (new URL(next, this.origin).pathname === '/console/callback') return response
-      response = await this.request(next)
+      const address = new URL(next, response.url)
+      if (address.pathname === '/console/callback') return response
+      response = await this.request(address.href)
     }
     return response
   }
@@ -59,12 +60,13 @@ export class Person {
       const body = new URLSearchParams({ username, password })
       for (const [, name = '', value = ''] of page.matchAll(/type="hidden" name="([^"]+)" value="([^"]*)"/g))
         body.set(name, value)
-      response = await this.request('/login', { method: 'POST', body })
+      response = await this.request(new URL('/login', response.url).href, { method: 'POST', body })
     }
     for (let step = 0; step < 5; step++) {
       const next = response.headers.get('location') ?? assert.fail(`${response.status}: ${await response.text()}`)
-      if (new URL(next, this.origin).pathname === '/console/callback') return next
-      response = await this.request(next)
+      const address = new URL(next, response.url)
+      if (address.pathname === '/console/callback') return address.href
+      response = await this.request(address.href)
     }
     return assert.fail('the browser was sent in circles')
   }

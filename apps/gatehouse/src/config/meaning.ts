@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import {
+  defaultPolicies,
   defaultTiers,
   type RouteRule,
   routeRuleOf,
@@ -23,6 +24,7 @@ export function checkMeaning(file: File, folder: string, fault: Fault): void {
   checkEngines(file, fault)
   checkTwice(file, fault)
   checkPlans(file, fault)
+  checkPolicies(file, fault)
   checkRoutes(file, fault)
   checkStartPage(file, fault)
   checkPlaces(file, fault)
@@ -81,6 +83,13 @@ function checkPlans({ tiers = defaultTiers, clients = [], users = [], api_keys: 
     'users',
     users.map(({ plan }) => plan),
   )
+}
+
+function checkPolicies({ tiers = defaultTiers, policies = {}, clients = [] }: File, fault: Fault): void {
+  const known = [...new Set([...Object.keys(defaultPolicies), ...Object.keys(policies), ...Object.keys(tiers)])]
+  for (const [index, { policy }] of clients.entries())
+    if (policy !== undefined && !known.includes(policy))
+      fault(['clients', index, 'policy'], `must be a policy or tier: ${known.join(', ')}`)
 }
 
 function checkRoutes({ routes = [], upstreams = {}, trusted_proxies: proxies = [] }: File, fault: Fault): void {

@@ -4,6 +4,7 @@
  */
 const repeatable: Readonly<Record<string, true | 'dedup_key'>> = {
   'apiKeys.resolve': true,
+  'apiKeys.search': true,
   'notifications.explain': true,
   'notifications.send': 'dedup_key',
   'receipts.record': true,

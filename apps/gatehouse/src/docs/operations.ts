@@ -14,6 +14,14 @@ export const operation = operationsOf({
     'Read the configuration in force',
     'Values with their origin. Of what may be a credential it is only said whether it is set.',
   ],
+  'storage.get': [
+    'Read the sizes of tables',
+    'Of the services of this process, the largest first, with what each grew by since the process knows.',
+  ],
+  'drift.get': [
+    'Read what differs from the file',
+    'What was changed or deleted at run time since the file was applied, at most 200 of each kind.',
+  ],
   'live.get': [
     'Follow counters',
     'Server-sent events: the counters of the topics at once and every two seconds, while the token is valid.',

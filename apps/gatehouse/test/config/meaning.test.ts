@@ -23,7 +23,7 @@ test('faults that a schema cannot express are all reported at once', async () =>
   free: { rpm: 10 }
 clients:
   - { client_id: shop, plan: gold }
-  - { client_id: shop }
+  - { client_id: shop, policy: partners }
 users:
   - { id: ann, plan: free }
 event_types:
@@ -49,6 +49,7 @@ routes:
     'file:18: routes.0.upstream',
     'file:4: clients.0.plan',
     'file:5: clients.1.client_id',
+    'file:5: clients.1.policy',
   ])
 })
 

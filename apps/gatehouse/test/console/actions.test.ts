@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { type ActionId, actions, factsOf, mayDo } from '@gatehouse/console/actions'
+import { type ActionId, actions, factsOf, isForRole, mayDo } from '@gatehouse/console/actions'
 import { Person } from '../../../console/test/support/person.ts'
 import { type Program, started } from '../support/program.ts'
 import { access, accessMayFindNothing } from './cases/access.ts'
@@ -86,7 +86,7 @@ describe('the actions of the console, by role, against the APIs', () => {
         const answer = await act(role, id)
         const { status } = answer
         const text = await answer.text()
-        if (!mayDo(id, [`gatehouse-${role}`])) {
+        if (!isForRole(id, [`gatehouse-${role}`])) {
           assert.equal(status, 403, `${role}: ${text}`)
           continue
         }
@@ -98,6 +98,19 @@ describe('the actions of the console, by role, against the APIs', () => {
         if (changes) assert.equal(await recorded(answer.headers.get('x-request-id') ?? ''), 1, `${role}: audit`)
       }
     })
+
+  test('the buttons that are shown by scopes are those of the roles, as these come', async () => {
+    for (const role of roles) {
+      const person = people.get(role) ?? assert.fail(role)
+      const { scopes } = (await (await person.api('/session')).json()) as { scopes: string[] }
+      const ids = Object.keys(actions) as ActionId[]
+      assert.deepEqual(
+        ids.filter((id) => mayDo(id, scopes)),
+        ids.filter((id) => isForRole(id, [`gatehouse-${role}`])),
+        role,
+      )
+    }
+  })
 
   test('an API key of an owner does nothing that cannot be undone', async () => {
     const body = JSON.stringify({ owner: 'owner', name: 'for a script', scopes: ['admin:users'] })

@@ -1,62 +1,27 @@
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
 import { startRedis, testWith, testWithAll } from '@gatehouse/testing'
 import { Person } from '../../../console/test/support/person.ts'
 import { everyLook } from '../support/accessibility.ts'
-import { type ConsoleTab, openConsole } from '../support/console.ts'
-import { type Program, started } from '../support/program.ts'
+import type { Program } from '../support/program.ts'
+import { consoleOfOwner, importer, owner, startWithOrders } from './orders.ts'
 import { loaded } from './page.ts'
 
-type Context = { after(stop: () => unknown): void }
+const config = 'callers.yaml'
 
-const password = 'owner in the console'
-
-/** The program before an upstream that answers everything. */
-async function startProgram(context: Context, env: Readonly<Record<string, string>> = {}): Promise<Program> {
-  const upstream = createServer((_request, response) => response.end('an order'))
-  await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve))
-  context.after(() => upstream.close())
-  const program = await started({
-    env: {
-      GATEHOUSE_CONFIG: join(import.meta.dirname, 'callers.yaml'),
-      ORDERS_URL: `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`,
-      ...env,
-    },
-  })
-  context.after(() => program.stop())
-  return program
-}
-
-async function signedIn(context: Context, program: Program): Promise<ConsoleTab> {
-  const opened = await openConsole(context, program)
-  await opened.tab().goto(`${program.url}/console/`)
-  await opened.signIn({ username: 'owner', password })
-  await opened.tab().getByRole('heading', { level: 1 }).waitFor()
-  return opened
-}
-
-/** A client on the free tier that reads orders. */
-async function importer({ url }: Program): Promise<(times: number) => Promise<number[]>> {
-  const authorization = `Basic ${Buffer.from('importer:importer-secret-0123456789').toString('base64')}`
-  const body = new URLSearchParams({ grant_type: 'client_credentials', scope: 'read:orders' })
-  const answer = await fetch(`${url}/token`, { method: 'POST', body, headers: { authorization } })
-  const { access_token: token } = (await answer.json()) as { access_token: string }
+/** Reads orders a number of times, and returns the statuses. */
+async function reader(program: Program): Promise<(times: number) => Promise<number[]>> {
+  const send = await importer(program)
   return async (times) => {
     const statuses: number[] = []
-    for (let n = 0; n < times; n++) {
-      const { status } = await fetch(`${url}/orders/7`, { headers: { authorization: `Bearer ${token}` } })
-      statuses.push(status)
-    }
+    for (let n = 0; n < times; n++) statuses.push((await send()).status)
     return statuses
   }
 }
 
 testWith('chromium', 'a caller that was rejected is found, receives requests back, and is let in again', async (t) => {
-  const program = await startProgram(t)
-  const order = await importer(program)
-  const { tab, faults, faultless } = await signedIn(t, program)
+  const program = await startWithOrders(t, config)
+  const order = await reader(program)
+  const { tab, faults, faultless } = await consoleOfOwner(t, program)
   // A minute that ends in between would let the caller in by itself.
   assert.equal((await order(8)).at(-1), 429)
   await tab().getByRole('link', { name: 'Callers' }).click()
@@ -93,10 +58,10 @@ testWith('chromium', 'a caller that was rejected is found, receives requests bac
 })
 
 testWith('chromium', 'the rule of a request is found, with the reason and its upstream', async (t) => {
-  const program = await startProgram(t)
-  const order = await importer(program)
+  const program = await startWithOrders(t, config)
+  const order = await reader(program)
   assert.deepEqual(await order(1), [200])
-  const { tab, faults, faultless } = await signedIn(t, program)
+  const { tab, faults, faultless } = await consoleOfOwner(t, program)
   await tab().getByRole('link', { name: 'Routes' }).click()
   await tab().getByLabel('Path').fill('https://api.example.com/orders/7?x=1')
   await tab().getByRole('button', { name: 'Which rule matches?' }).click()
@@ -111,24 +76,24 @@ testWith('chromium', 'the rule of a request is found, with the reason and its up
 testWithAll(['redis-server', 'chromium'], 'processes share who was limited, and go on without the store', async (t) => {
   const redis = await startRedis()
   const [one, other] = await Promise.all([
-    startProgram(t, { REDIS_URL: redis.url }),
-    startProgram(t, { REDIS_URL: redis.url }),
+    startWithOrders(t, config, { REDIS_URL: redis.url }),
+    startWithOrders(t, config, { REDIS_URL: redis.url }),
   ])
   const statuses: number[] = []
   for (let n = 0; n < 6; n++) statuses.push((await fetch(`${other.url}/orders/public/1`)).status)
   assert.equal(statuses.at(-1), 429)
   // What a process recorded is in the shared history when it has stopped.
   await other.stop()
-  const owner = new Person(one.url)
-  assert.equal((await owner.signIn('owner', password)).status, 200)
-  const read = async (path: string) => (await (await owner.api(path)).json()) as Record<string, unknown>
+  const person = new Person(one.url)
+  assert.equal((await person.signIn(owner.username, owner.password)).status, 200)
+  const read = async (path: string) => (await (await person.api(path)).json()) as Record<string, unknown>
   const top = await read('/admin/v1/limits/top?policy=anonymous')
   assert.equal(top.scope, 'all')
   const [caller] = top.items as { kind: string; rejected: number }[]
   assert.ok(caller?.kind === 'ip' && caller.rejected >= 2, JSON.stringify(top))
   assert.equal(((await read('/admin/v1/limits/rejections?policy=anonymous')).items as object[]).length, caller.rejected)
   // Sign-in fails closed: nobody signs in while the store is gone.
-  const { tab, faults, faultless } = await signedIn(t, one)
+  const { tab, faults, faultless } = await consoleOfOwner(t, one)
   await redis.stop()
   await tab().goto(`${one.url}/console/limits/callers`)
   await tab().getByText('The counter store does not answer').waitFor()

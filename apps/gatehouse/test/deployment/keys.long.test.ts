@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { KeyRing, Secret } from '@gatehouse/kit'
 import { briefly, freePort } from '@gatehouse/testing'
 import { migratedDataDir } from '../support/data-dir.ts'
 import { launch, root, started } from '../support/program.ts'
@@ -36,6 +37,23 @@ async function tokenAt(url: string): Promise<string> {
 
 const statusOf = async (url: string, token: string) =>
   (await fetch(`${url}/users/alice`, { headers: { authorization: `Bearer ${token}` } })).status
+
+/** Whether a console that derives its secret from this key can begin a sign-in. */
+async function consoleSignsIn(url: string, key: string): Promise<boolean> {
+  const [derived] = new KeyRing([new Secret(key)]).derive('gatehouse', 'console client secret')
+  const credentials = `gatehouse-console:${derived?.toString('base64url')}`
+  const authorization = `Basic ${Buffer.from(credentials).toString('base64')}`
+  const body = new URLSearchParams({
+    response_type: 'code',
+    redirect_uri: `${url}/console/callback`,
+    scope: 'openid',
+    code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+    code_challenge_method: 'S256',
+  })
+  const { status } = await fetch(`${url}/par`, { method: 'POST', body, headers: { authorization } })
+  assert.ok(status === 201 || status === 401, `${status}`)
+  return status === 201
+}
 
 async function forget(url: string, token: string): Promise<void> {
   const answer = await fetch(`${url}/admin/v1/signing-keys/rotate`, {
@@ -103,6 +121,8 @@ test('an encryption key is replaced by adding one, putting it first, resealing a
   for (const keys of [`${oldKey},${newKey}`, `${newKey},${oldKey}`]) {
     const program = await run(keys)
     assert.equal(await statusOf(program.url, token), 200)
+    // Processes that put the one or the other key first run side by side meanwhile.
+    for (const key of [oldKey, newKey]) assert.ok(await consoleSignsIn(program.url, key), `${keys}: ${key}`)
     await program.stop()
   }
   const resealed = gatehouse(dataDir, `${newKey},${oldKey}`, 'keys', 'reseal')
@@ -130,6 +150,7 @@ test('an encryption key is replaced by adding one, putting it first, resealing a
   assert.ok(again.tables.every((one: { resealed: number }) => one.resealed === 0))
   const last = await run(newKey)
   assert.equal(await statusOf(last.url, token), 200)
+  assert.deepEqual([await consoleSignsIn(last.url, oldKey), await consoleSignsIn(last.url, newKey)], [false, true])
   await last.stop()
   for (const key of [oldKey, newKey]) assert.ok(!`${early.stderr}${resealed.stdout}${resealed.stderr}`.includes(key))
 })

@@ -76,6 +76,19 @@ export interface AuditEvent {
   readonly details: Readonly<Record<string, unknown>>
 }
 
+/** The limit of its own that the caller has here; a new one after 5 s at most. */
+export interface CallerOverride {
+  /** What counts in place of the tier. */
+  readonly policy?: string
+  /** What the limits of the tier are multiplied with. */
+  readonly factor?: number
+  readonly until: string
+  /** Who set it. */
+  readonly author?: string
+  readonly created_at?: string
+  readonly reason?: string
+}
+
 /** The schema `Cancelled` of the API document. */
 export interface Cancelled {
   /** Nothing more is sent on these. */
@@ -304,6 +317,18 @@ export interface DeviceSettings {
   readonly token: string
   /** The push service, such as fcm, apns or web */
   readonly service?: string
+}
+
+/** The schema `Drift` of the API document. */
+export interface Drift {
+  readonly service: string
+  /** client, user, organization, connection, event_type or template. */
+  readonly kind: string
+  /** Of a template also the channel and the language, with slashes between. */
+  readonly id: string
+  readonly applied_at: string
+  /** Left out for what was deleted. */
+  readonly changed_at?: string
 }
 
 /** The schema `EffectiveValue` of the API document. */
@@ -792,11 +817,34 @@ export interface LimitStatistics {
   /** The beginnings of the steps. */
   readonly at: readonly string[]
   readonly series: readonly ({
-    /** `policy`, `route` or `tier`; `outcome`: allowed, rejected or shadow; by policy the `rule`. */
+    /** `policy`, `route` or `tier`; `outcome`: allowed, rejected, or what rules in shadow would have done: shadow (rejected) and released (not rejected, as it was); by policy the `rule`. */
     readonly labels: Readonly<Record<string, string>>
     /** One for each step. */
     readonly values: readonly number[]
   })[]
+  /** Whose requests: those of all processes that share a history, or of the one that answers. */
+  readonly scope: "all" | "process" | OtherText
+}
+
+/** The schema `LimitUse` of the API document. */
+export interface LimitUse {
+  readonly policy: string
+  /** Rules of a minute: the busiest minute of each caller in the last hour. Rules of a day: the last 24 hours. Other rules are left out. */
+  readonly rules: readonly ({
+    readonly name: string
+    readonly limit: number
+    readonly window_seconds: number
+    readonly shadow: boolean
+    /** Callers that the rule counted. */
+    readonly callers: number
+    /** Half of the callers use at most this share of the limit. */
+    readonly p50: number
+    readonly p95: number
+    readonly p99: number
+    readonly max: number
+  })[]
+  /** By how many requests a caller is counted too low at most. */
+  readonly error_bound: number
   /** Whose requests: those of all processes that share a history, or of the one that answers. */
   readonly scope: "all" | "process" | OtherText
 }
@@ -922,6 +970,9 @@ export interface LimitedCaller {
     readonly id: string
   }
   readonly tier?: string
+  /** The policy that the client has: it counts in place of the tier. */
+  readonly client_policy?: string
+  readonly override?: CallerOverride
   readonly policies: readonly PolicyStanding[]
   /** The last hour, oldest first; of callers with few requests some may be missing. */
   readonly minutes: readonly ({
@@ -1009,7 +1060,12 @@ export interface ManagementCaller {
 /** The schema `ManagementRole` of the API document. */
 export interface ManagementRole {
   readonly role: string
+  /** What the role allows, with the scopes that these include. */
   readonly scopes: readonly string[]
+  /** The scopes themselves: what a change replaces. */
+  readonly granted_scopes: readonly string[]
+  /** The scopes that the role comes with. */
+  readonly default_scopes: readonly string[]
 }
 
 /** The schema `Membership` of the API document. */
@@ -1071,6 +1127,8 @@ export interface NewOAuthClient {
   readonly roles?: readonly string[]
   /** The tier that limits the client. */
   readonly plan?: string
+  /** The tier or policy that counts its requests in place of tiers. */
+  readonly policy?: string
   /** False allows a confidential client that does not support PKCE. Default: true. */
   readonly require_pkce?: boolean
   /** Whether the client must push its authorization requests (RFC 9126). Default: false. */
@@ -1203,7 +1261,37 @@ export interface NotificationExplanation {
     readonly subject?: string
     readonly body?: string
     readonly locale?: string
+    /** Of a channel that waits: what would become of it then, with what is known now. Caps are counted then. Left out for sensitive event types */
+    readonly later?: {
+      readonly at: string
+      readonly outcome: string
+      /** Why, as one of a closed set of codes. */
+      readonly reason_code?: "channel_off" | "preference" | "event_type_removed" | "event_type_reserved" | "data_erased" | "no_device" | "no_email_address" | "no_phone_number" | "no_feed" | "address_suppressed" | "template_missing" | "template_failed" | "dedup_key_used" | "cap_reached" | "quiet_hours" | "expires_in_quiet_hours" | "aggregated" | "expired" | "permanent" | "attempts_exhausted" | "unregistered" | "worker_died" | "waited_too_long" | OtherText
+      /** What the reason is about. */
+      readonly params?: Readonly<Record<string, unknown>>
+      /** Why, for people. */
+      readonly reason?: string
+      readonly until?: string
+      readonly subject?: string
+      readonly body?: string
+      readonly locale?: string
+    }
   })[]
+  /** What the event would be gathered with, where its type is aggregated */
+  readonly gathered?: {
+    /** Whether others wait already */
+    readonly is_open: boolean
+    /** When they are sent */
+    readonly flush_at: string
+    /** Events of the window, with this one */
+    readonly items: number
+    /** Distinct actors among them */
+    readonly actors: number
+    /** More events than this are combined */
+    readonly threshold: number
+    /** If no other event comes */
+    readonly sent_as: "combined" | "individual" | OtherText
+  }
   /** From when on nothing of it would be sent any more */
   readonly expires_at?: string
   /** What was decided, in order. */
@@ -1285,6 +1373,8 @@ export interface OAuthClient {
   readonly roles?: readonly string[]
   /** The tier that limits the client. */
   readonly plan?: string
+  /** The tier or policy that counts its requests in place of tiers. */
+  readonly policy?: string
   /** False allows a confidential client that does not support PKCE. Default: true. */
   readonly require_pkce?: boolean
   /** Whether the client must push its authorization requests (RFC 9126). Default: false. */
@@ -1416,6 +1506,8 @@ export interface Plan {
 export interface PolicyStanding {
   readonly policy: string
   readonly is_tier: boolean
+  /** Whether it counts as the tier: the tier itself, or what an override or the client has in its place. */
+  readonly stands_for_tier: boolean
   /** Whether it counted requests of the caller in the last day. */
   readonly recent: boolean
   /** One counter for all callers together. */
@@ -1793,6 +1885,10 @@ export interface Session {
   readonly clients: readonly string[]
   /** Whether the caller signed in here. */
   readonly is_own: boolean
+  /** Whether the user had not signed in from this address before. */
+  readonly new_address: boolean
+  /** Whether the user had not signed in with this browser before. */
+  readonly new_device: boolean
   readonly created_at: string
   readonly seen_at: string
   /** When it ends without further use. */
@@ -1898,6 +1994,21 @@ export interface SystemStatus {
   })[]
   /** What an operator should look at, the worst first. */
   readonly warnings: readonly Warning[]
+}
+
+/** The schema `TableSize` of the API document. */
+export interface TableSize {
+  readonly schema: string
+  readonly table: string
+  /** With indexes and partitions. */
+  readonly bytes: number
+  /** By the statistics of the planner. */
+  readonly rows?: number
+  /** Since this process knows, a week at most. */
+  readonly grown?: {
+    readonly bytes: number
+    readonly since: string
+  }
 }
 
 /** Without a part: there is no text, or it was not rendered */
@@ -2023,6 +2134,16 @@ export interface TemplateTextSummary {
   readonly comment?: string
   /** True where the configuration alone changes the template */
   readonly reserved?: boolean
+}
+
+/** The schema `TierCaller` of the API document. */
+export interface TierCaller {
+  readonly kind: "user" | "client" | OtherText
+  readonly id: string
+  /** Its plan; absent for the default one. */
+  readonly plan?: string
+  /** The policy of a client, which counts in place of the tier. */
+  readonly policy?: string
 }
 
 /** The schema `TimelineAccepted` of the API document. */
@@ -2512,6 +2633,18 @@ export interface TopCallers {
   readonly scope: "all" | "process" | OtherText
 }
 
+/** The schema `UnblockedCaller` of the API document. */
+export interface UnblockedCaller {
+  /** The policies that rejected the caller, whose counts are forgotten. */
+  readonly policies: readonly string[]
+  /** Policies that reject it still: those that count all callers together. */
+  readonly still_rejected: readonly ({
+    readonly policy: string
+    /** Seconds. */
+    readonly retry_after: number
+  })[]
+}
+
 /** The schema `Upstream` of the API document. */
 export interface Upstream {
   readonly name: string
@@ -2626,6 +2759,17 @@ export interface Operations {
     }
     readonly output: NewApiKey
   }
+  "apiKeys.search": {
+    readonly input: {
+      /** A whole key. No log has it, and nothing keeps it. */
+      readonly key: string
+    }
+    readonly output: {
+      readonly items: readonly ApiKey[]
+      /** The cursor of the next page. Without it there are no more items. */
+      readonly next?: string
+    }
+  }
   "auditEvents.export": {
     readonly input: {
       /** Only events of this type. */
@@ -2680,6 +2824,8 @@ export interface Operations {
       readonly items: readonly AuditEvent[]
       /** The cursor of the next page. Without it there are no more items. */
       readonly next?: string
+      /** Earlier events were removed, since they were kept long enough. */
+      readonly removed_before?: string
     }
   }
   "auditEvents.record": {
@@ -2739,6 +2885,8 @@ export interface Operations {
       readonly roles?: readonly string[]
       /** The tier that limits the client. */
       readonly plan?: string
+      /** The tier or policy that counts all requests of the client, its own and those for users, in place of their tiers. */
+      readonly policy?: string
       /** False allows a confidential client that does not support PKCE. Default: true. */
       readonly require_pkce?: boolean
       /** Whether the client must push its authorization requests (RFC 9126). Default: false. */
@@ -2828,6 +2976,8 @@ export interface Operations {
       readonly grant_type?: "authorization_code" | "refresh_token" | "client_credentials" | "urn:ietf:params:oauth:grant-type:device_code"
       /** A scope that it may request. */
       readonly scope?: string
+      /** The policy that it has. */
+      readonly policy?: string
     }
     readonly output: {
       readonly items: readonly OAuthClient[]
@@ -2877,6 +3027,7 @@ export interface Operations {
       readonly roles?: readonly string[]
       /** The tier that limits the client. */
       readonly plan?: string
+      readonly policy?: string | null
       /** False allows a confidential client that does not support PKCE. Default: true. */
       readonly require_pkce?: boolean
       /** Whether the client must push its authorization requests (RFC 9126). Default: false. */
@@ -3295,6 +3446,12 @@ export interface Operations {
     readonly input: Nothing
     readonly output: Readonly<Record<string, unknown>>
   }
+  "drift.get": {
+    readonly input: Nothing
+    readonly output: {
+      readonly items: readonly Drift[]
+    }
+  }
   "eventTypes.delete": {
     readonly input: {
       /** The event type. */
@@ -3402,6 +3559,8 @@ export interface Operations {
       readonly cursor?: string
       /** The maximum number of items on a page. */
       readonly limit?: number
+      /** Only those with this tier or policy. */
+      readonly policy?: string
     }
     readonly output: {
       readonly items: readonly LimitOverride[]
@@ -3523,6 +3682,10 @@ export interface Operations {
         readonly global_policy?: string
       }
       readonly overrides: readonly Readonly<Record<string, unknown>>[]
+      readonly clients: readonly ({
+        readonly client: string
+        readonly policy: string
+      })[]
     }
   }
   "limitSettings.gateways.list": {
@@ -3810,6 +3973,21 @@ export interface Operations {
       }
       /** Its entity tag, for If-Match. */
       readonly etag: string
+    }
+  }
+  "limitSettings.tiers.callers.list": {
+    readonly input: {
+      /** The name. */
+      readonly name: string
+      /** The `next` of the previous page. */
+      readonly cursor?: string
+      /** The maximum number of items on a page. */
+      readonly limit?: number
+    }
+    readonly output: {
+      readonly items: readonly TierCaller[]
+      /** The cursor of the next page. Without it there are no more items. */
+      readonly next?: string
     }
   }
   "limitSettings.tiers.delete": {
@@ -4122,6 +4300,15 @@ export interface Operations {
     }
     readonly output: LimitedCaller
   }
+  "limits.callers.unblock": {
+    readonly input: {
+      /** user, client, key, ip, or one of a policy. */
+      readonly kind: string
+      /** The subject, the hash of the API key, the address. */
+      readonly id: string
+    }
+    readonly output: UnblockedCaller
+  }
   "limits.explain": {
     readonly input: {
       /** A tier or policy by name; to read, up to three joined by +, which count together: free+search. */
@@ -4193,6 +4380,8 @@ export interface Operations {
     readonly input: {
       /** What each series is about. */
       readonly by: "policy" | "route" | "tier"
+      /** By policy: only this one. By route or tier: the requests that this policy counted while it had rules in shadow, to compare the two. */
+      readonly policy?: string
       /** Default: an hour before `to`. */
       readonly from?: string
       /** Default: now. */
@@ -4222,6 +4411,13 @@ export interface Operations {
       readonly limit?: number
     }
     readonly output: TopCallers
+  }
+  "limits.use.get": {
+    readonly input: {
+      /** A tier or policy. */
+      readonly policy: string
+    }
+    readonly output: LimitUse
   }
   "live.get": {
     readonly input: {
@@ -4441,6 +4637,15 @@ export interface Operations {
       readonly next?: string
     }
   }
+  "organizations.members.get": {
+    readonly input: {
+      /** The organization. */
+      readonly organization_id: string
+      /** The user. */
+      readonly user_id: string
+    }
+    readonly output: OrganizationMember
+  }
   "organizations.members.list": {
     readonly input: {
       /** The organization. */
@@ -4484,6 +4689,13 @@ export interface Operations {
     }
     readonly output: undefined
   }
+  "organizations.roleTemplates.get": {
+    readonly input: {
+      /** The key of the role, in the claim org_roles. 1 to 64 lower-case letters, digits and . _ : - */
+      readonly role: string
+    }
+    readonly output: OrganizationRole
+  }
   "organizations.roleTemplates.list": {
     readonly input: {
       /** The `next` of the previous page. */
@@ -4517,6 +4729,15 @@ export interface Operations {
       readonly role: string
     }
     readonly output: undefined
+  }
+  "organizations.roles.get": {
+    readonly input: {
+      /** The organization. */
+      readonly organization_id: string
+      /** The key of the role, in the claim org_roles. 1 to 64 lower-case letters, digits and . _ : - */
+      readonly role: string
+    }
+    readonly output: OrganizationRole
   }
   "organizations.roles.list": {
     readonly input: {
@@ -4645,6 +4866,15 @@ export interface Operations {
     }
     readonly output: undefined
   }
+  "ownOrganization.members.get": {
+    readonly input: {
+      /** The organization. */
+      readonly organization_id: string
+      /** The user. */
+      readonly user_id: string
+    }
+    readonly output: OrganizationMember
+  }
   "ownOrganization.members.list": {
     readonly input: {
       /** The organization. */
@@ -4689,6 +4919,15 @@ export interface Operations {
       readonly role: string
     }
     readonly output: undefined
+  }
+  "ownOrganization.roles.get": {
+    readonly input: {
+      /** The organization. */
+      readonly organization_id: string
+      /** The key of the role, in the claim org_roles. 1 to 64 lower-case letters, digits and . _ : - */
+      readonly role: string
+    }
+    readonly output: OrganizationRole
   }
   "ownOrganization.roles.list": {
     readonly input: {
@@ -4969,6 +5208,13 @@ export interface Operations {
       readonly next: string
     }
   }
+  "roles.get": {
+    readonly input: {
+      /** A management role. */
+      readonly role: string
+    }
+    readonly output: ManagementRole
+  }
   "roles.list": {
     readonly input: {
       /** The `next` of the previous page. */
@@ -5023,6 +5269,16 @@ export interface Operations {
       readonly user_id: string
     }
     readonly output: undefined
+  }
+  "roles.put": {
+    readonly input: {
+      /** A management role. */
+      readonly role: string
+    } & {
+      /** Management scopes. `admin:roles` is for owners alone. */
+      readonly scopes: readonly string[]
+    }
+    readonly output: ManagementRole
   }
   "routes.get": {
     readonly input: Nothing
@@ -5117,6 +5373,10 @@ export interface Operations {
       readonly client_id?: string
       /** Only sessions that were begun, or renewed, from this IP address. */
       readonly address?: string
+      /** Only the session with this id. */
+      readonly id?: string
+      /** Only sessions at a new address or in a new browser. */
+      readonly is_new?: boolean
       /** The `next` of the previous page. */
       readonly cursor?: string
       /** The maximum number of items on a page. */
@@ -5172,10 +5432,10 @@ export interface Operations {
   }
   "stats.get": {
     readonly input: {
-      /** outcomes: what was decided of the channels of accepted events; attempts: what came of attempts to send; states: what providers and links reported; latency: quantiles of the duration of provider calls, in seconds. */
-      readonly measure: "outcomes" | "states" | "attempts" | "latency"
-      /** What splits the sums, beside outcome, result, state or quantile; channel without it. Outcomes are by channel or event, states also by provider or receiving domain (of the large mailbox providers; all others are `other`), attempts and latency by channel or provider. Events and domains are kept by the hour. */
-      readonly by?: "channel" | "event" | "provider" | "domain"
+      /** outcomes: what was decided of the channels of accepted events; attempts: what came of attempts to send; states: what providers and links reported; latency: quantiles of the duration of provider calls, in seconds; texts: rendered texts, `incomplete` where the event lacked a variable; suppressions: new ones. */
+      readonly measure: "outcomes" | "states" | "attempts" | "latency" | "texts" | "suppressions"
+      /** What splits the sums, beside outcome, result, state or quantile; channel without it. Outcomes are by channel or event, states also by provider or receiving domain (of the large mailbox providers; all others are `other`), attempts and latency by channel or provider, texts by channel or template, suppressions by channel or reason. Events, domains and texts are kept by the hour. */
+      readonly by?: "channel" | "event" | "provider" | "domain" | "template" | "reason"
       /** The beginning; a day ago without it. Rounded down to a step. */
       readonly from?: string
       /** The end, which is left out; now without it. */
@@ -5188,6 +5448,12 @@ export interface Operations {
   "status.get": {
     readonly input: Nothing
     readonly output: SystemStatus
+  }
+  "storage.get": {
+    readonly input: Nothing
+    readonly output: {
+      readonly items: readonly TableSize[]
+    }
   }
   "suppressions.create": {
     readonly input: {
@@ -6180,6 +6446,8 @@ export interface Api {
     resolve(input: Operations["apiKeys.resolve"]['input'], options?: CallOptions): Promise<Operations["apiKeys.resolve"]['output']>
     /** Rotate an API key. A new key with the same id, owner and scopes, shown only in this response. The old one is invalid at once, or after the overlap. */
     rotate(input: Operations["apiKeys.rotate"]['input'], options?: CallOptions): Promise<Operations["apiKeys.rotate"]['output']>
+    /** Find an API key by itself. Whose it is: one key or none. It is in the body, so that no log has it, and does not count as a use. */
+    search(input: Operations["apiKeys.search"]['input'], options?: CallOptions): List<Operations["apiKeys.search"]['output']['items'][number], Operations["apiKeys.search"]['output']>
   }
   readonly auditEvents: {
     /** Export audit events. Every event that matches the filters, one JSON object per line. */
@@ -6261,6 +6529,10 @@ export interface Api {
     /** Read the API document. OpenAPI 3.1; the services in other processes are joined to it. */
     get(input?: Operations["document.get"]['input'], options?: CallOptions): Promise<Operations["document.get"]['output']>
   }
+  readonly drift: {
+    /** Read what differs from the file. What was changed or deleted at run time since the file was applied, at most 200 of each kind. */
+    get(input?: Operations["drift.get"]['input'], options?: CallOptions): Promise<Operations["drift.get"]['output']>
+  }
   readonly eventTypes: {
     /** Delete an event type. Its events are refused from then on. */
     delete(input: Operations["eventTypes.delete"]['input'], options?: CallOptions): Promise<Operations["eventTypes.delete"]['output']>
@@ -6294,7 +6566,7 @@ export interface Api {
     put(input: Operations["limitOverrides.put"]['input'], options?: CallOptions): Promise<Operations["limitOverrides.put"]['output']>
   }
   readonly limitSettings: {
-    /** Follow tiers, policies and overrides. For gateways, which read it every 5 s. */
+    /** Follow tiers, policies, overrides and the policies of clients. For gateways, which read it every 5 s. */
     feed(input?: Operations["limitSettings.feed"]['input'], options?: CallOptions): Promise<Operations["limitSettings.feed"]['output']>
     /** Read the stored tiers and policies. The active version, what the configuration file says, and in what they differ. */
     get(input?: Operations["limitSettings.get"]['input'], options?: CallOptions): Promise<Operations["limitSettings.get"]['output']>
@@ -6321,6 +6593,10 @@ export interface Api {
       get(input: Operations["limitSettings.tiers.get"]['input'], options?: CallOptions): Promise<Operations["limitSettings.tiers.get"]['output']>
       /** Create or replace a tier. As a new version, which every gateway applies within 5 s. */
       put(input: Operations["limitSettings.tiers.put"]['input'], options?: CallOptions): Promise<Operations["limitSettings.tiers.put"]['output']>
+      readonly callers: {
+        /** List the users and clients of a tier. By plan and id; the lowest tier has those of unknown plans too. Clients that have a policy are limited by that. */
+        list(input: Operations["limitSettings.tiers.callers.list"]['input'], options?: CallOptions): List<Operations["limitSettings.tiers.callers.list"]['output']['items'][number], Operations["limitSettings.tiers.callers.list"]['output']>
+      }
     }
     readonly versions: {
       /** Activate an earlier version. As a new version with its document; nothing is lost. */
@@ -6341,8 +6617,10 @@ export interface Api {
     /** Reset a limit. Clears the counts of the current windows. */
     reset(input: Operations["limits.reset"]['input'], options?: CallOptions): Promise<Operations["limits.reset"]['output']>
     readonly callers: {
-      /** Read a caller. The tier, the standing under every policy that applies, and the requests of the last hour. Counts nothing. */
+      /** Read a caller. The tier, an override, the standing under every policy that applies, and the requests of the last hour. Counts nothing. */
       get(input: Operations["limits.callers.get"]['input'], options?: CallOptions): Promise<Operations["limits.callers.get"]['output']>
+      /** Let a caller in again. Clears the counts of each policy that rejects the caller now, except of policies that count all callers together. */
+      unblock(input: Operations["limits.callers.unblock"]['input'], options?: CallOptions): Promise<Operations["limits.callers.unblock"]['output']>
     }
     readonly rejections: {
       /** List rejected requests. The last 1,000, newest first, with the rule that rejected each. */
@@ -6363,6 +6641,10 @@ export interface Api {
     readonly top: {
       /** Read the callers with the most requests. By rejected or allowed requests, one line for each caller and policy. Counted in bounded memory: a count is never too high, and too low by `error_bound` at most. */
       get(input?: Operations["limits.top.get"]['input'], options?: CallOptions): Promise<Operations["limits.top.get"]['output']>
+    }
+    readonly use: {
+      /** Read how close callers come to a limit. The share of its limits that callers use: of half of them, of 95 % and of 99 % at most. */
+      get(input: Operations["limits.use.get"]['input'], options?: CallOptions): Promise<Operations["limits.use.get"]['output']>
     }
   }
   readonly live: {
@@ -6429,6 +6711,8 @@ export interface Api {
       revoke(input: Operations["organizations.invitations.revoke"]['input'], options?: CallOptions): Promise<Operations["organizations.invitations.revoke"]['output']>
     }
     readonly members: {
+      /** Get a member of an organization. With the roles in it. */
+      get(input: Operations["organizations.members.get"]['input'], options?: CallOptions): Promise<Operations["organizations.members.get"]['output']>
       /** List the members of an organization. Ordered by user id. */
       list(input: Operations["organizations.members.list"]['input'], options?: CallOptions): List<Operations["organizations.members.list"]['output']['items'][number], Operations["organizations.members.list"]['output']>
       /** Add a member to an organization, or replace the roles. Without effect if the member has exactly these roles. The last owner stays one. */
@@ -6439,6 +6723,8 @@ export interface Api {
     readonly roleTemplates: {
       /** Delete a role template. Members of all organizations lose the role. */
       delete(input: Operations["organizations.roleTemplates.delete"]['input'], options?: CallOptions): Promise<Operations["organizations.roleTemplates.delete"]['output']>
+      /** Get a role template. With its permissions. */
+      get(input: Operations["organizations.roleTemplates.get"]['input'], options?: CallOptions): Promise<Operations["organizations.roleTemplates.get"]['output']>
       /** List the role templates. The roles that every organization has. */
       list(input?: Operations["organizations.roleTemplates.list"]['input'], options?: CallOptions): List<Operations["organizations.roleTemplates.list"]['output']['items'][number], Operations["organizations.roleTemplates.list"]['output']>
       /** Create or replace a role template. The change reaches all organizations: members have the new permissions from their next tokens on. */
@@ -6447,6 +6733,8 @@ export interface Api {
     readonly roles: {
       /** Delete a role of an organization. Members and invitations lose the role at once. */
       delete(input: Operations["organizations.roles.delete"]['input'], options?: CallOptions): Promise<Operations["organizations.roles.delete"]['output']>
+      /** Get a role of an organization. A template, or one of its own. */
+      get(input: Operations["organizations.roles.get"]['input'], options?: CallOptions): Promise<Operations["organizations.roles.get"]['output']>
       /** List the roles of an organization. The templates and its own, with their permissions. */
       list(input: Operations["organizations.roles.list"]['input'], options?: CallOptions): List<Operations["organizations.roles.list"]['output']['items'][number], Operations["organizations.roles.list"]['output']>
       /** Create or replace a role of an organization. Its key must not be that of a template. */
@@ -6477,6 +6765,8 @@ export interface Api {
       revoke(input: Operations["ownOrganization.invitations.revoke"]['input'], options?: CallOptions): Promise<Operations["ownOrganization.invitations.revoke"]['output']>
     }
     readonly members: {
+      /** Get a member of your organization. With the roles in it. */
+      get(input: Operations["ownOrganization.members.get"]['input'], options?: CallOptions): Promise<Operations["ownOrganization.members.get"]['output']>
       /** List the members of your organization. Ordered by user id. */
       list(input: Operations["ownOrganization.members.list"]['input'], options?: CallOptions): List<Operations["ownOrganization.members.list"]['output']['items'][number], Operations["ownOrganization.members.list"]['output']>
       /** Replace the roles of a member of your organization. Requires every permission of the roles that change. The last owner stays one. */
@@ -6487,6 +6777,8 @@ export interface Api {
     readonly roles: {
       /** Delete a role of your organization. Members and invitations lose the role at once. */
       delete(input: Operations["ownOrganization.roles.delete"]['input'], options?: CallOptions): Promise<Operations["ownOrganization.roles.delete"]['output']>
+      /** Get a role of your organization. A template, or one of its own. */
+      get(input: Operations["ownOrganization.roles.get"]['input'], options?: CallOptions): Promise<Operations["ownOrganization.roles.get"]['output']>
       /** List the roles of your organization. The templates and its own, with their permissions. */
       list(input: Operations["ownOrganization.roles.list"]['input'], options?: CallOptions): List<Operations["ownOrganization.roles.list"]['output']['items'][number], Operations["ownOrganization.roles.list"]['output']>
       /** Create or replace a role of your organization. Requires every permission that it has or gets. Its key must not be that of a template. */
@@ -6566,8 +6858,12 @@ export interface Api {
     read(input?: Operations["revocations.read"]['input'], options?: CallOptions): Promise<Operations["revocations.read"]['output']>
   }
   readonly roles: {
+    /** Get a management role. With the scopes that it has now and those that it comes with. */
+    get(input: Operations["roles.get"]['input'], options?: CallOptions): Promise<Operations["roles.get"]['output']>
     /** List management roles. The management roles with the scopes that each allows. */
     list(input?: Operations["roles.list"]['input'], options?: CallOptions): List<Operations["roles.list"]['output']['items'][number], Operations["roles.list"]['output']>
+    /** Change the scopes of a management role. The caller must have every scope that it had and gets. Members lose scopes at once, also in issued tokens. */
+    put(input: Operations["roles.put"]['input'], options?: CallOptions): Promise<Operations["roles.put"]['output']>
     readonly members: {
       /** Grant a management role to a user. The caller must have every scope that the role allows. */
       add(input: Operations["roles.members.add"]['input'], options?: CallOptions): Promise<Operations["roles.members.add"]['output']>
@@ -6630,6 +6926,10 @@ export interface Api {
   readonly status: {
     /** Read the status of this process. Its services, engines and versions, and warnings: what an operator should look at. In an installation of several processes each answers for its own services. */
     get(input?: Operations["status.get"]['input'], options?: CallOptions): Promise<Operations["status.get"]['output']>
+  }
+  readonly storage: {
+    /** Read the sizes of tables. Of the services of this process, the largest first, with what each grew by since the process knows. */
+    get(input?: Operations["storage.get"]['input'], options?: CallOptions): Promise<Operations["storage.get"]['output']>
   }
   readonly suppressions: {
     /** Add a suppression. Nothing that matches it is sent from then on. */

@@ -1,5 +1,8 @@
 import type { Dimension, LabelCount, Outcome } from './period.ts'
 
+/** A label without its count. */
+export type Label = Omit<LabelCount, 'count'>
+
 /** Counts of labels; names are those of policies, tiers, rules and route templates, so there are few. */
 export class LabelCounts {
   readonly #counts: Map<string, number>
@@ -9,10 +12,10 @@ export class LabelCounts {
   }
 
   /** Adds to a count; nothing for 0. */
-  add(by: Dimension, name: string, outcome: Outcome, count: number, rule?: string): void {
+  add(label: Label, count = 1): void {
     if (count === 0) return
-    const label = labelText(rule === undefined ? { by, name, outcome } : { by, name, outcome, rule })
-    this.#counts.set(label, (this.#counts.get(label) ?? 0) + count)
+    const text = labelText(label)
+    this.#counts.set(text, (this.#counts.get(text) ?? 0) + count)
   }
 
   copy(): LabelCounts {
@@ -28,16 +31,14 @@ export class LabelCounts {
   }
 }
 
-/** A label without its count. */
-export type Label = Omit<LabelCount, 'count'>
-
 /** A label as a key. */
-export function labelText({ by, name, outcome, rule }: Label): string {
-  return rule === undefined ? `${by}\t${outcome}\t${name}` : `${by}\t${outcome}\t${name}\t${rule}`
+export function labelText({ by, name, outcome, rule, policy }: Label): string {
+  const further = policy === undefined ? (rule === undefined ? [] : [rule]) : [rule ?? '', policy]
+  return [by, outcome, name, ...further].join('\t')
 }
 
 /** Reads a key that {@link labelText} wrote. */
 export function parseLabel(text: string): Label {
-  const [by, outcome, name = '', rule] = text.split('\t') as [Dimension, Outcome, string?, string?]
-  return { by, name, outcome, ...(rule === undefined ? {} : { rule }) }
+  const [by, outcome, name = '', rule = '', policy] = text.split('\t') as [Dimension, Outcome, ...string[]]
+  return { by, name, outcome, ...(rule === '' ? {} : { rule }), ...(policy === undefined ? {} : { policy }) }
 }

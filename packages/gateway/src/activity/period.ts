@@ -1,8 +1,11 @@
 import type { Decision, Identifier } from '@gatehouse/limiter'
 import type { SketchEntry } from './space-saving.ts'
 
-/** What became of a request: `shadow` is one that a shadow rule would have rejected. */
-export type Outcome = 'allowed' | 'rejected' | 'shadow'
+/**
+ * What became of a request: `shadow` is one that a shadow rule would have rejected, `released` one that was rejected and
+ * that no shadow rule would have.
+ */
+export type Outcome = 'allowed' | 'rejected' | 'shadow' | 'released'
 
 /** What statistics are by. */
 export type Dimension = 'policy' | 'route' | 'tier'
@@ -15,6 +18,8 @@ export interface LabelCount {
   readonly outcome: Outcome
   /** The rule that rejected, or would have; by policy only. */
   readonly rule?: string
+  /** The policy with rules in shadow that this compares; by route and tier only. */
+  readonly policy?: string
   readonly count: number
 }
 

@@ -1,7 +1,7 @@
 import type { Decision, Identifier, Policy, RuleDecision } from '@gatehouse/limiter'
 import { keyPrefix } from './caller-key.ts'
 import { LabelCounts } from './label-counts.ts'
-import type { Period, Rejection } from './period.ts'
+import type { Outcome, Period, Rejection } from './period.ts'
 import { SpaceSaving } from './space-saving.ts'
 
 /** Slots of a sketch. */
@@ -25,7 +25,8 @@ interface Series {
   readonly route: string
   /** The policies that count each caller; a shared one counts all together, so its use says nothing about one. */
   readonly prefix: string
-  readonly hasShadow: boolean
+  /** The policies that have rules in shadow. */
+  readonly inShadow: readonly string[]
   allowed: number
   rejected: number
 }
@@ -55,7 +56,7 @@ export class Recorder {
       series.allowed++
       this.#allowed.add(`${series.prefix}${request.identifier.kind}\n${request.identifier.id}`, decision.now)
     } else this.#recordRejection(series, decision, request)
-    if (series.hasShadow) this.#recordShadow(decision)
+    if (series.inShadow.length > 0) this.#recordShadow(series, decision)
   }
 
   /** What was recorded since the last call, as a period that ends now (Unix milliseconds). */
@@ -76,11 +77,11 @@ export class Recorder {
     const labels = this.#labels.copy()
     for (const routes of this.#series.values())
       for (const { policy, route, allowed, rejected } of routes.values()) {
-        for (const { name } of partsOf(policy)) labels.add('policy', name, 'allowed', allowed)
-        labels.add('route', route, 'allowed', allowed)
-        labels.add('route', route, 'rejected', rejected)
-        labels.add('tier', policy.tier, 'allowed', allowed)
-        labels.add('tier', policy.tier, 'rejected', rejected)
+        for (const { name } of partsOf(policy)) labels.add({ by: 'policy', name, outcome: 'allowed' }, allowed)
+        for (const [by, name] of [['route', route] as const, ['tier', policy.tier] as const]) {
+          labels.add({ by, name, outcome: 'allowed' }, allowed)
+          labels.add({ by, name, outcome: 'rejected' }, rejected)
+        }
       }
     return {
       at: this.#startedAt,
@@ -105,8 +106,8 @@ export class Recorder {
       return routes.get(otherRoutes) ?? this.#addSeries(routes, policy, otherRoutes)
     this.#seriesCount++
     const names = partsOf(policy).flatMap(({ name, shared }) => (shared ? [] : [name]))
-    const hasShadow = policy.rules.some((rule) => rule.shadow)
-    const series = { policy, route, prefix: keyPrefix(names, route), hasShadow, allowed: 0, rejected: 0 }
+    const inShadow = [...new Set(policy.rules.flatMap((rule) => (rule.shadow ? [rule.policy] : [])))]
+    const series = { policy, route, prefix: keyPrefix(names, route), inShadow, allowed: 0, rejected: 0 }
     routes.set(route, series)
     return series
   }
@@ -117,16 +118,32 @@ export class Recorder {
     const { name: rule, policy } = strictestRule(decision)
     const { route } = series
     this.#rejected.add(`${keyPrefix([policy], route)}${identifier.kind}\n${identifier.id}`, now)
-    this.#labels.add('policy', policy, 'rejected', 1, rule)
+    this.#labels.add({ by: 'policy', name: policy, outcome: 'rejected', rule })
     if (this.#rejections.length >= 2 * maxRejections) this.#rejections = this.#rejections.slice(maxRejections)
     const request = requestId === undefined ? {} : { requestId }
     this.#rejections.push({ at: now, policy, rule, route, identifier, retryAfterSeconds, source, ...request })
   }
 
-  #recordShadow({ rules }: Decision): void {
-    for (const { shadow, allowed, policy, name } of rules)
-      if (shadow && !allowed) this.#labels.add('policy', policy, 'shadow', 1, name)
+  /** Compares what each policy decided with what its rules in shadow would have. */
+  #recordShadow({ policy: { tier }, route, inShadow }: Series, { rules }: Decision): void {
+    const rejecting = rules.filter(({ allowed }) => !allowed)
+    for (const { shadow, policy: name, name: rule } of rejecting)
+      if (shadow) this.#labels.add({ by: 'policy', name, outcome: 'shadow', rule })
+    for (const policy of inShadow) {
+      const own = rejecting.filter((rule) => rule.policy === policy)
+      for (const outcome of outcomesOf(own)) {
+        this.#labels.add({ by: 'route', name: route, outcome, policy })
+        this.#labels.add({ by: 'tier', name: tier, outcome, policy })
+      }
+    }
   }
+}
+
+/** What a policy did with a request, and what its rules in shadow would have, by those of its rules that rejected. */
+function outcomesOf(rejecting: readonly RuleDecision[]): Outcome[] {
+  const isShadow = rejecting.some(({ shadow }) => shadow)
+  if (rejecting.every(({ shadow }) => shadow)) return isShadow ? ['allowed', 'shadow'] : ['allowed']
+  return ['rejected', isShadow ? 'shadow' : 'released']
 }
 
 const partsOf = (policy: Policy): readonly Policy[] => policy.parts ?? [policy]

@@ -2,8 +2,10 @@ import { Problem } from '@gatehouse/kit'
 import type { Identifier, Limiter, Policy } from '@gatehouse/limiter'
 import type { FastifyRequest } from 'fastify'
 import { isSignInPolicy, type Limits } from '../config/limits.ts'
+
 import { countedAddress, parseAddress } from '../model/address.ts'
 import type { RouteRule } from '../model/route-rule.ts'
+import type { AppliedLimits } from './applied-limits.ts'
 import { maskExplanation } from './limit-masking.ts'
 import { formatDecision, formatExplanation, formatLimits } from './limit-responses.ts'
 import { limitScopes, type Operators } from './operators.ts'
@@ -21,8 +23,7 @@ export interface LimitOperationsOptions {
   readonly operators: Operators
   /** Requests that a caller with `write:limit-grants` may grant in one call. */
   readonly maxGrant: number
-  /** The current limits. */
-  limits(): Limits
+  readonly policies: AppliedLimits
   /** The rules of all routes. */
   readonly rules: readonly RouteRule[]
 }
@@ -37,28 +38,31 @@ export class LimitOperations {
 
   /** Every tier and policy, and the routes that name one. */
   list() {
-    const { limits, rules } = this.#options
-    return formatLimits(limits(), rules)
+    const { policies, rules } = this.#options
+    return formatLimits(policies.limits(), rules)
   }
 
   /** The state of a limit. Counts nothing. */
   async read(params: LimitParams) {
-    const { limiter, limits } = this.#options
-    return formatDecision(await limiter.peek(findPolicies(limits(), params.policy), parseIdentifier(params)))
+    const identifier = parseIdentifier(params)
+    return formatDecision(
+      await this.#options.limiter.peek(this.#countedPolicies(params.policy, identifier), identifier),
+    )
   }
 
   /** How a limit is counted; personal data is masked unless the caller may read it. */
   async explain(request: FastifyRequest, params: LimitParams) {
-    const { limiter, limits, operators } = this.#options
-    const policies = findPolicies(limits(), params.policy)
-    const response = formatExplanation(await limiter.explain(policies, parseIdentifier(params)))
+    const { limiter, operators } = this.#options
+    const identifier = parseIdentifier(params)
+    const counted = this.#countedPolicies(params.policy, identifier)
+    const response = formatExplanation(await limiter.explain(counted, identifier))
     return operators.mustMask(request) ? maskExplanation(response) : response
   }
 
   /** Forgets what was counted. The change is recorded before it is made. */
   async reset(request: FastifyRequest, params: LimitParams): Promise<void> {
-    const { limiter, limits, operators } = this.#options
-    const policy = findPolicy(limits(), params.policy)
+    const { limiter, policies, operators } = this.#options
+    const policy = findLimit(policies.limits(), params.policy)
     const identifier = parseIdentifier(params)
     await operators.record(request, { action: 'limits.reset', policy, identifier })
     await requireStore(limiter.reset(policy, identifier))
@@ -66,12 +70,21 @@ export class LimitOperations {
 
   /** Gives requests back. The change is recorded before it is made. */
   async grant(request: FastifyRequest, params: LimitParams, amount: number) {
-    const { limiter, limits, operators } = this.#options
-    const policy = findPolicy(limits(), params.policy)
+    const { limiter, policies, operators } = this.#options
+    const policy = findLimit(policies.limits(), params.policy)
     const identifier = parseIdentifier(params)
     if (!operators.hasScope(request, limitScopes.manage)) this.#requireSmallGrant(policy, amount)
     await operators.record(request, { action: 'limits.grant', policy, identifier, after: { amount } })
     return formatDecision(await requireStore(limiter.grant(policy, identifier, amount)))
+  }
+
+  /** Policies by name as they count this identifier: an override may have another limit in place of a tier. */
+  #countedPolicies(text: string, identifier: Identifier): readonly Policy[] {
+    const { policies } = this.#options
+    const limits = policies.limits()
+    return findPolicies(limits, text).map((policy) =>
+      limits.tiers.has(policy.name) ? policies.inPlaceOf(policy, identifier) : policy,
+    )
   }
 
   #requireSmallGrant(policy: Policy, amount: number): void {
@@ -86,7 +99,8 @@ export class LimitOperations {
   }
 }
 
-function findPolicy({ tiers, policies }: Limits, name: string): Policy {
+/** A tier or policy by name. @throws Problem 404 */
+export function findLimit({ tiers, policies }: Limits, name: string): Policy {
   const policy = tiers.get(name) ?? policies.get(name)
   if (policy) return policy
   throw new Problem(
@@ -100,15 +114,15 @@ const maxCombinedPolicies = 3
 
 /** One policy, or several that count together: `free+search`. Combinations are cached, so their number is bounded. */
 function findPolicies(limits: Limits, text: string): readonly Policy[] {
-  if (limits.tiers.has(text) || limits.policies.has(text)) return [findPolicy(limits, text)]
+  if (limits.tiers.has(text) || limits.policies.has(text)) return [findLimit(limits, text)]
   const names = text.split('+')
   if (names.length > maxCombinedPolicies)
     throw new Problem(400, `At most ${maxCombinedPolicies} limits can be read together, not ${names.length}.`)
-  return names.map((name) => findPolicy(limits, name))
+  return names.map((name) => findLimit(limits, name))
 }
 
-/** An operator must know that nothing changed while the store is unavailable. */
-async function requireStore<T>(result: Promise<T>): Promise<T> {
+/** An operator must know that nothing changed while the store is unavailable. @throws Problem 503 */
+export async function requireStore<T>(result: Promise<T>): Promise<T> {
   try {
     return await result
   } catch (cause) {

@@ -18,8 +18,9 @@ const personalDataScopes = ['read:personal-data', 'admin:privacy']
 const reservedRole = 'gatehouse-'
 
 interface LimitChange {
-  readonly action: 'limits.reset' | 'limits.grant'
-  readonly policy: Policy
+  readonly action: 'limits.reset' | 'limits.grant' | 'limits.unblock'
+  /** Undefined for all policies of a caller. */
+  readonly policy?: Policy
   readonly identifier: Identifier
   readonly after?: Readonly<Record<string, unknown>>
 }
@@ -67,7 +68,7 @@ export function createOperators(options: OperatorsOptions): Operators {
         service: 'gateway',
         action,
         actor: { subject, role, clientId, address: request.ip, requestId: request.id },
-        target: { type: 'limit', id: `${policy.name}/${kind}/${id}` },
+        target: { type: 'limit', id: [...(policy ? [policy.name] : []), kind, id].join('/') },
         ...(after ? { after } : {}),
       })
     },

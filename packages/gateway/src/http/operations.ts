@@ -20,6 +20,10 @@ export const operation = operationsOf({
     'Read how many requests were allowed and rejected',
     'Over time, by policy, route or tier. Requests that a shadow rule would have rejected are series of their own.',
   ],
+  'limits.use.get': [
+    'Read how close callers come to a limit',
+    'The share of its limits that callers use: of half of them, of 95 % and of 99 % at most.',
+  ],
   'limits.rejections.list': [
     'List rejected requests',
     'The last 1,000, newest first, with the rule that rejected each.',
@@ -30,7 +34,11 @@ export const operation = operationsOf({
   ],
   'limits.callers.get': [
     'Read a caller',
-    'The tier, the standing under every policy that applies, and the requests of the last hour. Counts nothing.',
+    'The tier, an override, the standing under every policy that applies, and the requests of the last hour. Counts nothing.',
+  ],
+  'limits.callers.unblock': [
+    'Let a caller in again',
+    'Clears the counts of each policy that rejects the caller now, except of policies that count all callers together.',
   ],
   'routes.get': ['Read routes', 'Own routes, which come first, and the rules of the file in their order.'],
   'routes.match.get': ['Find the rule of a request', 'Which rule applies to a method and path, and why others do not.'],

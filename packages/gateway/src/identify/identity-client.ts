@@ -1,6 +1,6 @@
 import type { ServiceToken } from '@gatehouse/bearer'
 import { Pool } from 'undici'
-import type { LimitFeed, LimitOverride, LimitSource } from '../model/limit-feed.ts'
+import type { ClientPolicy, LimitFeed, LimitOverride, LimitSource } from '../model/limit-feed.ts'
 import type { PlanOf } from '../model/plan.ts'
 import type { ApiKey, ResolveApiKey } from './api-keys.ts'
 
@@ -20,8 +20,8 @@ export interface IdentityClient {
 
 /** How long identity may take to answer, in milliseconds. */
 const timeoutMs = 2_000
-/** The largest response is the feed of limits: up to 500 tiers and policies, and 1,000 overrides. */
-const maxResponseBytes = 1024 * 1024
+/** The largest response is the feed of limits: up to 500 tiers and policies, 1,000 overrides and 1,000 clients. */
+const maxResponseBytes = 4 * 1024 * 1024
 
 /**
  * Looks up plans and API keys at an identity service in another process, directly with the service's own token, never
@@ -135,14 +135,21 @@ function parseApiKey({ id, owner, kind, scopes, plan }: Record<string, unknown>)
   return { id, owner, kind, scopes, plan: typeof plan === 'string' ? plan : undefined }
 }
 
-function parseFeed({ version, etag, document, overrides }: Record<string, unknown>): LimitFeed {
-  if (typeof version !== 'number' || typeof etag !== 'string' || !Array.isArray(overrides))
-    throw new Error('identity answered limits without version, etag and overrides')
-  return { version, etag, document, overrides: overrides.map(parseOverride) }
+function parseFeed({ version, etag, document, overrides, clients }: Record<string, unknown>): LimitFeed {
+  if (typeof version !== 'number' || typeof etag !== 'string' || !Array.isArray(overrides) || !Array.isArray(clients))
+    throw new Error('identity answered limits without version, etag, overrides and clients')
+  return { version, etag, document, overrides: overrides.map(parseOverride), clients: clients.map(parseClientPolicy) }
+}
+
+function parseClientPolicy(value: unknown): ClientPolicy {
+  const { client, policy } = { ...(value as Record<string, unknown>) }
+  if (typeof client !== 'string' || typeof policy !== 'string')
+    throw new Error('identity answered a policy of a client without client and policy')
+  return { client, policy }
 }
 
 function parseOverride(value: unknown): LimitOverride {
-  const { kind, id, policy, factor, until } = { ...(value as Record<string, unknown>) }
+  const { kind, id, policy, factor, until, author, createdAt, reason } = { ...(value as Record<string, unknown>) }
   if (typeof kind !== 'string' || typeof id !== 'string' || typeof until !== 'number')
     throw new Error('identity answered an override without kind, id and until')
   return {
@@ -151,6 +158,9 @@ function parseOverride(value: unknown): LimitOverride {
     policy: typeof policy === 'string' ? policy : undefined,
     factor: typeof factor === 'number' ? factor : undefined,
     until,
+    author: typeof author === 'string' ? author : undefined,
+    createdAt: typeof createdAt === 'number' ? createdAt : undefined,
+    reason: typeof reason === 'string' ? reason : undefined,
   }
 }
 

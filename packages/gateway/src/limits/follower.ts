@@ -1,6 +1,6 @@
 import { type Log, startWorker, type Worker } from '@gatehouse/kit'
 import { type LimitsDocument, parseLimitsDocument } from '../config/declared-limits.ts'
-import type { LimitFeed, LimitOverride, LimitSource } from '../model/limit-feed.ts'
+import type { ClientPolicy, LimitFeed, LimitOverride, LimitSource } from '../model/limit-feed.ts'
 
 /** Options of {@link followLimits}. */
 export interface FollowLimitsOptions {
@@ -8,6 +8,7 @@ export interface FollowLimitsOptions {
   /** Applies a whole document, or throws a RangeError and changes nothing. */
   readonly apply: (document: LimitsDocument) => void
   readonly setOverrides: (overrides: readonly LimitOverride[]) => void
+  readonly setClientPolicies: (clients: readonly ClientPolicy[]) => void
   readonly log: Log
 }
 
@@ -103,9 +104,10 @@ class Follower {
     }
   }
 
-  #apply({ version, etag, document, overrides }: LimitFeed): void {
-    const { apply, setOverrides, log } = this.#options
+  #apply({ version, etag, document, overrides, clients }: LimitFeed): void {
+    const { apply, setOverrides, setClientPolicies, log } = this.#options
     setOverrides(overrides)
+    setClientPolicies(clients)
     this.#etag = etag
     if (document === undefined || version === this.#version || version === this.#refused) return
     this.#readsUntilReport = 0

@@ -22,11 +22,17 @@ export class Overrides {
     this.#current = new Map(overrides.map((one) => [keyOf(one.kind, normalizeId(one)), one]))
   }
 
-  /** What counts for this identifier in place of `policy`. An override ends at its time, whoever can be reached. */
-  apply(identifier: Identifier, policy: Policy): Policy {
-    if (this.#current.size === 0) return policy
+  /** The override of this identifier. It ends at its time, whoever can be reached. */
+  find(identifier: Identifier): LimitOverride | undefined {
+    if (this.#current.size === 0) return undefined
     const override = this.#current.get(keyOf(identifier.kind, identifier.id))
-    if (override === undefined || override.until <= this.#clock.now()) return policy
+    return override === undefined || override.until <= this.#clock.now() ? undefined : override
+  }
+
+  /** What counts for this identifier in place of `policy`. */
+  apply(identifier: Identifier, policy: Policy): Policy {
+    const override = this.find(identifier)
+    if (override === undefined) return policy
     if (override.policy !== undefined) return this.#find(override.policy) ?? policy
     return override.factor === undefined ? policy : this.#scale(policy, override.factor)
   }

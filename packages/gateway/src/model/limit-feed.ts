@@ -7,9 +7,19 @@ export interface LimitOverride {
   readonly factor?: number | undefined
   /** Unix milliseconds. */
   readonly until: number
+  /** Who set it, when (Unix milliseconds) and why, for operators. */
+  readonly author?: string | undefined
+  readonly createdAt?: number | undefined
+  readonly reason?: string | undefined
 }
 
-/** Tiers, policies and overrides as identity stores them. */
+/** A client whose requests count by a policy in place of a tier. */
+export interface ClientPolicy {
+  readonly client: string
+  readonly policy: string
+}
+
+/** Tiers, policies, overrides and the policies of clients as identity stores them. */
 export interface LimitFeed {
   /** The version of the document; 0 where none is stored, so that the file applies. */
   readonly version: number
@@ -18,6 +28,8 @@ export interface LimitFeed {
   /** Checked before it applies. */
   readonly document?: unknown
   readonly overrides: readonly LimitOverride[]
+  /** Every client that has a policy. */
+  readonly clients: readonly ClientPolicy[]
 }
 
 /** Which version this process applies, and why not a newer one. */

@@ -98,6 +98,10 @@ export const historyCases: readonly HistoryCase[] = [
           sums,
         )
       }
+      const compared: LabelCount = { by: 'route', name: '/a', outcome: 'released', policy: 'search', count: 2 }
+      await history.add(period(noon, { labels: [compared, { ...compared, outcome: 'shadow', rule: 'rpm' }] }))
+      const [routes] = await history.labels('route', { stepMs: minuteMs, from: noon, to: noon })
+      assert.deepEqual(routes?.labels, [compared, { ...compared, outcome: 'shadow', rule: 'rpm' }])
       const [last] = await history.labels('policy', { stepMs: minuteMs, from: noon + 11 * minuteMs, to: noon + hourMs })
       assert.deepEqual(last?.labels, [{ by: 'policy', name: 'free', outcome: 'rejected', rule: 'rpm', count: 5 }])
     },

@@ -20,6 +20,7 @@ const reading = (path: string): Case => ({ method: 'GET', path, enough: ['read:l
 const cases: Readonly<Record<string, Case>> = {
   'GET /admin/v1/limits/top': reading('/admin/v1/limits/top'),
   'GET /admin/v1/limits/stats': reading('/admin/v1/limits/stats?by=tier'),
+  'GET /admin/v1/limits/use': reading('/admin/v1/limits/use?policy=free'),
   'GET /admin/v1/limits/rejections': reading('/admin/v1/limits/rejections'),
   'GET /admin/v1/limits/store': reading('/admin/v1/limits/store'),
   'GET /admin/v1/limits/callers/:kind/:id': reading('/admin/v1/limits/callers/user/u1'),
@@ -38,6 +39,12 @@ const cases: Readonly<Record<string, Case>> = {
     path: '/admin/v1/limits/free/user/u1',
     enough: ['admin:limits'],
     action: 'limits.reset',
+  },
+  'POST /admin/v1/limits/callers/:kind/:id/unblock': {
+    method: 'POST',
+    path: '/admin/v1/limits/callers/user/u1/unblock',
+    enough: ['admin:limits'],
+    action: 'limits.unblock',
   },
   [`POST ${one}/grant`]: {
     method: 'POST',
@@ -101,7 +108,9 @@ for (const [route, each] of Object.entries(cases))
     assert.equal((await http.inject({ method: each.method, url: each.path })).statusCode, 401)
   })
 
-for (const [route, each] of Object.entries(cases).filter(([, { method }]) => method !== 'GET'))
+// What unblocking records is in callers/changes.test.ts: it changes nothing for a caller that nothing rejects.
+const changing = Object.entries(cases).filter(([, { action }]) => action !== undefined && action !== 'limits.unblock')
+for (const [route, each] of changing)
   test(`${route} records one audit event, and changes nothing when it cannot`, async () => {
     const { ask, changes, trail, bearer, http } = await operated()
     const remaining = async () =>

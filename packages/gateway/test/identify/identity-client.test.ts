@@ -22,7 +22,9 @@ async function setup(context: TestContext) {
     if (request === 'GET /admin/v1/limit-settings/feed ' && req.headers['if-none-match'] === '"1"')
       return res.writeHead(304).end()
     if (request === 'GET /admin/v1/limit-settings/feed ')
-      return res.end('{"version":1,"etag":"\\"1\\"","document":{},"overrides":[{"kind":"ip","id":"::1","until":5}]}')
+      return res.end(
+        '{"version":1,"etag":"\\"1\\"","document":{},"overrides":[{"kind":"ip","id":"::1","until":5}],"clients":[{"client":"shop","policy":"partners"}]}',
+      )
     if (request.startsWith('PUT /admin/v1/limit-settings/gateways/p1 ')) {
       reports.push(request)
       return res.writeHead(204).end()
@@ -67,7 +69,12 @@ test('limits are followed at a remote identity service, and what applies is repo
   const { identity, reports } = await setup(context)
   const source = identity.limitSource({ id: 'p1', host: 'gw', services: ['gateway'] })
   const feed = await source.read(undefined)
-  assert.partialDeepStrictEqual(feed, { version: 1, document: {}, overrides: [{ kind: 'ip', id: '::1', until: 5 }] })
+  assert.partialDeepStrictEqual(feed, {
+    version: 1,
+    document: {},
+    overrides: [{ kind: 'ip', id: '::1', until: 5 }],
+    clients: [{ client: 'shop', policy: 'partners' }],
+  })
   assert.equal(await source.read(feed?.etag), undefined)
   await source.report({ version: 1 })
   assert.match(reports[0] ?? '', /\{"host":"gw","services":\["gateway"\],"version":1\}/)

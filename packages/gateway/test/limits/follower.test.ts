@@ -14,6 +14,7 @@ const feed = (version: number, stored: unknown, more: Partial<LimitFeed> = {}): 
   etag: `"${version}"`,
   document: stored,
   overrides: [],
+  clients: [],
   ...more,
 })
 
@@ -36,6 +37,7 @@ async function following(context: TestContext, first: LimitFeed = feed(0, undefi
     },
     apply: ({ tiers, policies }) => bench.gateway.reload({ tiers, policies }),
     setOverrides: bench.gateway.setOverrides,
+    setClientPolicies: bench.gateway.setClientPolicies,
     log: silentLog,
   })
   context.after(() => follower.stop())
@@ -105,5 +107,13 @@ test('overrides are followed without a new version', async (context) => {
   const until = bench.clock.now() + 1_000
   const overrides = [{ kind: 'user', id: 'u1', factor: 3, until }]
   assert.equal(await store(feed(1, document(7), { etag: '"a"', overrides })), 21)
+  assert.equal(await store(feed(1, document(7), { etag: '"b"' })), 7)
+})
+
+test('policies of clients are followed, whatever version applies, and end again', async (context) => {
+  const { store } = await following(context)
+  const bound = [{ client: 'web', policy: 'search' }]
+  assert.equal(await store(feed(0, undefined, { etag: '"a"', clients: bound })), 2)
+  assert.equal(await store(feed(1, document(7), { clients: bound })), 3)
   assert.equal(await store(feed(1, document(7), { etag: '"b"' })), 7)
 })

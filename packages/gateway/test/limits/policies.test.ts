@@ -169,3 +169,40 @@ test('a declared rule for an event path keeps the policy of producers', async ()
   assert.deepEqual(refused.json()['violated-policies'], ['intake-rpm'])
   assert.deepEqual(await standing(bench, 'producer', 'shop', 'client'), ['producer producer-rpm 2'])
 })
+
+test('a client with a policy counts by it in all it does: for users, for itself, with its keys', async () => {
+  const bench = await setup({
+    tiers: { free: { rpm: 5 }, pro: { rpm: 50 } },
+    policies: { partner: { rpm: 40 } },
+    planOf: async (subject) => ({ plan: subject === 'vip' ? 'pro' : 'free' }),
+    resolveApiKey: async () => ({ id: 'k', owner: 'shop', kind: 'client', scopes: [], plan: 'free' }),
+  })
+  const limit = async (headers: Record<string, string>) =>
+    (await bench.http.inject({ url: '/whoami', headers })).headers['x-ratelimit-limit']
+  const ofUser = (client: string) => limit(bench.bearer({ sub: 'vip', client_id: client }))
+  bench.gateway.setClientPolicies([{ client: 'shop', policy: 'partner' }])
+  assert.equal(await ofUser('shop'), '40')
+  assert.equal(await ofUser('web'), '50')
+  assert.equal(await limit(bench.bearer({ sub: 'shop', client_id: 'shop', plan: 'free' })), '40')
+  assert.equal(await limit({ 'x-api-key': 'gk_of-the-shop' }), '40')
+  bench.gateway.setClientPolicies([])
+  assert.equal(await ofUser('shop'), '50')
+})
+
+test('a client whose policy is gone counts by the tier, and none loosens a built-in one', async () => {
+  const bench = await setup({
+    tiers: { free: { rpm: 5 } },
+    policies: { partner: { rpm: 40 }, office: { rpm: 20 } },
+    builtInClientPolicies: { desk: 'office' },
+  })
+  const limit = async (client: string) =>
+    (await bench.http.inject({ url: '/whoami', headers: bench.bearer({ client_id: client }) })).headers[
+      'x-ratelimit-limit'
+    ]
+  bench.gateway.setClientPolicies([
+    { client: 'shop', policy: 'gone' },
+    { client: 'desk', policy: 'partner' },
+  ])
+  assert.equal(await limit('shop'), '5')
+  assert.equal(await limit('desk'), '20')
+})

@@ -2,9 +2,10 @@ import { type Actor, type ManagementChange, Problem, recordChange } from '@gateh
 import { changeRecorder } from '../audit/record.ts'
 import type { AdminContext } from '../context/features.ts'
 import type { Client } from '../model/client.ts'
-import { isManagementRole, isManagementScope, isReservedRole, scopesOfRoles } from '../model/management-roles.ts'
+import { isManagementRole, isManagementScope, isReservedRole } from '../model/management-roles.ts'
 import { isServiceScope } from '../model/service-scopes.ts'
 import type { User } from '../model/user.ts'
+import { findScopesOfRoles } from '../oauth/scope.ts'
 
 /*
  * No caller assigns, or gains through others, scopes that they do not have. Whoever changes a client or an account can
@@ -60,13 +61,21 @@ export function requireAuthorityOverClient(by: Authority, client: Client): void 
   requireScopes(by, client.scopes, 'This client has scopes')
 }
 
+type StoreContext = Pick<AdminContext, 'store'>
+
 /** @throws Problem 403 when the user holds a management role with a scope that the caller lacks */
-export function requireAuthorityOverUser(by: Authority, user: User): void {
-  requireScopes(by, scopesOfRoles(user.roles), 'This user has a management role with scopes')
+export async function requireAuthorityOverUser(context: StoreContext, by: Authority, user: User): Promise<void> {
+  if (by.unrestricted) return
+  requireScopes(by, await findScopesOfRoles(context, user), 'This user has a management role with scopes')
 }
 
 /** Allows a change of roles. @throws Problem 403 for a reserved role that the caller may not assign */
-export function requireRoleAuthority(by: Authority, before: readonly string[], after: readonly string[]): void {
+export async function requireRoleAuthority(
+  context: StoreContext,
+  by: Authority,
+  before: readonly string[],
+  after: readonly string[],
+): Promise<void> {
   const changed = [...before, ...after].filter((role) => before.includes(role) !== after.includes(role))
   const reserved = changed.filter(isReservedRole)
   if (reserved.length === 0 || by.unrestricted) return
@@ -74,7 +83,8 @@ export function requireRoleAuthority(by: Authority, before: readonly string[], a
     throw new Problem(403, `The scope admin:roles is required to grant or revoke ${reserved.join(', ')}.`)
   }
   const known = reserved.filter(isManagementRole)
-  requireScopes(by, scopesOfRoles(known), `Granting or revoking ${known.join(', ')} requires scopes`)
+  const scopes = await findScopesOfRoles(context, { roles: known })
+  requireScopes(by, scopes, `Granting or revoking ${known.join(', ')} requires scopes`)
 }
 
 type Change = Pick<ManagementChange, 'action' | 'target' | 'before' | 'after'>

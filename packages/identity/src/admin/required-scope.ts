@@ -5,13 +5,13 @@ import type { AdminContext } from '../context/features.ts'
 import { type OperationId, operation } from '../http/operations/index.ts'
 import type { Authenticate, Caller } from '../model/caller.ts'
 import {
+  type ChangedRoles,
   isManagementRole,
   isManagementScope,
   scopesIncluding,
   scopesOfRoles,
   withIncludedScopes,
 } from '../model/management-roles.ts'
-import type { User } from '../model/user.ts'
 import type { Authority } from './authority.ts'
 
 /** A path parameter with an identifier. */
@@ -45,7 +45,10 @@ export function createAdminAccess(context: AdminContext, authenticate: Authentic
   const identifyCaller = async (request: FastifyRequest, scopes: readonly string[] = []) => {
     const caller = await authenticate(request, undefined)
     const user = caller.kind === 'user' ? await context.store.users.find(caller.subject) : undefined
-    return { caller, by: createAuthority(request, caller, user, scopes) }
+    const roles = user === undefined || user.lockedAt !== undefined ? [] : user.roles
+    const isManager = roles.some(isManagementRole)
+    const changed = isManager ? await context.store.managementRoles.listChanged() : new Map()
+    return { caller, by: createAuthority(request, caller, { roles, changed }, scopes) }
   }
   const admit = async (request: FastifyRequest, scopes: Scopes) => {
     const accepted = [scopes].flat()
@@ -88,15 +91,15 @@ async function checkSignInAge({ store, clock }: AdminContext, { kind, grantId }:
 function createAuthority(
   request: FastifyRequest,
   { kind, subject, clientId, scopes: carried }: Caller,
-  user: User | undefined,
+  { roles, changed }: { readonly roles: readonly string[]; readonly changed: ChangedRoles },
   needed: readonly string[],
 ): Authority {
-  const roles = user === undefined || user.lockedAt !== undefined ? [] : user.roles
-  const allowed = scopesOfRoles(roles)
+  const allowed = scopesOfRoles(roles, changed)
   const granted = [...withIncludedScopes(carried)].filter(
     (scope) => kind === 'client' || !isManagementScope(scope) || allowed.has(scope),
   )
-  const role = roles.filter(isManagementRole).find((one) => needed.some((scope) => scopesOfRoles([one]).has(scope)))
+  const allows = (one: string) => needed.some((scope) => scopesOfRoles([one], changed).has(scope))
+  const role = roles.filter(isManagementRole).find(allows)
   const actor = { subject, role, clientId, address: request.ip, requestId: request.id }
   return { actor, scopes: new Set(granted), roles, unrestricted: false }
 }

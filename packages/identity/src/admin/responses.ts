@@ -20,6 +20,7 @@ const lastUsed = Type.String({
 const client = {
   client_id: text,
   ...ClientPatch.properties,
+  policy: Type.Optional(Type.String({ description: 'The tier or policy that counts its requests in place of tiers.' })),
   jwks: Type.Optional(Type.Object({ keys: Type.Array(anything) })),
   created_at: instant,
   updated_at: instant,
@@ -106,6 +107,8 @@ export const sessionSchema = Type.Object(
     amr: Type.Array(text, { description: 'How the user signed in (RFC 8176).' }),
     clients: Type.Array(text, { description: 'The clients that were used in it.' }),
     is_own: Type.Boolean({ description: 'Whether the caller signed in here.' }),
+    new_address: Type.Boolean({ description: 'Whether the user had not signed in from this address before.' }),
+    new_device: Type.Boolean({ description: 'Whether the user had not signed in with this browser before.' }),
     created_at: instant,
     seen_at: instant,
     expires_at: Type.String({ format: 'date-time', description: 'When it ends without further use.' }),
@@ -202,7 +205,15 @@ export const removedProviderSchema = Type.Object(
 )
 
 /** A management role with its scopes. */
-export const roleSchema = Type.Object({ role: text, scopes: texts }, { title: 'ManagementRole' })
+export const roleSchema = Type.Object(
+  {
+    role: text,
+    scopes: Type.Array(text, { description: 'What the role allows, with the scopes that these include.' }),
+    granted_scopes: Type.Array(text, { description: 'The scopes themselves: what a change replaces.' }),
+    default_scopes: Type.Array(text, { description: 'The scopes that the role comes with.' }),
+  },
+  { title: 'ManagementRole' },
+)
 /** A user with a management role. */
 export const memberSchema = Type.Object(
   { user_id: text, username: text, locked: Type.Boolean(), last_sign_in_at: Type.Optional(instant) },

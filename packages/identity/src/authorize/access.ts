@@ -4,7 +4,7 @@ import { claimsCoveredBy, type User } from '../model/user.ts'
 import type { AuthorizationRequest } from '../oauth/authorization-request.ts'
 import { type OrganizationChoice, permissionsOf } from '../oauth/organization.ts'
 import { grantResources, listApis } from '../oauth/resource.ts'
-import { filterPermittedScopes } from '../oauth/scope.ts'
+import { findPermittedScopes } from '../oauth/scope.ts'
 
 type ResourceContext = Pick<AuthorizeContext, 'issuer' | 'apiIdentifier'>
 
@@ -20,13 +20,18 @@ export function readAccess(context: ResourceContext, { scopes, resources, claims
 }
 
 /** The request without the scopes that none of the user's roles allows, in general and in the organization. */
-export function limitToRoles(
-  context: ResourceContext,
+export async function limitToRoles(
+  context: ResourceContext & Pick<AuthorizeContext, 'store'>,
   request: AuthorizationRequest,
   user: User,
   choice: OrganizationChoice | undefined,
-): AuthorizationRequest {
-  const scopes = filterPermittedScopes(request.scopes, request.client, user, permissionsOf(choice))
+): Promise<AuthorizationRequest> {
+  const { client } = request
+  const scopes = await findPermittedScopes(context, request.scopes, {
+    client,
+    user,
+    permissions: permissionsOf(choice),
+  })
   const membership = choice?.kind === 'member' ? { membership: choice.membership } : {}
   return { ...withScopes(context, request, scopes), ...membership }
 }

@@ -64,7 +64,7 @@ export async function readNextStep(
   const { signedIn } = transaction.browser
   const read = parseRequest(destination, transaction.parameters, context)
   const choice = signedIn && (await findOrganization(context, read, signedIn.user))
-  const authorization = signedIn === undefined ? read : limitToRoles(context, read, signedIn.user, choice)
+  const authorization = signedIn === undefined ? read : await limitToRoles(context, read, signedIn.user, choice)
   const hint =
     authorization.idTokenHint === undefined ? undefined : await readIdTokenHint(context, authorization.idTokenHint)
   if (authorization.idTokenHint !== undefined && hint === undefined) {

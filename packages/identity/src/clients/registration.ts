@@ -6,6 +6,9 @@ import { isScopeName, userScopes } from '../oauth/scope.ts'
 
 type Members = { -readonly [Name in keyof ClientPatch]?: ClientPatch[Name] | undefined }
 
+/** The members of a registration, as they are declared. */
+export type RegisteredMembers = Omit<ClientPatch, 'policy'> & { readonly policy?: string }
+
 /** Parses the members of a registration, with defaults for those left out. */
 export function parseMetadata(id: string, members: Members): ClientMetadata {
   const method = members.token_endpoint_auth_method
@@ -30,6 +33,7 @@ export function parseMetadata(id: string, members: Members): ClientMetadata {
     ...omitUndefined({
       jwks: members.jwks,
       organizations: members.organizations,
+      policy: members.policy ?? undefined,
       jwksUri: members.jwks_uri,
       mfa: members.mfa,
       accessTokenFormat: members.access_token_format,
@@ -53,7 +57,7 @@ function defaultGrantTypes(redirectUris: readonly string[]): GrantType[] {
 }
 
 /** Formats a registration as it is declared, with defaults. */
-export function formatMembers(client: ClientMetadata): ClientPatch {
+export function formatMembers(client: ClientMetadata): RegisteredMembers {
   return {
     client_name: client.name,
     ...(client.authMethods.length === 1 ? { token_endpoint_auth_method: client.authMethods[0] as 'none' } : {}),
@@ -73,6 +77,7 @@ export function formatMembers(client: ClientMetadata): ClientPatch {
     allowed_origins: [...client.allowedOrigins],
     ...omitUndefined({
       organizations: client.organizations,
+      policy: client.policy,
       jwks: client.jwks as ClientPatch['jwks'],
       jwks_uri: client.jwksUri,
       mfa: client.mfa,

@@ -30,6 +30,9 @@ const uri = (what: string) => Type.String({ minLength: 1, maxLength: 2048, descr
 const signedWith = (description: string) =>
   Type.Unsafe<SigningAlgorithm>({ type: 'string', enum: [...signingAlgorithms], description })
 
+const policyOfClient =
+  'The tier or policy that counts all requests of the client, its own and those for users, in place of their tiers.'
+
 const clientMembers = {
   client_name: Type.Optional(name('Shown on the consent page. Default: the client id.', 'Photo Print')),
   token_endpoint_auth_method: Type.Optional(
@@ -83,6 +86,7 @@ const clientMembers = {
   ),
   roles: Type.Optional(texts('The roles claim of tokens that the client obtains for itself.', ['reporter'])),
   plan: Type.Optional(name('The tier that limits the client.', 'pro')),
+  policy: Type.Optional(name(policyOfClient, 'partners')),
   require_pkce: Type.Optional(
     Type.Boolean({ description: 'False allows a confidential client that does not support PKCE. Default: true.' }),
   ),
@@ -244,7 +248,15 @@ export const ResourceDeclaration = Type.Object(
 export type ResourceDeclaration = Static<typeof ResourceDeclaration>
 
 /** What may be changed of a client: everything but its id; the secret has its own path. */
-export const ClientPatch = Type.Partial(Type.Object(clientMembers, { additionalProperties: false }))
+export const ClientPatch = Type.Partial(
+  Type.Object(
+    {
+      ...clientMembers,
+      policy: Type.Union([name(policyOfClient, 'partners'), Type.Null({ description: 'Ends it.' })]),
+    },
+    { additionalProperties: false },
+  ),
+)
 /** A valid {@link ClientPatch}. */
 export type ClientPatch = Static<typeof ClientPatch>
 

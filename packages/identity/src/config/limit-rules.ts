@@ -9,6 +9,8 @@ export interface LimitRules {
   readonly policy: TSchema
   /** What is wrong with a document; undefined for a valid one. */
   check(document: LimitDocument): string | undefined
+  /** The tier of callers whose plan is none, in a valid document. */
+  lowest(document: LimitDocument): string
   /** The limits of the configuration file with the built-in ones, and whether the file declares any. */
   readonly file: DeclaredLimits
 }

@@ -13,12 +13,14 @@ import { findClientFaults, parseMetadata } from '../clients/registration.ts'
 import type { ConnectionDeclaration } from '../config/connections.ts'
 import type { ClientDeclaration, UserDeclaration } from '../config/declarations.ts'
 import type { Features } from '../config/features.ts'
+import type { LimitRules } from '../config/limit-rules.ts'
 import type { IdentityOptions } from '../config/options.ts'
 import { findConnectionFaults } from '../connections/faults.ts'
 import { sealSecrets, splitSecrets } from '../connections/secrets.ts'
 import { MacKey } from '../keys/mac-key.ts'
 import { createRecipientMessage } from '../mail/messages.ts'
 import { isPublic } from '../model/client.ts'
+import { findLimitFault, maxClientPolicies } from '../model/limit-settings.ts'
 import { checkUserRole } from '../model/management-roles.ts'
 import { serviceScopes } from '../model/service-scopes.ts'
 import { normalizeName } from '../model/user.ts'
@@ -57,6 +59,7 @@ interface SeedContext {
   readonly encryptionKey: KeyRing
   readonly features: Pick<Features, 'loopbackCalls'>
   readonly builtInClients: ReadonlySet<string>
+  readonly limitRules: LimitRules | undefined
 }
 
 /**
@@ -77,6 +80,7 @@ export async function applyDeclarations(
   const users = declared?.users ?? []
   const connections = declared?.connections ?? []
   requireNoFaults(context.passwordPolicy, clients, users)
+  requireNoPolicyFaults(clients, context.limitRules)
   requireNoConnectionFaults(connections, context.features.loopbackCalls)
   const now = context.clock.now()
   try {
@@ -224,6 +228,17 @@ function userEntry(
       return { ...known, passwordHash: stays ? undefined : await context.passwords.hash(password) }
     },
   }
+}
+
+/** A policy that the file gives a client is one of the file or a built-in one. */
+function requireNoPolicyFaults(clients: readonly ClientDeclaration[], rules: LimitRules | undefined): void {
+  const bound = clients.flatMap(({ client_id: id, policy }) => (policy === undefined ? [] : [{ id, policy }]))
+  const faults = bound.flatMap(({ id, policy }) => {
+    const fault = rules && findLimitFault(rules.file.document, policy)
+    return fault === undefined ? [] : [`client ${id}: policy: ${fault}`]
+  })
+  if (bound.length > maxClientPolicies) faults.push(`at most ${maxClientPolicies} clients have a policy`)
+  if (faults.length > 0) throw new StartError(faults.join('\n'))
 }
 
 function requireNoFaults(

@@ -6,7 +6,7 @@ import { type Access, withoutOwnApi } from '../model/consent.ts'
 import type { Membership } from '../model/organization.ts'
 import { findOrganization, type OrganizationChoice, permissionsOf } from '../oauth/organization.ts'
 import { listApis } from '../oauth/resource.ts'
-import { filterPermittedScopes, leavesNoAccess } from '../oauth/scope.ts'
+import { findPermittedScopes, leavesNoAccess } from '../oauth/scope.ts'
 import { deviceConfirmPage } from '../pages/device-pages.ts'
 import { messagePage } from '../pages/error-page.ts'
 import { organizationPage } from '../pages/organization-page.ts'
@@ -42,7 +42,8 @@ export async function sendConfirmation(
   const choice = await findOrganization(context, { client, organization }, signedIn.user)
   if (choice.kind === 'open')
     return sendPage(context, reply, texts, choicePage(context, texts, { browser, signedIn }, { ...claimed, ...choice }))
-  const scopes = filterPermittedScopes(deviceRequest.scopes, client, signedIn.user, permissionsOf(choice))
+  const holder = { client, user: signedIn.user, permissions: permissionsOf(choice) }
+  const scopes = await findPermittedScopes(context, deviceRequest.scopes, holder)
   if (choice.kind === 'denied' || leavesNoAccess(deviceRequest.scopes, scopes)) {
     await denyRequest(context, request, deviceRequest, signedIn)
     return sendPage(context, reply, texts, messagePage(texts, refusals[choice.kind]))

@@ -12,7 +12,7 @@ import { maxAccessTokenMs } from '../model/revocation-times.ts'
 import { chooseFactorStep, type FactorStep, strictestPolicy } from '../model/second-factor.ts'
 import { findOrganization, permissionsOf } from '../oauth/organization.ts'
 import { grantResources } from '../oauth/resource.ts'
-import { filterPermittedScopes, leavesNoAccess } from '../oauth/scope.ts'
+import { findPermittedScopes, leavesNoAccess } from '../oauth/scope.ts'
 import { messagePage } from '../pages/error-page.ts'
 import { PageError } from '../pages/page-error.ts'
 import { type Browser, checkForm, findPolicy, readBrowser } from '../sessions/browser.ts'
@@ -68,7 +68,8 @@ async function approveRequest(
   const current = choice.kind === 'member' ? choice.membership.organization.id : undefined
   if (choice.kind === 'denied' || choice.kind === 'open' || current !== organization)
     throw new PageError(400, 'error.stale')
-  const permitted = filterPermittedScopes(deviceRequest.scopes, client, signedIn.user, permissionsOf(choice))
+  const holder = { client, user: signedIn.user, permissions: permissionsOf(choice) }
+  const permitted = await findPermittedScopes(context, deviceRequest.scopes, holder)
   const scopes = permitted.filter((scope) => shown.scopes.includes(scope))
   if (leavesNoAccess(deviceRequest.scopes, scopes)) throw new PageError(400, 'error.stale')
   if ((await findMissingFactor(context, client, signedIn)) !== undefined) throw new PageError(400, 'error.stale')

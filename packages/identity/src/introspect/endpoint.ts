@@ -8,7 +8,7 @@ import { organizationClaims } from '../model/organization.ts'
 import { type AccessTokenInfo, findAccessToken } from '../oauth/access-token.ts'
 import { OAuthError } from '../oauth/error.ts'
 import { readRefreshToken } from '../oauth/refresh-token.ts'
-import { filterPermittedScopes, leavesNoAccess, scopeMember } from '../oauth/scope.ts'
+import { findPermittedScopes, leavesNoAccess, scopeMember } from '../oauth/scope.ts'
 
 /** The response of introspection (RFC 7662 §2.2). */
 export type Introspected = Record<string, unknown> & { readonly active: boolean }
@@ -56,7 +56,8 @@ async function introspectRefreshToken(
   const membership =
     organizationId === undefined ? undefined : await context.store.memberships.find(organizationId, found.user.id)
   if (organizationId !== undefined && membership === undefined) return inactive
-  const scopes = filterPermittedScopes(found.grant.scopes, client, found.user, membership)
+  const { user } = found
+  const scopes = await findPermittedScopes(context, found.grant.scopes, { client, user, permissions: membership })
   if (!scopes.includes('offline_access') || leavesNoAccess(found.grant.scopes, scopes)) return inactive
   return {
     active: true,

@@ -81,6 +81,8 @@ export interface ClientMetadata {
    * by the operator alone.
    */
   readonly firstParty?: boolean
+  /** The policy that counts its requests in place of a tier. */
+  readonly policy?: string
   /** Whether its users must have a second factor. Default: what the instance says. */
   readonly mfa?: MfaPolicy
   /** Whether it may introspect the tokens of other clients (RFC 7662). */

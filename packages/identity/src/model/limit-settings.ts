@@ -42,12 +42,26 @@ export interface LimitOverride {
   readonly until: number
 }
 
+/** A client that has a policy, which counts its requests in place of a tier. */
+export interface ClientPolicy {
+  readonly client: string
+  readonly policy: string
+}
+
 /** The maximum number of overrides at a time: every gateway has all of them. */
 export const maxLimitOverrides = 1_000
+/** The maximum number of clients that have a policy: every gateway has all of them. */
+export const maxClientPolicies = 1_000
 /** The maximum number of tiers and policies. */
 export const maxLimitDeclarations = 500
 /** How many versions are kept. */
 export const maxLimitVersions = 1_000
+
+/** Why no caller can have a limit of this name; undefined where there is such a tier or policy. */
+export function findLimitFault({ tiers, policies }: LimitDocument, name: string): string | undefined {
+  if (Object.hasOwn(tiers, name) || Object.hasOwn(policies, name)) return undefined
+  return `there is no tier or policy "${name}"; there are ${[...Object.keys(tiers), ...Object.keys(policies)].join(', ')}`
+}
 
 /** The document with another declaration of a name, or without it. */
 export function withDeclaration(

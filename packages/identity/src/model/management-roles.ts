@@ -9,7 +9,7 @@ const reservedRolePrefix = 'gatehouse-'
 /** The role that allows everything. Once assigned, at least one user keeps it. */
 export const ownerRole = 'gatehouse-owner'
 
-/** The scopes that each reserved role allows. */
+/** The scopes that each reserved role comes with. */
 const roleScopes = {
   'gatehouse-owner': [
     'admin:notifications',
@@ -91,9 +91,31 @@ export function isManagementScope(scope: string): boolean {
   return managementScopes.has(scope)
 }
 
+/** The scopes of the roles that were changed, by the role. The others have the scopes that they come with. */
+export type ChangedRoles = ReadonlyMap<string, readonly string[]>
+
+/** The scopes that a role comes with. */
+export function defaultScopes(role: ManagementRole): readonly string[] {
+  return roleScopes[role]
+}
+
+/** The scopes that a role has now, without the included ones. The role {@link ownerRole} is never changed. */
+export function scopesOfRole(role: ManagementRole, changed: ChangedRoles): readonly string[] {
+  return (role === ownerRole ? undefined : changed.get(role)) ?? roleScopes[role]
+}
+
 /** Every management scope that the roles allow, with the included ones. */
-export function scopesOfRoles(roles: readonly string[]): ReadonlySet<string> {
-  return withIncludedScopes(roles.flatMap((role) => (isManagementRole(role) ? roleScopes[role] : [])))
+export function scopesOfRoles(roles: readonly string[], changed: ChangedRoles): ReadonlySet<string> {
+  return withIncludedScopes(roles.flatMap((role) => (isManagementRole(role) ? scopesOfRole(role, changed) : [])))
+}
+
+/** Scopes by which nobody stays in charge of the owners: only they have them. */
+const ownersScopes: readonly string[] = ['admin:roles']
+
+/** Why a role can't have the scope. Undefined when it can. */
+export function checkRoleScope(scope: string): string | undefined {
+  if (!isManagementScope(scope)) return 'must be a management scope'
+  return ownersScopes.includes(scope) ? `is for ${ownerRole} alone` : undefined
 }
 
 /** Whether a role is one of the management roles. */

@@ -1,8 +1,9 @@
 import type { Client } from '../model/client.ts'
-import { isManagementScope, scopesOfRoles } from '../model/management-roles.ts'
+import { isManagementRole, isManagementScope, scopesOfRoles } from '../model/management-roles.ts'
 import { lacksPermission, type Permissions } from '../model/organization.ts'
 import { isServiceScope } from '../model/service-scopes.ts'
 import type { User } from '../model/user.ts'
+import type { IdentityStore } from '../store/index.ts'
 import { OAuthError } from './error.ts'
 
 /** The scopes of OpenID Connect (Core §5.4, §11): about a user, so never given to a client on its own behalf. */
@@ -63,19 +64,49 @@ export function checkPermission(name: string): string | undefined {
 
 /**
  * The scopes that a client may have for a user now: the client is registered for them and the user's roles allow them,
- * management roles the management scopes, and roles in the organization its permissions. Scopes between services are
- * never granted to a person.
+ * management roles the management scopes (`ofRoles`), and roles in the organization its permissions. Scopes between
+ * services are never granted to a person.
  */
 export function filterPermittedScopes(
   scopes: readonly string[],
   client: Pick<Client, 'scopes'>,
-  user: Pick<User, 'roles'>,
+  ofRoles: ReadonlySet<string>,
   permissions?: Permissions,
 ): string[] {
-  const ofRoles = scopesOfRoles(user.roles)
   const isAllowed = (scope: string) =>
     isManagementScope(scope) ? ofRoles.has(scope) : !isServiceScope(scope) && !lacksPermission(scope, permissions)
   return scopes.filter((scope) => client.scopes.includes(scope) && isAllowed(scope))
+}
+
+/** What is read to know what roles allow. */
+interface RoleContext {
+  readonly store: Pick<IdentityStore, 'managementRoles'>
+}
+
+/** The management scopes that the user's roles allow now. Only users with a management role cost a query. */
+export async function findScopesOfRoles(
+  { store }: RoleContext,
+  { roles }: Pick<User, 'roles'>,
+): Promise<ReadonlySet<string>> {
+  if (!roles.some(isManagementRole)) return new Set()
+  return scopesOfRoles(roles, await store.managementRoles.listChanged())
+}
+
+/** Whose scopes are read. */
+interface ScopeHolder {
+  readonly client: Pick<Client, 'scopes'>
+  readonly user: Pick<User, 'roles'>
+  readonly permissions: Permissions | undefined
+}
+
+/** As {@link filterPermittedScopes}, by what the user's roles allow now. */
+export async function findPermittedScopes(
+  context: RoleContext,
+  scopes: readonly string[],
+  { client, user, permissions }: ScopeHolder,
+): Promise<string[]> {
+  const ofRoles = scopes.some(isManagementScope) ? await findScopesOfRoles(context, user) : new Set<string>()
+  return filterPermittedScopes(scopes, client, ofRoles, permissions)
 }
 
 /** Whether narrowing left no access: nothing, or only offline_access. */

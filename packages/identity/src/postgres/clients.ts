@@ -1,8 +1,10 @@
 import type { Database, Transaction } from '@gatehouse/kit'
 import type { Client } from '../model/client.ts'
+import type { ClientPolicy } from '../model/limit-settings.ts'
 import { type RevocationTimes, revokedBefore } from '../model/revocation-times.ts'
 import {
   type ClientFilter,
+  type ClientRemoval,
   type Clients,
   type ExpectedClient,
   NameConflict,
@@ -31,13 +33,20 @@ export class PostgresClients implements Clients {
     return rows[0] && clientOf(rows[0])
   }
 
-  async list(after: string, limit: number, { q, grantType, scope }: ClientFilter = {}): Promise<Client[]> {
+  async list(after: string, limit: number, { q, grantType, scope, policy }: ClientFilter = {}): Promise<Client[]> {
     const text = `${select} WHERE client.id > $1
        AND ($3::text IS NULL OR lower(client.id) LIKE $3 OR lower(metadata->>'name') LIKE $3)
        AND ($4::text IS NULL OR metadata->'grantTypes' ? $4) AND ($5::text IS NULL OR metadata->'scopes' ? $5)
+       AND ($6::text IS NULL OR metadata->>'policy' = $6)
      ORDER BY client.id LIMIT $2`
-    const values = [after, limit, prefixPattern(q?.toLowerCase()), grantType ?? null, scope ?? null]
+    const values = [after, limit, prefixPattern(q?.toLowerCase()), grantType ?? null, scope ?? null, policy ?? null]
     return (await this.#database.query<ClientRow>(text, values)).rows.map(clientOf)
+  }
+
+  async listPolicies(limit: number): Promise<ClientPolicy[]> {
+    const text = `SELECT id AS client, metadata->>'policy' AS policy FROM identity.client
+      WHERE metadata->>'policy' IS NOT NULL ORDER BY id LIMIT $1`
+    return (await this.#database.query<{ client: string; policy: string }>(text, [limit])).rows
   }
 
   create(client: NewClient, now: number): Promise<void> {
@@ -49,29 +58,45 @@ export class PostgresClients implements Clients {
 
   update(client: NewClient, expected: ExpectedClient, now: number): Promise<'changed' | 'missing' | 'outdated'> {
     return this.#database.transaction(async (tx) => {
-      const { rows } = await tx.query<{ current: boolean }>(
-        `SELECT metadata = $2::jsonb AND plan IS NOT DISTINCT FROM $3
-                AND ($4::text[] IS NULL OR secret_hashes = $4) AS current
-           FROM identity.client JOIN identity.subject USING (id) WHERE id = $1 FOR UPDATE`,
-        [client.id, JSON.stringify(expected.metadata), expected.plan ?? null, expected.secretHashes ?? null],
-      )
-      if (rows[0] === undefined) return 'missing'
-      if (!rows[0].current) return 'outdated'
+      const state = await lockClient(tx, client.id, expected)
+      if (state !== 'current') return state
       await writeClient(tx, client, now)
       return 'changed'
     })
   }
 
-  remove(id: string, forgottenAt: number, end: RevocationTimes): Promise<boolean> {
+  remove(
+    id: string,
+    { forgottenAt, expected }: ClientRemoval,
+    end: RevocationTimes,
+  ): Promise<'changed' | 'missing' | 'outdated'> {
     return this.#database.transaction(async (tx) => {
+      const state = expected === undefined ? 'current' : await lockClient(tx, id, expected)
+      if (state !== 'current') return state
       const { rowCount } = await tx.query("DELETE FROM identity.subject WHERE id = $1 AND kind = 'client'", [id])
-      if (rowCount === 0) return false
+      if (rowCount === 0) return 'missing'
       await tx.query('DELETE FROM identity.access_token WHERE client_id = $1', [id])
       await tx.query('DELETE FROM identity.api_key WHERE owner = $1', [id])
       await appendRevocations(tx, [{ client: id, before: revokedBefore(forgottenAt) }], end)
-      return true
+      return 'changed'
     })
   }
+}
+
+/** Locks a client until the end of the transaction, and compares it with what is expected. */
+async function lockClient(
+  tx: Transaction,
+  id: string,
+  { metadata, plan, secretHashes }: ExpectedClient,
+): Promise<'current' | 'missing' | 'outdated'> {
+  const { rows } = await tx.query<{ current: boolean }>(
+    `SELECT metadata = $2::jsonb AND plan IS NOT DISTINCT FROM $3
+            AND ($4::text[] IS NULL OR secret_hashes = $4) AS current
+       FROM identity.client JOIN identity.subject USING (id) WHERE id = $1 FOR UPDATE`,
+    [id, JSON.stringify(metadata), plan ?? null, secretHashes ?? null],
+  )
+  if (rows[0] === undefined) return 'missing'
+  return rows[0].current ? 'current' : 'outdated'
 }
 
 /** Creates or updates a client; without secrets the existing ones stay. */

@@ -44,12 +44,14 @@ import { PostgresAccounts } from './users/accounts.ts'
 import { PostgresUserDirectory } from './users/directory.ts'
 import { PostgresEmailChanges } from './users/email-changes.ts'
 import { PostgresMailedLinks } from './users/mailed-links.ts'
+import { PostgresManagementRoles } from './users/management-roles.ts'
 import { PostgresPhoneChanges } from './users/phone-changes.ts'
 import { PostgresRegistrations } from './users/registrations.ts'
 import { PostgresSignInLinks } from './users/sign-in-links.ts'
 import { PostgresSubjects } from './users/subjects.ts'
 import { PostgresUsers } from './users/users.ts'
 
+export { identityDeclared } from './operations/declared-entities.ts'
 export { identityTables } from './operations/retention.ts'
 export { identitySealed } from './operations/sealed-columns.ts'
 
@@ -84,6 +86,7 @@ export function postgresIdentityStore(database: Database): IdentityStore {
     factors: new PostgresFactors(database),
     grants: new PostgresGrants(database),
     mailedLinks: new PostgresMailedLinks(database),
+    managementRoles: new PostgresManagementRoles(database),
     organizations: new PostgresOrganizations(database),
     memberships: new PostgresMemberships(database),
     organizationRoles: new PostgresOrganizationRoles(database),

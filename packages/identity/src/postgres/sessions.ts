@@ -55,6 +55,16 @@ const signedIn = (at: string) => `signed_in AS (
     ON CONFLICT (user_id) DO UPDATE SET at = greatest(l.at, excluded.at)
   )`
 
+/**
+ * Whether the user, who signed in before, is at a new address, and in a new browser: by the events that the audit trail
+ * still has. `isNewDevice` and `address` are parameters.
+ */
+const newPlace = (address: string, isNewDevice: string) => {
+  const isReturning = 'EXISTS (SELECT FROM identity.last_sign_in WHERE user_id = $1)'
+  const isKnown = `EXISTS (SELECT FROM identity.audit_event WHERE subject = $1 AND type = 'login' AND address = ${address})`
+  return { address: `${isReturning} AND NOT ${isKnown}`, device: `${isReturning} AND ${isNewDevice}::boolean` }
+}
+
 /** How often the use of a session is recorded at most. */
 const seenEveryMs = 60_000
 
@@ -67,13 +77,15 @@ export class PostgresSessions implements Sessions {
   }
 
   start(session: Session, secretHash: string, credentialVersion: string, record: SignInRecord = {}): Promise<boolean> {
+    const isNew = newPlace('$8', '$12')
     return this.#write(
       session,
       record,
       `WITH ${verified}, ${signedIn('$9')}
        INSERT INTO identity.session
-         (id, secret_hash, user_id, auth_time, amr, user_agent, address, created_at, seen_at, expires_at, remembered)
-       SELECT $3, $4, verified.id, $5, $6, $7, $8, $9, $9, $10, $11 FROM verified`,
+         (id, secret_hash, user_id, auth_time, amr, user_agent, address, created_at, seen_at, expires_at, remembered,
+          new_address, new_device)
+       SELECT $3, $4, verified.id, $5, $6, $7, $8, $9, $9, $10, $11, ${isNew.address}, ${isNew.device} FROM verified`,
       [
         session.userId,
         credentialVersion,
@@ -86,17 +98,19 @@ export class PostgresSessions implements Sessions {
         session.createdAt,
         session.expiresAt,
         session.remembered,
+        record.isNewDevice ?? false,
       ],
     )
   }
 
   renew(session: Session, secretHash: string, credentialVersion: string, record: SignInRecord = {}): Promise<boolean> {
+    const isNew = newPlace('$8', '$12')
     return this.#write(
       session,
       record,
       `WITH ${verified}, ${signedIn('$9')}
        UPDATE identity.session n SET secret_hash = $4, auth_time = $5, amr = $6, user_agent = $7, address = $8,
-         seen_at = $9, expires_at = $10, remembered = $11
+         seen_at = $9, expires_at = $10, remembered = $11, new_address = ${isNew.address}, new_device = ${isNew.device}
        FROM verified WHERE n.id = $3 AND n.user_id = verified.id`,
       [
         session.userId,
@@ -110,6 +124,7 @@ export class PostgresSessions implements Sessions {
         session.seenAt,
         session.expiresAt,
         session.remembered,
+        record.isNewDevice ?? false,
       ],
     )
   }

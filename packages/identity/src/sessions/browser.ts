@@ -141,7 +141,7 @@ export async function signIn(
   const { sessions } = context.store
   const version = user.credentialVersion
   const notices = isKnown ? [] : createNotices(context, { user, kind: 'new_device', request })
-  const record = { messages: notices, provider: provider && sealProvider(context, provider) }
+  const record = { messages: notices, isNewDevice: !isKnown, provider: provider && sealProvider(context, provider) }
   const renewed = again !== undefined && (await sessions.renew(again, tokenHash(secret), version, record))
   const session = renewed ? again : started
   if (!renewed && !(await sessions.start(session, tokenHash(secret), version, record))) return undefined

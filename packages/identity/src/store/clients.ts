@@ -1,4 +1,5 @@
 import type { Client, ClientMetadata, GrantType, RetiringSecrets } from '../model/client.ts'
+import type { ClientPolicy } from '../model/limit-settings.ts'
 import type { RevocationTimes } from '../model/revocation-times.ts'
 import type { OutboxMessage } from './operations.ts'
 
@@ -47,21 +48,32 @@ export interface ClientFilter {
   readonly q?: string | undefined
   readonly grantType?: GrantType | undefined
   readonly scope?: string | undefined
+  /** The policy that it has. */
+  readonly policy?: string | undefined
 }
 
 /** Clients. */
 export interface Clients {
   find(id: string): Promise<Client | undefined>
   list(after: string, limit: number, filter?: ClientFilter): Promise<Client[]>
+  /** Clients that have a policy, in the order of their ids. */
+  listPolicies(limit: number): Promise<ClientPolicy[]>
   /** @throws NameTaken */
   create(client: NewClient, now: number): Promise<void>
   /** Updates a client whose registration and plan are still those `expected`. */
   update(client: NewClient, expected: ExpectedClient, now: number): Promise<'changed' | 'missing' | 'outdated'>
   /**
    * Deletes the client and everything under it, and adds it to the revocation feed. Until `forgottenAt` another process
-   * may still cache the client and issue tokens to it.
+   * may still cache the client and issue tokens to it. Where a registration is expected, only while it is that.
    */
-  remove(id: string, forgottenAt: number, end: RevocationTimes): Promise<boolean>
+  remove(id: string, removal: ClientRemoval, end: RevocationTimes): Promise<'changed' | 'missing' | 'outdated'>
+}
+
+/** The end of a client. */
+export interface ClientRemoval {
+  /** Unix milliseconds. */
+  readonly forgottenAt: number
+  readonly expected: ExpectedClient | undefined
 }
 
 /** What is accepted once, such as the jti of client assertions. */

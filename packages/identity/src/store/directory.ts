@@ -30,6 +30,10 @@ export interface SessionFilter {
   readonly userId?: string | undefined
   readonly clientId?: string | undefined
   readonly address?: string | undefined
+  /** The session with this id (a UUID). */
+  readonly id?: string | undefined
+  /** Only those at a new address or in a new browser. */
+  readonly isNew?: boolean | undefined
   /** The session of the caller, which is left out. */
   readonly except?: string | undefined
 }
@@ -37,6 +41,10 @@ export interface SessionFilter {
 /** A session with the clients that were used in it. */
 export interface ListedSession extends Session {
   readonly clientIds: readonly string[]
+  /** Whether the user had not signed in from the address before. */
+  readonly isNewAddress: boolean
+  /** Whether the user had not signed in with the browser before. */
+  readonly isNewDevice: boolean
 }
 
 /** The end of a page of sessions, which are listed by when they began. */

@@ -7,6 +7,7 @@ import type { EmailChanges } from './email-changes.ts'
 import type { AuthenticatorApps, Factors, RecoveryCodes, RememberedDevices } from './factors.ts'
 import type { AuthorizationCodes, Consents, DeviceCodes, Grants, PushedRequests, RefreshFamilies } from './grants.ts'
 import type { LimitGateways, LimitOverrides, LimitVersions } from './limits.ts'
+import type { ManagementRoles } from './management-roles.ts'
 import type { AuditTrail, Outbox, Purge } from './operations.ts'
 import type {
   Invitations,
@@ -30,6 +31,7 @@ export type * from './email-changes.ts'
 export type * from './factors.ts'
 export type * from './grants.ts'
 export type * from './limits.ts'
+export type * from './management-roles.ts'
 export type * from './operations.ts'
 export type * from './organizations.ts'
 export type * from './passkeys.ts'
@@ -48,6 +50,7 @@ export interface IdentityStore {
   readonly linkedAccounts: LinkedAccounts
   readonly providerSessions: ProviderSessions
   readonly users: Users
+  readonly managementRoles: ManagementRoles
   readonly userDirectory: UserDirectory
   readonly accounts: Accounts
   readonly mailedLinks: MailedLinks

@@ -43,6 +43,8 @@ export interface AuditQuery {
 export interface AuditTrail {
   record(event: AuditEvent): Promise<void>
   list(query: AuditQuery): Promise<AuditEvent[]>
+  /** Until when events were removed because they were kept long enough, in Unix milliseconds. */
+  findRemoval(): Promise<number | undefined>
 }
 
 /** A message that is delivered after the commit, sealed. Times are Unix milliseconds. */

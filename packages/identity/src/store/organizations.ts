@@ -32,8 +32,15 @@ export interface Organizations {
   ): Promise<'changed' | 'missing' | 'outdated'>
   /** Whether any active organization of the user requires a second factor of its members. */
   requiresMfa(userId: string): Promise<boolean>
-  /** Deletes an organization with all that is in it, and ends every grant in it. */
-  remove(id: string, end: RevocationTimes): Promise<boolean>
+  /**
+   * Deletes an organization with all that is in it, where one is expected only as long as it is that, and ends every
+   * grant in it.
+   */
+  remove(
+    id: string,
+    end: RevocationTimes,
+    expected: Organization | undefined,
+  ): Promise<'changed' | 'missing' | 'outdated'>
 }
 
 /** A member of an organization, with the keys of their roles. */
@@ -99,7 +106,10 @@ export interface Memberships {
 }
 
 /** The result of writing a role; `conflict`: a template and a role of an organization can't share a key. */
-export type RoleResult = 'created' | 'updated' | 'conflict' | 'missing'
+export type RoleResult = 'created' | 'updated' | 'conflict' | 'missing' | 'outdated'
+
+/** A role as it was read. */
+export type ExpectedRole = Pick<OrganizationRole, 'name' | 'permissions'>
 
 /** Roles of organizations. An organization is undefined for templates, which all organizations have. */
 export interface OrganizationRoles {
@@ -107,9 +117,12 @@ export interface OrganizationRoles {
   list(organizationId: string | undefined): Promise<OrganizationRole[]>
   /** Every permission of the templates. */
   listTemplatePermissions(): Promise<string[]>
-  put(role: OrganizationRole): Promise<RoleResult>
-  /** Deletes a role; members and invitations lose it in the same step. */
-  remove(organizationId: string | undefined, key: string): Promise<boolean>
+  /** Creates or replaces a role; where one is expected it is replaced, as long as it is that. */
+  put(role: OrganizationRole, expected?: ExpectedRole): Promise<RoleResult>
+  /**
+   * Deletes a role, where one is expected as long as it is that; members and invitations lose it in the same step.
+   */
+  remove(organizationId: string | undefined, key: string, expected?: ExpectedRole): Promise<boolean>
 }
 
 /** An invitation that waits for its link to be used. Times are Unix milliseconds. */

@@ -25,6 +25,8 @@ export interface SignedIn {
 export interface SignInRecord {
   /** Messages for the outbox. */
   readonly messages?: readonly OutboxMessage[]
+  /** Whether this browser is not known as one of the user. */
+  readonly isNewDevice?: boolean
   /** The account at a provider that the user signed in with. */
   readonly provider?: ProviderSessionRecord | undefined
 }

@@ -122,10 +122,13 @@ export interface ApiKeys {
   /** The key, while it is valid and its owner is not locked. */
   findByHash(hash: string, now: number): Promise<ApiKey | undefined>
   find(id: string): Promise<ApiKey | undefined>
+  /** The key, also one that is not valid any more; a key that was replaced only until its overlap ends. */
+  identify(hash: string): Promise<ApiKey | undefined>
   list(before: string | undefined, limit: number, filter?: ApiKeyFilter): Promise<ApiKey[]>
   /** False when the key is another one, or there is none. */
   rotate(rotation: ApiKeyRotation): Promise<boolean>
-  remove(id: string): Promise<boolean>
+  /** Deletes a key, where a hash is expected only while it has that. */
+  remove(id: string, expectedHash?: string): Promise<boolean>
   /** The valid keys of an owner, the newest first. */
   listByOwner(owner: string, now: number): Promise<ApiKey[]>
   /** Deletes a key of this owner. False when there is none. */

@@ -63,9 +63,19 @@ export class NameConflict extends Error {
   }
 }
 
+/** A user or a client. */
+export interface Subject {
+  readonly id: string
+  readonly kind: 'user' | 'client'
+}
+
 /** The common ids of users and clients; each has a plan. */
 export interface Subjects {
   findPlan(id: string): Promise<{ readonly plan: string | undefined; readonly kind: 'user' | 'client' } | undefined>
+  /** Every plan that a subject has, in the order of names. */
+  listPlans(): Promise<string[]>
+  /** The subjects of a plan, or without one, above an id and in the order of ids. */
+  listByPlan(plan: string | undefined, after: string, limit: number): Promise<Subject[]>
 }
 
 /** A new password of an existing user. */

@@ -1,7 +1,7 @@
 import type { TokenEndpointContext } from '../context/features.ts'
 import type { Membership, TokenOrganization } from '../model/organization.ts'
 import { OAuthError } from '../oauth/error.ts'
-import { filterPermittedScopes, leavesNoAccess, parseScope, requireAllowedScopes } from '../oauth/scope.ts'
+import { findPermittedScopes, leavesNoAccess, parseScope, requireAllowedScopes } from '../oauth/scope.ts'
 import type { UserGrant } from '../store/index.ts'
 import { chooseGrantTarget, type Target } from './audience.ts'
 import type { TokenRequest } from './grant.ts'
@@ -23,7 +23,7 @@ export async function resolveAccess(
   userGrant: UserGrant,
 ): Promise<GrantedAccess> {
   const membership = await findMembership(context, userGrant)
-  const scopes = filterRemainingScopes(request, userGrant, membership)
+  const scopes = await findRemainingScopes(context, request, userGrant, membership)
   return { ...withAudience(context, request, userGrant, scopes), ...organizationOf(membership) }
 }
 
@@ -38,7 +38,8 @@ export async function resolveRefreshAccess(
   userGrant: UserGrant,
 ): Promise<GrantedAccess> {
   const membership = await findMembership(context, userGrant)
-  const scopes = filterRefreshedScopes(request, userGrant, filterRemainingScopes(request, userGrant, membership))
+  const remaining = await findRemainingScopes(context, request, userGrant, membership)
+  const scopes = filterRefreshedScopes(request, userGrant, remaining)
   return { ...withAudience(context, request, userGrant, scopes), ...organizationOf(membership) }
 }
 
@@ -71,12 +72,13 @@ function organizationOf(membership: Membership | undefined): Pick<GrantedAccess,
   return membership === undefined ? {} : { organization: { id: membership.organization.id, roles: membership.roles } }
 }
 
-function filterRemainingScopes(
+async function findRemainingScopes(
+  context: TermContext,
   { client }: TokenRequest,
   { grant, user }: UserGrant,
   membership: Membership | undefined,
-): readonly string[] {
-  const remaining = filterPermittedScopes(grant.scopes, client, user, membership)
+): Promise<readonly string[]> {
+  const remaining = await findPermittedScopes(context, grant.scopes, { client, user, permissions: membership })
   if (leavesNoAccess(grant.scopes, remaining)) {
     throw new OAuthError('invalid_grant', 'no scope of this grant is still allowed for the client and its user')
   }

@@ -22,16 +22,16 @@ const rows: readonly [role: string, allowed: readonly string[], refused: readonl
 
 for (const [role, allowed, refused] of rows) {
   test(`the role ${role} allows its scopes and no other`, () => {
-    const scopes = scopesOfRoles([role])
+    const scopes = scopesOfRoles([role], new Map())
     for (const scope of allowed) assert.ok(scopes.has(scope), scope)
     for (const scope of refused) assert.ok(!scopes.has(scope), scope)
   })
 }
 
 test('every role allows management scopes only, and the owner has all of them', () => {
-  const owner = scopesOfRoles(['gatehouse-owner'])
+  const owner = scopesOfRoles(['gatehouse-owner'], new Map())
   for (const role of managementRoles) {
-    for (const scope of scopesOfRoles([role])) {
+    for (const scope of scopesOfRoles([role], new Map())) {
       assert.ok(isManagementScope(scope), scope)
       assert.ok(owner.has(scope), `${role} has ${scope}, the owner has not`)
     }

@@ -44,7 +44,7 @@ for (const [scope, own, lacks] of scopes) {
   test(`${scope} is ${lacks ? 'not granted' : 'granted'} ${where}`, () => {
     const permissions = own && { assignable: names, permissions: own }
     assert.equal(lacksPermission(scope, permissions), lacks)
-    const permitted = filterPermittedScopes([scope], { scopes: [scope] }, { roles: [] }, permissions)
+    const permitted = filterPermittedScopes([scope], { scopes: [scope] }, new Set(), permissions)
     assert.deepEqual(permitted, lacks ? [] : [scope])
   })
 }
@@ -57,5 +57,5 @@ test('a permission is a scope of a product, of no one else', () => {
 
 test('a management scope needs a management role in an organization too', () => {
   const permissions = { assignable: ['admin:users'], permissions: ['admin:users'] }
-  assert.deepEqual(filterPermittedScopes(['admin:users'], { scopes: ['admin:users'] }, { roles: [] }, permissions), [])
+  assert.deepEqual(filterPermittedScopes(['admin:users'], { scopes: ['admin:users'] }, new Set(), permissions), [])
 })

@@ -31,12 +31,12 @@ export const consoleClient = {
   client_id: 'console',
   token_endpoint_auth_method: 'none' as const,
   redirect_uris: ['https://console.example/callback'],
-  scopes: ['openid', 'offline_access', ...scopesOfRoles(managementRoles)],
+  scopes: ['openid', 'offline_access', ...scopesOfRoles(managementRoles, new Map())],
 }
 
 /** An access token of the user, through sign-in and consent, with the scopes that the role allows. */
 export async function tokenOf(running: Served, role: Role, user: string = personOf(role)): Promise<string> {
-  const scope = ['openid', ...scopesOfRoles([role])].join(' ')
+  const scope = ['openid', ...scopesOfRoles([role], new Map())].join(' ')
   const tokens = await getTokens(running, { client: 'console', scope, user: [user, password] })
   return tokens.access_token ?? assert.fail('no access token')
 }

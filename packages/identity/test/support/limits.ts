@@ -15,6 +15,7 @@ export function limitRules(file: LimitRules['file'] = fileWith(10)): LimitRules 
     tier: declaration,
     policy: declaration,
     file,
+    lowest: ({ tiers }) => Object.keys(tiers).sort()[0] ?? '',
     check({ tiers }) {
       if (Object.keys(tiers).length === 0) return 'tiers: there must be at least one'
       const high = Object.entries(tiers).find(([, { rpm }]) => Number(rpm) > 1_000)

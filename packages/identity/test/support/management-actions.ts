@@ -1,3 +1,4 @@
+import { defaultScopes } from '../../src/model/management-roles.ts'
 import type { Call, createFixtures, Role } from './administrators.ts'
 import { organizationActions } from './organization-actions.ts'
 
@@ -21,12 +22,15 @@ const support = 'gatehouse-support'
 const auditor = 'gatehouse-auditor'
 const all = [owner, operator, support, auditor] as const
 
+const supportScopes = [...defaultScopes(support)]
+
 const at = (url: string): Prepared => ({ url })
 const users = '/admin/v1/users'
 const clients = '/admin/v1/clients'
 const connections = '/admin/v1/connections'
 const keys = '/admin/v1/api-keys'
 const secret = 'quiet-secret-of-a-test'
+const unusedKey = `gk_${'k'.repeat(43)}`
 
 const aboutUser = async (things: Fixtures, rest: string, payload?: object): Promise<Prepared> => {
   const url = `${users}/${await things.user()}${rest}`
@@ -225,6 +229,17 @@ export const actions: readonly Action[] = [
   { route: 'GET /admin/v1/me', allowed: all, prepare: async () => at('/admin/v1/me') },
   { route: 'GET /admin/v1/roles', allowed: [owner, operator, auditor], prepare: async () => at('/admin/v1/roles') },
   {
+    route: 'GET /admin/v1/roles/:role',
+    allowed: [owner, operator, auditor],
+    prepare: async () => at(`/admin/v1/roles/${support}`),
+  },
+  {
+    route: 'PUT /admin/v1/roles/:role',
+    allowed: [owner],
+    prepare: async () => ({ url: `/admin/v1/roles/${support}`, payload: { scopes: supportScopes } }),
+    recorded: 'roles.update',
+  },
+  {
     route: 'GET /admin/v1/roles/:role/members',
     allowed: [owner, operator, auditor],
     prepare: async () => at(`/admin/v1/roles/${owner}/members`),
@@ -256,6 +271,12 @@ export const actions: readonly Action[] = [
       payload: { owner: await user(), name: 'a key', scopes: ['orders:read'] },
     }),
     recorded: 'api_keys.create',
+  },
+  {
+    route: `POST ${keys}/search`,
+    allowed: all,
+    prepare: async () => ({ url: `${keys}/search`, payload: { key: unusedKey }, secrets: [unusedKey] }),
+    searches: true,
   },
   { route: `GET ${keys}/:id`, allowed: all, prepare: async ({ apiKey }) => at(`${keys}/${await apiKey()}`) },
   {

@@ -22,6 +22,18 @@ function reading(rest: string): Action {
   }
 }
 
+/** A read of something in an organization, which `prepare` makes before. */
+function readingOne(route: string, prepare: (id: string, fixtures: Fixtures) => Promise<string>): Action {
+  return {
+    route: `GET ${one}${route}`,
+    allowed: readers,
+    async prepare(fixtures) {
+      const id = await fixtures.organization()
+      return { url: `${path}/${id}${await prepare(id, fixtures)}` }
+    },
+  }
+}
+
 /** A change in an organization, which `prepare` may prepare by calls before. */
 function changing(
   route: string,
@@ -59,6 +71,11 @@ export const organizationActions: readonly Action[] = [
   },
   { route: `GET ${templates}`, allowed: readers, prepare: async () => ({ url: templates }) },
   {
+    route: `GET ${templates}/:role`,
+    allowed: readers,
+    prepare: async ({ template }) => ({ url: `${templates}/${await template()}` }),
+  },
+  {
     route: `PUT ${templates}/:role`,
     allowed: administrators,
     prepare: async ({ name }) => ({ url: `${templates}/${name('role')}`, payload: { permissions: ['read:orders'] } }),
@@ -71,6 +88,11 @@ export const organizationActions: readonly Action[] = [
     recorded: 'organization_templates.delete',
   },
   reading('/members'),
+  readingOne('/members/:user_id', async (id, { user, manage }) => {
+    const rest = `/members/${await user()}`
+    await manage('PUT', `${path}/${id}${rest}`, { roles: [] })
+    return rest
+  }),
   changing('PUT /members/:user_id', 'organization_members.add', async (_id, { user }) => ({
     rest: `/members/${await user()}`,
     payload: { roles: ['owner'] },
@@ -81,6 +103,7 @@ export const organizationActions: readonly Action[] = [
     return { rest }
   }),
   reading('/roles'),
+  readingOne('/roles/:role', async () => '/roles/owner'),
   changing('PUT /roles/:role', 'organization_roles.put', async (_id, { name }) => ({
     rest: `/roles/${name('role')}`,
     payload: { permissions: [] },

@@ -7,6 +7,7 @@ import { newIdBeside } from '../model/id.ts'
 import type { Data } from '../model/notification.ts'
 import { createReason } from '../model/reason.ts'
 import type { TimelineEntry } from '../model/timeline.ts'
+import { aggregateData, individualData } from '../plan/aggregate-data.ts'
 import { channelPlanner } from '../plan/channel-plan.ts'
 import { chooseChannels } from '../plan/channels.ts'
 import type { ChosenBy, ClosedWindow, PendingItem, Profile, WindowSummary } from '../store/store.ts'
@@ -51,20 +52,6 @@ export function planFlush(input: FlushInput, options: NotifyOptions): AdmissionU
   return { settles: { ...whole, timelineEntry: entry, erases: eventType.sensitive }, notifications: [one] }
 }
 
-/** What a template of an aggregated event type may name, beside the data of the event itself. */
-function templateVariables(of: Omit<WindowSummary, 'chosen'>, items: readonly PendingItem[]): Data {
-  return {
-    ...of.lastData,
-    count: of.count,
-    actors: of.actors,
-    actor_count: of.actorCount,
-    others_count: Math.max(0, of.actorCount - 1),
-    items: items.map(({ data }) => data),
-    first_at: new Date(of.firstAt).toISOString(),
-    last_at: new Date(of.lastAt).toISOString(),
-  }
-}
-
 function planIndividual(
   item: PendingItem,
   input: FlushInput,
@@ -73,12 +60,10 @@ function planIndividual(
 ): PlannedNotification {
   const wanted = channelsFor(item, input, eventType)
   const left = item.channels.filter((channel) => !wanted.includes(channel))
-  const { actor, at, data } = item
-  const alone = { count: 1, actorCount: 1, actors: [actor], firstAt: at, lastAt: at, lastData: data }
-  const about = { id: item.notificationId, wanted, data: templateVariables(alone, [item]), expiresAt: item.expiresAt }
+  const about = { id: item.notificationId, wanted, data: individualData(item), expiresAt: item.expiresAt }
   const planned = planNotification(about, input, eventType, options)
   const excluded = left.map((channel) => ({ channel, plan: excludedByPreference }))
-  return { ...planned, acceptedAt: at, deliveries: [...planned.deliveries, ...excluded], stored: 'notification' }
+  return { ...planned, acceptedAt: item.at, deliveries: [...planned.deliveries, ...excluded], stored: 'notification' }
 }
 
 const excludedByPreference = { kind: 'exclude', reason: createReason('preference') } as const
@@ -91,7 +76,7 @@ function planCombined(
 ): PlannedNotification {
   const wanted = sortChannels(summary.chosen.flatMap((item) => channelsFor(item, input, eventType)))
   const requested = sortChannels(summary.chosen.flatMap((item) => (item.byRequest ? item.channels : [])))
-  const data = templateVariables(summary, input.window.items)
+  const data = aggregateData(summary, input.window.items)
   const expiries = input.window.items.flatMap(({ expiresAt }) => expiresAt ?? [])
   const expiresAt = expiries.length > 0 ? Math.min(...expiries) : undefined
   const planned = planNotification(

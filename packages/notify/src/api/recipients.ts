@@ -1,4 +1,12 @@
-import { type Clock, createPage, defaultPageSize, Problem } from '@gatehouse/kit'
+import {
+  type Clock,
+  createPage,
+  defaultPageSize,
+  entityTagOf,
+  Problem,
+  preconditionFailed,
+  requireMatch,
+} from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import { type RecipientSettings, recipientOf, recipientRecord } from '../catalog/declaration.ts'
@@ -31,28 +39,48 @@ type RecipientRequest<Body = unknown> = FastifyRequest<{ Params: Static<typeof R
 
 /** GET /v1/recipients/{user_id} */
 export function getRecipient({ access, store }: RecipientContext) {
-  return async (request: RecipientRequest) => {
+  return async (request: RecipientRequest, reply: FastifyReply) => {
     const { user_id: userId } = request.params
     const found = await store.find(userId)
     if (!found) throw notFound(userId)
-    return formatForCaller(access, request, found)
+    return send(access, request, reply, found)
   }
 }
 
 /** PUT /v1/recipients/{user_id}: by the management, or by a client that feeds what it knows of its users. */
 export function updateRecipient(context: RecipientContext) {
   const { access, store, clock } = context
-  return async (request: RecipientRequest<Settings>) => {
+  return async (request: RecipientRequest<Settings>, reply: FastifyReply) => {
     refuseUnknownPlaces([request.body])
     const recipient = recipientOf(request.params.user_id, request.body)
-    if (access.feeds(request)) await store.feed(recipient, clock.now())
-    else {
-      const before = await store.find(recipient.userId)
-      await auditRecipient(context, request, 'recipients.update', { before, after: recipient })
-      await store.put([recipient], clock.now())
-    }
-    return formatForCaller(access, request, recipient)
+    const ifMatch = request.headers['if-match']
+    if (!access.feeds(request)) await putEdited(context, request, recipient)
+    else if (ifMatch === undefined) await store.feed(recipient, clock.now())
+    else throw new Problem(400, 'What a service knows of its users is merged: it is sent without If-Match.')
+    return send(access, request, reply, recipient)
   }
+}
+
+/** An edit of the management, which takes nobody else's back where it names what it read. */
+async function putEdited(context: RecipientContext, request: RecipientRequest, after: Recipient): Promise<void> {
+  const { store, clock } = context
+  const ifMatch = request.headers['if-match']
+  const before = await store.find(after.userId)
+  requireMatch(ifMatch, before && tagOf(before))
+  await auditRecipient(context, request, 'recipients.update', { before, after })
+  if (ifMatch === undefined || before === undefined) await store.put([after], clock.now())
+  else if (!(await store.replace(after, before, clock.now()))) {
+    const current = await store.find(after.userId)
+    throw preconditionFailed(current && tagOf(current))
+  }
+}
+
+const tagOf = (recipient: Recipient) => entityTagOf(recipientRecord(recipient))
+
+/** With its entity tag, but for who sees it masked: by the tag an address could be guessed. */
+function send(access: AccessControl, request: RecipientRequest, reply: FastifyReply, recipient: Recipient) {
+  if (!access.masks(request, recipient.userId)) reply.header('etag', tagOf(recipient))
+  return formatForCaller(access, request, recipient)
 }
 
 /** DELETE /v1/recipients/{user_id} */

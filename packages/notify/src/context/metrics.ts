@@ -1,6 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry, type StatLabels, type Tally } from '@gatehouse/kit'
 import type { AdmissionDecision } from '../admission/admission.ts'
 import { latencyBounds, type Measure } from '../model/measure.ts'
+import type { Suppressions } from '../store/store.ts'
 
 /** What the service counts. Labels are closed sets: channels, outcomes, providers, event types. */
 export type NotifyMetrics = ReturnType<typeof createNotifyMetrics>
@@ -123,7 +124,35 @@ export function countDecided(metrics: NotifyMetrics, decided: readonly Admission
     }
   for (const { notification, deliveries } of decided)
     for (const { outcome } of deliveries) metrics.keep('outcomes_by_event', { event: notification.event, outcome })
+  for (const { notification, deliveries } of decided) countTexts(metrics, notification, deliveries)
   for (const { what, channel, detail } of decided.flatMap(({ notification }) => notification.decisions))
     if (what === 'missing_variables' && channel && Array.isArray(detail?.variables))
       metrics.missingVariables.inc({ channel }, detail.variables.length)
+}
+
+/** Counts texts that were rendered, by template: those whose event had all that they name, and the others. */
+function countTexts(
+  metrics: NotifyMetrics,
+  { decisions }: AdmissionDecision['notification'],
+  deliveries: AdmissionDecision['deliveries'],
+): void {
+  for (const { channel, plan } of deliveries) {
+    if (plan.kind !== 'send' || plan.template === undefined) continue
+    const isIncomplete = decisions.some((entry) => entry.what === 'missing_variables' && entry.channel === channel)
+    const result = isIncomplete ? 'incomplete' : 'complete'
+    metrics.keep('texts', { template: plan.template.id, channel, result })
+  }
+}
+
+/** A store of suppressions that counts those that were not there before. */
+export function countSuppressions(store: Suppressions, metrics: NotifyMetrics): Suppressions {
+  return {
+    ...store,
+    async add(entries, now) {
+      const records = await store.add(entries, now)
+      for (const { channel, reason, since } of records)
+        if (since === now) metrics.keep('suppressions', { channel, reason })
+      return records
+    },
+  }
 }

@@ -56,7 +56,9 @@ export function createReports(options: ReportsOptions): Reports {
 }
 
 /** What machines open is told apart from what people do. */
-function countFresh(metrics: NotifyMetrics, { channel, provider, report, machine, address }: FreshReport): void {
+function countFresh(metrics: NotifyMetrics, fresh: FreshReport): void {
+  const { channel, provider, report, machine, address, suppresses } = fresh
+  if (suppresses !== undefined) metrics.keep('suppressions', { channel, reason: suppresses })
   const state = machine ? `${report}_by_machine` : report
   metrics.keep('states', { channel, provider, state })
   if (channel === 'email' && address !== undefined)

@@ -89,6 +89,8 @@ function countSteps({ metrics, channel }: CompleterOptions, steps: readonly Atte
   const [step] = steps
   if (step === undefined) return
   const { length } = steps
+  for (const { suppressed } of steps)
+    if (suppressed !== undefined) metrics.keep('suppressions', { channel, reason: suppressed.reason })
   if (step.what === 'expired') metrics.expired.inc({ channel }, length)
   else if (step.what === 'quiet_hours') metrics.quietHours.inc({ channel }, length)
   else {

@@ -88,6 +88,11 @@ export function notificationIdOf(deliveryId: string): string {
   return `${deliveryId.slice(0, channelDigitAt)}0${deliveryId.slice(-slotDigits)}`
 }
 
+/** The end of the notification that an id belongs to: its deliveries sort before it, all later ones after it. */
+export function lastDeliveryId(id: string): string {
+  return `${id.slice(0, channelDigitAt)}f${id.slice(-slotDigits)}`
+}
+
 /** The channel of a delivery, undefined for an id that is none. */
 export function channelOf(deliveryId: string): Channel | undefined {
   return channels[Number.parseInt(deliveryId[channelDigitAt] ?? '0', 16) - 1]

@@ -10,13 +10,15 @@ export const measures = {
   latency: ['channel', 'provider', 'le'],
   webhooks: ['provider', 'outcome'],
   misconfigured: ['provider'],
+  texts: ['template', 'channel', 'result'],
+  suppressions: ['channel', 'reason'],
 } as const
 
 /** The name of a measure. */
 export type Measure = keyof typeof measures
 
 /** Those with many labels, which are kept by the hour alone. */
-export const hourlyMeasures: ReadonlySet<Measure> = new Set(['outcomes_by_event', 'states_by_domain'])
+export const hourlyMeasures: ReadonlySet<Measure> = new Set(['outcomes_by_event', 'states_by_domain', 'texts'])
 
 /** The upper bounds of the durations of provider calls that are told apart, in seconds. */
 export const latencyBounds = [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30] as const

@@ -41,6 +41,7 @@ import { postgresParked } from './waiting/parked.ts'
 import { postgresSchedule } from './waiting/schedule.ts'
 import { postgresWaiting } from './waiting/waiting.ts'
 
+export { notifyDeclared } from './catalog/declarations.ts'
 export { type DistributionReport, distributeNotify } from './distribution/distribute.ts'
 export { migrateNotify } from './distribution/migrate.ts'
 export { notifyTables } from './retention/retention.ts'

@@ -1,4 +1,12 @@
-import { createPage, defaultPageSize, instantOf, Problem } from '@gatehouse/kit'
+import {
+  createPage,
+  defaultPageSize,
+  entityTagOf,
+  instantOf,
+  Problem,
+  preconditionFailed,
+  requireMatch,
+} from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import type { CatalogKeeper } from '../catalog/catalog.ts'
@@ -82,9 +90,12 @@ export function moveScheduled(context: ScheduleContext) {
   const { access, audit, schedule, onScheduled } = context
   return async (
     request: FastifyRequest<{ Params: Static<typeof ScheduledParams>; Body: Static<typeof ScheduledMove> }>,
+    reply: FastifyReply,
   ) => {
     const { id } = request.params
+    const ifMatch = request.headers['if-match']
     const { fireAt: before, payload } = await findVisible(context, request, 'cancelScheduled')
+    requireMatch(ifMatch, tagOf({ id, fireAt: before }))
     const fireAt = instantOf(request.body.fire_at, '/fire_at')
     if (access.manages(request))
       await audit(request, {
@@ -93,18 +104,29 @@ export function moveScheduled(context: ScheduleContext) {
         before: { fire_at: new Date(before).toISOString() },
         after: { fire_at: new Date(fireAt).toISOString() },
       })
-    const moved = await schedule.move(id, fireAt)
+    const moved = await schedule.move(id, fireAt, ifMatch === undefined ? undefined : before)
     if (moved === 'fired') throw notFound(id)
+    if (moved === 'changed') {
+      const current = await schedule.find(id)
+      throw preconditionFailed(current && tagOf(current))
+    }
     if (moved === 'firing') throw new Problem(409, `The notification ${id} is being sent at this moment.`)
     onScheduled(id, fireAt)
+    reply.header('etag', tagOf({ id, fireAt }))
     return formatForCaller(context, request, { id, fireAt, payload })
   }
 }
 
+/** Of what can be edited of one: when it fires. */
+const tagOf = ({ id, fireAt }: Pick<Scheduled, 'id' | 'fireAt'>) => entityTagOf({ id, fireAt })
+
 /** GET /v1/scheduled/{id}: one that has not fired. */
 export function getScheduled(context: ScheduleContext) {
-  return async (request: ScheduledRequest) =>
-    formatForCaller(context, request, await findVisible(context, request, 'readScheduled'))
+  return async (request: ScheduledRequest, reply: FastifyReply) => {
+    const found = await findVisible(context, request, 'readScheduled')
+    reply.header('etag', tagOf(found))
+    return formatForCaller(context, request, found)
+  }
 }
 
 /** DELETE /v1/scheduled/{id}: 404 once it has fired. */

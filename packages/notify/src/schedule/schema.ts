@@ -1,4 +1,4 @@
-import { pageMembers, pageSchema } from '@gatehouse/kit'
+import { IfMatchHeaders, pageMembers, pageSchema } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import { idPattern } from '../model/id.ts'
 import { NotifyBody } from '../request/notify-body.ts'
@@ -52,6 +52,7 @@ export const ScheduledMove = Type.Object({ fire_at: FireAt }, { additionalProper
 /** PATCH /v1/scheduled/{id} */
 export const moveScheduled = describeOperation('scheduled.move', {
   params: ScheduledParams,
+  headers: IfMatchHeaders,
   body: ScheduledMove,
   response: { 200: Scheduled },
 })

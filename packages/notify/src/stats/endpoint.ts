@@ -30,6 +30,14 @@ const selections: Readonly<Record<string, Readonly<Record<string, Selection>>>> 
     provider: { measure: 'states', by: ['provider', 'state'] },
     domain: { measure: 'states_by_domain', by: ['provider', 'domain', 'state'] },
   },
+  texts: {
+    channel: { measure: 'texts', by: ['channel', 'result'] },
+    template: { measure: 'texts', by: ['template', 'result'] },
+  },
+  suppressions: {
+    channel: { measure: 'suppressions', by: ['channel', 'reason'] },
+    reason: { measure: 'suppressions', by: ['reason'] },
+  },
   latency: {
     channel: { measure: 'latency', by: ['channel'] },
     provider: { measure: 'latency', by: ['provider'] },

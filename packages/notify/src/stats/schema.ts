@@ -5,14 +5,14 @@ import { describeOperation } from '../request/route-options.ts'
 /** The query of GET /v1/stats. */
 export const StatsQuery = Type.Object(
   {
-    measure: Type.Enum(['outcomes', 'states', 'attempts', 'latency'], {
+    measure: Type.Enum(['outcomes', 'states', 'attempts', 'latency', 'texts', 'suppressions'], {
       description:
-        'outcomes: what was decided of the channels of accepted events; attempts: what came of attempts to send; states: what providers and links reported; latency: quantiles of the duration of provider calls, in seconds.',
+        'outcomes: what was decided of the channels of accepted events; attempts: what came of attempts to send; states: what providers and links reported; latency: quantiles of the duration of provider calls, in seconds; texts: rendered texts, `incomplete` where the event lacked a variable; suppressions: new ones.',
     }),
     by: Type.Optional(
-      Type.Enum(['channel', 'event', 'provider', 'domain'], {
+      Type.Enum(['channel', 'event', 'provider', 'domain', 'template', 'reason'], {
         description:
-          'What splits the sums, beside outcome, result, state or quantile; channel without it. Outcomes are by channel or event, states also by provider or receiving domain (of the large mailbox providers; all others are `other`), attempts and latency by channel or provider. Events and domains are kept by the hour.',
+          'What splits the sums, beside outcome, result, state or quantile; channel without it. Outcomes are by channel or event, states also by provider or receiving domain (of the large mailbox providers; all others are `other`), attempts and latency by channel or provider, texts by channel or template, suppressions by channel or reason. Events, domains and texts are kept by the hour.',
       }),
     ),
     ...statRangeMembers,

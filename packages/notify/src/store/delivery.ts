@@ -3,7 +3,7 @@ import type { Channel } from '../model/channel.ts'
 import type { DeliveryReport } from '../model/delivery-state.ts'
 import type { Message, Target } from '../model/notification.ts'
 import type { QuietHours } from '../model/quiet-hours.ts'
-import type { Suppressing, Suppression } from '../model/suppression.ts'
+import type { Suppressing, Suppression, SuppressionReason } from '../model/suppression.ts'
 import type { TimelineEntryType } from '../model/timeline.ts'
 
 /** A delivery that is leased to a worker. */
@@ -188,6 +188,8 @@ export interface FreshReport {
   readonly report: DeliveryReport
   readonly machine: boolean
   readonly address?: string
+  /** Why its address is suppressed from now on. */
+  readonly suppresses?: SuppressionReason
 }
 
 /** What became of a report. `unchanged`: it was kept, and the state is what it was. */

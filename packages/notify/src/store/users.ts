@@ -3,6 +3,7 @@ import type { Retention } from '../config/options.ts'
 import type { Channel } from '../model/channel.ts'
 import type { QuietHours } from '../model/quiet-hours.ts'
 import type { Suppression, SuppressionReason } from '../model/suppression.ts'
+import type { GatheredWindow } from './waiting.ts'
 
 /** Whom we can reach, and where. */
 export interface Recipient {
@@ -52,6 +53,8 @@ export interface Recipients {
   /** Those that the search selects, of every bucket, in the order of their ids. */
   search(search: RecipientSearch, after: string, limit: number): Promise<Recipient[]>
   put(recipients: readonly Recipient[], now: number): Promise<void>
+  /** Puts one that is as it was read; false where it was changed since, or is gone. */
+  replace(recipient: Recipient, before: Recipient, now: number): Promise<boolean>
   /** Puts a known user into a time zone, and leaves all else as it is. */
   setZoneinfo(userId: string, zoneinfo: string, now: number): Promise<void>
   /** Takes what another service knows of a user: only the fields that it changed since it last told are written. */
@@ -169,6 +172,8 @@ export interface OpenWindow {
 /** What counts for a user now: what they got in their cap windows, and what is gathered for them. */
 export interface Standings {
   read(userId: string): Promise<{ readonly counters: Counters; readonly windows: readonly OpenWindow[] }>
+  /** What is gathered of an event type; undefined where no window is open. */
+  readWindow(userId: string, event: string): Promise<GatheredWindow | undefined>
 }
 
 /** What is known about a user, and for how long anything is. */

@@ -70,6 +70,14 @@ export interface PendingItem extends ChosenBy {
   readonly expiresAt?: number
 }
 
+/** What an open window holds: its first items, and what all of them come to. */
+export interface GatheredWindow {
+  /** Unix milliseconds. */
+  readonly flushAt: number
+  readonly items: readonly PendingItem[]
+  readonly summary: WindowSummary
+}
+
 /**
  * What waits for its time. What is claimed is leased; admission takes it away. Buckets are claimed in the order given: when
  * the limit is reached, nothing is claimed in those that follow.
@@ -135,8 +143,11 @@ export interface Schedule {
     after: Pick<Scheduled, 'fireAt' | 'id'> | undefined,
     limit: number,
   ): Promise<readonly Scheduled[]>
-  /** Has one fire at another time: `fired` where whoever fires it came first, or it is not there. */
-  move(id: string, fireAt: number): Promise<'moved' | 'firing' | 'fired'>
+  /**
+   * Has one fire at another time: `fired` where whoever fires it came first, or it is not there. With `before`, the time that
+   * was read, `changed` where it is another one by now.
+   */
+  move(id: string, fireAt: number, before?: number): Promise<'moved' | 'changed' | 'firing' | 'fired'>
   /** True for exactly one: the canceller, or whoever fires it. */
   cancel(id: string): Promise<boolean>
   /** Makes a dead letter of one that can't be fired. */

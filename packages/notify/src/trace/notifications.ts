@@ -8,8 +8,11 @@ import type { SearchSlots } from '../request/search-slots.ts'
 import type { NotificationSummary, Search, SearchBounds, SearchPage } from '../store/store.ts'
 import type { NotificationQuery } from './schemas/notifications.ts'
 
-/** How far a search goes back for one page. */
-export const searchBounds: SearchBounds = { maxRows: 50_000, maxMs: 2_000 }
+/**
+ * How far a search goes back for one page: so far that a person does not wait, however slow the database is at the time. Who
+ * wants more goes on from there.
+ */
+export const searchBounds: SearchBounds = { maxRows: 50_000, maxMs: 200 }
 
 /** What searches need. */
 export interface SearchContext {

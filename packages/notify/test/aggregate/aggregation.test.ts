@@ -71,6 +71,35 @@ test('items up to the threshold are sent one by one; one more combines them', as
   assert.deepEqual(texts.get('four'), ['4 by 4: Ann, Bob and 2 others'])
 })
 
+test('an explanation foresees what is gathered, when it is sent, and the text of then', async (t) => {
+  const { s, like, pass, texts } = await setupAggregation(t, 2)
+  const explain = async (actor: string, scopes?: string) => {
+    const request = { event: 'photo.liked', user_id: 'eve', data: { actor } }
+    return (await s.call('POST', '/v1/explain', request, scopes)).body
+  }
+  const flushAt = new Date(s.clock.now() + window).toISOString()
+  const foreseen: string[] = []
+  for (const [n, actor] of ['Ann', 'Bob', 'Ann', 'Cid'].entries()) {
+    const { channels, gathered } = await explain(actor)
+    const { outcome, until, body: now, later } = channels[0]
+    assert.deepEqual(
+      [outcome, until, now, later.at, later.outcome],
+      ['aggregated', flushAt, undefined, flushAt, 'queued'],
+    )
+    const actors = [1, 2, 2, 3][n]
+    const sent_as = n < 2 ? 'individual' : 'combined'
+    assert.deepEqual(gathered, { is_open: n > 0, flush_at: flushAt, items: n + 1, actors, threshold: 2, sent_as })
+    foreseen.push(later.body)
+    await like('eve', actor)
+    s.clock.advance(minute)
+  }
+  const { channels } = await explain('Dan', 'user:sue read:delivery')
+  assert.equal(channels[0].later.body, body, 'who reads no personal data sees the text unfilled')
+  assert.deepEqual(foreseen.slice(0, 3), ['one by Ann', 'one by Bob', '3 by 2: Ann and Bob'])
+  await pass(window - 4 * minute)
+  assert.deepEqual(texts.get('eve'), [foreseen[3]], 'what was foreseen last is what is sent')
+})
+
 test('every item counts towards the threshold, and the text counts each actor once', async (t) => {
   const { like, pass, texts } = await setupAggregation(t, 3)
   for (let n = 0; n < 8; n++) await like('one', 'Ann')

@@ -17,6 +17,10 @@ const resources: Readonly<Record<string, Resource>> = {
     path: '/v1/templates/order.shipped/sms/en',
     bodies: [{ body: 'First' }, { body: 'Second' }, { body: 'Third' }],
   },
+  'a recipient': {
+    path: '/v1/recipients/alice',
+    bodies: [{ email: 'alice@example.com' }, { email: 'alice@example.org' }, { phone_number: '+441234567890' }],
+  },
   'a preference': {
     path: '/v1/users/alice/preferences/order.shipped',
     bodies: [{ channels: [] }, { channels: ['sms'] }, { quiet_hours: { start: '22:00', end: '07:00' } }],
@@ -31,8 +35,13 @@ describe('entity tags', () => {
   })
   after(() => s.close())
 
-  const scopes = 'admin:notifications write:notifications'
-  async function send(method: 'GET' | 'PUT' | 'POST', path: string, body?: object, ifMatch?: string): Promise<Answer> {
+  const scopes = 'admin:notifications write:notifications read:personal-data'
+  async function send(
+    method: 'GET' | 'PUT' | 'POST' | 'PATCH',
+    path: string,
+    body?: object,
+    ifMatch?: string,
+  ): Promise<Answer> {
     const answer = await s.http.inject({
       method,
       url: path,
@@ -87,5 +96,27 @@ describe('entity tags', () => {
     assert.equal((await s.call('DELETE', path)).status, 204)
     assert.notEqual(tagOf(await send('GET', path)), tagOf(published))
     assert.equal((await send('PUT', path, { subject: 'S', body: 'x' }, tagOf(published))).status, 412)
+  })
+
+  test('a scheduled notification is moved only as it was read, and one of two who move it wins', async () => {
+    const hours = (count: number) => new Date(s.clock.now() + count * 3_600_000).toISOString()
+    const payload = { event: 'order.shipped', user_id: 'alice', data: {} }
+    const { id } = (await send('POST', '/v1/scheduled', { fire_at: hours(1), payload })).body
+    const path = `/v1/scheduled/${id}`
+    const move = (count: number, ifMatch?: string) => send('PATCH', path, { fire_at: hours(count) }, ifMatch)
+    const read = tagOf(await send('GET', path))
+    const both = await Promise.all([move(2, read), move(3, read)])
+    assert.deepEqual(both.map(({ status }) => status).toSorted(), [200, 412])
+    const [moved, late] = both.toSorted((a, b) => a.status - b.status)
+    assert.ok(moved && late)
+    assert.deepEqual([late.body.etag, tagOf(await send('GET', path))], [tagOf(moved), tagOf(moved)])
+    assert.equal((await send('GET', path)).body.fire_at, moved.body.fire_at)
+    assert.equal((await move(4, tagOf(moved))).status, 200)
+    assert.equal((await move(5)).status, 200, 'without it whatever is there is moved')
+  })
+
+  test('a recipient whose address is masked has no tag that it could be guessed by', async () => {
+    const masked = await s.call('GET', '/v1/recipients/alice', undefined, 'user:sue read:delivery')
+    assert.deepEqual([masked.status, masked.headers.etag], [200, undefined])
   })
 })

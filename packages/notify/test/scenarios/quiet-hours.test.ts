@@ -103,6 +103,13 @@ test('quiet hours of an event type apply to it alone, and start = end cancels th
   for (const event of ['order.shipped', 'photo.liked', 'news.weekly']) {
     const { body } = await s.call('POST', '/v1/explain', { ...shipped, event })
     outcomes.push([body.channels[0].outcome, body.decisions.at(-1).detail.until])
+    const { later, until } = body.channels[0]
+    if (until !== undefined)
+      assert.deepEqual(
+        [later.outcome, later.at, typeof later.body],
+        ['queued', until, 'string'],
+        'the text of the morning',
+      )
   }
   assert.deepEqual(outcomes, [
     ['deferred', '2026-06-02T08:00:00.000Z'],

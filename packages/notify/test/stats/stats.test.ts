@@ -59,6 +59,29 @@ test('what is decided, sent and reported is counted by channel, event, provider 
   )
 })
 
+test('texts count as incomplete where their event lacked a variable, and new suppressions by reason', async (t) => {
+  const s = await setupWebhooks(t)
+  await s.call('PUT', '/v1/templates/order.lost/email/en', { subject: 'Lost', body: '{{ order_id }} by {{ who }}' })
+  await s.call('PUT', '/v1/event-types/order.lost', { channels: ['email'] })
+  for (const data of [{ order_id: '1' }, { order_id: '2', who: 'Ann' }, {}])
+    await s.call('POST', '/v1/notify', { event: 'order.lost', user_id: 'alice', data })
+  const { deliveryId } = await send(s)
+  assert.deepEqual(await counted(s, 'measure=texts&by=template'), {
+    'complete order.lost': 1,
+    'incomplete order.lost': 2,
+    'complete order.shipped': 1,
+  })
+  const at = s.clock.now()
+  const bounce = { eventId: '1', deliveryId, report: 'bounced', at }
+  for (const report of [bounce, bounce, { ...bounce, eventId: '2', report: 'complained' }]) await post(s, [report])
+  const manual = { user_id: 'bob', channel: 'email', address: 'bob@example.com', reason: 'manual' }
+  assert.equal((await s.call('POST', '/v1/suppressions', manual)).status, 201)
+  s.clock.advance(1)
+  assert.equal((await s.call('POST', '/v1/suppressions', manual)).status, 201)
+  const growth = { bounced: 1, complained: 1, manual: 1 }
+  assert.deepEqual(await counted(s, 'measure=suppressions&by=reason'), growth, 'one that was there is not new')
+})
+
 test('statistics are for those who may read deliveries, and name what is wrong with a query', async (t) => {
   const s = await setup({ work: false })
   t.after(s.close)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createdAtOf } from '../../src/model/id.ts'
+import { createdAtOf, deliveryIdOf } from '../../src/model/id.ts'
 import { eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
 
 interface Listed {
@@ -74,6 +74,10 @@ for (const [buckets, distributed] of [
     assert.deepEqual(await found('outcome=queued'), ids)
     assert.deepEqual(await found('state=sent&channel=in-app'), odd)
     assert.deepEqual(await found('state=delivered'), [])
+    assert.deepEqual(await found('state=sent&event=order.lost'), odd)
+    assert.deepEqual(await found('state=sent&priority=low'), [])
+    assert.deepEqual(await found('state=sent&outcome=queued&event=order.shipped'), even)
+    assert.deepEqual(await found('state=sent&dedup_key=key-11'), ids.slice(0, 2))
     assert.deepEqual(await found('state=sent&outcome=no_recipient'), [], 'no delivery has both')
     assert.deepEqual(await found('provider=mailbox-email&channel=email'), ids)
     assert.deepEqual(await found('user_id=user-3'), ids.slice(16, 18))
@@ -86,7 +90,7 @@ for (const [buckets, distributed] of [
 
 /** Page by page all of them, each once; and times bound them. */
 async function pages(s: Setup, ids: readonly string[]): Promise<void> {
-  for (const query of ['', '&channel=email', '&outcome=queued']) {
+  for (const query of ['', '&channel=email', '&outcome=queued', '&state=sent', '&provider=mailbox-email&state=sent']) {
     const seen: string[] = []
     let cursor = ''
     for (let pages = 0; pages < 20; pages++) {
@@ -149,4 +153,21 @@ test('a search reports how far it looked when its bounds come before its page', 
   assert.deepEqual(page.items, [])
   assert.ok(page.next !== undefined && page.next > (ids.at(-1) ?? ''), 'it did not come to the end')
   assert.equal(page.searchedUntil, createdAtOf(page.next))
+})
+
+test('a search by email finds the fallback of a push, which the decisions do not name', async (t) => {
+  const s = await setup({ work: false })
+  t.after(s.close)
+  const send = (channels: readonly string[]) =>
+    s.call('POST', '/v1/notify', { event: 'order.shipped', user_id: 'ada', data: { order_id: '1' }, channels })
+  await seedEventType(s)
+  await s.call('PUT', '/v1/users/ada/devices/phone', { token: 't', service: 'fcm' })
+  const { body: pushed } = await send(['push'])
+  await send(['in-app'])
+  assert.deepEqual(idsOf((await list(s, '?channel=email')).body.items), [])
+  await s.database.query(
+    "INSERT INTO notify.delivery (bucket, id, user_id, channel, state) VALUES (0, $1, 'ada', 'email', 'queued')",
+    [deliveryIdOf(pushed.id, 'email')],
+  )
+  assert.deepEqual(idsOf((await list(s, '?channel=email')).body.items), [pushed.id])
 })

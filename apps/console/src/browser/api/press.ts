@@ -4,7 +4,7 @@ import { useState } from 'react'
 const doubleClickMs = 500
 
 /** Makes a call for an input. */
-export type Press<Input, Output> = (input: Input, make: () => Promise<Output>) => Promise<Output>
+type Press<Input, Output> = (input: Input, make: () => Promise<Output>) => Promise<Output>
 
 /**
  * Makes each call of two presses once: the second press of the same while the first is under way, or within a double

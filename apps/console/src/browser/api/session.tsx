@@ -39,10 +39,10 @@ export function useSession(): Session {
   return session
 }
 
-/** Tells whether the person may do an action: by role, and whether its service is there. */
+/** Tells whether the person may do an action: by their scopes, and whether its service is there. */
 export function useMay(): (id: ActionId) => boolean {
-  const { roles, services } = useSession()
-  return (id) => mayDo(id, roles) && services.includes(serviceOf(actions[id].operation))
+  const { scopes, services } = useSession()
+  return (id) => mayDo(id, scopes) && services.includes(serviceOf(actions[id].operation))
 }
 
 /** Goes to the sign-in and comes back to the present address, with what was typed. `recent` asks to sign in again now. */

@@ -1,4 +1,4 @@
-import type { EffectiveValue, SetupStep, SystemStatus } from '@gatehouse/client'
+import type { Drift, EffectiveValue, SetupStep, SystemStatus, TableSize } from '@gatehouse/client'
 import { type UseQueryResult, useQuery } from '@tanstack/react-query'
 import { callConsole } from './call.ts'
 
@@ -6,6 +6,8 @@ import { callConsole } from './call.ts'
 interface Parts {
   readonly status: SystemStatus
   readonly setup: { readonly items: readonly SetupStep[] }
+  readonly storage: { readonly items: readonly TableSize[] }
+  readonly drift: { readonly items: readonly Drift[] }
   readonly config: { readonly items: readonly EffectiveValue[] }
 }
 

@@ -29,7 +29,7 @@ function isNotFetched(error: unknown): boolean {
 }
 
 /** Where a tab remembers for which addresses it was reloaded by itself. */
-export type Reloads = Pick<Storage, 'getItem' | 'setItem'>
+type Reloads = Pick<Storage, 'getItem' | 'setItem'>
 
 const reloadedKey = 'gatehouse-reloaded'
 /** A page that fails again so soon after a reload is not reloaded by itself once more, in milliseconds. */

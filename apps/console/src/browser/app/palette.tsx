@@ -148,7 +148,7 @@ function Notes({ search: { target, slow, failed, forbidden } }: { search: Search
   const named = (names: Search['slow']) => names.map((name) => t.search[name]).join(', ')
   const notes: ReactNode[] = []
   if (target === undefined) notes.push(t.search.hint)
-  if (target?.kind === 'api_key') notes.push(t.search.apiKey)
+  if (target?.kind === 'api_key') notes.push(target.key === undefined ? t.search.apiKeyPart : t.search.apiKey)
   if (slow.length > 0) notes.push(t.search.slow(named(slow)))
   if (failed.length > 0) notes.push(t.search.failed(named(failed)))
   const unread = [

@@ -1,4 +1,4 @@
-import { ApiError } from '@gatehouse/client'
+import { ApiError, type ApiKey } from '@gatehouse/client'
 import type { ActionId } from '../../actions/index.ts'
 import { callOperation } from '../api/call.ts'
 import type { IconName } from '../parts/icon.tsx'
@@ -12,6 +12,8 @@ export type SourceName =
   | 'notifications'
   | 'deliveries'
   | 'deadLetters'
+  | 'sessions'
+  | 'apiKeys'
   | 'clients'
   | 'eventTypes'
   | 'templates'
@@ -41,6 +43,13 @@ const notification = (id: string, description: string): Hit => ({
   label: id,
   description,
   open: { to: '/notifications/$id', params: { id } },
+})
+
+const apiKey = ({ id, name, owner, prefix }: ApiKey): Hit => ({
+  id,
+  label: name,
+  description: `${prefix}… · ${owner}`,
+  open: { to: '/api-keys', search: { owner, q: prefix } },
 })
 
 /** Everything that the search looks through. */
@@ -116,6 +125,37 @@ export const sources: readonly Source[] = [
         await callOperation('deadLetters.get', { id: target.id }, { signal })
         return [{ id: target.id, label: target.id, open: { to: '/dead-letters' } }]
       }),
+  },
+  {
+    name: 'sessions',
+    action: 'findSessions',
+    section: '/sessions',
+    icon: 'monitor',
+    kinds: ['uuid'],
+    async find(target, signal) {
+      if (target.kind !== 'uuid') return []
+      const { items } = await callOperation('sessions.list', { id: target.id }, { signal })
+      return items.map(({ id, user_id: userId }) => ({
+        id,
+        label: id,
+        description: userId,
+        open: { to: '/sessions', search: { id } },
+      }))
+    },
+  },
+  {
+    name: 'apiKeys',
+    action: 'findApiKey',
+    section: '/api-keys',
+    icon: 'key',
+    kinds: ['uuid', 'api_key'],
+    async find(target, signal) {
+      if (target.kind === 'uuid')
+        return orNothing(async () => [apiKey(await callOperation('apiKeys.get', { id: target.id }, { signal }))])
+      if (target.kind !== 'api_key' || target.key === undefined) return []
+      const { items } = await callOperation('apiKeys.search', { key: target.key }, { signal })
+      return items.map(apiKey)
+    },
   },
   {
     name: 'clients',

@@ -1,9 +1,9 @@
 /** What a search text stands for. */
 export type SearchTarget =
-  /** A notification, a delivery, a dead letter, a user or a request. */
+  /** A notification, a delivery, a dead letter, a user, a session, an API key or a request. */
   | { readonly kind: 'uuid'; readonly id: string; readonly time: Date | undefined }
-  /** An API key itself: it is neither kept nor sent. */
-  | { readonly kind: 'api_key' }
+  /** An API key itself: it is sent in the body of a request only, and not kept; a part of one is not sent at all. */
+  | { readonly kind: 'api_key'; readonly key: string | undefined }
   | { readonly kind: 'mail'; readonly email: string }
   | { readonly kind: 'phone'; readonly phone_number: string }
   | { readonly kind: 'address'; readonly address: string }
@@ -13,6 +13,7 @@ export type SearchTarget =
   | { readonly kind: 'text'; readonly text: string }
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+const wholeKey = /^gk_[\w-]{43}$/
 const phone = /^(?:\+|00)\d{6,15}$/
 const ipv4 = /^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?!$)|$)){4}$/
 const ipv6 = /^(?=.*:.*:)[0-9a-f:]{2,39}(?:%\w+)?$/i
@@ -23,7 +24,7 @@ export function classifySearch(searched: string): SearchTarget | undefined {
   const text = searched.trim()
   if (text === '') return undefined
   if (uuid.test(text)) return { kind: 'uuid', id: text.toLowerCase(), time: timeOfUuid(text) }
-  if (text.startsWith('gk_')) return { kind: 'api_key' }
+  if (text.startsWith('gk_')) return { kind: 'api_key', key: wholeKey.test(text) ? text : undefined }
   if (ipv4.test(text) || ipv6.test(text)) return { kind: 'address', address: text }
   const [, key, userId] = composedKey.exec(text) ?? []
   if (key !== undefined && userId !== undefined) return { kind: 'dedup_key', key, userId }

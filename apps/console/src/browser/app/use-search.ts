@@ -24,7 +24,7 @@ export interface Search {
 
 /** Searches every source that fits the text, all at once: a slow one keeps none of the others. */
 export function useSearch(text: string): Search {
-  const { roles, services } = useSession()
+  const { scopes, services } = useSession()
   const [settled] = useDebouncedValue(text, debounceMs)
   const target = classifySearch(settled)
   const fitting = sources.filter(
@@ -34,7 +34,7 @@ export function useSearch(text: string): Search {
       sections.some(({ path }) => path === section) &&
       services.includes(serviceOf(actions[action].operation)),
   )
-  const allowed = fitting.filter(({ action }) => mayDo(action, roles))
+  const allowed = fitting.filter(({ action }) => mayDo(action, scopes))
   const isSlow = useElapsed(settled)
   const answers = useQueries({
     queries: allowed.map(({ name, find }) => ({
@@ -63,7 +63,7 @@ export function useSearch(text: string): Search {
     found: found.filter(({ hits }) => hits.length > 0),
     slow: isSlow ? named(({ isPending }) => isPending) : [],
     failed: named(({ isError }) => isError),
-    forbidden: fitting.filter(({ action }) => !mayDo(action, roles)).map(({ name }) => name),
+    forbidden: fitting.filter(({ action }) => !mayDo(action, scopes)).map(({ name }) => name),
   }
 }
 

@@ -5,6 +5,8 @@ import { en, type Texts } from './en.ts'
 export interface Settings {
   readonly language: 'en' | 'de'
   readonly zone: 'local' | 'utc'
+  /** How much room rows take. */
+  readonly density: 'comfortable' | 'compact'
   /** Whether single keys are shortcuts (WCAG 2.1.4). */
   readonly keys: boolean
   /** Whether templates are written in the editor, or in a plain field. */
@@ -32,7 +34,14 @@ export function dateLocale(language: string): string {
 
 function readSettings(): Settings {
   const language = navigator.language.startsWith('de') ? 'de' : 'en'
-  const defaults: Settings = { language, zone: 'local', keys: true, editor: 'code', showsStart: true }
+  const defaults: Settings = {
+    language,
+    zone: 'local',
+    density: 'comfortable',
+    keys: true,
+    editor: 'code',
+    showsStart: true,
+  }
   try {
     return { ...defaults, ...(JSON.parse(localStorage.getItem(storageKey) ?? '{}') as Partial<Settings>) }
   } catch {
@@ -58,6 +67,9 @@ export function SettingsProvider({ children }: { children: ReactNode }) {
       current = false
     }
   }, [settings.language])
+  useEffect(() => {
+    document.documentElement.dataset.density = settings.density
+  }, [settings.density])
   if (texts === undefined) return null
   const change = (changed: Partial<Settings>) => {
     const next = { ...settings, ...changed }

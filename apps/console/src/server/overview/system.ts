@@ -8,7 +8,7 @@ import type { Session } from '../session/session.ts'
 import { requireSession } from './overview.ts'
 
 const timeoutMs = 8_000
-const parts: ReadonlySet<string> = new Set(['status', 'setup', 'config'])
+const parts: ReadonlySet<string> = new Set(['status', 'setup', 'config', 'storage', 'drift'])
 
 /** What the services at one address answered, or why they did not. */
 interface PartAnswer {
@@ -18,7 +18,7 @@ interface PartAnswer {
 }
 
 /**
- * GET /console/api/system/{status|setup|config}: each process answers for the services that it runs, so all are asked at
+ * GET /console/api/system/{status|setup|config|storage|drift}: each process answers for the services that it runs, so all are asked at
  * once, each address once. One that is away takes nothing from the others.
  */
 export function systemEndpoint(context: ConsoleContext) {

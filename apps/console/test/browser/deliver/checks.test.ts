@@ -84,6 +84,18 @@ describe('the checks of Why?', () => {
       assert.deepEqual([check.verdict, check.until], ['waits', until])
     })
 
+  test('what is gathered says with how many, and how it would be sent', () => {
+    const gathered = {
+      ...{ is_open: true, flush_at: '2026-01-02T07:00:00Z', items: 4, actors: 2, threshold: 3 },
+      sent_as: 'combined',
+    } as const
+    const asked = input({ outcome: 'aggregated', reason_code: 'aggregated' })
+    const { facts } = checkOf({ ...asked, explanation: { ...asked.explanation, gathered } }, 'aggregation')
+    assert.deepEqual(facts.slice(1), [{ fact: 'gathered', items: 4, actors: 2, threshold: 3 }, { fact: 'combined' }])
+    for (const texts of [en, de])
+      assert.match(texts.why.facts.gathered(gathered), /4 \S+ \w+ 2 \S+ mehr als 3|4 events of 2 actors; more than 3/)
+  })
+
   test('the caps that count for the channel are listed, those of others are not', () => {
     const { facts } = checkOf(input({ outcome: 'queued' }), 'cap')
     assert.deepEqual(

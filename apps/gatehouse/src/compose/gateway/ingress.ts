@@ -120,7 +120,8 @@ function gatewayOptions(parts: Parts, remote: ReturnType<typeof remoteServices>)
     upstreams: declaredUpstreams(parts),
     ownRoutes: ownRoutes({ identity: 'identity' in remote, notify: 'notify' in remote }),
     siblings: remote,
-    clientPolicies: { [config.settings.console.clientId]: consolePolicy },
+    clientPolicies: policiesOfClients(file),
+    builtInClientPolicies: { [config.settings.console.clientId]: consolePolicy },
     trustedProxies: file.trusted_proxies ?? [],
     ...(file.streams_per_caller === undefined ? {} : { streamsPerCaller: file.streams_per_caller }),
     ietfFields: file.ietf_rate_limit_fields ? 'draft-11' : false,
@@ -135,6 +136,12 @@ function gatewayOptions(parts: Parts, remote: ReturnType<typeof remoteServices>)
     attemptLimits: { ...attemptLimitPolicies, ...signInLimitPolicies },
     ...declaredLimits(file),
   } satisfies Partial<GatewayOptions>
+}
+
+/** The clients of the file that have a policy: they count where no identity of ours says otherwise. */
+function policiesOfClients({ clients = [] }: Parts['config']['file']): Record<string, string> {
+  const bound = clients.flatMap(({ client_id: id, policy }) => (policy === undefined ? [] : [[id, policy] as const]))
+  return Object.fromEntries(bound)
 }
 
 const warmUpPolicy = definePolicy('warm-up', [{ name: 'warm-up', limit: 1, windowMs: 1_000 }], {

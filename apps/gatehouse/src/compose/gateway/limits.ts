@@ -44,6 +44,7 @@ export function limitRules(file: File, counters: Counters): LimitRules {
     tier: withoutDefaults(TierDeclaration),
     policy: withoutDefaults(PolicyDeclaration),
     file: limitsOfFile(file),
+    lowest: (document) => limitsFor(declarationOf(document as LimitsDocument), []).lowest,
     check(document) {
       try {
         const declaration = declarationOf(document as LimitsDocument)
@@ -99,6 +100,7 @@ export function followStoredLimits(
         gateway.reload(declaration)
       },
       setOverrides: gateway.setOverrides,
+      setClientPolicies: gateway.setClientPolicies,
     })
   )
 }

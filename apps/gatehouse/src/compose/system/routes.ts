@@ -3,10 +3,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { effectiveValues } from '../../config/effective.ts'
 import type { Ingress } from '../gateway/ingress.ts'
 import { requireOneOf, systemScopes } from './access.ts'
+import { readDrift } from './drift.ts'
 import { type LiveStreams, type LiveTopic, liveTopics } from './live.ts'
 import * as schemas from './schemas.ts'
 import { createSetup } from './setup.ts'
 import { createStatus, type SystemParts } from './status.ts'
+import { TableSizes } from './storage.ts'
 
 /** What {@link registerSystem} is built from. */
 export interface SystemRoutesParts extends SystemParts {
@@ -16,7 +18,9 @@ export interface SystemRoutesParts extends SystemParts {
 
 /** Status, setup, configuration and counters of this process, under /admin/v1. */
 export function registerSystem(http: Http, parts: SystemRoutesParts): void {
-  const { config, ingress } = parts
+  const { config, ingress, database, clock } = parts
+  const sizes = database && new TableSizes(database, config.settings, clock)
+  http.addHook('onClose', async () => sizes?.stop())
   const mayReadStatus = requireOneOf(ingress.authenticate, systemScopes.status)
   const mayReadConfig = requireOneOf(ingress.authenticate, systemScopes.config)
   const [readStatus, readSetup] = [createStatus(parts), createSetup(parts)]
@@ -31,6 +35,14 @@ export function registerSystem(http: Http, parts: SystemRoutesParts): void {
   http.get('/admin/v1/config', { schema: schemas.getConfig }, async (request) => {
     await mayReadConfig(request)
     return { items: effectiveValues(config) }
+  })
+  http.get('/admin/v1/storage', { schema: schemas.getStorage }, async (request) => {
+    await mayReadConfig(request)
+    return { items: (await sizes?.read()) ?? [] }
+  })
+  http.get('/admin/v1/drift', { schema: schemas.getDrift }, async (request) => {
+    await mayReadConfig(request)
+    return { items: database === undefined ? [] : await readDrift(database, config.settings) }
   })
   const live = { schema: schemas.getLive, exposeHeadRoute: false }
   http.get('/admin/v1/live', live, followCounters(parts, mayReadStatus))

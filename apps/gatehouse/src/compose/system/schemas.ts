@@ -56,6 +56,33 @@ const Value = Type.Object(
   { title: 'EffectiveValue' },
 )
 
+const Table = Type.Object(
+  {
+    schema: Type.String(),
+    table: Type.String(),
+    bytes: Type.Integer({ description: 'With indexes and partitions.' }),
+    rows: Type.Optional(Type.Integer({ description: 'By the statistics of the planner.' })),
+    grown: Type.Optional(
+      Type.Object(
+        { bytes: Type.Integer(), since: Instant },
+        { description: 'Since this process knows, a week at most.' },
+      ),
+    ),
+  },
+  { title: 'TableSize' },
+)
+
+const Drift = Type.Object(
+  {
+    service: Type.String(),
+    kind: Type.String({ description: 'client, user, organization, connection, event_type or template.' }),
+    id: Type.String({ description: 'Of a template also the channel and the language, with slashes between.' }),
+    applied_at: Instant,
+    changed_at: Type.Optional(Type.String({ format: 'date-time', description: 'Left out for what was deleted.' })),
+  },
+  { title: 'Drift' },
+)
+
 const statusSecurity = securityOf(systemScopes.status)
 
 /** GET /admin/v1/status */
@@ -75,6 +102,22 @@ export const getConfig = {
   ...operation('config.get'),
   security: securityOf(systemScopes.config),
   response: { 200: Type.Object({ items: Type.Array(Value) }) },
+}
+
+/** GET /admin/v1/storage */
+export const getStorage = {
+  tags,
+  ...operation('storage.get'),
+  security: securityOf(systemScopes.config),
+  response: { 200: Type.Object({ items: Type.Array(Table) }) },
+}
+
+/** GET /admin/v1/drift */
+export const getDrift = {
+  tags,
+  ...operation('drift.get'),
+  security: securityOf(systemScopes.config),
+  response: { 200: Type.Object({ items: Type.Array(Drift) }) },
 }
 
 /** The query of GET /admin/v1/live. */

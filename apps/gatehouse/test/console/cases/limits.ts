@@ -17,6 +17,7 @@ export const limits: Cases<keyof typeof actions> = {
   listLimitVersions: () => ({}),
   readLimitVersion: () => ({ params: { version: '1' } }),
   activateLimits: () => ({ params: { version: '1' }, body: { comment: 'for a test' } }),
+  listTierCallers: () => ({ params: { name: 'free' } }),
   listLimitGateways: () => ({}),
   listOverrides: () => ({}),
   putOverride: (role) => ({

@@ -8,6 +8,8 @@ export const measure: Cases<keyof typeof actions> = {
   readStatus: () => ({}),
   readSetup: () => ({}),
   readConfig: () => ({}),
+  readStorage: () => ({}),
+  readDrift: () => ({}),
 }
 
 /** What has nothing to act on here: the API gets as far as to look for it. */

@@ -48,6 +48,8 @@ export const recipients: Cases<keyof typeof recipientActions> = {
 
 /** A call for each action of the search. */
 export const searches: Cases<keyof typeof searchActions> = {
+  findApiKey: () => ({ body: { key: `gk_${'k'.repeat(43)}` } }),
+  readApiKey: () => ({ params: { id: nothing } }),
   findDelivery: () => ({ params: { id: nothing } }),
   findDeadLetter: () => ({ params: { id: nothing } }),
   findTemplates: () => ({}),
@@ -76,6 +78,7 @@ export const peopleMayFindNothing: readonly (
   'readRecipient',
   'revealRecipient',
   'deleteDevice',
+  'readApiKey',
   'findDelivery',
   'findDeadLetter',
 ]

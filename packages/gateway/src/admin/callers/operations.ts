@@ -3,18 +3,19 @@ import type { Identifier, Limiter } from '@gatehouse/limiter'
 import type { FastifyRequest } from 'fastify'
 import type { Activity, Reading } from '../../activity/activity.ts'
 import type { CallerCount } from '../../activity/caller-key.ts'
-import { type CallerStep, stepAt, stepStarts } from '../../activity/history.ts'
+import { type CallerStep, type Steps, stepAt, stepStarts } from '../../activity/history.ts'
 import type { Rejection } from '../../activity/period.ts'
 import { type CountedCallers, type RankingFilter, rankCallers } from '../../activity/ranking.ts'
 import type { StoreWatch } from '../../activity/store-watch.ts'
-import type { Limits } from '../../config/limits.ts'
+import { useOf } from '../../activity/use.ts'
 import type { RouteRule } from '../../model/route-rule.ts'
+import type { AppliedLimits } from '../applied-limits.ts'
 import { maskIdentifier } from '../limit-masking.ts'
-import { parseIdentifier } from '../limit-operations.ts'
+import { findLimit, parseIdentifier, requireStore } from '../limit-operations.ts'
 import type { Operators } from '../operators.ts'
 import { policiesOfCaller } from './policies.ts'
-import { formatCaller, formatRanked, formatRejection, formatStore } from './responses.ts'
-import { createSeries, type StatisticsQuery, stepsOfQuery } from './statistics.ts'
+import { formatCaller, formatRanked, formatRejection, formatStore, formatUse } from './responses.ts'
+import { createSeries, type StatisticsQuery, selectLabels, stepsOfQuery } from './statistics.ts'
 
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
@@ -48,10 +49,7 @@ export interface RejectionsQuery {
 export interface CallerOperationsOptions {
   readonly activity: Activity
   readonly limiter: Limiter
-  /** The current limits. */
-  limits(): Limits
-  /** The tier of a user or client; undefined for other callers. */
-  tierOf(identifier: Identifier): Promise<string | undefined>
+  readonly policies: AppliedLimits
   /** The rules of all routes. */
   readonly rules: readonly RouteRule[]
   readonly storeWatch?: StoreWatch | undefined
@@ -86,26 +84,52 @@ export class CallerOperations {
   async statistics(query: StatisticsQuery) {
     const steps = stepsOfQuery(query, this.#options.clock.now())
     const { value, scope } = await this.#options.activity.labels(query.by, steps)
-    return { ...createSeries(query.by, steps, value), scope }
+    return { ...createSeries(query.by, steps, selectLabels(query, value)), scope }
   }
 
   /** A caller: the tier, the standing under every policy that applies, and the last hour. */
   async caller(request: FastifyRequest, params: Identifier) {
-    const { limiter, limits, tierOf, rules, operators } = this.#options
+    const { policies, operators } = this.#options
     const identifier = parseIdentifier(params)
-    const [day, hour, tier] = await Promise.all([
-      this.#count(windows['24h'], identifier),
+    const [hour, { tier, standings }] = await Promise.all([
       this.#count(windows['1h'], identifier),
-      tierOf(identifier),
+      this.#standings(identifier),
     ])
-    const seen = [...day.counted.allowed, ...day.counted.rejected].flatMap((entry) => entry.policies)
-    const applying = policiesOfCaller({ identifier, tier, seen, limits: limits(), rules })
-    const standings = await Promise.all(
-      applying.map(async ({ policy, ...rest }) => ({ ...rest, decision: await limiter.peek(policy, identifier) })),
-    )
     const shown = operators.mustMask(request) ? maskIdentifier(identifier) : identifier
-    const known = tier ?? applying.find((one) => one.isTier && one.isSeen)?.policy.name
-    return formatCaller({ identifier: shown, tier: known, standings, minutes: hour.minutes, scope: hour.scope })
+    const known = tier ?? standings.find((one) => one.isTier && one.isSeen)?.policy.name
+    const { minutes, scope } = hour
+    const clientPolicy = policies.clientPolicyOf(identifier)
+    const override = policies.overrideOf(identifier)
+    return formatCaller({ identifier: shown, tier: known, clientPolicy, override, standings, minutes, scope })
+  }
+
+  /**
+   * Lets a caller in again: forgets what was counted under each policy that rejects it now, except policies that count
+   * all callers together. The change is recorded before it is made.
+   */
+  async unblock(request: FastifyRequest, params: Identifier) {
+    const { limiter, operators } = this.#options
+    const identifier = parseIdentifier(params)
+    const rejecting = (await this.#standings(identifier)).standings.filter(({ decision }) => !decision.allowed)
+    const own = rejecting.filter(({ policy }) => !policy.shared).map(({ policy }) => policy)
+    const names = own.map(({ name }) => name)
+    await operators.record(request, { action: 'limits.unblock', identifier, after: { policies: names } })
+    for (const policy of own) await requireStore(limiter.reset(policy, identifier))
+    const after = await Promise.all(rejecting.map(({ policy }) => limiter.peek(policy, identifier)))
+    return {
+      policies: names,
+      still_rejected: after
+        .filter(({ allowed }) => !allowed)
+        .map(({ policy, retryAfterSeconds }) => ({ policy: policy.name, retry_after: retryAfterSeconds })),
+    }
+  }
+
+  /** How close callers come to a policy. @throws Problem 404 for an unknown one */
+  async use(name: string) {
+    const policy = findLimit(this.#options.policies.limits(), name)
+    const [minutes, hours] = await Promise.all([this.#allowed(windows['1h']), this.#allowed(windows['24h'])])
+    const use = useOf(policy, { minutes: minutes.value, hours: hours.value })
+    return formatUse(policy, use, { missed: missedOf(minutes), scope: bothScopes(minutes, hours) })
   }
 
   /** The last rejections, newest first. */
@@ -121,14 +145,45 @@ export class CallerOperations {
 
   /** Whether the counter store answers, since when it does not, and what policies do then. */
   store() {
-    const { storeWatch, limits } = this.#options
-    return formatStore(storeWatch?.states() ?? [], limits())
+    const { storeWatch, policies } = this.#options
+    return formatStore(storeWatch?.states() ?? [], policies.limits())
   }
 
-  async #count({ lengthMs, stepMs }: (typeof windows)[keyof typeof windows], only?: Identifier) {
+  /** The tier of a caller, and the standing under every policy that may count it. */
+  async #standings(identifier: Identifier) {
+    const { limiter, policies, rules } = this.#options
+    const [{ counted }, tier] = await Promise.all([
+      this.#count(windows['24h'], identifier),
+      policies.tierOf(identifier),
+    ])
+    const seen = [...counted.allowed, ...counted.rejected].flatMap((entry) => entry.policies)
+    const clientPolicy = policies.clientPolicyOf(identifier)
+    const { inPlaceOf } = policies
+    const applying = policiesOfCaller({
+      identifier,
+      tier,
+      clientPolicy,
+      inPlaceOf,
+      seen,
+      limits: policies.limits(),
+      rules,
+    })
+    const standings = await Promise.all(
+      applying.map(async (one) => ({ ...one, decision: await limiter.peek(one.policy, identifier) })),
+    )
+    return { tier, standings }
+  }
+
+  #allowed(window: Window): Promise<CallerReading> {
     const { activity, clock } = this.#options
+    return activity.callers('allowed', stepsUntil(clock.now(), window))
+  }
+
+  async #count(window: Window, only?: Identifier) {
+    const { activity, clock } = this.#options
+    const { stepMs } = window
     const now = clock.now()
-    const steps = { stepMs, from: stepAt(now - lengthMs + stepMs, stepMs), to: now }
+    const steps = stepsUntil(now, window)
     const [allowed, rejected] = await Promise.all([
       activity.callers('allowed', steps).then(onlyOf(only)),
       activity.callers('rejected', steps).then(onlyOf(only)),
@@ -146,6 +201,13 @@ export class CallerOperations {
 }
 
 type CallerReading = Reading<CallerStep[]>
+type Window = (typeof windows)[keyof typeof windows]
+
+const stepsUntil = (now: number, { lengthMs, stepMs }: Window): Steps => ({
+  stepMs,
+  from: stepAt(now - lengthMs + stepMs, stepMs),
+  to: now,
+})
 
 const onlyOf = (only: Identifier | undefined) => (reading: CallerReading) =>
   only === undefined

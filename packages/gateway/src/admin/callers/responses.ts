@@ -1,8 +1,10 @@
-import type { Decision, Identifier } from '@gatehouse/limiter'
+import type { Decision, Identifier, Policy } from '@gatehouse/limiter'
 import type { Rejection } from '../../activity/period.ts'
 import type { RankedCaller } from '../../activity/ranking.ts'
 import type { StoreState } from '../../activity/store-watch.ts'
+import type { RuleUse } from '../../activity/use.ts'
 import type { Limits } from '../../config/limits.ts'
+import type { LimitOverride } from '../../model/limit-feed.ts'
 import { formatDecision } from '../limit-responses.ts'
 
 /** Formats a caller with its counts under one policy. */
@@ -23,6 +25,7 @@ export function formatRejection({ at, identifier, retryAfterSeconds, requestId, 
 
 interface Standing {
   readonly isTier: boolean
+  readonly standsForTier: boolean
   readonly isSeen: boolean
   readonly decision: Decision
 }
@@ -30,32 +33,71 @@ interface Standing {
 interface CallerToFormat {
   readonly identifier: Identifier
   readonly tier: string | undefined
+  readonly clientPolicy: string | undefined
+  readonly override: LimitOverride | undefined
   readonly standings: readonly Standing[]
   readonly minutes: readonly { readonly at: number; readonly allowed: number; readonly rejected: number }[]
   readonly scope: 'all' | 'process'
 }
 
-/** Formats a caller: those of its policies first that counted it. */
-export function formatCaller({ identifier, tier, standings, minutes, scope }: CallerToFormat) {
+/** Formats a caller, its override, and its standings. */
+export function formatCaller(caller: CallerToFormat) {
+  const { identifier, tier, clientPolicy, override, standings, minutes, scope } = caller
   return {
     identifier: { kind: identifier.kind, id: identifier.id },
     ...(tier === undefined ? {} : { tier }),
+    ...(clientPolicy === undefined ? {} : { client_policy: clientPolicy }),
+    ...(override === undefined ? {} : { override: formatOverride(override) }),
     policies: standings.map(formatStanding),
     minutes: minutes.map(({ at, ...counts }) => ({ at: new Date(at).toISOString(), ...counts })),
     scope,
   }
 }
 
-function formatStanding({ isTier, isSeen, decision }: Standing) {
+function formatOverride({ policy, factor, until, author, createdAt, reason }: LimitOverride) {
+  return {
+    ...(policy === undefined ? {} : { policy }),
+    ...(factor === undefined ? {} : { factor }),
+    until: new Date(until).toISOString(),
+    ...(author === undefined ? {} : { author }),
+    ...(createdAt === undefined ? {} : { created_at: new Date(createdAt).toISOString() }),
+    ...(reason === undefined ? {} : { reason }),
+  }
+}
+
+function formatStanding({ isTier, standsForTier, isSeen, decision }: Standing) {
   const { rules, ...standing } = formatDecision(decision)
   const { policy, rules: counted } = decision
   return {
     policy: policy.name,
     is_tier: isTier,
+    stands_for_tier: standsForTier,
     recent: isSeen,
     shared: policy.shared,
     ...standing,
     rules: rules.map((rule, nth) => ({ ...rule, window_seconds: (counted[nth]?.windowMs ?? 0) / 1_000 })),
+  }
+}
+
+/** Formats how close callers come to a policy; shares are rounded to a thousandth. */
+export function formatUse(
+  policy: Policy,
+  use: readonly RuleUse[],
+  { missed, scope }: { readonly missed: number; readonly scope: 'all' | 'process' },
+) {
+  const round = (share: number) => Math.round(share * 1_000) / 1_000
+  return {
+    policy: policy.name,
+    rules: use.map(({ windowMs, p50, p95, p99, max, ...rule }) => ({
+      ...rule,
+      window_seconds: windowMs / 1_000,
+      p50: round(p50),
+      p95: round(p95),
+      p99: round(p99),
+      max: round(max),
+    })),
+    error_bound: missed,
+    scope,
   }
 }
 

@@ -55,6 +55,13 @@ const topResponse = Type.Object(
 const statisticsQuery = Type.Object(
   {
     by: Type.Enum(['policy', 'route', 'tier'], { description: 'What each series is about.' }),
+    policy: Type.Optional(
+      Type.String({
+        maxLength: 200,
+        description:
+          'By policy: only this one. By route or tier: the requests that this policy counted while it had rules in shadow, to compare the two.',
+      }),
+    ),
     from: Type.Optional(Type.String({ format: 'date-time', description: 'Default: an hour before `to`.' })),
     to: Type.Optional(Type.String({ format: 'date-time', description: 'Default: now.' })),
     step: Type.Optional(
@@ -73,7 +80,8 @@ const statisticsResponse = Type.Object(
     series: Type.Array(
       Type.Object({
         labels: Type.Record(text, text, {
-          description: '`policy`, `route` or `tier`; `outcome`: allowed, rejected or shadow; by policy the `rule`.',
+          description:
+            '`policy`, `route` or `tier`; `outcome`: allowed, rejected, or what rules in shadow would have done: shadow (rejected) and released (not rejected, as it was); by policy the `rule`.',
         }),
         values: Type.Array(count, { description: 'One for each step.' }),
       }),
@@ -83,10 +91,41 @@ const statisticsResponse = Type.Object(
   { title: 'LimitStatistics' },
 )
 
+const share = Type.Number({ minimum: 0 })
+const useResponse = Type.Object(
+  {
+    policy: text,
+    rules: Type.Array(
+      Type.Object({
+        name: text,
+        limit: count,
+        window_seconds: Type.Number(),
+        shadow: Type.Boolean(),
+        callers: Type.Integer({ description: 'Callers that the rule counted.' }),
+        p50: Type.Number({ minimum: 0, description: 'Half of the callers use at most this share of the limit.' }),
+        p95: share,
+        p99: share,
+        max: share,
+      }),
+      {
+        description:
+          'Rules of a minute: the busiest minute of each caller in the last hour. Rules of a day: the last 24 hours. Other rules are left out.',
+      },
+    ),
+    error_bound: Type.Integer({ minimum: 0, description: 'By how many requests a caller is counted too low at most.' }),
+    scope,
+  },
+  { title: 'LimitUse' },
+)
+
 const standing = Type.Object(
   {
     policy: text,
     is_tier: Type.Boolean(),
+    stands_for_tier: Type.Boolean({
+      description:
+        'Whether it counts as the tier: the tier itself, or what an override or the client has in its place.',
+    }),
     recent: Type.Boolean({ description: 'Whether it counted requests of the caller in the last day.' }),
     shared: Type.Boolean({ description: 'One counter for all callers together.' }),
     ...limitStatus,
@@ -104,10 +143,29 @@ const standing = Type.Object(
   { title: 'PolicyStanding' },
 )
 
+const override = Type.Object(
+  {
+    policy: Type.Optional(Type.String({ description: 'What counts in place of the tier.' })),
+    factor: Type.Optional(Type.Number({ description: 'What the limits of the tier are multiplied with.' })),
+    until: instant,
+    author: Type.Optional(Type.String({ description: 'Who set it.' })),
+    created_at: Type.Optional(instant),
+    reason: Type.Optional(text),
+  },
+  {
+    title: 'CallerOverride',
+    description: 'The limit of its own that the caller has here; a new one after 5 s at most.',
+  },
+)
+
 const callerResponse = Type.Object(
   {
     identifier: Type.Object({ kind: text, id: text }),
     tier: Type.Optional(text),
+    client_policy: Type.Optional(
+      Type.String({ description: 'The policy that the client has: it counts in place of the tier.' }),
+    ),
+    override: Type.Optional(override),
     policies: Type.Array(standing),
     minutes: Type.Array(Type.Object({ at: instant, allowed: count, rejected: count }), {
       description: 'The last hour, oldest first; of callers with few requests some may be missing.',
@@ -115,6 +173,16 @@ const callerResponse = Type.Object(
     scope,
   },
   { title: 'LimitedCaller' },
+)
+
+const unblockResponse = Type.Object(
+  {
+    policies: Type.Array(text, { description: 'The policies that rejected the caller, whose counts are forgotten.' }),
+    still_rejected: Type.Array(Type.Object({ policy: text, retry_after: Type.Integer({ description: 'Seconds.' }) }), {
+      description: 'Policies that reject it still: those that count all callers together.',
+    }),
+  },
+  { title: 'UnblockedCaller' },
 )
 
 const rejectionsQuery = Type.Object(
@@ -179,6 +247,14 @@ export const callerSchemas = {
     querystring: statisticsQuery,
     response: { 200: statisticsResponse },
   },
+  use: {
+    ...describeOperation('limits.use.get', read),
+    querystring: Type.Object(
+      { policy: Type.String({ minLength: 1, maxLength: 200, description: 'A tier or policy.' }) },
+      { additionalProperties: false },
+    ),
+    response: { 200: useResponse },
+  },
   rejections: {
     ...describeOperation('limits.rejections.list', read),
     querystring: rejectionsQuery,
@@ -189,5 +265,10 @@ export const callerSchemas = {
     ...describeOperation('limits.callers.get', read),
     params: Type.Object(identifierMembers),
     response: { 200: callerResponse },
+  },
+  unblock: {
+    ...describeOperation('limits.callers.unblock', limitScopes.manage),
+    params: Type.Object(identifierMembers),
+    response: { 200: unblockResponse },
   },
 }

@@ -9,6 +9,8 @@ export const stepLengths = [60, 600, 3_600] as const
 /** Which statistics are read. Times are of RFC 3339. */
 export interface StatisticsQuery {
   readonly by: Dimension
+  /** By policy, that one alone; by route or tier what its rules in shadow are compared with. */
+  readonly policy?: string
   readonly from?: string
   readonly to?: string
   /** Seconds. */
@@ -39,6 +41,13 @@ function invalid(pointer: string, detail: string): Problem {
   return new Problem(400, `${pointer} ${detail}.`, { errors: [{ pointer, detail }] })
 }
 
+/** The labels that a query is about: comparisons of a policy with its shadow are apart from the sums of all requests. */
+export function selectLabels({ by, policy }: StatisticsQuery, counted: readonly LabelStep[]): LabelStep[] {
+  const isWanted = (label: LabelCount) =>
+    by === 'policy' ? policy === undefined || label.name === policy : label.policy === policy
+  return counted.map(({ at, labels }) => ({ at, labels: labels.filter(isWanted) }))
+}
+
 /** Formats steps as series: the beginnings of the steps, and for each label a value for each step. */
 export function createSeries(by: Dimension, steps: Steps, counted: readonly LabelStep[]) {
   const starts = stepStarts(steps)
@@ -61,8 +70,9 @@ export function createSeries(by: Dimension, steps: Steps, counted: readonly Labe
   }
 }
 
-function labelsOf(by: Dimension, { name, outcome, rule }: LabelCount): Record<string, string> {
-  return { [by]: name, outcome, ...(rule === undefined ? {} : { rule }) }
+function labelsOf(by: Dimension, { name, outcome, rule, policy }: LabelCount): Record<string, string> {
+  const further = { ...(rule === undefined ? {} : { rule }), ...(policy === undefined ? {} : { policy }) }
+  return { [by]: name, outcome, ...further }
 }
 
 const total = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0)

@@ -15,7 +15,17 @@ const rules = [
   { path: '/healthz', policy: 'none', public: true },
 ]
 const namesOf = (kind: string, tier?: string, seen: readonly string[] = []) =>
-  policiesOfCaller({ identifier: { kind, id: 'x' }, tier, seen, limits, rules }).map(({ policy }) => policy.name)
+  standingsOf(kind, { tier, seen }).map(({ policy }) => policy.name)
+const standingsOf = (kind: string, caller: Partial<Parameters<typeof policiesOfCaller>[0]>) =>
+  policiesOfCaller({
+    identifier: { kind, id: 'x' },
+    tier: undefined,
+    seen: [],
+    inPlaceOf: (policy) => policy,
+    limits,
+    rules,
+    ...caller,
+  })
 
 test('a user has the tier, the policies of routes that read credentials, and the global one', () => {
   assert.deepEqual(namesOf('user', 'pro'), ['pro', 'search', 'everybody'])
@@ -35,4 +45,15 @@ test('a key has the tier that counted it', () => {
 
 test('attempts have only the policies that counted them', () => {
   assert.deepEqual(namesOf('account', undefined, ['login-account']), ['login-account'])
+})
+
+test('what an override or a client has in place of the tier is shown, and the tier is not', () => {
+  const [search, pro] = [limits.policies.get('search'), limits.tiers.get('pro')]
+  assert.ok(search && pro)
+  const shown = (caller: Parameters<typeof standingsOf>[1], kind = 'client') =>
+    standingsOf(kind, { tier: 'free', ...caller }).map((one) => [one.policy.name, one.standsForTier])
+  const rest = ['everybody', false]
+  assert.deepEqual(shown({ clientPolicy: 'links' }), [['links', true], ['search', false], rest])
+  assert.deepEqual(shown({ inPlaceOf: () => pro, seen: ['free'] }), [['pro', true], ['search', false], rest])
+  assert.deepEqual(shown({ inPlaceOf: () => search }, 'user'), [['search', true], rest])
 })

@@ -47,6 +47,13 @@ const PagedFilter = Type.Object(
   { additionalProperties: false },
 )
 
+const auditPageSchema = Type.Object({
+  ...pageSchema(auditEventSchema).properties,
+  removed_before: Type.Optional(
+    Type.String({ format: 'date-time', description: 'Earlier events were removed, since they were kept long enough.' }),
+  ),
+})
+
 const path = '/admin/v1/audit-events'
 const recordScope = 'write:audit'
 const exportBatch = 1_000
@@ -63,17 +70,18 @@ export function auditRoutes(http: Http, access: AdminAccess): void {
 
 function readingRoutes(http: Http, { context, requireScope }: AdminAccess): void {
   const scope = readScopes.audit
-  const list = { ...describeRoute('auditEvents.list', scope, pageSchema(auditEventSchema)), querystring: PagedFilter }
+  const list = { ...describeRoute('auditEvents.list', scope, auditPageSchema), querystring: PagedFilter }
   http.get(path, { schema: list }, async (request) => {
     const by = await requireScope(request, scope)
     const { cursor: after, limit = defaultPageSize, order } = request.query
     const query = { ...parseFilter(request.query), after, limit, descending: order !== 'asc' }
-    const events = await context.store.audit.list(query)
-    return createPage(
+    const [events, removal] = await Promise.all([context.store.audit.list(query), context.store.audit.findRemoval()])
+    const page = createPage(
       events.map((event) => formatEvent(maskUnlessPermitted(by, event, maskEvent))),
       request.query,
       (event) => event.id,
     )
+    return { ...page, ...(removal === undefined ? {} : { removed_before: new Date(removal).toISOString() }) }
   })
   const all = { ...describeRoute('auditEvents.export', scope, lines), querystring: Filter }
   http.get(`${path}/export`, { schema: all }, async (request, reply) => {

@@ -21,6 +21,7 @@ import { type ClientFilter, type ExpectedClient, NameConflict, type NewClient } 
 import { type Authority, auditChange, requireAuthorityOverClient, requireScopes } from '../authority.ts'
 import type { Overlap } from '../overlap.ts'
 import type { newClientSchema, secretSchema } from '../responses.ts'
+import { requireClientPolicy } from './policy.ts'
 
 export type ClientContext = Pick<AdminContext, 'store' | 'clients' | 'clock'>
 
@@ -90,6 +91,7 @@ export async function createClient(
   const metadata = parseMetadata(id, members)
   requireNoFaults(findClientFaults(metadata))
   requireScopes(by, metadata.scopes, 'The client would get scopes')
+  await requireClientPolicy(context, undefined, metadata.policy)
   await requireFreeId(context, id)
   const needsSecret = !isPublic(metadata) && !metadata.authMethods.includes('private_key_jwt')
   const secret = client_secret ?? (needsSecret ? randomToken() : undefined)
@@ -129,6 +131,7 @@ export async function updateClient(
   const metadata = parseMetadata(id, members)
   requireNoFaults(findClientFaults(metadata))
   requireScopes(by, metadata.scopes, 'The client would get scopes')
+  await requireClientPolicy(context, client.policy, metadata.policy)
   const changes = changedMembers(await auditedMembers(client), await auditedMembers({ ...metadata, plan }))
   await auditChange(context, by, { action: 'clients.update', target: target(id), ...changes })
   const isNewLogo = metadata.logoUri !== undefined && metadata.logoUri !== client.logoUri
@@ -140,13 +143,13 @@ export async function updateClient(
 
 /**
  * Creates a new secret. The one before stays valid for the overlap, earlier ones are invalid.
- * @throws Problem 403, 404, 503; 409 for a built-in client or a concurrent change; 422 without a secret
+ * @throws Problem 403, 404, 412, 503; 409 for a built-in client or a concurrent change; 422 without a secret
  */
 export async function rotateSecret(
   context: AdminContext,
   by: Authority,
   id: string,
-  { overlap_seconds: overlapSeconds = 0 }: Overlap = {},
+  { overlap_seconds: overlapSeconds = 0, ifMatch }: Overlap & Pick<ClientUpdate, 'ifMatch'> = {},
 ): Promise<Static<typeof secretSchema>> {
   const client = await findClient(context.store, id)
   requireAuthorityOverClient(by, client)
@@ -154,6 +157,7 @@ export async function rotateSecret(
   if (isPublic(client) || client.authMethods.includes('private_key_jwt')) {
     throw new Problem(422, 'This client does not authenticate with a secret.')
   }
+  requireMatch(ifMatch, entityTagOf(formatClient(client)))
   const secret = randomToken()
   const after = { overlap_seconds: overlapSeconds }
   await auditChange(context, by, { action: 'clients.renew_secret', target: target(id), after })
@@ -161,7 +165,8 @@ export async function rotateSecret(
   const retiringSecrets = overlapSeconds > 0 ? { hashes: client.secretHashes, until } : { hashes: [], until: 0 }
   const { secretHashes } = client
   const expected = { ...registrationOf(client), secretHashes }
-  await write(context, expected, { id, ...registrationOf(client), secretHashes: [tokenHash(secret)], retiringSecrets })
+  const renewed = { id, ...registrationOf(client), secretHashes: [tokenHash(secret)], retiringSecrets }
+  await write(context, expected, renewed, ifMatch)
   return {
     client_id: id,
     client_secret: secret,
@@ -177,7 +182,10 @@ export async function deleteClient(context: AdminContext, by: Authority, id: str
   requireMatch(ifMatch, entityTagOf(formatClient(client)))
   await auditChange(context, by, { action: 'clients.delete', target: target(id), before: await auditedMembers(client) })
   const end = revocationTimes(context)
-  if (!(await context.store.clients.remove(id, end.now + clientCacheMs, end))) throw notFound()
+  const expected = ifMatch === undefined ? undefined : registrationOf(client)
+  const result = await context.store.clients.remove(id, { forgottenAt: end.now + clientCacheMs, expected }, end)
+  if (result === 'missing') throw notFound()
+  if (result === 'outdated') throw preconditionFailed(entityTagOf(await readClient(context, id)))
   context.clients.forget(id)
 }
 

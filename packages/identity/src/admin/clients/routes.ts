@@ -43,6 +43,7 @@ const ClientQuery = Type.Object(
       Type.Unsafe<GrantType>({ type: 'string', enum: [...grantTypes], description: 'A grant type that it may use.' }),
     ),
     scope: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'A scope that it may request.' })),
+    policy: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'The policy that it has.' })),
   },
   { additionalProperties: false },
 )
@@ -66,8 +67,8 @@ function readingRoutes(http: Http, { context, requireScope }: AdminAccess): void
     },
     async (request) => {
       await requireScope(request, readScopes.clients)
-      const { cursor = '', limit = defaultPageSize, q, grant_type: grantType, scope } = request.query
-      const clients = await listClients(context, cursor, limit, { q, grantType, scope })
+      const { cursor = '', limit = defaultPageSize, q, grant_type: grantType, scope, policy } = request.query
+      const clients = await listClients(context, cursor, limit, { q, grantType, scope, policy })
       return createPage(clients, request.query, (client) => client.client_id)
     },
   )
@@ -135,8 +136,10 @@ function changingRoutes(http: Http, { context, requireRecentSignIn }: AdminAcces
 
 function secretRoute(http: Http, { context, requireRecentSignIn }: AdminAccess): void {
   const schema = { ...describeRoute('clients.rotateSecret', scope, secretSchema), params: byId, body: OverlapBody }
-  http.post(`${path}/:id/secret`, { schema }, async (request) => {
+  const tagged = { ...schema, headers: IfMatchHeaders }
+  http.post(`${path}/:id/secret`, { schema: tagged }, async (request) => {
     const by = await requireRecentSignIn(request, scope)
-    return rotateSecret(context, by, request.params.id, request.body)
+    const rotation = { ...request.body, ifMatch: request.headers['if-match'] }
+    return rotateSecret(context, by, request.params.id, rotation)
   })
 }

@@ -1,9 +1,18 @@
 import { randomUUIDv7 } from 'node:crypto'
-import { entityTagOf, instantOf, Problem, randomToken, requireMatch, tokenHash } from '@gatehouse/kit'
+import {
+  entityTagOf,
+  instantOf,
+  Problem,
+  preconditionFailed,
+  randomToken,
+  requireMatch,
+  tokenHash,
+} from '@gatehouse/kit'
 import type { Static } from 'typebox'
 import type { AdminContext } from '../../context/features.ts'
-import { isManagementScope, scopesOfRoles, withIncludedScopes } from '../../model/management-roles.ts'
+import { isManagementScope, withIncludedScopes } from '../../model/management-roles.ts'
 import { isServiceScope } from '../../model/service-scopes.ts'
+import { findScopesOfRoles } from '../../oauth/scope.ts'
 import type { ApiKey, ApiKeyFilter } from '../../store/index.ts'
 import {
   type Authority,
@@ -87,7 +96,7 @@ export async function createApiKey(context: AdminContext, by: Authority, request
   if (expiresAt !== undefined && !(expiresAt > createdAt)) rejectMember('/expires_at', 'must be in the future')
   const excess = scopes.filter((scope) => !found.mayHaveScope(scope))
   if (excess.length > 0) rejectMember('/scopes', `must be among the owner's scopes, unlike ${excess.join(', ')}`)
-  if (by.actor.subject !== owner) found.requireAuthority(by)
+  if (by.actor.subject !== owner) await found.requireAuthority(by)
   if (!found.actsItself)
     rejectMember('/owner', 'must be a user or a client with the grant client_credentials: this one only signs users in')
   requireScopes(by, scopes, 'The key would get scopes')
@@ -113,7 +122,7 @@ interface Owner {
   /** Whether a key of this owner may have the scope now. */
   mayHaveScope(scope: string): boolean
   /** @throws Problem 403 for a caller who may not change the owner */
-  requireAuthority(by: Authority): void
+  requireAuthority(by: Authority): Promise<void>
 }
 
 /** The scope that sends mails with links into accounts; no key may have it. */
@@ -126,13 +135,13 @@ const reservedMailScope = 'write:reserved-mails'
 async function findOwner({ store }: Pick<AdminContext, 'store'>, id: string): Promise<Owner | undefined> {
   const user = await store.users.find(id)
   if (user) {
-    const allowed = scopesOfRoles(user.roles)
+    const allowed = await findScopesOfRoles({ store }, user)
     return {
       plan: user.plan,
       kind: 'user',
       actsItself: true,
       mayHaveScope: (scope) => (isManagementScope(scope) ? allowed.has(scope) : !isServiceScope(scope)),
-      requireAuthority: (by) => requireAuthorityOverUser(by, user),
+      requireAuthority: (by) => requireAuthorityOverUser({ store }, by, user),
     }
   }
   const client = await store.clients.find(id)
@@ -142,7 +151,7 @@ async function findOwner({ store }: Pick<AdminContext, 'store'>, id: string): Pr
       kind: 'client',
       actsItself: client.grantTypes.includes('client_credentials'),
       mayHaveScope: (scope) => scope !== reservedMailScope && withIncludedScopes(client.scopes).has(scope),
-      requireAuthority: (by) => requireAuthorityOverClient(by, client),
+      requireAuthority: async (by) => requireAuthorityOverClient(by, client),
     }
   )
 }
@@ -157,6 +166,15 @@ export async function listApiKeys(
   const now = clock.now()
   const q = filter.q?.startsWith('gk_') ? filter.q.slice(0, prefixLength) : filter.q
   return (await store.apiKeys.list(before, limit, { ...filter, q })).map((key) => describeApiKey(key, now))
+}
+
+/**
+ * Finds a key by itself, such as one that was found in a log. It does not count as a use; nothing keeps what was searched
+ * for.
+ */
+export async function findApiKeys({ store, clock }: KeyContext, key: string): Promise<ApiKeyResponse[]> {
+  const found = await store.apiKeys.identify(tokenHash(key))
+  return found === undefined ? [] : [describeApiKey(found, clock.now())]
 }
 
 /** A key and its entity tag, which its use does not change. @throws Problem 404 */
@@ -201,8 +219,10 @@ export async function rotateApiKey(
     after,
   })
   const retiringUntil = overlapSeconds > 0 ? at + overlapSeconds * 1000 : 0
-  if (!(await context.store.apiKeys.rotate({ id, expectedHash: key.hash, hash, prefix, at, retiringUntil })))
+  if (!(await context.store.apiKeys.rotate({ id, expectedHash: key.hash, hash, prefix, at, retiringUntil }))) {
+    if (ifMatch !== undefined) throw preconditionFailed((await readApiKey(context, id)).etag)
     throw new Problem(409, 'The key was rotated or deleted at the same time; read it again and retry.')
+  }
   return { ...describeApiKey(await findKey(context.store, id), at), key: shownOnce }
 }
 
@@ -212,11 +232,12 @@ export async function deleteApiKey(context: AdminContext, by: Authority, id: str
   await requireAuthorityOverKey(context, by, key)
   requireMatch(ifMatch, entityTagOf(formatApiKey(key)))
   await auditChange(context, by, { action: 'api_keys.delete', target: target(id), before: auditedMembers(key) })
-  if (!(await context.store.apiKeys.remove(id))) throw notFound()
+  if (await context.store.apiKeys.remove(id, ifMatch === undefined ? undefined : key.hash)) return
+  throw preconditionFailed((await readApiKey(context, id)).etag)
 }
 
 async function requireAuthorityOverKey(context: AdminContext, by: Authority, { owner }: ApiKey): Promise<void> {
-  if (by.actor.subject !== owner) (await findOwner(context, owner))?.requireAuthority(by)
+  if (by.actor.subject !== owner) await (await findOwner(context, owner))?.requireAuthority(by)
 }
 
 async function findKey(store: KeyContext['store'], id: string): Promise<ApiKey> {

@@ -13,7 +13,15 @@ import { OverlapBody } from '../overlap.ts'
 import { type AdminAccess, byId, describeRoute } from '../required-scope.ts'
 import { apiKeySchema, newApiKeySchema, resolvedKeySchema } from '../responses.ts'
 import { adminScopes, readScopes } from '../scopes.ts'
-import { createApiKey, deleteApiKey, listApiKeys, readApiKey, resolveApiKey, rotateApiKey } from './api-keys.ts'
+import {
+  createApiKey,
+  deleteApiKey,
+  findApiKeys,
+  listApiKeys,
+  readApiKey,
+  resolveApiKey,
+  rotateApiKey,
+} from './api-keys.ts'
 
 const NewApiKey = Type.Object(
   {
@@ -42,6 +50,13 @@ const KeyQuery = Type.Object(
   { additionalProperties: false },
 )
 
+const KeySearch = Type.Object(
+  {
+    key: Type.String({ pattern: '^gk_[\\w-]{43}$', description: 'A whole key. No log has it, and nothing keeps it.' }),
+  },
+  { additionalProperties: false },
+)
+
 const scope = adminScopes.apiKeys
 const path = '/admin/v1/api-keys'
 
@@ -59,6 +74,11 @@ function readingRoutes(http: Http, { context, requireScope }: AdminAccess): void
     await requireScope(request, readScopes.clients)
     const { cursor, limit = defaultPageSize, owner, q } = request.query
     return createPage(await listApiKeys(context, cursor, limit, { owner, q }), request.query, (key) => key.id)
+  })
+  const search = describeRoute('apiKeys.search', readScopes.clients, pageSchema(apiKeySchema))
+  http.post(`${path}/search`, { schema: { ...search, body: KeySearch } }, async (request) => {
+    await requireScope(request, readScopes.clients)
+    return { items: await findApiKeys(context, request.body.key) }
   })
   const read = { ...describeRoute('apiKeys.get', readScopes.clients, apiKeySchema), params: byId }
   http.get(`${path}/:id`, { schema: read }, async (request, reply) => {

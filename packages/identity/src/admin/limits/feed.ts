@@ -1,17 +1,18 @@
 import { entityTagOf } from '@gatehouse/kit'
 import type { ServerContext } from '../../context/context.ts'
-import type { LimitDocument } from '../../model/limit-settings.ts'
+import { type ClientPolicy, type LimitDocument, maxClientPolicies } from '../../model/limit-settings.ts'
 import type { LimitGateway } from '../../store/index.ts'
 
 type FeedContext = Pick<ServerContext, 'store' | 'clock'>
 
-/** What gateways follow: the active version and every override that has not ended. */
+/** What gateways follow: the active version, every override that has not ended, and the policies of clients. */
 export interface LimitFeed {
   readonly version: number
   readonly etag: string
   /** Undefined where no version is stored: then the file of the gateway applies. */
   readonly document?: LimitDocument
   readonly overrides: readonly FeedOverride[]
+  readonly clients: readonly ClientPolicy[]
 }
 
 interface FeedOverride {
@@ -21,19 +22,29 @@ interface FeedOverride {
   readonly factor?: number | undefined
   /** Unix milliseconds. */
   readonly until: number
+  readonly author?: string | undefined
+  /** Unix milliseconds. */
+  readonly createdAt: number
+  readonly reason: string
 }
+
+/** More than are accepted: of those that are bound at the same time none is left out. */
+const maxClientsRead = 2 * maxClientPolicies
 
 /** Reads the feed; undefined when nothing changed since `etag`. */
 export async function readFeed(
   { store, clock }: FeedContext,
   etag: string | undefined,
 ): Promise<LimitFeed | undefined> {
-  const [active, found] = await Promise.all([store.limitVersions.current(), store.limitOverrides.list(clock.now())])
+  const [active, overrides, clients] = await Promise.all([
+    store.limitVersions.current(),
+    store.limitOverrides.list(clock.now()),
+    store.clients.listPolicies(maxClientsRead),
+  ])
   const version = active?.version ?? 0
-  const overrides = found.map(({ kind, id, policy, factor, until }) => ({ kind, id, policy, factor, until }))
-  const tag = entityTagOf({ version, overrides })
+  const tag = entityTagOf({ version, overrides, clients })
   if (tag === etag) return undefined
-  return { version, etag: tag, ...(active ? { document: active.document } : {}), overrides }
+  return { version, etag: tag, ...(active ? { document: active.document } : {}), overrides, clients }
 }
 
 /** What a process reports about itself. */

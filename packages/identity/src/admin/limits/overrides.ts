@@ -3,7 +3,7 @@ import type { Static } from 'typebox'
 import { type LimitOverride, maxLimitOverrides } from '../../model/limit-settings.ts'
 import { type Authority, auditChange } from '../authority.ts'
 import type { OverrideBody, overrideSchema } from './schemas.ts'
-import { type LimitContext, readActive } from './settings.ts'
+import { type LimitContext, requireLimit } from './settings.ts'
 
 /** An override as management returns it. */
 export type OverrideResponse = Static<typeof overrideSchema>
@@ -55,7 +55,7 @@ export async function putOverride(
     throw fault('/factor', 'exactly one of policy and factor is required')
   if (end <= now || end > now + maxDays * 86_400_000)
     throw fault('/until', `must be in the future, at most ${maxDays} days from now`)
-  if (policy !== undefined) await requirePolicy(limits, policy)
+  if (policy !== undefined) await requireLimit(limits, policy)
   const override = { kind, id, policy, factor, reason, author: by.actor.subject, createdAt: now, until: end }
   const before = await limitOverrides.find(kind, id, now)
   await auditChange(context, by, {
@@ -88,13 +88,6 @@ function maskId({ kind, id }: LimitedCaller): string {
   if (kind === 'ip') return maskIpAddress(id.replace(/\/\d+$/, ''))
   if (/^\+\d{8,15}$/.test(id)) return maskPhoneNumber(id)
   return id.includes('@') ? maskEmail(id) : id
-}
-
-async function requirePolicy(limits: LimitContext, name: string): Promise<void> {
-  const { tiers, policies } = (await readActive(limits)).document
-  if (Object.hasOwn(tiers, name) || Object.hasOwn(policies, name)) return
-  const names = [...Object.keys(tiers), ...Object.keys(policies)].join(', ')
-  throw fault('/policy', `there is no tier or policy "${name}"; there are ${names}`)
 }
 
 function fault(pointer: string, detail: string): Problem {

@@ -14,6 +14,7 @@ import { type LimitDeclaration, type LimitKind, limitKinds } from '../../model/l
 import { maskUnlessPermitted } from '../masking.ts'
 import { type AdminAccess, describeRoute } from '../required-scope.ts'
 import { adminScopes, readScopes } from '../scopes.ts'
+import { formatPosition, listTierCallers, parsePosition } from './callers.ts'
 import { listGateways, readFeed, recordGateway } from './feed.ts'
 import { listOverrides, maskOverride, pageKeys, putOverride, readOverride, removeOverride } from './overrides.ts'
 import * as schemas from './schemas.ts'
@@ -41,6 +42,7 @@ export function limitRoutes(http: Http, access: AdminAccess, rules: LimitRules):
   const shapes = schemas.limitSchemas(rules)
   settingsRoutes(http, access, limits, shapes)
   for (const kind of limitKinds) declarationRoutes(http, access, limits, { kind, shapes })
+  tierCallerRoutes(http, access, limits)
   versionRoutes(http, access, limits, shapes)
   overrideRoutes(http, access, limits)
   feedRoutes(http, access, shapes)
@@ -128,6 +130,24 @@ function declarationRoutes(http: Http, access: AdminAccess, limits: LimitContext
   })
 }
 
+/** Who is on a tier. */
+function tierCallerRoutes(http: Http, { requireScope }: AdminAccess, limits: LimitContext): void {
+  const cursor = Type.String({ maxLength: 600, description: 'The `next` of the previous page.' })
+  const list = {
+    ...describeRoute('limitSettings.tiers.callers.list', readScopes.accounts, pageSchema(schemas.tierCallerSchema)),
+    params: Type.Object({ name: schemas.limitName }),
+    querystring: Type.Object(pageMembers(cursor), { additionalProperties: false }),
+  }
+  http.get(`${path}/tiers/:name/callers`, { schema: list }, async (request) => {
+    await requireScope(request, readScopes.accounts)
+    const { name } = request.params
+    await readDeclaration(limits, { kind: 'tiers', name })
+    const { cursor: after = '', limit = defaultPageSize } = request.query
+    const found = await listTierCallers(limits, name, parsePosition(after), limit)
+    return createPage(found, request.query, formatPosition)
+  })
+}
+
 function versionRoutes(http: Http, access: AdminAccess, limits: LimitContext, shapes: Shapes): void {
   const { requireScope, requireRecentSignIn } = access
   const cursor = Type.String({ pattern: '^\\d{1,9}$', description: 'The `next` of the previous page.' })
@@ -168,9 +188,12 @@ function versionRoutes(http: Http, access: AdminAccess, limits: LimitContext, sh
 function overrideRoutes(http: Http, { requireScope, requireRecentSignIn }: AdminAccess, limits: LimitContext): void {
   const params = schemas.overrideParams
   const list = describeRoute('limitOverrides.list', reading, pageSchema(schemas.overrideSchema))
-  http.get('/admin/v1/limit-overrides', { schema: { ...list, querystring: PageQuery } }, async (request) => {
+  const policy = Type.Optional(Type.String({ maxLength: 64, description: 'Only those with this tier or policy.' }))
+  const querystring = Type.Object({ ...PageQuery.properties, policy }, { additionalProperties: false })
+  http.get('/admin/v1/limit-overrides', { schema: { ...list, querystring } }, async (request) => {
     const by = await requireScope(request, reading)
-    const found = await listOverrides(limits)
+    const { policy: named } = request.query
+    const found = (await listOverrides(limits)).filter((one) => named === undefined || one.policy === named)
     const keys = pageKeys(found)
     const page = selectPage(found, request.query, (override) => keys.get(override) ?? '', 'descending')
     return { ...page, items: page.items.map((one) => maskUnlessPermitted(by, one, maskOverride)) }

@@ -60,6 +60,7 @@ export function limitSchemas({ tier, policy }: LimitRules) {
       etag: text,
       document: Type.Optional(Type.Object(document)),
       overrides: Type.Array(Type.Record(text, Type.Unknown())),
+      clients: Type.Array(Type.Object({ client: text, policy: text })),
     }),
     declared: { tiers: declared(tier), policies: declared(policy) },
     change: { tiers: change(tier), policies: change(policy) },
@@ -80,6 +81,17 @@ export const gatewaySchema = Type.Object(
     seen_at: time,
   },
   { title: 'LimitGateway' },
+)
+
+/** A user or client on a tier. */
+export const tierCallerSchema = Type.Object(
+  {
+    kind: Type.Unsafe<'user' | 'client'>({ type: 'string', enum: ['user', 'client'] }),
+    id: text,
+    plan: Type.Optional(Type.String({ description: 'Its plan; absent for the default one.' })),
+    policy: Type.Optional(Type.String({ description: 'The policy of a client, which counts in place of the tier.' })),
+  },
+  { title: 'TierCaller' },
 )
 
 /** What a process reports. */

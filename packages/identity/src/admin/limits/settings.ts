@@ -3,6 +3,7 @@ import { attemptLimitPolicies } from '../../config/attempt-limits.ts'
 import type { LimitRules } from '../../config/limit-rules.ts'
 import type { AdminContext } from '../../context/features.ts'
 import {
+  findLimitFault,
   type LimitDeclaration,
   type LimitDocument,
   type LimitKind,
@@ -185,6 +186,13 @@ export async function findVersion({ context }: LimitContext, version: number): P
   const found = await context.store.limitVersions.find(version)
   if (found === undefined) throw new Problem(404, `There is no version ${version} of the limits.`)
   return found
+}
+
+/** @throws Problem 422 that names the tiers and policies that there are */
+export async function requireLimit(limits: LimitContext, name: string): Promise<void> {
+  const fault = findLimitFault((await readActive(limits)).document, name)
+  if (fault !== undefined)
+    throw new Problem(422, `/policy ${fault}.`, { errors: [{ pointer: '/policy', detail: fault }] })
 }
 
 /** The entity tag of the settings as a whole. */

@@ -2,6 +2,7 @@ import {
   createPage,
   defaultPageSize,
   type Http,
+  IfMatchHeaders,
   PageQuery,
   PageQueryById,
   pageSchema,
@@ -15,8 +16,8 @@ import { maskInvitation, maskOrganizationMember, maskUnlessPermitted } from '../
 import type { OrganizationCaller } from './caller.ts'
 import { addDomain, listDomains, removeDomain, verifyDomain } from './domains.ts'
 import { createInvitation, listInvitations, revokeInvitation } from './invitations.ts'
-import { listOrganizationMembers, putMember, removeMember } from './members.ts'
-import { deleteOrganizationRole, listOrganizationRoles, putOrganizationRole } from './roles.ts'
+import { listOrganizationMembers, putMember, readOrganizationMember, removeMember } from './members.ts'
+import { deleteOrganizationRole, listOrganizationRoles, putOrganizationRole, readOrganizationRole } from './roles.ts'
 import * as schemas from './schemas.ts'
 
 type Shared<Id> = Id extends `organizations.${infer Rest}`
@@ -67,17 +68,27 @@ function memberRoutes(http: Http, context: AdminContext, { path, authorize, desc
       ({ user_id }) => user_id,
     )
   })
-  const put = { ...describe('members.put', permissions.members), params: schemas.ofMember, body: schemas.memberBody }
+  const one = { params: schemas.ofMember, headers: IfMatchHeaders }
+  const read = describe('members.get', permissions.read, schemas.organizationMemberSchema)
+  http.get(`${path}/members/:user_id`, { schema: { ...read, params: schemas.ofMember } }, async (request, reply) => {
+    const { organization_id, user_id } = request.params
+    const caller = await authorize(request, organization_id, permissions.read)
+    const { member, etag } = await readOrganizationMember(context, caller, user_id)
+    return reply.header('etag', etag).send(maskFor(caller, member, maskOrganizationMember))
+  })
+  const put = { ...describe('members.put', permissions.members), ...one, body: schemas.memberBody }
   http.put(`${path}/members/:user_id`, { schema: put }, async (request, reply) => {
     const { organization_id, user_id } = request.params
     const caller = await authorize(request, organization_id, permissions.members)
-    await putMember(context, caller, user_id, request.body.roles)
+    const update = { roles: request.body.roles, ifMatch: request.headers['if-match'] }
+    await putMember(context, caller, user_id, update)
     return reply.code(204).send()
   })
-  const remove = { ...describe('members.remove', permissions.members), params: schemas.ofMember }
+  const remove = { ...describe('members.remove', permissions.members), ...one }
   http.delete(`${path}/members/:user_id`, { schema: remove }, async (request, reply) => {
     const { organization_id, user_id } = request.params
-    await removeMember(context, await authorize(request, organization_id, permissions.members), user_id)
+    const caller = await authorize(request, organization_id, permissions.members)
+    await removeMember(context, caller, user_id, request.headers['if-match'])
     return reply.code(204).send()
   })
 }
@@ -92,17 +103,25 @@ function roleRoutes(http: Http, context: AdminContext, { path, authorize, descri
       return selectPage(await listOrganizationRoles(context, caller), request.query, ({ key }) => key)
     },
   )
-  const put = { ...describe('roles.put', permissions.roles), params: schemas.ofRole, body: schemas.roleBody }
+  const one = { params: schemas.ofRole, headers: IfMatchHeaders }
+  const read = describe('roles.get', permissions.read, schemas.organizationRoleSchema)
+  http.get(`${path}/roles/:role`, { schema: { ...read, params: schemas.ofRole } }, async (request, reply) => {
+    const caller = await authorize(request, request.params.organization_id, permissions.read)
+    const { role, etag } = await readOrganizationRole(context, caller, request.params.role)
+    return reply.header('etag', etag).send(role)
+  })
+  const put = { ...describe('roles.put', permissions.roles), ...one, body: schemas.roleBody }
   http.put(`${path}/roles/:role`, { schema: put }, async (request, reply) => {
     const { organization_id, role } = request.params
     const caller = await authorize(request, organization_id, permissions.roles)
-    await putOrganizationRole(context, caller, role, request.body)
+    await putOrganizationRole(context, caller, role, { ...request.body, ifMatch: request.headers['if-match'] })
     return reply.code(204).send()
   })
-  const remove = { ...describe('roles.delete', permissions.roles), params: schemas.ofRole }
+  const remove = { ...describe('roles.delete', permissions.roles), ...one }
   http.delete(`${path}/roles/:role`, { schema: remove }, async (request, reply) => {
     const { organization_id, role } = request.params
-    await deleteOrganizationRole(context, await authorize(request, organization_id, permissions.roles), role)
+    const caller = await authorize(request, organization_id, permissions.roles)
+    await deleteOrganizationRole(context, caller, role, request.headers['if-match'])
     return reply.code(204).send()
   })
 }

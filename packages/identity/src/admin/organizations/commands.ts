@@ -33,7 +33,7 @@ export function createOrganizationCommands(context: AdminContext): OrganizationC
     readOrganization: (id) => readOrganization(context, caller(id)),
     createOrganization: (declaration) => createOrganization(context, commandLine, declaration),
     listOrganizationMembers: (id, after, limit) => listOrganizationMembers(context, caller(id), after, limit),
-    putMember: (id, userId, roles) => putMember(context, caller(id), userId, roles),
+    putMember: (id, userId, roles) => putMember(context, caller(id), userId, { roles }),
     removeMember: (id, userId) => removeMember(context, caller(id), userId),
     createInvitation: (id, invitation) => createInvitation(context, caller(id), invitation),
   }

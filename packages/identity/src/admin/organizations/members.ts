@@ -1,4 +1,4 @@
-import { Problem } from '@gatehouse/kit'
+import { entityTagOf, Problem, preconditionFailed, requireMatch } from '@gatehouse/kit'
 import type { Static } from 'typebox'
 import type { AdminContext } from '../../context/features.ts'
 import type { NoticeKind } from '../../mail/messages.ts'
@@ -40,20 +40,43 @@ export async function listOrganizationMembers(
   return (await context.store.memberships.listMembers(caller.organizationId, after, limit)).map(formatMember)
 }
 
+/** The entity tag of a member. It says nothing about personal data. */
+const tagOf = (member: Member | undefined) =>
+  member && entityTagOf({ user_id: member.userId, roles: member.roles, created_at: member.createdAt })
+
+/** Reads a member with the entity tag. @throws Problem 404 */
+export async function readOrganizationMember(
+  { store }: AdminContext,
+  { organizationId }: OrganizationCaller,
+  userId: string,
+): Promise<{ readonly member: OrganizationMemberResponse; readonly etag: string }> {
+  const found = await store.memberships.findMember(organizationId, userId)
+  const etag = tagOf(found)
+  return found === undefined || etag === undefined ? throwNotFound('member') : { member: formatMember(found), etag }
+}
+
+/** The roles that a member shall have. */
+export interface MemberUpdate {
+  readonly roles: readonly string[]
+  /** The header If-Match: the member is changed only if they are as read. */
+  readonly ifMatch?: string | undefined
+}
+
 /**
  * Replaces the roles of a member, and for management adds one; without effect when they are so already. Members are
  * otherwise added by invitation, so that nobody becomes one unasked.
- * @throws Problem 403, 404, 409, 422, 503
+ * @throws Problem 403, 404, 409, 412, 422, 503
  */
 export async function putMember(
   context: AdminContext,
   caller: OrganizationCaller,
   userId: string,
-  keys: readonly string[],
+  { roles: keys, ifMatch }: MemberUpdate,
 ): Promise<void> {
   const { organizationId } = caller
   const found = await context.store.memberships.findMember(organizationId, userId)
   if (found === undefined) await requireAddable(context, caller, userId)
+  requireMatch(ifMatch, tagOf(found))
   const known = await context.store.organizationRoles.list(organizationId)
   requireRoles(known, keys)
   const before = found?.roles ?? []
@@ -73,7 +96,7 @@ export async function putMember(
   const kind = found === undefined ? 'organization_joined' : 'organization_roles_changed'
   const messages = await noticesFor(context, caller, userId, { kind, roles })
   const change = { organizationId, userId, roles, expected: found?.roles, now: context.clock.now(), messages }
-  requireChanged(await context.store.memberships.put(change))
+  await requireChanged(context, change, await context.store.memberships.put(change), ifMatch)
   context.signalOutbox()
 }
 
@@ -106,12 +129,18 @@ async function requireAddable(context: AdminContext, caller: OrganizationCaller,
 
 /**
  * Removes a member. Their tokens for the organization end at once.
- * @throws Problem 403, 404, 409, 503
+ * @throws Problem 403, 404, 409, 412, 503
  */
-export async function removeMember(context: AdminContext, caller: OrganizationCaller, userId: string): Promise<void> {
+export async function removeMember(
+  context: AdminContext,
+  caller: OrganizationCaller,
+  userId: string,
+  ifMatch?: string,
+): Promise<void> {
   const { organizationId } = caller
   const found = await context.store.memberships.findMember(organizationId, userId)
   if (found === undefined) return throwNotFound('member')
+  requireMatch(ifMatch, tagOf(found))
   const known = await context.store.organizationRoles.list(organizationId)
   requireAssignable(
     caller,
@@ -121,15 +150,23 @@ export async function removeMember(context: AdminContext, caller: OrganizationCa
   await auditOrganization(context, caller, { action: 'organization_members.remove', before })
   const messages = await noticesFor(context, caller, userId, { kind: 'organization_left' })
   const member = { organizationId, userId, expected: found.roles, messages }
-  requireChanged(await context.store.memberships.remove(member, revocationTimes(context)))
+  const result = await context.store.memberships.remove(member, revocationTimes(context))
+  await requireChanged(context, member, result, ifMatch)
   context.signalOutbox()
 }
 
-/** @throws Problem 404, 409 */
-function requireChanged(result: MemberResult): void {
+/** @throws Problem 404, 409, 412 */
+async function requireChanged(
+  { store }: AdminContext,
+  { organizationId, userId }: { readonly organizationId: string; readonly userId: string },
+  result: MemberResult,
+  ifMatch: string | undefined,
+): Promise<void> {
   if (result === 'missing') throwNotFound('member')
   if (result === 'last_owner')
     throw new Problem(409, `This is the last member with the role ${organizationOwner}; grant it to another first.`)
+  if (result === 'outdated' && ifMatch !== undefined)
+    throw preconditionFailed(tagOf(await store.memberships.findMember(organizationId, userId)))
   if (result === 'outdated' || result === 'unknown_role')
     throw new Problem(409, 'The member or a role was changed at the same time; read them again and retry.')
 }

@@ -90,12 +90,19 @@ export async function updateOrganization(
   return readOrganization(context, caller)
 }
 
-/** Deletes an organization with all that is in it, and ends every grant in it. @throws Problem 404, 503 */
-export async function deleteOrganization(context: AdminContext, caller: OrganizationCaller): Promise<void> {
-  const before = auditedMembers(await requireOrganization(context, caller))
-  await auditOrganization(context, caller, { action: 'organizations.delete', before })
-  if (!(await context.store.organizations.remove(caller.organizationId, revocationTimes(context))))
-    throwNotFound('organization')
+/** Deletes an organization with all that is in it, and ends every grant in it. @throws Problem 404, 412, 503 */
+export async function deleteOrganization(
+  context: AdminContext,
+  caller: OrganizationCaller,
+  ifMatch?: string,
+): Promise<void> {
+  const found = await requireOrganization(context, caller)
+  requireMatch(ifMatch, entityTagOf(formatOrganization(found)))
+  await auditOrganization(context, caller, { action: 'organizations.delete', before: auditedMembers(found) })
+  const expected = ifMatch === undefined ? undefined : found
+  const result = await context.store.organizations.remove(found.id, revocationTimes(context), expected)
+  if (result === 'missing') throwNotFound('organization')
+  if (result === 'outdated') throw preconditionFailed(entityTagOf(await readOrganization(context, caller)))
 }
 
 const maxListed = 500

@@ -1,4 +1,4 @@
-import { Problem } from '@gatehouse/kit'
+import { entityTagOf, Problem, preconditionFailed, requireMatch } from '@gatehouse/kit'
 import type { Static } from 'typebox'
 import type { OrganizationRolePatch } from '../../config/organizations.ts'
 import type { AdminContext } from '../../context/features.ts'
@@ -24,17 +24,40 @@ export async function listOrganizationRoles(
 ): Promise<Static<typeof organizationRoleSchema>[]> {
   if (caller.organizationId !== undefined) await requireOrganization(context, caller)
   const roles = await context.store.organizationRoles.list(caller.organizationId)
-  return roles.map(({ organizationId, key, name, permissions }) => {
-    return { key, name, permissions: [...permissions], template: organizationId === undefined }
-  })
+  return roles.map(formatRole)
 }
 
-/** Creates or replaces a role; members have the new permissions from their next tokens on. @throws Problem 403, 404, 409, 422, 503 */
+/** A role as the API returns it. */
+export type OrganizationRoleResponse = Static<typeof organizationRoleSchema>
+
+function formatRole({ organizationId, key, name, permissions }: OrganizationRole): OrganizationRoleResponse {
+  return { key, name, permissions: [...permissions], template: organizationId === undefined }
+}
+
+/** A role, or a template, with its entity tag. @throws Problem 404 */
+export async function readOrganizationRole(
+  context: AdminContext,
+  caller: RoleCaller,
+  key: string,
+): Promise<{ readonly role: OrganizationRoleResponse; readonly etag: string }> {
+  const role = (await listOrganizationRoles(context, caller)).find((one) => one.key === key)
+  return role === undefined ? throwNotFound('role') : { role, etag: entityTagOf(role) }
+}
+
+const tagOf = (role: OrganizationRole | undefined) => role && entityTagOf(formatRole(role))
+
+/** The definition of a role. */
+export interface RoleUpdate extends OrganizationRolePatch {
+  /** The header If-Match: the role is replaced only if it is as it was read. */
+  readonly ifMatch?: string | undefined
+}
+
+/** Creates or replaces a role; members have the new permissions from their next tokens on. @throws Problem 403, 404, 409, 412, 422, 503 */
 export async function putOrganizationRole(
   context: AdminContext,
   caller: RoleCaller,
   key: string,
-  { name = key, permissions }: OrganizationRolePatch,
+  { name = key, permissions, ifMatch }: RoleUpdate,
 ): Promise<void> {
   requireValidPermissions(permissions)
   const { organizationId } = caller
@@ -42,6 +65,7 @@ export async function putOrganizationRole(
   const roles = await context.store.organizationRoles.list(organizationId)
   const found = roles.find((role) => role.key === key)
   if (key === organizationOwner || found?.organizationId !== (found && organizationId)) throw conflict(key)
+  requireMatch(ifMatch, tagOf(found))
   if (organizationId !== undefined) {
     requireAssignable(caller, found === undefined ? [] : [found])
     requirePermissions(caller, permissions)
@@ -52,21 +76,31 @@ export async function putOrganizationRole(
     ...(found && { before: audited(found) }),
     after,
   })
-  const result = await context.store.organizationRoles.put({ organizationId, key, name, permissions })
+  const expected = ifMatch === undefined ? undefined : found
+  const result = await context.store.organizationRoles.put({ organizationId, key, name, permissions }, expected)
   if (result === 'conflict') throw conflict(key)
   if (result === 'missing') throwNotFound('organization')
+  if (result === 'outdated') throw preconditionFailed((await readOrganizationRole(context, caller, key)).etag)
 }
 
-/** Deletes a role; members and invitations lose it at once. @throws Problem 403, 404, 409, 503 */
-export async function deleteOrganizationRole(context: AdminContext, caller: RoleCaller, key: string): Promise<void> {
+/** Deletes a role; members and invitations lose it at once. @throws Problem 403, 404, 409, 412, 503 */
+export async function deleteOrganizationRole(
+  context: AdminContext,
+  caller: RoleCaller,
+  key: string,
+  ifMatch?: string,
+): Promise<void> {
   const { organizationId } = caller
   const roles = await context.store.organizationRoles.list(organizationId)
   const found = roles.find((role) => role.key === key && role.organizationId === organizationId)
   if (found === undefined) return throwNotFound('role')
   if (key === organizationOwner) throw conflict(key)
+  requireMatch(ifMatch, tagOf(found))
   if (organizationId !== undefined) requireAssignable(caller, [found])
   await auditRole(context, caller, { verb: 'delete', before: audited(found) })
-  if (!(await context.store.organizationRoles.remove(organizationId, key))) throwNotFound('role')
+  const expected = ifMatch === undefined ? undefined : found
+  if (await context.store.organizationRoles.remove(organizationId, key, expected)) return
+  throw preconditionFailed((await readOrganizationRole(context, caller, key)).etag)
 }
 
 function audited({ key, name, permissions }: OrganizationRole): Record<string, unknown> {

@@ -17,7 +17,7 @@ import { adminScopes, readScopes } from '../scopes.ts'
 import { type Administration, administrationRoutes } from './administration-routes.ts'
 import { describeOwn, memberAdministration } from './member-access.ts'
 import * as organizations from './organizations.ts'
-import { deleteOrganizationRole, listOrganizationRoles, putOrganizationRole } from './roles.ts'
+import { deleteOrganizationRole, listOrganizationRoles, putOrganizationRole, readOrganizationRole } from './roles.ts'
 import * as schemas from './schemas.ts'
 
 const path = '/admin/v1/organizations'
@@ -113,11 +113,12 @@ function changingRoutes(http: Http, { context, requireScope }: AdminAccess): voi
     const organization = await organizations.updateOrganization(context, caller, change)
     return reply.header('etag', entityTagOf(organization)).send(organization)
   })
-  const remove = { ...describeRoute('organizations.delete', scope), params: schemas.ofOrganization }
+  const end = { ...describeRoute('organizations.delete', scope), params: schemas.ofOrganization }
+  const remove = { ...end, headers: IfMatchHeaders }
   http.delete(one, { schema: remove }, async (request, reply) => {
     const by = await requireScope(request, scope)
     const caller = { by, organizationId: request.params.organization_id, member: undefined }
-    await organizations.deleteOrganization(context, caller)
+    await organizations.deleteOrganization(context, caller, request.headers['if-match'])
     return reply.code(204).send()
   })
 }
@@ -129,16 +130,24 @@ function templateRoutes(http: Http, { context, requireScope }: AdminAccess): voi
     const roles = await listOrganizationRoles(context, { by: await requireScope(request, reading) })
     return selectPage(roles, request.query, ({ key }) => key)
   })
-  const put = { ...describeRoute('organizations.roleTemplates.put', scope), params: schemas.ofTemplate }
+  const one = { params: schemas.ofTemplate, headers: IfMatchHeaders }
+  const read = describeRoute('organizations.roleTemplates.get', reading, schemas.organizationRoleSchema)
+  http.get(`${templates}/:role`, { schema: { ...read, params: schemas.ofTemplate } }, async (request, reply) => {
+    const by = await requireScope(request, reading)
+    const { role, etag } = await readOrganizationRole(context, { by }, request.params.role)
+    return reply.header('etag', etag).send(role)
+  })
+  const put = { ...describeRoute('organizations.roleTemplates.put', scope), ...one }
   http.put(`${templates}/:role`, { schema: { ...put, body: schemas.roleBody } }, async (request, reply) => {
     const by = await requireScope(request, scope)
-    await putOrganizationRole(context, { by }, request.params.role, request.body)
+    const update = { ...request.body, ifMatch: request.headers['if-match'] }
+    await putOrganizationRole(context, { by }, request.params.role, update)
     return reply.code(204).send()
   })
-  const remove = { ...describeRoute('organizations.roleTemplates.delete', scope), params: schemas.ofTemplate }
+  const remove = { ...describeRoute('organizations.roleTemplates.delete', scope), ...one }
   http.delete(`${templates}/:role`, { schema: remove }, async (request, reply) => {
     const by = await requireScope(request, scope)
-    await deleteOrganizationRole(context, { by }, request.params.role)
+    await deleteOrganizationRole(context, { by }, request.params.role, request.headers['if-match'])
     return reply.code(204).send()
   })
 }

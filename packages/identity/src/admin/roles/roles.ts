@@ -2,7 +2,15 @@ import { Problem } from '@gatehouse/kit'
 import type { Static } from 'typebox'
 import type { AdminContext } from '../../context/features.ts'
 import type { Caller } from '../../model/caller.ts'
-import { isManagementRole, type ManagementRole, managementRoles, scopesOfRoles } from '../../model/management-roles.ts'
+import {
+  type ChangedRoles,
+  defaultScopes,
+  isManagementRole,
+  type ManagementRole,
+  managementRoles,
+  scopesOfRole,
+  scopesOfRoles,
+} from '../../model/management-roles.ts'
 import type { User } from '../../model/user.ts'
 import type { Authority } from '../authority.ts'
 import type { callerSchema, memberSchema, roleSchema } from '../responses.ts'
@@ -11,9 +19,23 @@ import { formatLastSignIn } from '../users/last-sign-in.ts'
 /** A user with a management role. */
 export type MemberResponse = Static<typeof memberSchema>
 
+/** A management role as the API returns it. */
+export type RoleResponse = Static<typeof roleSchema>
+
+/** Formats a role with its present scopes. */
+export function formatRole(role: ManagementRole, changed: ChangedRoles): RoleResponse {
+  return {
+    role,
+    scopes: [...scopesOfRoles([role], changed)].sort(),
+    granted_scopes: [...scopesOfRole(role, changed)].sort(),
+    default_scopes: [...defaultScopes(role)].sort(),
+  }
+}
+
 /** Lists the management roles with their scopes. */
-export function listRoles(): Static<typeof roleSchema>[] {
-  return managementRoles.map((role) => ({ role, scopes: [...scopesOfRoles([role])].sort() }))
+export async function listRoles({ store }: Pick<AdminContext, 'store'>): Promise<RoleResponse[]> {
+  const changed = await store.managementRoles.listChanged()
+  return managementRoles.map((role) => formatRole(role, changed))
 }
 
 /** @throws Problem 404 naming the roles that there are */

@@ -18,14 +18,22 @@ import {
 const path = '/admin/v1/sessions'
 const sessionScope = 'write:sessions'
 
-const filter = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 256, description }))
+const text = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 256, description }))
 const members = {
-  user_id: filter('Only sessions of this user.'),
-  client_id: filter('Only sessions in which this client was used.'),
-  address: filter('Only sessions that were begun, or renewed, from this IP address.'),
+  user_id: text('Only sessions of this user.'),
+  client_id: text('Only sessions in which this client was used.'),
+  address: text('Only sessions that were begun, or renewed, from this IP address.'),
 }
 const Cursor = Type.String({ pattern: cursorPattern, description: 'The `next` of the previous page.' })
-const Listed = Type.Object({ ...members, ...pageMembers(Cursor) }, { additionalProperties: false })
+const Listed = Type.Object(
+  {
+    ...members,
+    id: Type.Optional(Type.String({ format: 'uuid', description: 'Only the session with this id.' })),
+    is_new: Type.Optional(Type.Boolean({ description: 'Only sessions at a new address or in a new browser.' })),
+    ...pageMembers(Cursor),
+  },
+  { additionalProperties: false },
+)
 const Ended = Type.Object(
   { ...members, dry_run: Type.Optional(Type.Boolean({ description: 'Counts the sessions and ends none.' })) },
   { additionalProperties: false },
@@ -41,9 +49,10 @@ export function sessionRoutes(http: Http, access: AdminAccess): void {
   http.get(path, { schema: list }, async (request) => {
     const by = await requireScope(request, readScopes.accounts)
     const own = await findOwnSession(context, (await authenticate(request)).caller)
-    const { cursor, limit = defaultPageSize, ...query } = request.query
+    const { cursor, limit = defaultPageSize, id, is_new: isNew, ...query } = request.query
     const after = parseCursor(cursor)
-    const found = await context.store.sessionDirectory.list(parseFilter(query), after, limit, context.clock.now())
+    const filter = { ...parseFilter(query), id, isNew: isNew === true }
+    const found = await context.store.sessionDirectory.list(filter, after, limit, context.clock.now())
     const items = found.map((session) => maskUnlessPermitted(by, formatSession(session, own), maskSession))
     return createPage(items, request.query, cursorOf)
   })
@@ -64,7 +73,7 @@ export function sessionRoutes(http: Http, access: AdminAccess): void {
   })
 }
 
-type Filter = Omit<Static<typeof Listed>, 'cursor' | 'limit'>
+type Filter = Omit<Static<typeof Ended>, 'dry_run'>
 
 function parseFilter({ user_id: userId, client_id: clientId, address }: Filter): SessionFilter {
   return { userId, clientId, address }

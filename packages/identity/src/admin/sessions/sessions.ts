@@ -33,6 +33,8 @@ export function formatSession(session: ListedSession, own: string | undefined): 
     amr: [...session.amr],
     clients: [...session.clientIds],
     is_own: session.id === own,
+    new_address: session.isNewAddress,
+    new_device: session.isNewDevice,
     created_at: new Date(session.createdAt).toISOString(),
     seen_at: new Date(session.seenAt).toISOString(),
     expires_at: new Date(session.expiresAt).toISOString(),
@@ -105,11 +107,11 @@ export async function endSelectedSessions(
   return { ...counts, ended }
 }
 
-async function mayChange({ store }: AdminContext, by: Authority, userId: string): Promise<boolean> {
-  const user = await store.users.find(userId)
+async function mayChange(context: AdminContext, by: Authority, userId: string): Promise<boolean> {
+  const user = await context.store.users.find(userId)
   if (user === undefined) return false
   try {
-    requireAuthorityOverUser(by, user)
+    await requireAuthorityOverUser(context, by, user)
     return true
   } catch (error) {
     if (error instanceof Problem && error.status === 403) return false

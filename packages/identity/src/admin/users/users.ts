@@ -65,7 +65,7 @@ export async function createUser(
   const { id, password } = declaration
   const roles = declaration.roles ?? []
   requireKnownRoles(roles)
-  requireRoleAuthority(by, [], roles)
+  await requireRoleAuthority(context, by, [], roles)
   if (password !== undefined)
     context.passwordPolicy.requireAcceptable(password, { username: declaration.username ?? id, ...declaration })
   await requireFreeId(context, id)
@@ -109,7 +109,7 @@ export async function updateUser(
   requireMatch(ifMatch, tagOf(user))
   const changed = applyPatch(user, patch)
   requireKnownRoles(changed.roles)
-  requireRoleAuthority(by, user.roles, changed.roles)
+  await requireRoleAuthority(context, by, user.roles, changed.roles)
   const lockedAt = patch.locked === undefined ? user.lockedAt : patch.locked ? context.clock.now() : undefined
   if (lockedAt !== undefined || !changed.roles.includes(ownerRole)) await requireOtherOwner(context, user)
   const changes = changedMembers(auditedMembers(user), auditedMembers({ ...changed, lockedAt }))
@@ -171,24 +171,28 @@ async function writeUser(context: AdminContext, from: User, to: NewUser): Promis
   if (to.email !== from.email) await mailVerificationLink(context, to.id)
 }
 
-/** Grants or revokes a management role; without effect when it is so already. @throws Problem 403, 404, 409, 503 */
+/** Grants or revokes a management role; without effect when it is so already. @throws Problem 403, 404, 409, 412, 503 */
 export async function changeRole(context: AdminContext, by: Authority, id: string, change: RoleChange): Promise<void> {
   const role = parseRole(change.role)
   const user = await findChangeableUser(context, by, id)
+  requireMatch(change.ifMatch, tagOf(user))
   const others = user.roles.filter((one) => one !== role)
   const roles = change.granted ? [...others, role] : others
-  requireRoleAuthority(by, user.roles, roles)
+  await requireRoleAuthority(context, by, user.roles, roles)
   if (user.roles.includes(role) === change.granted) return
   if (!roles.includes(ownerRole)) await requireOtherOwner(context, user)
   const action = change.granted ? 'roles.grant' : 'roles.revoke'
   await auditChange(context, by, { action, target: target(id), before: { roles: user.roles }, after: { roles } })
-  await writeUser(context, user, { ...applyPatch(user, {}), roles })
+  const work = writeUser(context, user, { ...applyPatch(user, {}), roles })
+  await (change.ifMatch === undefined ? work : orPreconditionFailed(context, id, work))
 }
 
 /** Grants a role to a user, or revokes it. */
 export interface RoleChange {
   readonly role: string
   readonly granted: boolean
+  /** The header If-Match, with the entity tag of the user: the roles are changed only if the user is as read. */
+  readonly ifMatch?: string | undefined
 }
 
 /** Deletes the user with all sessions, grants and keys. @throws Problem 403, 404, 409, 503 */
@@ -207,7 +211,7 @@ export async function findChangeableUser(
   id: string,
 ): Promise<User> {
   const user = await find(context.store, id)
-  requireAuthorityOverUser(by, user)
+  await requireAuthorityOverUser(context, by, user)
   return user
 }
 

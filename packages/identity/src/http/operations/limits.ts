@@ -13,6 +13,10 @@ export const limitOperations = {
   'limitSettings.tiers.get': ['Read a tier', 'As it is stored and as the file has it.'],
   'limitSettings.tiers.put': ['Create or replace a tier', 'As a new version, which every gateway applies within 5 s.'],
   'limitSettings.tiers.delete': ['Delete a tier', 'Callers with its plan then have the lowest tier.'],
+  'limitSettings.tiers.callers.list': [
+    'List the users and clients of a tier',
+    'By plan and id; the lowest tier has those of unknown plans too. Clients that have a policy are limited by that.',
+  ],
   'limitSettings.policies.get': ['Read a policy', 'As it is stored and as the file has it.'],
   'limitSettings.policies.put': [
     'Create or replace a policy',
@@ -29,7 +33,10 @@ export const limitOperations = {
     'List the processes that apply limits',
     'Each with the version that it applies, or why it cannot. Those that reported within 90 s.',
   ],
-  'limitSettings.feed': ['Follow tiers, policies and overrides', 'For gateways, which read it every 5 s.'],
+  'limitSettings.feed': [
+    'Follow tiers, policies, overrides and the policies of clients',
+    'For gateways, which read it every 5 s.',
+  ],
   'limitSettings.gateways.report': ['Report which version applies', 'For gateways.'],
   'limitOverrides.list': ['List the limits of single callers', 'Those that have not ended, ordered by kind and id.'],
   'limitOverrides.get': ['Read the limit of a caller', 'Not found where the caller has no limit of its own.'],

@@ -85,6 +85,10 @@ export const managementOperations = {
     'Even the last way to sign in: the user then needs a new password. Sessions stay.',
   ],
   'apiKeys.list': ['List API keys', 'Newest first. The keys themselves are not shown; they are stored as hashes.'],
+  'apiKeys.search': [
+    'Find an API key by itself',
+    'Whose it is: one key or none. It is in the body, so that no log has it, and does not count as a use.',
+  ],
   'apiKeys.create': ['Create an API key', 'The key is shown only in this response.'],
   'apiKeys.get': ['Get an API key', 'The key itself is not shown.'],
   'apiKeys.rotate': [
@@ -108,6 +112,11 @@ export const managementOperations = {
   'auditEvents.list': ['List audit events', 'Sign-ins, grants and management changes, newest first by default.'],
   'auditEvents.export': ['Export audit events', 'Every event that matches the filters, one JSON object per line.'],
   'roles.list': ['List management roles', 'The management roles with the scopes that each allows.'],
+  'roles.get': ['Get a management role', 'With the scopes that it has now and those that it comes with.'],
+  'roles.put': [
+    'Change the scopes of a management role',
+    'The caller must have every scope that it had and gets. Members lose scopes at once, also in issued tokens.',
+  ],
   'roles.members.list': ['List the members of a management role', 'Ordered by user id.'],
   'roles.members.get': ['Get a member of a management role', 'Not found if the user does not have the role.'],
   'roles.members.add': ['Grant a management role to a user', 'The caller must have every scope that the role allows.'],

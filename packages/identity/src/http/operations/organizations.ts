@@ -18,12 +18,14 @@ export const organizationOperations = {
     'The active ones, with the roles of the user in each.',
   ],
   'organizations.roleTemplates.list': ['List the role templates', 'The roles that every organization has.'],
+  'organizations.roleTemplates.get': ['Get a role template', 'With its permissions.'],
   'organizations.roleTemplates.put': [
     'Create or replace a role template',
     'The change reaches all organizations: members have the new permissions from their next tokens on.',
   ],
   'organizations.roleTemplates.delete': ['Delete a role template', 'Members of all organizations lose the role.'],
   'organizations.members.list': ['List the members of an organization', 'Ordered by user id.'],
+  'organizations.members.get': ['Get a member of an organization', 'With the roles in it.'],
   'organizations.members.put': [
     'Add a member to an organization, or replace the roles',
     'Without effect if the member has exactly these roles. The last owner stays one.',
@@ -36,6 +38,7 @@ export const organizationOperations = {
     'List the roles of an organization',
     'The templates and its own, with their permissions.',
   ],
+  'organizations.roles.get': ['Get a role of an organization', 'A template, or one of its own.'],
   'organizations.roles.put': ['Create or replace a role of an organization', 'Its key must not be that of a template.'],
   'organizations.roles.delete': ['Delete a role of an organization', 'Members and invitations lose the role at once.'],
   'organizations.invitations.list': [
@@ -60,6 +63,7 @@ export const organizationOperations = {
   'ownOrganization.get': ['Get your organization', 'The organization that the token is for.'],
   'ownOrganization.update': ['Update your organization', 'Omitted members stay unchanged.'],
   'ownOrganization.members.list': ['List the members of your organization', 'Ordered by user id.'],
+  'ownOrganization.members.get': ['Get a member of your organization', 'With the roles in it.'],
   'ownOrganization.members.put': [
     'Replace the roles of a member of your organization',
     'Requires every permission of the roles that change. The last owner stays one.',
@@ -72,6 +76,7 @@ export const organizationOperations = {
     'List the roles of your organization',
     'The templates and its own, with their permissions.',
   ],
+  'ownOrganization.roles.get': ['Get a role of your organization', 'A template, or one of its own.'],
   'ownOrganization.roles.put': [
     'Create or replace a role of your organization',
     'Requires every permission that it has or gets. Its key must not be that of a template.',

@@ -5,6 +5,9 @@ CREATE TABLE identity.declared (
   kind text NOT NULL,
   id text NOT NULL,
   checksum text NOT NULL,
+  -- Unix milliseconds; what was changed later differs from the file
+  applied_at bigint NOT NULL,
+  in_file boolean NOT NULL DEFAULT true,
   PRIMARY KEY (kind, id)
 );
 
@@ -27,6 +30,9 @@ CREATE TABLE identity.client (
   -- Accurate to a minute.
   last_used_at bigint
 );
+
+-- The clients that have a policy, which every gateway follows.
+CREATE INDEX client_policy_index ON identity.client (id) WHERE metadata->>'policy' IS NOT NULL;
 
 -- The logo that was fetched from a client's logo_uri, for the consent page.
 CREATE TABLE identity.client_logo (
@@ -103,12 +109,22 @@ CREATE TABLE identity.session (
   address text NOT NULL,
   created_at bigint NOT NULL,
   seen_at bigint NOT NULL,
-  expires_at bigint NOT NULL
+  expires_at bigint NOT NULL,
+  -- Whether the user had not signed in from this address, or in this browser, before: of those who had signed in at all.
+  new_address boolean NOT NULL DEFAULT false,
+  new_device boolean NOT NULL DEFAULT false
 );
 CREATE INDEX session_user_index ON identity.session (user_id);
 CREATE INDEX session_expiry_index ON identity.session (expires_at);
 CREATE INDEX session_address_index ON identity.session (address);
 CREATE INDEX session_created_index ON identity.session (created_at, id);
+
+-- The management roles whose scopes were changed; the others have those that they come with.
+CREATE TABLE identity.management_role (
+  role text PRIMARY KEY,
+  scopes text[] NOT NULL,
+  updated_at bigint NOT NULL
+);
 
 -- The clients used in a session, which are notified when it ends. Kept as long as the session; grants expire earlier.
 CREATE TABLE identity.session_client (
@@ -641,6 +657,12 @@ CREATE INDEX audit_event_actor_index ON identity.audit_event (actor, id) WHERE a
 CREATE INDEX audit_event_client_index ON identity.audit_event (client_id, id) WHERE client_id IS NOT NULL;
 CREATE INDEX audit_event_address_index ON identity.audit_event (address, id) WHERE address IS NOT NULL;
 CREATE INDEX audit_event_request_index ON identity.audit_event (request_id) WHERE request_id IS NOT NULL;
+
+-- Until when events were removed because they were kept long enough.
+CREATE TABLE identity.audit_removal (
+  id smallint PRIMARY KEY CHECK (id = 1),
+  before bigint NOT NULL
+);
 
 -- Tiers and policies. Each version is a whole document and never changes; the highest one is active.
 CREATE TABLE identity.limit_version (

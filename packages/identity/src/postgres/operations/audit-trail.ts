@@ -73,6 +73,11 @@ export class PostgresAuditTrail implements AuditTrail {
     const { rows } = await this.#database.query<EventRow>(text, [...filters.map((one) => one ?? null), limit])
     return rows.map(parseEvent)
   }
+
+  async findRemoval(): Promise<number | undefined> {
+    const { rows } = await this.#database.query<{ before: number }>('SELECT before FROM identity.audit_removal')
+    return rows[0]?.before
+  }
 }
 
 function jsonOrNull(members: object | undefined): string | null {

@@ -25,9 +25,23 @@ export class PostgresPurge implements Purge {
   async purge(now: number, auditBefore: number, limit: number): Promise<Record<string, number>> {
     const removed: Record<string, number> = {}
     for (const table of agingTables)
-      removed[table.table] = await this.#delete(table, table.from === 'auditBefore' ? auditBefore : now, limit)
+      removed[table.table] =
+        table.from === 'auditBefore'
+          ? await this.#removeEvents(table, auditBefore, limit)
+          : await this.#delete(table, now, limit)
     removed.grant_record = await this.#grants(now)
     return removed
+  }
+
+  /** Recorded before: whoever reads fewer events also reads why. */
+  async #removeEvents(table: AgingTable, before: number, limit: number): Promise<number> {
+    await this.#database.query(
+      `INSERT INTO identity.audit_removal AS r (id, before)
+       SELECT 1, $1::bigint WHERE EXISTS (SELECT FROM identity.audit_event WHERE at < $1)
+       ON CONFLICT (id) DO UPDATE SET before = greatest(r.before, excluded.before)`,
+      [before],
+    )
+    return this.#delete(table, before, limit)
   }
 
   #delete({ table, key, age, before }: AgingTable, at: number, limit: number): Promise<number> {

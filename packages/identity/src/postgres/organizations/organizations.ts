@@ -77,14 +77,19 @@ export class PostgresOrganizations implements Organizations {
     return rowCount === 1
   }
 
-  remove(id: string, end: RevocationTimes): Promise<boolean> {
+  remove(
+    id: string,
+    end: RevocationTimes,
+    expected: Organization | undefined,
+  ): Promise<'changed' | 'missing' | 'outdated'> {
     return this.#database.transaction(async (tx) => {
-      if ((await tx.query('SELECT 1 FROM identity.organization WHERE id = $1 FOR UPDATE', [id])).rowCount === 0)
-        return false
+      const [current] = (await tx.query<OrganizationRow>(`${select} WHERE id = $1 FOR UPDATE`, [id])).rows
+      if (current === undefined) return 'missing'
+      if (expected !== undefined && !isDeepStrictEqual(organizationOf(current), expected)) return 'outdated'
       const ended = await revokeGrantsInOrganization(tx, id, undefined, end)
       await tx.query('DELETE FROM identity.organization WHERE id = $1', [id])
       await deleteRefreshFamilies(tx, ended, end)
-      return true
+      return 'changed'
     })
   }
 }

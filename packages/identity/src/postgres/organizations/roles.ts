@@ -1,6 +1,6 @@
 import type { Database, Transaction } from '@gatehouse/kit'
 import type { OrganizationRole } from '../../model/organization.ts'
-import type { OrganizationRoles, RoleResult } from '../../store/index.ts'
+import type { ExpectedRole, OrganizationRoles, RoleResult } from '../../store/index.ts'
 import { orUndefined } from '../rows.ts'
 import { foreignKeyFault } from './memberships.ts'
 
@@ -38,19 +38,38 @@ export class PostgresOrganizationRoles implements OrganizationRoles {
     return rows.map(({ permission }) => permission)
   }
 
-  async put(role: OrganizationRole): Promise<RoleResult> {
+  async put(role: OrganizationRole, expected?: ExpectedRole): Promise<RoleResult> {
     try {
-      return await this.#database.transaction((tx) => putRole(tx, role))
+      return await this.#database.transaction(async (tx) => {
+        if (expected !== undefined && !(await isRole(tx, role, expected))) return 'outdated'
+        return putRole(tx, role)
+      })
     } catch (error) {
       if (foreignKeyFault(error) === undefined) throw error
       return 'missing'
     }
   }
 
-  async remove(organizationId: string | undefined, key: string): Promise<boolean> {
-    const text = 'DELETE FROM identity.organization_role WHERE owner = $1 AND key = $2'
-    return (await this.#database.query(text, [organizationId ?? template, key])).rowCount === 1
+  async remove(organizationId: string | undefined, key: string, expected?: ExpectedRole): Promise<boolean> {
+    const text = `DELETE FROM identity.organization_role WHERE owner = $1 AND key = $2
+      AND ($3::text IS NULL OR (name = $3 AND permissions = $4::text[]))`
+    const values = [organizationId ?? template, key, expected?.name ?? null, expected?.permissions ?? null]
+    return (await this.#database.query(text, values)).rowCount === 1
   }
+}
+
+const lockRoles = 'LOCK TABLE identity.organization_role IN SHARE ROW EXCLUSIVE MODE'
+
+/** Whether a role is as it was read, until the end of the transaction. */
+async function isRole(
+  tx: Transaction,
+  { organizationId, key }: OrganizationRole,
+  { name, permissions }: ExpectedRole,
+): Promise<boolean> {
+  await tx.query(lockRoles)
+  const text = `SELECT 1 FROM identity.organization_role
+    WHERE owner = $1 AND key = $2 AND name = $3 AND permissions = $4::text[]`
+  return (await tx.query(text, [organizationId ?? template, key, name, permissions])).rowCount === 1
 }
 
 /**
@@ -60,8 +79,8 @@ export class PostgresOrganizationRoles implements OrganizationRoles {
 export async function putRole(
   tx: Transaction,
   { organizationId, key, name, permissions }: OrganizationRole,
-): Promise<Exclude<RoleResult, 'missing'>> {
-  await tx.query('LOCK TABLE identity.organization_role IN SHARE ROW EXCLUSIVE MODE')
+): Promise<Exclude<RoleResult, 'missing' | 'outdated'>> {
+  await tx.query(lockRoles)
   const elsewhere = organizationId === undefined ? 'organization_id IS NOT NULL' : 'organization_id IS NULL'
   const other = await tx.query(`SELECT 1 FROM identity.organization_role WHERE key = $1 AND ${elsewhere}`, [key])
   if (other.rowCount > 0) return 'conflict'

@@ -58,6 +58,11 @@ export class PostgresApiKeys implements ApiKeys {
     return rows[0] && keyOf(rows[0])
   }
 
+  async identify(hash: string): Promise<ApiKey | undefined> {
+    const text = `${select} WHERE hash = $1 OR retiring_hash = $1`
+    return (await this.#database.query<KeyRow>(text, [hash])).rows.map(keyOf)[0]
+  }
+
   async list(before: string | undefined, limit: number, { owner, q }: ApiKeyFilter = {}): Promise<ApiKey[]> {
     const text = `${select} WHERE ($1::uuid IS NULL OR id < $1) AND ($3::text IS NULL OR owner = $3)
         AND ($4::text IS NULL OR lower(name) LIKE lower($4) OR prefix LIKE $4)
@@ -77,8 +82,9 @@ export class PostgresApiKeys implements ApiKeys {
     return (await this.#database.query(text, [owner, id])).rowCount === 1
   }
 
-  async remove(id: string): Promise<boolean> {
-    return (await this.#database.query('DELETE FROM identity.api_key WHERE id = $1', [id])).rowCount === 1
+  async remove(id: string, expectedHash?: string): Promise<boolean> {
+    const text = 'DELETE FROM identity.api_key WHERE id = $1 AND ($2::text IS NULL OR hash = $2)'
+    return (await this.#database.query(text, [id, expectedHash ?? null])).rowCount === 1
   }
 }
 

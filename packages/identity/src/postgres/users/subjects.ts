@@ -1,6 +1,14 @@
 import type { Database, Transaction } from '@gatehouse/kit'
-import { NameConflict, type Subjects } from '../../store/index.ts'
+import { NameConflict, type Subject, type Subjects } from '../../store/index.ts'
 import { orUndefined } from '../rows.ts'
+
+/** From one plan to the next in the index: there are few, of however many subjects. */
+const plansSql = `WITH RECURSIVE known AS (
+    (SELECT plan FROM identity.subject WHERE plan IS NOT NULL ORDER BY plan LIMIT 1)
+    UNION ALL
+    SELECT (SELECT plan FROM identity.subject WHERE plan > known.plan ORDER BY plan LIMIT 1)
+      FROM known WHERE known.plan IS NOT NULL
+  ) SELECT plan FROM known WHERE plan IS NOT NULL LIMIT 1000`
 
 /** The common ids of users and clients in `identity.subject`. */
 export class PostgresSubjects implements Subjects {
@@ -18,6 +26,16 @@ export class PostgresSubjects implements Subjects {
       values: [id],
     })
     return rows[0] && { plan: orUndefined(rows[0].plan), kind: rows[0].kind }
+  }
+
+  async listPlans(): Promise<string[]> {
+    return (await this.#database.query<{ plan: string }>(plansSql, [])).rows.map(({ plan }) => plan)
+  }
+
+  async listByPlan(plan: string | undefined, after: string, limit: number): Promise<Subject[]> {
+    const [condition, values] = plan === undefined ? ['plan IS NULL', []] : ['plan = $3', [plan]]
+    const text = `SELECT id, kind FROM identity.subject WHERE ${condition} AND id > $1 ORDER BY id LIMIT $2`
+    return (await this.#database.query<Subject>(text, [after, limit, ...values])).rows
   }
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ManagementChange } from '@gatehouse/kit'
+import { postgresIdentityStore } from '../../../src/postgres/index.ts'
 import { responseOf, service, setupOnce } from '../../support/setup.ts'
 
 const auditor = {
@@ -85,4 +86,19 @@ test('the audit trail is filtered by actor, client, service and request, in eith
   assert.deepEqual(await requests('actor=dora&service=gateway'), [])
   const first = await call(auditor, 'GET', '/admin/v1/audit-events?actor=dora&limit=2')
   assert.deepEqual(await requests(`actor=dora&limit=2&cursor=${first.body.next}`), ['r-3'])
+})
+
+test('what retention removed is named, once something was removed and not before', async () => {
+  const page = async () => (await call(auditor, 'GET', '/admin/v1/audit-events')).body
+  await running.identity.recordChange(change)
+  const { purge } = postgresIdentityStore(running.database)
+  const now = running.clock.now()
+  await purge.purge(now, now - 86_400_000, 500)
+  assert.equal((await page()).removed_before, undefined, 'nothing was old enough')
+  await purge.purge(now, now + 1, 500)
+  const { items: left, removed_before: removed } = await page()
+  assert.equal(removed, new Date(now + 1).toISOString())
+  assert.ok((left as { at: string }[]).every(({ at }) => at >= String(removed)))
+  await purge.purge(now, now - 86_400_000, 500)
+  assert.equal((await page()).removed_before, removed, 'a longer retention brings nothing back')
 })

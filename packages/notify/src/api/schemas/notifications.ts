@@ -34,21 +34,41 @@ const Notification = Type.Object(
   { title: 'Notification' },
 )
 
+const foreseen = {
+  outcome: Type.String(),
+  reason_code: Type.Optional(reasonMembers.reason_code),
+  params: reasonMembers.params,
+  reason: Type.Optional(reasonMembers.reason),
+  until: Type.Optional(Type.String({ format: 'date-time' })),
+  subject: Type.Optional(Type.String()),
+  body: Type.Optional(Type.String()),
+  locale: Type.Optional(Type.String()),
+}
+
+const Gathered = Type.Object(
+  {
+    is_open: Type.Boolean({ description: 'Whether others wait already' }),
+    flush_at: Type.String({ format: 'date-time', description: 'When they are sent' }),
+    items: Type.Integer({ description: 'Events of the window, with this one' }),
+    actors: Type.Integer({ description: 'Distinct actors among them' }),
+    threshold: Type.Integer({ description: 'More events than this are combined' }),
+    sent_as: Type.Enum(['combined', 'individual'], { description: 'If no other event comes' }),
+  },
+  { description: 'What the event would be gathered with, where its type is aggregated' },
+)
+
+const Later = Type.Object(
+  { at: Type.String({ format: 'date-time' }), ...foreseen },
+  {
+    description:
+      'Of a channel that waits: what would become of it then, with what is known now. Caps are counted then. Left out for sensitive event types',
+  },
+)
+
 const Explanation = Type.Object(
   {
-    channels: Type.Array(
-      Type.Object({
-        channel: Type.String(),
-        outcome: Type.String(),
-        reason_code: Type.Optional(reasonMembers.reason_code),
-        params: reasonMembers.params,
-        reason: Type.Optional(reasonMembers.reason),
-        until: Type.Optional(Type.String({ format: 'date-time' })),
-        subject: Type.Optional(Type.String()),
-        body: Type.Optional(Type.String()),
-        locale: Type.Optional(Type.String()),
-      }),
-    ),
+    channels: Type.Array(Type.Object({ channel: Type.String(), ...foreseen, later: Type.Optional(Later) })),
+    gathered: Type.Optional(Gathered),
     expires_at: Type.Optional(
       Type.String({ format: 'date-time', description: 'From when on nothing of it would be sent any more' }),
     ),

@@ -1,4 +1,4 @@
-import { pageMembers, pageSchema } from '@gatehouse/kit'
+import { IfMatchHeaders, pageMembers, pageSchema } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import { RecipientRecord, RecipientSettings } from '../../catalog/declaration.ts'
 import { describeOperation } from '../../request/route-options.ts'
@@ -54,6 +54,7 @@ export const getRecipient = describeOperation('recipients.get', {
 /** PUT /v1/recipients/{user_id} */
 export const updateRecipient = describeOperation('recipients.update', {
   params: RecipientParams,
+  headers: IfMatchHeaders,
   body: RecipientSettings,
   response: { 200: RecipientRecord },
 })

@@ -1,4 +1,4 @@
-import { applyDeclared, type Database } from '@gatehouse/kit'
+import { applyDeclared, type Database, type DeclaredEntity } from '@gatehouse/kit'
 import { bucketOfUser } from '../../model/id.ts'
 import type { Declarations } from '../../store/store.ts'
 import { putDevice } from '../users/devices.ts'
@@ -7,6 +7,26 @@ import { putEventType } from './event-types.ts'
 import { saveTemplate } from './templates.ts'
 
 const schema = 'notify'
+
+const millisecondsOf = (column: string) => `ceil(extract(epoch FROM e.${column}) * 1000)::bigint`
+
+/** What the file declares for notify and administrators change. */
+export const notifyDeclared: readonly DeclaredEntity[] = [
+  {
+    schema,
+    kind: 'event_type',
+    table: 'notify.event_type',
+    match: 'e.event = d.id',
+    changedAt: millisecondsOf('updated_at'),
+  },
+  {
+    schema,
+    kind: 'template',
+    table: 'notify.published_template',
+    match: `e.template_id = d.id::jsonb->>0 AND e.channel = d.id::jsonb->>1 AND e.locale = d.id::jsonb->>2`,
+    changedAt: millisecondsOf('published_at'),
+  },
+]
 
 /** What the configuration declares, on PostgreSQL. */
 export function postgresDeclarations(database: Database, buckets: number): Declarations {

@@ -106,9 +106,15 @@ async function applyTogether(
   return { outcomes, fresh }
 }
 
-function countedOf({ report: { report, provider, machine = false }, delivery, channel }: AppliedReport): FreshReport {
-  const address = delivery.address === null ? {} : { address: delivery.address }
-  return { channel, provider: delivery.provider ?? provider, report, machine, ...address }
+function countedOf(applied: AppliedReport): FreshReport {
+  const { report, delivery, channel } = applied
+  const { report: name, provider, machine = false } = report
+  const [suppression] = suppressionsOf(applied)
+  return {
+    ...{ channel, provider: delivery.provider ?? provider, report: name, machine },
+    ...(delivery.address === null ? {} : { address: delivery.address }),
+    ...(suppression === undefined ? {} : { suppresses: suppression.reason }),
+  }
 }
 
 /** Locks what reports are about, each kind in the order of the ids, which are sorted. */

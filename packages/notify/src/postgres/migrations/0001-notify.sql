@@ -24,6 +24,9 @@ CREATE TABLE notify.declared (
   kind text,
   id text,
   checksum text NOT NULL,
+  -- Unix milliseconds; what was changed later differs from the file
+  applied_at bigint NOT NULL,
+  in_file boolean NOT NULL DEFAULT true,
   PRIMARY KEY (kind, id)
 );
 

@@ -1,4 +1,5 @@
 import type { Database } from '@gatehouse/kit'
+import { lastDeliveryId, notificationIdOf } from '../../model/id.ts'
 import { type BucketScope, type Buckets, textFor } from '../sql/buckets.ts'
 import { columns } from '../sql/columns.ts'
 import { queryByIndex } from '../sql/index-plans.ts'
@@ -49,6 +50,21 @@ export function createLook(
       looked.push(...(await Promise.all(looks)).flat())
     }
     return looked
+  }
+}
+
+/**
+ * Looks at deliveries for the notifications that they belong to. A look comes to the end of a notification: one of which
+ * there may be more deliveries is left to the next look, so that none is found twice.
+ */
+export function ofNotifications(look: Look): Look {
+  return async (positions, rows) => {
+    const looked = await look(positions, rows)
+    return looked.map(({ bucket, count, last, matches }) => {
+      const from = count < rows ? last : lastDeliveryId(last)
+      const found = matches.filter((id) => id >= from).map(notificationIdOf)
+      return { bucket, count, last: from, matches: [...new Set(found)] }
+    })
   }
 }
 

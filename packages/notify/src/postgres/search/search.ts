@@ -4,10 +4,17 @@ import { hasMatchingDelivery, type NotificationFilter } from '../../model/notifi
 import type { Search, SearchPage, SearchRequest } from '../../store/store.ts'
 import type { Buckets } from '../sql/buckets.ts'
 import { queryByIndex } from '../sql/index-plans.ts'
-import { comparedColumns, conditionsOn, conditionsOnMessage } from './conditions.ts'
-import { createLook, firstOfConditions } from './looks.ts'
+import {
+  comparedColumns,
+  comparedOfDelivery,
+  comparesDeliveries,
+  conditionsOn,
+  conditionsOnDelivery,
+  conditionsOnMessage,
+} from './conditions.ts'
+import { createLook, firstOfConditions, ofNotifications } from './looks.ts'
 import { readSummaries } from './summaries.ts'
-import { type Step, walkBack } from './walk.ts'
+import { type Look, type Step, walkBack } from './walk.ts'
 
 const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 const firstId = '00000000-0000-0000-0000-000000000000'
@@ -58,15 +65,25 @@ async function notificationSteps(
   const isFiltered = [userId, event, priority, dedupKey, channel, state, outcome, provider].some(
     (each) => each !== undefined,
   )
-  const conditions = conditionsOn(filter, firstOfConditions)
-  const table = { name: 'notification', columns: comparedColumns } as const
   return walkBack({
     ...request,
     before: range.before,
     buckets: userId === undefined ? allOf(buckets) : [bucketOfUser(userId, buckets.count)],
     firstRows: isFiltered ? Math.max(firstRowsOfFilter, request.limit + 1) : request.limit + 1,
-    look: createLook(database, buckets, table, { since: range.since, conditions }),
+    look: lookFor(database, buckets, filter, range),
   })
+}
+
+/** Through the deliveries where their rows decide, in one scan; else through the notifications. */
+function lookFor(database: Database, buckets: Buckets, filter: NotificationFilter, { since }: Range): Look {
+  if (comparesDeliveries(filter)) {
+    const conditions = conditionsOnDelivery(filter, firstOfConditions)
+    const table = { name: 'delivery', columns: comparedOfDelivery } as const
+    return ofNotifications(createLook(database, buckets, table, { since, conditions }))
+  }
+  const conditions = conditionsOn(filter, firstOfConditions)
+  const table = { name: 'notification', columns: comparedColumns } as const
+  return createLook(database, buckets, table, { since, conditions })
 }
 
 interface Range {

@@ -38,7 +38,7 @@ export interface WalkOptions extends SearchBounds {
 const maxRowsAtOnce = 4_000
 const minRowsOfBucket = 10
 /** A look that took longer is followed by a smaller one, so that the time of a walk is not exceeded by much. */
-const slowLookMs = 250
+const slowLookMs = 50
 
 /**
  * Walks back in time through the rows of all buckets, in the order of their ids, until its reader has enough, or its bounds

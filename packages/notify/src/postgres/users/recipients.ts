@@ -1,4 +1,4 @@
-import type { Database, Transaction } from '@gatehouse/kit'
+import { type Database, entityTagOf, type Transaction } from '@gatehouse/kit'
 import { bucketOfUser } from '../../model/id.ts'
 import type { Recipient, Recipients } from '../../store/store.ts'
 import { columns, timestamp } from '../sql/columns.ts'
@@ -33,6 +33,8 @@ export function postgresRecipients(database: Database, buckets: number): Recipie
       for (const [bucket, mine] of byBucket)
         await database.transaction((tx) => putRecipients(tx, bucket, [...lastOfEach(mine)], now))
     },
+    replace: (recipient, before, now) =>
+      database.transaction((tx) => replace(tx, bucketOfUser(recipient.userId, buckets), { recipient, before, now })),
     async setZoneinfo(userId, zoneinfo, now) {
       await database.query(
         'UPDATE notify.recipient SET zoneinfo = $3, updated_at = $4 WHERE bucket = $1 AND user_id = $2',
@@ -60,6 +62,23 @@ function patternOf(prefix: string): string {
 function lastOfEach(recipients: readonly Recipient[]): Recipient[] {
   const byUser = new Map(recipients.map((recipient) => [recipient.userId, recipient]))
   return [...byUser.values()].sort((a, b) => (a.userId < b.userId ? -1 : 1))
+}
+
+/** Under the lock of the user's row, so that of two who read the same one only the first writes. */
+async function replace(
+  tx: Transaction,
+  bucket: number,
+  { recipient, before, now }: { readonly recipient: Recipient; readonly before: Recipient; readonly now: number },
+): Promise<boolean> {
+  const { rows } = await tx.query<RecipientRow>(
+    `SELECT user_id, email, phone_number, locale, zoneinfo FROM notify.recipient
+      WHERE bucket = $1 AND user_id = $2 FOR UPDATE`,
+    [bucket, recipient.userId],
+  )
+  const [row] = rows
+  if (!row || entityTagOf(recipientOf(row)) !== entityTagOf(before)) return false
+  await putRecipients(tx, bucket, [recipient], now)
+  return true
 }
 
 /** Stores recipients of one bucket, each once, in the order in which two writers lock them. */

@@ -2,6 +2,7 @@ import type { Database } from '@gatehouse/kit'
 import type { Counters } from '../../admission/caps.ts'
 import { bucketOfUser } from '../../model/id.ts'
 import type { OpenWindow, Standings } from '../../store/store.ts'
+import { readOpenWindow } from '../waiting/windows.ts'
 
 interface WindowRow {
   readonly event: string
@@ -30,5 +31,6 @@ export function postgresStandings(database: Database, buckets: number): Standing
       const windows = open.rows.map(({ event, items, flush_at: flushAt }): OpenWindow => ({ event, items, flushAt }))
       return { counters: counted.rows[0]?.counters ?? {}, windows }
     },
+    readWindow: (userId, event) => readOpenWindow(database, bucketOfUser(userId, buckets), { userId, event }),
   }
 }

@@ -39,19 +39,22 @@ export function postgresSchedule(database: Database, buckets: number): Schedule 
       return rows[0] && scheduledOf(rows[0])
     },
     list: (filter, after, limit) => list(database, buckets, { filter, after, limit }),
-    async move(id, fireAt) {
+    async move(id, fireAt, before) {
       const values = [bucketOfId(id, buckets), id]
       const { rowCount } = await database.query(
         `UPDATE notify.scheduled SET fire_at = $3
-          WHERE bucket = $1 AND id = $2 AND (lease_until IS NULL OR lease_until < now())`,
-        [...values, timestamp(fireAt)],
+          WHERE bucket = $1 AND id = $2 AND (lease_until IS NULL OR lease_until < now())
+            AND ($4::timestamptz IS NULL OR fire_at = $4::timestamptz)`,
+        [...values, timestamp(fireAt), optionalTimestamp(before)],
       )
       if (rowCount > 0) return 'moved'
-      const { rowCount: left } = await database.query(
-        'SELECT FROM notify.scheduled WHERE bucket = $1 AND id = $2',
+      const { rows } = await database.query<{ fire_at: number }>(
+        'SELECT fire_at FROM notify.scheduled WHERE bucket = $1 AND id = $2',
         values,
       )
-      return left > 0 ? 'firing' : 'fired'
+      const [left] = rows
+      if (left === undefined) return 'fired'
+      return before !== undefined && left.fire_at !== before ? 'changed' : 'firing'
     },
     async cancel(id) {
       const { rowCount } = await database.query('DELETE FROM notify.scheduled WHERE bucket = $1 AND id = $2', [

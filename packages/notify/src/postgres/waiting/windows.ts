@@ -2,7 +2,7 @@ import type { Database, Query } from '@gatehouse/kit'
 import type { SettledWindow } from '../../admission/planned.ts'
 import type { Channel } from '../../model/channel.ts'
 import type { Data } from '../../model/notification.ts'
-import type { ChosenBy, ClosedWindow, PendingItem, WindowSummary } from '../../store/store.ts'
+import type { ChosenBy, ClosedWindow, GatheredWindow, PendingItem, WindowSummary } from '../../store/store.ts'
 import { queries } from '../queries/index.ts'
 import type { Statement } from '../sql/at-once.ts'
 import { type BucketScope, bucketsOfIds, textFor } from '../sql/buckets.ts'
@@ -70,6 +70,36 @@ export async function closeWindows(
     const summary = summaries.get(id)
     return { bucket, id, userId, event, items: (items.get(id) ?? []).map(itemOf), ...(summary ? { summary } : {}) }
   })
+}
+
+/** Names the open window of a user and event type for the statements that read it, as closing does; changes nothing. */
+const nameOpenWindow = `
+WITH open AS MATERIALIZED (
+  SELECT id, flush_at FROM notify.pending_window
+   WHERE bucket = $1 AND user_id = $2 AND event = $3 AND state = 'open'
+), named AS MATERIALIZED (
+  SELECT set_config('notify.closed', coalesce(array_agg(id)::text, ''), true),
+         set_config('notify.summed', coalesce(array_agg(id)::text, ''), true) FROM open
+)
+SELECT o.flush_at FROM open o CROSS JOIN named`
+
+/** What is gathered of an event type for a user, as it would be flushed now; undefined where no window is open. */
+export async function readOpenWindow(
+  database: Database,
+  bucket: number,
+  { userId, event }: { readonly userId: string; readonly event: string },
+): Promise<GatheredWindow | undefined> {
+  const [, open, read, counted] = await database.pipeline<object>([
+    customPlan,
+    { name: 'notify_name_open_window', text: nameOpenWindow, values: [bucket, userId, event] },
+    { name: 'notify_first_items', text: queries['waiting/read-first-items'], values: [bucket] },
+    { name: 'notify_summarize_windows', text: queries['waiting/summarize-windows'], values: [bucket] },
+  ])
+  const [window] = (open?.rows ?? []) as { flush_at: number }[]
+  const [summary] = (counted?.rows ?? []) as SummaryRow[]
+  if (!window || !summary) return undefined
+  const items = ((read?.rows ?? []) as ItemRow[]).map(itemOf)
+  return { flushAt: window.flush_at, items, summary: summaryOf(summary) }
 }
 
 function itemOf({

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { channels } from '../../../src/model/channel.ts'
+import { deliveryIdOf } from '../../../src/model/id.ts'
+import { ofNotifications } from '../../../src/postgres/search/looks.ts'
 import { type Look, walkBack } from '../../../src/postgres/search/walk.ts'
 
 const idOf = (n: number) => `0190${n.toString(16).padStart(4, '0')}-0000-7000-8000-000000000000`
@@ -93,3 +96,32 @@ test('a walk whose time is over takes one look, and says how far it came', async
   for await (const step of walkBack({ ...options(rows, look), maxMs: 0 })) steps.push(step)
   assert.deepEqual(steps, [{ ids: [], through: idOf(180) }])
 })
+
+test('a walk through deliveries comes to each of their notifications once, wherever its pages end', () =>
+  fc.assert(
+    fc.asyncProperty(rowsArbitrary, fc.integer({ min: 1, max: 60 }), fc.nat(14), async (rows, maxRows, seed) => {
+      // Of each notification the first one to four channels have a delivery; those of a matching one all match.
+      const deliveriesOf = (n: number) =>
+        channels.slice(0, 1 + ((n * 3 + seed) % channels.length)).map((channel) => deliveryIdOf(idOf(n), channel))
+      const matching = new Set([...rows.matching].flatMap(deliveriesOf))
+      const look = ofNotifications(async (positions, count) =>
+        positions.flatMap(({ bucket, before }) => {
+          const own = (rows.buckets[bucket] ?? []).flatMap((n) => deliveriesOf(n).toReversed())
+          const looked = own.filter((id) => id < before).slice(0, count)
+          const matches = looked.filter((id) => matching.has(id))
+          return looked.length === 0 ? [] : [{ bucket, last: looked.at(-1) ?? '', count: looked.length, matches }]
+        }),
+      )
+      const ids: string[] = []
+      let before: string | undefined = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+      while (before !== undefined) {
+        const begin: string = before
+        for await (const step of walkBack({ ...options(rows, look), firstRows: 1, before: begin, maxRows })) {
+          ids.push(...step.ids)
+          before = step.through
+        }
+        assert.ok(before === undefined || before < begin, 'each page gets further')
+      }
+      assert.deepEqual(ids, expected(rows))
+    }),
+  ))

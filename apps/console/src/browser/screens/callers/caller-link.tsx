@@ -12,7 +12,7 @@ interface CallerLinkProps {
 export function CallerLink({ kind, id }: CallerLinkProps) {
   const t = useTexts()
   return (
-    <Group gap={6} wrap="nowrap" align="baseline" className="id">
+    <Group gap={6} align="baseline" className="id">
       <Code className="kind">{kindName(t.callers.kinds, kind)}</Code>
       {isMasked(id, kind) ? (
         <Text size="sm" c="dimmed" title={t.callers.masked}>

@@ -6,6 +6,7 @@ import { Id, State, Time } from '../../parts/values.tsx'
 import { useTexts } from '../../texts/settings.tsx'
 import { CallerLink } from './caller-link.tsx'
 import { groupRejections, type RejectionGroup } from './rejection-groups.ts'
+import { useWait } from './wait.ts'
 
 interface RejectionsProps {
   readonly filters: {
@@ -53,12 +54,13 @@ export function Rejections({ filters }: RejectionsProps) {
 
 function useColumns(): readonly Column<RejectionGroup>[] {
   const t = useTexts()
+  const wait = useWait()
   return [
     { label: t.callers.at, render: (group) => <When group={group} /> },
     { label: t.callers.caller, render: ({ last }) => <CallerLink {...last.identifier} /> },
     { label: t.callers.rule, render: ({ last }) => <RuleOf rejection={last} /> },
     { label: t.callers.route, render: ({ last }) => <Code>{last.route}</Code> },
-    { label: t.callers.wait, render: ({ last }) => t.callers.seconds(last.retry_after) },
+    { label: t.callers.wait, render: ({ last }) => wait(last.retry_after) },
     { label: t.callers.request, render: ({ last }) => <RequestId id={last.request_id} /> },
   ]
 }

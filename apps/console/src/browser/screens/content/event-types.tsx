@@ -1,9 +1,10 @@
 import type { EventType, TemplateTextSummary } from '@gatehouse/client'
 import { Button, Group, Stack, Text, TextInput } from '@mantine/core'
 import { Link, useNavigate } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useMemo, useState } from 'react'
 import type { InputOf } from '../../../actions/index.ts'
 import { usePages, useRead } from '../../api/queries.ts'
+import { ranges } from '../../api/range.ts'
 import { useMay } from '../../api/session.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Page } from '../../parts/page.tsx'
@@ -11,6 +12,8 @@ import { Empty } from '../../parts/states.tsx'
 import { List } from '../../parts/table.tsx'
 import { State } from '../../parts/values.tsx'
 import { useTexts } from '../../texts/settings.tsx'
+import { type Share, sharesOf } from '../measure/figures.ts'
+import { useNumber } from '../measure/parts.tsx'
 import type { Channel } from './matrix.ts'
 
 /** The event types: how urgent, on which channels, with which texts. */
@@ -20,6 +23,7 @@ export function EventTypesScreen() {
   const [open, setOpen] = useState(false)
   const query = usePages('listEventTypes', { limit: 100 } as InputOf<'listEventTypes'>)
   const texts = useRead('listTemplates', { summary: true, limit: 200 })
+  const volume = useVolume()
   const create = may('saveEventType') ? <Button onClick={() => setOpen(true)}>{t.eventTypes.create}</Button> : undefined
   // Beyond one page of texts it is not known which are missing.
   const known = texts.data?.next === undefined ? texts.data?.items : undefined
@@ -35,12 +39,40 @@ export function EventTypesScreen() {
           { label: t.eventTypes.event, render: (one) => <EventName eventType={one} /> },
           { label: t.eventTypes.priority, render: (one) => <Priority priority={one.priority ?? 'normal'} /> },
           { label: t.eventTypes.channels, render: (one) => <Channels eventType={one} texts={known} /> },
+          { label: t.eventTypes.volume, render: ({ event }) => <Volume of={volume?.get(event)} /> },
           { label: t.eventTypes.template, render: (one) => <TemplateLink eventType={one} /> },
           { label: t.eventTypes.particular, render: (one) => <Particular eventType={one} /> },
         ]}
       />
       <NewEventType open={open} close={() => setOpen(false)} />
     </Page>
+  )
+}
+
+const sent: ReadonlySet<string | undefined> = new Set(['queued', 'deferred', 'aggregated', 'duplicate'])
+
+/** By event type what came in during a day, and the share of it that was not sent; undefined until it is known. */
+function useVolume(): ReadonlyMap<string, Share> | undefined {
+  const may = useMay()
+  const now = Math.floor(Date.now() / ranges['1h'].lengthMs) * ranges['1h'].lengthMs
+  const from = new Date(now - ranges['24h'].lengthMs).toISOString()
+  const query = useRead('readStats', { measure: 'outcomes', by: 'event', from, step: 3_600 }, may('readStats'))
+  return useMemo(() => query.data && sharesOf(query.data, 'event', ({ outcome }) => !sent.has(outcome)), [query.data])
+}
+
+function Volume({ of = { count: 0, share: undefined } }: { of: Share | undefined }) {
+  const t = useTexts()
+  const number = useNumber()
+  const percent = useNumber({ style: 'percent', maximumFractionDigits: 1 })
+  return (
+    <Stack gap={0} align="flex-start">
+      <span>{number(of.count)}</span>
+      {of.share !== undefined && of.share > 0 && (
+        <Text size="xs" c="dimmed">
+          {t.eventTypes.notSent(percent(of.share))}
+        </Text>
+      )}
+    </Stack>
   )
 }
 

@@ -1,10 +1,11 @@
 import type { TemplateTextSummary } from '@gatehouse/client'
 import { Button, Group, Stack, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useMemo, useState } from 'react'
 import type { InputOf } from '../../../actions/index.ts'
 import { type Filters, useFilters } from '../../api/filters.ts'
-import { usePages } from '../../api/queries.ts'
+import { usePages, useRead } from '../../api/queries.ts'
+import { ranges } from '../../api/range.ts'
 import { useMay } from '../../api/session.tsx'
 import { ChoiceFilter, TextFilter } from '../../parts/filters/fields.tsx'
 import { FilterForm } from '../../parts/filters/filter-form.tsx'
@@ -13,6 +14,8 @@ import { Answer, Empty } from '../../parts/states.tsx'
 import { Rows } from '../../parts/table.tsx'
 import { State, Time } from '../../parts/values.tsx'
 import { useTexts } from '../../texts/settings.tsx'
+import { type Share, sharesOf } from '../measure/figures.ts'
+import { useNumber } from '../measure/parts.tsx'
 import { buildMatrix, type Cell, channels, countGaps, type MatrixRow } from './matrix.ts'
 import { NewText } from './new-text.tsx'
 
@@ -89,13 +92,17 @@ function MatrixTable({ rows }: { rows: readonly MatrixRow[] }) {
 
 function MatrixRows({ label, rows }: { label: string; rows: readonly MatrixRow[] }) {
   const t = useTexts()
+  const incomplete = useIncomplete()
   return (
     <Rows
       label={label}
       rows={rows}
       keyOf={({ id }) => id}
       columns={[
-        { label: t.templates.template, render: (row) => <TemplateName row={row} /> },
+        {
+          label: t.templates.template,
+          render: (row) => <TemplateName row={row} incomplete={incomplete?.get(row.id)} />,
+        },
         ...channels.map((channel) => ({
           label: t.channels[channel],
           render: ({ id, cells }: MatrixRow) => <Cells id={id} channel={channel} cells={cells[channel]} />,
@@ -106,13 +113,29 @@ function MatrixRows({ label, rows }: { label: string; rows: readonly MatrixRow[]
   )
 }
 
-function TemplateName({ row }: { row: MatrixRow }) {
+/** By template the share of its texts of a week whose event lacked a variable; undefined until it is known. */
+function useIncomplete(): ReadonlyMap<string, Share> | undefined {
+  const may = useMay()
+  const now = Math.floor(Date.now() / ranges['1h'].lengthMs) * ranges['1h'].lengthMs
+  const from = new Date(now - ranges['7d'].lengthMs).toISOString()
+  const query = useRead('readStats', { measure: 'texts', by: 'template', from, step: 86_400 }, may('readStats'))
+  return useMemo(
+    () => query.data && sharesOf(query.data, 'template', ({ result }) => result === 'incomplete'),
+    [query.data],
+  )
+}
+
+function TemplateName({ row, incomplete }: { row: MatrixRow; incomplete: Share | undefined }) {
   const t = useTexts()
+  const percent = useNumber({ style: 'percent', maximumFractionDigits: 1 })
   const gaps = countGaps(row)
   return (
     <Stack gap={4} align="flex-start">
       <strong>{row.id}</strong>
       {gaps > 0 && <State tone="careful">{t.templates.gaps(gaps)}</State>}
+      {incomplete?.share !== undefined && incomplete.share > 0 && (
+        <State tone="bad">{t.templates.incomplete(percent(incomplete.share))}</State>
+      )}
     </Stack>
   )
 }

@@ -1,7 +1,8 @@
 import { ApiError } from '@gatehouse/client'
-import { Alert, Button, CopyButton, Group, Stack, Text, Title } from '@mantine/core'
+import { Alert, Button, CopyButton, Stack, Text, Title } from '@mantine/core'
 import { useNavigate, useParams } from '@tanstack/react-router'
 import { lazy, Suspense, useState } from 'react'
+import { useFilters } from '../../api/filters.ts'
 import { useRead } from '../../api/queries.ts'
 import { useMay } from '../../api/session.tsx'
 import { Act } from '../../parts/act.tsx'
@@ -9,19 +10,13 @@ import { Page } from '../../parts/page.tsx'
 import { Answer, Loading } from '../../parts/states.tsx'
 import { Facts } from '../../parts/values.tsx'
 import { useTexts } from '../../texts/settings.tsx'
-import {
-  type Declaration,
-  differencesOf,
-  type LimitKind,
-  outOfShadow,
-  type StoredLimit,
-  toYaml,
-  withoutShadow,
-} from './declaration.ts'
+import { type Declaration, differencesOf, type LimitKind, type StoredLimit, toYaml } from './declaration.ts'
 import { Differences } from './differences.tsx'
 import { DraftPanel, useDraft } from './draft.tsx'
-import { Publish } from './publish.tsx'
+import { Shadow } from './shadow/shadow.tsx'
 import type { Candidate } from './simulation/simulator.tsx'
+import { Members } from './use/members.tsx'
+import { Use } from './use/use.tsx'
 import { Amounts } from './words.tsx'
 
 const Simulator = lazy(async () => ({ default: (await import('./simulation/simulator.tsx')).Simulator }))
@@ -86,7 +81,8 @@ function LimitActions({ limit: { kind, name, declaration } }: { limit: StoredLim
 function LimitBody({ limit }: { limit: StoredLimit }) {
   const t = useTexts()
   const may = useMay()
-  const [isSimulating, setSimulating] = useState(false)
+  const [{ id: recorded }] = useFilters(['id'])
+  const [isSimulating, setSimulating] = useState(recorded !== undefined)
   const draft = useDraft(limit)
   const { kind, name, declaration, file } = limit
   const drifts = file !== undefined && differencesOf(file, declaration).length > 0
@@ -117,6 +113,8 @@ function LimitBody({ limit }: { limit: StoredLimit }) {
           <LimitSimulator key={`${kind} ${name}`} limit={limit} drafted={canEdit ? draft.declaration : undefined} />
         </Suspense>
       ) : null}
+      {declaration !== undefined && <Use name={name} />}
+      {declaration !== undefined && <Members kind={kind} name={name} />}
     </Stack>
   )
 }
@@ -142,50 +140,6 @@ function Present({ declaration }: { declaration: Declaration }) {
           [t.limit.shared, declaration.shared === true ? t.common.yes : undefined],
         ]}
       />
-    </section>
-  )
-}
-
-interface ShadowProps {
-  readonly limit: StoredLimit
-  readonly draft: ReturnType<typeof useDraft>
-  readonly canEdit: boolean
-}
-
-/** The limits that run in shadow, and the way out of it. */
-function Shadow({ limit, draft, canEdit }: ShadowProps) {
-  const t = useTexts()
-  const [isEnding, setEnding] = useState(false)
-  const { declaration = {} } = limit
-  return (
-    <section className="panel marked" aria-label={t.limit.inShadow}>
-      <Title order={2} size="h5">
-        {t.limit.inShadow}
-      </Title>
-      <Text size="sm" c="dimmed" mb="xs">
-        {t.limit.shadowLead}
-      </Text>
-      <Amounts of={declaration.shadow} />
-      {canEdit && (
-        <Group gap="xs" mt="sm">
-          <Button size="xs" variant="default" onClick={() => draft.change(outOfShadow(declaration))}>
-            {t.limit.shadowIntoDraft}
-          </Button>
-          <Button size="xs" variant="default" onClick={() => setEnding(true)}>
-            {t.limit.shadowEnd}
-          </Button>
-          <Publish
-            limit={limit}
-            declaration={withoutShadow(declaration)}
-            ifMatch={draft.base.etag}
-            title={t.limit.shadowEnd}
-            text={t.limit.shadowEndText}
-            open={isEnding}
-            close={() => setEnding(false)}
-            onSaved={draft.rebase}
-          />
-        </Group>
-      )}
     </section>
   )
 }

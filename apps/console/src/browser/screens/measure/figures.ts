@@ -67,6 +67,30 @@ export function countOf({ series }: Pick<StatSeries, 'series'>, where: (labels: 
   return series.filter(({ labels }) => where(labels)).reduce((sum, { values }) => sum + totalOf(values), 0)
 }
 
+/** What was counted of one value of a label, and the share of it that matches. */
+export interface Share {
+  readonly count: number
+  /** Undefined where nothing was counted. */
+  readonly share: number | undefined
+}
+
+/** By the values of a label, how much was counted, and the share that matches. */
+export function sharesOf(
+  { series }: StatSeries,
+  by: string,
+  matches: (labels: Labels) => boolean,
+): ReadonlyMap<string, Share> {
+  const groups = Map.groupBy(series, ({ labels }) => labels[by] ?? '')
+  return new Map(
+    [...groups].map(([value, some]) => {
+      const count = some.reduce((sum, { values }) => sum + totalOf(values), 0)
+      const matching = some.filter(({ labels }) => matches(labels))
+      const found = matching.reduce((sum, { values }) => sum + totalOf(values), 0)
+      return [value, { count, share: count === 0 ? undefined : found / count }]
+    }),
+  )
+}
+
 /** What is known of the mails of a provider to a domain. */
 export interface DomainFigures {
   readonly provider: string

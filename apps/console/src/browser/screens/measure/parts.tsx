@@ -1,7 +1,10 @@
+import type { StatSeries } from '@gatehouse/client'
 import { SegmentedControl, Stack, Text, Title } from '@mantine/core'
-import type { ReactNode } from 'react'
+import { type ReactNode, useMemo } from 'react'
 import { type RangeName, ranges } from '../../api/range.ts'
+import { Chart } from '../../parts/chart.tsx'
 import { useSettings, useTexts } from '../../texts/settings.tsx'
+import { endedSteps, type Lines, linesOf, momentsOf } from './figures.ts'
 
 /** The choice of a range of time. */
 export function RangeChoice({ value, onChoose }: { value: RangeName; onChoose: (name: RangeName) => void }) {
@@ -32,6 +35,28 @@ export function Figures({ title, note, children }: { title: string; note?: strin
       {children}
     </Stack>
   )
+}
+
+interface CountedProps {
+  readonly title: string
+  readonly data: StatSeries
+  /** The label whose values are the lines, how they are called, and where they lead. */
+  readonly lines: Lines
+}
+
+/** What was counted over time, a line for each value of a label. Keep `lines` between renders. */
+export function Counted({ title, data: answer, lines }: CountedProps) {
+  const t = useTexts()
+  const data = useMemo(() => endedSteps(answer, Date.now()), [answer])
+  const at = useMemo(() => momentsOf(data), [data])
+  const series = useMemo(() => linesOf(data, lines), [data, lines])
+  if (series.length === 0)
+    return (
+      <Text c="dimmed" size="sm">
+        {t.measure.nothing}
+      </Text>
+    )
+  return <Chart label={title} at={at} series={series} height={110} />
 }
 
 interface TileProps {

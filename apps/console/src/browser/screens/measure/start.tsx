@@ -1,11 +1,14 @@
 import type { SetupStep } from '@gatehouse/client'
-import { Button, Code, Progress, Stack, Text } from '@mantine/core'
+import { Anchor, Button, Code, Progress, Stack, Text } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
+import { useMay } from '../../api/session.tsx'
 import { gather, type SystemAnswer, useSystem } from '../../api/system.ts'
 import { Page } from '../../parts/page.tsx'
 import { Answer } from '../../parts/states.tsx'
 import { Id, State, Time } from '../../parts/values.tsx'
 import { useSettings, useTexts } from '../../texts/settings.tsx'
+import { FirstClient } from './first-client.tsx'
 
 /** The order of the steps. */
 const order = [
@@ -80,6 +83,7 @@ function joined(steps: readonly SetupStep[]): SetupStep[] {
 
 function Step({ step: { id, done, evidence } }: { step: SetupStep }) {
   const t = useTexts()
+  const may = useMay()
   const words = t.start.steps[id as keyof typeof t.start.steps]
   if (words === undefined) return null
   const shown = Object.entries(evidence).filter(([, value]) => !Array.isArray(value) || value.length > 0)
@@ -90,7 +94,13 @@ function Step({ step: { id, done, evidence } }: { step: SetupStep }) {
         <State tone={done ? 'good' : 'neutral'}>{done ? t.start.done : t.start.open}</State>
       </div>
       <Text size="sm">{words.text}</Text>
-      {!done && 'command' in words && (
+      {id === 'first_notification' && <FirstClient />}
+      {id === 'own_client' && !done && (
+        <Anchor component={Link} to="/new-client" size="sm">
+          {t.clients.create}
+        </Anchor>
+      )}
+      {!done && 'command' in words && !(id === 'first_notification' && may('createClient')) && (
         <Id value={words.command}>
           <Code block>{words.command}</Code>
         </Id>

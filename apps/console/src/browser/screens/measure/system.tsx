@@ -12,6 +12,7 @@ import { Facts, State, Time, Words } from '../../parts/values.tsx'
 import { useTexts } from '../../texts/settings.tsx'
 import { WarningList } from './attention.tsx'
 import { Figures } from './parts.tsx'
+import { FileDrift, Storage } from './storage.tsx'
 
 /** What runs, on what, with which configuration; and what the person may do. */
 export function SystemScreen() {
@@ -28,6 +29,8 @@ export function SystemScreen() {
           </>
         )}
       </Answer>
+      {may('readDrift') && <FileDrift />}
+      {may('readStorage') && <Storage />}
       {may('readConfig') && <Configuration />}
       <Person />
     </Page>

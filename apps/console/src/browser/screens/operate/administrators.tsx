@@ -11,9 +11,10 @@ import { Page } from '../../parts/page.tsx'
 import { Refusal } from '../../parts/refusal.tsx'
 import { Answer } from '../../parts/states.tsx'
 import { List } from '../../parts/table.tsx'
-import { Time, Words } from '../../parts/values.tsx'
+import { State, Time, Words } from '../../parts/values.tsx'
 import { useTexts } from '../../texts/settings.tsx'
 import { LockState } from '../people/lock-state.tsx'
+import { ChangeScopes } from './role-scopes.tsx'
 
 /** Who holds which management role. */
 export function AdministratorsScreen() {
@@ -22,19 +23,43 @@ export function AdministratorsScreen() {
   return (
     <Page title={t.sections.administrators} lead={t.administrators.lead}>
       <Answer action="listRoles" query={query}>
-        {({ items }) => items.map((role) => <RoleMembers key={role.role} role={role} />)}
+        {({ items }) => {
+          const known = scopesOf(items)
+          return items.map((role) => <RoleMembers key={role.role} role={role} known={known} />)
+        }}
       </Answer>
     </Page>
   )
 }
 
-function RoleMembers({ role: { role, scopes } }: { role: ManagementRole }) {
+/** Every scope that a role can have: those of the owners, and what these include. */
+function scopesOf(roles: readonly ManagementRole[]): readonly string[] {
+  const all = new Set(roles.flatMap(({ scopes, default_scopes: defaults }) => [...scopes, ...defaults]))
+  all.delete('admin:roles')
+  return [...all].sort()
+}
+
+interface RoleMembersProps {
+  readonly role: ManagementRole
+  readonly known: readonly string[]
+}
+
+function RoleMembers({
+  role: { role, scopes, granted_scopes: granted, default_scopes: defaults },
+  known,
+}: RoleMembersProps) {
   const t = useTexts()
   const may = useMay()
   const query = usePages('listMembers', { role })
   return (
     <Stack component="section" className="panel" aria-label={role}>
-      <Title order={2}>{role}</Title>
+      <Group justify="space-between">
+        <Group gap="sm">
+          <Title order={2}>{role}</Title>
+          {granted.join() !== defaults.join() && <State tone="careful">{t.administrators.isChanged}</State>}
+        </Group>
+        <ChangeScopes role={role} known={known} />
+      </Group>
       <details>
         <summary>{t.administrators.scopes}</summary>
         <Words values={scopes} />

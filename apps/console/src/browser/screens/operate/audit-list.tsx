@@ -27,23 +27,40 @@ export function AuditList({ filters }: { filters: AuditFilters }) {
   const query = usePages('readAudit', { ...filters, order: 'desc' })
   const empty = Object.keys(filters).length === 0 ? t.audit.empty : t.states.noMatch
   return (
-    <List
-      action="readAudit"
-      query={query}
-      label={t.sections.audit}
-      keyOf={({ id }) => id}
-      empty={<Empty text={empty} />}
-      columns={[
-        { label: t.audit.at, render: ({ at }) => <Time at={at} /> },
-        { label: t.audit.type, render: ({ type, action }) => <Code>{action ?? type}</Code> },
-        { label: t.audit.actor, render: ({ actor }) => actor },
-        { label: t.audit.subject, render: (event) => <Subject event={event} /> },
-        { label: t.audit.address, render: ({ address }) => <Masked>{address}</Masked> },
-        { label: t.audit.details, render: (event) => <Details event={event} /> },
-      ]}
-    />
+    <>
+      <List
+        action="readAudit"
+        query={query}
+        label={t.sections.audit}
+        keyOf={({ id }) => id}
+        empty={<Empty text={empty} />}
+        columns={[
+          { label: t.audit.at, render: ({ at }) => <Time at={at} /> },
+          { label: t.audit.type, render: ({ type, action }) => <Code>{action ?? type}</Code> },
+          { label: t.audit.actor, render: ({ actor }) => actor },
+          { label: t.audit.subject, render: (event) => <Subject event={event} /> },
+          { label: t.audit.address, render: ({ address }) => <Masked>{address}</Masked> },
+          { label: t.audit.details, render: (event) => <Details event={event} /> },
+        ]}
+      />
+      <Removed query={query} since={filters.since} />
+    </>
   )
 }
+
+/** What is missing behind the end of the list, and why. */
+function Removed({ query: { data, hasNextPage }, since }: { query: AuditPages; since: string | undefined }) {
+  const t = useTexts()
+  const before = (data?.pages.at(-1) as { removed_before?: string } | undefined)?.removed_before
+  if (before === undefined || hasNextPage || (since !== undefined && since >= before)) return null
+  return (
+    <p className="gap-note" role="note">
+      {t.audit.removed} <Time at={before} />
+    </p>
+  )
+}
+
+type AuditPages = ReturnType<typeof usePages<'readAudit'>>
 
 /** The screens of what an event may be about, beside users. */
 const entitySections: Readonly<Record<string, string>> = {

@@ -38,6 +38,15 @@ export function SettingsScreen() {
             { value: 'utc', label: t.settings.utc },
           ]}
         />
+        <NativeSelect
+          label={t.settings.density}
+          value={settings.density}
+          onChange={({ currentTarget }) => change({ density: currentTarget.value as Settings['density'] })}
+          data={[
+            { value: 'comfortable', label: t.settings.comfortable },
+            { value: 'compact', label: t.settings.compact },
+          ]}
+        />
         <Switch
           label={t.settings.keys}
           checked={settings.keys}

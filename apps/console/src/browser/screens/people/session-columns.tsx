@@ -27,10 +27,19 @@ export function useSessionColumns(ofSeveral: boolean): readonly Column<Session>[
         <Group gap={6}>
           <span title={session.user_agent}>{browserOf(session.user_agent) || t.user.unknownBrowser}</span>
           {session.is_own && <State tone="good">{t.user.ownSession}</State>}
+          {session.new_device && <State tone="careful">{t.user.newDevice}</State>}
         </Group>
       ),
     },
-    { label: t.user.address, render: ({ address }) => <Masked>{address}</Masked> },
+    {
+      label: t.user.address,
+      render: (session) => (
+        <Group gap={6} className="address">
+          <Masked>{session.address}</Masked>
+          {session.new_address && <State tone="careful">{t.user.newAddress}</State>}
+        </Group>
+      ),
+    },
     { label: t.user.signedInBy, render: ({ amr }) => amr.join(', ') },
     { label: t.sections.clients, render: ({ clients }) => clients.join(', ') },
     { label: t.user.since, render: (session) => <Time at={session.created_at} /> },

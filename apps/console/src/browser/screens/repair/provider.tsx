@@ -4,6 +4,7 @@ import { Link, useParams } from '@tanstack/react-router'
 import { useFilters } from '../../api/filters.ts'
 import { useMay } from '../../api/session.tsx'
 import { Page } from '../../parts/page.tsx'
+import { SmsFailure } from '../../parts/sms-failure.tsx'
 import { Answer, Empty } from '../../parts/states.tsx'
 import { Rows } from '../../parts/table.tsx'
 import { Facts, Id, Time } from '../../parts/values.tsx'
@@ -12,6 +13,7 @@ import { usePolled } from './polled.ts'
 import { ProviderPause } from './provider-pause.tsx'
 import { ProviderStateBadge, shareOf } from './provider-state.tsx'
 import { ProviderTest } from './provider-test.tsx'
+import { WebhookSteps } from './webhook-steps.tsx'
 import { wordOf } from './words.ts'
 
 const everyMs = 5_000
@@ -115,7 +117,15 @@ function Errors({ provider: { errors } }: { provider: Provider }) {
           columns={[
             { label: t.providers.result, render: ({ result }) => <Code>{result}</Code> },
             { label: t.providers.count, render: ({ count }) => <strong>{count}</strong> },
-            { label: t.providers.sample, render: ({ sample }) => sample },
+            {
+              label: t.providers.sample,
+              render: ({ sample }) => (
+                <>
+                  {sample}
+                  <SmsFailure answer={sample} />
+                </>
+              ),
+            },
             { label: t.providers.first, render: ({ first_at }) => <Time at={first_at} /> },
             { label: t.providers.last, render: ({ last_at }) => <Time at={last_at} /> },
           ]}
@@ -125,7 +135,7 @@ function Errors({ provider: { errors } }: { provider: Provider }) {
   )
 }
 
-function Reports({ provider: { webhook } }: { provider: Provider }) {
+function Reports({ provider: { webhook, kind } }: { provider: Provider }) {
   const t = useTexts()
   return (
     <Stack component="section" gap="sm" aria-labelledby="reports" className="panel">
@@ -149,6 +159,7 @@ function Reports({ provider: { webhook } }: { provider: Provider }) {
               [t.providers.refusal, webhook.refusal],
             ]}
           />
+          <WebhookSteps kind={kind} path={webhook.path} isOpen={webhook.last_at === undefined} />
         </>
       )}
     </Stack>

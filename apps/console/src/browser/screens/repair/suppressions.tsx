@@ -14,6 +14,7 @@ import { State, Time } from '../../parts/values.tsx'
 import { useTexts } from '../../texts/settings.tsx'
 import { UserLink } from './scheduled-list.tsx'
 import { AddSuppression } from './suppression-add.tsx'
+import { SuppressionGrowth } from './suppression-growth.tsx'
 import { LiftSuppression, LiftSuppressions } from './suppression-lift.tsx'
 
 const names = ['user_id', 'channel', 'reason', 'scope'] as const
@@ -55,6 +56,7 @@ export function SuppressionsScreen() {
           data={['push', 'email', 'sms', 'in-app']}
         />
       </FilterForm>
+      <SuppressionGrowth />
       <SuppressionList selection={selection} />
     </Page>
   )

@@ -3,6 +3,8 @@ import type { deliver as english } from '../en/deliver.ts'
 /** The words about notifications, in German. */
 export const deliver: typeof english = {
   notifications: {
+    accepts: (range: string) => `Angenommen, nach Ergebnis: letzte ${range}`,
+    acceptsThen: 'In dieser Zeit angenommen, nach Ergebnis',
     lead: 'Was angenommen wurde, Neuestes zuerst, und was auf jedem Kanal daraus wurde.',
     more: 'Weitere Filter',
     accepted: 'Angenommen',
@@ -85,7 +87,6 @@ export const deliver: typeof english = {
     version: 'Vorlage',
     subject: 'Betreff',
     text: 'Text',
-    html: 'HTML-Quelle',
     noContent: 'Für keinen Kanal wurde ein Text erzeugt.',
     contentSources: {
       rendered_again: 'noch einmal erzeugt aus der Fassung, die gesendet wurde',
@@ -123,6 +124,7 @@ export const deliver: typeof english = {
     searchedUntil: 'gesucht zurück bis',
     text: 'Text',
     wouldSend: 'würde gesendet',
+    foreseen: 'So wie es jetzt steht, am',
     verdicts: { passed: 'bestanden', stopped: 'endet hier', waits: 'wartet', skipped: 'nicht erreicht' },
     by: 'durch',
     change: 'Ändern',
@@ -170,6 +172,10 @@ export const deliver: typeof english = {
       quietCritical: 'Kritische Benachrichtigungen gehen durch die Ruhezeit',
       notQuiet: 'Es ist keine Ruhezeit',
       notGathered: 'Der Ereignistyp wird nicht gesammelt',
+      gathered: ({ items, actors, threshold }: Readonly<Record<'items' | 'actors' | 'threshold', number>>) =>
+        `Mit diesem ${items === 1 ? '1 Ereignis' : `${items} Ereignisse`} von ${actors === 1 ? '1 Auslöser' : `${actors} Auslösern`}; mehr als ${threshold} werden zusammengefasst`,
+      combined: 'Sie würden als eines gesendet, wenn keines mehr kommt',
+      individual: 'Jedes würde für sich gesendet, wenn keines mehr kommt',
       template: (id: string, locale: string) => `${id}, ${locale}`,
       addressKnown: 'Der Kanal erreicht den Benutzer',
       notSuppressed: 'Keine Sperre passt',

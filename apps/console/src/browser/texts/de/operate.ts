@@ -23,10 +23,18 @@ export const operate: typeof english = {
     export: 'Exportieren',
     empty: 'Noch ist nichts aufgezeichnet.',
     everyService: 'Alle Dienste',
+    removed: 'Frühere Ereignisse sind nach Ablauf der Aufbewahrung entfernt. Vollständig ist das Protokoll seit',
   },
   administrators: {
     lead: 'Wer welche Verwaltungsrolle hat. Dienste prüfen Scopes; die Rolle bestimmt, welche ihre Inhaber bekommen.',
     scopes: 'Scopes dieser Rolle',
+    change: 'Scopes ändern',
+    changeText:
+      'Mitglieder verlieren Scopes sofort und bekommen neue mit den nächsten Tokens. Ein Scope schließt das Lesen ein, das er braucht.',
+    changed: 'Die Rolle wurde geändert.',
+    isChanged: 'geändert',
+    defaults: 'Wie die Rolle mitgeliefert wird',
+    save: 'Scopes speichern',
     nobody: 'Niemand hat diese Rolle.',
     grant: 'Vergeben',
     user: 'Benutzerkennung',
@@ -45,6 +53,9 @@ export const operate: typeof english = {
     zone: 'Zeiten',
     local: 'Ortszeit',
     utc: 'UTC',
+    density: 'Dichte',
+    comfortable: 'Bequem',
+    compact: 'Kompakt',
     keys: 'Einzelne Tasten als Kürzel',
   },
 }

@@ -120,12 +120,19 @@ export const people: typeof english = {
     service: 'Dienst',
     registered: 'Angemeldet',
     deviceAlive: 'aktiv',
+    deadDevices: (count: number) =>
+      count === 1
+        ? '1 Gerät ist fort, sagt sein Push-Dienst: Es bekommt nichts mehr.'
+        : `${count} Geräte sind fort, sagen ihre Push-Dienste: Sie bekommen nichts mehr.`,
+    deadSince: 'seit',
     deviceDead: 'fort',
     removeDeviceText: 'Es bekommt nichts mehr, bis die App es wieder anmeldet.',
     deviceRemoved: 'Das Gerät wurde entfernt.',
     browsers: 'Browser',
     unknownBrowser: 'unbekannt',
     ownSession: 'Sie',
+    newDevice: 'neuer Browser',
+    newAddress: 'neue Adresse',
     signedInBy: 'Angemeldet mit',
     endOwnText: 'Das ist Ihre eigene Sitzung: Sie werden aus der Konsole abgemeldet.',
     endAll: 'Alle beenden',
@@ -195,6 +202,9 @@ export const people: typeof english = {
     user: 'Benutzerkennung',
     client: 'Client',
     address: 'IP-Adresse',
+    place: 'Wo',
+    anyPlace: 'überall',
+    newPlace: 'neue Adresse oder neuer Browser',
     empty: 'Niemand ist angemeldet.',
     endSelected: 'Diese Sitzungen beenden',
     selected: (count: number, skipped: number, more: boolean) =>

@@ -171,6 +171,48 @@ export const repair: typeof english = {
     until: (time) => `bis ${time}`,
     untilResumed: 'bis er fortgesetzt wird',
     webhook: 'Berichte',
+    webhookSetUp: (name: string) => `So wird es eingerichtet: ${name}`,
+    webhookSteps: {
+      ses: {
+        name: 'Event destination eines Configuration set',
+        steps: (url: string) => [
+          'SES: Configuration sets → der Satz von `configuration_set` → Event destinations → eines vom Typ Amazon SNS anlegen. Wählen Sie deliveries, bounces und complaints; Öffnen und Klicks zeichnet Gatehouse auf.',
+          `SNS: dieses Topic → Create subscription → Protokoll HTTPS, Endpoint ${url}. Sie wird von selbst bestätigt.`,
+          'Ein Geheimnis gibt es nicht: SNS signiert. Nennen Sie das Topic in `topic_arns` des Anbieters.',
+        ],
+      },
+      sendgrid: {
+        name: 'Event Webhook',
+        steps: (url: string) => [
+          `Settings → Mail Settings → Event Webhooks → eines mit der Post URL ${url} anlegen.`,
+          'Wählen Sie Delivered, Bounced, Dropped, Spam Reports und Unsubscribed.',
+          'Schalten Sie Signed Event Webhook ein, und kopieren Sie den Verification Key in `webhook_public_key` des Anbieters.',
+        ],
+      },
+      twilio: {
+        name: 'Status Callback',
+        steps: (url: string) => [
+          `Bei Twilio wird nichts eingetragen: Jede Nachricht nennt ${url} selbst.`,
+          'BASE_URL muss die öffentliche Adresse sein, die Twilio aufruft: Seine Signatur deckt sie ab.',
+          'Twilio signiert mit dem Auth Token des Anbieters.',
+        ],
+      },
+      smtp: {
+        name: 'Rückläufer des Return-Path',
+        steps: (url: string) => [
+          'Der Mailserver von `bounces.domain` empfängt, was zurückkommt, und schickt jede Mail weiter.',
+          `Er sendet sie per POST an ${url}?to=EMPFÄNGER mit content-type message/rfc822 und Authorization: Bearer GEHEIMNIS.`,
+          'Das Geheimnis ist `bounces.secret` des Anbieters. Ein Skript für Postfix steht in docs/providers.md.',
+        ],
+      },
+      http: {
+        name: 'eigene Berichte',
+        steps: (url: string) => [
+          `Ihr Dienst sendet message.delivered, .bounced und andere per POST an ${url}.`,
+          'Er signiert sie nach Standard Webhooks mit dem `secret` des Anbieters.',
+        ],
+      },
+    },
     webhookUrl: 'Pfad des Webhooks',
     lastReport: 'Letzter Bericht',
     never: 'nie',
@@ -215,6 +257,7 @@ export const repair: typeof english = {
     noCalls: 'nicht aufgerufen',
   },
   suppressions: {
+    growth: 'Neu nach Grund',
     lead: 'Adressen, die nichts erhalten oder nichts von manchen Ereignistypen, und warum.',
     address: 'Adresse',
     user: 'Benutzer',

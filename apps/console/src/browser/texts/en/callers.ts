@@ -47,6 +47,7 @@ export const callers = {
     },
     sources: { local: 'counted locally', open: 'not counted', closed: 'store unavailable' },
     tier: (name: string) => `tier ${name}`,
+    hasPolicy: (name: string) => `policy ${name}`,
     account: 'Account',
     refresh: 'Refresh',
     fullId: 'Full id',
@@ -55,7 +56,7 @@ export const callers = {
     isShared: 'shared by all callers',
     isShadow: 'shadow: rejects nothing',
     admitted: 'next request is allowed',
-    blocked: (seconds: number) => `rejected for ${seconds} s`,
+    blocked: (wait: string) => `rejected for ${wait}`,
     left: (remaining: string, limit: string) => `${remaining} of ${limit} left`,
     per: (seconds: number) =>
       seconds === 1
@@ -66,7 +67,10 @@ export const callers = {
             ? 'per day'
             : `per ${seconds} s`,
     resets: 'Next window:',
-    others: (count: number) => `${count} further policies that counted nothing lately`,
+    others: (count: number) =>
+      count === 1
+        ? 'One further policy that counted nothing lately'
+        : `${count} further policies that counted nothing lately`,
     noStanding: 'No policy is known to count this caller.',
     reset: 'Reset',
     resetText: (policy: string) => `All counts of this caller under ${policy} are cleared.`,
@@ -81,6 +85,22 @@ export const callers = {
     source: 'Decided by',
     breaker: 'Breaker of the store',
     failureMode: 'While the store is unavailable',
+    isRejected: 'Requests of this caller are rejected now',
+    rejectedBy: (policy: string, rules: readonly string[], wait: string) =>
+      `By ${policy}${rules.length === 0 ? '' : ` (${rules.join(', ')})`}: the next is allowed in ${wait}.`,
+    sharedStays: 'It counts all callers together: unblocking this one does not change it.',
+    unblock: 'Unblock',
+    unblocked: 'The caller is let in again.',
+    stillRejected: (policies: string) => `Still rejected by ${policies}, which counts all callers together.`,
+    ownLimit: 'Limit of its own',
+    noOwnLimit: 'None: the tier counts.',
+    clientPolicy: (name: string) => `The client has the policy ${name}: it counts in place of tiers.`,
+    until: 'until',
+    applies: 'applies within 5 seconds',
+    setOwnLimit: 'Set a limit',
+    changeOwnLimit: 'Change',
+    inPlaceOfTier: 'in place of the tier',
+    simulate: 'Simulate the last hour',
     minutes: 'Last hour',
     minutesSummary: (allowed: string, rejected: string, max: string) =>
       `In the last hour ${allowed} requests were allowed and ${rejected} rejected, at most ${max} in a minute.`,

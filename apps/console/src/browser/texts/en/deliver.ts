@@ -1,6 +1,8 @@
 /** The words about notifications, in English. */
 export const deliver = {
   notifications: {
+    accepts: (range: string) => `Accepted, by outcome: the last ${range}`,
+    acceptsThen: 'Accepted in that time, by outcome',
     lead: 'What was accepted, newest first, and what became of it on each channel.',
     more: 'More filters',
     accepted: 'Accepted',
@@ -82,7 +84,6 @@ export const deliver = {
     version: 'Template',
     subject: 'Subject',
     text: 'Text',
-    html: 'HTML source',
     noContent: 'No text was rendered for any channel.',
     contentSources: {
       rendered_again: 'rendered again from the version that was sent',
@@ -120,6 +121,7 @@ export const deliver = {
     searchedUntil: 'searched back to',
     text: 'Text',
     wouldSend: 'would be sent',
+    foreseen: 'As things are now, on',
     verdicts: { passed: 'passed', stopped: 'stops here', waits: 'waits', skipped: 'not reached' },
     by: 'by',
     change: 'Change',
@@ -166,6 +168,10 @@ export const deliver = {
       quietCritical: 'Critical notifications pass quiet hours',
       notQuiet: 'It is not quiet now',
       notGathered: 'The event type is not gathered',
+      gathered: ({ items, actors, threshold }: Readonly<Record<'items' | 'actors' | 'threshold', number>>) =>
+        `With this one ${items === 1 ? '1 event' : `${items} events`} of ${actors === 1 ? '1 actor' : `${actors} actors`}; more than ${threshold} are combined`,
+      combined: 'They would be sent as one, if no other comes',
+      individual: 'Each would be sent by itself, if no other comes',
       template: (id: string, locale: string) => `${id}, ${locale}`,
       addressKnown: 'The channel reaches the user',
       notSuppressed: 'No suppression matches',

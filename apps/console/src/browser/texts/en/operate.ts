@@ -21,10 +21,18 @@ export const operate = {
     export: 'Export',
     empty: 'Nothing is recorded yet.',
     everyService: 'Every service',
+    removed: 'Earlier events are removed by retention. The log is complete since',
   },
   administrators: {
     lead: 'Who holds which management role. Services check scopes; a role decides which of them its holders get.',
     scopes: 'Scopes of this role',
+    change: 'Change scopes',
+    changeText:
+      'Members lose scopes at once, and get new ones with their next tokens. A scope includes what it needs to read.',
+    changed: 'The role was changed.',
+    isChanged: 'changed',
+    defaults: 'As the role comes',
+    save: 'Save the scopes',
     nobody: 'Nobody holds this role.',
     grant: 'Grant',
     user: 'User id',
@@ -43,6 +51,9 @@ export const operate = {
     zone: 'Times',
     local: 'Local time',
     utc: 'UTC',
+    density: 'Density',
+    comfortable: 'Comfortable',
+    compact: 'Compact',
     keys: 'Single keys as shortcuts',
   },
 }

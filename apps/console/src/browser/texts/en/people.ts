@@ -116,12 +116,19 @@ export const people = {
     service: 'Service',
     registered: 'Registered',
     deviceAlive: 'active',
+    deadDevices: (count: number) =>
+      count === 1
+        ? '1 device is gone, says its push service: nothing is sent to it.'
+        : `${count} devices are gone, say their push services: nothing is sent to them.`,
+    deadSince: 'since',
     deviceDead: 'gone',
     removeDeviceText: 'Nothing is pushed to it until the app registers it again.',
     deviceRemoved: 'The device was removed.',
     browsers: 'Browsers',
     unknownBrowser: 'unknown',
     ownSession: 'you',
+    newDevice: 'new browser',
+    newAddress: 'new address',
     signedInBy: 'Signed in by',
     endOwnText: 'This is your own session: you will be signed out of the console.',
     endAll: 'End all',
@@ -191,6 +198,9 @@ export const people = {
     user: 'User id',
     client: 'Client',
     address: 'IP address',
+    place: 'Where',
+    anyPlace: 'anywhere',
+    newPlace: 'new address or browser',
     empty: 'Nobody is signed in.',
     endSelected: 'End these sessions',
     selected: (count: number, skipped: number, more: boolean) =>

@@ -168,6 +168,48 @@ export const repair = {
     until: (time: string) => `until ${time}`,
     untilResumed: 'until it is resumed',
     webhook: 'Reports',
+    webhookSetUp: (name: string) => `How to set it up: ${name}`,
+    webhookSteps: {
+      ses: {
+        name: 'event destination of a configuration set',
+        steps: (url: string) => [
+          'SES: Configuration sets → the set of `configuration_set` → Event destinations → add one of type Amazon SNS. Choose deliveries, bounces and complaints; opens and clicks are recorded by Gatehouse.',
+          `SNS: that topic → Create subscription → protocol HTTPS, endpoint ${url}. It is confirmed by itself.`,
+          'There is no secret: SNS signs. Name the topic in `topic_arns` of the provider.',
+        ],
+      },
+      sendgrid: {
+        name: 'Event Webhook',
+        steps: (url: string) => [
+          `Settings → Mail Settings → Event Webhooks → create one with the Post URL ${url}.`,
+          'Choose Delivered, Bounced, Dropped, Spam Reports and Unsubscribed.',
+          'Switch Signed Event Webhook on, and copy its verification key to `webhook_public_key` of the provider.',
+        ],
+      },
+      twilio: {
+        name: 'Status Callback',
+        steps: (url: string) => [
+          `Nothing is entered at Twilio: each message names ${url} itself.`,
+          'BASE_URL must be the public address that Twilio calls: its signature covers it.',
+          'Twilio signs with the auth token of the provider.',
+        ],
+      },
+      smtp: {
+        name: 'bounces of the return path',
+        steps: (url: string) => [
+          'The mail server of `bounces.domain` receives what comes back, and posts each mail.',
+          `It posts to ${url}?to=RECIPIENT with content-type message/rfc822 and Authorization: Bearer SECRET.`,
+          'The secret is `bounces.secret` of the provider. A script for Postfix is in docs/providers.md.',
+        ],
+      },
+      http: {
+        name: 'your own reports',
+        steps: (url: string) => [
+          `Your service posts message.delivered, .bounced and others to ${url}.`,
+          'It signs them as Standard Webhooks says, with the `secret` of the provider.',
+        ],
+      },
+    },
     webhookUrl: 'Webhook path',
     lastReport: 'Last report',
     never: 'never',
@@ -212,6 +254,7 @@ export const repair = {
     noCalls: 'not called',
   },
   suppressions: {
+    growth: 'New by reason',
     lead: 'Addresses that receive nothing, or nothing of some event types, and why.',
     address: 'Address',
     user: 'User',

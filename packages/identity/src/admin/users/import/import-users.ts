@@ -30,7 +30,7 @@ export async function importUsers(
   by: Authority,
   users: readonly ImportedUser[],
 ): Promise<ImportResult[]> {
-  requireRoleAuthority(by, [], [...new Set(users.flatMap(({ roles = [] }) => roles))])
+  await requireRoleAuthority(context, by, [], [...new Set(users.flatMap(({ roles = [] }) => roles))])
   const ids = users.map(({ id }) => id)
   await auditChange(context, by, { action: 'users.import', target: { type: 'user', id: '*' }, after: { ids } })
   const results: ImportResult[] = []

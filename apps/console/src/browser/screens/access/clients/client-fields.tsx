@@ -1,6 +1,7 @@
 import { Checkbox, Fieldset, Stack, Text, Textarea, TextInput } from '@mantine/core'
 import type { RecordForm } from '../../../forms/record-form.ts'
 import { useTexts } from '../../../texts/settings.tsx'
+import { PolicyField } from './policy-field.tsx'
 import type { ClientValues } from './registration.ts'
 import { ScopesField } from './scopes.tsx'
 
@@ -44,6 +45,7 @@ export function ClientFields({ form, hasRedirects, isPublic, permanent }: Client
         required={permanent?.has('plan') ?? false}
         {...form.getInputProps('plan')}
       />
+      <PolicyField {...form.getInputProps('policy')} />
       {hasRedirects && (
         <>
           <TextInput

@@ -58,6 +58,7 @@ function ClientFacts({ client }: { client: OAuthClient }) {
         [t.clients.origins, words(client.allowed_origins)],
         [t.clients.logout, client.backchannel_logout_uri],
         [t.clients.plan, client.plan],
+        [t.clients.policy, client.policy],
         [t.clients.pkce, yesNo(client.require_pkce !== false)],
         [t.clients.par, yesNo(client.require_pushed_authorization_requests)],
         [t.clients.consent, yesNo(client.skip_consent === true || client.first_party === true)],

@@ -129,6 +129,7 @@ function useLabels(): Readonly<Record<keyof ClientValues, string>> {
     backchannel_logout_uri: t.clients.logout,
     scopes: t.clients.scopes,
     plan: t.clients.plan,
+    policy: t.clients.policy,
     require_pkce: t.clients.pkce,
     require_pushed_authorization_requests: t.clients.par,
     skip_consent: t.clients.consent,

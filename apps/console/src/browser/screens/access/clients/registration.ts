@@ -15,6 +15,7 @@ export interface ClientValues {
   readonly backchannel_logout_uri: string
   readonly scopes: string[]
   readonly plan: string
+  readonly policy: string
   readonly require_pkce: boolean
   readonly require_pushed_authorization_requests: boolean
   readonly skip_consent: boolean
@@ -63,6 +64,7 @@ const emptyValues: ClientValues = {
   backchannel_logout_uri: '',
   scopes: [],
   plan: '',
+  policy: '',
   require_pkce: true,
   require_pushed_authorization_requests: false,
   skip_consent: false,
@@ -73,11 +75,13 @@ const emptyValues: ClientValues = {
 /** The registration of a new client. */
 export function registrationOf(kind: ClientKind, id: string, values: ClientValues): InputOf<'createClient'> {
   const { method, grants } = facts[kind]
+  const { policy, ...members } = membersOf(values, newValues(kind))
   return {
     client_id: id,
     token_endpoint_auth_method: method,
     grant_types: [...grants],
-    ...membersOf(values, newValues(kind)),
+    ...members,
+    ...(typeof policy === 'string' ? { policy } : {}),
     scopes: tidyScopes(values.scopes),
     ...(values.may_introspect ? { may_introspect: true } : {}),
   }
@@ -104,6 +108,7 @@ export function valuesOf(client: OAuthClient): ClientValues {
     backchannel_logout_uri: client.backchannel_logout_uri ?? '',
     scopes: [...(client.scopes ?? [])],
     plan: client.plan ?? '',
+    policy: client.policy ?? '',
     require_pkce: client.require_pkce !== false,
     require_pushed_authorization_requests: client.require_pushed_authorization_requests === true,
     skip_consent: client.skip_consent === true,
@@ -120,6 +125,7 @@ export function membersOf(values: ClientValues, base: ClientValues): Omit<InputO
   const changed = names.filter((name) => JSON.stringify(values[name]) !== JSON.stringify(base[name]))
   return Object.fromEntries(
     changed.map((name) => {
+      if (name === 'policy') return [name, values.policy === '' ? null : values.policy]
       if (name === 'scopes') return [name, tidyScopes(values.scopes)]
       return [name, lists.has(name) ? linesOf(values[name] as string) : values[name]]
     }),

@@ -1,8 +1,10 @@
 import type { LimitedCaller, PolicyStanding } from '@gatehouse/client'
 import { Code, Group, Progress, Stack, Text, Title } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
 import { Act } from '../../../parts/act.tsx'
 import { State, Time } from '../../../parts/values.tsx'
 import { useSettings, useTexts } from '../../../texts/settings.tsx'
+import { useWait } from '../wait.ts'
 import { CounterKeys } from './counter-keys.tsx'
 import { GrantRequests } from './grant-requests.tsx'
 
@@ -15,7 +17,7 @@ interface StandingsProps {
 /** The standing of a caller under each policy; those that counted nothing lately are folded away. */
 export function Standings({ caller: { policies }, kind, id }: StandingsProps) {
   const t = useTexts()
-  const isShown = (one: PolicyStanding) => one.recent || one.is_tier || !one.allowed
+  const isShown = (one: PolicyStanding) => one.recent || one.is_tier || one.stands_for_tier || !one.allowed
   const shown = policies.filter(isShown)
   const others = policies.filter((one) => !isShown(one))
   return (
@@ -46,8 +48,9 @@ interface StandingProps {
 
 function Standing({ standing, kind, id }: StandingProps) {
   const t = useTexts()
-  const { policy, is_tier: isTier, shared, allowed, retry_after: wait, source, rules } = standing
+  const { policy, is_tier: isTier, shared, allowed, retry_after: seconds, source, rules } = standing
   const input = { policy, kind, id }
+  const wait = useWait()
   return (
     <section className="panel standing" aria-label={policy}>
       <Group justify="space-between" align="flex-start" gap="sm">
@@ -56,12 +59,12 @@ function Standing({ standing, kind, id }: StandingProps) {
             {policy}
           </Title>
           <Text size="sm" c="dimmed">
-            {isTier ? t.callers.isTier : shared ? t.callers.isShared : t.callers.isPolicy}
+            {kindOf(standing, t.callers)}
           </Text>
           {allowed ? (
             <State tone="good">{t.callers.admitted}</State>
           ) : (
-            <State tone="bad">{t.callers.blocked(wait)}</State>
+            <State tone="bad">{t.callers.blocked(wait(seconds))}</State>
           )}
           {source !== 'store' && (
             <State tone="careful">{t.callers.sources[source as keyof typeof t.callers.sources] ?? source}</State>
@@ -84,9 +87,22 @@ function Standing({ standing, kind, id }: StandingProps) {
           <RuleBar key={rule.name} rule={rule} />
         ))}
       </div>
+      <Group gap="md" mt="xs">
+        <Link to={`/limits/${isTier ? 'tiers' : 'policies'}/$name`} params={{ name: policy }} search={{ kind, id }}>
+          {t.callers.simulate}
+        </Link>
+      </Group>
       <CounterKeys input={input} />
     </section>
   )
+}
+
+type Words = Readonly<Record<'isTier' | 'inPlaceOfTier' | 'isShared' | 'isPolicy', string>>
+
+function kindOf({ is_tier: isTier, stands_for_tier: standsForTier, shared }: PolicyStanding, words: Words): string {
+  if (isTier) return words.isTier
+  if (standsForTier) return words.inPlaceOfTier
+  return shared ? words.isShared : words.isPolicy
 }
 
 /** How much of a rule is used, and when it is there in full again. */

@@ -16,12 +16,18 @@ type View = (typeof views)[number]
 const widths = { wide: 640, narrow: 360 } as const
 const frameHeight = 560
 
+/** A mail as it was rendered, of a draft or of what was sent. */
+export type RenderedMail = Pick<TemplatePreview, 'subject' | 'body' | 'html' | 'headers'>
+
 /** A mail as programs show it: wide or narrow, light or dark, with and without pictures, as text, and its header. */
-export function MailPreview({ item }: { item: TemplatePreview }) {
+export function MailPreview({ item }: { item: RenderedMail }) {
   const t = useTexts()
   const hasHtml = item.html !== undefined
   const [chosen, choose] = useState<View>('wide')
-  const shown = hasHtml ? views : (['text', 'headers'] as const)
+  const shown = views.filter((each) => {
+    if (each === 'headers') return item.headers !== undefined
+    return each === 'text' || hasHtml
+  })
   const view = shown.find((each) => each === chosen) ?? 'text'
   return (
     <Stack gap="sm">
@@ -40,7 +46,7 @@ export function MailPreview({ item }: { item: TemplatePreview }) {
   )
 }
 
-function Headers({ item }: { item: TemplatePreview }) {
+function Headers({ item }: { item: RenderedMail }) {
   const t = useTexts()
   return (
     <>

@@ -1,11 +1,17 @@
 import type { NotificationContent as Content } from '@gatehouse/client'
 import { Group, Stack, Text, Title } from '@mantine/core'
+import { lazy, Suspense } from 'react'
 import { useRead } from '../../../api/queries.ts'
 import { Answer, Empty } from '../../../parts/states.tsx'
 import { State } from '../../../parts/values.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 import { useWords } from '../code-words.ts'
 import { wordOf } from '../word-of.ts'
+
+/** The mail in a frame of its own, as its program shows it; loaded with the first mail. */
+const MailPreview = lazy(async () => ({
+  default: (await import('../../content/preview/mail-preview.tsx')).MailPreview,
+}))
 
 /** What a notification said on each channel. */
 export function NotificationContent({ id }: { id: string }) {
@@ -31,7 +37,7 @@ export function NotificationContent({ id }: { id: string }) {
 function ContentOfChannel({ content }: { content: Content['items'][number] }) {
   const t = useTexts()
   const words = useWords()
-  const { channel, template, subject, body, html, source } = content
+  const { channel, template, subject, body, source } = content
   return (
     <Stack component="section" className="panel message" gap="xs">
       <Group gap="sm" justify="space-between">
@@ -43,16 +49,15 @@ function ContentOfChannel({ content }: { content: Content['items'][number] }) {
       <Text size="xs" c="dimmed">
         {t.notification.template(template.id, template.version, template.locale)}
       </Text>
-      {subject !== undefined && <strong>{subject}</strong>}
-      {body !== undefined && <p className="message-text">{body}</p>}
-      {html !== undefined && (
-        <details>
-          <summary>{t.notification.html}</summary>
-          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled with the keyboard */}
-          <section className="json" tabIndex={0} aria-label={t.notification.html}>
-            <pre>{html}</pre>
-          </section>
-        </details>
+      {channel === 'email' && body !== undefined ? (
+        <Suspense>
+          <MailPreview item={{ ...content, body }} />
+        </Suspense>
+      ) : (
+        <>
+          {subject !== undefined && <strong>{subject}</strong>}
+          {body !== undefined && <p className="message-text">{body}</p>}
+        </>
       )}
     </Stack>
   )

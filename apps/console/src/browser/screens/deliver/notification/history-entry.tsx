@@ -2,6 +2,7 @@ import { Code, Group, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import type { TimelineEntry } from '../../../api/records.ts'
+import { SmsFailure } from '../../../parts/sms-failure.tsx'
 import { State, Time } from '../../../parts/values.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 import { useWords } from '../code-words.ts'
@@ -83,7 +84,8 @@ function reasonsOf(what: string, { reason_code: code, reason, params }: Detail, 
   if (typeof suppression === 'string') lines.push(words.suppression(suppression))
   if (typeof cap === 'string') lines.push(`${cap}: ${String(limit)}`)
   const isQuote = typeof code !== 'string' || /^template_|^permanent$|^attempts_/.test(code)
-  if (typeof reason === 'string' && isQuote && what !== 'channels') lines.push(<Code className="quote">{reason}</Code>)
+  if (typeof reason === 'string' && isQuote && what !== 'channels')
+    lines.push(<Code className="quote">{reason}</Code>, <SmsFailure answer={reason} />)
   return lines
 }
 
@@ -99,6 +101,7 @@ function ProviderAnswer({ result: { target, provider, result, reason } }: { resu
         </Text>
       </Group>
       {typeof reason === 'string' && <Code className="quote">{reason}</Code>}
+      {typeof reason === 'string' && <SmsFailure answer={reason} />}
     </div>
   )
 }

@@ -18,6 +18,7 @@ import { DeliveryStates } from '../delivery-state.tsx'
 import { curlOf } from '../send/snippets.ts'
 import { ExportButton } from './export-button.tsx'
 import { filterNames, NotificationFilterForm, type NotificationFilters } from './filter-form.tsx'
+import { Histogram } from './histogram.tsx'
 
 const pageSize = 50
 
@@ -44,6 +45,7 @@ export function NotificationsScreen() {
   return (
     <Page title={t.sections.notifications} lead={t.notifications.lead} actions={actions}>
       <NotificationFilterForm filters={filters} apply={apply} />
+      <Histogram filters={filters} />
       <NotificationList key={JSON.stringify(filters)} search={search} filters={filters} selection={selection} />
     </Page>
   )

@@ -7,6 +7,7 @@ import { Answer } from '../../../parts/states.tsx'
 import { State, Time } from '../../../parts/values.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 import { useWords } from '../code-words.ts'
+import { Foreseen } from '../foreseen.tsx'
 import { isDataBad, requestOfDraft, type SendDraft } from './draft.ts'
 
 /** It is explained when nothing was written for so long, in milliseconds. */
@@ -51,7 +52,7 @@ export function Preview({ draft }: { draft: SendDraft }) {
 function ChannelPreview({ explained }: { explained: ExplainedChannel }) {
   const t = useTexts()
   const words = useWords()
-  const { channel, outcome, reason_code: code, reason, until, subject, body } = explained
+  const { channel, outcome, reason_code: code, reason, until, subject, body, later } = explained
   const isSent = outcome === 'queued'
   return (
     <div className="message">
@@ -70,6 +71,7 @@ function ChannelPreview({ explained }: { explained: ExplainedChannel }) {
       {code !== undefined && /^template_/.test(code) && <Text size="sm">{reason}</Text>}
       {subject !== undefined && <strong>{subject}</strong>}
       {body !== undefined && <p className="message-text">{body}</p>}
+      <Foreseen later={later} />
     </div>
   )
 }

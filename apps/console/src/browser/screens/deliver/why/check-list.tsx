@@ -110,6 +110,8 @@ function Fact({ fact }: { fact: CheckFact }) {
       return <Text size="sm">{facts.providers(fact.names.join(', '))}</Text>
     case 'missing':
       return <Text size="sm">{facts.missing(fact.names.join(', '))}</Text>
+    case 'gathered':
+      return <Text size="sm">{facts.gathered(fact)}</Text>
     case 'lastReport':
       return <Text size="sm">{facts.lastReport(words.state(fact.state))}</Text>
     default:

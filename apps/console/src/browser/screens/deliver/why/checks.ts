@@ -48,6 +48,8 @@ export type CheckFact =
   | { readonly fact: 'template'; readonly id: string; readonly locale: string }
   | { readonly fact: 'providers' | 'missing'; readonly names: readonly string[] }
   | { readonly fact: 'lastReport'; readonly state: string }
+  | { readonly fact: 'gathered'; readonly items: number; readonly actors: number; readonly threshold: number }
+  | { readonly fact: 'combined' | 'individual' }
   | { readonly fact: 'reason'; readonly code: string; readonly text: string | undefined; readonly suppression?: string }
   | {
       readonly fact:
@@ -172,6 +174,7 @@ function whyOf(explained: ExplainedChannel | undefined, input: CheckInput): read
   const { suppression } = params
   const why = { fact: 'reason', code, text: reason } as const
   if (code === 'cap_reached') return [why, ...capFacts(input)]
+  if (code === 'aggregated') return [why, ...gatheredFacts(input)]
   return [typeof suppression === 'string' ? { ...why, suppression } : why]
 }
 
@@ -218,6 +221,13 @@ function capFacts({ standing, channel, eventType }: CheckInput): readonly CheckF
   return (standing?.caps ?? [])
     .filter(({ cap }) => counted.has(cap))
     .map(({ cap, used, limit }) => ({ fact: 'cap', cap, used, limit }))
+}
+
+/** What the event would be gathered with, and how that would be sent if no other came. */
+function gatheredFacts({ explanation: { gathered } }: CheckInput): readonly CheckFact[] {
+  if (gathered === undefined) return []
+  const { items, actors, threshold, sent_as: sentAs } = gathered
+  return [{ fact: 'gathered', items, actors, threshold }, { fact: sentAs === 'combined' ? 'combined' : 'individual' }]
 }
 
 function missingOf({ explanation, channel }: CheckInput): readonly CheckFact[] {

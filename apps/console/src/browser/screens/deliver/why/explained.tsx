@@ -7,6 +7,7 @@ import { Time } from '../../../parts/values.tsx'
 import { dateLocale, useSettings, useTexts } from '../../../texts/settings.tsx'
 import { channelNames } from '../channel-choice.tsx'
 import { useWords } from '../code-words.ts'
+import { Foreseen } from '../foreseen.tsx'
 import { CheckList } from './check-list.tsx'
 import { checksOf } from './checks.ts'
 import { customerAnswer } from './customer-answer.ts'
@@ -109,6 +110,7 @@ function GatesOfChannel({ channel, explanation, question }: ExplainedProps & { c
           <p className="message-text">{explained.body}</p>
         </div>
       )}
+      <Foreseen later={explained?.later} />
     </Stack>
   )
 }

@@ -1,4 +1,4 @@
-import type { LimitSettings } from '@gatehouse/client'
+import type { LimitOverride } from '@gatehouse/client'
 import { Button, Group, NativeSelect, Stack, TextInput } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useState } from 'react'
@@ -8,16 +8,20 @@ import { Refusal } from '../../../parts/refusal.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 
 interface OverrideFormProps {
-  readonly settings: LimitSettings
+  /** The tiers and policies that there are. */
+  readonly names: readonly string[]
+  /** The caller; undefined where it is chosen in the form. */
+  readonly caller?: { readonly kind: string; readonly id: string }
   readonly open: boolean
   readonly close: () => void
+  readonly onSet?: (override: LimitOverride) => void
 }
 
 const kinds = ['user', 'client', 'key', 'ip'] as const
 const dayMs = 86_400_000
 
 /** Sets the limit of one caller until a time. */
-export function OverrideForm({ settings, open, close }: OverrideFormProps) {
+export function OverrideForm({ names, caller, open, close, onSet }: OverrideFormProps) {
   const t = useTexts()
   const mutation = useAction('putOverride')
   const [how, setHow] = useState<'factor' | 'policy'>('factor')
@@ -26,16 +30,16 @@ export function OverrideForm({ settings, open, close }: OverrideFormProps) {
     const limit = how === 'factor' ? { factor: Number(text('factor')) } : { policy: text('policy') }
     const until = new Date(text('until')).toISOString()
     mutation.mutate(
-      { kind: text('kind'), id: text('id'), ...limit, until, reason: text('reason') },
+      { ...(caller ?? { kind: text('kind'), id: text('id') }), ...limit, until, reason: text('reason') },
       {
-        onSuccess: () => {
+        onSuccess: (override) => {
+          onSet?.(override)
           notifications.show({ message: t.overrides.done, color: 'green' })
           close()
         },
       },
     )
   }
-  const names = [...Object.keys(settings.tiers), ...Object.keys(settings.policies)]
   return (
     <Dialog title={t.overrides.create} open={open} close={close}>
       <form
@@ -45,14 +49,10 @@ export function OverrideForm({ settings, open, close }: OverrideFormProps) {
         }}
       >
         <Stack>
-          <NativeSelect
-            name="kind"
-            label={t.overrides.kind}
-            data={kinds.map((value) => ({ value, label: t.overrides.kinds[value] }))}
-          />
-          <TextInput name="id" label={t.overrides.id} required maxLength={512} autoComplete="off" data-autofocus />
+          {caller === undefined && <CallerFields />}
           <NativeSelect
             label={t.overrides.how}
+            {...(caller === undefined ? {} : { 'data-autofocus': true })}
             value={how}
             onChange={(event) => setHow(event.currentTarget.value as 'factor' | 'policy')}
             data={[
@@ -72,7 +72,7 @@ export function OverrideForm({ settings, open, close }: OverrideFormProps) {
               required
             />
           ) : (
-            <NativeSelect name="policy" label={t.overrides.policyLabel} data={names} />
+            <NativeSelect name="policy" label={t.overrides.policyLabel} data={[...names]} />
           )}
           <TextInput
             name="until"
@@ -94,6 +94,20 @@ export function OverrideForm({ settings, open, close }: OverrideFormProps) {
         </Stack>
       </form>
     </Dialog>
+  )
+}
+
+function CallerFields() {
+  const t = useTexts()
+  return (
+    <>
+      <NativeSelect
+        name="kind"
+        label={t.overrides.kind}
+        data={kinds.map((value) => ({ value, label: t.overrides.kinds[value] }))}
+      />
+      <TextInput name="id" label={t.overrides.id} required maxLength={512} autoComplete="off" data-autofocus />
+    </>
   )
 }
 

@@ -8,8 +8,15 @@ import { Empty } from '../../../parts/states.tsx'
 import { List } from '../../../parts/table.tsx'
 import { Time } from '../../../parts/values.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
+import { CallerLink } from '../../callers/caller-link.tsx'
 import { useNumbers } from '../words.tsx'
 import { OverrideForm } from './form.tsx'
+
+/** The tiers and policies that there are. */
+const namesOf = ({ tiers, policies }: Pick<LimitSettings, 'tiers' | 'policies'>): string[] => [
+  ...Object.keys(tiers),
+  ...Object.keys(policies),
+]
 
 /** Callers with a limit of their own, until when and why. */
 export function Overrides({ settings }: { settings: LimitSettings }) {
@@ -35,7 +42,7 @@ export function Overrides({ settings }: { settings: LimitSettings }) {
         columns={[
           {
             label: t.overrides.caller,
-            render: ({ kind, id }) => `${t.overrides.kinds[kind as keyof typeof t.overrides.kinds] ?? kind} ${id}`,
+            render: (caller) => <CallerLink {...caller} />,
           },
           {
             label: t.overrides.limit,
@@ -61,7 +68,7 @@ export function Overrides({ settings }: { settings: LimitSettings }) {
           },
         ]}
       />
-      <OverrideForm settings={settings} open={open} close={() => setOpen(false)} />
+      <OverrideForm names={namesOf(settings)} open={open} close={() => setOpen(false)} />
     </>
   )
 }

@@ -1,5 +1,6 @@
 import { Alert, Button, Group, Loader, NativeSelect, Stack, Text, Title } from '@mantine/core'
 import { useEffect, useRef, useState } from 'react'
+import { useFilters } from '../../../api/filters.ts'
 import { useTexts } from '../../../texts/settings.tsx'
 import { useNumbers } from '../words.tsx'
 import { Results, type Simulated } from './results.tsx'
@@ -14,6 +15,8 @@ export interface Candidate {
   readonly limit: SimulatedLimit
 }
 
+const steady: Traffic = { kind: 'steady', perMinute: 15, minutes: 10 }
+
 interface SimulatorProps {
   readonly candidates: readonly Candidate[]
   /** The candidate that is compared with the first of the list, or with nothing else to choose. */
@@ -24,7 +27,8 @@ interface SimulatorProps {
 export function Simulator({ candidates, first }: SimulatorProps) {
   const t = useTexts()
   const format = useNumbers()
-  const [traffic, setTraffic] = useState<Traffic>({ kind: 'steady', perMinute: 15, minutes: 10 })
+  const [{ id: recorded }] = useFilters(['id'])
+  const [traffic, setTraffic] = useState<Traffic>(recorded === undefined ? steady : { kind: 'recorded', minutes: [] })
   const [callers, setCallers] = useState(1)
   const [store, setStore] = useState<StoreState>('there')
   const [gateways, setGateways] = useState(2)

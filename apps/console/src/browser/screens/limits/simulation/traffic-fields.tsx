@@ -1,5 +1,6 @@
 import { NativeSelect, Textarea, TextInput } from '@mantine/core'
 import { useTexts } from '../../../texts/settings.tsx'
+import { RecordedFields } from './recorded-fields.tsx'
 import type { StoreState } from './simulate.ts'
 import type { Traffic } from './traffic.ts'
 
@@ -21,6 +22,7 @@ const beginnings: { readonly [Kind in Traffic['kind']]: Traffic } = {
   ramp: { kind: 'ramp', from: 1, to: 30, minutes: 20 },
   office: { kind: 'office', peakPerMinute: 20 },
   pasted: { kind: 'pasted', text: '' },
+  recorded: { kind: 'recorded', minutes: [] },
 }
 
 const maxima = { perMinute: 100_000, minutes: 1_440, size: 10_000, everySeconds: 3_600, from: 100_000, to: 100_000 }
@@ -47,6 +49,9 @@ export function TrafficFields(props: TrafficFieldsProps) {
           onChange={(next) => onTraffic({ ...traffic, [name]: next } as Traffic)}
         />
       ))}
+      {traffic.kind === 'recorded' && (
+        <RecordedFields onMinutes={(minutes) => onTraffic({ kind: 'recorded', minutes })} />
+      )}
       {traffic.kind === 'pasted' ? (
         <Textarea
           label={t.simulator.text}

@@ -5,6 +5,14 @@ export type Traffic =
   | { readonly kind: 'ramp'; readonly from: number; readonly to: number; readonly minutes: number }
   | { readonly kind: 'office'; readonly peakPerMinute: number }
   | { readonly kind: 'pasted'; readonly text: string }
+  | { readonly kind: 'recorded'; readonly minutes: readonly RecordedMinute[] }
+
+/** The requests of a caller in one minute. */
+export interface RecordedMinute {
+  /** When it began, of RFC 3339. */
+  readonly at: string
+  readonly count: number
+}
 
 /** A request: when, and of which caller. */
 export interface Arrival {
@@ -51,6 +59,10 @@ function* timesOf(traffic: Exclude<Traffic, { kind: 'pasted' }>, random: () => n
       for (let nth = 0; nth < size; nth++) yield Math.floor(at + nth * 5)
     return
   }
+  if (traffic.kind === 'recorded') {
+    yield* timesOfMinutes(traffic.minutes, random)
+    return
+  }
   const { end, rateAt, maxRate } = rateOf(traffic)
   if (maxRate <= 0) return
   // Thinning: arrivals at the highest rate, each kept with the share that the rate has at its time.
@@ -61,8 +73,18 @@ function* timesOf(traffic: Exclude<Traffic, { kind: 'pasted' }>, random: () => n
   }
 }
 
+/** A history has counts of minutes: when in its minute a request was is not known. */
+function* timesOfMinutes(minutes: readonly RecordedMinute[], random: () => number): Generator<number> {
+  const start = Date.parse(minutes[0]?.at ?? '')
+  for (const { at, count } of minutes) {
+    const begin = Date.parse(at) - start
+    const times = Array.from({ length: count }, () => begin + Math.floor(random() * minuteMs))
+    yield* times.sort((one, other) => one - other)
+  }
+}
+
 /** Requests a minute at a time since the start. */
-function rateOf(traffic: Exclude<Traffic, { kind: 'pasted' | 'burst' }>) {
+function rateOf(traffic: Exclude<Traffic, { kind: 'pasted' | 'burst' | 'recorded' }>) {
   if (traffic.kind === 'steady')
     return { end: traffic.minutes * minuteMs, rateAt: () => traffic.perMinute, maxRate: traffic.perMinute }
   if (traffic.kind === 'office') {

@@ -33,7 +33,8 @@ export function UserPreferences({ id }: { id: string }) {
           {types.length === 0 ? (
             <Empty text={t.user.noEventTypes} />
           ) : (
-            <section className="panel scrolls" aria-label={t.user.preferences}>
+            // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled with the keyboard
+            <section className="panel scrolls" aria-label={t.user.preferences} tabIndex={0}>
               <Title order={2} mb="xs">
                 {t.user.preferences}
               </Title>

@@ -1,0 +1,61 @@
+import type { LimitedCaller } from '@gatehouse/client'
+import { Alert, Button, Group, Text } from '@mantine/core'
+import { notifications } from '@mantine/notifications'
+import { useAction } from '../../../api/queries.ts'
+import { useMay } from '../../../api/session.tsx'
+import { useTexts } from '../../../texts/settings.tsx'
+import { useWait } from '../wait.ts'
+
+interface UnblockProps {
+  readonly caller: LimitedCaller
+  readonly kind: string
+  readonly id: string
+}
+
+/** That a caller is rejected, by which rules and for how long, and the button that lets it in again. */
+export function Unblock({ caller: { policies }, kind, id }: UnblockProps) {
+  const t = useTexts()
+  const may = useMay()
+  const wait = useWait()
+  const mutation = useAction('unblockCaller')
+  const rejecting = policies.filter(({ allowed }) => !allowed)
+  if (rejecting.length === 0) return null
+  const own = rejecting.filter(({ shared }) => !shared)
+  const unblock = () =>
+    mutation.mutate(
+      { kind, id },
+      {
+        onSuccess: ({ still_rejected: left }) => {
+          const message =
+            left.length === 0
+              ? t.callers.unblocked
+              : t.callers.stillRejected(left.map(({ policy }) => policy).join(', '))
+          notifications.show({ message, color: left.length === 0 ? 'green' : 'yellow' })
+        },
+        onError: (error) => void notifications.show({ message: error.message, color: 'red' }),
+      },
+    )
+  return (
+    <Alert color="red" title={t.callers.isRejected} role="group">
+      <Group justify="space-between" gap="sm">
+        <div>
+          {rejecting.map(({ policy, rules, retry_after: seconds, shared }) => (
+            <Text key={policy} size="sm">
+              {t.callers.rejectedBy(
+                policy,
+                rules.filter((rule) => !rule.allowed && !rule.shadow).map(({ name }) => name),
+                wait(seconds),
+              )}
+              {shared ? ` ${t.callers.sharedStays}` : ''}
+            </Text>
+          ))}
+        </div>
+        {own.length > 0 && may('unblockCaller') && (
+          <Button onClick={unblock} loading={mutation.isPending}>
+            {t.callers.unblock}
+          </Button>
+        )}
+      </Group>
+    </Alert>
+  )
+}

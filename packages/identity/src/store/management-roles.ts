@@ -1,0 +1,19 @@
+import type { ChangedRoles, ManagementRole } from '../model/management-roles.ts'
+import type { RevocationTimes } from '../model/revocation-times.ts'
+
+/** Other scopes of a management role. */
+export interface RoleChange {
+  readonly role: ManagementRole
+  readonly scopes: readonly string[]
+  /** The changed scopes as they were read; undefined for a role that had those that it comes with. */
+  readonly expected: readonly string[] | undefined
+  /** Whether the members lose scopes: then their access tokens are revoked. */
+  readonly narrows: boolean
+}
+
+/** The management roles whose scopes were changed. */
+export interface ManagementRoles {
+  listChanged(): Promise<ChangedRoles>
+  /** Changes a role that is still as it was read. */
+  change(change: RoleChange, end: RevocationTimes): Promise<'changed' | 'outdated'>
+}

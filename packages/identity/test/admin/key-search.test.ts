@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { postgresIdentityStore } from '../../src/postgres/index.ts'
+import { administrators, call, consoleClient, tokenOf } from '../support/administrators.ts'
+import { type Running, setup } from '../support/setup.ts'
+
+let running: Running
+let owner: string
+let support: string
+before(async () => {
+  running = await setup({ declared: { clients: [consoleClient], users: [...administrators] } })
+  owner = await tokenOf(running, 'gatehouse-owner')
+  support = await tokenOf(running, 'gatehouse-support')
+})
+after(() => running.close())
+
+const search = async (key: string, token = support) => {
+  const { status, body } = await call(running, token, {
+    method: 'POST',
+    url: '/admin/v1/api-keys/search',
+    payload: { key },
+  })
+  return { status, names: ((body.items ?? []) as { name: string }[]).map(({ name }) => name) }
+}
+
+test('a key is found by itself, also when it was replaced or has expired, and is not used by that', async () => {
+  const { management } = running.identity
+  const expires_at = new Date(running.clock.now() + 60_000).toISOString()
+  const made = await management.createApiKey({ owner: 'owner', name: 'leaked', expires_at })
+  const key = made.key ?? assert.fail('there is no key')
+  assert.deepEqual(await search(key), { status: 200, names: ['leaked'] })
+  const next = (await management.rotateApiKey(made.id, { overlap_seconds: 10 })).key ?? ''
+  assert.deepEqual([(await search(key)).names, (await search(next)).names], [['leaked'], ['leaked']])
+  running.clock.advance(120_000)
+  assert.deepEqual((await search(next)).names, ['leaked'])
+  const stored = await postgresIdentityStore(running.database).apiKeys.find(made.id)
+  assert.equal(stored?.lastUsedAt, undefined)
+  assert.deepEqual(await search(`gk_${'x'.repeat(43)}`), { status: 200, names: [] })
+})
+
+test('a part of a key is refused, and what is searched for is in no audit event', async () => {
+  assert.equal((await search('gk_12345678')).status, 400)
+  const key = `gk_${'y'.repeat(43)}`
+  await search(key, owner)
+  const { rows } = await running.database.query('SELECT 1 FROM identity.audit_event e WHERE e::text LIKE $1', [
+    `%${key.slice(3)}%`,
+  ])
+  assert.deepEqual(rows, [])
+})

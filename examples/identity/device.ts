@@ -1,7 +1,7 @@
 /**
  * A program without a browser, such as a command line tool (device grant, RFC 8628).
  *
- *     node examples/identity/device.ts
+ *     npx node examples/identity/device.ts
  */
 import { setTimeout } from 'node:timers/promises'
 

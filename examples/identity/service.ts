@@ -1,7 +1,7 @@
 /**
  * A service that calls a protected API for itself (client credentials, RFC 6749 section 4.4).
  *
- *     CLIENT_ID=demo CLIENT_SECRET=… node examples/identity/service.ts
+ *     CLIENT_ID=demo CLIENT_SECRET=… npx node examples/identity/service.ts
  */
 import { call, clientCredentials, connect } from '@gatehouse/client'
 

@@ -31,7 +31,7 @@ test('the lines of a chart add up to what was counted of what they show', () => 
     fc.property(anySeries, (series) => {
       const where = ({ outcome }: Readonly<Record<string, string>>) => outcome === 'queued'
       const lines = linesOf(answer(series), { by: 'channel', where })
-      const sum = lines.reduce((all, { values }) => all + totalOf(values), 0)
+      const sum = lines.reduce((all, { total = 0 }) => all + total, 0)
       assert.equal(sum, countOf(answer(series), where))
       assert.ok(lines.every(({ values }) => values.length === 5 && totalOf(values) > 0))
     }),
@@ -40,11 +40,29 @@ test('the lines of a chart add up to what was counted of what they show', () => 
 
 test('the step that has not ended is left out of a chart, unless nothing was counted before it', () => {
   const now = start + 4.5 * step * 1_000
-  const values = (all: number[]) => endedSteps(answer([{ labels: {}, values: all }]), now).series[0]?.values
-  assert.deepEqual(values([1, 2, 3, 4, 1]), [1, 2, 3, 4])
-  assert.deepEqual(values([0, 0, 0, 0, 1]), [0, 0, 0, 0, 1])
+  const lines = (...all: number[][]) => {
+    const series = all.map((values, n) => ({ labels: { channel: String(n) }, values }))
+    return linesOf(endedSteps(answer(series), now), { by: 'channel' })
+  }
+  assert.deepEqual(lines([1, 2, 3, 4, 1]), [{ label: '0', values: [1, 2, 3, 4], total: 11 }])
+  assert.deepEqual(lines([0, 0, 0, 0, 1]), [{ label: '0', values: [0, 0, 0, 0, 1], total: 1 }])
   const ended = answer([{ labels: {}, values: [1, 2, 3, 4, 1] }])
   assert.deepEqual(endedSteps(ended, start + 6 * step * 1_000), ended)
+})
+
+test('what was counted in the step that has not ended is in the sum of its line, and alone makes one', () => {
+  const series = [
+    { labels: { channel: 'email' }, values: [1, 0, 0, 0, 30] },
+    { labels: { channel: 'sms' }, values: [0, 0, 0, 0, 40] },
+  ]
+  const lines = linesOf(endedSteps(answer(series), start + 4.5 * step * 1_000), { by: 'channel' })
+  assert.deepEqual(
+    lines.map(({ label, total, values }) => [label, total, totalOf(values)]),
+    [
+      ['sms', 40, 0],
+      ['email', 31, 1],
+    ],
+  )
 })
 
 test('figures of mail are by provider and domain, and opens of machines count apart', () => {

@@ -114,6 +114,25 @@ test('a beat makes every tab live, and a tab that rests is not', async () => {
   assert.equal(second.isLive, false)
 })
 
+test('no tab is live once the connection broke, and each is again at the next beat', async () => {
+  const [first, second] = [browser.tab('first'), browser.tab('second')]
+  first.subscribe('providers', () => {})
+  first.resume()
+  const { handlers } = await browser.connected(() => true)
+  second.resume()
+  const changed = () => new Promise<void>((resolve) => second.watch(resolve))
+  for (const [happens, isLive] of [
+    [handlers.onBeat, true],
+    [handlers.onLost, false],
+    [handlers.onBeat, true],
+  ] as const) {
+    const seen = changed()
+    happens()
+    await seen
+    assert.deepEqual([first.isLive, second.isLive], [isLive, isLive])
+  }
+})
+
 test('when the tab that leads rests, another goes on for its own topics', async () => {
   const [first, second] = [browser.tab('first'), browser.tab('second')]
   first.subscribe('providers', () => {})

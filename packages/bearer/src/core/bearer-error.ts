@@ -96,7 +96,7 @@ export class BearerError extends Error {
    * @param reason decides the message
    */
   constructor(code: BearerErrorCode, reason: BearerErrorReason, details: BearerErrorDetails = {}) {
-    super(descriptions[reason], details.cause === undefined ? undefined : { cause: details.cause })
+    super(messageOf(reason, details), details.cause === undefined ? undefined : { cause: details.cause })
     this.code = code
     this.reason = reason
     this.status = statuses[code]
@@ -105,6 +105,12 @@ export class BearerError extends Error {
     this.maxAge = details.maxAge
     this.retryAfterSeconds = details.retryAfterSeconds
   }
+}
+
+function messageOf(reason: BearerErrorReason, { requiredScope }: BearerErrorDetails): string {
+  return reason === 'scope' && requiredScope !== undefined
+    ? `${descriptions.scope}: ${requiredScope}`
+    : descriptions[reason]
 }
 
 /** The error of a token that is refused with 401 `invalid_token`. */

@@ -47,7 +47,7 @@ const challenges: [error: BearerError, options: ChallengeOptions, header: string
   [
     new BearerError('insufficient_scope', 'scope', { requiredScope: 'read:users' }),
     { realm: 'api', resourceMetadata: 'https://api.example/.well-known/oauth-protected-resource' },
-    'Bearer realm="api", error="insufficient_scope", error_description="The access token does not have a required scope", ' +
+    'Bearer realm="api", error="insufficient_scope", error_description="The access token does not have a required scope: read:users", ' +
       'scope="read:users", resource_metadata="https://api.example/.well-known/oauth-protected-resource"',
   ],
   [new BearerError('missing_token', 'missing'), { realm: 'a"\\\r\nb' }, 'Bearer realm="a\\"\\\\b"'],

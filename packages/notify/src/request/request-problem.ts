@@ -54,6 +54,8 @@ function unknownEvent(catalog: Catalog, pointer: string): Fault {
   return { pointer, detail: `is no known event type; known are ${known.length > 0 ? known.join(', ') : 'none yet'}` }
 }
 
+/** Event types that a producer may name: those that are reserved would be refused too. */
 function knownTo(catalog: Catalog): string[] {
-  return [...catalog.eventTypes.keys()].sort().slice(0, maxListed)
+  const own = [...catalog.eventTypes.keys()].filter((event) => !catalog.isReserved(event))
+  return own.sort().slice(0, maxListed)
 }

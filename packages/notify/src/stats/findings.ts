@@ -16,7 +16,10 @@ const windowHours = 24
 /** Dead letters of this hour and the one before that are worth a look, and how much more than usual they must be. */
 const minDeadLetters = 10
 const growth = 3
-/** A provider that reports nothing after so many messages in a day has a webhook that is not set up. */
+/**
+ * A provider that reports nothing after so many messages in a day, the last of them an hour ago or more, has a webhook that
+ * is not set up.
+ */
 const minSilent = 20
 
 /** What an operator should look at: providers that are not called or not set up, dead letters, reports that are missing. */
@@ -40,7 +43,11 @@ export async function readFindings(context: FindingsContext): Promise<Finding[]>
     ...ofProviders,
     ...misconfiguredOf(misconfigured, now),
     ...deadLettersOf(attempts, now),
-    ...silentOf(context.providers, attempts, webhooks),
+    ...silentOf(
+      context.providers,
+      attempts.filter(({ at }) => at <= now - 2 * hourMs),
+      webhooks,
+    ),
   ]
 }
 

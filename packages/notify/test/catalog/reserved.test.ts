@@ -73,6 +73,14 @@ before(async () => {
 })
 after(() => s.close())
 
+test('a mistyped event type is answered with those that a producer may send', async () => {
+  await s.call('PUT', '/v1/event-types/order.shipped', { channels: ['email'] }, manager)
+  const { status, body } = await s.call('POST', '/v1/notify', { event: 'order.shiped', user_id: 'alice', data: {} })
+  assert.deepEqual([status, body.known_event_types], [422, ['order.shipped']])
+  assert.doesNotMatch(body.detail, /reset_password/)
+  await s.call('DELETE', '/v1/event-types/order.shipped', undefined, manager)
+})
+
 const addressesOf = (userId: string) =>
   sent.filter((each) => each.userId === userId).map(({ target }) => target.address)
 

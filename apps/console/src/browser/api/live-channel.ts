@@ -11,6 +11,8 @@ export interface LiveHandlers {
   readonly onBeat: () => void
   /** @param id what the next connection resumes after */
   readonly onEvent: (id: string, event: LiveEvent) => void
+  /** The connection broke; it is tried again. */
+  readonly onLost: () => void
 }
 
 /** What the channel is made of, so that it runs without a browser too. Durations are in milliseconds. */
@@ -37,6 +39,7 @@ type Message =
   | { readonly kind: 'who' }
   | { readonly kind: 'topics'; readonly tab: string; readonly topics: readonly string[] }
   | { readonly kind: 'beat' }
+  | { readonly kind: 'lost' }
   | { readonly kind: 'event'; readonly event: LiveEvent }
 
 type Listener = (event: LiveEvent) => void
@@ -143,12 +146,20 @@ export class LiveChannel {
     const connection = new AbortController()
     this.#connection = connection
     this.#connected = topics.join()
-    const handlers = { onBeat: () => this.#beat(), onEvent: (id: string, event: LiveEvent) => this.#receive(id, event) }
+    const handlers: LiveHandlers = {
+      onBeat: () => this.#beat(),
+      onEvent: (id, event) => this.#receive(id, event),
+      onLost: () => this.#lose(),
+    }
     const { connect } = this.#parts
     connect(topics, this.#lastEventId, handlers, connection.signal)
       .catch(() => {})
-      // At the next tick it is tried again.
-      .finally(() => this.#connection === connection && this.#disconnect())
+      .finally(() => {
+        if (this.#connection !== connection) return
+        // At the next tick it is tried again.
+        this.#disconnect()
+        this.#lose()
+      })
   }
 
   #wanted(): readonly string[] {
@@ -159,6 +170,17 @@ export class LiveChannel {
   #beat(): void {
     this.#noteSign()
     this.#post({ kind: 'beat' })
+  }
+
+  /** Topics are polled until there is another sign of life. */
+  #lose(): void {
+    this.#noteLoss()
+    this.#post({ kind: 'lost' })
+  }
+
+  #noteLoss(): void {
+    this.#lastSignAt = Number.NEGATIVE_INFINITY
+    this.#setLive(false)
   }
 
   #receive(id: string, event: LiveEvent): void {
@@ -212,6 +234,7 @@ export class LiveChannel {
 
   #onMessage(message: Message): void {
     if (message.kind === 'beat') this.#noteSign()
+    else if (message.kind === 'lost') this.#noteLoss()
     else if (message.kind === 'who') this.#announce()
     else if (message.kind === 'event') {
       this.#noteSign()

@@ -31,14 +31,14 @@ function liveChannel(): LiveChannel {
   return channel
 }
 
-const connection = connect({ baseUrl: '/console', headers: { 'x-console': '1' }, allowInsecureHttp: true })
-
 async function follow(
   topics: readonly string[],
   lastEventId: string,
-  { onBeat, onEvent }: LiveHandlers,
+  { onBeat, onEvent, onLost }: LiveHandlers,
   signal: AbortSignal,
 ): Promise<void> {
+  const headers = { 'x-console': '1' }
+  const connection = connect({ baseUrl: '/console', headers, allowInsecureHttp: true, hooks: { onRetry: onLost } })
   const request = { method: 'GET', path: '/live', query: { topic: topics } }
   const stream = events<LiveEvent>(connection, request, { lastEventId, silenceMs: 2 * silenceMs, signal })
   for await (const { event, id, data } of stream) {

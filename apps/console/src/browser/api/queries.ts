@@ -14,6 +14,7 @@ import {
 } from '@tanstack/react-query'
 import { type ActionId, actions, type InputOf, type ItemOf, type OutputOf } from '../../actions/index.ts'
 import { callOperation } from './call.ts'
+import { useOnePress } from './press.ts'
 import { isSignedOut } from './problem.ts'
 
 /** A page of a list. */
@@ -24,7 +25,11 @@ export interface Page<Item> {
 
 const staleMs = 10_000
 
-/** Creates the cache of answers. A refused call is not repeated by itself; one that got no answer is, once. */
+/**
+ * Creates the cache of answers. A refused call is not repeated by itself; one that got no answer is, once. What the
+ * browser thinks of the network decides nothing: a console on this machine works without one, and a call that is kept
+ * until there is one would be made when nobody expects it any more.
+ */
 export function createQueries(onSignedOut: () => void): QueryClient {
   const client = new QueryClient({
     defaultOptions: {
@@ -32,7 +37,10 @@ export function createQueries(onSignedOut: () => void): QueryClient {
         staleTime: staleMs,
         retry: (failures, error) => !(error instanceof ApiError) && failures < 1,
         refetchOnWindowFocus: true,
+        refetchOnReconnect: true,
+        networkMode: 'always',
       },
+      mutations: { networkMode: 'always' },
     },
   })
   const watch = ({ type, action }: { type: string; action?: { type: string; error?: unknown } }) => {
@@ -77,11 +85,12 @@ export function usePages<Id extends ActionId>(
   })
 }
 
-/** Does an action; afterwards what it changes is read again. */
+/** Does an action, once for a double click; afterwards what it changes is read again. */
 export function useAction<Id extends ActionId>(id: Id): UseMutationResult<OutputOf<Id>, Error, InputOf<Id>> {
   const client = useQueryClient()
+  const press = useOnePress<InputOf<Id>, OutputOf<Id>>()
   return useMutation<OutputOf<Id>, Error, InputOf<Id>>({
-    mutationFn: async (input) => callOperation(actions[id].operation, input),
+    mutationFn: (input) => press(input, async () => callOperation(actions[id].operation, input)),
     onSuccess: () => readAgain(client, id),
   })
 }

@@ -9,6 +9,7 @@ import {
 } from '@tanstack/react-query'
 import { type ActionId, actions, type InputOf, type OutputOf } from '../../actions/index.ts'
 import { callOperation } from './call.ts'
+import { useOnePress } from './press.ts'
 import { readAgain } from './queries.ts'
 
 /** What was read or stored, with the entity tag that a change of it names (RFC 9110 §13.1.1). */
@@ -57,11 +58,12 @@ export async function changeVersioned<Id extends ActionId>(
   return callVersioned(id, input, ifMatch === undefined ? {} : { ifMatch })
 }
 
-/** Makes changes of what a form shows; what they change is read again behind it. */
+/** Makes changes of what a form shows, once for a double click; what they change is read again behind it. */
 export function useChange<Id extends ActionId>(id: Id): UseMutationResult<Versioned<OutputOf<Id>>, Error, Change<Id>> {
   const client = useQueryClient()
+  const press = useOnePress<Change<Id>, Versioned<OutputOf<Id>>>()
   return useMutation<Versioned<OutputOf<Id>>, Error, Change<Id>>({
-    mutationFn: (change) => changeVersioned(id, change),
+    mutationFn: (change) => press(change, () => changeVersioned(id, change)),
     onSuccess: () => void readAgain(client, id),
   })
 }

@@ -3,7 +3,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { type KeyboardEvent, type ReactNode, useState } from 'react'
 import { useMay } from '../api/session.tsx'
 import { Icon, type IconName } from '../parts/icon.tsx'
-import { useSettings, useTexts } from '../texts/settings.tsx'
+import { dateLocale, useSettings, useTexts } from '../texts/settings.tsx'
 import type { Hit } from './search-hits.ts'
 import type { SearchTarget } from './search-target.ts'
 import { useSections } from './sections.ts'
@@ -101,7 +101,7 @@ function useResults({ found, target }: Search): readonly (readonly [name: string
   const t = useTexts()
   const { settings } = useSettings()
   const navigate = useNavigate()
-  const time = target?.kind === 'uuid' ? target.time?.toLocaleString(settings.language) : undefined
+  const time = target?.kind === 'uuid' ? target.time?.toLocaleString(dateLocale(settings.language)) : undefined
   const labelOf = ({ label, open }: Hit) => (open.to === '/users/$id' ? t.common.openUser(label) : label)
   return found.map(({ source, hits }) => [
     t.search[source.name],

@@ -10,6 +10,7 @@ import { SignedOutScreen } from '../screens/operate/signed-out.tsx'
 import { people } from '../screens/people/routes.ts'
 import { repair } from '../screens/repair/routes.ts'
 import { BrokenPage, MissingPage } from './fallbacks.tsx'
+import { loadScreen } from './load-screen.ts'
 import type { Screens } from './screens.ts'
 import { SignedInLayout } from './signed-in.tsx'
 
@@ -36,7 +37,7 @@ const screens = Object.entries<Screens[string]>({
   createRoute({
     getParentRoute: () => inside,
     path,
-    component: lazyRouteComponent(async () => ({ default: await load() })),
+    component: lazyRouteComponent(async () => ({ default: await loadScreen(load) })),
   }),
 )
 

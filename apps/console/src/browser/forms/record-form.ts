@@ -1,8 +1,9 @@
 import { useForm } from '@mantine/form'
-import { type FormEvent, type ReactNode, useState } from 'react'
+import { type FormEvent, type ReactNode, useRef, useState } from 'react'
 import { useSession } from '../api/session.tsx'
 import { faultsByField } from './faults.ts'
-import { isKept, keepForm, takeForm } from './kept.ts'
+import { isSameForm, useKeeping, useTaken } from './keeping.ts'
+import { isKept, keepForm } from './kept.ts'
 
 /** What is used of a form of Mantine, whose own types do not resolve here. */
 export interface FormControls<Values extends object> {
@@ -26,6 +27,10 @@ export interface RecordForm<Values extends object> {
   show(error: Error | null): void
   /** Keeps what was typed, for after a sign-in. */
   keep(): void
+  /** Whether something was typed that is neither stored nor given up. */
+  isTyped(): boolean
+  /** What was typed is stored or given up: the form may be left. */
+  finish(): void
 }
 
 interface RecordFormOptions<Values extends object> {
@@ -37,7 +42,10 @@ interface RecordFormOptions<Values extends object> {
   readonly secret?: readonly (keyof Values)[]
 }
 
-/** A form that shows the faults of the API at its fields, and stays as it is across a sign-in. */
+/**
+ * A form that shows the faults of the API at its fields, and stays as it is across a sign-in, also one that comes because
+ * the session has ended.
+ */
 export function useRecordForm<Values extends object>({
   name,
   initial,
@@ -46,10 +54,13 @@ export function useRecordForm<Values extends object>({
 }: RecordFormOptions<Values>): RecordForm<Values> {
   const { user } = useSession()
   const place = { storage: sessionStorage, name, user }
-  const [kept] = useState(() => takeForm<Values>(place, Date.now()))
+  const kept = useTaken<Values>(name)
   const [rest, setRest] = useState<Error | null>(null)
   const form = useForm({ initialValues: { ...initial, ...kept?.values } }) as unknown as FormControls<Values>
   const edited = kept?.etag ?? etag
+  const isFinished = useRef(false)
+  const isTyped = () => !isFinished.current && !isSameForm(form.getValues(), initial)
+  useKeeping(name, () => (isTyped() ? { values: form.getValues(), etag: edited } : undefined), secret)
   return {
     form,
     etag: edited,
@@ -58,6 +69,10 @@ export function useRecordForm<Values extends object>({
       const faults = error === null ? undefined : faultsByField(error, Object.keys(initial))
       form.setErrors(faults?.fields ?? {})
       setRest(faults?.rest === undefined ? null : error)
+    },
+    isTyped,
+    finish: () => {
+      isFinished.current = true
     },
     keep: () =>
       keepForm(place, { values: form.getValues(), etag: edited }, { now: Date.now(), ...(secret ? { secret } : {}) }),

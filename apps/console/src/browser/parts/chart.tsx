@@ -55,8 +55,8 @@ interface LegendProps extends Required<Pick<ChartProps, 'series' | 'format' | 's
 function Legend({ series, place, format, summary }: LegendProps) {
   return (
     <ul className="legend">
-      {series.map(({ label, values, link }, index) => {
-        const value = place === undefined ? summary(values) : (values[place] ?? undefined)
+      {series.map(({ label, values, total, link }, index) => {
+        const value = place === undefined ? (total ?? summary(values)) : (values[place] ?? undefined)
         return (
           <li key={label}>
             <svg width="22" height="8" aria-hidden="true" focusable="false">
@@ -126,6 +126,8 @@ function wholeNumbers(language: string): (value: number) => string {
   const known = formats.get(language)
   if (known !== undefined) return known
   const { format } = new Intl.NumberFormat(language, { notation: 'compact', maximumFractionDigits: 1 })
-  formats.set(language, format)
-  return format
+  // Between whole numbers the axis of a small chart has marks without a number.
+  const whole = (value: number) => (Number.isInteger(value) ? format(value) : '')
+  formats.set(language, whole)
+  return whole
 }

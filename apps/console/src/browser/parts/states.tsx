@@ -4,9 +4,13 @@ import type { UseQueryResult } from '@tanstack/react-query'
 import { type ReactNode, useEffect, useState } from 'react'
 import { type ActionId, actions } from '../../actions/index.ts'
 import { isSignedOut, unreachableService } from '../api/problem.ts'
+import type { Texts } from '../texts/en.ts'
 import { useTexts } from '../texts/settings.tsx'
 
-type Query<Answer> = Pick<UseQueryResult<Answer>, 'data' | 'error' | 'isPending' | 'refetch'>
+type Query<Answer> = Pick<UseQueryResult<Answer>, 'data' | 'error' | 'isPending' | 'refetch'> & {
+  /** Of a list: its next page could not be read, which is said where it was asked for. */
+  readonly isFetchNextPageError?: boolean
+}
 
 interface AnswerProps<Answer> {
   /** The action that reads it, for the roles that have it. */
@@ -17,10 +21,33 @@ interface AnswerProps<Answer> {
 
 /** What a query answered, or that it is loading, failed or is not allowed: the same on every screen. */
 export function Answer<Data>({ action, query, children }: AnswerProps<Data>) {
-  const { data, error, isPending, refetch } = query
-  if (data !== undefined) return children(data)
+  const { data, error, isPending, refetch, isFetchNextPageError } = query
+  if (data !== undefined)
+    return (
+      <>
+        {isFetchNextPageError !== true && <Outdated error={error} retry={refetch} />}
+        {children(data)}
+      </>
+    )
   if (isPending || isSignedOut(error)) return <Loading />
   return <Failed action={action} error={error} retry={refetch} />
+}
+
+/** What is shown is older than it seems, since it could not be read again. */
+export function Outdated({ error, retry }: { error: Error | null; retry: () => unknown }) {
+  const t = useTexts()
+  if (error === null || isSignedOut(error)) return null
+  return <Fault title={t.states.outdated} text={reasonOf(error, t)} requestId={requestIdOf(error)} retry={retry} />
+}
+
+function reasonOf(error: unknown, { states }: Texts): string {
+  if (!(error instanceof ApiError)) return states.offline
+  const service = unreachableService(error)
+  return service === undefined ? error.message : states.unreachable(service)
+}
+
+function requestIdOf(error: unknown): string | undefined {
+  return error instanceof ApiError ? error.requestId : undefined
 }
 
 /** The outline of what comes, after a moment. */
@@ -44,13 +71,12 @@ interface FailedProps {
 /** A region that could not be loaded: what is wrong, for the person and for the operator. */
 export function Failed({ action, error, retry }: FailedProps) {
   const t = useTexts()
-  if (!(error instanceof ApiError)) return <Fault title={t.states.failed} text={t.states.offline} retry={retry} />
-  if (error.status === 403) return <Forbidden action={action} detail={error.message} />
-  if (error.status === 404) return <Empty text={t.states.notFound} />
-  if (error.status === 429) return <Limited seconds={error.retryAfterSeconds ?? 5} retry={retry} />
-  const service = unreachableService(error)
-  const text = service === undefined ? error.message : t.states.unreachable(service)
-  return <Fault title={t.states.failed} text={text} requestId={error.requestId} retry={retry} />
+  if (error instanceof ApiError) {
+    if (error.status === 403) return <Forbidden action={action} detail={error.message} />
+    if (error.status === 404) return <Empty text={t.states.notFound} />
+    if (error.status === 429) return <Limited seconds={error.retryAfterSeconds ?? 5} retry={retry} />
+  }
+  return <Fault title={t.states.failed} text={reasonOf(error, t)} requestId={requestIdOf(error)} retry={retry} />
 }
 
 interface FaultProps {

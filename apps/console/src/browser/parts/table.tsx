@@ -5,7 +5,7 @@ import type { ActionId } from '../../actions/index.ts'
 import type { Page } from '../api/queries.ts'
 import { useTexts } from '../texts/settings.tsx'
 import type { Selection } from './selection.ts'
-import { Answer } from './states.tsx'
+import { Answer, Outdated } from './states.tsx'
 
 /** A column of a table. */
 export interface Column<Row> {
@@ -113,13 +113,14 @@ export function List<Row>({ action, query, empty, more, ...table }: ListProps<Ro
 
 type Pages = Pick<
   UseInfiniteQueryResult<InfiniteData<Page<unknown>, string | undefined>>,
-  'hasNextPage' | 'isFetchingNextPage' | 'fetchNextPage'
+  'hasNextPage' | 'isFetchingNextPage' | 'isFetchNextPageError' | 'fetchNextPage' | 'error'
 >
 
 /** The button for the next page, while there is one. */
 export function More({ query, label }: { query: Pages; label?: string }) {
   const t = useTexts()
   if (!query.hasNextPage) return null
+  if (query.isFetchNextPageError) return <Outdated error={query.error} retry={() => query.fetchNextPage()} />
   return (
     <Group justify="center" mt="md">
       <Button variant="default" loading={query.isFetchingNextPage} onClick={() => query.fetchNextPage()}>

@@ -1,6 +1,6 @@
 import { ActionIcon, Badge, Code, CopyButton, Group, Tooltip } from '@mantine/core'
 import type { ReactNode } from 'react'
-import { useSettings, useTexts } from '../texts/settings.tsx'
+import { dateLocale, useSettings, useTexts } from '../texts/settings.tsx'
 import { Icon } from './icon.tsx'
 
 /** A moment, as the person chose to see times; the exact one is in its title. */
@@ -8,7 +8,11 @@ export function Time({ at }: { at: string | undefined }) {
   const { settings } = useSettings()
   if (at === undefined) return null
   const zone = settings.zone === 'utc' ? { timeZone: 'UTC' } : {}
-  const format = new Intl.DateTimeFormat(settings.language, { dateStyle: 'medium', timeStyle: 'medium', ...zone })
+  const format = new Intl.DateTimeFormat(dateLocale(settings.language), {
+    dateStyle: 'medium',
+    timeStyle: 'medium',
+    ...zone,
+  })
   return (
     <time dateTime={at} title={at}>
       {format.format(new Date(at))}

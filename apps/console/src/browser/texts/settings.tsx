@@ -24,6 +24,14 @@ interface Chosen {
 const storageKey = 'gatehouse-console-settings'
 const ChosenContext = createContext<Chosen | undefined>(undefined)
 
+/**
+ * How dates are written: as the region of the browser does, where it speaks the language; 23 Nov 2026 in Britain is
+ * Nov 23, 2026 in the United States.
+ */
+export function dateLocale(language: string): string {
+  return navigator.languages.find((tag) => tag === language || tag.startsWith(`${language}-`)) ?? language
+}
+
 function readSettings(): Settings {
   const language = navigator.language.startsWith('de') ? 'de' : 'en'
   const defaults: Settings = {
@@ -49,7 +57,12 @@ export function SettingsProvider({ children }: { children: ReactNode }) {
     let current = true
     document.documentElement.lang = settings.language
     if (settings.language === 'en') setTexts(en)
-    else void import('./de.ts').then(({ de }) => current && setTexts(de))
+    else
+      void import('./de.ts').then(
+        ({ de }) => current && setTexts(de),
+        // While they cannot be loaded, English is better than nothing.
+        () => current && setTexts((before) => before ?? en),
+      )
     return () => {
       current = false
     }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { formatDuration } from '../../../src/browser/parts/duration.ts'
-import { parseEvents, parseObject } from '../../../src/browser/screens/deliver/event-data.ts'
+import { faultOf, faultOfEvents, parseEvents, parseObject } from '../../../src/browser/screens/deliver/event-data.ts'
 import { csvOf } from '../../../src/browser/screens/deliver/notifications/csv.ts'
-import { callOfDraft, emptyDraft, requestOfDraft } from '../../../src/browser/screens/deliver/send/draft.ts'
+import { callOfDraft, emptyDraft, isPast, requestOfDraft } from '../../../src/browser/screens/deliver/send/draft.ts'
 import { sampleData } from '../../../src/browser/screens/deliver/send/sample-data.ts'
 import { wordOf } from '../../../src/browser/screens/deliver/word-of.ts'
 
@@ -33,6 +33,13 @@ test('a draft is a request when it has an event, a user and data that can be rea
   assert.equal(callOfDraft(draft)?.path, '/v1/notify')
   assert.equal(callOfDraft({ ...draft, mode: 'later' }), undefined)
   assert.equal(callOfDraft({ ...draft, mode: 'later', at: '2030-01-01T00:00' })?.path, '/v1/scheduled')
+})
+
+test('a time that has passed is not one to send at', () => {
+  const draft = { ...emptyDraft, mode: 'later' as const, at: '2030-01-01T00:00' }
+  const at = new Date(draft.at).getTime()
+  assert.deepEqual([isPast(draft, at - 1), isPast(draft, at)], [false, true])
+  assert.equal(isPast({ ...draft, mode: 'now' }, at), false)
 })
 
 test('CSV has a row for each delivery, quotes what must be, and no cell is a formula', () => {
@@ -70,4 +77,17 @@ test('a code that is not known is shown as it is', () => {
     [wordOf({ a: 'A' }, 'a'), wordOf({}, 'new_code'), wordOf({}, 'constructor')],
     ['A', 'new code', 'constructor'],
   )
+})
+
+test('the fault of a text that is no JSON is said in the words of the browser', () => {
+  assert.equal(faultOf('{"order_id": "A-1"}'), undefined)
+  assert.equal(faultOf('[]'), undefined)
+  assert.match(faultOf('{\n  bad') ?? '', /line 2 column 3/)
+  assert.match(faultOf('{"order_id": A-1}') ?? '', /Unexpected token 'A'/)
+})
+
+test('of many events the first line that is none is named', () => {
+  assert.equal(faultOfEvents('{"event": "a"}\n\n[]\n{').line, 3)
+  assert.match(faultOfEvents('{"event": "a"}\n{"event": b}').reason ?? '', /Unexpected token 'b'/)
+  assert.match(faultOfEvents('[{"event": "a"},\nb]').reason ?? '', /Unexpected token 'b'/)
 })

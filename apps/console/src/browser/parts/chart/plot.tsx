@@ -1,7 +1,7 @@
 import { useComputedColorScheme } from '@mantine/core'
 import { useEffect, useRef } from 'react'
 import UPlot from 'uplot'
-import { useSettings } from '../../texts/settings.tsx'
+import { dateLocale, useSettings } from '../../texts/settings.tsx'
 import { colourOf, dashes, type Series } from './series.ts'
 
 interface PlotProps {
@@ -50,7 +50,7 @@ function optionsOf({ parent, series, height, format, onPoint, settings }: Drawn)
     width: parent.clientWidth,
     height,
     ms: 1,
-    padding: [10, 8, 0, 0],
+    padding: [10, 28, 0, 0],
     legend: { show: false },
     cursor: { drag: { x: false, y: false }, y: false, points: { size: 7 } },
     tzDate: (at) => (settings.zone === 'utc' ? UPlot.tzDate(new Date(at), 'Etc/UTC') : new Date(at)),
@@ -88,8 +88,8 @@ const dayMs = 86_400_000
 /** The labels of the time axis: the day where moments are days apart, else the time of day and each new day once. */
 function timeLabels(moments: readonly number[], { language, zone }: Drawn['settings']): string[] {
   const timeZone = zone === 'utc' ? { timeZone: 'UTC' } : {}
-  const day = new Intl.DateTimeFormat(language, { day: 'numeric', month: 'short', ...timeZone })
-  const time = new Intl.DateTimeFormat(language, { hour: '2-digit', minute: '2-digit', ...timeZone })
+  const day = new Intl.DateTimeFormat(dateLocale(language), { day: 'numeric', month: 'short', ...timeZone })
+  const time = new Intl.DateTimeFormat(dateLocale(language), { hour: '2-digit', minute: '2-digit', ...timeZone })
   const [first = 0, second = first] = moments
   if (second - first >= dayMs) return moments.map((at) => day.format(at))
   return moments.map((at, index) => {

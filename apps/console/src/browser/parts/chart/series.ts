@@ -3,6 +3,8 @@ export interface Series {
   readonly label: string
   /** One for each moment; null where nothing is known, which leaves a gap. */
   readonly values: readonly (number | null)[]
+  /** What it comes to, where that is more than its values: what was counted since the last moment is in it. */
+  readonly total?: number
   /** Where the list behind the series is. */
   readonly link?: { readonly to: string; readonly search?: Readonly<Record<string, string>> }
 }

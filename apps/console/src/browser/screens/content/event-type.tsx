@@ -5,8 +5,10 @@ import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useMay } from '../../api/session.tsx'
 import { readVersioned, useChange, useVersioned, type Versioned } from '../../api/versioned.ts'
+import { isSameForm, useKeeping, useTaken } from '../../forms/keeping.ts'
 import { Act } from '../../parts/act.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
+import { LeaveGuard } from '../../parts/leave-guard.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Refusal } from '../../parts/refusal.tsx'
 import { Answer } from '../../parts/states.tsx'
@@ -73,10 +75,13 @@ type Stored = Versioned<EventType> | undefined
 function EditEventType({ event, first }: { event: string; first: Stored }) {
   const t = useTexts()
   const may = useMay()
-  const [base, setBase] = useState(first)
-  const [form, change] = useState(formOf(first?.value))
+  const kept = useTaken<EventTypeForm>(`event type ${event}`)
+  const [base, setBase] = useState(first && { ...first, ...(kept && { etag: kept.etag }) })
+  const [form, change] = useState<EventTypeForm>({ ...formOf(first?.value), ...kept?.values })
   const [theirs, setTheirs] = useState<Stored>()
   const saving = useChange('saveEventType')
+  const isChanged = () => !isSameForm(form, formOf(base?.value))
+  useKeeping(`event type ${event}`, () => (isChanged() ? { values: form, etag: base?.etag } : undefined))
   const readOnly = !may('saveEventType') || base?.value.reserved === true
   const save = (etag: string | undefined) =>
     saving.mutate(
@@ -116,6 +121,7 @@ function EditEventType({ event, first }: { event: string; first: Stored }) {
         </Stack>
         <Effects form={form} />
       </div>
+      <LeaveGuard isChanged={isChanged} />
       <Conflict
         mine={form}
         theirs={theirs}

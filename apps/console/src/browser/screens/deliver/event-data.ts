@@ -14,6 +14,24 @@ export function parseEvents(text: string): readonly EventData[] | undefined {
   return events.length > 0 && events.every(isObject) ? events : undefined
 }
 
+/** Why a text is no JSON, in the words of the browser, which name the place; undefined where it is JSON. */
+export function faultOf(text: string): string | undefined {
+  try {
+    JSON.parse(text)
+    return undefined
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}
+
+/** What is wrong with many events, which are an array or one object a line: the line, from 1, or else why. */
+export function faultOfEvents(text: string): { readonly line?: number; readonly reason?: string | undefined } {
+  if (text.trimStart().startsWith('[')) return { reason: faultOf(text) }
+  const lines = text.split('\n')
+  const index = lines.findIndex((line) => isFilled(line) && parseObject(line) === undefined)
+  return { line: index + 1, reason: faultOf(lines[index] ?? '') }
+}
+
 const isFilled = (line: string) => line.trim() !== ''
 
 function isObject(value: unknown): value is EventData {

@@ -10,8 +10,8 @@ export function momentsOf({ at }: StatSeries): number[] {
 }
 
 /**
- * An answer without the step that has not ended yet, which would look like a fall; with it where nothing was counted
- * before.
+ * An answer whose moments end before the step that has not ended yet, which would look like a fall; with it where nothing
+ * was counted before. Its values are all there: what was counted in that step is in the sum of a line.
  */
 export function endedSteps(answer: StatSeries, now: number): StatSeries {
   const { at, step, series } = answer
@@ -19,7 +19,7 @@ export function endedSteps(answer: StatSeries, now: number): StatSeries {
   const isRunning = last !== undefined && Date.parse(last) + step * 1_000 > now
   const hasMore = series.some(({ values }) => totalOf(values.slice(0, -1)) > 0)
   if (!isRunning || !hasMore) return answer
-  return { step, at: at.slice(0, -1), series: series.map((one) => ({ ...one, values: one.values.slice(0, -1) })) }
+  return { step, at: at.slice(0, -1), series }
 }
 
 /** How a line of a chart is made of the series with one value of a label. */
@@ -41,13 +41,13 @@ export function linesOf(
     ({ labels }) => labels[by] ?? '',
   )
   return [...groups]
-    .map(([value, some]) => ({ value, values: sumValues(some, at.length) }))
-    .filter(({ values }) => totalOf(values) > 0)
-    .sort((a, b) => totalOf(b.values) - totalOf(a.values))
+    .map(([value, some]) => ({ value, some, total: countOf({ series: some }, () => true) }))
+    .filter(({ total }) => total > 0)
+    .sort((a, b) => b.total - a.total)
     .slice(0, maxLines)
-    .map(({ value, values }) => {
+    .map(({ value, some, total }) => {
       const target = link(value)
-      return { label: name(value), values, ...(target && { link: target }) }
+      return { label: name(value), values: sumValues(some, at.length), total, ...(target && { link: target }) }
     })
 }
 
@@ -63,7 +63,7 @@ export function totalOf(values: Values): number {
 }
 
 /** How much was counted of what matches. */
-export function countOf({ series }: StatSeries, where: (labels: Labels) => boolean): number {
+export function countOf({ series }: Pick<StatSeries, 'series'>, where: (labels: Labels) => boolean): number {
   return series.filter(({ labels }) => where(labels)).reduce((sum, { values }) => sum + totalOf(values), 0)
 }
 

@@ -1,11 +1,12 @@
 import type { SetupStep } from '@gatehouse/client'
 import { Anchor, Button, Code, Progress, Stack, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
 import { useMay } from '../../api/session.tsx'
 import { gather, type SystemAnswer, useSystem } from '../../api/system.ts'
 import { Page } from '../../parts/page.tsx'
 import { Answer } from '../../parts/states.tsx'
-import { Id, State } from '../../parts/values.tsx'
+import { Id, State, Time } from '../../parts/values.tsx'
 import { useSettings, useTexts } from '../../texts/settings.tsx'
 import { FirstClient } from './first-client.tsx'
 
@@ -118,8 +119,8 @@ function Step({ step: { id, done, evidence } }: { step: SetupStep }) {
   )
 }
 
-function formatEvidence(value: SetupStep['evidence'][string], { yes, no }: { yes: string; no: string }): string {
+function formatEvidence(value: SetupStep['evidence'][string], { yes, no }: { yes: string; no: string }): ReactNode {
   if (typeof value === 'boolean') return value ? yes : no
   if (Array.isArray(value)) return value.join(', ')
-  return /^\d{4}-\d\d-\d\dT/.test(String(value)) ? new Date(String(value)).toLocaleString() : String(value)
+  return /^\d{4}-\d\d-\d\dT/.test(String(value)) ? <Time at={String(value)} /> : String(value)
 }

@@ -237,10 +237,18 @@ export const deliver: typeof english = {
     sendMany: (count: number) => `${count} senden`,
     confirmMany: (count: number) => `${count} Ereignisse werden jetzt an ihre Benutzer gesendet.`,
     scheduled: 'Es ist geplant.',
-    badJson: 'Das ist kein JSON-Objekt.',
-    badEvents: 'Das ist weder ein JSON-Array noch ein Objekt je Zeile.',
+    badJson: (reason) =>
+      reason === undefined ? 'Erwartet wird ein Objekt wie {"order_id": "A-1"}.' : `Das ist kein JSON: ${reason}`,
+    badEvents: ({ line, reason }) =>
+      [
+        line === undefined ? 'Erwartet werden Objekte.' : `Zeile ${line} ist kein JSON-Objekt.`,
+        ...(reason === undefined ? [] : [`${reason}.`]),
+        'Ein Objekt je Zeile oder ein JSON-Array mit allen.',
+      ].join(' '),
     preview: 'Was geschähe',
     previewEmpty: 'Ereignistyp und Benutzer wählen.',
+    past: 'Diese Zeit ist vorbei. Eine spätere wählen oder jetzt senden.',
+    previewBad: 'Das ist zu sehen, sobald die Daten ein JSON-Objekt sind.',
     snippet: 'Als Code',
     copy: 'Kopieren',
     results: 'Ergebnis',

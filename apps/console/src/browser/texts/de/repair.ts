@@ -24,7 +24,7 @@ export const repair: typeof english = {
     groups: 'Gruppen',
     letters: 'Einzelne',
     count: (count) => `${count} gescheitert`,
-    total: (count) => `${count} gescheiterte Zustellungen`,
+    total: (count) => `${count} insgesamt`,
     incomplete: 'Gezählt sind nur die letzten 20.000.',
     unnamed: 'keine Angabe',
     since: 'Zuerst',

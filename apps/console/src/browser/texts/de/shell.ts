@@ -114,6 +114,8 @@ export const shell: typeof english = {
   states: {
     failed: 'Das konnte nicht geladen werden',
     broken: 'Diese Seite ist gescheitert',
+    outdated: 'Das konnte nicht neu gelesen werden: was hier steht, ist vielleicht alt',
+    notLoaded: 'Der Code dieser Seite konnte nicht geladen werden. Die anderen gehen.',
     forbidden: 'Ihre Rolle erlaubt das nicht',
     forbiddenRoles: (roles) => `Erlaubt ist es für: ${roles}.`,
     notFound: 'Zu dieser Kennung gibt es nichts',

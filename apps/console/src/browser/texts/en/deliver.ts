@@ -232,10 +232,18 @@ export const deliver = {
     sendMany: (count: number) => `Send ${count}`,
     confirmMany: (count: number) => `${count} events are sent to their users now.`,
     scheduled: 'It is scheduled.',
-    badJson: 'This is not a JSON object.',
-    badEvents: 'This is neither a JSON array nor one object a line.',
+    badJson: (reason: string | undefined) =>
+      reason === undefined ? 'An object is expected, such as {"order_id": "A-1"}.' : `This is not JSON: ${reason}`,
+    badEvents: ({ line, reason }: { readonly line?: number; readonly reason?: string | undefined }) =>
+      [
+        line === undefined ? 'Objects are expected.' : `Line ${line} is not a JSON object.`,
+        ...(reason === undefined ? [] : [`${reason}.`]),
+        'Send one object a line, or one JSON array of them.',
+      ].join(' '),
     preview: 'What would happen',
     previewEmpty: 'Choose an event type and a user.',
+    past: 'This time has passed. Choose a later one, or send it now.',
+    previewBad: 'It is shown once the data is a JSON object.',
     snippet: 'As code',
     copy: 'Copy',
     results: 'Result',

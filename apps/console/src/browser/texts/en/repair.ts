@@ -22,7 +22,7 @@ export const repair = {
     groups: 'Groups',
     letters: 'Letters',
     count: (count: string) => `${count} failed`,
-    total: (count: string) => `${count} dead letters`,
+    total: (count: string) => `${count} in all`,
     incomplete: 'Only the last 20,000 are counted.',
     unnamed: 'none',
     since: 'First',

@@ -112,6 +112,8 @@ export const shell = {
   states: {
     failed: 'This could not be loaded',
     broken: 'This page failed',
+    outdated: 'This could not be read again: what is shown may be old',
+    notLoaded: 'The code of this page could not be loaded. The others work.',
     forbidden: 'Your role does not allow this',
     forbiddenRoles: (roles: string) => `It is for ${roles}.`,
     notFound: 'There is nothing with this id',

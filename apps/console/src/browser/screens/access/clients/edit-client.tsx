@@ -6,6 +6,7 @@ import { useState } from 'react'
 import { useChange, useVersioned, type Versioned } from '../../../api/versioned.ts'
 import { useRecordForm } from '../../../forms/record-form.ts'
 import { Conflict } from '../../../parts/conflict.tsx'
+import { LeaveGuard } from '../../../parts/leave-guard.tsx'
 import { Page } from '../../../parts/page.tsx'
 import { Refusal } from '../../../parts/refusal.tsx'
 import { Answer } from '../../../parts/states.tsx'
@@ -41,11 +42,15 @@ function EditClient({ read, reload }: EditClientProps) {
   const [base, setBase] = useState(read)
   const [theirs, setTheirs] = useState<Versioned<OAuthClient>>()
   const { client_id: id, grant_types: grants = [], token_endpoint_auth_method: method } = read.value
-  const { form, etag, rest, show, keep } = useRecordForm({
+  const { form, etag, rest, show, keep, isTyped, finish } = useRecordForm({
     name: `client ${id}`,
     initial: valuesOf(read.value),
     etag: read.etag,
   })
+  const leave = () => {
+    finish()
+    void navigate({ to: '/clients/$id', params: { id } })
+  }
   const save = (from: Versioned<OAuthClient>, ifMatch: string | undefined) => {
     show(null)
     const input = { id, ...membersOf(form.getValues(), valuesOf(from.value)) }
@@ -54,7 +59,7 @@ function EditClient({ read, reload }: EditClientProps) {
       {
         onSuccess: () => {
           notifications.show({ message: t.clients.saved, color: 'green' })
-          void navigate({ to: '/clients/$id', params: { id } })
+          leave()
         },
         onError: (error) => {
           if (error instanceof PreconditionFailedError) void reload().then(setTheirs)
@@ -92,8 +97,9 @@ function EditClient({ read, reload }: EditClientProps) {
           />
         )}
         <Refusal error={rest} onLeave={keep} />
+        <LeaveGuard isChanged={isTyped} />
         <Group justify="flex-end">
-          <Button variant="default" onClick={() => void navigate({ to: '/clients/$id', params: { id } })}>
+          <Button variant="default" onClick={leave}>
             {t.common.cancel}
           </Button>
           <Button type="submit" loading={mutation.isPending}>

@@ -7,6 +7,7 @@ import { useAction } from '../../../api/queries.ts'
 import { useSession } from '../../../api/session.tsx'
 import { useRecordForm } from '../../../forms/record-form.ts'
 import { ShownOnce } from '../../../forms/shown-once.tsx'
+import { LeaveGuard } from '../../../parts/leave-guard.tsx'
 import { Page } from '../../../parts/page.tsx'
 import { Refusal } from '../../../parts/refusal.tsx'
 import { Snippet } from '../../../parts/snippet.tsx'
@@ -92,12 +93,15 @@ function NewClient({ kind, back, onMade }: NewClientProps) {
   const t = useTexts()
   const mutation = useAction('createClient')
   const initial: NewValues = { ...newValues(kind), client_id: '' }
-  const { form, rest, show, keep } = useRecordForm({ name: `new client ${kind}`, initial })
+  const { form, rest, show, keep, isTyped, finish } = useRecordForm({ name: `new client ${kind}`, initial })
   const suggested = idFor(form.values.client_name)
   const submit = form.onSubmit(({ client_id: typed, ...values }) => {
     show(null)
     mutation.mutate(registrationOf(kind, typed === '' ? suggested : typed, values), {
-      onSuccess: onMade,
+      onSuccess: (client) => {
+        finish()
+        onMade(client)
+      },
       onError: show,
     })
   })
@@ -114,6 +118,7 @@ function NewClient({ kind, back, onMade }: NewClientProps) {
         />
         <ClientFields form={form as never} hasRedirects={hasRedirects(kind)} isPublic={!hasSecret(kind)} />
         <Refusal error={rest} onLeave={keep} />
+        <LeaveGuard isChanged={isTyped} />
         <Group justify="flex-end">
           <Button variant="default" onClick={back}>
             {t.clients.back}

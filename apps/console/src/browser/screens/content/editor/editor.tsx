@@ -4,6 +4,7 @@ import { useDebouncedValue } from '@mantine/hooks'
 import { useState } from 'react'
 import { useRead } from '../../../api/queries.ts'
 import { useMay } from '../../../api/session.tsx'
+import { LeaveGuard } from '../../../parts/leave-guard.tsx'
 import { Refusal } from '../../../parts/refusal.tsx'
 import { Failed } from '../../../parts/states.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
@@ -14,7 +15,6 @@ import { Versions } from '../versions/versions.tsx'
 import { EditorBar } from './bar.tsx'
 import { ConflictDialog } from './conflict.tsx'
 import { type Draft, type Place, previewInput } from './draft.ts'
-import { LeaveGuard } from './leave-guard.tsx'
 import { PartFields } from './part-fields.tsx'
 import { type DraftState, useDraft } from './use-draft.ts'
 import type { Source } from './use-source.ts'
@@ -59,7 +59,7 @@ export function TextEditor({ place, source, locales }: TextEditorProps) {
       </div>
       <Versions place={place} state={state} readOnly={readOnly} />
       <ConflictDialog place={place} state={state} />
-      <LeaveGuard isChanged={state.isChanged && !readOnly} />
+      <LeaveGuard isChanged={() => state.isChanged && !readOnly} />
     </Stack>
   )
 }

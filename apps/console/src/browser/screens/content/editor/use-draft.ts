@@ -2,6 +2,7 @@ import { PreconditionFailedError } from '@gatehouse/client'
 import { notifications } from '@mantine/notifications'
 import { useState } from 'react'
 import { useChange } from '../../../api/versioned.ts'
+import { useKeeping, useTaken } from '../../../forms/keeping.ts'
 import { useTexts } from '../../../texts/settings.tsx'
 import { type Draft, draftOf, isSame, type Place, wordsOf } from './draft.ts'
 import { readSource, type Source } from './use-source.ts'
@@ -39,13 +40,16 @@ export interface DraftState {
 /** The draft of a text. A change by somebody else in between is a conflict, and is not written over. */
 export function useDraft(place: Place, first: Source): DraftState {
   const t = useTexts()
-  const [source, setSource] = useState(first)
-  const [draft, change] = useState(draftOf(first.text ?? first.copied))
-  const [comment, setComment] = useState('')
+  const name = `text ${place.template_id} ${place.channel} ${place.locale}`
+  const kept = useTaken<Draft & { readonly comment: string }>(name)
+  const [source, setSource] = useState(kept === undefined ? first : { ...first, etag: kept.etag })
+  const [draft, change] = useState(() => draftOf(kept?.values ?? first.text ?? first.copied))
+  const [comment, setComment] = useState(kept?.values.comment ?? '')
   const [conflict, setConflict] = useState<Conflict>()
   const saving = useChange('saveText')
   const publishing = useChange('publishText')
   const isChanged = !isSame(draft, draftOf(source.text))
+  useKeeping(name, () => (isChanged ? { values: { ...draft, comment }, etag: source.etag } : undefined))
   const meet = (publish: boolean) => async (error: Error) => {
     if (error instanceof PreconditionFailedError) setConflict({ theirs: await readSource(place), publish })
   }

@@ -4,7 +4,7 @@ import { Act } from '../../../parts/act.tsx'
 import { Rows } from '../../../parts/table.tsx'
 import { State } from '../../../parts/values.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
-import { parseEvents } from '../event-data.ts'
+import { faultOfEvents, parseEvents } from '../event-data.ts'
 
 interface BulkLine {
   readonly status: number
@@ -29,7 +29,7 @@ export function BulkForm({ events, change }: { events: string; change: (events: 
         spellCheck={false}
         className="code"
         placeholder='{"event": "order.shipped", "user_id": "alice", "data": {"order_id": "A-1"}}'
-        error={events.trim() !== '' && parsed === undefined ? t.send.badEvents : undefined}
+        error={events.trim() !== '' && parsed === undefined ? t.send.badEvents(faultOfEvents(events)) : undefined}
       />
       {parsed !== undefined && (
         <div>

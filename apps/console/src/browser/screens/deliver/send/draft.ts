@@ -33,6 +33,16 @@ export const emptyDraft: SendDraft = {
   events: '',
 }
 
+/** Whether the data is written, and is no JSON object. */
+export function isDataBad({ data }: SendDraft): boolean {
+  return data.trim() !== '' && parseObject(data) === undefined
+}
+
+/** Whether the time of a draft has passed: it would be sent at once. */
+export function isPast({ mode, at }: SendDraft, now: number): boolean {
+  return mode === 'later' && at !== '' && new Date(at).getTime() <= now
+}
+
 /** The notify request of a draft; undefined while it is not complete. */
 export function requestOfDraft({ event, user, data, channels, dedupKey }: SendDraft): InputOf<'send'> | undefined {
   const parsed = parseObject(data.trim() || '{}')

@@ -8,7 +8,7 @@ import { State, Time } from '../../../parts/values.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 import { useWords } from '../code-words.ts'
 import { Foreseen } from '../foreseen.tsx'
-import { requestOfDraft, type SendDraft } from './draft.ts'
+import { isDataBad, requestOfDraft, type SendDraft } from './draft.ts'
 
 /** It is explained when nothing was written for so long, in milliseconds. */
 const settleMs = 400
@@ -33,7 +33,7 @@ export function Preview({ draft }: { draft: SendDraft }) {
         )}
       </Group>
       {asked === undefined || request === undefined ? (
-        <Text c="dimmed">{t.send.previewEmpty}</Text>
+        <Text c="dimmed">{isDataBad(draft) ? t.send.previewBad : t.send.previewEmpty}</Text>
       ) : (
         <Answer action="explain" query={query.error === null ? query : { ...query, data: undefined }}>
           {({ channels }) =>

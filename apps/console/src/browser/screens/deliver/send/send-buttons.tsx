@@ -5,7 +5,7 @@ import { useAction } from '../../../api/queries.ts'
 import { useMay } from '../../../api/session.tsx'
 import { Refusal } from '../../../parts/refusal.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
-import { requestOfDraft, type SendDraft } from './draft.ts'
+import { isPast, requestOfDraft, type SendDraft } from './draft.ts'
 
 /** Sends or schedules what is written; then its histories are shown as they go. */
 export function SendButtons({ draft }: { draft: SendDraft }) {
@@ -17,7 +17,7 @@ export function SendButtons({ draft }: { draft: SendDraft }) {
   const request = requestOfDraft(draft)
   if (!may('send')) return null
   const submit = () => {
-    if (request === undefined) return
+    if (request === undefined || isPast(draft, Date.now())) return
     if (draft.mode === 'now')
       send.mutate(request, {
         onSuccess: ({ id }) => void navigate({ to: '/notifications/$id', params: { id } }),
@@ -36,7 +36,7 @@ export function SendButtons({ draft }: { draft: SendDraft }) {
         <Button
           onClick={submit}
           loading={send.isPending || schedule.isPending}
-          disabled={request === undefined || (isLater && draft.at === '')}
+          disabled={request === undefined || (isLater && draft.at === '') || isPast(draft, Date.now())}
         >
           {isLater ? t.send.schedule : t.send.send}
         </Button>

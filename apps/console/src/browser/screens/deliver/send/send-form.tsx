@@ -5,10 +5,10 @@ import { useRead } from '../../../api/queries.ts'
 import { useMay } from '../../../api/session.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 import { ChannelChoice, channelNames } from '../channel-choice.tsx'
-import { parseObject } from '../event-data.ts'
+import { faultOf } from '../event-data.ts'
 import { EventField } from '../event-field.tsx'
 import { BulkForm } from './bulk-form.tsx'
-import type { SendDraft, SendMode } from './draft.ts'
+import { isDataBad, isPast, type SendDraft, type SendMode } from './draft.ts'
 import { sampleData } from './sample-data.ts'
 import { SendButtons } from './send-buttons.tsx'
 
@@ -17,10 +17,13 @@ interface SendFormProps {
   readonly change: (changed: Partial<SendDraft>) => void
   /** The notification whose data it begins with. */
   readonly like: string | undefined
+  /** Whether the draft is as the person left it, so that nothing is filled in. */
+  readonly isKept: boolean
 }
 
 /** The form of a notification. */
-export function SendForm({ draft, change, like }: SendFormProps) {
+export function SendForm(props: SendFormProps) {
+  const { draft, change } = props
   const t = useTexts()
   const may = useMay()
   const modes = (['now', 'later', 'bulk'] as const).map((value) => ({ value, label: t.send.modes[value] }))
@@ -38,16 +41,16 @@ export function SendForm({ draft, change, like }: SendFormProps) {
       {draft.mode === 'bulk' ? (
         <BulkForm events={draft.events} change={(events) => change({ events })} />
       ) : (
-        <OneForm draft={draft} change={change} like={like} />
+        <OneForm {...props} />
       )}
     </Stack>
   )
 }
 
-function OneForm({ draft, change, like }: SendFormProps) {
+function OneForm(props: SendFormProps) {
+  const { draft, change } = props
   const t = useTexts()
-  const fill = useSampleData(draft, change, like)
-  const isBad = draft.data.trim() !== '' && parseObject(draft.data) === undefined
+  const fill = useSampleData(props)
   return (
     <>
       <Group align="flex-start" gap="md">
@@ -74,7 +77,7 @@ function OneForm({ draft, change, like }: SendFormProps) {
         maxRows={18}
         spellCheck={false}
         className="code"
-        error={isBad ? t.send.badJson : undefined}
+        error={isDataBad(draft) ? t.send.badJson(faultOf(draft.data)) : undefined}
       />
       <ChannelChoice
         label={t.send.channels}
@@ -98,6 +101,7 @@ function OneForm({ draft, change, like }: SendFormProps) {
             value={draft.at}
             onChange={(event) => change({ at: event.currentTarget.value })}
             required
+            error={isPast(draft, Date.now()) ? t.send.past : undefined}
           />
         )}
       </Group>
@@ -107,8 +111,8 @@ function OneForm({ draft, change, like }: SendFormProps) {
 }
 
 /** Fills in the data from the variables of the template, or from another notification, until somebody writes it. */
-function useSampleData({ event }: SendDraft, change: SendFormProps['change'], like: string | undefined) {
-  const isKept = useRef(false)
+function useSampleData({ draft: { event }, change, like, isKept: wasKept }: SendFormProps) {
+  const isKept = useRef(wasKept)
   const types = useRead('listEventTypes', { limit: 200 })
   const type = types.data?.items.find((each) => each.event === event.trim())
   const variables = useVariables(type)

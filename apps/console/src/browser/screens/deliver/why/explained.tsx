@@ -4,7 +4,7 @@ import type { InputOf } from '../../../../actions/index.ts'
 import { useRead } from '../../../api/queries.ts'
 import { CopyText } from '../../../parts/copy-button.tsx'
 import { Time } from '../../../parts/values.tsx'
-import { useSettings, useTexts } from '../../../texts/settings.tsx'
+import { dateLocale, useSettings, useTexts } from '../../../texts/settings.tsx'
 import { channelNames } from '../channel-choice.tsx'
 import { useWords } from '../code-words.ts'
 import { Foreseen } from '../foreseen.tsx'
@@ -27,7 +27,11 @@ export function Explained({ explanation, question }: ExplainedProps) {
     (name) => [name, explanation.channels.find(({ channel }) => channel === name)] as const,
   )
   const zone = settings.zone === 'utc' ? { timeZone: 'UTC' } : {}
-  const format = new Intl.DateTimeFormat(settings.language, { timeStyle: 'short', dateStyle: 'medium', ...zone })
+  const format = new Intl.DateTimeFormat(dateLocale(settings.language), {
+    timeStyle: 'short',
+    dateStyle: 'medium',
+    ...zone,
+  })
   const formatTime = (instant: string) => format.format(new Date(instant))
   const first = explanation.channels[0]?.channel ?? channelNames[0]
   return (

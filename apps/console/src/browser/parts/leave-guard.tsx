@@ -1,14 +1,20 @@
 import { Button, Group, Stack, Text } from '@mantine/core'
 import { useBlocker } from '@tanstack/react-router'
-import { Dialog } from '../../../parts/dialog.tsx'
-import { useTexts } from '../../../texts/settings.tsx'
+import { isLeaving } from '../api/leaving.ts'
+import { useTexts } from '../texts/settings.tsx'
+import { Dialog } from './dialog.tsx'
 
-/** Asks before a draft that was not saved is left. */
-export function LeaveGuard({ isChanged }: { isChanged: boolean }) {
+interface LeaveGuardProps {
+  /** Whether something would be lost, asked when the person leaves. */
+  readonly isChanged: () => boolean
+}
+
+/** Asks before what was not saved is left. */
+export function LeaveGuard({ isChanged }: LeaveGuardProps) {
   const t = useTexts()
   const { status, proceed, reset } = useBlocker({
-    shouldBlockFn: () => isChanged,
-    enableBeforeUnload: isChanged,
+    shouldBlockFn: isChanged,
+    enableBeforeUnload: () => isChanged() && !isLeaving(),
     withResolver: true,
   })
   return (

@@ -1,0 +1,33 @@
+import { useEffect, useRef, useState } from 'react'
+import { beforeLeaving } from '../api/leaving.ts'
+import { useSession } from '../api/session.tsx'
+import { type KeptForm, keepForm, takeForm } from './kept.ts'
+
+/** What was typed under a name before the person went to sign in. It is taken once. */
+export function useTaken<Values extends object>(name: string): KeptForm<Partial<Values>> | undefined {
+  const { user } = useSession()
+  const [taken] = useState(() => takeForm<Values>({ storage: sessionStorage, name, user }, Date.now()))
+  return taken
+}
+
+/** Keeps what was typed when the browser leaves for the sign-in; `typed` is undefined where nothing was. */
+export function useKeeping<Values extends object>(
+  name: string,
+  typed: () => KeptForm<Values> | undefined,
+  secret: readonly (keyof Values)[] = [],
+): void {
+  const { user } = useSession()
+  const keep = useRef(() => {})
+  useEffect(() => {
+    keep.current = () => {
+      const form = typed()
+      if (form !== undefined) keepForm({ storage: sessionStorage, name, user }, form, { now: Date.now(), secret })
+    }
+  })
+  useEffect(() => beforeLeaving(() => keep.current()), [])
+}
+
+/** Whether two forms have the same values. */
+export function isSameForm(one: object, other: object): boolean {
+  return JSON.stringify(one) === JSON.stringify(other)
+}

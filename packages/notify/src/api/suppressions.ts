@@ -113,6 +113,7 @@ export function liftUserSuppression({ access, audit, store, clock }: Suppression
     reply: FastifyReply,
   ) => {
     const { id: userId, suppression_id: id } = request.params
+    access.refuseOldSignIn(request, userId)
     const [found] = await store.list({ userId, ids: [id] }, 1, undefined, clock.now())
     if (!found) throw notFound(id)
     if (found.reason !== 'unsubscribed')

@@ -114,7 +114,7 @@ function deliveryRoutes(http: Http, context: RouteContext): void {
   http.post('/v1/replays/:batch_id/stop', allow('manage', schemas.stopReplay), stopReplay(store))
   const readLetter = { ...asReturned, ...allow('readDelivery', schemas.getDeadLetter) }
   http.get('/v1/dead-letters/:id', readLetter, getDeadLetter(store))
-  http.post('/v1/dead-letters/replay', allowRecent('manage', replay), deadLetters.replayDeadLetters(store))
+  http.post('/v1/dead-letters/replay', allow('manage', replay), deadLetters.replayDeadLetters(store))
   http.post('/v1/dead-letters/:id/replay', allow('manage', schemas.replayDeadLetter), replayDeadLetter(store))
   http.post('/v1/dead-letters/discard', allowRecent('manage', discard), deadLetters.discardDeadLetters(store))
   http.delete('/v1/dead-letters/:id', allowRecent('manage', schemas.discardDeadLetter), discardDeadLetter(store))
@@ -134,8 +134,7 @@ function settingsRoutes(http: Http, context: RouteContext): void {
   http.get('/v1/suppressions', allow('readSettings', schemas.listSuppressions), listSuppressions(store))
   http.post('/v1/suppressions/search', allow('readSettings', schemas.searchSuppressions), searchSuppressions(store))
   http.post('/v1/suppressions', allow('manage', schemas.addSuppression), addSuppression(store))
-  const liftMany = allowRecent('manage', schemas.liftSuppressions)
-  http.delete('/v1/suppressions', liftMany, liftSuppressions(store))
+  http.delete('/v1/suppressions', allow('manage', schemas.liftSuppressions), liftSuppressions(store))
   const liftOne = allowRecent('manage', schemas.liftSuppression)
   http.delete('/v1/suppressions/:suppression_id', liftOne, liftSuppression(store))
 }

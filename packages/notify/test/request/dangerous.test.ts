@@ -78,6 +78,15 @@ describe('a person whose sign-in is older than ten minutes', () => {
     assert.equal((await save({})).status, 401, 'a text is published unless it says otherwise')
   })
 
+  test('counts what would be lifted or replayed', async (t) => {
+    const s = await setupManagement({ work: false })
+    t.after(s.close)
+    const token = `user:olga long-ago ${scopes}`
+    const lift = '/v1/suppressions?reason=manual&dry_run=true'
+    assert.equal((await s.call('DELETE', lift, undefined, token)).status, 200)
+    assert.equal((await s.call('POST', '/v1/dead-letters/replay', { dry_run: true }, token)).status, 200)
+  })
+
   test('changes what is their own', async (t) => {
     const s = await setupManagement()
     t.after(s.close)

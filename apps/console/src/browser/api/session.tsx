@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { createContext, type ReactNode, useContext } from 'react'
 import { type ActionId, actions, mayDo, serviceOf } from '../../actions/index.ts'
 import { callConsole } from './call.ts'
+import { leave } from './leaving.ts'
 
 /** Who is signed in, and what there is for them. */
 export interface Session {
@@ -44,10 +45,11 @@ export function useMay(): (id: ActionId) => boolean {
   return (id) => mayDo(id, roles) && services.includes(serviceOf(actions[id].operation))
 }
 
-/** Goes to the sign-in and comes back to the present address. `recent` asks to sign in again now. */
+/** Goes to the sign-in and comes back to the present address, with what was typed. `recent` asks to sign in again now. */
 export function signIn(recent = false): void {
   const { pathname, search } = window.location
   const here = pathname.startsWith('/console/signed-out') ? '/console/' : `${pathname}${search}`
   const query = new URLSearchParams({ return_to: here, ...(recent ? { max_age: '60' } : {}) })
+  leave()
   window.location.assign(`/console/login?${query}`)
 }

@@ -1,5 +1,6 @@
 import { useForm } from '@mantine/form'
-import { type FormEvent, type ReactNode, useState } from 'react'
+import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react'
+import { beforeLeaving } from '../api/leaving.ts'
 import { useSession } from '../api/session.tsx'
 import { faultsByField } from './faults.ts'
 import { isKept, keepForm, takeForm } from './kept.ts'
@@ -24,8 +25,6 @@ export interface RecordForm<Values extends object> {
   readonly rest: Error | null
   /** Shows a refusal: at its fields, else in `rest`. */
   show(error: Error | null): void
-  /** Keeps what was typed, for after a sign-in. */
-  keep(): void
 }
 
 interface RecordFormOptions<Values extends object> {
@@ -50,6 +49,10 @@ export function useRecordForm<Values extends object>({
   const [rest, setRest] = useState<Error | null>(null)
   const form = useForm({ initialValues: { ...initial, ...kept?.values } }) as unknown as FormControls<Values>
   const edited = kept?.etag ?? etag
+  const keep = useRef(() => {})
+  keep.current = () =>
+    keepForm(place, { values: form.getValues(), etag: edited }, { now: Date.now(), ...(secret ? { secret } : {}) })
+  useEffect(() => beforeLeaving(() => keep.current()), [])
   return {
     form,
     etag: edited,
@@ -59,8 +62,6 @@ export function useRecordForm<Values extends object>({
       form.setErrors(faults?.fields ?? {})
       setRest(faults?.rest === undefined ? null : error)
     },
-    keep: () =>
-      keepForm(place, { values: form.getValues(), etag: edited }, { now: Date.now(), ...(secret ? { secret } : {}) }),
   }
 }
 

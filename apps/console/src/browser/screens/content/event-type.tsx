@@ -5,6 +5,7 @@ import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useMay } from '../../api/session.tsx'
 import { readVersioned, useChange, useVersioned, type Versioned } from '../../api/versioned.ts'
+import { tagOfKept, useKeptState } from '../../forms/kept-state.ts'
 import { Act } from '../../parts/act.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Page } from '../../parts/page.tsx'
@@ -73,14 +74,23 @@ type Stored = Versioned<EventType> | undefined
 function EditEventType({ event, first }: { event: string; first: Stored }) {
   const t = useTexts()
   const may = useMay()
-  const [base, setBase] = useState(first)
-  const [form, change] = useState(formOf(first?.value))
+  const [{ form, etag }, write] = useKeptState(`event type ${event}`, {
+    form: formOf(first?.value),
+    etag: first?.etag ?? '',
+  })
+  // A form that comes back from a sign-in was made from what was stored before it.
+  const [base, setStored] = useState(first && { ...first, etag: tagOfKept(etag, first.etag) })
+  const setBase = (next: Stored) => {
+    setStored(next)
+    write({ etag: next?.etag ?? '' })
+  }
+  const change = (next: EventTypeForm) => write({ form: next })
   const [theirs, setTheirs] = useState<Stored>()
   const saving = useChange('saveEventType')
   const readOnly = !may('saveEventType') || base?.value.reserved === true
-  const save = (etag: string | undefined) =>
+  const save = (ifMatch: string | undefined) =>
     saving.mutate(
-      { input: { event, ...settingsOf(form) }, ifMatch: etag },
+      { input: { event, ...settingsOf(form) }, ifMatch },
       {
         onSuccess: (saved) => {
           setBase(saved)

@@ -2,9 +2,9 @@ import { ApiError } from '@gatehouse/client'
 import { Alert, Button, Group, Stack, Text, TextInput } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
 import { actions, type InputOf, type OutputOf } from '../../../actions/index.ts'
 import { callOperation } from '../../api/call.ts'
+import { useKeptState } from '../../forms/kept-state.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Refusal } from '../../parts/refusal.tsx'
 import { useTexts } from '../../texts/settings.tsx'
@@ -28,7 +28,8 @@ interface PublishProps {
 export function Publish(props: PublishProps) {
   const { limit, declaration, ifMatch, title, text, open, close, onSaved } = props
   const t = useTexts()
-  const [comment, setComment] = useState('')
+  const name = `comment of ${title} ${limit.kind} ${limit.name}`
+  const [{ comment }, write] = useKeptState(name, { comment: '' })
   const mutation = usePut(limit)
   const isConflict = mutation.error instanceof ApiError && mutation.error.status === 412
   const save = () =>
@@ -37,7 +38,7 @@ export function Publish(props: PublishProps) {
       {
         onSuccess: ({ version, etag }) => {
           notifications.show({ message: t.limit.saved(version), color: 'green' })
-          setComment('')
+          write({ comment: '' })
           onSaved({ declaration, etag })
           close()
         },
@@ -79,7 +80,7 @@ export function Publish(props: PublishProps) {
             label={t.limit.comment}
             description={t.limit.commentHelp}
             value={comment}
-            onChange={(event) => setComment(event.currentTarget.value)}
+            onChange={(event) => write({ comment: event.currentTarget.value })}
             maxLength={500}
             autoComplete="off"
             data-autofocus

@@ -41,7 +41,7 @@ function EditClient({ read, reload }: EditClientProps) {
   const [base, setBase] = useState(read)
   const [theirs, setTheirs] = useState<Versioned<OAuthClient>>()
   const { client_id: id, grant_types: grants = [], token_endpoint_auth_method: method } = read.value
-  const { form, etag, rest, show, keep } = useRecordForm({
+  const { form, etag, rest, show } = useRecordForm({
     name: `client ${id}`,
     initial: valuesOf(read.value),
     etag: read.etag,
@@ -91,7 +91,7 @@ function EditClient({ read, reload }: EditClientProps) {
             }}
           />
         )}
-        <Refusal error={rest} onLeave={keep} />
+        <Refusal error={rest} />
         <Group justify="flex-end">
           <Button variant="default" onClick={() => void navigate({ to: '/clients/$id', params: { id } })}>
             {t.common.cancel}

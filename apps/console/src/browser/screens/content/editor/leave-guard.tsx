@@ -1,14 +1,15 @@
 import { Button, Group, Stack, Text } from '@mantine/core'
 import { useBlocker } from '@tanstack/react-router'
+import { isLeaving } from '../../../api/leaving.ts'
 import { Dialog } from '../../../parts/dialog.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 
-/** Asks before a draft that was not saved is left. */
+/** Asks before a draft that was not saved is left; a sign-in that an action requires brings it back. */
 export function LeaveGuard({ isChanged }: { isChanged: boolean }) {
   const t = useTexts()
   const { status, proceed, reset } = useBlocker({
     shouldBlockFn: () => isChanged,
-    enableBeforeUnload: isChanged,
+    enableBeforeUnload: () => isChanged && !isLeaving(),
     withResolver: true,
   })
   return (

@@ -2,6 +2,7 @@ import { PreconditionFailedError } from '@gatehouse/client'
 import { notifications } from '@mantine/notifications'
 import { useState } from 'react'
 import { useChange } from '../../../api/versioned.ts'
+import { tagOfKept, useKeptState } from '../../../forms/kept-state.ts'
 import { useTexts } from '../../../texts/settings.tsx'
 import { type Draft, draftOf, isSame, type Place, wordsOf } from './draft.ts'
 import { readSource, type Source } from './use-source.ts'
@@ -39,9 +40,20 @@ export interface DraftState {
 /** The draft of a text. A change by somebody else in between is a conflict, and is not written over. */
 export function useDraft(place: Place, first: Source): DraftState {
   const t = useTexts()
-  const [source, setSource] = useState(first)
-  const [draft, change] = useState(draftOf(first.text ?? first.copied))
-  const [comment, setComment] = useState('')
+  const [written, write] = useKeptState(`text ${JSON.stringify(place)}`, {
+    draft: draftOf(first.text ?? first.copied),
+    comment: '',
+    etag: first.etag ?? '',
+  })
+  const { draft, comment } = written
+  // A draft that comes back from a sign-in was made from what was stored before it.
+  const [source, setStored] = useState({ ...first, etag: tagOfKept(written.etag, first.etag) })
+  const setSource = (next: Source) => {
+    setStored(next)
+    write({ etag: next.etag ?? '' })
+  }
+  const change = (next: Draft) => write({ draft: next })
+  const setComment = (next: string) => write({ comment: next })
   const [conflict, setConflict] = useState<Conflict>()
   const saving = useChange('saveText')
   const publishing = useChange('publishText')

@@ -1,7 +1,7 @@
 import { Stack } from '@mantine/core'
-import { useState } from 'react'
 import { useFilters } from '../../../api/filters.ts'
 import { useMay } from '../../../api/session.tsx'
+import { useKeptState } from '../../../forms/kept-state.ts'
 import { Page } from '../../../parts/page.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 import { emptyDraft, type SendDraft } from './draft.ts'
@@ -14,12 +14,11 @@ export function SendScreen() {
   const t = useTexts()
   const may = useMay()
   const [{ event = '', user = '', like }] = useFilters(['event', 'user', 'like'])
-  const [draft, setDraft] = useState<SendDraft>({ ...emptyDraft, event, user })
-  const change = (changed: Partial<SendDraft>) => setDraft((before) => ({ ...before, ...changed }))
+  const [draft, change, wasKept] = useKeptState<SendDraft>('send', { ...emptyDraft, event, user })
   return (
     <Page title={t.sections.send} lead={may('send') ? t.send.lead : t.send.leadExplain}>
       <div className="beside">
-        <SendForm draft={draft} change={change} like={like} />
+        <SendForm draft={draft} change={change} like={like} wasKept={wasKept} />
         <Stack gap="md">
           <Preview draft={draft} />
           <Snippet draft={draft} />

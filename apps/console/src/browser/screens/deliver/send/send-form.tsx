@@ -17,10 +17,12 @@ interface SendFormProps {
   readonly change: (changed: Partial<SendDraft>) => void
   /** The notification whose data it begins with. */
   readonly like: string | undefined
+  /** Whether the draft comes back from a sign-in: then nothing is filled in. */
+  readonly wasKept: boolean
 }
 
 /** The form of a notification. */
-export function SendForm({ draft, change, like }: SendFormProps) {
+export function SendForm({ draft, change, like, wasKept }: SendFormProps) {
   const t = useTexts()
   const may = useMay()
   const modes = (['now', 'later', 'bulk'] as const).map((value) => ({ value, label: t.send.modes[value] }))
@@ -38,15 +40,15 @@ export function SendForm({ draft, change, like }: SendFormProps) {
       {draft.mode === 'bulk' ? (
         <BulkForm events={draft.events} change={(events) => change({ events })} />
       ) : (
-        <OneForm draft={draft} change={change} like={like} />
+        <OneForm draft={draft} change={change} like={like} wasKept={wasKept} />
       )}
     </Stack>
   )
 }
 
-function OneForm({ draft, change, like }: SendFormProps) {
+function OneForm({ draft, change, like, wasKept }: SendFormProps) {
   const t = useTexts()
-  const fill = useSampleData(draft, change, like)
+  const fill = useSampleData({ draft, change, like, wasKept })
   const isBad = draft.data.trim() !== '' && parseObject(draft.data) === undefined
   return (
     <>
@@ -107,8 +109,8 @@ function OneForm({ draft, change, like }: SendFormProps) {
 }
 
 /** Fills in the data from the variables of the template, or from another notification, until somebody writes it. */
-function useSampleData({ event }: SendDraft, change: SendFormProps['change'], like: string | undefined) {
-  const isKept = useRef(false)
+function useSampleData({ draft: { event }, change, like, wasKept }: SendFormProps) {
+  const isKept = useRef(wasKept)
   const types = useRead('listEventTypes', { limit: 200 })
   const type = types.data?.items.find((each) => each.event === event.trim())
   const variables = useVariables(type)

@@ -1,15 +1,16 @@
 import type { LimitSettings } from '@gatehouse/client'
 import { Button, Group, NativeSelect, Stack, TextInput } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
-import { useState } from 'react'
 import { useAction } from '../../../api/queries.ts'
-import { Dialog } from '../../../parts/dialog.tsx'
+import { useRecordForm } from '../../../forms/record-form.ts'
 import { Refusal } from '../../../parts/refusal.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 
+/** The name under which the form is kept across a sign-in. */
+export const overrideForm = 'limit of a caller'
+
 interface OverrideFormProps {
   readonly settings: LimitSettings
-  readonly open: boolean
   readonly close: () => void
 }
 
@@ -17,83 +18,77 @@ const kinds = ['user', 'client', 'key', 'ip'] as const
 const dayMs = 86_400_000
 
 /** Sets the limit of one caller until a time. */
-export function OverrideForm({ settings, open, close }: OverrideFormProps) {
+export function OverrideForm({ settings, close }: OverrideFormProps) {
   const t = useTexts()
   const mutation = useAction('putOverride')
-  const [how, setHow] = useState<'factor' | 'policy'>('factor')
-  const submit = (form: FormData) => {
-    const text = (name: string) => String(form.get(name) ?? '').trim()
-    const limit = how === 'factor' ? { factor: Number(text('factor')) } : { policy: text('policy') }
-    const until = new Date(text('until')).toISOString()
+  const names = [...Object.keys(settings.tiers), ...Object.keys(settings.policies)]
+  const until = inputTime(Date.now() + dayMs)
+  const initial = { kind: 'user', id: '', how: 'factor', factor: '2', policy: names[0] ?? '', until, reason: '' }
+  const { form, rest, show } = useRecordForm({ name: overrideForm, initial })
+  const submit = form.onSubmit(({ kind, id, how, factor, policy, until: end, reason }) => {
+    show(null)
+    const limit = how === 'factor' ? { factor: Number(factor) } : { policy }
     mutation.mutate(
-      { kind: text('kind'), id: text('id'), ...limit, until, reason: text('reason') },
+      { kind, id: id.trim(), ...limit, until: new Date(end).toISOString(), reason: reason.trim() },
       {
         onSuccess: () => {
           notifications.show({ message: t.overrides.done, color: 'green' })
           close()
         },
+        onError: show,
       },
     )
-  }
-  const names = [...Object.keys(settings.tiers), ...Object.keys(settings.policies)]
+  })
   return (
-    <Dialog title={t.overrides.create} open={open} close={close}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          submit(new FormData(event.currentTarget))
-        }}
-      >
-        <Stack>
-          <NativeSelect
-            name="kind"
-            label={t.overrides.kind}
-            data={kinds.map((value) => ({ value, label: t.overrides.kinds[value] }))}
-          />
-          <TextInput name="id" label={t.overrides.id} required maxLength={512} autoComplete="off" data-autofocus />
-          <NativeSelect
-            label={t.overrides.how}
-            value={how}
-            onChange={(event) => setHow(event.currentTarget.value as 'factor' | 'policy')}
-            data={[
-              { value: 'factor', label: t.overrides.byFactor },
-              { value: 'policy', label: t.overrides.byPolicy },
-            ]}
-          />
-          {how === 'factor' ? (
-            <TextInput
-              name="factor"
-              type="number"
-              label={t.overrides.factorLabel}
-              min={0.001}
-              max={1_000}
-              step="any"
-              defaultValue={2}
-              required
-            />
-          ) : (
-            <NativeSelect name="policy" label={t.overrides.policyLabel} data={names} />
-          )}
+    <form onSubmit={submit}>
+      <Stack>
+        <NativeSelect
+          label={t.overrides.kind}
+          data={kinds.map((value) => ({ value, label: t.overrides.kinds[value] }))}
+          {...form.getInputProps('kind')}
+        />
+        <TextInput
+          label={t.overrides.id}
+          required
+          maxLength={512}
+          autoComplete="off"
+          data-autofocus
+          {...form.getInputProps('id')}
+        />
+        <NativeSelect
+          label={t.overrides.how}
+          data={[
+            { value: 'factor', label: t.overrides.byFactor },
+            { value: 'policy', label: t.overrides.byPolicy },
+          ]}
+          {...form.getInputProps('how')}
+        />
+        {form.values.how === 'factor' ? (
           <TextInput
-            name="until"
-            type="datetime-local"
-            label={t.overrides.until}
-            defaultValue={inputTime(Date.now() + dayMs)}
+            type="number"
+            label={t.overrides.factorLabel}
+            min={0.001}
+            max={1_000}
+            step="any"
             required
+            {...form.getInputProps('factor')}
           />
-          <TextInput name="reason" label={t.overrides.reason} required maxLength={500} />
-          <Refusal error={mutation.error} />
-          <Group justify="flex-end">
-            <Button variant="default" onClick={close}>
-              {t.common.cancel}
-            </Button>
-            <Button type="submit" loading={mutation.isPending}>
-              {t.overrides.create}
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Dialog>
+        ) : (
+          <NativeSelect label={t.overrides.policyLabel} data={names} {...form.getInputProps('policy')} />
+        )}
+        <TextInput type="datetime-local" label={t.overrides.until} required {...form.getInputProps('until')} />
+        <TextInput label={t.overrides.reason} required maxLength={500} {...form.getInputProps('reason')} />
+        <Refusal error={rest} />
+        <Group justify="flex-end">
+          <Button variant="default" onClick={close}>
+            {t.common.cancel}
+          </Button>
+          <Button type="submit" loading={mutation.isPending}>
+            {t.overrides.create}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
   )
 }
 

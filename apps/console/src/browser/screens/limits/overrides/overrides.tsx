@@ -3,20 +3,24 @@ import { Button, Group, Text } from '@mantine/core'
 import { useState } from 'react'
 import { usePages } from '../../../api/queries.ts'
 import { useMay } from '../../../api/session.tsx'
+import { useIsKept } from '../../../forms/record-form.ts'
 import { Act } from '../../../parts/act.tsx'
+import { Dialog } from '../../../parts/dialog.tsx'
 import { Empty } from '../../../parts/states.tsx'
 import { List } from '../../../parts/table.tsx'
 import { Time } from '../../../parts/values.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 import { useNumbers } from '../words.tsx'
-import { OverrideForm } from './form.tsx'
+import { OverrideForm, overrideForm } from './form.tsx'
 
 /** Callers with a limit of their own, until when and why. */
 export function Overrides({ settings }: { settings: LimitSettings }) {
   const t = useTexts()
   const may = useMay()
   const format = useNumbers()
-  const [open, setOpen] = useState(false)
+  const isKept = useIsKept(overrideForm)
+  const [open, setOpen] = useState(isKept)
+  const close = () => setOpen(false)
   const query = usePages('listOverrides')
   return (
     <>
@@ -61,7 +65,9 @@ export function Overrides({ settings }: { settings: LimitSettings }) {
           },
         ]}
       />
-      <OverrideForm settings={settings} open={open} close={() => setOpen(false)} />
+      <Dialog title={t.overrides.create} open={open} close={close}>
+        {open && <OverrideForm settings={settings} close={close} />}
+      </Dialog>
     </>
   )
 }

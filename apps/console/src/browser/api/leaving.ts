@@ -1,0 +1,31 @@
+/*
+ * What a page does before the browser leaves it to sign in: forms keep what was typed into them, whichever of the page's
+ * actions requires the sign-in.
+ */
+
+const keepers = new Set<() => void>()
+let leaving = false
+
+/** Has `keep` called before the browser leaves to sign in. Answers how to take it back. */
+export function beforeLeaving(keep: () => void): () => void {
+  keepers.add(keep)
+  return () => keepers.delete(keep)
+}
+
+/** Called before the browser leaves to sign in. What cannot be kept, since the storage is full, keeps nobody here. */
+export function leave(): void {
+  leaving = true
+  // A page that the browser brings back from its cache is as it was before it was left.
+  window.addEventListener('pageshow', () => (leaving = false), { once: true })
+  for (const keep of keepers)
+    try {
+      keep()
+    } catch (error) {
+      console.warn('A form could not be kept.', error)
+    }
+}
+
+/** Whether the browser is leaving to sign in: then nothing asks whether it may. */
+export function isLeaving(): boolean {
+  return leaving
+}

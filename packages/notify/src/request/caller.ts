@@ -51,7 +51,10 @@ export interface AccessControl {
   refuseGuesses(request: FastifyRequest, userId?: string): void
   /** Whether the caller acts as the management, and so not on things of their own. */
   manages(request: FastifyRequest, userId?: string): boolean
-  /** Whether the caller sends as the management, whose changes are audited: without the scope of a producer. */
+  /**
+   * Whether the caller sends as the management, whose changes are audited: without the scope of a producer, or a person
+   * who manages, who could otherwise ask for that scope and leave no trace.
+   */
   sendsAsManagement(request: FastifyRequest): boolean
   /** Whether the caller feeds what another system knows of its users. */
   feeds(request: FastifyRequest): boolean
@@ -122,7 +125,8 @@ export function createAccessControl(authenticate: Authenticate, scopes: NotifySc
       return !isUser(caller, userId) && caller.scopes.has(scopes.admin)
     },
     sendsAsManagement(request) {
-      return !callerOf(request).scopes.has(scopes.write)
+      const { kind, scopes: granted } = callerOf(request)
+      return !granted.has(scopes.write) || (kind === 'user' && granted.has(scopes.admin))
     },
     feeds(request) {
       const { scopes: granted } = callerOf(request)

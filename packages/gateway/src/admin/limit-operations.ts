@@ -42,14 +42,16 @@ export class LimitOperations {
   }
 
   /** The state of a limit. Counts nothing. */
-  async read(params: LimitParams) {
-    const { limiter, limits } = this.#options
+  async read(request: FastifyRequest, params: LimitParams) {
+    const { limiter, limits, operators } = this.#options
+    operators.refuseGuesses(request, params.kind)
     return formatDecision(await limiter.peek(findPolicies(limits(), params.policy), parseIdentifier(params)))
   }
 
   /** How a limit is counted; personal data is masked unless the caller may read it. */
   async explain(request: FastifyRequest, params: LimitParams) {
     const { limiter, limits, operators } = this.#options
+    operators.refuseGuesses(request, params.kind)
     const policies = findPolicies(limits(), params.policy)
     const response = formatExplanation(await limiter.explain(policies, parseIdentifier(params)))
     return operators.mustMask(request) ? maskExplanation(response) : response
@@ -67,6 +69,7 @@ export class LimitOperations {
   /** Gives requests back. The change is recorded before it is made. */
   async grant(request: FastifyRequest, params: LimitParams, amount: number) {
     const { limiter, limits, operators } = this.#options
+    operators.refuseGuesses(request, params.kind)
     const policy = findPolicy(limits(), params.policy)
     const identifier = parseIdentifier(params)
     if (!operators.hasScope(request, limitScopes.manage)) this.#requireSmallGrant(policy, amount)

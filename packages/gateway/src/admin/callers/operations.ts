@@ -92,6 +92,7 @@ export class CallerOperations {
   /** A caller: the tier, the standing under every policy that applies, and the last hour. */
   async caller(request: FastifyRequest, params: Identifier) {
     const { limiter, limits, tierOf, rules, operators } = this.#options
+    operators.refuseGuesses(request, params.kind)
     const identifier = parseIdentifier(params)
     const [day, hour, tier] = await Promise.all([
       this.#count(windows['24h'], identifier),
@@ -111,6 +112,7 @@ export class CallerOperations {
   /** The last rejections, newest first. */
   async rejections(request: FastifyRequest, query: RejectionsQuery) {
     const { activity, operators } = this.#options
+    if (query.id !== undefined) operators.refuseGuesses(request, query.kind)
     const { value, scope } = await activity.rejections()
     const { items, next } = selectRejections(value, withCountedAddress(query))
     const masked = operators.mustMask(request)

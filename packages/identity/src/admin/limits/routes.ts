@@ -11,7 +11,7 @@ import {
 import { type TSchema, Type } from 'typebox'
 import type { LimitRules } from '../../config/limit-rules.ts'
 import { type LimitDeclaration, type LimitKind, limitKinds } from '../../model/limit-settings.ts'
-import { maskUnlessPermitted } from '../masking.ts'
+import { maskUnlessPermitted, refuseGuesses } from '../masking.ts'
 import { type AdminAccess, describeRoute } from '../required-scope.ts'
 import { adminScopes, readScopes } from '../scopes.ts'
 import { listGateways, readFeed, recordGateway } from './feed.ts'
@@ -178,6 +178,8 @@ function overrideRoutes(http: Http, { requireScope, requireRecentSignIn }: Admin
   const read = { ...describeRoute('limitOverrides.get', reading, schemas.overrideSchema), params }
   http.get(overridePath, { schema: read }, async (request, reply) => {
     const by = await requireScope(request, reading)
+    const { kind, id } = request.params
+    if (kind === 'ip') refuseGuesses(by, 'address', id)
     const found = await readOverride(limits, request.params)
     return reply.header('etag', entityTagOf(found)).send(maskUnlessPermitted(by, found, maskOverride))
   })

@@ -1,7 +1,7 @@
 import { Button, Group, NativeSelect, TextInput } from '@mantine/core'
 import { download } from '../../api/call.ts'
 import { type Filters, readFilters, useFilters } from '../../api/filters.ts'
-import { useMay } from '../../api/session.tsx'
+import { useMay, useSeesPersonalData } from '../../api/session.tsx'
 import { Page } from '../../parts/page.tsx'
 import { useTexts } from '../../texts/settings.tsx'
 import { AuditList } from './audit-list.tsx'
@@ -12,6 +12,7 @@ const names = ['type', 'actor', 'subject', 'client_id', 'address', 'service', 'r
 export function AuditScreen() {
   const t = useTexts()
   const may = useMay()
+  const seesPersonalData = useSeesPersonalData()
   const [filters, apply] = useFilters(names)
   const fileName = `audit-events-${new Date().toISOString().slice(0, 10)}.ndjson`
   const exportButton = may('exportAudit') && (
@@ -35,7 +36,9 @@ export function AuditScreen() {
           <TextInput name="actor" label={t.audit.actor} defaultValue={filters.actor ?? ''} w={150} />
           <TextInput name="subject" label={t.audit.subject} defaultValue={filters.subject ?? ''} w={150} />
           <TextInput name="client_id" label={t.audit.client} defaultValue={filters.client_id ?? ''} w={150} />
-          <TextInput name="address" label={t.audit.address} defaultValue={filters.address ?? ''} w={150} />
+          {seesPersonalData && (
+            <TextInput name="address" label={t.audit.address} defaultValue={filters.address ?? ''} w={150} />
+          )}
           <TextInput name="request_id" label={t.audit.request} defaultValue={filters.request_id ?? ''} w={150} />
           <NativeSelect
             name="service"

@@ -1,7 +1,7 @@
 import { Button, Group, TextInput } from '@mantine/core'
 import { readFilters, useFilters } from '../../api/filters.ts'
 import { usePages } from '../../api/queries.ts'
-import { useMay } from '../../api/session.tsx'
+import { useMay, useSeesPersonalData } from '../../api/session.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { List } from '../../parts/table.tsx'
@@ -15,6 +15,7 @@ const names = ['user_id', 'client_id', 'address'] as const
 export function SessionsScreen() {
   const t = useTexts()
   const may = useMay()
+  const seesPersonalData = useSeesPersonalData()
   const [filters, apply] = useFilters(names)
   const query = usePages('findSessions', filters)
   const isFiltered = Object.keys(filters).length > 0
@@ -41,7 +42,14 @@ export function SessionsScreen() {
             defaultValue={filters.client_id ?? ''}
             className="grow"
           />
-          <TextInput name="address" label={t.sessions.address} defaultValue={filters.address ?? ''} className="grow" />
+          {seesPersonalData && (
+            <TextInput
+              name="address"
+              label={t.sessions.address}
+              defaultValue={filters.address ?? ''}
+              className="grow"
+            />
+          )}
           <Button type="submit">{t.common.search}</Button>
           {isFiltered && (
             <Button variant="subtle" onClick={() => apply({})}>

@@ -39,6 +39,18 @@ describe('previews and test sends', () => {
     assert.ok(items[2].push.fcm.max_bytes === 4_096 && items[2].push.web.max_bytes < 4_096)
   })
 
+  test('texts that are too long together are not all rendered', async () => {
+    const body = `{% for n in (1..1000) %}${'x'.repeat(300)}{% endfor %}`
+    await s.call('PUT', '/v1/templates/long/email/en', { subject: 'Long', body })
+    const locales = ['en', 'de', 'fr', 'it', 'es', 'pt', 'nl', 'pl']
+    const answer = await s.call('POST', '/v1/templates/long/preview', { channels: ['email'], locales, data: {} })
+    const items = answer.body.items as { body?: string; faults: { message: string }[] }[]
+    const rendered = items.filter((item) => item.body !== undefined)
+    assert.equal(rendered.length, 7, 'the last is beyond 2,000,000 characters')
+    assert.match(items.at(-1)?.faults[0]?.message ?? '', /too long together/)
+    assert.ok(JSON.stringify(answer.body).length < 2_500_000)
+  })
+
   const faulty = [
     ['body', 'One\n{{ order_id | shout }}', 2, 1, /undefined filter: shout/],
     ['body', 'One\nTwo {% if order_id %}', 2, 5, /not closed/],

@@ -217,8 +217,9 @@ function feedRoutes(http: Http, { context, requireScope }: AdminAccess, shapes: 
   const params = Type.Object({ id: Type.String({ minLength: 1, maxLength: 64, description: 'The process.' }) })
   const report = { ...describeRoute('limitSettings.gateways.report', following), params, body: schemas.GatewayReport }
   http.put(`${path}/gateways/:id`, { schema: report }, async (request, reply) => {
-    await requireScope(request, following)
-    await recordGateway(context, { id: request.params.id, ...request.body })
+    const { actor } = await requireScope(request, following)
+    const reporter = actor.clientId ?? actor.subject
+    await recordGateway(context, { id: request.params.id, ...request.body }, reporter)
     return reply.code(204).send()
   })
 }

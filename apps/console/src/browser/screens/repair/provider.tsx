@@ -147,6 +147,9 @@ function Reports({ provider: { webhook } }: { provider: Provider }) {
               [t.providers.refused, webhook.refused],
               [t.providers.refusedAt, webhook.refused_at && <Time key="refused" at={webhook.refused_at} />],
               [t.providers.refusal, webhook.refusal],
+              [t.providers.unverified, webhook.unverified],
+              [t.providers.unverifiedAt, webhook.unverified_at && <Time key="unverified" at={webhook.unverified_at} />],
+              [t.providers.unverifiedReason, webhook.unverified_reason],
             ]}
           />
         </>

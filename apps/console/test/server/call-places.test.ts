@@ -24,7 +24,7 @@ describe('the places of calls', () => {
     assert.equal(await Promise.race([waits, Promise.resolve('waits')]), 'waits')
   })
 
-  test('a place goes to the call that waits longest, and is given back once', async () => {
+  test('a place goes to the call that waits longest, and is aborted back once', async () => {
     const places = createCallPlaces(rules)
     const first = await places.take('olga', never)
     await places.take('olga', never)
@@ -39,13 +39,13 @@ describe('the places of calls', () => {
     void third
   })
 
-  test('a call that is given up while it waits leaves its turn to the next', async () => {
+  test('a call that is aborted up while it waits leaves its turn to the next', async () => {
     const places = createCallPlaces({ ...rules, perHolder: 1 })
     const first = await places.take('olga', never)
-    const given = new AbortController()
-    const second = places.take('olga', given.signal)
+    const aborted = new AbortController()
+    const second = places.take('olga', aborted.signal)
     const third = places.take('olga', never)
-    given.abort(new Error('the browser is gone'))
+    aborted.abort(new Error('the browser is gone'))
     await assert.rejects(second, /the browser is gone/)
     first()
     const release = await third
@@ -95,17 +95,17 @@ describe('a session that leaves many calls open', () => {
       [sara, 'sara'],
     ] as const)
       await person.signIn(name, passwordOf(name))
-    const given = new AbortController()
-    const answers = Array.from({ length: 70 }, () => olga.api('/v1/event-types', { signal: given.signal }))
+    const aborted = new AbortController()
+    const answers = Array.from({ length: 70 }, () => olga.api('/v1/event-types', { signal: aborted.signal }))
     for (const answer of answers) answer.catch(() => {})
     while (open.length < 12) await once(arrived, 'data')
     assert.equal((await sara.api('/v1/dead-letters')).status, 200)
     assert.equal(open.length, 12, 'so many calls of a session reach a service at once')
     open[0]?.end()
     while (open.length < 13) await once(arrived, 'data')
-    given.abort()
+    aborted.abort()
     for (const stream of open) stream.end()
     await Promise.allSettled(answers)
-    assert.equal((await olga.api('/v1/dead-letters')).status, 200, 'what was given up takes no place')
+    assert.equal((await olga.api('/v1/dead-letters')).status, 200, 'what was aborted up takes no place')
   })
 })

@@ -172,7 +172,7 @@ const identifiers = [
   ['account-address', 'alice%40example.com|203.0.113.77', /alice|203\.0\.113\.77/, 'a•••@example.com|203.0.113.0/24'],
 ] as const
 for (const [kind, id, personal, masked] of identifiers)
-  test(`the limit of ${kind} ${id} is not told to callers without read:personal-data`, async () => {
+  test(`the limit of ${kind} ${id} is hidden from callers without read:personal-data`, async () => {
     const { ask, changes } = await operated()
     const path = `/admin/v1/limits/anonymous/${kind}/${encodeURIComponent(id)}`
     const guesses = [

@@ -19,50 +19,50 @@ export interface CallPlaces {
   take(holder: string, signal: AbortSignal): Promise<() => void>
 }
 
-interface Lane {
+interface HolderCalls {
   active: number
   readonly waiting: Array<() => void>
 }
 
 /** Counts the calls of each holder. */
 export function createCallPlaces({ perHolder, waiting, waitMs }: CallRules): CallPlaces {
-  const lanes = new Map<string, Lane>()
+  const byHolder = new Map<string, HolderCalls>()
 
-  const giveBack = (holder: string, lane: Lane) => {
-    const next = lane.waiting.shift()
+  const release = (holder: string, calls: HolderCalls) => {
+    const next = calls.waiting.shift()
     // The place goes on to the one that waits longest.
     if (next !== undefined) return next()
-    lane.active--
-    if (lane.active === 0) lanes.delete(holder)
+    calls.active--
+    if (calls.active === 0) byHolder.delete(holder)
   }
 
-  const once = (holder: string, lane: Lane) => {
-    let isHeld = true
+  const once = (holder: string, calls: HolderCalls) => {
+    let isActive = true
     return () => {
-      if (isHeld) giveBack(holder, lane)
-      isHeld = false
+      if (isActive) release(holder, calls)
+      isActive = false
     }
   }
 
   return {
     async take(holder, signal) {
       signal.throwIfAborted()
-      const lane = lanes.get(holder) ?? { active: 0, waiting: [] }
-      lanes.set(holder, lane)
-      if (lane.active < perHolder) {
-        lane.active++
-        return once(holder, lane)
+      const calls = byHolder.get(holder) ?? { active: 0, waiting: [] }
+      byHolder.set(holder, calls)
+      if (calls.active < perHolder) {
+        calls.active++
+        return once(holder, calls)
       }
-      if (lane.waiting.length >= waiting) throw tooMany()
-      await waitIn(lane, AbortSignal.any([signal, AbortSignal.timeout(waitMs)])).catch((reason) => {
+      if (calls.waiting.length >= waiting) throw tooMany()
+      await waitIn(calls, AbortSignal.any([signal, AbortSignal.timeout(waitMs)])).catch((reason) => {
         throw signal.aborted ? reason : tooMany()
       })
-      return once(holder, lane)
+      return once(holder, calls)
     },
   }
 }
 
-function waitIn({ waiting }: Lane, signal: AbortSignal): Promise<void> {
+function waitIn({ waiting }: HolderCalls, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const leave = () => {
       waiting.splice(waiting.indexOf(enter), 1)

@@ -13,12 +13,12 @@ test('a read under way and its result of a moment ago are shared by all who ask'
     },
     () => clock.now,
   )
-  const asked = [read(), read()]
+  const results = [read(), read()]
   clock.now = 60_000
-  asked.push(read())
+  results.push(read())
   assert.equal(reads.length, 1, 'however long it takes')
   reads[0]?.resolve(1)
-  assert.deepEqual(await Promise.all(asked), [1, 1, 1])
+  assert.deepEqual(await Promise.all(results), [1, 1, 1])
   clock.now += sharedMs - 1
   assert.equal(await read(), 1)
   clock.now += 1

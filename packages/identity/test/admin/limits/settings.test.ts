@@ -149,7 +149,11 @@ describe('stored limits', () => {
     const support = await tokenOf(app.running, 'gatehouse-support')
     const masked = await app.send({ method: 'GET', url: '/admin/v1/limit-overrides' }, support)
     assert.deepEqual((masked.body.items as { id: string }[])[0]?.id, '192.0.2.0/24')
-    assert.equal((await app.send({ method: 'GET', url }, support)).status, 403, 'which of the network is not told')
+    assert.equal(
+      (await app.send({ method: 'GET', url }, support)).status,
+      403,
+      'which of the network it is stays hidden',
+    )
     app.running.clock.advance(60_001)
     assert.deepEqual(await overrides(), [])
     assert.equal((await app.send({ method: 'GET', url })).status, 404)

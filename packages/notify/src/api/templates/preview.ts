@@ -24,7 +24,7 @@ type Preview = Static<typeof schemas.Previews>['items'][number]
 /** How long the texts of one request are rendered, in milliseconds: each may take its own limit, on the thread of all. */
 const maxRenderMs = 500
 /** How long the texts of one response are together, in characters: each may be as long as a mail may. */
-const maxRenderedLength = 2_000_000
+const maxRenderedLength = 1_000_000
 
 /**
  * POST /v1/templates/{template_id}/preview: renders texts of channels and locales, or a draft among them, with the same

@@ -35,7 +35,7 @@ export async function routes(http: Http, options: RoutesOptions): Promise<void> 
   callerRoutes(http, new CallerOperations({ ...options, operators }), { canRead, canManage })
   routingRoutes(http, new RouteOperations(options), canRead)
   http.get('/admin/v1/limits', { ...canRead, schema: list }, async () => limits.list())
-  http.get(limitPath, { ...canRead, schema: read }, async ({ params }) => limits.read(params))
+  http.get(limitPath, { ...canRead, schema: read }, async (request) => limits.read(request, request.params))
   http.get(`${limitPath}/explain`, { ...canRead, schema: explain }, async (request) =>
     limits.explain(request, request.params),
   )

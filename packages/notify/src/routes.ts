@@ -62,7 +62,7 @@ export async function registerRoutes(http: Http, context: RouteContext): Promise
 /** What producers submit. */
 async function intakeRoutes(http: Http, context: RouteContext): Promise<void> {
   const { store } = context
-  const { allow } = createRouteBuilders(context.access)
+  const { allow, allowRecent } = createRouteBuilders(context.access)
   const limit = { bodyLimit: maxEventBytes }
   http.post('/v1/notify', { ...limit, ...allow('produce', intakeSchemas.notify) }, submitEvent(context))
   const reserved = allow('mailReserved', intakeSchemas.reservedMail)
@@ -74,7 +74,7 @@ async function intakeRoutes(http: Http, context: RouteContext): Promise<void> {
     const bulk = {
       bodyLimit: bulkLimitBytes,
       config: { checksBodyText: true },
-      ...allow('produce', intakeSchemas.bulk),
+      ...allowRecent('produce', intakeSchemas.bulk),
     }
     ;(scope as Http).post('/v1/notify/bulk', bulk, submitEvents(context))
   })
@@ -82,10 +82,10 @@ async function intakeRoutes(http: Http, context: RouteContext): Promise<void> {
 
 /** Notifications for later. */
 function scheduleRoutes(http: Http, context: RouteContext): void {
-  const { allow } = createRouteBuilders(context.access)
+  const { allow, allowRecent } = createRouteBuilders(context.access)
   const { createScheduled, listScheduled, getScheduled, cancelScheduled } = scheduleSchemas
   const store = { ...context, schedule: context.store.schedule }
-  const create = { bodyLimit: maxEventBytes, ...allow('produce', createScheduled) }
+  const create = { bodyLimit: maxEventBytes, ...allowRecent('produce', createScheduled) }
   http.post('/v1/scheduled', create, schedule.createScheduled(store))
   http.get('/v1/scheduled', allow('readScheduled', listScheduled), schedule.listScheduled(store))
   http.get('/v1/scheduled/:id', allow('readScheduled', getScheduled), schedule.getScheduled(store))
@@ -127,7 +127,7 @@ function settingsRoutes(http: Http, context: RouteContext): void {
   const { listEventTypes, getEventType, updateEventType, deleteEventType } = eventTypes
   http.get('/v1/event-types', allow('readSettings', schemas.listEventTypes), listEventTypes(types))
   http.get('/v1/event-types/:event', allow('readSettings', schemas.getEventType), getEventType(types))
-  http.put('/v1/event-types/:event', allow('manage', schemas.updateEventType), updateEventType(types))
+  http.put('/v1/event-types/:event', allowRecent('manage', schemas.updateEventType), updateEventType(types))
   http.delete('/v1/event-types/:event', allowRecent('manage', schemas.deleteEventType), deleteEventType(types))
   const store = { ...context, store: context.store.suppressions }
   const { listSuppressions, searchSuppressions, addSuppression, liftSuppressions, liftSuppression } = suppressions
@@ -135,27 +135,29 @@ function settingsRoutes(http: Http, context: RouteContext): void {
   http.post('/v1/suppressions/search', allow('readSettings', schemas.searchSuppressions), searchSuppressions(store))
   http.post('/v1/suppressions', allow('manage', schemas.addSuppression), addSuppression(store))
   http.delete('/v1/suppressions', allow('manage', schemas.liftSuppressions), liftSuppressions(store))
-  http.delete('/v1/suppressions/:suppression_id', allow('manage', schemas.liftSuppression), liftSuppression(store))
+  const liftOne = allowRecent('manage', schemas.liftSuppression)
+  http.delete('/v1/suppressions/:suppression_id', liftOne, liftSuppression(store))
 }
 
 /** How users can be reached. */
 function recipientRoutes(http: Http, context: RouteContext): void {
-  const { allow } = createRouteBuilders(context.access)
+  const { allow, allowRecent } = createRouteBuilders(context.access)
   const store = { ...context, store: context.store.recipients }
   const { getRecipient, updateRecipient, deleteRecipient, updateRecipients, revealRecipient, searchRecipients } =
     recipients
-  const many = { bodyLimit: 1024 * 1024, ...allow('manage', schemas.updateRecipients) }
+  const many = { bodyLimit: 1024 * 1024, ...allowRecent('manage', schemas.updateRecipients) }
   http.put('/v1/recipients', many, updateRecipients(store))
   http.post('/v1/recipients/search', allow('readDelivery', schemas.searchRecipients), searchRecipients(store))
   http.get('/v1/recipients/:user_id', allow('readDelivery', schemas.getRecipient), getRecipient(store))
-  http.put('/v1/recipients/:user_id', allow('putRecipient', schemas.updateRecipient), updateRecipient(store))
-  http.delete('/v1/recipients/:user_id', allow('putRecipient', schemas.deleteRecipient), deleteRecipient(store))
+  const update = allowRecent('putRecipient', schemas.updateRecipient)
+  http.put('/v1/recipients/:user_id', update, updateRecipient(store))
+  http.delete('/v1/recipients/:user_id', allowRecent('putRecipient', schemas.deleteRecipient), deleteRecipient(store))
   http.post('/v1/recipients/:user_id/reveal', allow('reveal', schemas.revealRecipient), revealRecipient(store))
 }
 
 /** What belongs to one user, and is open to them too. */
 function userRoutes(http: Http, context: RouteContext): void {
-  const { allow, allowRecent, own } = createRouteBuilders(context.access)
+  const { allowRecent, own } = createRouteBuilders(context.access)
   const stored = { ...context, store: context.store.preferences }
   const { listPreferences, setPreference, getPreference, updatePreference, deletePreference } = preferences
   const preference = '/v1/users/:id/preferences/:event_type'
@@ -180,7 +182,7 @@ function userRoutes(http: Http, context: RouteContext): void {
   http.get('/v1/users/:id/suppressions', own('readOwn', schemas.listUserSuppressions), listUserSuppressions(suppressed))
   http.delete(suppression, own('changeOwn', schemas.liftUserSuppression), liftUserSuppression(suppressed))
   const data = { ...context, store: context.store.privacy }
-  http.get('/v1/users/:id/data', allow('privacy', privacySchemas.exportUser), exportUser(data))
+  http.get('/v1/users/:id/data', allowRecent('privacy', privacySchemas.exportUser), exportUser(data))
   http.delete('/v1/users/:id/data', allowRecent('privacy', privacySchemas.eraseUser), eraseUser(data))
   const feed = { ...context, inbox: context.store.inbox }
   http.get('/v1/users/:id/inbox', own('readFeed', inboxSchemas.listItems), inbox.listItems(feed))

@@ -9,7 +9,7 @@ import type { RouteContext } from './route-context.ts'
 
 /** The texts of messages. */
 export function templateRoutes(http: Http, context: RouteContext): void {
-  const { allow } = createRouteBuilders(context.access)
+  const { allow, allowRecent } = createRouteBuilders(context.access)
   const defaultLocale = context.options.locale
   const texts = { ...context, store: context.store.templates, defaultLocale }
   const { listTemplates, listVersions, getText, getVersion, updateText, withdrawText, publishText } = templates
@@ -20,12 +20,12 @@ export function templateRoutes(http: Http, context: RouteContext): void {
   http.get(text, allow('readSettings', schemas.getText), getText(texts))
   http.get(`${text}/:version`, allow('readSettings', schemas.getVersion), getVersion(texts))
   http.put(text, allow('manage', schemas.updateText), updateText(texts))
-  http.delete(text, allow('manage', schemas.withdrawText), withdrawText(texts))
-  http.post(`${text}/publish`, allow('manage', schemas.publishText), publishText(texts))
+  http.delete(text, allowRecent('manage', schemas.withdrawText), withdrawText(texts))
+  http.post(`${text}/publish`, allowRecent('manage', schemas.publishText), publishText(texts))
   const sampled = { ...context, samples: context.store.templateSamples }
   http.get(`${template}/samples`, allow('readSettings', schemas.getSamples), getSamples(sampled))
   http.put(`${template}/samples`, allow('manage', schemas.updateSamples), updateSamples(sampled))
   const shown = { ...context, defaultLocale }
   http.post(`${template}/preview`, allow('readSettings', schemas.previewTemplate), previewTemplate(shown))
-  http.post(`${template}/test`, allow('manage', schemas.testTemplate), testTemplate(shown))
+  http.post(`${template}/test`, allowRecent('manage', schemas.testTemplate), testTemplate(shown))
 }

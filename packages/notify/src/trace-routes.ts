@@ -20,7 +20,7 @@ import { streamNotification } from './trace/stream-endpoint.ts'
 /** Finding notifications and deliveries, and following them. */
 export function traceRoutes(http: Http, context: RouteContext): void {
   const { notifications, search } = context.store
-  const { allow, own } = createRouteBuilders(context.access)
+  const { allow, allowRecent, own } = createRouteBuilders(context.access)
   const searched = { ...context, notifications, search }
   http.get('/v1/notifications', allow('readOutcome', schemas.listNotifications), listNotifications(searched))
   http.get('/v1/deliveries', allow('readDelivery', schemas.listDeliveries), listDeliveries(searched))
@@ -30,7 +30,7 @@ export function traceRoutes(http: Http, context: RouteContext): void {
   http.get('/v1/pending', allow('readDelivery', backlogSchemas.listPending), listPending(waiting))
   http.post('/v1/pending/:id/release', allow('manage', release), releasePending(waiting))
   const { releaseParked: parked } = backlogSchemas
-  http.post('/v1/parked/:event/release', allow('manage', parked), releaseParked(waiting))
+  http.post('/v1/parked/:event/release', allowRecent('manage', parked), releaseParked(waiting))
   http.get('/v1/queue', allow('readDelivery', backlogSchemas.getQueue), getQueue(waiting))
   http.get('/v1/stats', allow('readDelivery', statSchemas.getStats), getStats(context))
   const standing = { ...context, ...context.store }
@@ -47,18 +47,18 @@ export function traceRoutes(http: Http, context: RouteContext): void {
 
 /** The providers, their breakers and their pauses. */
 export function providerRoutes(http: Http, context: RouteContext): void {
-  const { allow } = createRouteBuilders(context.access)
+  const { allow, allowRecent } = createRouteBuilders(context.access)
   const { providerPauses: pauses, providerOrders: orders, providerActivity: activityStore } = context.store
   const all = { ...context, pauses, orders, activityStore }
   const { listProviders, getProvider, pauseProvider, resumeProvider, testProvider: test } = providerSchemas
   const testing = { ...all, test: testProvider }
-  http.post('/v1/providers/:name/test', allow('manage', test), providers.testProvider(testing))
+  http.post('/v1/providers/:name/test', allowRecent('manage', test), providers.testProvider(testing))
   http.get('/v1/providers', allow('readDelivery', listProviders), providers.listProviders(all))
   const { getProviderOrder: getOrder, updateProviderOrder: updateOrder } = providerSchemas
   http.get('/v1/providers/order', allow('readDelivery', getOrder), getProviderOrder(all))
-  http.put('/v1/providers/order', allow('manage', updateOrder), updateProviderOrder(all))
+  http.put('/v1/providers/order', allowRecent('manage', updateOrder), updateProviderOrder(all))
   http.get('/v1/providers/:name', allow('readDelivery', getProvider), providers.getProvider(all))
-  http.post('/v1/providers/:name/pause', allow('manage', pauseProvider), providers.pauseProvider(all))
+  http.post('/v1/providers/:name/pause', allowRecent('manage', pauseProvider), providers.pauseProvider(all))
   http.post('/v1/providers/:name/resume', allow('manage', resumeProvider), providers.resumeProvider(all))
 }
 

@@ -40,7 +40,10 @@ export function write<Operation extends OperationId>(
   return { operation, roles: allowed, dangerous: false, invalidates }
 }
 
-/** An action that cannot be undone, or that lets somebody in: it requires a recent sign-in. */
+/**
+ * An action that cannot be undone, lets somebody in, reaches many people, switches delivery off or hands data out: it
+ * requires a recent sign-in.
+ */
 export function dangerous<Operation extends OperationId>(
   operation: Operation,
   allowed: readonly Role[],

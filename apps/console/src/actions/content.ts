@@ -3,12 +3,13 @@ import { dangerous, editors, everybody, read, write } from './action.ts'
 /** What is done with event types and templates. */
 export const content = {
   readEventType: read('eventTypes.get', everybody),
-  saveEventType: write('eventTypes.update', editors, 'eventTypes.list', 'eventTypes.get'),
+  saveEventType: dangerous('eventTypes.update', editors, 'eventTypes.list', 'eventTypes.get'),
   deleteEventType: dangerous('eventTypes.delete', editors, 'eventTypes.list', 'eventTypes.get'),
   listTemplates: read('templates.list', everybody),
   listVersions: read('templates.versions.list', everybody),
   readVersion: read('templates.versions.get', everybody),
   readText: read('templates.texts.get', everybody),
+  // A draft is everyday work; one that is published at once is not, and the API says so.
   saveText: write(
     'templates.update',
     editors,
@@ -17,7 +18,7 @@ export const content = {
     'templates.texts.get',
     'templates.preview',
   ),
-  publishText: write(
+  publishText: dangerous(
     'templates.publish',
     editors,
     'templates.list',
@@ -25,7 +26,7 @@ export const content = {
     'templates.texts.get',
     'templates.preview',
   ),
-  withdrawText: write(
+  withdrawText: dangerous(
     'templates.delete',
     editors,
     'templates.list',
@@ -34,7 +35,7 @@ export const content = {
     'templates.preview',
   ),
   previewTemplate: read('templates.preview', everybody),
-  testTemplate: write('templates.test', editors),
+  testTemplate: dangerous('templates.test', editors),
   readSamples: read('templates.samples.get', everybody),
   saveSamples: write('templates.samples.update', editors, 'templates.samples.get'),
 }

@@ -1,4 +1,4 @@
-import { editors, everybody, read, write } from './action.ts'
+import { dangerous, editors, everybody, read, write } from './action.ts'
 
 /** What is done with notifications. */
 export const deliver = {
@@ -11,7 +11,7 @@ export const deliver = {
   findDeliveries: read('deliveries.list', everybody),
   explain: read('notifications.explain', everybody),
   send: write('notifications.send', editors, 'notifications.list'),
-  sendMany: write('notifications.sendBulk', editors, 'notifications.list'),
-  schedule: write('scheduled.create', editors, 'scheduled.list'),
+  sendMany: dangerous('notifications.sendBulk', editors, 'notifications.list'),
+  schedule: dangerous('scheduled.create', editors, 'scheduled.list'),
   listEventTypes: read('eventTypes.list', everybody),
 }

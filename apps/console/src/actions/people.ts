@@ -39,7 +39,7 @@ export const recipients = {
   readChoices: read('users.choices.get', everybody),
   listDevices: read('users.devices.list', everybody),
   deleteDevice: write('users.devices.delete', editors, 'users.devices.list', 'users.standing.get'),
-  exportUserData: read('users.data.export', [owner]),
+  exportUserData: dangerous('users.data.export', [owner]),
   eraseUserData: dangerous('users.data.erase', [owner], 'recipients.get', 'users.standing.get', 'users.devices.list'),
 }
 

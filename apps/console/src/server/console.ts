@@ -15,6 +15,7 @@ import { createOpenAnswers } from './session/open-answers.ts'
 import { createAccessTokens } from './session/tokens.ts'
 import { createBundler } from './shell/bundle.ts'
 import { assetEndpoint, shellEndpoint } from './shell/endpoints.ts'
+import { createSignInPlaces } from './sign-in/limits.ts'
 import { callbackEndpoint, loginEndpoint } from './sign-in/sign-in.ts'
 import { backchannelLogoutEndpoint, signOutEndpoint } from './sign-in/sign-out.ts'
 import { listViews, removeView, saveView } from './views/endpoints.ts'
@@ -41,7 +42,8 @@ export function createConsole(options: ConsoleOptions): Console {
   const connections = openServices(options.services)
   const tokens = createAccessTokens({ store, provider, key, clock, onEnd: (idHash) => openAnswers.end(idHash) })
   const secure = options.publicUrl.startsWith('https:')
-  const context: ConsoleContext = { ...options, secure, provider, connections, tokens, openAnswers }
+  const signInPlaces = createSignInPlaces()
+  const context: ConsoleContext = { ...options, secure, provider, connections, tokens, openAnswers, signInPlaces }
   return {
     async plugin(http) {
       await http.register((scope) => pageRoutes(scope as Http, context))

@@ -46,6 +46,21 @@ describe('previews of mails', () => {
     assert.equal(answer.headers.get('x-content-type-options'), 'nosniff')
   })
 
+  test('the oldest of a session make room when all are too long together', async () => {
+    const long = 'ü'.repeat(390_000)
+    const ids: string[] = []
+    for (let n = 0; n < 7; n++) {
+      platform.clock.advance(1)
+      ids.push(await keep('otto', long))
+    }
+    const found = await Promise.all(ids.map(async (id) => (await show('otto', id)).status))
+    assert.deepEqual(found, [404, 404, 200, 200, 200, 200, 200], 'of 4 MiB in all')
+    const { rows } = await platform.database.query<{ bytes: number }>(
+      'SELECT sum(octet_length(document))::integer AS bytes FROM console.preview GROUP BY session_id_hash ORDER BY 1 DESC',
+    )
+    assert.ok((rows[0]?.bytes ?? 0) <= 4 * 1024 * 1024)
+  })
+
   test('the preview of another session or sign-in is not found, nor one without a session', async () => {
     const id = await keep('olga', '<p>secret</p>')
     for (const other of ['otto', 'sara']) assert.equal((await show(other, id)).status, 404)

@@ -46,14 +46,23 @@ export const users = [
 ]
 export const passwordOf = (name: string) => `${name} signs in to the console`
 
+/** What another service on the platform is built with. */
+export interface Shared {
+  readonly clock: ManualClock
+  readonly authenticate: ReturnType<typeof authentication>
+}
+
 /** Starts the platform. `more` adds routes before it listens. */
-export async function startPlatform(more: (http: Http) => void = () => {}): Promise<Platform> {
+export async function startPlatform(
+  more: (http: Http, shared: Shared) => void | Promise<void> = () => {},
+): Promise<Platform> {
   const port = await freePort()
   const url = `http://localhost:${port}`
   const clock = manualClock(Date.now())
   const database = await memoryDatabase(migrateIdentity)
   await migrateConsole(database)
   const built: { identity?: Identity } = {}
+  const authenticate = authentication(() => built.identity, url, clock)
   const identity = await createIdentity({
     store: postgresIdentityStore(database),
     issuer: url,
@@ -63,7 +72,7 @@ export async function startPlatform(more: (http: Http) => void = () => {}): Prom
       clients: [consoleClient(url)],
       users: users.map((user) => ({ ...user, password: passwordOf(user.id) })),
     },
-    authenticate: authentication(() => built.identity, url, clock),
+    authenticate,
     builtInClients: ['gatehouse-console'],
     features: { loopbackCalls: true },
     limitRules: {
@@ -86,7 +95,7 @@ export async function startPlatform(more: (http: Http) => void = () => {}): Prom
   const admin = createConsole(consoleOptions(url, url, database, clock))
   await http.register(identity.plugin)
   await http.register(admin.plugin)
-  more(http)
+  await more(http, { clock, authenticate })
   await http.listen({ port, host: 'localhost' })
   return {
     url,

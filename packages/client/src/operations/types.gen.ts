@@ -1634,11 +1634,16 @@ export interface ProviderWebhook {
   readonly path: string
   /** When a report was accepted last. */
   readonly last_at?: string
-  /** How many were refused. */
+  /** How many that it signed were refused. */
   readonly refused: number
   readonly refused_at?: string
   /** Why the last one was refused. */
   readonly refusal?: string
+  /** How many came of which it is not known who sent them; anybody can send such ones. */
+  readonly unverified: number
+  readonly unverified_at?: string
+  /** Why the last one could not be verified. */
+  readonly unverified_reason?: string
 }
 
 /** The schema `QueueDepth` of the API document. */

@@ -8,6 +8,11 @@ interface KindAndId {
   readonly id: string
 }
 
+/** Whether callers of a kind are known by their address, alone or with something else. */
+export function isAddressKind(kind: string): boolean {
+  return kind.split('-').some((name) => name === 'ip' || name === 'address')
+}
+
 /** Masks personal data in an identifier: addresses become their network; mail addresses and telephone numbers are masked. */
 export function maskIdentifier<Identifier extends KindAndId>(identifier: Identifier): Identifier {
   const { kind, id } = identifier

@@ -43,16 +43,17 @@ export class LimitOperations {
   }
 
   /** The state of a limit. Counts nothing. */
-  async read(params: LimitParams) {
+  async read(request: FastifyRequest, params: LimitParams) {
+    const { limiter, operators } = this.#options
+    operators.refuseGuesses(request, params.kind)
     const identifier = parseIdentifier(params)
-    return formatDecision(
-      await this.#options.limiter.peek(this.#countedPolicies(params.policy, identifier), identifier),
-    )
+    return formatDecision(await limiter.peek(this.#countedPolicies(params.policy, identifier), identifier))
   }
 
   /** How a limit is counted; personal data is masked unless the caller may read it. */
   async explain(request: FastifyRequest, params: LimitParams) {
     const { limiter, operators } = this.#options
+    operators.refuseGuesses(request, params.kind)
     const identifier = parseIdentifier(params)
     const counted = this.#countedPolicies(params.policy, identifier)
     const response = formatExplanation(await limiter.explain(counted, identifier))
@@ -71,6 +72,7 @@ export class LimitOperations {
   /** Gives requests back. The change is recorded before it is made. */
   async grant(request: FastifyRequest, params: LimitParams, amount: number) {
     const { limiter, policies, operators } = this.#options
+    operators.refuseGuesses(request, params.kind)
     const policy = findLimit(policies.limits(), params.policy)
     const identifier = parseIdentifier(params)
     if (!operators.hasScope(request, limitScopes.manage)) this.#requireSmallGrant(policy, amount)

@@ -2,7 +2,7 @@ import { Problem, type RecordChange, recordChange } from '@gatehouse/kit'
 import type { Identifier, Policy } from '@gatehouse/limiter'
 import type { FastifyRequest } from 'fastify'
 import type { Authenticate, Caller } from '../model/caller.ts'
-import { maskIdentifier } from './limit-masking.ts'
+import { isAddressKind, maskIdentifier } from './limit-masking.ts'
 
 /** Required scopes by action. One is enough; refusals name the first. */
 export const limitScopes = {
@@ -33,6 +33,12 @@ export interface Operators {
   hasScope(request: FastifyRequest, scopes: readonly string[]): boolean
   /** Whether personal data must be masked for the caller. */
   mustMask(request: FastifyRequest): boolean
+  /**
+   * Refuses to answer about a caller that is known by its address, when addresses are masked: those of a network are few
+   * enough to try. Without a kind it may be one.
+   * @throws Problem 403
+   */
+  refuseGuesses(request: FastifyRequest, kind: string | undefined): void
   /** Records a change before it is made. @throws Problem 503 when it cannot be recorded; then nothing may change */
   record(request: FastifyRequest, change: LimitChange): Promise<void>
 }
@@ -53,13 +59,17 @@ export function createOperators(options: OperatorsOptions): Operators {
     return caller
   }
   const holds: Operators['hasScope'] = (request, scopes) => scopes.some((scope) => callerOf(request).scopes.has(scope))
+  const mustMask: Operators['mustMask'] = (request) => !holds(request, personalDataScopes)
   return {
     hasScope: holds,
     requireScope: (scopes) => async (request) => {
       callers.set(request, await options.authenticate(request))
       if (!holds(request, scopes)) throw insufficientScope(scopes)
     },
-    mustMask: (request) => !holds(request, personalDataScopes),
+    mustMask,
+    refuseGuesses(request, kind) {
+      if (mustMask(request) && (kind === undefined || isAddressKind(kind))) throw insufficientScope(personalDataScopes)
+    },
     async record(request, { action, policy, identifier, after }) {
       const { subject, clientId, roles } = callerOf(request)
       const role = roles.find((each) => each.startsWith(reservedRole))

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setup } from '../support/setup.ts'
 
-async function asOperator() {
+async function asOperator(scope = 'admin:limits') {
   const made = await setup({
     tiers: { free: { rpm: 2, daily: 10 }, ops: { rpm: 1000 } },
     planOf: async (subject) => ({ plan: subject === 'op' ? 'ops' : 'free' }),
   })
-  const headers = made.bearer({ sub: 'op', scope: 'admin:limits' })
+  const headers = made.bearer({ sub: 'op', scope })
   const ask = async (method: 'GET' | 'DELETE' | 'POST', url: string, payload?: object) =>
     made.http.inject({ method, url, headers, ...(payload ? { payload } : {}) })
   return { ...made, ask }
@@ -52,7 +52,7 @@ test('explain shows where a limit is counted and why it has its state', async ()
 })
 
 test('an address is looked up as it is counted', async () => {
-  const { http, ask } = await asOperator()
+  const { http, ask } = await asOperator('admin:limits read:personal-data')
   await http.inject({ url: '/open', remoteAddress: '2001:db8::1' })
   for (const address of ['2001:db8::1', '2001:db8::ffff', '2001:db8:0:0::%2F64'])
     assert.equal((await ask('GET', `/admin/v1/limits/anonymous/ip/${address}`)).json().remaining, 59, address)

@@ -181,17 +181,27 @@ const identifiers = [
   ['account-address', 'alice%40example.com|203.0.113.77', /alice|203\.0\.113\.77/, 'a•••@example.com|203.0.113.0/24'],
 ] as const
 for (const [kind, id, personal, masked] of identifiers)
-  test(`the limit of ${kind} ${id} is masked for callers without read:personal-data`, async () => {
+  test(`the limit of ${kind} ${id} is hidden from callers without read:personal-data`, async () => {
     const { ask, changes } = await operated()
     const path = `/admin/v1/limits/anonymous/${kind}/${encodeURIComponent(id)}`
-    for (const suffix of ['', '/explain']) {
-      const answer = await ask('read:limits', { method: 'GET', path: `${path}${suffix}` })
-      assert.equal(answer.statusCode, 200)
-      assert.doesNotMatch(answer.body, personal)
+    const guesses = [
+      ['read:limits', 'GET', path],
+      ['read:limits', 'GET', `${path}/explain`],
+      ['read:limits', 'GET', `/admin/v1/limits/callers/${kind}/${encodeURIComponent(id)}`],
+      ['read:limits', 'GET', `/admin/v1/limits/rejections?kind=${kind}&id=${encodeURIComponent(id)}`],
+      ['read:limits', 'GET', `/admin/v1/limits/rejections?id=${encodeURIComponent(id)}`],
+      ['write:limit-grants', 'POST', `${path}/grant`],
+    ] as const
+    for (const [scope, method, guess] of guesses) {
+      const refused = await ask(scope, { method, path: guess, ...(method === 'POST' ? { body: { amount: 1 } } : {}) })
+      assert.equal(refused.statusCode, 403, guess)
+      const challenge = 'Bearer error="insufficient_scope", scope="read:personal-data"'
+      assert.equal(refused.headers['www-authenticate'], challenge)
+      assert.doesNotMatch(refused.body, personal)
     }
+    assert.equal(changes.length, 0)
     const explained = async (scope: string) =>
       (await ask(scope, { method: 'GET', path: `${path}/explain` })).json().identifier.id
-    assert.equal(await explained('read:limits'), masked)
     for (const scope of ['read:limits read:personal-data', 'read:limits admin:privacy'])
       assert.match(await explained(scope), personal)
     await ask('admin:limits', { method: 'DELETE', path })

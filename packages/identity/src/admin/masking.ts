@@ -1,5 +1,13 @@
 import { isIP } from 'node:net'
-import { isEmailAddress, maskEmail, maskIpAddress, maskMembers, maskName, maskPhoneNumber } from '@gatehouse/kit'
+import {
+  isEmailAddress,
+  maskEmail,
+  maskIpAddress,
+  maskMembers,
+  maskName,
+  maskPhoneNumber,
+  Problem,
+} from '@gatehouse/kit'
 import { deviceName } from '../pages/device-name.ts'
 import type { AuditEvent } from '../store/index.ts'
 import type { Authority } from './authority.ts'
@@ -19,9 +27,28 @@ import type { UserResponse } from './users/users.ts'
 
 const hidden = '•••'
 
+const personalDataScope = 'read:personal-data'
+
+/** Whether the caller may read personal data as it is. */
+export function readsPersonalData({ unrestricted, scopes }: Authority): boolean {
+  return unrestricted || scopes.has(personalDataScope)
+}
+
 /** The value as it is for callers who may read personal data, masked for all others. */
 export function maskUnlessPermitted<Answer>(by: Authority, answer: Answer, mask: (answer: Answer) => Answer): Answer {
-  return by.unrestricted || by.scopes.has('read:personal-data') ? answer : mask(answer)
+  return readsPersonalData(by) ? answer : mask(answer)
+}
+
+/**
+ * Refuses to find by what is masked for the caller: an address of a known network is found with 256 guesses, the
+ * beginning of a name letter by letter. `parameter` is undefined where it was not used.
+ * @throws Problem 403
+ */
+export function refuseGuesses(by: Authority, name: string, parameter: string | undefined): void {
+  if (parameter === undefined || readsPersonalData(by)) return
+  throw new Problem(403, `To find by ${name}, which is masked for you, the scope ${personalDataScope} is needed.`, {
+    headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${personalDataScope}"` },
+  })
 }
 
 /** Masks username, email and claims. */

@@ -6,6 +6,8 @@ import type { SignOutOptions } from './sessions.ts'
 export interface UserFilter {
   /** The beginning of the id or, in normal form, of the username. */
   readonly prefix?: { readonly id: string; readonly username: string } | undefined
+  /** Whether usernames that are an address or a number are not found by their beginning: whoever asks sees them masked. */
+  readonly isMasked?: boolean | undefined
   /** In lower case. */
   readonly email?: string | undefined
   /** Without spaces and separators. */

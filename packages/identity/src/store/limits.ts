@@ -41,10 +41,16 @@ export interface LimitGateway {
   /** Why it does not apply a newer version. */
   readonly fault?: string | undefined
   readonly seenAt: number
+  /** The client that reports it; empty for a process that runs identity. */
+  readonly reporter: string
 }
 
 /** The processes that apply limits. */
 export interface LimitGateways {
-  report(gateway: LimitGateway): Promise<void>
+  /**
+   * Stores what a process reports. False when another reporter has reported it since `liveSince`, or this one has as many
+   * as it may.
+   */
+  report(gateway: LimitGateway, liveSince: number): Promise<boolean>
   list(seenSince: number): Promise<LimitGateway[]>
 }

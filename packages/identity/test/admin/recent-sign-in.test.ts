@@ -8,7 +8,7 @@ const password = 'another long and quiet password'
 const script = {
   client_id: 'script',
   client_secret: secret,
-  scopes: ['admin:users', 'admin:roles', 'admin:clients', 'admin:api-keys'],
+  scopes: ['admin:users', 'admin:roles', 'admin:clients', 'admin:api-keys', 'admin:connections'],
 }
 const roles = ['gatehouse-auditor']
 
@@ -23,11 +23,16 @@ const granting: readonly (readonly [method: string, path: string, payload?: obje
   ['POST', 'users', { id: 'created', password, roles }],
   ['PATCH', 'users/bob', { roles: [] }],
   ['PATCH', 'users/bob', { email: 'mallory@example.com' }],
+  ['PATCH', 'users/bob', { claims: { phone_number: '+447700900123', phone_number_verified: true } }],
+  ['POST', 'connections', { id: 'theirs', kind: 'google', client_id: 'g', client_secret: secret }],
+  ['PATCH', 'connections/google', { label: 'Work' }],
+  ['DELETE', 'connections/google'],
 ]
 /** Everyday changes of the same resources. */
 const everyday: typeof granting = [
   ['POST', 'users', { id: 'plain' }],
   ['PATCH', 'users/bob', { locked: true }],
+  ['PATCH', 'users/bob', { claims: { name: 'Bob' } }],
 ]
 
 describe('a session whose sign-in is older than ten minutes', () => {

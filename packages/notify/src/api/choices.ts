@@ -29,6 +29,7 @@ export function getChoices(context: ChoiceContext) {
 export function unsubscribe(context: ChoiceContext) {
   return async (request: UserRequest<Static<typeof schemas.Unsubscribe>>) => {
     const { params, body } = request
+    context.access.refuseOldSignIn(request, params.id)
     await auditChoice(context, request, 'choices.unsubscribe', body)
     await context.choices.unsubscribeAll(params.id, body.unsubscribed, 'by the user')
     return readChoices(context, params.id)
@@ -39,6 +40,7 @@ export function unsubscribe(context: ChoiceContext) {
 export function setChoice(context: ChoiceContext) {
   return async (request: ChoiceRequest<Static<typeof schemas.ChosenChannels>>) => {
     const { params, body } = request
+    context.access.refuseOldSignIn(request, params.id)
     await refuseUnknownEvent(context, params.event)
     await auditChoice(context, request, 'choices.set', body)
     await context.choices.choose(params.id, params.event, body.channels)
@@ -53,6 +55,7 @@ export function updateChoice(context: ChoiceContext) {
     const { on = [], off = [] } = request.body
     const both = on.filter((channel) => off.includes(channel))
     if (both.length > 0) throw new Problem(422, `A channel can not be switched both on and off: ${both.join(', ')}.`)
+    context.access.refuseOldSignIn(request, params.id)
     await refuseUnknownEvent(context, params.event)
     await auditChoice(context, request, 'choices.switch', { on, off })
     await context.choices.turn(params.id, params.event, { on, off })

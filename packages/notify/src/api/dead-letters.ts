@@ -82,9 +82,10 @@ export function summarizeDeadLetters({ access, store, slots, clock }: DeadLetter
 }
 
 /** POST /v1/dead-letters/replay: those that the selection matches, at once, at a time or at a rate. */
-export function replayDeadLetters({ audit, store, slots, clock, onReplayed }: DeadLetterContext) {
+export function replayDeadLetters({ access, audit, store, slots, clock, onReplayed }: DeadLetterContext) {
   return async (request: FastifyRequest<{ Body: Static<typeof schemas.ReplaySelection> }>) => {
     const { body } = request
+    if (!body.dry_run) access.refuseOldSignIn(request)
     const now = clock.now()
     const at = body.at === undefined ? now : instantOf(body.at, '/at')
     const [filter, limit] = [parseFilter(body), body.limit ?? defaultSelection]

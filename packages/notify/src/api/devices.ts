@@ -49,6 +49,8 @@ export function registerDevice(context: DeviceContext) {
   ) => {
     const { params, body } = request
     const device = { deviceId: params.device_id, token: body.token, service: body.service ?? 'fcm' }
+    // Whoever adds a device for somebody else reads what is pushed to them.
+    access.refuseOldSignIn(request, params.id)
     refuseToken(providers, device)
     if (access.manages(request, params.id)) {
       const before = (await store.list(params.id)).find(({ deviceId }) => deviceId === device.deviceId)

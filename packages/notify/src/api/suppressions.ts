@@ -66,9 +66,10 @@ export function addSuppression({ access, audit, store, clock }: SuppressionConte
 }
 
 /** DELETE /v1/suppressions: lifts those that the filter matches. */
-export function liftSuppressions({ audit, store, slots }: SuppressionContext) {
+export function liftSuppressions({ access, audit, store, slots }: SuppressionContext) {
   return async (request: FastifyRequest<{ Querystring: Static<typeof schemas.LiftFilter> }>) => {
     const { dry_run: isDryRun = false, lift_reason: reason, ...query } = request.query
+    if (!isDryRun) access.refuseOldSignIn(request)
     const filter = parseFilter(query)
     if (Object.keys(filter).length === 0)
       throw new Problem(400, `Say which: at least one of user_id, ${filterNames.join(', ')} is needed.`)
@@ -113,6 +114,7 @@ export function liftUserSuppression({ access, audit, store, clock }: Suppression
     reply: FastifyReply,
   ) => {
     const { id: userId, suppression_id: id } = request.params
+    access.refuseOldSignIn(request, userId)
     const [found] = await store.list({ userId, ids: [id] }, 1, undefined, clock.now())
     if (!found) throw notFound(id)
     if (found.reason !== 'unsubscribed')

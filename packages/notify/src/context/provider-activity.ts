@@ -55,11 +55,20 @@ export class ProviderActivity {
     this.#schedule()
   }
 
-  /** Counts a webhook: accepted, or refused for a reason. */
+  /** Counts a webhook that its provider signed: accepted, or refused for a reason. */
   recordWebhook(provider: string, refusal?: string): void {
     const at = this.#settings.clock.now()
     const refused = { refused: 1, refusedAt: at, refusal: refusal?.slice(0, maxRefusalLength) ?? '' }
-    this.#addWebhooks({ provider, ...(refusal === undefined ? { refused: 0, acceptedAt: at } : refused) })
+    const counted = refusal === undefined ? { refused: 0, acceptedAt: at } : refused
+    this.#addWebhooks({ provider, unverified: 0, ...counted })
+    this.#schedule()
+  }
+
+  /** Counts a webhook of which it is not known that its provider sent it. Those hide none that it did send. */
+  recordUnverified(provider: string, reason: string): void {
+    const unverifiedAt = this.#settings.clock.now()
+    const unverifiedReason = reason.slice(0, maxRefusalLength)
+    this.#addWebhooks({ provider, refused: 0, unverified: 1, unverifiedAt, unverifiedReason })
     this.#schedule()
   }
 
@@ -119,6 +128,8 @@ export class ProviderActivity {
 
   #addWebhooks(count: WebhookCount): void {
     const known = this.#webhooks.get(count.provider)
-    this.#webhooks.set(count.provider, { ...known, ...count, refused: count.refused + (known?.refused ?? 0) })
+    const refused = count.refused + (known?.refused ?? 0)
+    const unverified = count.unverified + (known?.unverified ?? 0)
+    this.#webhooks.set(count.provider, { ...known, ...count, refused, unverified })
   }
 }

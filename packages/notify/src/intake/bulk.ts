@@ -1,9 +1,10 @@
-import { decodeUtf8, type Http, Problem } from '@gatehouse/kit'
+import { decodeUtf8, type Http, type Log, Problem } from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Acceptance } from '../model/notification.ts'
 import { maxEventBytes } from '../request/notify-body.ts'
 import { formatFaults, readRequest } from '../request/read-request.ts'
 import type { Accept, AcceptResult } from './accept.ts'
-import { auditBulk, type SendContext } from './audited.ts'
+import { auditBulk, auditBulkResult, type SendContext } from './audited.ts'
 import { ndjson } from './schema.ts'
 
 /** The largest body of a bulk request, in bytes. */
@@ -23,19 +24,21 @@ export function addNdjsonParser(http: Http): void {
  * POST /v1/notify/bulk: up to 10,000 events as a JSON array or as newline-delimited JSON. The response has one line of
  * JSON for each event, in order: `status` 202 with the acceptance, or another status with the problem.
  */
-export function submitEvents(context: SendContext & { readonly accept: Accept }) {
+export function submitEvents(context: SendContext & { readonly accept: Accept; readonly log: Log }) {
   const { accept } = context
   return async (request: FastifyRequest<{ Body: unknown[] }>, reply: FastifyReply) => {
     await auditBulk(context, request, request.body)
-    const answers: string[] = []
+    const results: Array<Acceptance | Problem> = []
     // Lines were measured as they were read.
     const isList = !request.headers['content-type']?.startsWith(ndjson)
     const maxBytes = isList ? maxEventBytes : bulkLimitBytes
     for (let at = 0; at < request.body.length; at += maxConcurrent) {
       const part = request.body.slice(at, at + maxConcurrent)
-      answers.push(...(await Promise.all(part.map((value) => acceptLine(value, maxBytes, accept)))))
+      results.push(...(await Promise.all(part.map((value) => acceptLine(value, maxBytes, accept)))))
     }
-    return reply.type(ndjson).send(`${answers.join('\n')}\n`)
+    const ids = results.flatMap((result) => (result instanceof Problem ? [] : [result.id]))
+    await auditBulkResult(context, request, { ids, refused: results.length - ids.length })
+    return reply.type(ndjson).send(`${results.map(formatLine).join('\n')}\n`)
   }
 }
 
@@ -83,15 +86,19 @@ function tooLarge(): Problem {
   return new Problem(413, `The event is larger than the ${maxEventBytes} bytes allowed here.`)
 }
 
-async function acceptLine(value: unknown, maxBytes: number, accept: Accept): Promise<string> {
-  if (value instanceof Unreadable) return problemLine(value.problem)
+async function acceptLine(value: unknown, maxBytes: number, accept: Accept): Promise<Acceptance | Problem> {
+  if (value instanceof Unreadable) return value.problem
   const request = readRequest(value)
   if (!('event' in request))
-    return problemLine(new Problem(400, `The event is not valid: ${formatFaults(request)}.`, { errors: request }))
-  if (maxBytes < bulkLimitBytes && Buffer.byteLength(JSON.stringify(request)) > maxBytes) return problemLine(tooLarge())
+    return new Problem(400, `The event is not valid: ${formatFaults(request)}.`, { errors: request })
+  if (maxBytes < bulkLimitBytes && Buffer.byteLength(JSON.stringify(request)) > maxBytes) return tooLarge()
   const result = await accept.one({ request, source: 'bulk' }).catch((error: unknown) => problemOfError(error))
-  if ('accepted' in result) return JSON.stringify({ status: 202, ...result.accepted })
-  return problemLine('refused' in result ? result.refused : new Problem(409, 'Another request accepted the event.'))
+  if ('accepted' in result) return result.accepted
+  return 'refused' in result ? result.refused : new Problem(409, 'Another request accepted the event.')
+}
+
+function formatLine(result: Acceptance | Problem): string {
+  return result instanceof Problem ? problemLine(result) : JSON.stringify({ status: 202, ...result })
 }
 
 /** An error is the answer to its own event only: the others are committed already. */

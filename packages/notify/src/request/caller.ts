@@ -29,8 +29,8 @@ export interface AccessControl {
   /** The hook of a route that is for this access. */
   allow(access: Access): Hook
   /**
-   * The same for what cannot be undone: a person must have signed in within ten minutes, and an API key of a user tells
-   * of no sign-in (RFC 9470).
+   * The same for what cannot be undone, reaches many people, switches delivery off or hands data out: a person must have
+   * signed in within ten minutes, and an API key of a user tells of no sign-in (RFC 9470). Clients are not asked.
    */
   allowRecent(access: Access): Hook
   /** The same under /v1/users/{id}: a user whom no management scope allows it reaches their own things alone. */
@@ -41,6 +41,8 @@ export interface AccessControl {
   callerOf(request: FastifyRequest): Caller
   /** Whether the caller may have this access to what belongs to a user at all. Default: reading what became of it. */
   canSee(request: FastifyRequest, userId: string, access?: Access): boolean
+  /** Refuses a person whose sign-in is old, unless it is their own that they change. @throws Problem 401 */
+  refuseOldSignIn(request: FastifyRequest, userId?: string): void
   /** Refuses a caller without a scope of this access, where what they ask for needs more than the route does. @throws Problem 403 */
   refuseWithout(request: FastifyRequest, access: Access): void
   /** Whether personal data is masked for the caller: not that of the user themself. */
@@ -49,7 +51,10 @@ export interface AccessControl {
   refuseGuesses(request: FastifyRequest, userId?: string): void
   /** Whether the caller acts as the management, and so not on things of their own. */
   manages(request: FastifyRequest, userId?: string): boolean
-  /** Whether the caller sends as the management, whose changes are audited: without the scope of a producer. */
+  /**
+   * Whether the caller sends as the management, whose changes are audited: without the scope of a producer, or a person
+   * who manages, who could otherwise ask for that scope and leave no trace.
+   */
   sendsAsManagement(request: FastifyRequest): boolean
   /** Whether the caller feeds what another system knows of its users. */
   feeds(request: FastifyRequest): boolean
@@ -83,13 +88,18 @@ export function createAccessControl(authenticate: Authenticate, scopes: NotifySc
     const caller = callerOf(request)
     return !isUser(caller, userId) && !holdsOne(caller, [scopes.personalData, scopes.privacy])
   }
+  const refuseOldSignIn: AccessControl['refuseOldSignIn'] = (request, userId) => {
+    const caller = callerOf(request)
+    if (caller.kind !== 'user' || isUser(caller, userId)) return
+    if ((caller.authTime ?? 0) + maxSignInAge * 1000 <= clock.now()) throw signInTooOld()
+  }
   return {
     allow: (access) => async (request) => {
       await check(request, access)
     },
     allowRecent: (access) => async (request) => {
-      const { kind, authTime = 0 } = await check(request, access)
-      if (kind === 'user' && authTime + maxSignInAge * 1000 <= clock.now()) throw signInTooOld()
+      await check(request, access)
+      refuseOldSignIn(request)
     },
     allowUnder: (access) => async (request) => {
       const caller = await check(request, access)
@@ -102,6 +112,7 @@ export function createAccessControl(authenticate: Authenticate, scopes: NotifySc
       const caller = callerOf(request)
       return isManagement(caller, access) || caller.subject === userId
     },
+    refuseOldSignIn,
     refuseWithout(request, access) {
       if (!holdsOne(callerOf(request), allowed[access])) throw insufficient(allowed[access])
     },
@@ -114,7 +125,8 @@ export function createAccessControl(authenticate: Authenticate, scopes: NotifySc
       return !isUser(caller, userId) && caller.scopes.has(scopes.admin)
     },
     sendsAsManagement(request) {
-      return !callerOf(request).scopes.has(scopes.write)
+      const { kind, scopes: granted } = callerOf(request)
+      return !granted.has(scopes.write) || (kind === 'user' && granted.has(scopes.admin))
     },
     feeds(request) {
       const { scopes: granted } = callerOf(request)
@@ -138,7 +150,7 @@ function insufficient(enough: readonly string[]): Problem {
   return new Problem(403, detail, { headers: { 'www-authenticate': challenge } })
 }
 
-/** How old the sign-in may be of whoever does what cannot be undone, in seconds. */
+/** How old the sign-in of a person may be for what is dangerous, in seconds. */
 const maxSignInAge = 600
 
 /** 401 that asks to sign in again (RFC 9470 §3). */

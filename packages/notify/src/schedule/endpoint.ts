@@ -11,6 +11,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import type { CatalogKeeper } from '../catalog/catalog.ts'
 import type { Audit } from '../context/audit.ts'
+import { newIdOfUser } from '../model/id.ts'
 import { maskRequest } from '../model/masking.ts'
 import type { NotifyRequest } from '../model/notification.ts'
 import { type AccessControl, otherUserProblem } from '../request/caller.ts'
@@ -40,8 +41,9 @@ export function createScheduled(context: ScheduleContext) {
     const problem = problemOf(payload, await context.catalog.current(), '/payload')
     if (problem) throw problem
     const fireAt = instantOf(request.body.fire_at, '/fire_at')
-    await auditCreation(context, request, payload)
-    const id = await context.schedule.add(fireAt, payload)
+    const id = newIdOfUser(payload.user_id)
+    await auditCreation(context, request, { id, fireAt, payload })
+    await context.schedule.add(fireAt, payload, id)
     context.onScheduled(id, fireAt)
     return reply
       .code(201)
@@ -54,11 +56,12 @@ export function createScheduled(context: ScheduleContext) {
 async function auditCreation(
   { access, audit }: ScheduleContext,
   request: FastifyRequest,
-  { user_id: id, event, channels }: NotifyRequest,
+  { id, fireAt, payload: { user_id: userId, event, channels } }: Pick<Scheduled, 'id' | 'fireAt' | 'payload'>,
 ): Promise<void> {
   if (!access.sendsAsManagement(request)) return
-  const after = { event, ...(channels === undefined ? {} : { channels }) }
-  await audit(request, { action: 'scheduled.create', target: { type: 'user', id }, after })
+  const at = new Date(fireAt).toISOString()
+  const after = { id, event, fire_at: at, ...(channels === undefined ? {} : { channels }) }
+  await audit(request, { action: 'scheduled.create', target: { type: 'user', id: userId }, after })
 }
 
 /** GET /v1/scheduled: the soonest first; those of everybody for readers of deliveries alone. */

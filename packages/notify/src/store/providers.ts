@@ -32,10 +32,16 @@ export interface WebhookCount {
   readonly provider: string
   /** When one was accepted last, Unix milliseconds. */
   readonly acceptedAt?: number
+  /** Those that the provider signed, and that could not be read. */
   readonly refused: number
   readonly refusedAt?: number
   /** Why the last one was refused. */
   readonly refusal?: string
+  /** Those of which it is not known who sent them: anybody can send as many as they like. */
+  readonly unverified: number
+  readonly unverifiedAt?: number
+  /** Why the last one could not be verified. */
+  readonly unverifiedReason?: string
 }
 
 /** What was counted of providers. */

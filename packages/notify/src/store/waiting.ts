@@ -135,7 +135,7 @@ export interface ScheduledFilter {
 
 /** Notifications for later. */
 export interface Schedule {
-  add(fireAt: number, payload: NotifyRequest): Promise<string>
+  add(fireAt: number, payload: NotifyRequest, id?: string): Promise<string>
   find(id: string): Promise<Scheduled | undefined>
   /** Up to `limit` that the filter names, the soonest first, behind one that was listed before. */
   list(

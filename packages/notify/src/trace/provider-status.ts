@@ -119,7 +119,15 @@ function formatError({ fingerprint, result, sample, count, firstAt, lastAt }: Er
 
 function formatWebhook({ name, reports }: Provider, counts: readonly WebhookCount[]) {
   if (!reports) return {}
-  const { acceptedAt, refused = 0, refusedAt, refusal } = counts.find(({ provider }) => provider === name) ?? {}
+  const {
+    acceptedAt,
+    refused = 0,
+    refusedAt,
+    refusal,
+    unverified = 0,
+    unverifiedAt,
+    unverifiedReason,
+  } = counts.find(({ provider }) => provider === name) ?? {}
   return {
     webhook: {
       path: `/v1/webhooks/${name}`,
@@ -127,6 +135,9 @@ function formatWebhook({ name, reports }: Provider, counts: readonly WebhookCoun
       ...(acceptedAt === undefined ? {} : { last_at: new Date(acceptedAt).toISOString() }),
       ...(refusedAt === undefined ? {} : { refused_at: new Date(refusedAt).toISOString() }),
       ...(refusal === undefined ? {} : { refusal }),
+      unverified,
+      ...(unverifiedAt === undefined ? {} : { unverified_at: new Date(unverifiedAt).toISOString() }),
+      ...(unverifiedReason === undefined ? {} : { unverified_reason: unverifiedReason }),
     },
   }
 }

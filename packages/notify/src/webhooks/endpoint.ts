@@ -16,7 +16,7 @@ export interface WebhookContext {
   readonly clock: Clock
   readonly log: Log
   readonly metrics: NotifyMetrics
-  readonly activity: Pick<ProviderActivity, 'recordWebhook'>
+  readonly activity: Pick<ProviderActivity, 'recordWebhook' | 'recordUnverified'>
 }
 
 /** The largest webhook of any provider, in bytes. */
@@ -43,7 +43,7 @@ export function createWebhookHandlers(context: WebhookContext) {
     metrics.keep('webhooks', labels)
   }
   const rejection = (provider: string, reason: string) => {
-    activity.recordWebhook(provider, reason)
+    activity.recordUnverified(provider, reason)
     count({ provider, outcome: 'refused' })
     log.debug({ provider, reason }, 'a webhook was rejected')
     return new Problem(403, `This is not a webhook of ${provider}: ${reason}.`)
@@ -68,7 +68,8 @@ export function createWebhookHandlers(context: WebhookContext) {
       if (unread)
         log.warn({ provider, reason: unread, bytes: body.length }, 'a report could not be read and is ignored')
       const outcome = received.kind !== 'reports' ? received.kind : unread ? 'unread' : 'accepted'
-      activity.recordWebhook(provider, refusalOf(received))
+      if (received.kind === 'unchecked') activity.recordUnverified(provider, received.reason)
+      else activity.recordWebhook(provider, refusalOf(received))
       count({ provider, outcome })
       await reports.record(
         provider,
@@ -96,8 +97,8 @@ function refuseLonger(provider: string, bytes: number, maxBytes: number = maxWeb
   if (bytes > maxBytes) throw new Problem(413, `A webhook of ${provider} has ${maxBytes} bytes at most.`)
 }
 
-/** Why nothing was taken of a webhook that its provider signed, or may have signed. */
-function refusalOf(received: Exclude<ReadResult, { kind: 'rejected' }>): string | undefined {
+/** Why nothing was taken of a webhook that its provider signed. */
+function refusalOf(received: Exclude<ReadResult, { kind: 'rejected' | 'unchecked' }>): string | undefined {
   return received.kind === 'reports' ? received.unreadableReason : received.reason
 }
 

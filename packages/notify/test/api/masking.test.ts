@@ -124,6 +124,21 @@ test('callers who see masked addresses cannot find their owner by guessing', asy
   assert.equal((await ofUser('*', 'read:delivery')).status, 200, 'any address is nobody’s')
 })
 
+test('the entity tag of samples is no digest for callers who see them masked', async (t) => {
+  const s = await setupManagement({ work: false })
+  t.after(s.close)
+  const path = '/v1/templates/order.shipped/samples'
+  const items = [{ name: 'one', data: { pin: '4711' } }]
+  const seeing = 'admin:notifications read:personal-data'
+  assert.match(String((await s.call('PUT', path, { items }, seeing)).headers.etag), /^"/)
+  assert.match(String((await s.call('GET', path, undefined, seeing)).headers.etag), /^"/)
+  for (const token of ['read:settings', 'admin:notifications'])
+    assert.equal((await s.call('GET', path, undefined, token)).headers.etag, undefined)
+  const headers = { authorization: 'Bearer admin:notifications', 'if-match': '"a guess"' }
+  const refused = await s.http.inject({ method: 'PUT', url: path, headers, payload: { items } })
+  assert.deepEqual([refused.statusCode, refused.headers.etag, refused.json().etag], [412, undefined, undefined])
+})
+
 test('masked responses keep what a support case needs', async (t) => {
   const s = await setupManagement()
   t.after(s.close)

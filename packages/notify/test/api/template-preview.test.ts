@@ -39,6 +39,22 @@ describe('previews and test sends', () => {
     assert.ok(items[2].push.fcm.max_bytes === 4_096 && items[2].push.web.max_bytes < 4_096)
   })
 
+  test('texts that are too long together are not all rendered', async () => {
+    const body = 'x'.repeat(65_000)
+    await s.call('PUT', '/v1/templates/long/email/en', { subject: 'Long', body, html: body })
+    await s.call('PUT', '/v1/templates/long/sms/en', { body: 'Short' })
+    const locales = ['en', 'de', 'fr', 'it', 'es', 'pt', 'nl', 'pl']
+    const data = { channels: ['email', 'sms'], locales, data: {} }
+    const answer = await s.call('POST', '/v1/templates/long/preview', data)
+    const items = answer.body.items as { channel: string; body?: string; faults: { message: string }[] }[]
+    const [mails, texts] = [items.slice(0, 8), items.slice(8)]
+    assert.ok(mails.every((item) => item.body !== undefined))
+    for (const { body: rendered, faults } of texts) {
+      assert.equal(rendered, undefined, 'beyond 1,000,000 characters in all')
+      assert.match(faults[0]?.message ?? '', /too long together/)
+    }
+  })
+
   const faulty = [
     ['body', 'One\n{{ order_id | shout }}', 2, 1, /undefined filter: shout/],
     ['body', 'One\nTwo {% if order_id %}', 2, 5, /not closed/],

@@ -122,30 +122,36 @@ test('a provider that rejects our credentials is misconfigured until a call succ
   assert.equal(healthy.body.problem, undefined)
 })
 
-test('when a webhook came last and what was refused is known, also of one that nobody signed', async (t) => {
+test('webhooks that nobody signed are counted apart, and hide none that was refused', async (t) => {
   const { s, read } = await scene({
     reports: {
       read: async ({ headers }) =>
         headers['x-signature'] === 'good'
           ? { kind: 'reports', reports: [] }
-          : { kind: 'rejected', reason: 'the signature does not match' },
+          : headers['x-signature'] === 'odd'
+            ? { kind: 'reports', reports: [], unreadableReason: 'an unknown event' }
+            : { kind: 'rejected', reason: 'the signature does not match' },
     },
   })
   t.after(s.close)
-  assert.deepEqual((await read()).body.webhook, { path: '/v1/webhooks/post', refused: 0 })
+  assert.deepEqual((await read()).body.webhook, { path: '/v1/webhooks/post', refused: 0, unverified: 0 })
   const post = (signature: string) =>
     s.http.inject({ method: 'POST', url: '/v1/webhooks/post', headers: { 'x-signature': signature }, payload: 'x' })
   assert.equal((await post('good')).statusCode, 204)
-  for (let n = 0; n < 2; n++) assert.equal((await post('bad')).statusCode, 403)
-  const { body } = await eventually(read, (each) => each.body.webhook.refused === 2)
+  assert.equal((await post('odd')).statusCode, 204)
+  for (let n = 0; n < 20; n++) assert.equal((await post('bad')).statusCode, 403)
+  const { body } = await eventually(read, (each) => each.body.webhook.unverified === 20)
   const at = new Date(s.clock.now()).toISOString()
   const { path } = body.webhook
   assert.deepEqual(body.webhook, {
     path,
-    refused: 2,
+    refused: 1,
     last_at: at,
     refused_at: at,
-    refusal: 'the signature does not match',
+    refusal: 'an unknown event',
+    unverified: 20,
+    unverified_at: at,
+    unverified_reason: 'the signature does not match',
   })
 })
 

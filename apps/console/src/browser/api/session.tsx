@@ -39,6 +39,12 @@ export function useSession(): Session {
   return session
 }
 
+/** Whether the person sees personal data as it is: whoever does not finds nothing by it. */
+export function useSeesPersonalData(): boolean {
+  const { scopes } = useSession()
+  return scopes.includes('read:personal-data') || scopes.includes('admin:privacy')
+}
+
 /** Tells whether the person may do an action: by their scopes, and whether its service is there. */
 export function useMay(): (id: ActionId) => boolean {
   const { scopes, services } = useSession()

@@ -1,7 +1,7 @@
 import { Spotlight, spotlight } from '@mantine/spotlight'
 import { useNavigate } from '@tanstack/react-router'
 import { type KeyboardEvent, type ReactNode, useState } from 'react'
-import { useMay } from '../api/session.tsx'
+import { useMay, useSeesPersonalData } from '../api/session.tsx'
 import { Icon, type IconName } from '../parts/icon.tsx'
 import { dateLocale, useSettings, useTexts } from '../texts/settings.tsx'
 import type { Hit } from './search-hits.ts'
@@ -119,6 +119,7 @@ function useResults({ found, target }: Search): readonly (readonly [name: string
 function useLinks(target: SearchTarget | undefined): readonly Line[] {
   const t = useTexts()
   const may = useMay()
+  const seesPersonalData = useSeesPersonalData()
   const navigate = useNavigate()
   const line = (id: string, label: string, icon: IconName, to: string, search: object): Line => ({
     id,
@@ -126,13 +127,15 @@ function useLinks(target: SearchTarget | undefined): readonly Line[] {
     icon,
     open: () => void navigate({ to, search } as never),
   })
-  if (target?.kind === 'address')
+  if (target?.kind === 'address') {
+    if (!seesPersonalData) return []
     return [
       may('findSessions') &&
         line('sessions', t.search.sessionsFrom(target.address), 'monitor', '/sessions', { address: target.address }),
       may('readAudit') &&
         line('audit', t.search.auditFrom(target.address), 'list', '/audit', { address: target.address }),
     ].filter((one) => one !== false)
+  }
   const id = target?.kind === 'uuid' ? target.id : target?.kind === 'text' ? target.text : undefined
   if (id === undefined || !may('readAudit') || /\s/.test(id)) return []
   return [

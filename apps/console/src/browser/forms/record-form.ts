@@ -3,7 +3,7 @@ import { type FormEvent, type ReactNode, useRef, useState } from 'react'
 import { useSession } from '../api/session.tsx'
 import { faultsByField } from './faults.ts'
 import { isSameForm, useKeeping, useTaken } from './keeping.ts'
-import { isKept, keepForm } from './kept.ts'
+import { isKept } from './kept.ts'
 
 /** What is used of a form of Mantine, whose own types do not resolve here. */
 export interface FormControls<Values extends object> {
@@ -25,8 +25,6 @@ export interface RecordForm<Values extends object> {
   readonly rest: Error | null
   /** Shows a refusal: at its fields, else in `rest`. */
   show(error: Error | null): void
-  /** Keeps what was typed, for after a sign-in. */
-  keep(): void
   /** Whether something was typed that is neither stored nor given up. */
   isTyped(): boolean
   /** What was typed is stored or given up: the form may be left. */
@@ -52,8 +50,6 @@ export function useRecordForm<Values extends object>({
   etag,
   secret,
 }: RecordFormOptions<Values>): RecordForm<Values> {
-  const { user } = useSession()
-  const place = { storage: sessionStorage, name, user }
   const kept = useTaken<Values>(name)
   const [rest, setRest] = useState<Error | null>(null)
   const form = useForm({ initialValues: { ...initial, ...kept?.values } }) as unknown as FormControls<Values>
@@ -74,8 +70,6 @@ export function useRecordForm<Values extends object>({
     finish: () => {
       isFinished.current = true
     },
-    keep: () =>
-      keepForm(place, { values: form.getValues(), etag: edited }, { now: Date.now(), ...(secret ? { secret } : {}) }),
   }
 }
 

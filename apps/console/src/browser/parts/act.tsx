@@ -8,6 +8,7 @@ import { signIn, useMay } from '../api/session.tsx'
 import { useTexts } from '../texts/settings.tsx'
 import { Dialog } from './dialog.tsx'
 import { Refusal } from './refusal.tsx'
+import { SignInAgain } from './sign-in-again.tsx'
 
 interface ActProps<Id extends ActionId> {
   readonly action: Id
@@ -41,7 +42,7 @@ export function Act<Id extends ActionId>(props: ActProps<Id>) {
         onDone?.(answer)
       },
       onError: (error) => {
-        if (text === undefined) notifications.show({ message: error.message, color: 'red' })
+        if (text === undefined && !needsSignIn(error)) notifications.show({ message: error.message, color: 'red' })
       },
     })
   const press = () => {
@@ -63,6 +64,7 @@ export function Act<Id extends ActionId>(props: ActProps<Id>) {
       >
         {label}
       </Button>
+      {text === undefined && <SignInAgain error={mutation.error} close={() => mutation.reset()} />}
       {text !== undefined && (
         <Confirmation {...props} text={text} open={open} close={() => setOpen(false)} run={run} mutation={mutation} />
       )}

@@ -5,12 +5,10 @@ import { useTexts } from '../texts/settings.tsx'
 
 interface RefusalProps {
   readonly error: Error | null
-  /** Called before the browser leaves to sign in again, to keep what was typed. */
-  readonly onLeave?: () => void
 }
 
 /** Why a form was refused; where a recent sign-in is missing, the way to it. */
-export function Refusal({ error, onLeave }: RefusalProps) {
+export function Refusal({ error }: RefusalProps) {
   const t = useTexts()
   if (error === null) return null
   if (!needsSignIn(error))
@@ -22,15 +20,8 @@ export function Refusal({ error, onLeave }: RefusalProps) {
   return (
     <Alert role="alert">
       <Group justify="space-between">
-        <Text size="sm">{onLeave === undefined ? t.confirm.againText : t.confirm.againKept}</Text>
-        <Button
-          type="button"
-          size="xs"
-          onClick={() => {
-            onLeave?.()
-            signIn(true)
-          }}
-        >
+        <Text size="sm">{t.confirm.againKept}</Text>
+        <Button type="button" size="xs" onClick={() => signIn(true)}>
           {t.confirm.again}
         </Button>
       </Group>

@@ -1,5 +1,5 @@
 import type { Database } from '@gatehouse/kit'
-import { maxPreviewsPerSession, type Preview, type Previews } from '../preview/store.ts'
+import { maxPreviewBytesPerSession, maxPreviewsPerSession, type Preview, type Previews } from '../preview/store.ts'
 
 const maxRemoved = 500
 
@@ -21,9 +21,12 @@ export class PostgresPreviews implements Previews {
       },
       {
         text: `DELETE FROM console.preview WHERE id_hash IN (
-                 SELECT id_hash FROM console.preview WHERE session_id_hash = $1
-                 ORDER BY expires_at DESC, id_hash OFFSET ${maxPreviewsPerSession - 1})`,
-        values: [sessionIdHash],
+                 SELECT id_hash FROM (
+                   SELECT id_hash, row_number() OVER newest AS place, sum(octet_length(document)) OVER newest AS bytes
+                     FROM console.preview WHERE session_id_hash = $1
+                   WINDOW newest AS (ORDER BY expires_at DESC, id_hash)) AS each
+                  WHERE place >= ${maxPreviewsPerSession} OR bytes > $2)`,
+        values: [sessionIdHash, maxPreviewBytesPerSession - Buffer.byteLength(document)],
       },
       {
         text: `INSERT INTO console.preview (id_hash, session_id_hash, document, expires_at)

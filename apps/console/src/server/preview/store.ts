@@ -11,7 +11,7 @@ export interface Preview {
 /** The previews, in the memory of no process: another one may be asked for them. */
 export interface Previews {
   /**
-   * Keeps a preview, and removes those that have expired and the oldest of the session beyond the maximum. False when
+   * Keeps a preview, and removes those that have expired and the oldest of the session beyond what it may have. False when
    * the session has ended.
    */
   keep(preview: Preview, now: number): Promise<boolean>
@@ -23,3 +23,5 @@ export interface Previews {
 export const previewLifetimeMs = 60_000
 /** How many previews a session has at once. */
 export const maxPreviewsPerSession = 32
+/** How large they are together, in bytes. */
+export const maxPreviewBytesPerSession = 4 * 1024 * 1024

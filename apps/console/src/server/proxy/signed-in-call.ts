@@ -29,7 +29,7 @@ export async function callSignedIn(
   context: ConsoleContext,
   session: Session,
   service: ApiService,
-  { request, call }: { readonly request: FastifyRequest; readonly call: ServiceCall },
+  { request, call }: { readonly request: FastifyRequest; readonly call: Omit<ServiceCall, 'holder'> },
 ): Promise<Dispatcher.ResponseData> {
   const attempt = async (token: string | undefined) => {
     if (token === undefined) throw signedOut()
@@ -39,7 +39,7 @@ export async function callSignedIn(
       'x-forwarded-for': request.ip,
       'x-request-id': request.id,
     }
-    return reach(service, () => context.connections.call(service, { ...call, headers }))
+    return reach(service, () => context.connections.call(service, { ...call, headers, holder: session.idHash }))
   }
   const token = await reach('identity', () => context.tokens.current(session))
   const answer = await attempt(token)

@@ -7,6 +7,7 @@ import type { FastifyRequest } from 'fastify'
 export const signInLimitPolicies = {
   'console-sign-in-address': { limit: 60, windowSeconds: 600, by: ['address'] },
   'console-sign-in': { limit: 1_200, windowSeconds: 600, by: ['console'] },
+  'console-callback-address': { limit: 120, windowSeconds: 600, by: ['address'] },
 } as const
 
 /** Counts a sign-in that begins; by address, or all of them together. */
@@ -20,4 +21,38 @@ export async function admitSignIn(limit: LimitSignIn | undefined, { ip }: Fastif
   if (limit === undefined) return true
   if (!(await limit('console-sign-in-address', { address: ip })).allowed) return false
   return (await limit('console-sign-in', { console: 'all' })).allowed
+}
+
+/** Whether another sign-in may end; it is counted. Each exchanges a code at the identity service. */
+export async function admitCallback(limit: LimitSignIn | undefined, { ip }: FastifyRequest): Promise<boolean> {
+  return limit === undefined || (await limit('console-callback-address', { address: ip })).allowed
+}
+
+/** The calls to the identity service that sign-ins have under way, which anybody may cause. */
+export interface SignInPlaces {
+  /** Takes a place; undefined when the address, or all of them together, have as many as they may. */
+  take(address: string): (() => void) | undefined
+}
+
+const perAddress = 4
+const inAll = 32
+
+/** Counts the calls of sign-ins in this process, so that a slow identity service is not asked by thousands at once. */
+export function createSignInPlaces(): SignInPlaces {
+  const active = new Map<string, number>()
+  let all = 0
+  return {
+    take(address) {
+      const own = active.get(address) ?? 0
+      if (own >= perAddress || all >= inAll) return undefined
+      active.set(address, own + 1)
+      all++
+      return () => {
+        all--
+        const left = (active.get(address) ?? 1) - 1
+        if (left > 0) active.set(address, left)
+        else active.delete(address)
+      }
+    },
+  }
 }

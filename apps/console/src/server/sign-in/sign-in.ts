@@ -4,7 +4,7 @@ import type { ConsoleContext } from '../context.ts'
 import { basePath, formatCookie, readCookie } from '../cookies.ts'
 import type { SignedIn } from '../provider/provider.ts'
 import { sealTokens, sessionHash } from '../session/reader.ts'
-import { admitSignIn } from './limits.ts'
+import { admitCallback, admitSignIn } from './limits.ts'
 import { navigationPage } from './navigation-page.ts'
 import { returnPath } from './return-path.ts'
 import {
@@ -26,8 +26,11 @@ const text = (value: unknown): string | undefined => (typeof value === 'string' 
 
 /** GET /console/login: begins a sign-in; with `max_age` the user has to sign in again when that was longer ago. */
 export function loginEndpoint(context: ConsoleContext): Handler {
+  const { signInPlaces: places } = context
   return async (request, reply) => {
     if (!(await admitSignIn(context.limit, request))) return refuse(reply, 'limited')
+    const release = places.take(request.ip)
+    if (release === undefined) return refuse(reply, 'limited')
     const query = request.query as Query
     const maxAge = /^\d{1,5}$/.test(text(query.max_age) ?? '') ? Number(query.max_age) : undefined
     const transaction = beginTransaction(context.clock, {
@@ -42,6 +45,8 @@ export function loginEndpoint(context: ConsoleContext): Handler {
     } catch (error) {
       request.log.error({ err: error }, 'a sign-in could not begin')
       return refuse(reply, 'unreachable')
+    } finally {
+      release()
     }
   }
 }
@@ -53,6 +58,10 @@ export function callbackEndpoint(context: ConsoleContext): Handler {
     const transaction = openTransaction(cookie, context.encryptionKey, context.clock)
     reply.header('set-cookie', transactionCookie(context, '', 0))
     if (transaction === undefined) return refuse(reply, 'expired')
+    // The cookie of one sign-in that began may be shown many times, with any code.
+    if (!(await admitCallback(context.limit, request))) return refuse(reply, 'limited')
+    const release = context.signInPlaces.take(request.ip)
+    if (release === undefined) return refuse(reply, 'limited')
     let signedIn: SignedIn
     try {
       signedIn = await context.provider.exchange(
@@ -62,6 +71,8 @@ export function callbackEndpoint(context: ConsoleContext): Handler {
     } catch (error) {
       request.log.warn({ err: error }, 'a sign-in failed')
       return refuse(reply, 'denied')
+    } finally {
+      release()
     }
     const fault = await checkRole(context, request, signedIn)
     if (fault !== undefined) {
@@ -84,6 +95,7 @@ async function checkRole(
       path: '/admin/v1/me',
       headers: { authorization: `Bearer ${tokens.accessToken}`, 'x-forwarded-for': request.ip },
       signal: AbortSignal.timeout(meTimeoutMs),
+      holder: 'sign-in',
     })
     const { roles = [] } = (await body.json()) as { roles?: readonly string[] }
     // A token that no role gives a scope is valid at no API.

@@ -7,6 +7,7 @@ import { readDrift } from './drift.ts'
 import { type LiveStreams, type LiveTopic, liveTopics } from './live.ts'
 import * as schemas from './schemas.ts'
 import { createSetup } from './setup.ts'
+import { shareRead } from './shared-read.ts'
 import { createStatus, type SystemParts } from './status.ts'
 import { TableSizes } from './storage.ts'
 
@@ -23,7 +24,7 @@ export function registerSystem(http: Http, parts: SystemRoutesParts): void {
   http.addHook('onClose', async () => sizes?.stop())
   const mayReadStatus = requireOneOf(ingress.authenticate, systemScopes.status)
   const mayReadConfig = requireOneOf(ingress.authenticate, systemScopes.config)
-  const [readStatus, readSetup] = [createStatus(parts), createSetup(parts)]
+  const [readStatus, readSetup] = [shareRead(createStatus(parts)), shareRead(createSetup(parts))]
   http.get('/admin/v1/status', { schema: schemas.getStatus }, async (request) => {
     await mayReadStatus(request)
     return readStatus() as never

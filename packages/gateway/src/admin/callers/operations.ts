@@ -90,6 +90,7 @@ export class CallerOperations {
   /** A caller: the tier, the standing under every policy that applies, and the last hour. */
   async caller(request: FastifyRequest, params: Identifier) {
     const { policies, operators } = this.#options
+    operators.refuseGuesses(request, params.kind)
     const identifier = parseIdentifier(params)
     const [hour, { tier, standings }] = await Promise.all([
       this.#count(windows['1h'], identifier),
@@ -135,6 +136,7 @@ export class CallerOperations {
   /** The last rejections, newest first. */
   async rejections(request: FastifyRequest, query: RejectionsQuery) {
     const { activity, operators } = this.#options
+    if (query.id !== undefined) operators.refuseGuesses(request, query.kind)
     const { value, scope } = await activity.rejections()
     const { items, next } = selectRejections(value, withCountedAddress(query))
     const masked = operators.mustMask(request)

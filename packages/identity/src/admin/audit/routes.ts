@@ -12,7 +12,7 @@ import {
 import { type Static, Type } from 'typebox'
 import { changeRecorder } from '../../audit/record.ts'
 import type { AuditEvent, AuditQuery, AuditTrail } from '../../store/index.ts'
-import { maskEvent, maskUnlessPermitted } from '../masking.ts'
+import { maskEvent, maskUnlessPermitted, refuseGuesses } from '../masking.ts'
 import { type AdminAccess, describeRoute } from '../required-scope.ts'
 import { auditEventSchema } from '../responses.ts'
 import { readScopes } from '../scopes.ts'
@@ -73,6 +73,7 @@ function readingRoutes(http: Http, { context, requireScope }: AdminAccess): void
   const list = { ...describeRoute('auditEvents.list', scope, auditPageSchema), querystring: PagedFilter }
   http.get(path, { schema: list }, async (request) => {
     const by = await requireScope(request, scope)
+    refuseGuesses(by, 'address', request.query.address)
     const { cursor: after, limit = defaultPageSize, order } = request.query
     const query = { ...parseFilter(request.query), after, limit, descending: order !== 'asc' }
     const [events, removal] = await Promise.all([context.store.audit.list(query), context.store.audit.findRemoval()])
@@ -86,6 +87,7 @@ function readingRoutes(http: Http, { context, requireScope }: AdminAccess): void
   const all = { ...describeRoute('auditEvents.export', scope, lines), querystring: Filter }
   http.get(`${path}/export`, { schema: all }, async (request, reply) => {
     const by = await requireScope(request, scope)
+    refuseGuesses(by, 'address', request.query.address)
     const query = parseFilter(request.query)
     const events = exportEvents(context.store.audit, query, (event) =>
       formatEvent(maskUnlessPermitted(by, event, maskEvent)),

@@ -11,7 +11,7 @@ const path = '/admin/v1/connections'
 /**
  * Connections: create, read, update, delete. Whoever may change them can sign in as any linked user, so only owners may.
  */
-export function connectionRoutes(http: Http, { context, requireScope }: AdminAccess): void {
+export function connectionRoutes(http: Http, { context, requireScope, requireRecentSignIn }: AdminAccess): void {
   const list = describeRoute('connections.list', readScopes.clients, pageSchema(connectionSchema))
   http.get(path, { schema: { ...list, querystring: PageQuery } }, async (request) => {
     await requireScope(request, readScopes.clients)
@@ -25,7 +25,7 @@ export function connectionRoutes(http: Http, { context, requireScope }: AdminAcc
   })
   const create = { ...describeRoute('connections.create', scope, connectionSchema, 201), body: ConnectionDeclaration }
   http.post(path, { schema: create }, async (request, reply) => {
-    const by = await requireScope(request, scope)
+    const by = await requireRecentSignIn(request, scope)
     return reply.code(201).send(await createConnection(context, by, request.body))
   })
   const change = {
@@ -35,14 +35,14 @@ export function connectionRoutes(http: Http, { context, requireScope }: AdminAcc
     body: ConnectionPatch,
   }
   http.patch(`${path}/:id`, { schema: change }, async (request, reply) => {
-    const by = await requireScope(request, scope)
+    const by = await requireRecentSignIn(request, scope)
     const update = { ...request.body, ifMatch: request.headers['if-match'] }
     const connection = await updateConnection(context, by, request.params.id, update)
     return reply.header('etag', entityTagOf(connection)).send(connection)
   })
   const remove = { ...describeRoute('connections.delete', scope), params: byId }
   http.delete(`${path}/:id`, { schema: remove }, async (request, reply) => {
-    const by = await requireScope(request, scope)
+    const by = await requireRecentSignIn(request, scope)
     await deleteConnection(context, by, request.params.id)
     return reply.code(204).send()
   })

@@ -1,7 +1,10 @@
-import { entityTagOf } from '@gatehouse/kit'
+import { entityTagOf, Problem } from '@gatehouse/kit'
 import type { ServerContext } from '../../context/context.ts'
 import { type ClientPolicy, type LimitDocument, maxClientPolicies } from '../../model/limit-settings.ts'
 import type { LimitGateway } from '../../store/index.ts'
+
+/** A process that reported within this time is live; it reports every 30 s. */
+const liveMs = 90_000
 
 type FeedContext = Pick<ServerContext, 'store' | 'clock'>
 
@@ -48,20 +51,27 @@ export async function readFeed(
 }
 
 /** What a process reports about itself. */
-export type GatewayState = Omit<LimitGateway, 'seenAt'>
+export type GatewayState = Omit<LimitGateway, 'seenAt' | 'reporter'>
 
-/** Records which version a process applies. */
-export function recordGateway({ store, clock }: FeedContext, gateway: GatewayState): Promise<void> {
-  return store.limitGateways.report({ ...gateway, seenAt: clock.now() })
+/**
+ * Records which version a process applies. A client reports its own processes: nobody makes another's look as if it applied
+ * what it does not.
+ * @throws Problem 403 for a process that another one reports, or too many
+ */
+export async function recordGateway(
+  { store, clock }: FeedContext,
+  gateway: GatewayState,
+  reporter = '',
+): Promise<void> {
+  const now = clock.now()
+  if (await store.limitGateways.report({ ...gateway, seenAt: now, reporter }, now - liveMs)) return
+  throw new Problem(403, `The process ${gateway.id} is reported by another client, or this one reports too many.`)
 }
-
-/** A process that reported within this time is live; it reports every 30 s. */
-const liveMs = 90_000
 
 /** The live processes. */
 export async function listGateways({ store, clock }: FeedContext) {
   const found = await store.limitGateways.list(clock.now() - liveMs)
-  return found.map(({ seenAt, fault, services, ...rest }) => ({
+  return found.map(({ seenAt, fault, services, reporter: _, ...rest }) => ({
     ...rest,
     services: [...services],
     ...(fault === undefined ? {} : { fault }),

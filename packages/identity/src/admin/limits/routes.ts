@@ -11,7 +11,7 @@ import {
 import { type TSchema, Type } from 'typebox'
 import type { LimitRules } from '../../config/limit-rules.ts'
 import { type LimitDeclaration, type LimitKind, limitKinds } from '../../model/limit-settings.ts'
-import { maskUnlessPermitted } from '../masking.ts'
+import { maskUnlessPermitted, refuseGuesses } from '../masking.ts'
 import { type AdminAccess, describeRoute } from '../required-scope.ts'
 import { adminScopes, readScopes } from '../scopes.ts'
 import { formatPosition, listTierCallers, parsePosition } from './callers.ts'
@@ -201,6 +201,8 @@ function overrideRoutes(http: Http, { requireScope, requireRecentSignIn }: Admin
   const read = { ...describeRoute('limitOverrides.get', reading, schemas.overrideSchema), params }
   http.get(overridePath, { schema: read }, async (request, reply) => {
     const by = await requireScope(request, reading)
+    const { kind, id } = request.params
+    if (kind === 'ip') refuseGuesses(by, 'address', id)
     const found = await readOverride(limits, request.params)
     return reply.header('etag', entityTagOf(found)).send(maskUnlessPermitted(by, found, maskOverride))
   })
@@ -238,8 +240,9 @@ function feedRoutes(http: Http, { context, requireScope }: AdminAccess, shapes: 
   const params = Type.Object({ id: Type.String({ minLength: 1, maxLength: 64, description: 'The process.' }) })
   const report = { ...describeRoute('limitSettings.gateways.report', following), params, body: schemas.GatewayReport }
   http.put(`${path}/gateways/:id`, { schema: report }, async (request, reply) => {
-    await requireScope(request, following)
-    await recordGateway(context, { id: request.params.id, ...request.body })
+    const { actor } = await requireScope(request, following)
+    const reporter = actor.clientId ?? actor.subject
+    await recordGateway(context, { id: request.params.id, ...request.body }, reporter)
     return reply.code(204).send()
   })
 }

@@ -1,7 +1,7 @@
 import { createPage, defaultPageSize, type Http, Problem, pageMembers, pageSchema } from '@gatehouse/kit'
 import { type Static, Type } from 'typebox'
 import type { SessionFilter } from '../../store/index.ts'
-import { maskSession, maskUnlessPermitted } from '../masking.ts'
+import { maskSession, maskUnlessPermitted, refuseGuesses } from '../masking.ts'
 import { type AdminAccess, byId, describeRoute } from '../required-scope.ts'
 import { endedSessionsSchema, sessionSchema } from '../responses.ts'
 import { adminScopes, readScopes } from '../scopes.ts'
@@ -48,6 +48,7 @@ export function sessionRoutes(http: Http, access: AdminAccess): void {
   }
   http.get(path, { schema: list }, async (request) => {
     const by = await requireScope(request, readScopes.accounts)
+    refuseGuesses(by, 'address', request.query.address)
     const own = await findOwnSession(context, (await authenticate(request)).caller)
     const { cursor, limit = defaultPageSize, id, is_new: isNew, ...query } = request.query
     const after = parseCursor(cursor)
@@ -59,6 +60,7 @@ export function sessionRoutes(http: Http, access: AdminAccess): void {
   const some = { ...describeRoute('sessions.endSelected', adminScopes.users, endedSessionsSchema), querystring: Ended }
   http.delete(path, { schema: some }, async (request) => {
     const by = await requireRecentSignIn(request, adminScopes.users)
+    refuseGuesses(by, 'address', request.query.address)
     const { dry_run: dryRun = false, ...query } = request.query
     if (Object.keys(query).length === 0)
       throw new Problem(400, 'Say which: at least one of user_id, client_id and address is needed.')

@@ -2,6 +2,7 @@ import { type Http, IfMatchHeaders, isMergePatch } from '@gatehouse/kit'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { UserDeclaration, UserPatch } from '../../config/declarations.ts'
+import type { AdminContext } from '../../context/features.ts'
 import { maxPasswordLength, minPasswordLengthBounds } from '../../passwords/rule.ts'
 import { maskUnlessPermitted, maskUser } from '../masking.ts'
 import { type AdminAccess, byId, describeRoute } from '../required-scope.ts'
@@ -35,6 +36,18 @@ function readingRoutes(http: Http, { context, requireScope }: AdminAccess): void
   )
 }
 
+/** Whether claims have another phone number than the user has, or say otherwise whether it is verified. */
+async function givesPhone(
+  { store }: AdminContext,
+  id: string,
+  claims: Readonly<Record<string, unknown>> | undefined,
+): Promise<boolean> {
+  if (claims === undefined) return false
+  const stored: Readonly<Record<string, unknown>> = (await store.users.find(id))?.claims ?? {}
+  const names = ['phone_number', 'phone_number_verified']
+  return names.some((name) => claims[name] !== undefined && claims[name] !== null && claims[name] !== stored[name])
+}
+
 function changingRoutes(http: Http, { context, requireScope, requireRecentSignIn }: AdminAccess): void {
   const admit = (request: FastifyRequest, isGranting: boolean) =>
     isGranting ? requireRecentSignIn(request, scope) : requireScope(request, scope)
@@ -54,9 +67,10 @@ function changingRoutes(http: Http, { context, requireScope, requireRecentSignIn
     body: UserPatch,
   }
   http.patch(`${path}/:id`, { schema: change }, async (request, reply) => {
-    // Whoever reads the mails of an account gets into it.
-    const { roles, email } = request.body
-    const by = await admit(request, roles !== undefined || email !== undefined)
+    // Whoever reads the mails or the text messages of an account gets into it.
+    const { roles, email, claims } = request.body
+    const known = await admit(request, roles !== undefined || email !== undefined)
+    const by = (await givesPhone(context, request.params.id, claims)) ? await admit(request, true) : known
     const update = { mergesClaims: isMergePatch(request), ifMatch: request.headers['if-match'] }
     await updateUser(context, by, request.params.id, { ...request.body, ...update })
     const { user, etag } = await readTaggedUser(context, request.params.id)

@@ -1,12 +1,21 @@
 import { Readable } from 'node:stream'
 import { createPage, defaultPageSize, type Http, pageMembers, pageSchema } from '@gatehouse/kit'
 import { Type } from 'typebox'
-import { auditChange } from '../authority.ts'
-import { maskUnlessPermitted, maskUser } from '../masking.ts'
+import type { UserFilter } from '../../store/index.ts'
+import { type Authority, auditChange } from '../authority.ts'
+import { maskUnlessPermitted, maskUser, readsPersonalData, refuseGuesses } from '../masking.ts'
 import { type AdminAccess, describeRoute } from '../required-scope.ts'
 import { userSchema } from '../responses.ts'
 import { adminScopes, readScopes } from '../scopes.ts'
-import { auditedQuery, filterMembers, openFilterMembers, parseFilter, parseOpenFilter, searchUsers } from './search.ts'
+import {
+  auditedQuery,
+  filterMembers,
+  isAddressLike,
+  openFilterMembers,
+  parseFilter,
+  parseOpenFilter,
+  searchUsers,
+} from './search.ts'
 import type { UserResponse } from './users.ts'
 
 const path = '/admin/v1/users'
@@ -27,7 +36,8 @@ export function userSearchRoutes(http: Http, { context, requireScope, requireRec
   http.get(path, { schema: { ...list, querystring: Listed } }, async (request) => {
     const by = await requireScope(request, readScopes.accounts)
     const { cursor = '', limit = defaultPageSize, ...query } = request.query
-    const users = await searchUsers(context, parseOpenFilter(query), cursor, limit)
+    const filter = visibleTo(by, parseOpenFilter(query))
+    const users = await searchUsers(context, filter, cursor, limit)
     return createPage(
       users.map((user) => maskUnlessPermitted(by, user, maskUser)),
       request.query,
@@ -38,7 +48,9 @@ export function userSearchRoutes(http: Http, { context, requireScope, requireRec
   http.post(`${path}/search`, { schema: { ...search, body: Searched } }, async (request) => {
     const by = await requireScope(request, readScopes.accounts)
     const { cursor = '', limit = defaultPageSize, ...query } = request.body
-    const users = await searchUsers(context, parseFilter(query), cursor, limit)
+    refuseGuesses(by, 'the beginning of an address', isAddressLike(query.q))
+    const filter = visibleTo(by, parseFilter(query))
+    const users = await searchUsers(context, filter, cursor, limit)
     return createPage(
       users.map((user) => maskUnlessPermitted(by, user, maskUser)),
       request.body,
@@ -48,13 +60,19 @@ export function userSearchRoutes(http: Http, { context, requireScope, requireRec
   const all = { ...describeRoute('users.export', adminScopes.users, lines), body: Exported }
   http.post('/admin/v1/user-exports', { schema: all }, async (request, reply) => {
     const by = await requireRecentSignIn(request, adminScopes.users)
-    const filter = parseFilter(request.body)
+    refuseGuesses(by, 'the beginning of an address', isAddressLike(request.body.q))
+    const filter = visibleTo(by, parseFilter(request.body))
     const target = { type: 'users', id: 'export' }
     await auditChange(context, by, { action: 'users.export', target, after: auditedQuery(request.body) })
     const read = (after: string) => searchUsers(context, filter, after, exportBatch)
     const exported = exportUsers(read, (user) => maskUnlessPermitted(by, user, maskUser))
     return reply.type('application/x-ndjson').send(Readable.from(exported))
   })
+}
+
+/** The filter, which finds for those who see names masked by no name that is. */
+function visibleTo(by: Authority, filter: UserFilter): UserFilter {
+  return readsPersonalData(by) ? filter : { ...filter, isMasked: true }
 }
 
 async function* exportUsers(

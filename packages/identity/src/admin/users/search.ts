@@ -37,6 +37,11 @@ function isPersonal(q: string | undefined): boolean {
   return q !== undefined && personal.test(q)
 }
 
+/** The beginning of a mail address or a number, where that is what a search begins with. */
+export function isAddressLike(q: string | undefined): string | undefined {
+  return q !== undefined && /@|^\s*\+/.test(q) ? q : undefined
+}
+
 /** What the audit trail says of a search: which address or number was looked for is no matter of it. */
 export function auditedQuery({ q, email, phone_number: phoneNumber, ...open }: UserQuery): Record<string, unknown> {
   const isOpen = email === undefined && phoneNumber === undefined && !isPersonal(q)

@@ -9,6 +9,7 @@ interface GatewayRow {
   readonly version: number
   readonly fault: string | null
   readonly seen_at: number
+  readonly reporter: string
 }
 
 const maxGateways = 200
@@ -21,14 +22,19 @@ export class PostgresLimitGateways implements LimitGateways {
     this.#database = database
   }
 
-  async report({ id, host, services, version, fault, seenAt }: LimitGateway): Promise<void> {
-    await this.#database.query(
-      `INSERT INTO identity.limit_gateway (id, host, services, version, fault, seen_at)
-       VALUES ($1, $2, $3, $4, $5, $6)
+  async report(gateway: LimitGateway, liveSince: number): Promise<boolean> {
+    const { id, host, services, version, fault, seenAt, reporter } = gateway
+    const { rowCount } = await this.#database.query(
+      `INSERT INTO identity.limit_gateway AS known (id, host, services, version, fault, seen_at, reporter)
+       SELECT $1, $2, $3, $4, $5, $6, $7
+        WHERE (SELECT count(*) FROM identity.limit_gateway
+                WHERE reporter = $7 AND id <> $1 AND seen_at >= $8) < ${maxGateways}
        ON CONFLICT (id) DO UPDATE SET host = excluded.host, services = excluded.services, version = excluded.version,
-         fault = excluded.fault, seen_at = excluded.seen_at`,
-      [id, host, services, version, fault ?? null, seenAt],
+         fault = excluded.fault, seen_at = excluded.seen_at, reporter = excluded.reporter
+        WHERE known.reporter = excluded.reporter OR known.seen_at < $8`,
+      [id, host, services, version, fault ?? null, seenAt, reporter, liveSince],
     )
+    return rowCount === 1
   }
 
   async list(seenSince: number): Promise<LimitGateway[]> {

@@ -702,7 +702,9 @@ CREATE TABLE identity.limit_gateway (
   services text[] NOT NULL,
   version integer NOT NULL,
   fault text,
-  seen_at bigint NOT NULL
+  seen_at bigint NOT NULL,
+  -- the client that reports it; empty for processes that run identity
+  reporter text NOT NULL
 );
 CREATE INDEX limit_gateway_seen_index ON identity.limit_gateway (seen_at);
 

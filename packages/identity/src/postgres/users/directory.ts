@@ -33,14 +33,15 @@ export class PostgresUserDirectory implements UserDirectory {
 
 /** The conditions of the members that the filter has, in the form of the indexes. */
 function listConditions(
-  { prefix, email, phoneNumber, plan, role, locked, verified }: UserFilter,
+  { prefix, isMasked, email, phoneNumber, plan, role, locked, verified }: UserFilter,
   bind: (value: unknown) => string,
 ): string[] {
   const conditions: string[] = []
-  if (prefix !== undefined)
-    conditions.push(
-      `(account.id LIKE ${bind(patternOf(prefix.id))} OR username LIKE ${bind(patternOf(prefix.username))})`,
-    )
+  if (prefix !== undefined) {
+    const shown = isMasked ? ` AND username !~ ${bind(maskedUsername)}` : ''
+    const byName = `username LIKE ${bind(patternOf(prefix.username))}${shown}`
+    conditions.push(`(account.id LIKE ${bind(patternOf(prefix.id))} OR (${byName}))`)
+  }
   if (email !== undefined) conditions.push(`lower(email) = ${bind(email)}`)
   if (phoneNumber !== undefined) conditions.push(`identity.phone_number_of(claims) = ${bind(phoneNumber)}`)
   if (plan !== undefined) conditions.push(`subject.plan = ${bind(plan)}`)
@@ -49,6 +50,9 @@ function listConditions(
   if (verified !== undefined) conditions.push(verified ? 'email_verified' : 'NOT email_verified')
   return conditions
 }
+
+/** Usernames that are masked, and some that only look like one: addresses of mail and of IP, numbers. */
+const maskedUsername = '[@:]|^[+]|^[0-9]{1,3}([.][0-9]{1,3}){3}$'
 
 /** The pattern of LIKE for texts that begin so. */
 function patternOf(prefix: string): string {

@@ -9,8 +9,9 @@ const auditor = {
   client_secret: 'auditor-secret-01234',
   scopes: ['admin:audit', 'read:personal-data'],
 }
+const masked = { client_id: 'masked', client_secret: 'masked-secret-012345', scopes: ['read:audit'] }
 const services = { client_id: 'services', client_secret: 'services-secret-0123', scopes: ['write:audit'] }
-const running = setupOnce({ declared: { clients: [auditor, services, service], users: [] } })
+const running = setupOnce({ declared: { clients: [auditor, masked, services, service], users: [] } })
 
 async function call(client: typeof auditor, method: 'GET' | 'POST', url: string, payload?: object) {
   const { client_id, client_secret } = client
@@ -74,6 +75,15 @@ test('the audit trail is filtered by address', async () => {
     ['r-7'],
   )
   assert.deepEqual(await items('address=198.51.100.8'), [])
+})
+
+test('whoever sees addresses masked cannot filter the audit trail by one', async () => {
+  for (const path of ['/admin/v1/audit-events', '/admin/v1/audit-events/export']) {
+    const refused = await call(masked, 'GET', `${path}?address=198.51.100.7`)
+    assert.equal(refused.status, 403)
+    assert.match(String(refused.headers['www-authenticate']), /insufficient_scope", scope="read:personal-data"/)
+    assert.equal((await call(masked, 'GET', `${path}?actor=nobody`)).status, 200)
+  }
 })
 
 test('the audit trail is filtered by actor, client, service and request, in either order', async () => {

@@ -7,6 +7,7 @@ import { fileWith, limitRules } from '../../support/limits.ts'
 import { responseOf, setup } from '../../support/setup.ts'
 
 const gateway = { client_id: 'gateway', client_secret: 'gateway-secret-0123456789', scopes: ['follow:limits'] }
+const stranger = { ...gateway, client_id: 'stranger' }
 const path = '/admin/v1/limit-settings'
 const free = `${path}/tiers/free`
 
@@ -18,13 +19,14 @@ interface Request {
 }
 
 async function start(database?: Database) {
-  const declared = { clients: [consoleClient, gateway], users: [...administrators] }
+  const declared = { clients: [consoleClient, gateway, stranger], users: [...administrators] }
   const running = await setup({ declared, limitRules: limitRules() }, database)
   const owner = await tokenOf(running, 'gatehouse-owner')
   const process = await clientToken(running, gateway.client_id, gateway.client_secret)
+  const other = await clientToken(running, stranger.client_id, stranger.client_secret)
   const send = async ({ headers, ...request }: Request, token = owner) =>
     responseOf(await running.http.inject({ ...request, headers: { authorization: `Bearer ${token}`, ...headers } }))
-  return { running, process, send }
+  return { running, process, other, send }
 }
 
 const put = (url: string, rpm: number, ifMatch?: string): Request => ({
@@ -124,6 +126,10 @@ describe('stored limits', () => {
     assert.equal(reported.status, 204, reported.text)
     const live = async () => (await app.send({ method: 'GET', url: `${path}/gateways` })).body.items as object[]
     assert.partialDeepStrictEqual(await live(), [{ id: 'g1', ...payload }])
+    const forged = { ...payload, version: 3, fault: undefined }
+    const other = await app.send({ method: 'PUT', url: `${path}/gateways/g1`, payload: forged }, app.other)
+    assert.equal(other.status, 403, 'another client reports another process')
+    assert.partialDeepStrictEqual(await live(), [{ id: 'g1', ...payload }])
     app.running.clock.advance(91_000)
     assert.deepEqual(await live(), [])
     assert.equal((await app.send({ method: 'GET', url: `${path}/feed` })).status, 403, 'no person follows limits')
@@ -143,6 +149,11 @@ describe('stored limits', () => {
     const support = await tokenOf(app.running, 'gatehouse-support')
     const masked = await app.send({ method: 'GET', url: '/admin/v1/limit-overrides' }, support)
     assert.deepEqual((masked.body.items as { id: string }[])[0]?.id, '192.0.2.0/24')
+    assert.equal(
+      (await app.send({ method: 'GET', url }, support)).status,
+      403,
+      'which of the network it is stays hidden',
+    )
     app.running.clock.advance(60_001)
     assert.deepEqual(await overrides(), [])
     assert.equal((await app.send({ method: 'GET', url })).status, 404)

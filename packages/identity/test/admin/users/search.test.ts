@@ -40,6 +40,26 @@ test('users are found by the beginning of their id or name, in the order of thei
   assert.deepEqual(idsOf(await search({ q: 'first.' })), ['adam'])
 })
 
+test('whoever sees names masked finds none by the beginning of one that is', async () => {
+  const names = ['quentin@people.example', '+447700900999', '198.51.100.23', 'plain.quentin']
+  for (const [index, username] of names.entries())
+    await running.identity.management.createUser({ id: `guessed-${index}`, username, password })
+  const guesses = ['q', 'qu', '198.51', '447', 'plain.q']
+  for (const [index, guess] of guesses.entries()) {
+    const expected = index === 4 ? ['guessed-3'] : []
+    assert.deepEqual(idsOf(await search({ q: guess })), expected, guess)
+    if (!/^[\d.]{6}/.test(guess)) assert.deepEqual(idsOf(await list(`q=${guess}`)), expected, guess)
+  }
+  for (const q of ['quentin@', '+4477']) {
+    const refused = await search({ q })
+    assert.equal(refused.status, 403, refused.text)
+    assert.match(String(refused.headers['www-authenticate']), /insufficient_scope", scope="read:personal-data"/)
+  }
+  assert.deepEqual(idsOf(await search({ q: 'qu' }, owner)), ['guessed-0'], 'who sees it finds it')
+  assert.deepEqual(idsOf(await search({ q: '+4477' }, owner)), ['guessed-1'])
+  for (const index of names.keys()) await running.identity.management.deleteUser(`guessed-${index}`)
+})
+
 test('a page of a search continues behind its cursor', async () => {
   const first = await list('q=ada&limit=2')
   assert.deepEqual([idsOf(first), first.body.next], [['ada', 'ada_2'], 'ada_2'])

@@ -65,6 +65,18 @@ test('sessions of all users are listed, the latest first, and by user, client an
   assert.deepEqual(users(own), ['owner'])
 })
 
+test('whoever sees addresses masked finds no session by one', async () => {
+  const [{ id, address } = assert.fail('no session')] = await list('user_id=ann', support)
+  assert.equal(address, '127.0.0.0/24')
+  const guesses = Array.from({ length: 3 }, (_, last) => `user_id=ann&address=127.0.0.${last}`)
+  for (const guess of guesses) {
+    const refused = await call(running, support, { method: 'GET', url: `/admin/v1/sessions?${guess}` })
+    assert.equal(refused.status, 403, id)
+    assert.match(String(refused.headers['www-authenticate']), /insufficient_scope", scope="read:personal-data"/)
+    assert.match(refused.text, /read:personal-data/)
+  }
+})
+
 test('pages of sessions follow one another without a gap', async () => {
   const all = await list('limit=200')
   const found: string[] = []

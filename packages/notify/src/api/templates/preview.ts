@@ -23,6 +23,8 @@ type Preview = Static<typeof schemas.Previews>['items'][number]
 
 /** How long the texts of one request are rendered, in milliseconds: each may take its own limit, on the thread of all. */
 const maxRenderMs = 500
+/** How long the texts of one response are together, in characters: each may be as long as a mail may. */
+const maxRenderedLength = 1_000_000
 
 /**
  * POST /v1/templates/{template_id}/preview: renders texts of channels and locales, or a draft among them, with the same
@@ -37,18 +39,22 @@ export function previewTemplate(context: PreviewContext) {
     if (places.length === 0) throw new Problem(404, `There is no template ${templateId}.`)
     const started = performance.now()
     const items: Preview[] = []
+    let length = 0
     for (const { channel, locale } of places) {
       const empty = { channel, requested_locale: locale, variables: [], missing: [] }
-      if (performance.now() - started > maxRenderMs) {
-        items.push({ ...empty, faults: [{ message: 'it was not rendered: those before it took too long' }] })
+      const reason =
+        length > maxRenderedLength
+          ? 'are too long together'
+          : performance.now() - started > maxRenderMs && 'took too long'
+      if (reason) {
+        items.push({ ...empty, faults: [{ message: `it was not rendered: those before it ${reason}` }] })
         continue
       }
       const isDraft = draft?.channel === channel && canonicalLocale(draft.locale) === canonicalLocale(locale)
       const text = isDraft ? draft : undefined
-      items.push({
-        ...empty,
-        ...(await renderOne(context, catalog, { templateId, channel, locale, text, data: body.data as Data })),
-      })
+      const rendered = await renderOne(context, catalog, { templateId, channel, locale, text, data: body.data as Data })
+      length += [rendered.subject, rendered.body, rendered.html].reduce((sum, part = '') => sum + part.length, 0)
+      items.push({ ...empty, ...rendered })
     }
     return { items, unused: unusedMembers(body.data as Data, items) }
   }

@@ -24,7 +24,7 @@ export function getSamples({ access, samples }: SampleContext) {
     const found = await samples.find(request.params.template_id)
     const masked = access.masks(request)
     const items = found.map(({ name, data }) => ({ name, data: masked ? maskMembers(data) : data }))
-    return reply.header('etag', entityTagOf(found)).send({ items })
+    return withTag(reply, tagFor(masked, found)).send({ items })
   }
 }
 
@@ -40,7 +40,8 @@ export function updateSamples({ access, audit, reserved, samples, clock }: Sampl
     const ifMatch = headers['if-match']
     reserved.refuseTemplate(templateId)
     const before = await samples.find(templateId)
-    requireMatch(ifMatch, entityTagOf(before))
+    const masked = access.masks(request)
+    requireMatch(ifMatch, tagFor(masked, before))
     await audit(request, {
       action: 'templates.samples',
       target: { type: 'template', id: templateId },
@@ -49,11 +50,19 @@ export function updateSamples({ access, audit, reserved, samples, clock }: Sampl
     })
     const expected = ifMatch === undefined ? undefined : before
     if (!(await samples.put(templateId, sent, clock.now(), expected)))
-      throw preconditionFailed(entityTagOf(await samples.find(templateId)))
-    const masked = access.masks(request)
+      throw preconditionFailed(tagFor(masked, await samples.find(templateId)))
     const items = sent.map(({ name, data }) => ({ name, data: masked ? maskMembers(data) : data }))
-    return reply.header('etag', entityTagOf(sent)).send({ items })
+    return withTag(reply, tagFor(masked, sent)).send({ items })
   }
+}
+
+/** The entity tag of samples. Who sees them masked gets none: guesses of the data could be compared with its digest. */
+function tagFor(masked: boolean, samples: readonly TemplateSample[]): string | undefined {
+  return masked ? undefined : entityTagOf(samples)
+}
+
+function withTag(reply: FastifyReply, tag: string | undefined): FastifyReply {
+  return tag === undefined ? reply : reply.header('etag', tag)
 }
 
 function namesOf(samples: readonly TemplateSample[]): string[] {

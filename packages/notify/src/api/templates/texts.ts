@@ -90,6 +90,7 @@ export function updateText({ access, audit, store, reserved, clock }: TemplateCo
     const ifMatch = headers['if-match']
     reserved.refuseTemplate(params.template_id)
     const { publish = true, ...text } = body
+    if (publish) access.refuseOldSignIn(request)
     const key = parseKey(params)
     const { variables } = orTemplateProblem(() => checkTemplate({ ...key, ...text, version: 0 }))
     const versions = await versionsOf(store, key)

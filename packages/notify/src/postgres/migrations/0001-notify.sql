@@ -377,13 +377,16 @@ CREATE TABLE notify.provider_error (
 -- for retention
 CREATE INDEX provider_error_last_at ON notify.provider_error (last_at);
 
--- When providers reported last, and what was refused.
+-- When providers reported last, what of theirs was refused, and what nobody proved to be theirs.
 CREATE TABLE notify.provider_webhook (
   provider text PRIMARY KEY,
   accepted_at timestamptz,
   refused bigint NOT NULL DEFAULT 0,
   refused_at timestamptz,
-  refusal text
+  refusal text,
+  unverified bigint NOT NULL DEFAULT 0,
+  unverified_at timestamptz,
+  unverified_reason text
 );
 
 -- ---------------------------------------------------------------------------------------------------------------------

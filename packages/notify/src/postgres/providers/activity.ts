@@ -33,6 +33,9 @@ interface WebhookRow {
   readonly refused: number
   readonly refused_at: number | null
   readonly refusal: string | null
+  readonly unverified: number
+  readonly unverified_at: number | null
+  readonly unverified_reason: string | null
 }
 
 /** What providers did, on PostgreSQL. */
@@ -52,22 +55,24 @@ export function postgresProviderActivity(database: Database): ProviderActivitySt
           [timestamp(since)],
         ),
         database.query<WebhookRow>(
-          'SELECT provider, accepted_at, refused, refused_at, refusal FROM notify.provider_webhook',
+          `SELECT provider, accepted_at, refused, refused_at, refusal, unverified, unverified_at, unverified_reason
+             FROM notify.provider_webhook`,
         ),
       ])
       return {
         calls: calls.rows,
         errors: errors.rows.map(({ first_at: firstAt, last_at: lastAt, ...row }) => ({ ...row, firstAt, lastAt })),
-        webhooks: webhooks.rows.map(
-          ({ provider, refused, accepted_at: acceptedAt, refused_at: refusedAt, refusal }) => ({
-            provider,
-            refused,
-            ...withoutNulls({ acceptedAt, refusedAt, refusal }),
-          }),
-        ),
+        webhooks: webhooks.rows.map(webhookOf),
       }
     },
   }
+}
+
+function webhookOf({ provider, refused, refusal, unverified, ...row }: WebhookRow): WebhookCount {
+  const { accepted_at: acceptedAt, refused_at: refusedAt } = row
+  const { unverified_at: unverifiedAt, unverified_reason: unverifiedReason } = row
+  const known = withoutNulls({ acceptedAt, refusedAt, refusal, unverifiedAt, unverifiedReason })
+  return { provider, refused, unverified, ...known }
 }
 
 /** In an order that two writers share. */
@@ -124,12 +129,18 @@ async function addErrors(tx: Transaction, errors: readonly ErrorCount[]): Promis
 
 async function addWebhooks(tx: Transaction, webhooks: readonly WebhookCount[]): Promise<void> {
   await tx.query(
-    `INSERT INTO notify.provider_webhook AS w (provider, accepted_at, refused, refused_at, refusal)
-     SELECT n.* FROM unnest($1::text[], $2::timestamptz[], $3::bigint[], $4::timestamptz[], $5::text[])
-            AS n (provider, accepted_at, refused, refused_at, refusal) ORDER BY n.provider
+    `INSERT INTO notify.provider_webhook AS w
+            (provider, accepted_at, refused, refused_at, refusal, unverified, unverified_at, unverified_reason)
+     SELECT n.* FROM unnest($1::text[], $2::timestamptz[], $3::bigint[], $4::timestamptz[], $5::text[],
+                            $6::bigint[], $7::timestamptz[], $8::text[])
+            AS n (provider, accepted_at, refused, refused_at, refusal, unverified, unverified_at, unverified_reason)
+      ORDER BY n.provider
      ON CONFLICT (provider) DO UPDATE
         SET accepted_at = greatest(w.accepted_at, excluded.accepted_at), refused = w.refused + excluded.refused,
-            refused_at = greatest(w.refused_at, excluded.refused_at), refusal = coalesce(excluded.refusal, w.refusal)`,
+            refused_at = greatest(w.refused_at, excluded.refused_at), refusal = coalesce(excluded.refusal, w.refusal),
+            unverified = w.unverified + excluded.unverified,
+            unverified_at = greatest(w.unverified_at, excluded.unverified_at),
+            unverified_reason = coalesce(excluded.unverified_reason, w.unverified_reason)`,
     columns(
       webhooks,
       (w) => w.provider,
@@ -137,6 +148,9 @@ async function addWebhooks(tx: Transaction, webhooks: readonly WebhookCount[]): 
       (w) => w.refused,
       (w) => optionalTimestamp(w.refusedAt),
       (w) => w.refusal && storable(w.refusal),
+      (w) => w.unverified,
+      (w) => optionalTimestamp(w.unverifiedAt),
+      (w) => w.unverifiedReason && storable(w.unverifiedReason),
     ),
   )
 }

@@ -22,9 +22,8 @@ interface ScheduledRow {
 /** Scheduled events on PostgreSQL. */
 export function postgresSchedule(database: Database, buckets: number): Schedule {
   return {
-    async add(fireAt, payload) {
+    async add(fireAt, payload, id = newIdOfUser(payload.user_id)) {
       const bucket = bucketOfUser(payload.user_id, buckets)
-      const id = newIdOfUser(payload.user_id)
       await at(database, bucket).query(
         'INSERT INTO notify.scheduled (bucket, id, user_id, fire_at, payload) VALUES ($1, $2, $3, $4, $5)',
         [bucket, id, payload.user_id, timestamp(fireAt), JSON.stringify(payload)],

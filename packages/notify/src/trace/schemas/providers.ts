@@ -37,9 +37,14 @@ const ProviderWebhook = Type.Object(
   {
     path: Type.String({ description: 'Where it reports.' }),
     last_at: Type.Optional(Type.String({ format: 'date-time', description: 'When a report was accepted last.' })),
-    refused: Type.Integer({ description: 'How many were refused.' }),
+    refused: Type.Integer({ description: 'How many that it signed were refused.' }),
     refused_at: Type.Optional(Type.String({ format: 'date-time' })),
     refusal: Type.Optional(Type.String({ description: 'Why the last one was refused.' })),
+    unverified: Type.Integer({
+      description: 'How many came of which it is not known who sent them; anybody can send such ones.',
+    }),
+    unverified_at: Type.Optional(Type.String({ format: 'date-time' })),
+    unverified_reason: Type.Optional(Type.String({ description: 'Why the last one could not be verified.' })),
   },
   { title: 'ProviderWebhook', description: 'Left out where it reports nothing, or its reports are not configured.' },
 )

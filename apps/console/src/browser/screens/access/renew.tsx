@@ -51,7 +51,7 @@ type RenewFormProps<Id extends RenewAction> = RenewProps<Id> & {
 function RenewForm<Id extends RenewAction>({ action, id, word, label, onDone, name, close }: RenewFormProps<Id>) {
   const t = useTexts()
   const mutation = useAction(action)
-  const { form, rest, show, keep } = useRecordForm({ name, initial: { overlap: '86400', typed: '' } })
+  const { form, rest, show } = useRecordForm({ name, initial: { overlap: '86400', typed: '' } })
   const isTyped = form.values.typed === word
   const submit = form.onSubmit(({ overlap }) => {
     if (!isTyped) return
@@ -76,7 +76,7 @@ function RenewForm<Id extends RenewAction>({ action, id, word, label, onDone, na
           data-autofocus
         />
         <TextInput label={t.confirm.type(word)} autoComplete="off" {...form.getInputProps('typed')} />
-        <Refusal error={rest} onLeave={keep} />
+        <Refusal error={rest} />
         <Group justify="flex-end">
           <Button variant="default" onClick={close}>
             {t.common.cancel}

@@ -5,7 +5,8 @@ import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useMay } from '../../api/session.tsx'
 import { readVersioned, useChange, useVersioned, type Versioned } from '../../api/versioned.ts'
-import { isSameForm, useKeeping, useTaken } from '../../forms/keeping.ts'
+import { isSameForm } from '../../forms/keeping.ts'
+import { tagOfKept, useKeptState } from '../../forms/kept-state.ts'
 import { Act } from '../../parts/act.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { LeaveGuard } from '../../parts/leave-guard.tsx'
@@ -75,17 +76,24 @@ type Stored = Versioned<EventType> | undefined
 function EditEventType({ event, first }: { event: string; first: Stored }) {
   const t = useTexts()
   const may = useMay()
-  const kept = useTaken<EventTypeForm>(`event type ${event}`)
-  const [base, setBase] = useState(first && { ...first, ...(kept && { etag: kept.etag }) })
-  const [form, change] = useState<EventTypeForm>({ ...formOf(first?.value), ...kept?.values })
+  const [{ form, etag }, write] = useKeptState(`event type ${event}`, {
+    form: formOf(first?.value),
+    etag: first?.etag ?? '',
+  })
+  // A form that comes back from a sign-in was made from what was stored before it.
+  const [base, setStored] = useState(first && { ...first, etag: tagOfKept(etag, first.etag) })
+  const setBase = (next: Stored) => {
+    setStored(next)
+    write({ etag: next?.etag ?? '' })
+  }
+  const change = (next: EventTypeForm) => write({ form: next })
   const [theirs, setTheirs] = useState<Stored>()
   const saving = useChange('saveEventType')
   const isChanged = () => !isSameForm(form, formOf(base?.value))
-  useKeeping(`event type ${event}`, () => (isChanged() ? { values: form, etag: base?.etag } : undefined))
   const readOnly = !may('saveEventType') || base?.value.reserved === true
-  const save = (etag: string | undefined) =>
+  const save = (ifMatch: string | undefined) =>
     saving.mutate(
-      { input: { event, ...settingsOf(form) }, ifMatch: etag },
+      { input: { event, ...settingsOf(form) }, ifMatch },
       {
         onSuccess: (saved) => {
           setBase(saved)

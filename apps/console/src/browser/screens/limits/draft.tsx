@@ -2,6 +2,7 @@ import { Alert, Button, Group, Stack, Text, Title } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { useState } from 'react'
 import { useRead } from '../../api/queries.ts'
+import { useKeptState } from '../../forms/kept-state.ts'
 import { State } from '../../parts/values.tsx'
 import { useTexts } from '../../texts/settings.tsx'
 import { amounts, type Base, type Declaration, differencesOf, inShadow, type StoredLimit } from './declaration.ts'
@@ -58,9 +59,10 @@ const checkDelayMs = 300
 /** The draft: its fields, whether it may be activated, and the ways to try it. */
 export function DraftPanel({ limit, draft, simulate }: DraftPanelProps) {
   const t = useTexts()
-  const [step, setStep] = useState<'shadow' | 'activate'>()
   const { declaration } = draft
   const { kind, name } = limit
+  const [{ step }, write] = useKeptState<{ step?: 'shadow' | 'activate' | undefined }>(`step of ${kind} ${name}`, {})
+  const setStep = (next: typeof step) => write({ step: next })
   const [checked] = useDebouncedValue(declaration, checkDelayMs)
   const changed = differencesOf(limit.declaration, declaration).length > 0
   const check = useRead('validateLimit', { kind, name, declaration: { ...checked } }, changed)

@@ -2,10 +2,10 @@ import { ApiError } from '@gatehouse/client'
 import { Alert, Button, Group, Stack, Text, TextInput } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
 import type { InputOf } from '../../../actions/index.ts'
 import { readAgain } from '../../api/queries.ts'
 import { changeVersioned } from '../../api/versioned.ts'
+import { useKeptState } from '../../forms/kept-state.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Refusal } from '../../parts/refusal.tsx'
 import { useTexts } from '../../texts/settings.tsx'
@@ -29,7 +29,8 @@ interface PublishProps {
 export function Publish(props: PublishProps) {
   const { limit, declaration, ifMatch, title, text, open, close, onSaved } = props
   const t = useTexts()
-  const [comment, setComment] = useState('')
+  const name = `comment of ${title} ${limit.kind} ${limit.name}`
+  const [{ comment }, write] = useKeptState(name, { comment: '' })
   const mutation = usePut(limit)
   const isConflict = mutation.error instanceof ApiError && mutation.error.status === 412
   const save = () =>
@@ -38,7 +39,7 @@ export function Publish(props: PublishProps) {
       {
         onSuccess: ({ version, etag }) => {
           notifications.show({ message: t.limit.saved(version), color: 'green' })
-          setComment('')
+          write({ comment: '' })
           onSaved({ declaration, etag })
           close()
         },
@@ -80,7 +81,7 @@ export function Publish(props: PublishProps) {
             label={t.limit.comment}
             description={t.limit.commentHelp}
             value={comment}
-            onChange={(event) => setComment(event.currentTarget.value)}
+            onChange={(event) => write({ comment: event.currentTarget.value })}
             maxLength={500}
             autoComplete="off"
             data-autofocus

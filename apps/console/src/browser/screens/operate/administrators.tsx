@@ -2,9 +2,9 @@ import type { ManagementRole } from '@gatehouse/client'
 import { Button, Group, Stack, Text, TextInput, Title } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { Link } from '@tanstack/react-router'
-import { useState } from 'react'
 import { useAction, usePages, useRead } from '../../api/queries.ts'
 import { useMay } from '../../api/session.tsx'
+import { useKeptState } from '../../forms/kept-state.ts'
 import { Act } from '../../parts/act.tsx'
 import { Masked } from '../../parts/masked.tsx'
 import { Page } from '../../parts/page.tsx'
@@ -109,7 +109,7 @@ function RoleMembers({
 
 function Grant({ role }: { role: string }) {
   const t = useTexts()
-  const [user, setUser] = useState('')
+  const [{ user }, write] = useKeptState(`grant of ${role}`, { user: '' })
   const mutation = useAction('grantRole')
   return (
     <form
@@ -119,7 +119,7 @@ function Grant({ role }: { role: string }) {
           { role, user_id: user.trim() },
           {
             onSuccess: () => {
-              setUser('')
+              write({ user: '' })
               notifications.show({ message: t.administrators.granted, color: 'green' })
             },
           },
@@ -130,7 +130,7 @@ function Grant({ role }: { role: string }) {
         <TextInput
           label={t.administrators.user}
           value={user}
-          onChange={(event) => setUser(event.currentTarget.value)}
+          onChange={(event) => write({ user: event.currentTarget.value })}
           required
           className="grow"
         />

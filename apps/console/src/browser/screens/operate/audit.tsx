@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core'
 import { download } from '../../api/call.ts'
 import { useFilters } from '../../api/filters.ts'
-import { useMay } from '../../api/session.tsx'
+import { useMay, useSeesPersonalData } from '../../api/session.tsx'
 import { ChoiceFilter, TextFilter, TimeFilter } from '../../parts/filters/fields.tsx'
 import { FilterForm } from '../../parts/filters/filter-form.tsx'
 import { Page } from '../../parts/page.tsx'
@@ -14,6 +14,7 @@ const names = ['type', 'actor', 'subject', 'client_id', 'address', 'service', 'r
 export function AuditScreen() {
   const t = useTexts()
   const may = useMay()
+  const seesPersonalData = useSeesPersonalData()
   const [filters, apply] = useFilters(names)
   const fileName = `audit-events-${new Date().toISOString().slice(0, 10)}.ndjson`
   const exportButton = may('exportAudit') && (
@@ -35,7 +36,7 @@ export function AuditScreen() {
         <TextFilter name="actor" label={t.audit.actor} w={150} />
         <TextFilter name="subject" label={t.audit.subject} w={150} />
         <TextFilter name="client_id" label={t.audit.client} w={150} />
-        <TextFilter name="address" label={t.audit.address} w={150} />
+        {seesPersonalData && <TextFilter name="address" label={t.audit.address} w={150} />}
         <TextFilter name="request_id" label={t.audit.request} w={150} />
         <ChoiceFilter
           name="service"

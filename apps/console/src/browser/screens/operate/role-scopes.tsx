@@ -64,7 +64,7 @@ function ScopesForm({ read, known, close, reload }: ScopesFormProps) {
   const meanings: Readonly<Record<string, string>> = t.scopes
   const mutation = useChange('putRole')
   const { role, granted_scopes: granted, default_scopes: defaults } = read.value
-  const { form, etag, rest, show, keep } = useRecordForm({
+  const { form, etag, rest, show } = useRecordForm({
     name: formOf(role),
     initial: { scopes: [...granted] },
     etag: read.etag,
@@ -115,7 +115,7 @@ function ScopesForm({ read, known, close, reload }: ScopesFormProps) {
             }}
           />
         )}
-        <Refusal error={rest} onLeave={keep} />
+        <Refusal error={rest} />
         <Group justify="space-between">
           <Button variant="subtle" onClick={() => form.setValues({ scopes: [...defaults] })}>
             {t.administrators.defaults}

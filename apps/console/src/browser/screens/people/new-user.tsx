@@ -36,7 +36,7 @@ export function NewUser() {
 function UserForm({ onCreated }: { onCreated: (user: OutputOf<'createUser'>) => void }) {
   const t = useTexts()
   const mutation = useAction('createUser')
-  const { form, rest, show, keep } = useRecordForm({ name: formName, initial })
+  const { form, rest, show } = useRecordForm({ name: formName, initial })
   const submit = form.onSubmit(({ email_verified: verified, ...values }) => {
     show(null)
     const texts = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, value.trim()]))
@@ -68,7 +68,7 @@ function UserForm({ onCreated }: { onCreated: (user: OutputOf<'createUser'>) => 
           autoComplete="off"
           {...form.getInputProps('plan')}
         />
-        <Refusal error={rest} onLeave={keep} />
+        <Refusal error={rest} />
         <Group justify="flex-end">
           <Button type="submit" loading={mutation.isPending}>
             {t.users.create}

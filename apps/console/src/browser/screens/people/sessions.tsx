@@ -1,6 +1,6 @@
 import { useFilters } from '../../api/filters.ts'
 import { usePages } from '../../api/queries.ts'
-import { useMay } from '../../api/session.tsx'
+import { useMay, useSeesPersonalData } from '../../api/session.tsx'
 import { ChoiceFilter, TextFilter } from '../../parts/filters/fields.tsx'
 import { FilterForm } from '../../parts/filters/filter-form.tsx'
 import { Page } from '../../parts/page.tsx'
@@ -19,6 +19,7 @@ const endable = ['user_id', 'client_id', 'address'] as const
 export function SessionsScreen() {
   const t = useTexts()
   const may = useMay()
+  const seesPersonalData = useSeesPersonalData()
   const [filters, apply] = useFilters(names)
   const { is_new: isNew, ...others } = filters
   const query = usePages('findSessions', { ...others, ...(isNew === undefined ? {} : { is_new: isNew === 'true' }) })
@@ -33,7 +34,7 @@ export function SessionsScreen() {
       <FilterForm screen="/sessions" names={fields} filters={filters} apply={apply} personal={['address', 'id']}>
         <TextFilter name="user_id" label={t.sessions.user} className="grow" />
         <TextFilter name="client_id" label={t.sessions.client} className="grow" />
-        <TextFilter name="address" label={t.sessions.address} className="grow" />
+        {seesPersonalData && <TextFilter name="address" label={t.sessions.address} className="grow" />}
         <ChoiceFilter
           name="is_new"
           label={t.sessions.place}

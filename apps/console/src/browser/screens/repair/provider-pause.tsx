@@ -1,8 +1,8 @@
 import { PreconditionFailedError, type Provider } from '@gatehouse/client'
 import { Button, Group, NativeSelect, Stack, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
-import { useState } from 'react'
 import { useMay } from '../../api/session.tsx'
+import { useKeptState } from '../../forms/kept-state.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Refusal } from '../../parts/refusal.tsx'
 import { useTexts } from '../../texts/settings.tsx'
@@ -15,8 +15,8 @@ export function ProviderPause({ provider }: { provider: Provider }) {
   const t = useTexts()
   const may = useMay()
   const { name, state, paused_until: wasPausedUntil } = provider
-  const [isOpen, setOpen] = useState(false)
-  const [hours, setHours] = useState('1')
+  const [{ isOpen, hours }, write] = useKeptState(`pause of ${name}`, { isOpen: false, hours: '1' })
+  const setOpen = (open: boolean) => write({ isOpen: open })
   const mutation = useProviderPause(name)
   if (!may('pauseProvider')) return null
   const change = (kind: 'pause' | 'resume') => {
@@ -65,7 +65,7 @@ export function ProviderPause({ provider }: { provider: Provider }) {
             <NativeSelect
               label={t.providers.pauseHours}
               value={hours}
-              onChange={(event) => setHours(event.currentTarget.value)}
+              onChange={(event) => write({ hours: event.currentTarget.value })}
               data={Object.entries(t.providers.pauseChoices).map(([value, label]) => ({ value, label }))}
               data-autofocus
             />

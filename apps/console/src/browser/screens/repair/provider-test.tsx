@@ -1,14 +1,13 @@
 import { Alert, Button, Group, NativeSelect, Stack, Text, TextInput, Title } from '@mantine/core'
-import { useState } from 'react'
 import { useAction } from '../../api/queries.ts'
+import { useKeptState } from '../../forms/kept-state.ts'
 import { Refusal } from '../../parts/refusal.tsx'
 import { useTexts } from '../../texts/settings.tsx'
 
 /** One message to an address, and what the provider answered. */
 export function ProviderTest({ name, channel }: { name: string; channel: string }) {
   const t = useTexts()
-  const [to, setTo] = useState('')
-  const [service, setService] = useState('fcm')
+  const [{ to, service }, write] = useKeptState(`test call of ${name}`, { to: '', service: 'fcm' })
   const mutation = useAction('testProvider')
   const { data } = mutation
   return (
@@ -27,7 +26,7 @@ export function ProviderTest({ name, channel }: { name: string; channel: string 
           <TextInput
             label={t.providers.testTo}
             value={to}
-            onChange={(event) => setTo(event.currentTarget.value)}
+            onChange={(event) => write({ to: event.currentTarget.value })}
             required
             className="grow"
             autoComplete="off"
@@ -36,7 +35,7 @@ export function ProviderTest({ name, channel }: { name: string; channel: string 
             <NativeSelect
               label={t.providers.testService}
               value={service}
-              onChange={(event) => setService(event.currentTarget.value)}
+              onChange={(event) => write({ service: event.currentTarget.value })}
               data={['fcm', 'apns', 'web']}
             />
           )}

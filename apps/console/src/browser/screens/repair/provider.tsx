@@ -157,6 +157,9 @@ function Reports({ provider: { webhook, kind } }: { provider: Provider }) {
               [t.providers.refused, webhook.refused],
               [t.providers.refusedAt, webhook.refused_at && <Time key="refused" at={webhook.refused_at} />],
               [t.providers.refusal, webhook.refusal],
+              [t.providers.unverified, webhook.unverified],
+              [t.providers.unverifiedAt, webhook.unverified_at && <Time key="unverified" at={webhook.unverified_at} />],
+              [t.providers.unverifiedReason, webhook.unverified_reason],
             ]}
           />
           <WebhookSteps kind={kind} path={webhook.path} isOpen={webhook.last_at === undefined} />

@@ -2,9 +2,11 @@ import { PreconditionFailedError, type Provider } from '@gatehouse/client'
 import { ActionIcon, Group, Stack, Text, Title, Tooltip } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { Link } from '@tanstack/react-router'
+import { needsSignIn } from '../../api/problem.ts'
 import { useMay } from '../../api/session.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { Page } from '../../parts/page.tsx'
+import { SignInAgain } from '../../parts/sign-in-again.tsx'
 import { Answer, Empty } from '../../parts/states.tsx'
 import { Rows } from '../../parts/table.tsx'
 import { Time } from '../../parts/values.tsx'
@@ -116,6 +118,7 @@ function Move({
     order.mutate(names, {
       onSuccess: () => notifications.show({ message: t.providers.moved, color: 'green' }),
       onError: (error) =>
+        needsSignIn(error) ||
         notifications.show({
           message: error instanceof PreconditionFailedError ? t.providers.conflict : error.message,
           color: 'red',
@@ -137,6 +140,7 @@ function Move({
   )
   return (
     <>
+      <SignInAgain error={order.error} close={() => order.reset()} />
       {button(-1, t.providers.up, 'up', place === 1)}
       {button(1, t.providers.down, 'down', place === providers.length)}
     </>

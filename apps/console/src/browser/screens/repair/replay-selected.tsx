@@ -1,9 +1,9 @@
 import { Button, Group, NativeSelect, NumberInput, Stack, Text, TextInput } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
 import { callOperation } from '../../api/call.ts'
 import { useAction } from '../../api/queries.ts'
+import { useKeptState } from '../../forms/kept-state.ts'
 import { Act } from '../../parts/act.tsx'
 import { Refusal } from '../../parts/refusal.tsx'
 import { useSettings, useTexts } from '../../texts/settings.tsx'
@@ -98,9 +98,8 @@ interface PaceProps {
 
 function Pace({ label, isPending, run }: PaceProps) {
   const t = useTexts()
-  const [when, setWhen] = useState('now')
-  const [at, setAt] = useState('')
-  const [rate, setRate] = useState<number | string>(10)
+  const initial: { when: string; at: string; rate: number | string } = { when: 'now', at: '', rate: 10 }
+  const [{ when, at, rate }, write] = useKeptState('pace of a replay', initial)
   return (
     <form
       aria-label={label}
@@ -114,7 +113,7 @@ function Pace({ label, isPending, run }: PaceProps) {
         <NativeSelect
           label={t.replays.when}
           value={when}
-          onChange={(event) => setWhen(event.currentTarget.value)}
+          onChange={(event) => write({ when: event.currentTarget.value })}
           data={(['now', 'at', 'rate'] as const).map((value) => ({ value, label: t.replays[value] }))}
         />
         {when === 'at' && (
@@ -122,7 +121,7 @@ function Pace({ label, isPending, run }: PaceProps) {
             type="datetime-local"
             label={t.replays.atLabel}
             value={at}
-            onChange={(event) => setAt(event.currentTarget.value)}
+            onChange={(event) => write({ at: event.currentTarget.value })}
             required
           />
         )}
@@ -130,7 +129,7 @@ function Pace({ label, isPending, run }: PaceProps) {
           <NumberInput
             label={t.replays.rateLabel}
             value={rate}
-            onChange={setRate}
+            onChange={(next) => write({ rate: next })}
             min={0.1}
             max={1_000}
             required

@@ -1,25 +1,30 @@
 import type { Suppression } from '@gatehouse/client'
 import { Button, Group, Stack, Text, TextInput } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
-import { useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import type { InputOf, OutputOf } from '../../../actions/index.ts'
 import { callOperation } from '../../api/call.ts'
 import { useAction } from '../../api/queries.ts'
 import { useMay } from '../../api/session.tsx'
+import { useKeptState } from '../../forms/kept-state.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Refusal } from '../../parts/refusal.tsx'
 import { useSettings, useTexts } from '../../texts/settings.tsx'
+
+/** The form as it is while it is closed. */
+const closed = { isOpen: false, reason: '', typed: '' }
+type LiftForm = typeof closed
 
 /** The button that lifts one suppression; a complaint needs a reason. */
 export function LiftSuppression({ suppression: { id, reason, user_id, channel } }: { suppression: Suppression }) {
   const t = useTexts()
   const may = useMay()
-  const [isOpen, setOpen] = useState(false)
+  const [form, write] = useKeptState(`lift ${id}`, closed)
   const mutation = useAction('liftSuppression')
   if (!may('liftSuppression')) return null
   const isComplaint = reason === 'complained'
   const done = () => {
-    setOpen(false)
+    write(closed)
     notifications.show({ message: t.suppressions.lifted, color: 'green' })
   }
   return (
@@ -29,15 +34,15 @@ export function LiftSuppression({ suppression: { id, reason, user_id, channel } 
         variant="default"
         onClick={() => {
           mutation.reset()
-          setOpen(true)
+          write({ isOpen: true })
         }}
         aria-label={`${t.suppressions.lift}: ${user_id} ${channel}`}
       >
         {t.suppressions.lift}
       </Button>
       <LiftDialog
-        isOpen={isOpen}
-        close={() => setOpen(false)}
+        form={form}
+        write={write}
         text={isComplaint ? t.suppressions.liftComplaint : t.suppressions.liftText}
         needsReason={isComplaint}
         mutation={mutation}
@@ -53,30 +58,39 @@ export function LiftSuppression({ suppression: { id, reason, user_id, channel } 
 export function LiftSuppressions({ selection }: { selection: Readonly<Record<string, string>> }) {
   const t = useTexts()
   const { settings } = useSettings()
+  const [form, write] = useKeptState(`lift ${JSON.stringify(selection)}`, closed)
   const [counted, setCounted] = useState<OutputOf<'liftSuppressions'>>()
   const [fault, setFault] = useState<Error | null>(null)
   const mutation = useAction('liftSuppressions')
   const input = selection as InputOf<'liftSuppressions'>
   const { matched = 0, complaints = 0 } = counted ?? {}
   const format = (count: number) => count.toLocaleString(settings.language)
-  const count = () => {
+  const count = useRef(() => {})
+  count.current = () => {
     mutation.reset()
+    write({ isOpen: true })
     callOperation('suppressions.liftMany', { ...input, dry_run: true }).then(setCounted, setFault)
   }
+  // Whoever comes back from a sign-in sees what matches now.
+  const wasOpen = useRef(form.isOpen)
+  useEffect(() => {
+    if (wasOpen.current) count.current()
+  }, [])
   const done = () => {
     setCounted(undefined)
+    write(closed)
     notifications.show({ message: t.suppressions.liftedMany, color: 'green' })
   }
   const text = `${t.suppressions.liftManyText(format(matched))} ${complaints > 0 ? t.suppressions.complaints(format(complaints)) : ''}`
   return (
     <>
-      <Button variant="light" color="red" onClick={count}>
+      <Button variant="light" color="red" onClick={() => count.current()}>
         {t.suppressions.liftMany}
       </Button>
       <Refusal error={fault} />
       <LiftDialog
-        isOpen={counted !== undefined}
-        close={() => setCounted(undefined)}
+        form={{ ...form, isOpen: form.isOpen && counted !== undefined }}
+        write={write}
         text={matched === 0 ? t.suppressions.nothingToLift : text}
         needsReason={complaints > 0}
         word={String(matched)}
@@ -88,8 +102,8 @@ export function LiftSuppressions({ selection }: { selection: Readonly<Record<str
 }
 
 interface LiftDialogProps {
-  readonly isOpen: boolean
-  readonly close: () => void
+  readonly form: LiftForm
+  readonly write: (changed: Partial<LiftForm>) => void
   readonly text: string
   readonly needsReason: boolean
   /** What has to be typed. */
@@ -98,10 +112,10 @@ interface LiftDialogProps {
   readonly lift: (reason: string) => void
 }
 
-function LiftDialog({ isOpen, close, text, needsReason, word, mutation, lift }: LiftDialogProps) {
+function LiftDialog({ form, write, text, needsReason, word, mutation, lift }: LiftDialogProps) {
   const t = useTexts()
-  const [reason, setReason] = useState('')
-  const [typed, setTyped] = useState('')
+  const { isOpen, reason, typed } = form
+  const close = () => write(closed)
   const isReady = (word === undefined || typed === word) && (!needsReason || reason.trim() !== '')
   return (
     <Dialog title={t.suppressions.liftManyTitle} open={isOpen} close={close}>
@@ -117,7 +131,7 @@ function LiftDialog({ isOpen, close, text, needsReason, word, mutation, lift }: 
             <TextInput
               label={t.suppressions.liftReason}
               value={reason}
-              onChange={(event) => setReason(event.currentTarget.value)}
+              onChange={(event) => write({ reason: event.currentTarget.value })}
               required
               maxLength={500}
               data-autofocus
@@ -127,7 +141,7 @@ function LiftDialog({ isOpen, close, text, needsReason, word, mutation, lift }: 
             <TextInput
               label={t.confirm.type(word)}
               value={typed}
-              onChange={(event) => setTyped(event.currentTarget.value)}
+              onChange={(event) => write({ typed: event.currentTarget.value })}
               autoComplete="off"
             />
           )}

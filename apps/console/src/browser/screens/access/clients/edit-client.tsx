@@ -42,7 +42,7 @@ function EditClient({ read, reload }: EditClientProps) {
   const [base, setBase] = useState(read)
   const [theirs, setTheirs] = useState<Versioned<OAuthClient>>()
   const { client_id: id, grant_types: grants = [], token_endpoint_auth_method: method } = read.value
-  const { form, etag, rest, show, keep, isTyped, finish } = useRecordForm({
+  const { form, etag, rest, show, isTyped, finish } = useRecordForm({
     name: `client ${id}`,
     initial: valuesOf(read.value),
     etag: read.etag,
@@ -96,7 +96,7 @@ function EditClient({ read, reload }: EditClientProps) {
             }}
           />
         )}
-        <Refusal error={rest} onLeave={keep} />
+        <Refusal error={rest} />
         <LeaveGuard isChanged={isTyped} />
         <Group justify="flex-end">
           <Button variant="default" onClick={leave}>

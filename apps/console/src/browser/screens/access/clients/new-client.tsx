@@ -93,7 +93,7 @@ function NewClient({ kind, back, onMade }: NewClientProps) {
   const t = useTexts()
   const mutation = useAction('createClient')
   const initial: NewValues = { ...newValues(kind), client_id: '' }
-  const { form, rest, show, keep, isTyped, finish } = useRecordForm({ name: `new client ${kind}`, initial })
+  const { form, rest, show, isTyped, finish } = useRecordForm({ name: `new client ${kind}`, initial })
   const suggested = idFor(form.values.client_name)
   const submit = form.onSubmit(({ client_id: typed, ...values }) => {
     show(null)
@@ -117,7 +117,7 @@ function NewClient({ kind, back, onMade }: NewClientProps) {
           {...form.getInputProps('client_id')}
         />
         <ClientFields form={form as never} hasRedirects={hasRedirects(kind)} isPublic={!hasSecret(kind)} />
-        <Refusal error={rest} onLeave={keep} />
+        <Refusal error={rest} />
         <LeaveGuard isChanged={isTyped} />
         <Group justify="flex-end">
           <Button variant="default" onClick={back}>

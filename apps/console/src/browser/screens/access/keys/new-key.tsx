@@ -20,7 +20,7 @@ const initial = { name: '', owner: '', scopes: [] as string[], plan: '', expires
 export function NewKey({ close, onCreated }: NewKeyProps) {
   const t = useTexts()
   const mutation = useAction('createApiKey')
-  const { form, rest, show, keep } = useRecordForm({ name: newKeyForm, initial })
+  const { form, rest, show } = useRecordForm({ name: newKeyForm, initial })
   const submit = form.onSubmit(({ expires_at: day, scopes, ...values }) => {
     show(null)
     const expires_at = day === '' ? '' : new Date(day).toISOString()
@@ -54,7 +54,7 @@ export function NewKey({ close, onCreated }: NewKeyProps) {
           description={t.apiKeys.expiresHelp}
           {...form.getInputProps('expires_at')}
         />
-        <Refusal error={rest} onLeave={keep} />
+        <Refusal error={rest} />
         <Group justify="flex-end">
           <Button variant="default" onClick={close}>
             {t.common.cancel}

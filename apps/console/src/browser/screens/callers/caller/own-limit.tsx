@@ -3,10 +3,12 @@ import { Button, Group, Stack, Text, Title } from '@mantine/core'
 import { useState } from 'react'
 import { useRead } from '../../../api/queries.ts'
 import { useMay } from '../../../api/session.tsx'
+import { useIsKept } from '../../../forms/record-form.ts'
 import { Act } from '../../../parts/act.tsx'
+import { Dialog } from '../../../parts/dialog.tsx'
 import { State, Time } from '../../../parts/values.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
-import { OverrideForm } from '../../limits/overrides/form.tsx'
+import { OverrideForm, overrideFormOf } from '../../limits/overrides/form.tsx'
 import { useNumbers } from '../../limits/words.tsx'
 import { isMasked } from '../identifier.ts'
 
@@ -33,7 +35,9 @@ export function OwnLimit({
   const t = useTexts()
   const may = useMay()
   const format = useNumbers()
-  const [open, setOpen] = useState(false)
+  const isKept = useIsKept(overrideFormOf({ kind, id }))
+  const [open, setOpen] = useState(isKept)
+  const close = () => setOpen(false)
   const names = useRead('listPolicyNames', undefined, open).data
   const canSet = may('putOverride') && kinds.has(kind) && !isMasked(id, kind)
   if (override === undefined && clientPolicy === undefined && !canSet) return null
@@ -86,13 +90,16 @@ export function OwnLimit({
           </Group>
         )}
       </Group>
-      <OverrideForm
-        names={[...(names?.tiers ?? []), ...(names?.policies ?? [])].map(({ name }) => name)}
-        caller={{ kind, id }}
-        open={open}
-        close={() => setOpen(false)}
-        onSet={({ until }) => onChange(until)}
-      />
+      <Dialog title={t.overrides.create} open={open && names !== undefined} close={close}>
+        {open && names !== undefined && (
+          <OverrideForm
+            names={[...names.tiers, ...names.policies].map(({ name }) => name)}
+            caller={{ kind, id }}
+            close={close}
+            onSet={({ until }) => onChange(until)}
+          />
+        )}
+      </Dialog>
     </section>
   )
 }

@@ -1,5 +1,6 @@
 import { Button, Group, NativeSelect, TextInput } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
+import { useSeesPersonalData } from '../../../api/session.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 import { pathId } from '../identifier.ts'
 
@@ -7,6 +8,8 @@ import { pathId } from '../identifier.ts'
 export function FindCaller() {
   const t = useTexts()
   const navigate = useNavigate()
+  const seesPersonalData = useSeesPersonalData()
+  const kinds = Object.entries(t.callers.kinds).filter(([kind]) => kind !== 'ip' || seesPersonalData)
   return (
     <form
       aria-label={t.callers.find}
@@ -18,11 +21,7 @@ export function FindCaller() {
       }}
     >
       <Group align="flex-end" gap="xs">
-        <NativeSelect
-          name="kind"
-          label={t.callers.kind}
-          data={Object.entries(t.callers.kinds).map(([value, label]) => ({ value, label }))}
-        />
+        <NativeSelect name="kind" label={t.callers.kind} data={kinds.map(([value, label]) => ({ value, label }))} />
         <TextInput name="id" label={t.callers.findId} className="grow" />
         <Button type="submit" variant="default">
           {t.callers.open}

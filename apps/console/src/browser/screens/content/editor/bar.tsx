@@ -1,11 +1,11 @@
 import { Button, Group, Text, TextInput } from '@mantine/core'
-import { useState } from 'react'
-import { useMay } from '../../../api/session.tsx'
+import { useMay, useSession } from '../../../api/session.tsx'
+import { useKeptState } from '../../../forms/kept-state.ts'
 import { State, Time } from '../../../parts/values.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 import type { SampleState } from '../samples/use-samples.ts'
 import type { Place } from './draft.ts'
-import { TestSend } from './test-send.tsx'
+import { type TestForm, TestSend } from './test-send.tsx'
 import type { DraftState } from './use-draft.ts'
 
 interface EditorBarProps {
@@ -20,7 +20,8 @@ interface EditorBarProps {
 export function EditorBar({ place, state, samples, readOnly, isFaulty }: EditorBarProps) {
   const t = useTexts()
   const may = useMay()
-  const [testing, setTesting] = useState(false)
+  const { user } = useSession()
+  const [test, changeTest] = useKeptState<TestForm>(`test of ${JSON.stringify(place)}`, { open: false, userId: user })
   const { source, isChanged, isBusy } = state
   const { text } = source
   const publish = () => (isChanged || text === undefined ? state.save(true) : state.publishVersion(text.version))
@@ -41,7 +42,7 @@ export function EditorBar({ place, state, samples, readOnly, isFaulty }: EditorB
             {t.editor.save}
           </Button>
           {may('testTemplate') && (
-            <Button size="xs" variant="default" onClick={() => setTesting(true)} disabled={isFaulty}>
+            <Button size="xs" variant="default" onClick={() => changeTest({ open: true })} disabled={isFaulty}>
               {t.editor.test}
             </Button>
           )}
@@ -55,7 +56,7 @@ export function EditorBar({ place, state, samples, readOnly, isFaulty }: EditorB
           </Button>
         </Group>
       )}
-      <TestSend place={place} state={state} samples={samples} open={testing} close={() => setTesting(false)} />
+      <TestSend place={place} state={state} samples={samples} form={test} change={changeTest} />
     </Group>
   )
 }

@@ -1,7 +1,5 @@
 import { Alert, Button, Group, Stack, Text, TextInput } from '@mantine/core'
-import { useState } from 'react'
 import { useAction } from '../../../api/queries.ts'
-import { useSession } from '../../../api/session.tsx'
 import { Dialog } from '../../../parts/dialog.tsx'
 import { Refusal } from '../../../parts/refusal.tsx'
 import { Json, State } from '../../../parts/values.tsx'
@@ -10,25 +8,29 @@ import type { SampleState } from '../samples/use-samples.ts'
 import { type Place, wordsOf } from './draft.ts'
 import type { DraftState } from './use-draft.ts'
 
+/** To whom it is sent, and whether the dialog is open. */
+export interface TestForm {
+  readonly open: boolean
+  readonly userId: string
+}
+
 interface TestSendProps {
   readonly place: Place
   readonly state: DraftState
   readonly samples: SampleState
-  readonly open: boolean
-  readonly close: () => void
+  readonly form: TestForm
+  readonly change: (changed: Partial<TestForm>) => void
 }
 
 /** Sends what is in the editor to one user, with the sample data. Nothing is stored. */
-export function TestSend({ place, state, samples, open, close }: TestSendProps) {
+export function TestSend({ place, state, samples, form: { open, userId }, change }: TestSendProps) {
   const t = useTexts()
-  const { user } = useSession()
-  const [userId, setUserId] = useState(user)
   const mutation = useAction('testTemplate')
   const send = () =>
     mutation.mutate({ ...place, user_id: userId, data: samples.data ?? {}, draft: wordsOf(state.draft, place.channel) })
   const leave = () => {
     mutation.reset()
-    close()
+    change({ open: false })
   }
   return (
     <Dialog title={t.editor.test} open={open} close={leave}>
@@ -43,7 +45,7 @@ export function TestSend({ place, state, samples, open, close }: TestSendProps) 
           <TextInput
             label={t.why.user}
             value={userId}
-            onChange={({ currentTarget }) => setUserId(currentTarget.value)}
+            onChange={({ currentTarget }) => change({ userId: currentTarget.value })}
             required
             maxLength={256}
             data-autofocus

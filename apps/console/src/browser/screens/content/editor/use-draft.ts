@@ -2,7 +2,7 @@ import { PreconditionFailedError } from '@gatehouse/client'
 import { notifications } from '@mantine/notifications'
 import { useState } from 'react'
 import { useChange } from '../../../api/versioned.ts'
-import { useKeeping, useTaken } from '../../../forms/keeping.ts'
+import { tagOfKept, useKeptState } from '../../../forms/kept-state.ts'
 import { useTexts } from '../../../texts/settings.tsx'
 import { type Draft, draftOf, isSame, type Place, wordsOf } from './draft.ts'
 import { readSource, type Source } from './use-source.ts'
@@ -40,16 +40,24 @@ export interface DraftState {
 /** The draft of a text. A change by somebody else in between is a conflict, and is not written over. */
 export function useDraft(place: Place, first: Source): DraftState {
   const t = useTexts()
-  const name = `text ${place.template_id} ${place.channel} ${place.locale}`
-  const kept = useTaken<Draft & { readonly comment: string }>(name)
-  const [source, setSource] = useState(kept === undefined ? first : { ...first, etag: kept.etag })
-  const [draft, change] = useState(() => draftOf(kept?.values ?? first.text ?? first.copied))
-  const [comment, setComment] = useState(kept?.values.comment ?? '')
+  const [written, write] = useKeptState(`text ${JSON.stringify(place)}`, {
+    draft: draftOf(first.text ?? first.copied),
+    comment: '',
+    etag: first.etag ?? '',
+  })
+  const { draft, comment } = written
+  // A draft that comes back from a sign-in was made from what was stored before it.
+  const [source, setStored] = useState({ ...first, etag: tagOfKept(written.etag, first.etag) })
+  const setSource = (next: Source) => {
+    setStored(next)
+    write({ etag: next.etag ?? '' })
+  }
+  const change = (next: Draft) => write({ draft: next })
+  const setComment = (next: string) => write({ comment: next })
   const [conflict, setConflict] = useState<Conflict>()
   const saving = useChange('saveText')
   const publishing = useChange('publishText')
   const isChanged = !isSame(draft, draftOf(source.text))
-  useKeeping(name, () => (isChanged ? { values: { ...draft, comment }, etag: source.etag } : undefined))
   const meet = (publish: boolean) => async (error: Error) => {
     if (error instanceof PreconditionFailedError) setConflict({ theirs: await readSource(place), publish })
   }

@@ -1,7 +1,7 @@
 import type { TemplateSample } from '@gatehouse/client'
 import { notifications } from '@mantine/notifications'
-import { useState } from 'react'
 import { useChange, useVersioned } from '../../../api/versioned.ts'
+import { useKeptState } from '../../../forms/kept-state.ts'
 import { useTexts } from '../../../texts/settings.tsx'
 import { parseData } from '../editor/draft.ts'
 
@@ -25,7 +25,7 @@ export function useSampleState(templateId: string): SampleState {
   const input = { template_id: templateId }
   const query = useVersioned('readSamples', input)
   const saving = useChange('saveSamples')
-  const [written, setText] = useState<string>()
+  const [{ written }, write] = useKeptState<{ written?: string }>(`samples ${templateId}`, {})
   const samples = query.data?.value.items ?? []
   const text = written ?? JSON.stringify(samples[0]?.data ?? {}, null, 2)
   const data = parseData(text)
@@ -40,7 +40,7 @@ export function useSampleState(templateId: string): SampleState {
     samples,
     error: saving.error,
     isBusy: saving.isPending,
-    setText,
+    setText: (next) => write({ written: next }),
     keep(name) {
       if (data !== undefined) store([...samples.filter((sample) => sample.name !== name), { name, data }])
     },

@@ -18,7 +18,7 @@ interface SendFormProps {
   /** The notification whose data it begins with. */
   readonly like: string | undefined
   /** Whether the draft is as the person left it, so that nothing is filled in. */
-  readonly isKept: boolean
+  readonly wasKept: boolean
 }
 
 /** The form of a notification. */
@@ -111,7 +111,7 @@ function OneForm(props: SendFormProps) {
 }
 
 /** Fills in the data from the variables of the template, or from another notification, until somebody writes it. */
-function useSampleData({ draft: { event }, change, like, isKept: wasKept }: SendFormProps) {
+function useSampleData({ draft: { event }, change, like, wasKept }: SendFormProps) {
   const isKept = useRef(wasKept)
   const types = useRead('listEventTypes', { limit: 200 })
   const type = types.data?.items.find((each) => each.event === event.trim())

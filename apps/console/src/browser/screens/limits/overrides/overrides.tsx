@@ -3,14 +3,16 @@ import { Button, Group, Text } from '@mantine/core'
 import { useState } from 'react'
 import { usePages } from '../../../api/queries.ts'
 import { useMay } from '../../../api/session.tsx'
+import { useIsKept } from '../../../forms/record-form.ts'
 import { Act } from '../../../parts/act.tsx'
+import { Dialog } from '../../../parts/dialog.tsx'
 import { Empty } from '../../../parts/states.tsx'
 import { List } from '../../../parts/table.tsx'
 import { Time } from '../../../parts/values.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 import { CallerLink } from '../../callers/caller-link.tsx'
 import { useNumbers } from '../words.tsx'
-import { OverrideForm } from './form.tsx'
+import { OverrideForm, overrideFormOf } from './form.tsx'
 
 /** The tiers and policies that there are. */
 const namesOf = ({ tiers, policies }: Pick<LimitSettings, 'tiers' | 'policies'>): string[] => [
@@ -23,7 +25,9 @@ export function Overrides({ settings }: { settings: LimitSettings }) {
   const t = useTexts()
   const may = useMay()
   const format = useNumbers()
-  const [open, setOpen] = useState(false)
+  const isKept = useIsKept(overrideFormOf())
+  const [open, setOpen] = useState(isKept)
+  const close = () => setOpen(false)
   const query = usePages('listOverrides')
   return (
     <>
@@ -68,7 +72,9 @@ export function Overrides({ settings }: { settings: LimitSettings }) {
           },
         ]}
       />
-      <OverrideForm names={namesOf(settings)} open={open} close={() => setOpen(false)} />
+      <Dialog title={t.overrides.create} open={open} close={close}>
+        {open && <OverrideForm names={namesOf(settings)} close={close} />}
+      </Dialog>
     </>
   )
 }

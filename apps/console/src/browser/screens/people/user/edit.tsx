@@ -4,18 +4,22 @@ import { notifications } from '@mantine/notifications'
 import { useState } from 'react'
 import { useMay } from '../../../api/session.tsx'
 import { useChange, useVersioned } from '../../../api/versioned.ts'
+import { tagOfKept, useKeptState } from '../../../forms/kept-state.ts'
+import { useIsKept } from '../../../forms/record-form.ts'
 import { Dialog } from '../../../parts/dialog.tsx'
 import { Refusal } from '../../../parts/refusal.tsx'
 import { Answer } from '../../../parts/states.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 
+const formOf = (id: string) => `user ${id}`
 const claimNames: readonly string[] = ['name', 'phone_number', 'locale', 'zoneinfo']
 
 /** Changes an account as it was read: where somebody else was faster, that is shown first. */
 export function EditUser({ user }: { user: User }) {
   const t = useTexts()
   const may = useMay()
-  const [open, setOpen] = useState(false)
+  const isKept = useIsKept(formOf(user.id))
+  const [open, setOpen] = useState(isKept)
   const query = useVersioned('readUser', { id: user.id }, open)
   if (!may('updateUser')) return null
   return (
@@ -45,8 +49,9 @@ type Values = Readonly<Record<string, string>>
 
 function EditForm({ user, etag, refresh, close }: EditFormProps) {
   const t = useTexts()
-  const [read, setRead] = useState(() => valuesOf(user))
-  const [values, setValues] = useState<Values>(read)
+  const first = { read: valuesOf(user), values: valuesOf(user), etag: etag ?? '' }
+  const [form, write] = useKeptState(formOf(user.id), first)
+  const { read, values } = form
   const mutation = useChange('updateUser')
   const now = valuesOf(user)
   const theirs = Object.keys(now).filter((name) => now[name] !== read[name])
@@ -56,14 +61,16 @@ function EditForm({ user, etag, refresh, close }: EditFormProps) {
       label={label}
       type={type}
       value={values[name] ?? ''}
-      onChange={(event) => setValues({ ...values, [name]: event.currentTarget.value })}
+      onChange={(event) => write({ values: { ...values, [name]: event.currentTarget.value } })}
       autoComplete="off"
     />
   )
   const submit = () => {
-    setRead(now)
+    // What somebody else made of it is written over only by whoever has seen it.
+    const ifMatch = isOutdated ? etag : tagOfKept(form.etag, etag)
+    if (isOutdated) write({ read: now, etag: etag ?? '' })
     mutation.mutate(
-      { input: changeOf(user, values), ifMatch: etag },
+      { input: changeOf(user, values), ifMatch },
       {
         onSuccess: () => {
           close()

@@ -1,0 +1,31 @@
+import { useState } from 'react'
+import { isSameForm, useKeeping, useTaken } from './keeping.ts'
+
+/** What was typed, how to change it, and whether it was kept across a sign-in. */
+export type KeptState<Values extends object> = readonly [
+  values: Values,
+  change: (changed: Partial<Values>) => void,
+  wasKept: boolean,
+]
+
+/**
+ * The state of a form, or of a dialog with its `open`. What differs from how it began is there again after a sign-in that
+ * an action of the page required; `name` says of what it is the form.
+ */
+export function useKeptState<Values extends object>(name: string, initial: Values): KeptState<Values> {
+  const kept = useTaken<Values>(name)
+  const [begun] = useState(initial)
+  const [values, setValues] = useState<Values>({ ...begun, ...kept?.values })
+  useKeeping(name, () => (isSameForm(values, begun) ? undefined : { values }))
+  const change = (changed: Partial<Values>) => setValues((before) => ({ ...before, ...changed }))
+  return [values, change, kept !== undefined]
+}
+
+/**
+ * The entity tag with which a form is saved: that of what it was made from, `kept`, also when something else is stored by
+ * now. A form of something that was not there yet (empty) is refused when it is.
+ */
+export function tagOfKept(kept: string, stored: string | undefined): string | undefined {
+  if (kept !== '') return kept
+  return stored === undefined ? undefined : '"not there yet"'
+}

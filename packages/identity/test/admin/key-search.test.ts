@@ -23,7 +23,7 @@ const search = async (key: string, token = support) => {
   return { status, names: ((body.items ?? []) as { name: string }[]).map(({ name }) => name) }
 }
 
-test('a key is found by itself, also when it was replaced or has expired, and is not used by that', async () => {
+test('a key is found by itself, also a replaced or expired one, and is not used by that', async () => {
   const { management } = running.identity
   const expires_at = new Date(running.clock.now() + 60_000).toISOString()
   const made = await management.createApiKey({ owner: 'owner', name: 'leaked', expires_at })

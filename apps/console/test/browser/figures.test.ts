@@ -50,7 +50,7 @@ test('the step that has not ended is left out of a chart, unless nothing was cou
   assert.deepEqual(endedSteps(ended, start + 6 * step * 1_000), ended)
 })
 
-test('what was counted in the step that has not ended is in the sum of its line, and alone makes one', () => {
+test('what was counted in the step under way is in the sum of its line, and alone makes one', () => {
   const series = [
     { labels: { channel: 'email' }, values: [1, 0, 0, 0, 30] },
     { labels: { channel: 'sms' }, values: [0, 0, 0, 0, 40] },

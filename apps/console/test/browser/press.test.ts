@@ -13,7 +13,7 @@ function calls() {
   return { made, make }
 }
 
-test('two presses of one thing are one call, while it is under way and within a double click of it', async () => {
+test('two presses of one thing are one call, while it is under way and within a double click', async () => {
   let now = 0
   const press = onePress<object, string>(() => now)
   const { made, make } = calls()

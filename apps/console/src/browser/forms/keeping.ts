@@ -3,11 +3,11 @@ import { beforeLeaving } from '../api/leaving.ts'
 import { useSession } from '../api/session.tsx'
 import { type KeptForm, keepForm, takeForm } from './kept.ts'
 
-/** What was typed under a name before the person went to sign in. It is taken once. */
-export function useTaken<Values extends object>(name: string): KeptForm<Partial<Values>> | undefined {
+/** What was typed under a name before the person went to sign in. A second read finds nothing. */
+export function useKept<Values extends object>(name: string): KeptForm<Partial<Values>> | undefined {
   const { user } = useSession()
-  const [taken] = useState(() => takeForm<Values>({ storage: sessionStorage, name, user }, Date.now()))
-  return taken
+  const [kept] = useState(() => takeForm<Values>({ storage: sessionStorage, name, user }, Date.now()))
+  return kept
 }
 
 /** Keeps what was typed when the browser leaves for the sign-in; `typed` is undefined where nothing was. */

@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { isSameForm, useKeeping, useTaken } from './keeping.ts'
+import { isSameForm, useKeeping, useKept } from './keeping.ts'
 
 /** What was typed, how to change it, and whether it was kept across a sign-in. */
 export type KeptState<Values extends object> = readonly [
@@ -13,7 +13,7 @@ export type KeptState<Values extends object> = readonly [
  * an action of the page required; `name` says of what it is the form.
  */
 export function useKeptState<Values extends object>(name: string, initial: Values): KeptState<Values> {
-  const kept = useTaken<Values>(name)
+  const kept = useKept<Values>(name)
   const [begun] = useState(initial)
   const [values, setValues] = useState<Values>({ ...begun, ...kept?.values })
   useKeeping(name, () => (isSameForm(values, begun) ? undefined : { values }))

@@ -2,7 +2,7 @@ import { useForm } from '@mantine/form'
 import { type FormEvent, type ReactNode, useRef, useState } from 'react'
 import { useSession } from '../api/session.tsx'
 import { faultsByField } from './faults.ts'
-import { isSameForm, useKeeping, useTaken } from './keeping.ts'
+import { isSameForm, useKeeping, useKept } from './keeping.ts'
 import { isKept } from './kept.ts'
 
 /** What is used of a form of Mantine, whose own types do not resolve here. */
@@ -50,7 +50,7 @@ export function useRecordForm<Values extends object>({
   etag,
   secret,
 }: RecordFormOptions<Values>): RecordForm<Values> {
-  const kept = useTaken<Values>(name)
+  const kept = useKept<Values>(name)
   const [rest, setRest] = useState<Error | null>(null)
   const form = useForm({ initialValues: { ...initial, ...kept?.values } }) as unknown as FormControls<Values>
   const edited = kept?.etag ?? etag

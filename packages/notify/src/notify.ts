@@ -5,26 +5,16 @@ import {
   type Finding,
   type Http,
   isEmailAddress,
-  type Log,
-  type RecordChange,
-  type Registry,
-  type Secret,
   type SetupStep,
   type Worker,
 } from '@gatehouse/kit'
-import { type Branding, brandingFrom, Languages, type SiteLink } from '@gatehouse/kit/page'
+import { brandingFrom, Languages } from '@gatehouse/kit/page'
 import type { Provider } from '@gatehouse/providers'
 import { Agendas } from './agenda/agendas.ts'
 import { sendHints } from './agenda/shared-hints.ts'
-import { applyDeclarations, checkDeclarations, type NotifyDeclarations } from './catalog/apply-declarations.ts'
+import { applyDeclarations, checkDeclarations } from './catalog/apply-declarations.ts'
 import { createCatalogKeeper } from './catalog/catalog.ts'
-import {
-  hideReserved,
-  parseReserved,
-  type Reserved,
-  type ReservedDeclarations,
-  type ReservedMail,
-} from './catalog/reserved.ts'
+import { hideReserved, parseReserved, type Reserved, type ReservedMail } from './catalog/reserved.ts'
 import { defaultOptions, type NotifyOptions } from './config/options.ts'
 import { createAudit } from './context/audit.ts'
 import type { HandoverTargets } from './context/handover.ts'
@@ -48,15 +38,14 @@ import { type Channel, channels } from './model/channel.ts'
 import { bucketOfId } from './model/id.ts'
 import type { NotifyRequest } from './model/notification.ts'
 import { AssignedPartitions } from './model/partition.ts'
-import type { ProviderSource } from './model/provider-order.ts'
-import type { Topic } from './model/topic.ts'
 import { planNotification } from './plan/plan.ts'
 import { createChoices } from './preferences/choices.ts'
 import { inboxProvider } from './providers/inbox.ts'
-import { type Authenticate, createAccessControl, type WatchCredential } from './request/caller.ts'
-import { defaultScopes, type NotifyScopes } from './request/scopes.ts'
+import { createAccessControl } from './request/caller.ts'
+import { defaultScopes } from './request/scopes.ts'
 import { SearchSlots } from './request/search-slots.ts'
 import { registerRoutes } from './routes.ts'
+import type { CreateNotifyOptions } from './settings.ts'
 import { ChangeReaders } from './state-changes/readers.ts'
 import { readFindings } from './stats/findings.ts'
 import { readSetup } from './stats/setup.ts'
@@ -64,48 +53,6 @@ import type { NotifyStore, Recipient } from './store/store.ts'
 import { subscriptionAssets } from './subscription/endpoint.ts'
 import { NotificationStreams } from './trace/streams.ts'
 import { startWorkers } from './workers.ts'
-
-/** What the service is built from. */
-export interface CreateNotifyOptions {
-  readonly store: NotifyStore
-  /** Who carries each channel, the preferred first. In-app without one goes to the feed. */
-  readonly providers: Partial<Record<Channel, readonly Provider[]>>
-  /** By name, what each provider is and which setting has its credentials. Default: nothing is said. */
-  readonly providerSources?: Readonly<Record<string, ProviderSource>>
-  /** What the configuration declares; last edit wins against what was changed at run time. */
-  readonly declared?: NotifyDeclarations
-  /** Event types of another service's mails, which nobody else sends and nobody changes at run time. */
-  readonly reserved?: ReservedDeclarations | undefined
-  readonly authenticate: Authenticate
-  /** Looks after open streams: a credential may be revoked before it expires. */
-  readonly watch?: WatchCredential
-  readonly scopes?: NotifyScopes
-  /** Keeps the audit trail of what the management changes. Default: the log. */
-  readonly recordChange?: RecordChange
-  readonly options?: Partial<NotifyOptions>
-  /**
-   * The queue topic `notifications` and the stream `notifications.events`. The store should then be told to keep state
-   * changes for the stream. `stop` closes it.
-   */
-  readonly topic?: Topic
-  /** Mounts /dev/mailbox, which asks nobody who they are: embedded mode only. Default false. */
-  readonly devMailbox?: boolean
-  /** The pages that /dev/mailbox links to, in a language. Default: none. */
-  readonly devLinks?: (locale: string) => readonly SiteLink[]
-  /** Runs the workers in this process. Without them it reads no topic that is divided. Default true. */
-  readonly work?: boolean
-  /** The key behind the signed links of mails and the tokens of receipts; without it messages carry none of them. */
-  readonly linkSecret?: Secret
-  /** How the pages look that mails lead to. */
-  readonly branding?: Partial<Branding>
-  /** Where the world reaches us, without a slash at the end. Default `http://localhost`. */
-  readonly publicUrl?: string
-  /** The Prometheus that reads the metrics of all processes: statistics are read there. Default: the own history. */
-  readonly prometheusUrl?: Secret | undefined
-  readonly clock: Clock
-  readonly log: Log
-  readonly metrics: Registry
-}
 
 /** The notification service of a process. */
 export interface Notify {

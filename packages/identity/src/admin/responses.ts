@@ -7,12 +7,12 @@ import { ClientPatch, UserPatch } from '../config/declarations.ts'
  * does not name.
  */
 
-const text = Type.String()
-const texts = Type.Array(text)
-const instant = Type.String({ format: 'date-time', examples: ['2026-11-21T09:30:00.000Z'] })
+export const text = Type.String()
+export const texts = Type.Array(text)
+export const instant = Type.String({ format: 'date-time', examples: ['2026-11-21T09:30:00.000Z'] })
 const anything = Type.Object({}, { additionalProperties: true })
 
-const lastUsed = Type.String({
+export const lastUsed = Type.String({
   format: 'date-time',
   description: 'When it was used last, accurate to a minute. Absent: never.',
 })
@@ -32,7 +32,7 @@ const client = {
 /** A client. */
 export const clientSchema = Type.Object(client, { title: 'OAuthClient', description: 'A client.' })
 
-const secret = Type.String({ description: 'Shown only in this response.' })
+export const secret = Type.String({ description: 'Shown only in this response.' })
 /** A client that was just registered, with its secret. */
 export const newClientSchema = Type.Object(
   { ...client, client_secret: Type.Optional(secret) },
@@ -232,71 +232,6 @@ export const callerSchema = Type.Object(
 )
 /** Revealed members of a user. */
 export const revealedSchema = Type.Object({}, { additionalProperties: true, title: 'RevealedFields' })
-
-const apiKey = {
-  id: text,
-  owner: text,
-  name: text,
-  scopes: texts,
-  plan: Type.Optional(text),
-  prefix: Type.String({ description: 'The beginning of the key, by which it is recognized.', examples: ['gk_3fQ9xZ'] }),
-  counter_id: Type.String({ description: 'What gateways count its requests by: the id of the kind `key` in limits.' }),
-  created_at: instant,
-  expires_at: Type.Optional(instant),
-  rotated_at: Type.Optional(instant),
-  previous_key_expires_at: Type.Optional(
-    Type.String({ format: 'date-time', description: 'Until when the key before a rotation is valid.' }),
-  ),
-  last_used_at: Type.Optional(lastUsed),
-}
-/** An API key. */
-export const apiKeySchema = Type.Object(apiKey, { title: 'ApiKey' })
-/** An API key that was just created, with the key itself. */
-export const newApiKeySchema = Type.Object({ ...apiKey, key: Type.Optional(secret) }, { title: 'NewApiKey' })
-/** The owner of an API key. */
-export const resolvedKeySchema = Type.Object(
-  {
-    id: text,
-    owner: text,
-    kind: Type.String({ description: 'user or client.' }),
-    scopes: texts,
-    plan: text,
-  },
-  { title: 'ApiKeyOwner' },
-)
-
-/** A signing key. */
-export const signingKeySchema = Type.Object(
-  {
-    kid: text,
-    alg: text,
-    created_at: instant,
-    state: Type.Unsafe<'next' | 'active' | 'retiring'>({
-      type: 'string',
-      enum: ['next', 'active', 'retiring'],
-      description: 'next is published and signs later, active signs, retiring only verifies.',
-    }),
-    activates_at: instant,
-    due_at: Type.Optional(
-      Type.String({ format: 'date-time', description: 'active: when its successor is to sign. In the past: overdue.' }),
-    ),
-    last_token_expires_at: Type.Optional(
-      Type.String({
-        format: 'date-time',
-        description: 'When the last token that it signed has expired. Absent while no successor is known.',
-      }),
-    ),
-    expires_at: Type.Optional(
-      Type.String({ format: 'date-time', description: 'When it is removed from the JWK Set.' }),
-    ),
-    unreadable: Type.Optional(
-      Type.Boolean({ description: 'True where this process cannot open it: an encryption key is missing.' }),
-    ),
-  },
-  { title: 'SigningKey' },
-)
-/** A signing key that was just created. */
-export const newSigningKeySchema = Type.Object({ kid: text, alg: text }, { title: 'NewSigningKey' })
 
 /** An event of the audit trail. */
 export const auditEventSchema = Type.Object(

@@ -22,7 +22,7 @@ import {
   requireScopes,
 } from '../authority.ts'
 import type { Overlap } from '../overlap.ts'
-import type { newApiKeySchema } from '../responses.ts'
+import type { newApiKeySchema } from './responses.ts'
 
 type KeyContext = Pick<AdminContext, 'store' | 'clock'>
 

@@ -11,7 +11,6 @@ import {
 import { Type } from 'typebox'
 import { OverlapBody } from '../overlap.ts'
 import { type AdminAccess, byId, describeRoute } from '../required-scope.ts'
-import { apiKeySchema, newApiKeySchema, resolvedKeySchema } from '../responses.ts'
 import { adminScopes, readScopes } from '../scopes.ts'
 import {
   createApiKey,
@@ -22,6 +21,7 @@ import {
   resolveApiKey,
   rotateApiKey,
 } from './api-keys.ts'
+import { apiKeySchema, newApiKeySchema, resolvedKeySchema } from './responses.ts'
 
 const NewApiKey = Type.Object(
   {

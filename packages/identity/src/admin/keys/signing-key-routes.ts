@@ -2,8 +2,8 @@ import { type Http, PageQuery, pageSchema, selectPage } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import { type SigningAlgorithm, signingAlgorithms } from '../../model/client.ts'
 import { type AdminAccess, describeRoute } from '../required-scope.ts'
-import { newSigningKeySchema, signingKeySchema } from '../responses.ts'
 import { adminScopes, readScopes } from '../scopes.ts'
+import { newSigningKeySchema, signingKeySchema } from './responses.ts'
 import { listSigningKeys, rotateSigningKey } from './signing-keys.ts'
 
 /** Signing keys: list and rotate. */

@@ -3,7 +3,7 @@ import { audit } from '../../audit/record.ts'
 import type { AdminContext } from '../../context/features.ts'
 import type { SigningAlgorithm } from '../../model/client.ts'
 import { type Authority, auditChange } from '../authority.ts'
-import type { signingKeySchema } from '../responses.ts'
+import type { signingKeySchema } from './responses.ts'
 
 /** A signing key as management returns it, without the private part. */
 export type SigningKeyResponse = Static<typeof signingKeySchema>

@@ -40,20 +40,7 @@ export interface DraftState {
 /** The draft of a text. A change by somebody else in between is a conflict, and is not written over. */
 export function useDraft(place: Place, first: Source): DraftState {
   const t = useTexts()
-  const [written, write] = useKeptState(`text ${JSON.stringify(place)}`, {
-    draft: draftOf(first.text ?? first.copied),
-    comment: '',
-    etag: first.etag ?? '',
-  })
-  const { draft, comment } = written
-  // A draft that comes back from a sign-in was made from what was stored before it.
-  const [source, setStored] = useState({ ...first, etag: tagOfKept(written.etag, first.etag) })
-  const setSource = (next: Source) => {
-    setStored(next)
-    write({ etag: next.etag ?? '' })
-  }
-  const change = (next: Draft) => write({ draft: next })
-  const setComment = (next: string) => write({ comment: next })
+  const { draft, comment, source, setSource, change, setComment } = useWritten(place, first)
   const [conflict, setConflict] = useState<Conflict>()
   const saving = useChange('saveText')
   const publishing = useChange('publishText')
@@ -114,4 +101,22 @@ export function useDraft(place: Place, first: Source): DraftState {
     closeConflict: () => setConflict(undefined),
     reload: () => void readSource(place, source.text?.version).then(setSource, () => {}),
   }
+}
+
+/** What is written, and what it was made from: both are there again after a sign-in. */
+function useWritten(place: Place, first: Source) {
+  const [written, write] = useKeptState(`text ${JSON.stringify(place)}`, {
+    draft: draftOf(first.text ?? first.copied),
+    comment: '',
+    etag: first.etag ?? '',
+  })
+  // A draft that comes back from a sign-in was made from what was stored before it.
+  const [source, setStored] = useState({ ...first, etag: tagOfKept(written.etag, first.etag) })
+  const setSource = (next: Source) => {
+    setStored(next)
+    write({ etag: next.etag ?? '' })
+  }
+  const change = (next: Draft) => write({ draft: next })
+  const setComment = (next: string) => write({ comment: next })
+  return { draft: written.draft, comment: written.comment, source, setSource, change, setComment }
 }

@@ -1,6 +1,5 @@
 import { type Access, Api, type Choices, type Chosen, type Item } from './api.ts'
-import { Bell } from './bell.ts'
-import { h } from './dom.ts'
+import { h, icon, icons } from './dom.ts'
 import { keepInside, moveAmongItems, redraw } from './focus.ts'
 import { Items } from './items.ts'
 import { follow } from './live.ts'
@@ -10,6 +9,7 @@ import { style } from './style.ts'
 import { english, type Texts } from './texts.ts'
 
 const pageSize = 20
+const maxShown = 99
 
 /**
  * `<gatehouse-inbox base-url="https://notify.example.com" user-id="alice">`: bell, badge, list and preferences. It
@@ -21,7 +21,8 @@ export class GatehouseInbox extends HTMLElement {
   readonly #root = this.attachShadow({ mode: 'open' })
   readonly #items = new Items()
   readonly #live = h('div', { class: 'live', role: 'status', 'aria-live': 'polite' })
-  readonly #bell = new Bell(() => this.toggle())
+  readonly #badge = h('span', { class: 'badge', part: 'badge', 'aria-hidden': 'true', hidden: true })
+  readonly #bell: HTMLButtonElement
   readonly #panel: HTMLDivElement
   readonly #seen = new Seen((ids) => {
     if (!this.#panel.hidden) void this.#change('seen', { ids })
@@ -40,8 +41,21 @@ export class GatehouseInbox extends HTMLElement {
     const sheet = new CSSStyleSheet()
     sheet.replaceSync(style)
     this.#root.adoptedStyleSheets = [sheet]
+    this.#bell = h(
+      'button',
+      {
+        type: 'button',
+        class: 'bell',
+        part: 'bell',
+        'aria-haspopup': 'dialog',
+        'aria-expanded': 'false',
+        onclick: () => this.toggle(),
+      },
+      icon(icons.bell),
+      this.#badge,
+    )
     this.#panel = h('div', { class: 'panel', part: 'panel', role: 'dialog', hidden: true, tabIndex: -1 })
-    this.#root.append(this.#bell.button, this.#panel, this.#live)
+    this.#root.append(this.#bell, this.#panel, this.#live)
     this.#root.addEventListener('keydown', (event) => this.#onKey(event as KeyboardEvent))
     this.#render()
   }
@@ -86,12 +100,12 @@ export class GatehouseInbox extends HTMLElement {
   toggle(open: boolean = !!this.#panel.hidden): void {
     if (open !== this.#panel.hidden) return
     this.#panel.hidden = !open
-    this.#bell.setOpen(open)
+    this.#bell.setAttribute('aria-expanded', String(open))
     this.#page = 'list'
     this.#failed = false
     this.#render()
     if (open) this.#panel.focus()
-    else this.#bell.button.focus()
+    else this.#bell.focus()
   }
 
   /**
@@ -158,7 +172,7 @@ export class GatehouseInbox extends HTMLElement {
 
   #closeQuietly(): void {
     this.#panel.hidden = true
-    this.#bell.setOpen(false)
+    this.#bell.setAttribute('aria-expanded', 'false')
   }
 
   /** Does something at the service; what fails is said, and the next success takes that back. */
@@ -203,7 +217,9 @@ export class GatehouseInbox extends HTMLElement {
   #render(): void {
     const { counts } = this.#items
     const { unseen } = counts
-    this.#bell.show(unseen, unseen === 0 ? this.#texts.bell : this.#say('unseen', { n: unseen }))
+    this.#badge.hidden = unseen === 0
+    this.#badge.textContent = unseen > maxShown ? `${maxShown}+` : String(unseen)
+    this.#bell.setAttribute('aria-label', unseen === 0 ? this.#texts.bell : this.#say('unseen', { n: unseen }))
     this.dispatchEvent(new CustomEvent('gatehouse-counts', { detail: { counts } }))
     this.#panel.setAttribute('aria-label', this.#page === 'list' ? this.#texts.title : this.#texts.preferences)
     if (this.#panel.hidden) {

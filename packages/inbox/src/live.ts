@@ -23,17 +23,35 @@ export function follow(api: Api, handlers: LiveHandlers): { stop(): void; now():
   const stopping = new AbortController()
   const { signal } = stopping
   let last: number | undefined
-  const pause = new Pause()
-  const feed = new SharedWork(async () => {
-    last = await handlers.reload()
-  })
+  let loading: Promise<void> | undefined
+  let endPause = () => {}
+  const pause = (milliseconds: number) =>
+    new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, milliseconds)
+      endPause = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+  /** Reads the feed, once however many ask for it meanwhile. */
+  const load = () => {
+    loading ??= handlers
+      .reload()
+      .then((sequence) => {
+        last = sequence
+      })
+      .finally(() => {
+        loading = undefined
+      })
+    return loading
+  }
   /** Another window was told. What comes while the feed is read may be newer than what is read, and waits for it. */
   const receive = async (message: WindowMessage): Promise<void> => {
     handlers.connected(message.open)
     if (!message.news || message.id === undefined) return
-    await feed.underWay?.catch(() => {})
+    await loading?.catch(() => {})
     if (signal.aborted) return
-    if (message.event === 'reset' || last === undefined) await feed.do().catch(() => {})
+    if (message.event === 'reset' || last === undefined) await load().catch(() => {})
     else if (message.id > last) {
       last = message.id
       handlers.changed(message.news)
@@ -43,7 +61,7 @@ export function follow(api: Api, handlers: LiveHandlers): { stop(): void; now():
   const lead = async (broadcast: (message: WindowMessage) => void) => {
     for (let refused = false; !signal.aborted && !refused; ) {
       try {
-        if (last === undefined) await feed.do()
+        if (last === undefined) await load()
         for await (const { event, id, data } of events(api, last ?? 0, signal)) {
           failures = 0
           handlers.connected(true)
@@ -62,58 +80,17 @@ export function follow(api: Api, handlers: LiveHandlers): { stop(): void; now():
       handlers.connected(false)
       broadcast({ open: false })
       if (last !== undefined || failures > 0)
-        await pause.wait(Math.min(maxPauseMs, 250 * 2 ** failures) * (0.5 + Math.random() / 2))
+        await pause(Math.min(maxPauseMs, 250 * 2 ** failures) * (0.5 + Math.random() / 2))
     }
   }
   void share(api.inbox, signal, { receive: (message) => void receive(message), lead })
-  feed.do().catch(() => {})
+  load().catch(() => {})
   return {
-    now: () => pause.end(),
+    now: () => endPause(),
     stop() {
       stopping.abort()
-      pause.end()
+      endPause()
     },
-  }
-}
-
-/** Work that is done once, however many ask for it meanwhile. */
-class SharedWork {
-  readonly #work: () => Promise<void>
-  #underWay: Promise<void> | undefined
-
-  constructor(work: () => Promise<void>) {
-    this.#work = work
-  }
-
-  get underWay(): Promise<void> | undefined {
-    return this.#underWay
-  }
-
-  do(): Promise<void> {
-    this.#underWay ??= this.#work().finally(() => {
-      this.#underWay = undefined
-    })
-    return this.#underWay
-  }
-}
-
-/** A pause that can be ended early. */
-class Pause {
-  #end = () => {}
-
-  /** Resolves after so many milliseconds, or as soon as it is ended. */
-  wait(milliseconds: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, milliseconds)
-      this.#end = () => {
-        clearTimeout(timer)
-        resolve()
-      }
-    })
-  }
-
-  end(): void {
-    this.#end()
   }
 }
 

@@ -21,7 +21,7 @@ export const limits = {
   listLimitVersions: read('limitSettings.versions.list', everybody),
   readLimitVersion: read('limitSettings.versions.get', everybody),
   activateLimits: dangerous('limitSettings.versions.activate', editors, ...written),
-  listTierCallers: read('limitSettings.tiers.callers.list', everybody),
+  listTierCallers: read('limitSettings.tierCallers.list', everybody),
   listLimitGateways: read('limitSettings.gateways.list', everybody),
   listOverrides: read('limitOverrides.list', everybody),
   putOverride: dangerous('limitOverrides.put', editors, 'limitOverrides.list', 'limits.callers.get'),

@@ -60,7 +60,7 @@ export const operations: Readonly<Record<keyof Operations, OperationFacts>> = {
   "limitSettings.policies.delete": { method: "DELETE", path: "/admin/v1/limit-settings/policies/{name}", scopes: ["admin:limits"] },
   "limitSettings.policies.get": { method: "GET", path: "/admin/v1/limit-settings/policies/{name}", scopes: ["read:limits","admin:limits"] },
   "limitSettings.policies.put": { method: "PUT", path: "/admin/v1/limit-settings/policies/{name}", scopes: ["admin:limits"], body: "members" },
-  "limitSettings.tiers.callers.list": { method: "GET", path: "/admin/v1/limit-settings/tiers/{name}/callers", scopes: ["read:accounts","admin:users"], page: "query" },
+  "limitSettings.tierCallers.list": { method: "GET", path: "/admin/v1/limit-settings/tiers/{name}/callers", scopes: ["read:accounts","admin:users"], page: "query" },
   "limitSettings.tiers.delete": { method: "DELETE", path: "/admin/v1/limit-settings/tiers/{name}", scopes: ["admin:limits"] },
   "limitSettings.tiers.get": { method: "GET", path: "/admin/v1/limit-settings/tiers/{name}", scopes: ["read:limits","admin:limits"] },
   "limitSettings.tiers.put": { method: "PUT", path: "/admin/v1/limit-settings/tiers/{name}", scopes: ["admin:limits"], body: "members" },

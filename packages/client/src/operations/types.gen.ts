@@ -3978,7 +3978,7 @@ export interface Operations {
       readonly etag: string
     }
   }
-  "limitSettings.tiers.callers.list": {
+  "limitSettings.tierCallers.list": {
     readonly input: {
       /** The name. */
       readonly name: string
@@ -6589,6 +6589,10 @@ export interface Api {
       /** Create or replace a policy. As a new version, which every gateway applies within 5 s. */
       put(input: Operations["limitSettings.policies.put"]['input'], options?: CallOptions): Promise<Operations["limitSettings.policies.put"]['output']>
     }
+    readonly tierCallers: {
+      /** List the users and clients of a tier. By plan and id; the lowest tier has those of unknown plans too. Clients that have a policy are limited by that. */
+      list(input: Operations["limitSettings.tierCallers.list"]['input'], options?: CallOptions): List<Operations["limitSettings.tierCallers.list"]['output']['items'][number], Operations["limitSettings.tierCallers.list"]['output']>
+    }
     readonly tiers: {
       /** Delete a tier. Callers with its plan then have the lowest tier. */
       delete(input: Operations["limitSettings.tiers.delete"]['input'], options?: CallOptions): Promise<Operations["limitSettings.tiers.delete"]['output']>
@@ -6596,10 +6600,6 @@ export interface Api {
       get(input: Operations["limitSettings.tiers.get"]['input'], options?: CallOptions): Promise<Operations["limitSettings.tiers.get"]['output']>
       /** Create or replace a tier. As a new version, which every gateway applies within 5 s. */
       put(input: Operations["limitSettings.tiers.put"]['input'], options?: CallOptions): Promise<Operations["limitSettings.tiers.put"]['output']>
-      readonly callers: {
-        /** List the users and clients of a tier. By plan and id; the lowest tier has those of unknown plans too. Clients that have a policy are limited by that. */
-        list(input: Operations["limitSettings.tiers.callers.list"]['input'], options?: CallOptions): List<Operations["limitSettings.tiers.callers.list"]['output']['items'][number], Operations["limitSettings.tiers.callers.list"]['output']>
-      }
     }
     readonly versions: {
       /** Activate an earlier version. As a new version with its document; nothing is lost. */

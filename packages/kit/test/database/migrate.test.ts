@@ -13,8 +13,8 @@ import {
 } from '@gatehouse/testing'
 import { applyDeclared, type Database, migrate, StartError } from '../../src/index.ts'
 
-const declaredTable =
-  'CREATE TABLE house.declared (kind text, id text, checksum text NOT NULL, PRIMARY KEY (kind, id));'
+const declaredTable = `CREATE TABLE house.declared (kind text, id text, checksum text NOT NULL,
+  applied_at bigint NOT NULL, in_file boolean NOT NULL DEFAULT true, PRIMARY KEY (kind, id));`
 
 function migrations(files: Record<string, string>): { url: URL; write: (name: string, sql: string) => void } {
   const folder = temporaryFolder('migrations')

@@ -28,7 +28,7 @@ export function createBarrier(stop: number): Barrier {
 }
 
 /** A database whose every statement, and every commit, passes the barrier before it is sent. */
-export function withBarrier(barrier: Barrier, database: Database): Database {
+export function withBarrier(barrier: Pick<Barrier, 'pass'>, database: Database): Database {
   const passing = (on: Statements): Statements => ({
     async query(query, values) {
       await barrier.pass()

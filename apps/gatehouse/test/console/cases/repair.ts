@@ -45,6 +45,7 @@ export const repairMayFindNothing: readonly (keyof typeof actions)[] = [
   'readReplay',
   'stopReplay',
   'discardDeadLetter',
+  'readScheduled',
   'moveScheduled',
   'cancelScheduled',
   'releasePending',

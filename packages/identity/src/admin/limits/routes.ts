@@ -134,7 +134,7 @@ function declarationRoutes(http: Http, access: AdminAccess, limits: LimitContext
 function tierCallerRoutes(http: Http, { requireScope }: AdminAccess, limits: LimitContext): void {
   const cursor = Type.String({ maxLength: 600, description: 'The `next` of the previous page.' })
   const list = {
-    ...describeRoute('limitSettings.tiers.callers.list', readScopes.accounts, pageSchema(schemas.tierCallerSchema)),
+    ...describeRoute('limitSettings.tierCallers.list', readScopes.accounts, pageSchema(schemas.tierCallerSchema)),
     params: Type.Object({ name: schemas.limitName }),
     querystring: Type.Object(pageMembers(cursor), { additionalProperties: false }),
   }

@@ -13,7 +13,7 @@ export const limitOperations = {
   'limitSettings.tiers.get': ['Read a tier', 'As it is stored and as the file has it.'],
   'limitSettings.tiers.put': ['Create or replace a tier', 'As a new version, which every gateway applies within 5 s.'],
   'limitSettings.tiers.delete': ['Delete a tier', 'Callers with its plan then have the lowest tier.'],
-  'limitSettings.tiers.callers.list': [
+  'limitSettings.tierCallers.list': [
     'List the users and clients of a tier',
     'By plan and id; the lowest tier has those of unknown plans too. Clients that have a policy are limited by that.',
   ],

@@ -110,7 +110,8 @@ export class PostgresSessions implements Sessions {
       record,
       `WITH ${verified}, ${signedIn('$9')}
        UPDATE identity.session n SET secret_hash = $4, auth_time = $5, amr = $6, user_agent = $7, address = $8,
-         seen_at = $9, expires_at = $10, remembered = $11, new_address = ${isNew.address}, new_device = ${isNew.device}
+         seen_at = $9, expires_at = $10, remembered = $11,
+         new_address = ${isNew.address} OR (n.new_address AND n.address = $8), new_device = n.new_device OR ${isNew.device}
        FROM verified WHERE n.id = $3 AND n.user_id = verified.id`,
       [
         session.userId,

@@ -2,8 +2,10 @@ import { type Clock, type Database, readTableSizes, type TableSize } from '@gate
 import type { Settings } from '../../config/config.ts'
 
 const hourMs = 3_600_000
-/** A week, of which the growth is known at most. */
-const maxSamples = 168
+/** The growth of a week is known at most. */
+const weekMs = 168 * hourMs
+/** Timers and reads are not exact: what is read so much earlier is a sample too. */
+const toleranceMs = 60_000
 
 interface Sample {
   readonly at: number
@@ -36,10 +38,9 @@ export class TableSizes {
     const sizes = await readTableSizes(this.#database, this.#schemas)
     const at = this.#clock.now()
     const last = this.#samples.at(-1)
-    if (last === undefined || at - last.at >= hourMs) {
+    if (last === undefined || at - last.at >= hourMs - toleranceMs)
       this.#samples.push({ at, bytes: new Map(sizes.map((size) => [nameOf(size), size.bytes])) })
-      if (this.#samples.length > maxSamples) this.#samples.shift()
-    }
+    while ((this.#samples[0]?.at ?? at) < at - weekMs) this.#samples.shift()
     const [first] = this.#samples
     return sizes.map((size) => {
       const before = first?.bytes.get(nameOf(size))

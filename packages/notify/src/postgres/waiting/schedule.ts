@@ -46,7 +46,7 @@ export function postgresSchedule(database: Database, buckets: number): Schedule 
       const { rowCount } = await at(database, bucket).query(
         `UPDATE notify.scheduled SET fire_at = $3
           WHERE bucket = $1 AND id = $2 AND (lease_until IS NULL OR lease_until < now())
-            AND ($4::timestamptz IS NULL OR fire_at = $4::timestamptz)`,
+            AND ($4::timestamptz IS NULL OR date_trunc('milliseconds', fire_at) = $4::timestamptz)`,
         [...values, timestamp(fireAt), optionalTimestamp(before)],
       )
       if (rowCount > 0) return 'moved'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe } from 'node:test'
-import { type Database, openPostgres, Secret, StartError, silentLog } from '@gatehouse/kit'
+import { type Database, openPostgres, readTableSizes, Secret, StartError, silentLog } from '@gatehouse/kit'
 import { type CitusServer, createCitusDatabase, sharedPostgres, startCitus, testWith } from '@gatehouse/testing'
 import { newId } from '../../../src/model/id.ts'
 import { distributeNotify, migrateNotify, postgresNotifyStore } from '../../../src/postgres/index.ts'
@@ -55,6 +55,18 @@ describe('tables are distributed over the workers of Citus', () => {
       )
       assert.equal(rows.length, 1, 'all of a bucket is on one node')
       await migrateNotify(database, { buckets: 32 })
+    })
+  })
+
+  testWith('citus', 'the size of a distributed table is that of its shards', async () => {
+    await withDatabase(await createCitusDatabase(nodes()), async (database) => {
+      await distributeNotify(database, { buckets: 32 })
+      await database.query('CREATE TABLE notify.large (bucket smallint, id integer, PRIMARY KEY (bucket, id))')
+      await distributeNotify(database, { buckets: 32 })
+      await database.query('INSERT INTO notify.large SELECT n % 32, n FROM generate_series(1, 20000) n')
+      const sizes = await readTableSizes(database, ['notify'])
+      const { bytes = 0 } = sizes.find(({ table }) => table === 'large') ?? {}
+      assert.ok(bytes > 700_000, `${bytes} bytes`)
     })
   })
 

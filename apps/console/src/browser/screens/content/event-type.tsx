@@ -5,8 +5,8 @@ import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useMay } from '../../api/session.tsx'
 import { readVersioned, useChange, useVersioned, type Versioned } from '../../api/versioned.ts'
-import { isSameForm } from '../../forms/keeping.ts'
-import { tagOfKept, useKeptState } from '../../forms/kept-state.ts'
+import { isSameForm, useKeeping, useKept } from '../../forms/keeping.ts'
+import { tagOfKept } from '../../forms/kept-state.ts'
 import { Act } from '../../parts/act.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { LeaveGuard } from '../../parts/leave-guard.tsx'
@@ -32,11 +32,12 @@ export function EventTypeScreen() {
       lead={isNew ? t.eventTypes.isNew : t.eventTypes.formLead}
       actions={stored === undefined ? undefined : <Actions eventType={stored} />}
     >
-      {isNew ? (
-        <EditEventType key={event} event={event} first={undefined} />
+      {/* One place for both: a form that makes the event type goes on as the form of it. */}
+      {isNew || query.data !== undefined ? (
+        <EditEventType key={event} event={event} first={query.data} />
       ) : (
         <Answer action="readEventType" query={query}>
-          {(first) => <EditEventType key={event} event={event} first={first} />}
+          {() => null}
         </Answer>
       )}
     </Page>
@@ -76,29 +77,30 @@ type Stored = Versioned<EventType> | undefined
 function EditEventType({ event, first }: { event: string; first: Stored }) {
   const t = useTexts()
   const may = useMay()
-  const [{ form, etag }, write] = useKeptState(`event type ${event}`, {
-    form: formOf(first?.value),
-    etag: first?.etag ?? '',
-  })
+  const name = `event type ${event}`
+  const kept = useKept<{ form: EventTypeForm }>(name)
+  const [form, change] = useState(kept?.values.form ?? formOf(first?.value))
+  const [base, setBase] = useState(first)
   // A form that comes back from a sign-in was made from what was stored before it.
-  const [base, setStored] = useState(first && { ...first, etag: tagOfKept(etag, first.etag) })
-  const setBase = (next: Stored) => {
-    setStored(next)
-    write({ etag: next?.etag ?? '' })
-  }
-  const change = (next: EventTypeForm) => write({ form: next })
+  const [etag, setTag] = useState(kept === undefined ? first?.etag : tagOfKept(kept.etag ?? '', first?.etag))
   const [theirs, setTheirs] = useState<Stored>()
   const saving = useChange('saveEventType')
-  const isChanged = () => !isSameForm(form, formOf(base?.value))
+  const isChanged = !isSameForm(form, formOf(base?.value))
+  useKeeping(name, () => (isChanged ? { values: { form }, etag: etag ?? '' } : undefined))
   const readOnly = !may('saveEventType') || base?.value.reserved === true
+  const takeOver = (stored: Stored) => {
+    setBase(stored)
+    setTag(stored?.etag)
+    setTheirs(undefined)
+  }
   const save = (ifMatch: string | undefined) =>
     saving.mutate(
       { input: { event, ...settingsOf(form) }, ifMatch },
       {
         onSuccess: (saved) => {
-          setBase(saved)
-          change(formOf(saved.value))
-          setTheirs(undefined)
+          takeOver(saved)
+          // What was typed meanwhile stays.
+          change((now) => (now === form ? formOf(saved.value) : now))
           notifications.show({ message: t.eventTypes.saved, color: 'green' })
         },
         onError: async (error) => {
@@ -111,7 +113,7 @@ function EditEventType({ event, first }: { event: string; first: Stored }) {
     <form
       onSubmit={(submitted) => {
         submitted.preventDefault()
-        save(base?.etag)
+        save(etag)
       }}
     >
       <div className="editor-columns">
@@ -129,15 +131,14 @@ function EditEventType({ event, first }: { event: string; first: Stored }) {
         </Stack>
         <Effects form={form} />
       </div>
-      <LeaveGuard isChanged={isChanged} />
+      <LeaveGuard isChanged={() => isChanged && !readOnly} />
       <Conflict
         mine={form}
         theirs={theirs}
         close={() => setTheirs(undefined)}
         take={() => {
-          setBase(theirs)
+          takeOver(theirs)
           change(formOf(theirs?.value))
-          setTheirs(undefined)
         }}
         keep={() => save(theirs?.etag)}
       />

@@ -2,7 +2,8 @@ import { PreconditionFailedError } from '@gatehouse/client'
 import { notifications } from '@mantine/notifications'
 import { useState } from 'react'
 import { useChange } from '../../../api/versioned.ts'
-import { tagOfKept, useKeptState } from '../../../forms/kept-state.ts'
+import { useKeeping, useKept } from '../../../forms/keeping.ts'
+import { tagOfKept } from '../../../forms/kept-state.ts'
 import { useTexts } from '../../../texts/settings.tsx'
 import { type Draft, draftOf, isSame, type Place, wordsOf } from './draft.ts'
 import { readSource, type Source } from './use-source.ts'
@@ -40,11 +41,10 @@ export interface DraftState {
 /** The draft of a text. A change by somebody else in between is a conflict, and is not written over. */
 export function useDraft(place: Place, first: Source): DraftState {
   const t = useTexts()
-  const { draft, comment, source, setSource, change, setComment } = useWritten(place, first)
+  const { draft, comment, source, isChanged, setSource, change, setComment } = useWritten(place, first)
   const [conflict, setConflict] = useState<Conflict>()
   const saving = useChange('saveText')
   const publishing = useChange('publishText')
-  const isChanged = !isSame(draft, draftOf(source.text))
   const meet = (publish: boolean) => async (error: Error) => {
     if (error instanceof PreconditionFailedError) setConflict({ theirs: await readSource(place), publish })
   }
@@ -103,20 +103,17 @@ export function useDraft(place: Place, first: Source): DraftState {
   }
 }
 
-/** What is written, and what it was made from: both are there again after a sign-in. */
+/** What is written, and what it was made from: what is not stored yet is there again after a sign-in. */
 function useWritten(place: Place, first: Source) {
-  const [written, write] = useKeptState(`text ${JSON.stringify(place)}`, {
-    draft: draftOf(first.text ?? first.copied),
-    comment: '',
-    etag: first.etag ?? '',
-  })
+  const name = `text ${JSON.stringify(place)}`
+  const kept = useKept<{ draft: Draft; comment: string }>(name)
+  const [draft, change] = useState(kept?.values.draft ?? draftOf(first.text ?? first.copied))
+  const [comment, setComment] = useState(kept?.values.comment ?? '')
   // A draft that comes back from a sign-in was made from what was stored before it.
-  const [source, setStored] = useState({ ...first, etag: tagOfKept(written.etag, first.etag) })
-  const setSource = (next: Source) => {
-    setStored(next)
-    write({ etag: next.etag ?? '' })
-  }
-  const change = (next: Draft) => write({ draft: next })
-  const setComment = (next: string) => write({ comment: next })
-  return { draft: written.draft, comment: written.comment, source, setSource, change, setComment }
+  const etag = kept === undefined ? first.etag : tagOfKept(kept.etag ?? '', first.etag)
+  const [source, setSource] = useState<Source>({ ...first, etag })
+  const isChanged = !isSame(draft, draftOf(source.text))
+  const isTyped = isChanged || comment !== ''
+  useKeeping(name, () => (isTyped ? { values: { draft, comment }, etag: source.etag ?? '' } : undefined))
+  return { draft, comment, source, isChanged, setSource, change, setComment }
 }

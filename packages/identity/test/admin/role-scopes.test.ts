@@ -65,13 +65,13 @@ test('a scope that a role loses is gone from issued tokens at once, and they are
   assert.deepEqual(rows, [{ subject: 'auditor' }])
 })
 
-test('tokens that are issued until a narrower role is stored are revoked, however long it waited', async () => {
+test('tokens issued until a narrower role is stored are revoked, however long that waited', async () => {
   const { database, clock } = running
-  const held = new Set<string>()
+  const taken = new Set<string>()
   const waitFor = (query: unknown) => {
     const text = String(query)
-    if (text.startsWith('LOCK TABLE') && !held.has(text)) clock.advance(20_000)
-    held.add(text)
+    if (text.startsWith('LOCK TABLE') && !taken.has(text)) clock.advance(20_000)
+    taken.add(text)
   }
   const slow: Pick<Database, 'query' | 'transaction'> = {
     query: (query, values) => database.query(query, values),

@@ -183,9 +183,13 @@ export async function findApiKeys({ store, clock }: KeyContext, key: string): Pr
   return [{ ...describeApiKey(found, now), matched: matchOf(found, hash, now) }]
 }
 
-function matchOf({ hash, expiresAt, retiringUntil }: ApiKey, given: string, now: number): IdentifiedApiKey['matched'] {
+function matchOf(
+  { hash, expiresAt, retiringUntil }: ApiKey,
+  presented: string,
+  now: number,
+): IdentifiedApiKey['matched'] {
   if (expiresAt !== undefined && expiresAt <= now) return 'expired'
-  if (hash === given) return 'current'
+  if (hash === presented) return 'current'
   return retiringUntil > now ? 'previous' : 'expired'
 }
 

@@ -71,7 +71,7 @@ function changingRoutes(http: Http, { context, requireScope, requireRecentSignIn
     const { roles, email, email_verified: verified, claims } = request.body
     const known = await admit(
       request,
-      [roles, email, verified].some((given) => given !== undefined),
+      [roles, email, verified].some((member) => member !== undefined),
     )
     const by = (await givesPhone(context, request.params.id, claims)) ? await admit(request, true) : known
     const update = { mergesClaims: isMergePatch(request), ifMatch: request.headers['if-match'] }

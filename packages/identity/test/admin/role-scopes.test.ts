@@ -67,11 +67,11 @@ test('a scope that a role loses is gone from issued tokens at once, and they are
 
 test('tokens issued until a narrower role is stored are revoked, however long that waited', async () => {
   const { database, clock } = running
-  const taken = new Set<string>()
+  const locks = new Set<string>()
   const waitFor = (query: unknown) => {
     const text = String(query)
-    if (text.startsWith('LOCK TABLE') && !taken.has(text)) clock.advance(20_000)
-    taken.add(text)
+    if (text.startsWith('LOCK TABLE') && !locks.has(text)) clock.advance(20_000)
+    locks.add(text)
   }
   const slow: Pick<Database, 'query' | 'transaction'> = {
     query: (query, values) => database.query(query, values),

@@ -46,6 +46,7 @@ export const repairMayFindNothing: readonly (keyof typeof actions)[] = [
   'stopReplay',
   'discardDeadLetter',
   'moveScheduled',
+  'readScheduled',
   'cancelScheduled',
   'releasePending',
   'releaseParked',

@@ -133,7 +133,7 @@ function settingsRoutes(http: Http, context: RouteContext): void {
   const { listSuppressions, searchSuppressions, addSuppression, liftSuppressions, liftSuppression } = suppressions
   http.get('/v1/suppressions', allow('readSettings', schemas.listSuppressions), listSuppressions(store))
   http.post('/v1/suppressions/search', allow('readSettings', schemas.searchSuppressions), searchSuppressions(store))
-  http.post('/v1/suppressions', allow('manage', schemas.addSuppression), addSuppression(store))
+  http.post('/v1/suppressions', allowRecent('manage', schemas.addSuppression), addSuppression(store))
   http.delete('/v1/suppressions', allow('manage', schemas.liftSuppressions), liftSuppressions(store))
   const liftOne = allowRecent('manage', schemas.liftSuppression)
   http.delete('/v1/suppressions/:suppression_id', liftOne, liftSuppression(store))

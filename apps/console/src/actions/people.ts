@@ -38,7 +38,7 @@ export const recipients = {
   listPreferences: read('users.preferences.list', everybody),
   readChoices: read('users.choices.get', everybody),
   listDevices: read('users.devices.list', everybody),
-  deleteDevice: write('users.devices.delete', editors, 'users.devices.list', 'users.standing.get'),
+  deleteDevice: dangerous('users.devices.delete', editors, 'users.devices.list', 'users.standing.get'),
   exportUserData: dangerous('users.data.export', [owner]),
   eraseUserData: dangerous('users.data.erase', [owner], 'recipients.get', 'users.standing.get', 'users.devices.list'),
 }

@@ -30,7 +30,7 @@ export const repair = {
   orderProviders: dangerous('providers.order.update', editors, ...providers),
   listSuppressions: read('suppressions.list', everybody),
   searchSuppressions: read('suppressions.search', everybody),
-  addSuppression: write('suppressions.create', editors, 'suppressions.list', 'suppressions.search'),
+  addSuppression: dangerous('suppressions.create', editors, 'suppressions.list', 'suppressions.search'),
   liftSuppression: dangerous('suppressions.lift', editors, 'suppressions.list', 'suppressions.search'),
   liftSuppressions: dangerous('suppressions.liftMany', editors, 'suppressions.list', 'suppressions.search'),
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { call, connect } from '@gatehouse/client'
 import { differences } from '../../src/browser/forms/difference.ts'
 import { faultsByField } from '../../src/browser/forms/faults.ts'
-import { isKept, keepForm, takeForm } from '../../src/browser/forms/kept.ts'
+import { isKept, keepForm, removeForms, removeStaleForms, takeForm } from '../../src/browser/forms/kept.ts'
 
 /** The error of a call that is refused with these members of a problem. */
 async function refusal(problem: object): Promise<Error> {
@@ -47,6 +47,10 @@ class Tab {
   getItem = (key: string) => this.items.get(key) ?? null
   setItem = (key: string, value: string) => void this.items.set(key, value)
   removeItem = (key: string) => void this.items.delete(key)
+  key = (index: number) => [...this.items.keys()][index] ?? null
+  get length() {
+    return this.items.size
+  }
 }
 
 test('what was typed is kept once, for its person, for 15 minutes, and without secrets', () => {
@@ -68,6 +72,21 @@ test('what was typed is kept once, for its person, for 15 minutes, and without s
   assert.equal(takeForm(place, 15 * 60_000), undefined)
   storage.setItem('gatehouse-form client', '{')
   assert.equal(takeForm(place, 1), undefined)
+})
+
+test('what was typed does not outlive its person in the tab, whichever form opens again', () => {
+  const storage = new Tab()
+  storage.setItem('theme', 'dark')
+  const keep = (name: string, user: string, now: number) =>
+    keepForm({ storage, name, user }, { values: { to: name } }, { now })
+  keep('old', 'alice', 0)
+  keep('of another', 'bob', 60_000)
+  keep('fresh', 'alice', 60_000)
+  storage.setItem('gatehouse-form broken', '{')
+  removeStaleForms(storage, 'alice', 15 * 60_000)
+  assert.deepEqual([...storage.items.keys()], ['theme', 'gatehouse-form fresh'])
+  removeForms(storage)
+  assert.deepEqual([...storage.items.keys()], ['theme'])
 })
 
 test('a difference names the members that are other ones, whatever their types', () => {

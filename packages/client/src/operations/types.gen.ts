@@ -475,6 +475,28 @@ export interface Grant {
   readonly expires_at: string
 }
 
+/** The schema `IdentifiedApiKey` of the API document. */
+export interface IdentifiedApiKey {
+  readonly id: string
+  readonly owner: string
+  readonly name: string
+  readonly scopes: readonly string[]
+  readonly plan?: string
+  /** The beginning of the key, by which it is recognized. */
+  readonly prefix: string
+  /** What gateways count its requests by: the id of the kind `key` in limits. */
+  readonly counter_id: string
+  readonly created_at: string
+  readonly expires_at?: string
+  readonly rotated_at?: string
+  /** Until when the key before a rotation is valid. */
+  readonly previous_key_expires_at?: string
+  /** When it was used last, accurate to a minute. Absent: never. */
+  readonly last_used_at?: string
+  /** Which of its keys it is: the present one, the one before a rotation while it is valid, or an invalid one. */
+  readonly matched: "current" | "previous" | "expired" | OtherText
+}
+
 /** What became of each user, in their order. */
 export interface ImportResults {
   readonly results: readonly ({
@@ -2737,7 +2759,7 @@ export interface Operations {
       readonly key: string
     }
     readonly output: {
-      readonly items: readonly ApiKey[]
+      readonly items: readonly IdentifiedApiKey[]
     }
   }
   "apiKeys.list": {
@@ -5278,7 +5300,7 @@ export interface Operations {
       /** A management role. */
       readonly role: string
     } & {
-      /** Management scopes. `admin:roles` is for owners alone. */
+      /** Management scopes. `admin:roles` and `admin:connections` are for owners alone. */
       readonly scopes: readonly string[]
     }
     readonly output: ManagementRole
@@ -6443,7 +6465,7 @@ export interface Api {
     delete(input: Operations["apiKeys.delete"]['input'], options?: CallOptions): Promise<Operations["apiKeys.delete"]['output']>
     /** Get an API key. The key itself is not shown. */
     get(input: Operations["apiKeys.get"]['input'], options?: CallOptions): Promise<Operations["apiKeys.get"]['output']>
-    /** Find an API key by itself. Whose it is: one key or none. It is in the body, so that no log has it, and does not count as a use. */
+    /** Find an API key by itself. Whose it is: one key or none, and whether it is the present one, the one before a rotation, or invalid. It is in the body, so that no log has it, and does not count as a use. */
     identify(input: Operations["apiKeys.identify"]['input'], options?: CallOptions): Promise<Operations["apiKeys.identify"]['output']>
     /** List API keys. Newest first. The keys themselves are not shown; they are stored as hashes. */
     list(input?: Operations["apiKeys.list"]['input'], options?: CallOptions): List<Operations["apiKeys.list"]['output']['items'][number], Operations["apiKeys.list"]['output']>

@@ -109,8 +109,8 @@ export function scopesOfRoles(roles: readonly string[], changed: ChangedRoles): 
   return withIncludedScopes(roles.flatMap((role) => (isManagementRole(role) ? scopesOfRole(role, changed) : [])))
 }
 
-/** Scopes by which nobody stays in charge of the owners: only they have them. */
-const ownersScopes: readonly string[] = ['admin:roles']
+/** Scopes by which whoever has them becomes an owner: who has which role, and the connections by which anybody signs in. */
+const ownersScopes: readonly string[] = ['admin:roles', 'admin:connections']
 
 /** Why a role can't have the scope. Undefined when it can. */
 export function checkRoleScope(scope: string): string | undefined {

@@ -11,6 +11,12 @@ const marginMs = 5 * 60_000
 /** The longest lifetime of an access token, whatever a client or a resource is configured with. */
 export const maxAccessTokenMs = 60 * 60_000
 
+/**
+ * How long a commit may take until which tokens are issued with what it takes away, in milliseconds. They are revoked, and
+ * so are those that are right.
+ */
+export const commitMarginMs = 5_000
+
 /** The current time, and when the revocation feed may forget what is revoked now. */
 export function revocationTimes({ clock }: { readonly clock: Clock }): RevocationTimes {
   const now = clock.now()

@@ -14,6 +14,10 @@ export interface RoleChange {
 /** The management roles whose scopes were changed. */
 export interface ManagementRoles {
   listChanged(): Promise<ChangedRoles>
-  /** Changes a role that is still as it was read. */
-  change(change: RoleChange, end: RevocationTimes): Promise<'changed' | 'outdated'>
+  /**
+   * Changes a role that is still as it was read. Where it narrows, the time is read once nothing is waited for any more,
+   * and access tokens of the next `commitMarginMs` are revoked too: until the commit they are issued with the scopes
+   * of before.
+   */
+  change(change: RoleChange, times: () => RevocationTimes): Promise<'changed' | 'outdated'>
 }

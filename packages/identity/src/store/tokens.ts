@@ -122,7 +122,10 @@ export interface ApiKeys {
   /** The key, while it is valid and its owner is not locked. */
   findByHash(hash: string, now: number): Promise<ApiKey | undefined>
   find(id: string): Promise<ApiKey | undefined>
-  /** The key, also one that is not valid any more; a key that was replaced only until its overlap ends. */
+  /**
+   * The key by the hash of what it is now or was before its last rotation, valid or not. What it was before a further
+   * rotation is not known.
+   */
   identify(hash: string): Promise<ApiKey | undefined>
   list(before: string | undefined, limit: number, filter?: ApiKeyFilter): Promise<ApiKey[]>
   /** False when the key is another one, or there is none. */

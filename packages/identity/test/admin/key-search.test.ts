@@ -20,7 +20,8 @@ const search = async (key: string, token = support) => {
     url: '/admin/v1/api-keys/search',
     payload: { key },
   })
-  return { status, names: ((body.items ?? []) as { name: string }[]).map(({ name }) => name) }
+  const items = (body.items ?? []) as { name: string; matched: string }[]
+  return { status, names: items.map(({ name, matched }) => `${name}: ${matched}`) }
 }
 
 test('a key is found by itself, also a replaced or expired one, and is not used by that', async () => {
@@ -28,11 +29,13 @@ test('a key is found by itself, also a replaced or expired one, and is not used 
   const expires_at = new Date(running.clock.now() + 60_000).toISOString()
   const made = await management.createApiKey({ owner: 'owner', name: 'leaked', expires_at })
   const key = made.key ?? assert.fail('there is no key')
-  assert.deepEqual(await search(key), { status: 200, names: ['leaked'] })
+  assert.deepEqual(await search(key), { status: 200, names: ['leaked: current'] })
   const next = (await management.rotateApiKey(made.id, { overlap_seconds: 10 })).key ?? ''
-  assert.deepEqual([(await search(key)).names, (await search(next)).names], [['leaked'], ['leaked']])
-  running.clock.advance(120_000)
-  assert.deepEqual((await search(next)).names, ['leaked'])
+  assert.deepEqual([(await search(key)).names, (await search(next)).names], [['leaked: previous'], ['leaked: current']])
+  running.clock.advance(11_000)
+  assert.deepEqual([(await search(key)).names, (await search(next)).names], [['leaked: expired'], ['leaked: current']])
+  running.clock.advance(109_000)
+  assert.deepEqual((await search(next)).names, ['leaked: expired'])
   const stored = await postgresIdentityStore(running.database).apiKeys.find(made.id)
   assert.equal(stored?.lastUsedAt, undefined)
   assert.deepEqual(await search(`gk_${'x'.repeat(43)}`), { status: 200, names: [] })

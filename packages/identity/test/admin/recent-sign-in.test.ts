@@ -23,6 +23,7 @@ const granting: readonly (readonly [method: string, path: string, payload?: obje
   ['POST', 'users', { id: 'created', password, roles }],
   ['PATCH', 'users/bob', { roles: [] }],
   ['PATCH', 'users/bob', { email: 'mallory@example.com' }],
+  ['PATCH', 'users/bob', { email_verified: true }],
   ['PATCH', 'users/bob', { claims: { phone_number: '+447700900123', phone_number_verified: true } }],
   ['POST', 'connections', { id: 'theirs', kind: 'google', client_id: 'g', client_secret: secret }],
   ['PATCH', 'connections/google', { label: 'Work' }],

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
+import type { Database, Transaction } from '@gatehouse/kit'
 import { defaultScopes } from '../../src/model/management-roles.ts'
+import { revocationTimes } from '../../src/model/revocation-times.ts'
+import { postgresIdentityStore } from '../../src/postgres/index.ts'
+import { PostgresManagementRoles } from '../../src/postgres/users/management-roles.ts'
 import { administrators, call, clientToken, consoleClient, tokenOf } from '../support/administrators.ts'
 import { getTokens } from '../support/journey.ts'
 import { type Running, setup } from '../support/setup.ts'
@@ -25,8 +29,8 @@ const put = async (role: string, scopes: readonly string[]) => {
 }
 beforeEach(async () => {
   for (const role of ['gatehouse-support', 'gatehouse-auditor'] as const) await put(role, defaultScopes(role))
-  // Tokens of the same second as a revocation are revoked too.
-  running.clock.advance(2_000)
+  // Tokens of the seconds after a role lost scopes are revoked too.
+  running.clock.advance(7_000)
   owner = await tokenOf(running, 'gatehouse-owner')
 })
 
@@ -44,7 +48,7 @@ test('a role allows what it was changed to, in new tokens and at a refresh', asy
   assert.deepEqual(changed.granted_scopes, ['read:accounts', 'read:audit'])
   const after = await refresh(before.refresh_token ?? '')
   assert.deepEqual(scopesOf(after).toSorted(), ['offline_access', 'openid', 'read:accounts'])
-  running.clock.advance(2_000)
+  running.clock.advance(7_000)
   const fresh = await getTokens(running, sara)
   assert.deepEqual(scopesOf(fresh).toSorted(), ['offline_access', 'openid', 'read:accounts', 'read:audit'])
   assert.equal((await send(fresh.access_token ?? '', 'GET', 'audit-events')).status, 200)
@@ -61,6 +65,41 @@ test('a scope that a role loses is gone from issued tokens at once, and they are
   assert.deepEqual(rows, [{ subject: 'auditor' }])
 })
 
+test('tokens issued until a narrower role is stored are revoked, however long that waited', async () => {
+  const { database, clock } = running
+  const locks = new Set<string>()
+  const waitFor = (query: unknown) => {
+    const text = String(query)
+    if (text.startsWith('LOCK TABLE') && !locks.has(text)) clock.advance(20_000)
+    locks.add(text)
+  }
+  const slow: Pick<Database, 'query' | 'transaction'> = {
+    query: (query, values) => database.query(query, values),
+    transaction: (run) =>
+      database.transaction(async (tx) => {
+        const query: Transaction['query'] = (text, values) => {
+          waitFor(text)
+          return tx.query(text, values)
+        }
+        const result = await run({ ...tx, query })
+        clock.advance(3_000)
+        return result
+      }),
+  }
+  const change = { role: 'gatehouse-auditor', scopes: ['read:audit'], expected: undefined, narrows: true } as const
+  const expected = (await postgresIdentityStore(database).managementRoles.listChanged()).get(change.role)
+  const times = () => revocationTimes({ clock })
+  const roles = new PostgresManagementRoles(slow as Database)
+  assert.equal(await roles.change({ ...change, expected }, times), 'changed')
+  const token = { grantId: '00000000-0000-7000-8000-000000000000', subject: 'auditor', clientId: 'console' }
+  const isRevoked = (after: number) =>
+    postgresIdentityStore(database).revocations.isRevoked({
+      ...token,
+      issuedAt: Math.floor((clock.now() + after) / 1000),
+    })
+  assert.deepEqual([await isRevoked(0), await isRevoked(6_000)], [true, false])
+})
+
 test('a role that only gets scopes revokes nothing', async () => {
   const count = async () => (await running.database.query('SELECT 1 FROM identity.revocation')).rowCount
   const before = await count()
@@ -73,7 +112,7 @@ test('nobody gives a role what they lack, changes the owners, or makes others ow
   assert.equal((await send(token, 'PUT', 'roles/gatehouse-support', { scopes: ['read:accounts'] })).status, 403)
   assert.equal((await send(owner, 'PUT', 'roles/gatehouse-owner', { scopes: [] })).status, 409)
   assert.equal((await send(owner, 'PUT', 'roles/gatehouse-boss', { scopes: [] })).status, 404)
-  for (const scope of ['admin:roles', 'orders:read', 'write:notifications', 'write:audit']) {
+  for (const scope of ['admin:roles', 'admin:connections', 'orders:read', 'write:notifications', 'write:audit']) {
     const refused = await send(owner, 'PUT', 'roles/gatehouse-support', { scopes: ['read:accounts', scope] })
     assert.equal(refused.status, 422, scope)
     assert.deepEqual((refused.body.errors as { pointer: string }[])[0]?.pointer, '/scopes/1')
@@ -84,7 +123,7 @@ test('an administrator whose role got more is changed by those only who have it 
   const { management } = running.identity
   await management.createUser({ id: 'helper', password, email: 'helper@staff.example' })
   await management.changeRole('helper', { role: 'gatehouse-support', granted: true })
-  await put('gatehouse-support', ['read:accounts', 'admin:connections'])
+  await put('gatehouse-support', ['read:accounts', 'admin:audit'])
   const operator = await tokenOf(running, 'gatehouse-operator')
   assert.equal((await send(operator, 'PATCH', 'users/helper', { plan: 'pro' })).status, 403)
   await put('gatehouse-support', ['read:accounts'])

@@ -74,6 +74,7 @@ export function deleteDevice(context: DeviceContext) {
   const { access, store } = context
   return async (request: DeviceRequest, reply: FastifyReply) => {
     const { id, device_id: deviceId } = request.params
+    access.refuseOldSignIn(request, id)
     if (access.manages(request, id)) {
       const found = (await store.list(id)).find((device) => device.deviceId === deviceId)
       if (!found) throw notFound(id, deviceId)

@@ -68,6 +68,7 @@ export function updatePreference(context: PreferenceContext) {
 export function deletePreference(context: PreferenceContext) {
   return async (request: PreferenceRequest, reply: FastifyReply) => {
     const { params } = request
+    context.access.refuseOldSignIn(request, params.id)
     await auditPreference(context, request, 'preferences.remove', { eventType: params.event_type })
     if (!(await context.store.remove(params.id, params.event_type))) throw notFound(params.id, params.event_type)
     return reply.code(204).send(null)
@@ -82,6 +83,7 @@ async function putPreference(
 ): Promise<Static<typeof schemas.PreferenceRecord>> {
   const { catalog, store, clock } = context
   const { id: userId } = request.params
+  context.access.refuseOldSignIn(request, userId)
   const known = await catalog.current()
   if (eventType !== '*' && !known.eventTypes.has(eventType)) throw unknownEventProblem(eventType, known, '/event_type')
   const preference = parsePreference(eventType, settings)

@@ -30,7 +30,8 @@ export interface AccessControl {
   allow(access: Access): Hook
   /**
    * The same for what cannot be undone, reaches many people, switches delivery off or hands data out: a person must have
-   * signed in within ten minutes, and an API key of a user tells of no sign-in (RFC 9470). Clients are not asked.
+   * signed in within ten minutes, and an API key of a user tells of no sign-in (RFC 9470). Clients are not asked, nor is
+   * who sends as a producer, to many or later.
    */
   allowRecent(access: Access): Hook
   /** The same under /v1/users/{id}: a user whom no management scope allows it reaches their own things alone. */
@@ -93,13 +94,17 @@ export function createAccessControl(authenticate: Authenticate, scopes: NotifySc
     if (caller.kind !== 'user' || isUser(caller, userId)) return
     if ((caller.authTime ?? 0) + maxSignInAge * 1000 <= clock.now()) throw signInTooOld()
   }
+  const sendsAsManagement: AccessControl['sendsAsManagement'] = (request) => {
+    const { kind, scopes: granted } = callerOf(request)
+    return !granted.has(scopes.write) || (kind === 'user' && granted.has(scopes.admin))
+  }
   return {
     allow: (access) => async (request) => {
       await check(request, access)
     },
     allowRecent: (access) => async (request) => {
       await check(request, access)
-      refuseOldSignIn(request)
+      if (access !== 'produce' || sendsAsManagement(request)) refuseOldSignIn(request)
     },
     allowUnder: (access) => async (request) => {
       const caller = await check(request, access)
@@ -124,10 +129,7 @@ export function createAccessControl(authenticate: Authenticate, scopes: NotifySc
       const caller = callerOf(request)
       return !isUser(caller, userId) && caller.scopes.has(scopes.admin)
     },
-    sendsAsManagement(request) {
-      const { kind, scopes: granted } = callerOf(request)
-      return !granted.has(scopes.write) || (kind === 'user' && granted.has(scopes.admin))
-    },
+    sendsAsManagement,
     feeds(request) {
       const { scopes: granted } = callerOf(request)
       return granted.has(scopes.feed) && !granted.has(scopes.admin)

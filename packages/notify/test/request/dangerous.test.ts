@@ -28,6 +28,11 @@ const dangerous: Readonly<Record<string, string>> = {
   'PUT /v1/users/:id/choices': 'it lifts suppressions of somebody else',
   'PUT /v1/users/:id/choices/:event': 'it lifts suppressions of somebody else',
   'PATCH /v1/users/:id/choices/:event': 'it lifts suppressions of somebody else',
+  'PUT /v1/users/:id/preferences': 'it switches channels off for somebody else',
+  'PUT /v1/users/:id/preferences/:event_type': 'it switches channels off for somebody else',
+  'DELETE /v1/users/:id/preferences/:event_type': 'it switches channels on for somebody else',
+  'DELETE /v1/users/:id/devices/:device_id': 'it switches delivery off for somebody else',
+  'POST /v1/suppressions': 'it switches delivery off',
   'PUT /v1/users/:id/devices/:device_id': 'it adds a reader of the messages of somebody else',
   'DELETE /v1/suppressions': 'it sends to those who do not want it',
   'DELETE /v1/suppressions/:suppression_id': 'it sends to those who do not want it',
@@ -105,4 +110,19 @@ test('a client has no sign-in, and is not asked for one', async (t) => {
   t.after(s.close)
   const world = await s.worldOf(person)
   for (const route of Object.keys(dangerous)) assert.notEqual((await ask(s, route, world, scopes)).status, 401, route)
+})
+
+test('a producer sends to many and later without a sign-in, by the key of a user too', async (t) => {
+  const s = await setupManagement()
+  t.after(s.close)
+  const world = await s.worldOf(person)
+  for (const token of [
+    'user:olga long-ago write:notifications',
+    'user:olga write:notifications',
+    'write:notifications',
+  ])
+    for (const route of ['POST /v1/notify/bulk', 'POST /v1/scheduled'])
+      assert.ok((await ask(s, route, world, token)).status < 300, `${route}: ${token}`)
+  for (const route of ['POST /v1/notify/bulk', 'POST /v1/scheduled'])
+    assert.equal((await ask(s, route, world, 'user:olga long-ago admin:notifications')).status, 401, route)
 })

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
-import { createContext, type ReactNode, useContext } from 'react'
+import { createContext, type ReactNode, useContext, useEffect } from 'react'
 import { type ActionId, actions, mayDo, serviceOf } from '../../actions/index.ts'
+import { removeStaleForms } from '../forms/kept.ts'
 import { callConsole } from './call.ts'
 import { leave } from './leaving.ts'
 
@@ -27,8 +28,9 @@ export function useSessionQuery() {
   })
 }
 
-/** Provides the session to the screens. */
+/** Provides the session to the screens, in a tab without what others typed into it. */
 export function SessionProvider({ session, children }: { session: Session; children: ReactNode }) {
+  useEffect(() => removeStaleForms(sessionStorage, session.user, Date.now()), [session.user])
   return <SessionContext value={session}>{children}</SessionContext>
 }
 

@@ -5,6 +5,7 @@ import { Link, Outlet, useRouterState } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import { callConsole } from '../api/call.ts'
 import { useSession } from '../api/session.tsx'
+import { removeForms } from '../forms/kept.ts'
 import { Icon } from '../parts/icon.tsx'
 import { useTexts } from '../texts/settings.tsx'
 import { KeyboardHelp } from './keyboard.tsx'
@@ -113,6 +114,7 @@ function Person() {
   const { user, roles } = useSession()
   const leave = async () => {
     const { location } = await callConsole<{ location: string }>('POST', '/sign-out')
+    removeForms(sessionStorage)
     window.location.assign(location)
   }
   return (

@@ -3,6 +3,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { type KeyboardEvent, type ReactNode, useState } from 'react'
 import { useMay, useSeesPersonalData } from '../api/session.tsx'
 import { Icon, type IconName } from '../parts/icon.tsx'
+import { wordOf } from '../screens/deliver/word-of.ts'
 import { dateLocale, useSettings, useTexts } from '../texts/settings.tsx'
 import type { Hit } from './search-hits.ts'
 import type { SearchTarget } from './search-target.ts'
@@ -108,7 +109,9 @@ function useResults({ found, target }: Search): readonly (readonly [name: string
     hits.map((hit) => ({
       id: `${source.name} ${hit.id}`,
       label: labelOf(hit),
-      description: [hit.description, time].filter(Boolean).join(' · ') || undefined,
+      description:
+        [hit.description, hit.matched && wordOf(t.search.keyMatched, hit.matched), time].filter(Boolean).join(' · ') ||
+        undefined,
       icon: source.icon,
       open: () => void navigate(hit.open as never),
     })),

@@ -8,6 +8,8 @@ export interface Hit {
   readonly id: string
   readonly label: string
   readonly description?: string | undefined
+  /** Which of the keys of an API key it was found by. */
+  readonly matched?: string
   readonly open: {
     readonly to: string
     readonly params?: Readonly<Record<string, string>>

@@ -154,7 +154,7 @@ export const sources: readonly Source[] = [
         return orNothing(async () => [apiKey(await callOperation('apiKeys.get', { id: target.id }, { signal }))])
       if (target.kind !== 'api_key' || target.key === undefined) return []
       const { items } = await callOperation('apiKeys.identify', { key: target.key }, { signal })
-      return items.map(apiKey)
+      return items.map((key) => ({ ...apiKey(key), matched: key.matched }))
     },
   },
   {

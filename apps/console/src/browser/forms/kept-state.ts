@@ -10,13 +10,17 @@ export type KeptState<Values extends object> = readonly [
 
 /**
  * The state of a form, or of a dialog with its `open`. What differs from how it began is there again after a sign-in that
- * an action of the page required; `name` says of what it is the form.
+ * an action of the page required; `name` says of what it is the form. The values of `secret` are never kept.
  */
-export function useKeptState<Values extends object>(name: string, initial: Values): KeptState<Values> {
+export function useKeptState<Values extends object>(
+  name: string,
+  initial: Values,
+  secret: readonly (keyof Values)[] = [],
+): KeptState<Values> {
   const kept = useKept<Values>(name)
   const [begun] = useState(initial)
   const [values, setValues] = useState<Values>({ ...begun, ...kept?.values })
-  useKeeping(name, () => (isSameForm(values, begun) ? undefined : { values }))
+  useKeeping(name, () => (isSameForm(values, begun) ? undefined : { values }), secret)
   const change = (changed: Partial<Values>) => setValues((before) => ({ ...before, ...changed }))
   return [values, change, kept !== undefined]
 }

@@ -1,10 +1,10 @@
 /*
  * What was typed into a form stays in the tab while the person signs in again, for a few minutes and for that person. It
- * is removed when it is read. Secrets are left out.
+ * is removed when it is read, at a sign-out, and once it is of no use to whoever is signed in. Secrets are left out.
  */
 
 /** The storage of a tab. */
-export type TabStorage = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>
+export type TabStorage = Pick<Storage, 'getItem' | 'setItem' | 'removeItem' | 'key' | 'length'>
 
 /** What is kept of a form. */
 export interface KeptForm<Values> {
@@ -20,7 +20,8 @@ interface Stored extends KeptForm<unknown> {
 
 /** How long a sign-in may take, in milliseconds. */
 const keptMs = 15 * 60_000
-const keyOf = (name: string): string => `gatehouse-form ${name}`
+const prefix = 'gatehouse-form '
+const keyOf = (name: string): string => `${prefix}${name}`
 
 /** Where a form is kept, and for whom. */
 export interface FormPlace {
@@ -50,6 +51,22 @@ export function takeForm<Values extends object>(place: FormPlace, now: number): 
 /** Whether a form was kept that can be filled in again. */
 export function isKept(place: FormPlace, now: number): boolean {
   return readForm(place, now) !== undefined
+}
+
+/** Removes every form of a tab, for a sign-out. */
+export function removeForms(storage: TabStorage): void {
+  for (const key of keysOf(storage)) storage.removeItem(key)
+}
+
+/** Removes the forms of a tab that are too old or of somebody else than `user`. */
+export function removeStaleForms(storage: TabStorage, user: string, now: number): void {
+  for (const key of keysOf(storage))
+    if (readForm({ storage, name: key.slice(prefix.length), user }, now) === undefined) storage.removeItem(key)
+}
+
+function keysOf(storage: TabStorage): readonly string[] {
+  const keys = Array.from({ length: storage.length }, (_, index) => storage.key(index) ?? '')
+  return keys.filter((key) => key.startsWith(prefix))
 }
 
 function readForm({ storage, name, user }: FormPlace, now: number): Stored | undefined {

@@ -47,6 +47,7 @@ export const repairMayFindNothing: readonly (keyof typeof actions)[] = [
   'discardDeadLetter',
   'readScheduled',
   'moveScheduled',
+  'readScheduled',
   'cancelScheduled',
   'releasePending',
   'releaseParked',

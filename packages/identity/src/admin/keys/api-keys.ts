@@ -22,7 +22,7 @@ import {
   requireScopes,
 } from '../authority.ts'
 import type { Overlap } from '../overlap.ts'
-import type { newApiKeySchema } from './responses.ts'
+import type { identifiedKeySchema, newApiKeySchema } from './responses.ts'
 
 type KeyContext = Pick<AdminContext, 'store' | 'clock'>
 
@@ -168,13 +168,29 @@ export async function listApiKeys(
   return (await store.apiKeys.list(before, limit, { ...filter, q })).map((key) => describeApiKey(key, now))
 }
 
+/** An API key that was found by itself, and which of its keys it was found by. */
+type IdentifiedApiKey = Static<typeof identifiedKeySchema>
+
 /**
  * Finds a key by itself, such as one that was found in a log. It does not count as a use; nothing keeps what was searched
  * for.
  */
-export async function findApiKeys({ store, clock }: KeyContext, key: string): Promise<ApiKeyResponse[]> {
-  const found = await store.apiKeys.identify(tokenHash(key))
-  return found === undefined ? [] : [describeApiKey(found, clock.now())]
+export async function findApiKeys({ store, clock }: KeyContext, key: string): Promise<IdentifiedApiKey[]> {
+  const hash = tokenHash(key)
+  const found = await store.apiKeys.identify(hash)
+  if (found === undefined) return []
+  const now = clock.now()
+  return [{ ...describeApiKey(found, now), matched: matchOf(found, hash, now) }]
+}
+
+function matchOf(
+  { hash, expiresAt, retiringUntil }: ApiKey,
+  presented: string,
+  now: number,
+): IdentifiedApiKey['matched'] {
+  if (expiresAt !== undefined && expiresAt <= now) return 'expired'
+  if (hash === presented) return 'current'
+  return retiringUntil > now ? 'previous' : 'expired'
 }
 
 /** A key and its entity tag, which its use does not change. @throws Problem 404 */

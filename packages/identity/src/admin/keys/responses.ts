@@ -19,6 +19,19 @@ const apiKey = {
 }
 /** An API key. */
 export const apiKeySchema = Type.Object(apiKey, { title: 'ApiKey' })
+/** An API key that was found by itself. */
+export const identifiedKeySchema = Type.Object(
+  {
+    ...apiKey,
+    matched: Type.Unsafe<'current' | 'previous' | 'expired'>({
+      type: 'string',
+      enum: ['current', 'previous', 'expired'],
+      description:
+        'Which of its keys it is: the present one, the one before a rotation while it is valid, or an invalid one.',
+    }),
+  },
+  { title: 'IdentifiedApiKey' },
+)
 /** An API key that was just created, with the key itself. */
 export const newApiKeySchema = Type.Object({ ...apiKey, key: Type.Optional(secret) }, { title: 'NewApiKey' })
 /** The owner of an API key. */

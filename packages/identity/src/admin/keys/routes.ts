@@ -21,7 +21,7 @@ import {
   resolveApiKey,
   rotateApiKey,
 } from './api-keys.ts'
-import { apiKeySchema, newApiKeySchema, resolvedKeySchema } from './responses.ts'
+import { apiKeySchema, identifiedKeySchema, newApiKeySchema, resolvedKeySchema } from './responses.ts'
 
 const NewApiKey = Type.Object(
   {
@@ -75,7 +75,11 @@ function readingRoutes(http: Http, { context, requireScope }: AdminAccess): void
     const { cursor, limit = defaultPageSize, owner, q } = request.query
     return createPage(await listApiKeys(context, cursor, limit, { owner, q }), request.query, (key) => key.id)
   })
-  const search = describeRoute('apiKeys.identify', readScopes.clients, Type.Object({ items: Type.Array(apiKeySchema) }))
+  const search = describeRoute(
+    'apiKeys.identify',
+    readScopes.clients,
+    Type.Object({ items: Type.Array(identifiedKeySchema) }),
+  )
   http.post(`${path}/search`, { schema: { ...search, body: KeySearch } }, async (request) => {
     await requireScope(request, readScopes.clients)
     return { items: await findApiKeys(context, request.body.key) }

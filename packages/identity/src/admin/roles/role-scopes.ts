@@ -56,7 +56,7 @@ export async function putRole(
   const kept = withIncludedScopes(after)
   const narrows = [...withIncludedScopes(before)].some((scope) => !kept.has(scope))
   const change = { role, scopes: after, expected: changed.get(role), narrows }
-  if ((await store.managementRoles.change(change, revocationTimes(context))) === 'outdated') {
+  if ((await store.managementRoles.change(change, () => revocationTimes(context))) === 'outdated') {
     if (ifMatch !== undefined) throw preconditionFailed((await readRole(context, role)).etag)
     throw new Problem(409, 'The role was changed at the same time; read it again and retry.')
   }

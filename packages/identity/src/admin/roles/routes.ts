@@ -27,7 +27,7 @@ const RoleBody = Type.Object(
     scopes: Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
       maxItems: 100,
       uniqueItems: true,
-      description: 'Management scopes. `admin:roles` is for owners alone.',
+      description: 'Management scopes. `admin:roles` and `admin:connections` are for owners alone.',
       examples: [['read:accounts', 'write:sessions']],
     }),
   },

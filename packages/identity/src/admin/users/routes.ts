@@ -68,8 +68,11 @@ function changingRoutes(http: Http, { context, requireScope, requireRecentSignIn
   }
   http.patch(`${path}/:id`, { schema: change }, async (request, reply) => {
     // Whoever reads the mails or the text messages of an account gets into it.
-    const { roles, email, claims } = request.body
-    const known = await admit(request, roles !== undefined || email !== undefined)
+    const { roles, email, email_verified: verified, claims } = request.body
+    const known = await admit(
+      request,
+      [roles, email, verified].some((member) => member !== undefined),
+    )
     const by = (await givesPhone(context, request.params.id, claims)) ? await admit(request, true) : known
     const update = { mergesClaims: isMergePatch(request), ifMatch: request.headers['if-match'] }
     await updateUser(context, by, request.params.id, { ...request.body, ...update })

@@ -87,7 +87,7 @@ export const managementOperations = {
   'apiKeys.list': ['List API keys', 'Newest first. The keys themselves are not shown; they are stored as hashes.'],
   'apiKeys.identify': [
     'Find an API key by itself',
-    'Whose it is: one key or none. It is in the body, so that no log has it, and does not count as a use.',
+    'Whose it is: one key or none, and whether it is the present one, the one before a rotation, or invalid. It is in the body, so that no log has it, and does not count as a use.',
   ],
   'apiKeys.create': ['Create an API key', 'The key is shown only in this response.'],
   'apiKeys.get': ['Get an API key', 'The key itself is not shown.'],

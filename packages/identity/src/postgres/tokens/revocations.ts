@@ -52,15 +52,20 @@ function revocationOf(row: RevocationRow): Revocation {
 }
 
 /**
- * Adds to the revocation feed, as the last step of a transaction. The lock makes positions follow the order of commits:
- * a reader who has seen a position has seen all before it.
+ * Waits until no other transaction adds to the revocation feed. The lock makes positions follow the order of commits: a
+ * reader who has seen a position has seen all before it.
  */
+export async function lockRevocations(tx: Transaction): Promise<void> {
+  await tx.query('LOCK TABLE identity.revocation IN SHARE ROW EXCLUSIVE MODE')
+}
+
+/** Adds to the revocation feed, as the last step of a transaction. */
 export async function appendRevocations(
   tx: Transaction,
   revocations: readonly Revocation[],
   { now, expiresAt }: RevocationTimes,
 ): Promise<void> {
-  await tx.query('LOCK TABLE identity.revocation IN SHARE ROW EXCLUSIVE MODE')
+  await lockRevocations(tx)
   for (const one of revocations) {
     await tx.query(
       `INSERT INTO identity.revocation (grant_id, subject, client_id, before, key_id, created_at, expires_at)

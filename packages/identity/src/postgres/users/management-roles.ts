@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Database } from '@gatehouse/kit'
 import type { ChangedRoles } from '../../model/management-roles.ts'
-import { type RevocationTimes, revokedBefore } from '../../model/revocation-times.ts'
+import { commitMarginMs, type RevocationTimes, revokedBefore } from '../../model/revocation-times.ts'
 import type { ManagementRoles, RoleChange } from '../../store/index.ts'
-import { appendRevocations } from '../tokens/revocations.ts'
+import { appendRevocations, lockRevocations } from '../tokens/revocations.ts'
 
 interface RoleRow {
   readonly role: string
@@ -24,10 +24,18 @@ export class PostgresManagementRoles implements ManagementRoles {
     return new Map(rows.map(({ role, scopes }) => [role, scopes]))
   }
 
-  /** The lock makes two changes follow one another also where there is no row yet. */
-  change({ role, scopes, expected, narrows }: RoleChange, end: RevocationTimes): Promise<'changed' | 'outdated'> {
+  /**
+   * The first lock makes two changes follow one another also where there is no row yet. That of the revocation feed is
+   * waited for before the time is read.
+   */
+  change(
+    { role, scopes, expected, narrows }: RoleChange,
+    times: () => RevocationTimes,
+  ): Promise<'changed' | 'outdated'> {
     return this.#database.transaction(async (tx) => {
       await tx.query('LOCK TABLE identity.management_role IN SHARE ROW EXCLUSIVE MODE')
+      if (narrows) await lockRevocations(tx)
+      const end = times()
       const text = 'SELECT role, scopes FROM identity.management_role WHERE role = $1'
       const [found] = (await tx.query<RoleRow>(text, [role])).rows
       if (!isDeepStrictEqual(found?.scopes, expected)) return 'outdated'
@@ -41,7 +49,7 @@ export class PostgresManagementRoles implements ManagementRoles {
         'SELECT id FROM identity.account WHERE roles @> ARRAY[$1::text] ORDER BY id',
         [role],
       )
-      const before = revokedBefore(end.now)
+      const before = revokedBefore(end.now + commitMarginMs)
       const revocations = members.rows.map(({ id }) => ({ subject: id, before }))
       await appendRevocations(tx, revocations, end)
       return 'changed'

@@ -32,11 +32,13 @@ export function AdministratorsScreen() {
   )
 }
 
+/** Scopes that no other role can have. */
+const ownersScopes: readonly string[] = ['admin:roles', 'admin:connections']
+
 /** Every scope that a role can have: those of the owners, and what these include. */
 function scopesOf(roles: readonly ManagementRole[]): readonly string[] {
   const all = new Set(roles.flatMap(({ scopes, default_scopes: defaults }) => [...scopes, ...defaults]))
-  all.delete('admin:roles')
-  return [...all].sort()
+  return [...all].filter((scope) => !ownersScopes.includes(scope)).sort()
 }
 
 interface RoleMembersProps {

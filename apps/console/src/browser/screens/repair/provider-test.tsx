@@ -7,7 +7,9 @@ import { useTexts } from '../../texts/settings.tsx'
 /** One message to an address, and what the provider answered. */
 export function ProviderTest({ name, channel }: { name: string; channel: string }) {
   const t = useTexts()
-  const [{ to, service }, write] = useKeptState(`test call of ${name}`, { to: '', service: 'fcm' })
+  // A push token lets its holder push to the device.
+  const secret = channel === 'push' ? (['to'] as const) : []
+  const [{ to, service }, write] = useKeptState(`test call of ${name}`, { to: '', service: 'fcm' }, secret)
   const mutation = useAction('testProvider')
   const { data } = mutation
   return (

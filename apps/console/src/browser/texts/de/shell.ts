@@ -104,6 +104,11 @@ export const shell: typeof english = {
     failed: (sources: string) => `Keine Antwort: ${sources}.`,
     forbidden: (sources: string) => `Nicht durchsucht, Ihre Rolle erlaubt es nicht: ${sources}.`,
     apiKey: 'Das ist ein API-Schlüssel. Er wird nur im Rumpf der Anfrage gesendet, und nichts bewahrt ihn auf.',
+    keyMatched: {
+      current: 'der heutige Schlüssel',
+      previous: 'der Schlüssel vor dem Wechsel, gilt noch',
+      expired: 'dieser Schlüssel gilt nicht mehr',
+    },
     apiKeyPart: 'Das sieht wie ein Teil eines API-Schlüssels aus. Er wird nicht gesendet: Suchen Sie den ganzen.',
     sessionsFrom: (address: string) => `Sitzungen von ${address}`,
     auditFrom: (address: string) => `Audit-Ereignisse von ${address}`,

@@ -102,6 +102,11 @@ export const shell = {
     failed: (sources: string) => `No answer: ${sources}.`,
     forbidden: (sources: string) => `Not searched, your role does not allow it: ${sources}.`,
     apiKey: 'This is an API key. It is sent in the body of the request only, and nothing keeps it.',
+    keyMatched: {
+      current: 'the present key',
+      previous: 'the key before the rotation, still valid',
+      expired: 'this key is not valid any more',
+    },
     apiKeyPart: 'This looks like a part of an API key. It is not sent anywhere: search for the whole key.',
     sessionsFrom: (address: string) => `Sessions from ${address}`,
     auditFrom: (address: string) => `Audit events from ${address}`,

@@ -21,6 +21,7 @@ import { createApiKeys, type ResolveApiKey } from './identify/api-keys.ts'
 import { createBadCredentialLimit } from './identify/bad-credential-limit.ts'
 import { IdentityResolver } from './identify/identity-resolver.ts'
 import { createIngress, type Ingress } from './ingress.ts'
+import { AttemptBlocks } from './limits/attempt-blocks.ts'
 import { type AttemptLimits, createAttemptLimits } from './limits/attempt-limits.ts'
 import { createPolicies, type Policies } from './limits/policies.ts'
 import { createGatewayMetrics, type GatewayMetrics } from './metrics/gateway-metrics.ts'
@@ -156,12 +157,13 @@ export function createGateway(options: GatewayOptions): Gateway {
     onBreaker: breakerChange(metrics, log),
   })
   const upstreamStates = () => upstreamRoutes.states()
-  const reading = { activity, routing, upstreamStates, policies }
+  const blocks = new AttemptBlocks(clock)
+  const reading = { activity, routing, upstreamStates, policies, blocks }
   const routesOptions = { ...routesDefaults(log, ingress), ...options, ...reading, contextTokens, rules, own }
   return {
     authenticate: ingress.authenticate,
     watch: watch.watch,
-    attempts: createAttemptLimits({ limiter, policies, metrics, activity, clock }),
+    attempts: createAttemptLimits({ limiter, policies, metrics, activity, blocks }),
     reload: policies.reload,
     setOverrides: policies.setOverrides,
     setClientPolicies: policies.setClientPolicies,

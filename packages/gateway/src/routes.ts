@@ -29,7 +29,7 @@ export async function routes(http: Http, options: RoutesOptions): Promise<void> 
   const limits = new LimitOperations({ ...options, operators })
   const canRead = { onRequest: operators.requireScope(limitScopes.read) }
   const canGrant = { onRequest: operators.requireScope(limitScopes.grant) }
-  const canManage = { onRequest: operators.requireScope(limitScopes.manage) }
+  const canManage = { onRequest: operators.requireRecentSignIn(limitScopes.manage) }
   const { list, read, explain, reset, grant } = limitSchemas
   contextKeyRoutes(http, options.contextTokens)
   callerRoutes(http, new CallerOperations({ ...options, operators }), { canRead, canManage })

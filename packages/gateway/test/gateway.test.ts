@@ -170,8 +170,9 @@ test('contradictory settings are rejected at start with the valid choices', asyn
   )
   await assert.rejects(setup({ routes: [{ path: '/x', upstream: 'nope' }] }), /\/x: there is no upstream "nope"/)
   await assert.rejects(setup({ trustedProxies: ['10.0.0.0/99'] }), /10\.0\.0\.0\/99/)
-  await assert.rejects(setup({ policies: { login: { rpm: 5, failure_mode: 'open' } } }), /"login".*closed/)
-  await assert.rejects(setup({ policies: { login: { rpm: 5, failure_mode: 'closed', mode: 'hybrid' } } }), /"login"/)
+  const attemptLimits = { login: { limit: 5, windowSeconds: 60 } }
+  for (const login of [{ failure_mode: 'open' }, { failure_mode: 'closed', mode: 'hybrid' }] as const)
+    await assert.rejects(setup({ attemptLimits, policies: { login: { rpm: 5, ...login } } }), /"login".*closed/)
   await assert.rejects(setup({ tiers: {} }), /at least one/)
   await assert.rejects(setup({ upstreams: { a: { url: 'ftp://x' } } }), /upstream "a"/)
 })

@@ -1,4 +1,4 @@
-import { editors, everybody, operator, owner, read, support, write } from './action.ts'
+import { dangerous, editors, everybody, operator, owner, read, support, write } from './action.ts'
 
 const ofCaller = ['limits.callers.get', 'limits.explain', 'limits.get'] as const
 
@@ -12,8 +12,8 @@ export const callers = {
   readCaller: read('limits.callers.get', everybody),
   explainLimit: read('limits.explain', everybody),
   listPolicyNames: read('limits.settings.get', everybody),
-  unblockCaller: write('limits.callers.unblock', editors, ...ofCaller),
-  resetLimit: write('limits.reset', editors, ...ofCaller),
+  unblockCaller: dangerous('limits.callers.unblock', editors, ...ofCaller),
+  resetLimit: dangerous('limits.reset', editors, ...ofCaller),
   grantRequests: write('limits.grant', [owner, operator, support], ...ofCaller),
   listRoutes: read('routes.get', everybody),
   matchRoute: read('routes.match.get', everybody),

@@ -6637,14 +6637,14 @@ export interface Api {
     explain(input: Operations["limits.explain"]['input'], options?: CallOptions): Promise<Operations["limits.explain"]['output']>
     /** Read a limit. The decision that the next request would get. Counts nothing. */
     get(input: Operations["limits.get"]['input'], options?: CallOptions): Promise<Operations["limits.get"]['output']>
-    /** Grant requests. Reduces the counts of the current windows. */
+    /** Grant requests. Reduces the counts of the current windows. Attempt limits need an owner with a recent sign-in, and large grants `admin:limits`. */
     grant(input: Operations["limits.grant"]['input'], options?: CallOptions): Promise<Operations["limits.grant"]['output']>
-    /** Reset a limit. Clears the counts of the current windows. */
+    /** Reset a limit. Clears the counts of the current windows. People need a recent sign-in, and attempt limits an owner. */
     reset(input: Operations["limits.reset"]['input'], options?: CallOptions): Promise<Operations["limits.reset"]['output']>
     readonly callers: {
       /** Read a caller. The tier, an override, the standing under every policy that applies, and the requests of the last hour. Counts nothing. */
       get(input: Operations["limits.callers.get"]['input'], options?: CallOptions): Promise<Operations["limits.callers.get"]['output']>
-      /** Let a caller in again. Clears the counts of each policy that rejects the caller now, except of policies that count all callers together. */
+      /** Let a caller in again. Clears the counts of each policy that rejects the caller now, except of policies that count all callers together. People need a recent sign-in, and attempt limits an owner. */
       unblock(input: Operations["limits.callers.unblock"]['input'], options?: CallOptions): Promise<Operations["limits.callers.unblock"]['output']>
     }
     readonly rejections: {

@@ -1,8 +1,8 @@
 import { Problem } from '@gatehouse/kit'
 import type { Identifier, Limiter, Policy } from '@gatehouse/limiter'
 import type { FastifyRequest } from 'fastify'
-import { isSignInPolicy, type Limits } from '../config/limits.ts'
-
+import type { Limits } from '../config/limits.ts'
+import type { AttemptBlocks } from '../limits/attempt-blocks.ts'
 import { countedAddress, parseAddress } from '../model/address.ts'
 import type { RouteRule } from '../model/route-rule.ts'
 import type { AppliedLimits } from './applied-limits.ts'
@@ -24,6 +24,8 @@ export interface LimitOperationsOptions {
   /** Requests that a caller with `write:limit-grants` may grant in one call. */
   readonly maxGrant: number
   readonly policies: AppliedLimits
+  /** Attempts that this process rejects without asking the counters. */
+  readonly blocks: AttemptBlocks
   /** The rules of all routes. */
   readonly rules: readonly RouteRule[]
 }
@@ -62,22 +64,28 @@ export class LimitOperations {
 
   /** Forgets what was counted. The change is recorded before it is made. */
   async reset(request: FastifyRequest, params: LimitParams): Promise<void> {
-    const { limiter, policies, operators } = this.#options
-    const policy = findLimit(policies.limits(), params.policy)
+    const { limiter, policies, operators, blocks } = this.#options
+    operators.refuseGuesses(request, params.kind)
+    const limits = policies.limits()
+    const policy = findLimit(limits, params.policy)
+    operators.requireOwner(request, attemptLimitsOf([policy], limits))
     const identifier = parseIdentifier(params)
     await operators.record(request, { action: 'limits.reset', policy, identifier })
     await requireStore(limiter.reset(policy, identifier))
+    blocks.delete(policy.name, identifier)
   }
 
   /** Gives requests back. The change is recorded before it is made. */
   async grant(request: FastifyRequest, params: LimitParams, amount: number) {
-    const { limiter, policies, operators } = this.#options
+    const { limiter, policies, operators, blocks } = this.#options
     operators.refuseGuesses(request, params.kind)
     const policy = findLimit(policies.limits(), params.policy)
     const identifier = parseIdentifier(params)
-    if (!operators.hasScope(request, limitScopes.manage)) this.#requireSmallGrant(policy, amount)
+    this.#authorizeGrant(request, policy, amount)
     await operators.record(request, { action: 'limits.grant', policy, identifier, after: { amount } })
-    return formatDecision(await requireStore(limiter.grant(policy, identifier, amount)))
+    const decision = await requireStore(limiter.grant(policy, identifier, amount))
+    blocks.delete(policy.name, identifier)
+    return formatDecision(decision)
   }
 
   /** Policies by name as they count this identifier: an override may have another limit in place of a tier. */
@@ -89,16 +97,27 @@ export class LimitOperations {
     )
   }
 
-  #requireSmallGrant(policy: Policy, amount: number): void {
-    const { maxGrant } = this.#options
-    if (isSignInPolicy(policy))
+  /** A small grant helps one caller for a while; a large one, and attempts, are as good as a reset. */
+  #authorizeGrant(request: FastifyRequest, policy: Policy, amount: number): void {
+    const { maxGrant, operators, policies } = this.#options
+    const attemptLimits = attemptLimitsOf([policy], policies.limits())
+    if (amount <= maxGrant && attemptLimits.length === 0) return
+    const [manage] = limitScopes.manage
+    if (!operators.hasScope(request, limitScopes.manage))
       throw new Problem(
         403,
-        `Attempts counted by ${policy.name} can be granted with ${limitScopes.manage[0]} only: it limits sign-in.`,
+        attemptLimits.length === 0
+          ? `At most ${maxGrant} can be granted in one call without ${manage}.`
+          : `What ${policy.name} counted cannot be granted without ${manage}: it limits attempts.`,
       )
-    if (amount > maxGrant)
-      throw new Problem(403, `At most ${maxGrant} can be granted in one call without ${limitScopes.manage[0]}.`)
+    operators.requireOwner(request, attemptLimits)
+    operators.refuseOldSignIn(request)
   }
+}
+
+/** The names of those policies that limit attempts. */
+export function attemptLimitsOf(policies: readonly Policy[], { attempts }: Limits): string[] {
+  return policies.map(({ name }) => name).filter((name) => attempts.has(name))
 }
 
 /** A tier or policy by name. @throws Problem 404 */

@@ -1,4 +1,4 @@
-import { Problem, type RecordChange, recordChange } from '@gatehouse/kit'
+import { type Clock, Problem, type RecordChange, recordChange } from '@gatehouse/kit'
 import type { Identifier, Policy } from '@gatehouse/limiter'
 import type { FastifyRequest } from 'fastify'
 import type { Authenticate, Caller } from '../model/caller.ts'
@@ -10,6 +10,12 @@ export const limitScopes = {
   grant: ['write:limit-grants', 'admin:limits'],
   manage: ['admin:limits'],
 } as const
+
+/** The scope of owners. */
+const ownerScope = 'admin:roles'
+
+/** How old the sign-in may be of a person who resets what was counted, in seconds. */
+const maxSignInAge = 600
 
 /** Scopes to read personal data unmasked. */
 const personalDataScopes = ['read:personal-data', 'admin:privacy']
@@ -29,6 +35,20 @@ interface LimitChange {
 export interface Operators {
   /** A hook that requires one of these scopes. @throws Problem 401 or 403 */
   requireScope(scopes: readonly string[]): (request: FastifyRequest) => Promise<void>
+  /**
+   * As `requireScope`; a person must have signed in within ten minutes, and an API key of a user tells of no sign-in.
+   * Clients are not asked.
+   * @throws Problem 401 `insufficient_user_authentication` (RFC 9470 §3), 403
+   */
+  requireRecentSignIn(scopes: readonly string[]): (request: FastifyRequest) => Promise<void>
+  /** Refuses a person whose sign-in is old. Only after `requireScope`. @throws Problem 401 */
+  refuseOldSignIn(request: FastifyRequest): void
+  /**
+   * Limits on attempts protect owners from everybody else, operators too: only an owner gives attempts back. Without a
+   * policy there is nothing to refuse.
+   * @throws Problem 403
+   */
+  requireOwner(request: FastifyRequest, attemptLimits: readonly string[]): void
   /** Whether the caller has one of these scopes. Only after `requireScope`. */
   hasScope(request: FastifyRequest, scopes: readonly string[]): boolean
   /** Whether personal data must be masked for the caller. */
@@ -46,6 +66,7 @@ export interface Operators {
 /** What {@link Operators} authenticate callers with, and where their changes are recorded. */
 export interface OperatorsOptions {
   readonly authenticate: Authenticate
+  readonly clock: Clock
   /** Writes the audit trail. */
   readonly recordChange: RecordChange
 }
@@ -60,11 +81,24 @@ export function createOperators(options: OperatorsOptions): Operators {
   }
   const holds: Operators['hasScope'] = (request, scopes) => scopes.some((scope) => callerOf(request).scopes.has(scope))
   const mustMask: Operators['mustMask'] = (request) => !holds(request, personalDataScopes)
+  const requireScope: Operators['requireScope'] = (scopes) => async (request) => {
+    callers.set(request, await options.authenticate(request))
+    if (!holds(request, scopes)) throw insufficientScope(scopes)
+  }
+  const refuseOldSignIn: Operators['refuseOldSignIn'] = (request) => {
+    const { kind, authTime = 0 } = callerOf(request)
+    if (kind === 'user' && authTime + maxSignInAge * 1_000 <= options.clock.now()) throw signInTooOld()
+  }
   return {
     hasScope: holds,
-    requireScope: (scopes) => async (request) => {
-      callers.set(request, await options.authenticate(request))
-      if (!holds(request, scopes)) throw insufficientScope(scopes)
+    requireScope,
+    refuseOldSignIn,
+    requireRecentSignIn: (scopes) => async (request) => {
+      await requireScope(scopes)(request)
+      refuseOldSignIn(request)
+    },
+    requireOwner(request, attemptLimits) {
+      if (attemptLimits.length > 0 && !holds(request, [ownerScope])) throw ownersOnly(attemptLimits)
     },
     mustMask,
     refuseGuesses(request, kind) {
@@ -90,4 +124,17 @@ function insufficientScope(scopes: readonly string[]): Problem {
   const challenge = `Bearer error="insufficient_scope", scope="${scopes[0]}"`
   const detail = `This requires ${scopes.length > 1 ? 'one of the scopes' : 'the scope'} ${scopes.join(', ')}.`
   return new Problem(403, detail, { headers: { 'www-authenticate': challenge } })
+}
+
+function ownersOnly(attemptLimits: readonly string[]): Problem {
+  const challenge = `Bearer error="insufficient_scope", scope="${ownerScope}"`
+  const detail = `Attempts are given back by owners alone (scope ${ownerScope}): ${attemptLimits.join(', ')}.`
+  return new Problem(403, detail, { headers: { 'www-authenticate': challenge } })
+}
+
+/** 401 that asks to sign in again (RFC 9470 §3). */
+function signInTooOld(): Problem {
+  const challenge = `Bearer error="insufficient_user_authentication", max_age="${maxSignInAge}"`
+  const headers = { 'www-authenticate': challenge }
+  return new Problem(401, `This requires a sign-in within the last ${maxSignInAge / 60} minutes.`, { headers })
 }

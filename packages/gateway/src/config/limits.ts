@@ -12,14 +12,8 @@ export interface Limits {
   readonly lowest: string
   /** The policy that every limited request counts by as well. */
   readonly global: Policy | undefined
-}
-
-/** Sign-in limits, and others that stop guessing, are exact, global and fail closed. No configuration changes that. */
-const signInPolicy = /^(?:login|device-code|reset|client-authentication)(?:-|$)/
-
-/** Whether a policy protects accounts from guessing. */
-export function isSignInPolicy({ name }: Policy): boolean {
-  return signInPolicy.test(name)
+  /** The names of the policies that limit attempts: what they count is given back by owners alone. */
+  readonly attempts: ReadonlySet<string>
 }
 
 /** The limits of a configuration. */
@@ -64,7 +58,8 @@ export function defineLimits(declared: LimitsDeclaration): Limits {
   refuseMixedTiers(tiers)
   refuseReserved([...tiers.keys(), ...policies.keys()])
   if (tiers.has(unlimitedPlan)) throw new RangeError(`tiers: "${unlimitedPlan}" is the plan without a limit`)
-  return { tiers, policies, lowest: lowest.name, global: findGlobalPolicy(declared.globalPolicy, policies) }
+  const global = findGlobalPolicy(declared.globalPolicy, policies)
+  return { tiers, policies, lowest: lowest.name, global, attempts: new Set(Object.keys(attemptLimits)) }
 }
 
 function findGlobalPolicy(name: string | undefined, policies: ReadonlyMap<string, Policy>): Policy | undefined {
@@ -92,11 +87,11 @@ function defineRoutePolicy(
   declared: PolicyDeclaration,
   attemptLimit: AttemptLimitDeclaration | undefined,
 ): Policy {
-  const failureMode = signInPolicy.test(name) ? ('closed' as const) : attemptLimit ? ('local' as const) : undefined
-  const builtIn = failureMode === undefined ? {} : { failure_mode: failureMode }
+  const builtIn = attemptLimit === undefined ? {} : { failure_mode: failureModeOf(attemptLimit) }
   const policy = { ...builtIn, ...(hasLimit(declared) ? {} : defaultPolicies[name]), ...declared }
-  if (signInPolicy.test(name) && (policy.failure_mode !== 'closed' || policy.mode === 'hybrid'))
-    throw new RangeError(`policy "${name}": a sign-in limit is exact and its failure_mode is closed`)
+  const isExact = builtIn.failure_mode === 'closed'
+  if (isExact && (policy.failure_mode !== 'closed' || policy.mode === 'hybrid'))
+    throw new RangeError(`policy "${name}": a limit that stops guessing is exact and its failure_mode is closed`)
   const attemptLimitRules = attemptLimit && !hasLimit(declared) ? attemptRules(name, attemptLimit) : []
   return declaredPolicy(name, policy, attemptLimitRules)
 }
@@ -107,6 +102,10 @@ export function hasLimit({ rps, rpm, daily, burst }: PolicyDeclaration): boolean
 }
 
 function defineAttemptLimit(name: string, attemptLimit: AttemptLimitDeclaration): Policy {
-  const failureMode = signInPolicy.test(name) ? 'closed' : 'local'
-  return definePolicy(name, attemptRules(name, attemptLimit), { failureMode })
+  return definePolicy(name, attemptRules(name, attemptLimit), { failureMode: failureModeOf(attemptLimit) })
+}
+
+/** Limits that stop guessing are exact, global and fail closed. No configuration changes that. */
+function failureModeOf({ failureMode }: AttemptLimitDeclaration): 'closed' | 'local' {
+  return failureMode ?? 'closed'
 }

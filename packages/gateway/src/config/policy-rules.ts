@@ -4,6 +4,8 @@ import type { Policy, Rule } from '@gatehouse/limiter'
 export interface AttemptLimitDeclaration {
   readonly limit: number
   readonly windowSeconds: number
+  /** `local` for a limit on load, which stops no guessing. Default: it is exact, global and fails closed. */
+  readonly failureMode?: 'local'
 }
 
 /** The rule of an attempt limit. */

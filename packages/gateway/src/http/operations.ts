@@ -38,7 +38,7 @@ export const operation = operationsOf({
   ],
   'limits.callers.unblock': [
     'Let a caller in again',
-    'Clears the counts of each policy that rejects the caller now, except of policies that count all callers together.',
+    'Clears the counts of each policy that rejects the caller now, except of policies that count all callers together. People need a recent sign-in, and attempt limits an owner.',
   ],
   'routes.get': ['Read routes', 'Own routes, which come first, and the rules of the file in their order.'],
   'routes.match.get': ['Find the rule of a request', 'Which rule applies to a method and path, and why others do not.'],
@@ -46,8 +46,14 @@ export const operation = operationsOf({
     'Read upstreams',
     'Breaker, connections, failures and response times in this process, of the last five to ten minutes.',
   ],
-  'limits.reset': ['Reset a limit', 'Clears the counts of the current windows.'],
-  'limits.grant': ['Grant requests', 'Reduces the counts of the current windows.'],
+  'limits.reset': [
+    'Reset a limit',
+    'Clears the counts of the current windows. People need a recent sign-in, and attempt limits an owner.',
+  ],
+  'limits.grant': [
+    'Grant requests',
+    'Reduces the counts of the current windows. Attempt limits need an owner with a recent sign-in, and large grants `admin:limits`.',
+  ],
 })
 
 /** The ids of this package's operations. */

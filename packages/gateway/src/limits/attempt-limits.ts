@@ -1,8 +1,9 @@
-import { type Clock, tokenHash } from '@gatehouse/kit'
+import { tokenHash } from '@gatehouse/kit'
 import type { Identifier, Limiter } from '@gatehouse/limiter'
 import type { Activity } from '../activity/activity.ts'
 import type { GatewayMetrics } from '../metrics/gateway-metrics.ts'
 import { countedAddress, parseAddress } from '../model/address.ts'
+import type { AttemptBlocks } from './attempt-blocks.ts'
 import type { Policies } from './policies.ts'
 
 /** The result of one attempt. */
@@ -21,14 +22,16 @@ export type Limit = (policy: string, identifiers: Readonly<Record<string, string
 /** Takes back one counted attempt of these identifiers, because it succeeded. */
 export type Refund = (policy: string, identifiers: Readonly<Record<string, string>>) => Promise<void>
 
-/** Whole seconds for which attempts of these identifiers are known to be rejected, without a store request; else 0. */
-export type Blocked = (policy: string, identifiers: Readonly<Record<string, string>>) => number
+/**
+ * Whole seconds for which attempts of these identifiers are known to be rejected; else 0. The counter store is asked only
+ * whether a known rejection still lasts, every 5 s at most.
+ */
+export type Blocked = (policy: string, identifiers: Readonly<Record<string, string>>) => Promise<number>
 
 /** Resets the count of these identifiers, because an attempt succeeded. */
 export type Forgive = (policy: string, identifiers: Readonly<Record<string, string>>) => Promise<void>
 
 const maxIdLength = 255
-const maxBlocks = 10_000
 
 /** Attempt limits, for services to count what a route's limit cannot. */
 export interface AttemptLimits {
@@ -43,49 +46,43 @@ interface AttemptLimitsOptions {
   readonly policies: Policies
   readonly metrics: GatewayMetrics
   readonly activity: Activity
-  readonly clock: Clock
+  readonly blocks: AttemptBlocks
 }
 
 /** Attempt limits in the counter store. Rejections are cached in this process. */
 export function createAttemptLimits(options: AttemptLimitsOptions): AttemptLimits {
-  const { limiter, policies, metrics, activity, clock } = options
-  const blocks = new Map<string, number>()
-  const setBlock = (key: string, seconds: number): void => {
-    blocks.delete(key)
-    if (seconds === 0) return
-    blocks.set(key, clock.now() + seconds * 1_000)
-    const [oldest] = blocks.keys()
-    if (blocks.size > maxBlocks && oldest !== undefined) blocks.delete(oldest)
-  }
+  const { limiter, policies, metrics, activity, blocks } = options
   const limit: Limit = async (name, identifiers) => {
     const identifier = identifierOf(identifiers)
     const decision = await limiter.check(policies.get(name), identifier, { route: name })
-    setBlock(blockKey(name, identifier), decision.retryAfterSeconds)
+    blocks.set(name, identifier, decision.retryAfterSeconds)
     metrics.recordDecision(name, decision)
     activity.record(decision, { route: name, identifier })
     return { allowed: decision.allowed, retryAfter: decision.retryAfterSeconds }
   }
-  const blockedSeconds: Blocked = (name, identifiers) => {
-    const until = blocks.get(blockKey(name, identifierOf(identifiers))) ?? 0
-    return Math.max(0, Math.ceil((until - clock.now()) / 1_000))
+  const blocked: Blocked = async (name, identifiers) => {
+    const identifier = identifierOf(identifiers)
+    const seconds = blocks.secondsOf(name, identifier)
+    if (seconds === 0 || !blocks.takeReading(name, identifier)) return seconds
+    const { retryAfterSeconds } = await limiter.peek(policies.get(name), identifier)
+    blocks.set(name, identifier, retryAfterSeconds)
+    return retryAfterSeconds
   }
   return {
     limit,
     async refund(name, identifiers) {
       const identifier = identifierOf(identifiers)
       await limiter.grant(policies.get(name), identifier, 1)
-      blocks.delete(blockKey(name, identifier))
+      blocks.delete(name, identifier)
     },
-    blocked: blockedSeconds,
+    blocked,
     async forgive(name, identifiers) {
       const identifier = identifierOf(identifiers)
       await limiter.reset(policies.get(name), identifier)
-      blocks.delete(blockKey(name, identifier))
+      blocks.delete(name, identifier)
     },
   }
 }
-
-const blockKey = (policy: string, { kind, id }: Identifier): string => `${policy} ${kind} ${id}`
 
 function identifierOf(identifiers: Readonly<Record<string, string>>): Identifier {
   const entries = Object.entries(identifiers).sort(([a], [b]) => (a < b ? -1 : 1))

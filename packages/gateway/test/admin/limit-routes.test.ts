@@ -7,7 +7,7 @@ async function asOperator(scope = 'admin:limits') {
     tiers: { free: { rpm: 2, daily: 10 }, ops: { rpm: 1000 } },
     planOf: async (subject) => ({ plan: subject === 'op' ? 'ops' : 'free' }),
   })
-  const headers = made.bearer({ sub: 'op', scope })
+  const headers = made.bearer({ sub: 'op', scope, auth_time: made.clock.now() / 1_000 })
   const ask = async (method: 'GET' | 'DELETE' | 'POST', url: string, payload?: object) =>
     made.http.inject({ method, url, headers, ...(payload ? { payload } : {}) })
   return { ...made, ask }

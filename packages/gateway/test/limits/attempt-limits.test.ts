@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createHttp, silentLog } from '@gatehouse/kit'
+import { createHttp, manualClock, silentLog } from '@gatehouse/kit'
+import { createLimiter } from '@gatehouse/limiter'
 import { defineLimits, type LimitsDeclaration } from '../../src/config/limits.ts'
 import { createClientAddressLookup } from '../../src/index.ts'
 import { setup } from '../support/setup.ts'
@@ -8,7 +9,8 @@ import { setup } from '../support/setup.ts'
 const attemptLimits = {
   login: { limit: 2, windowSeconds: 300 },
   'login-account': { limit: 3, windowSeconds: 3600 },
-  'token-client': { limit: 100, windowSeconds: 60 },
+  'token-client': { limit: 100, windowSeconds: 60, failureMode: 'local' as const },
+  factor: { limit: 10, windowSeconds: 900 },
 }
 
 test('an attempt limit counts by all its identifiers and says how long to wait', async () => {
@@ -53,12 +55,34 @@ test('a rejection is known without the store, for the network of an IPv6 address
   const { gateway, clock } = await setup({ attemptLimits: { login: { limit: 1, windowSeconds: 60 } } })
   const { limit, blocked } = gateway.attempts
   await limit('login', { address: '2001:db8::1' })
-  assert.equal(blocked('login', { address: '2001:db8::1' }), 0)
+  assert.equal(await blocked('login', { address: '2001:db8::1' }), 0)
   const { retryAfter } = await limit('login', { address: '2001:db8::1' })
-  assert.equal(blocked('login', { address: '2001:db8::ffff' }), retryAfter)
-  assert.equal(blocked('login', { address: '2001:db8:0:1::1' }), 0)
+  assert.equal(await blocked('login', { address: '2001:db8::ffff' }), retryAfter)
+  assert.equal(await blocked('login', { address: '2001:db8:0:1::1' }), 0)
   clock.advance(retryAfter * 1_000)
-  assert.equal(blocked('login', { address: '2001:db8::1' }), 0)
+  assert.equal(await blocked('login', { address: '2001:db8::1' }), 0)
+})
+
+test('a rejection that another process ended is known within 5 s, by one read in that time', async (t) => {
+  const clock = manualClock()
+  const limiter = createLimiter({ clock })
+  const reads = t.mock.method(limiter, 'peek').mock
+  const options = { clock, attemptLimits: { 'client-authentication': { limit: 1, windowSeconds: 300 } } }
+  const [here, there] = [await setup({ ...options, limiter }), await setup({ ...options, limiter })]
+  const { limit, blocked } = here.gateway.attempts
+  const attempt = { client: 'shop', address: '192.0.2.1' }
+  const known = () => blocked('client-authentication', attempt)
+  for (let n = 0; n < 2; n++) await limit('client-authentication', attempt)
+  const first = await known()
+  assert.ok(first > 0)
+  clock.advance(5_000)
+  const waits = await Promise.all([known(), known(), known()])
+  assert.deepEqual([waits, reads.callCount()], [[first - 5, first - 5, first - 5], 1])
+  await there.gateway.attempts.forgive('client-authentication', attempt)
+  clock.advance(4_999)
+  assert.ok((await known()) > 0)
+  clock.advance(1)
+  assert.deepEqual([await known(), await known(), reads.callCount()], [0, 0, 2])
 })
 
 test('no account name can affect the count of another', async () => {
@@ -74,14 +98,17 @@ test('an IPv6 subscriber has one attempt limit for its whole /64', async () => {
   assert.equal((await gateway.attempts.limit('login', { address: '2001:db8::2' })).allowed, false)
 })
 
-test('sign-in limits fail closed, other attempt limits fail over to local counters', async () => {
+test('limits that stop guessing fail closed, those on load fail over to local counters', async () => {
   const { http, bearer } = await setup({ attemptLimits: attemptLimits })
   const headers = bearer({ scope: 'admin:limits' })
   const { policies } = (await http.inject({ url: '/admin/v1/limits', headers })).json()
   const modes = Object.fromEntries(
     policies.map(({ name, failure_mode }: Record<string, string>) => [name, failure_mode]),
   )
-  assert.deepEqual([modes.login, modes['login-account'], modes['token-client']], ['closed', 'closed', 'local'])
+  assert.deepEqual(
+    [modes.login, modes['login-account'], modes.factor, modes['token-client']],
+    ['closed', 'closed', 'closed', 'local'],
+  )
 })
 
 test('a declared policy overrides the attempt limit of its name, also after a reload', async () => {
@@ -120,7 +147,8 @@ test('a declared policy changes only the declared members of a built-in one', ()
   )
   const identity = named('identity', { identity: { failure_mode: 'open' } })
   assert.deepEqual([identity.failureMode, identity.rules[0]?.limit], ['open', 600])
-  assert.throws(() => named('login', { login: { rpm: 7, failure_mode: 'open' } }), /failure_mode is closed/)
+  for (const name of ['login', 'factor'])
+    assert.throws(() => named(name, { [name]: { rpm: 7, failure_mode: 'open' } }), /failure_mode is closed/)
 })
 
 for (const [where, serverOf] of [

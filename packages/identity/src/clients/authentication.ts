@@ -39,7 +39,7 @@ export async function authenticateClient(
     const isSecretless = credentials.method === 'none' && client.authMethods.includes('none')
     // A client without a secret has nothing to guess.
     if (isSecretless) return used(context, client)
-    requireUnblocked(context, client.id, request.ip)
+    await requireUnblocked(context, client.id, request.ip)
     const fault = await findFault(context, request, credentials, client)
     if (fault !== undefined) return await refuse(fault)
     context.recentAuthentications.add(client.id, request.ip)
@@ -91,8 +91,9 @@ function limitsFor(
   return [...byClient, ['client-authentication-address', { address }]]
 }
 
-function requireUnblocked(context: ClientAuthenticationContext, id: string, address: string): void {
-  const seconds = Math.max(...limitsFor(context, id, address).map((check) => context.blocked(...check)))
+async function requireUnblocked(context: ClientAuthenticationContext, id: string, address: string): Promise<void> {
+  const waits = await Promise.all(limitsFor(context, id, address).map((check) => context.blocked(...check)))
+  const seconds = Math.max(...waits)
   if (seconds > 0) throw tooManyFailures(seconds)
 }
 

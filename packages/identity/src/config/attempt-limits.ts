@@ -16,8 +16,8 @@ export type Limit = (
 /** Refunds one attempt that was counted under a policy, because it succeeded. */
 export type Refund = (policy: AttemptLimitName, identifiers: Readonly<Record<string, string>>) => Promise<void>
 
-/** Whole seconds for which attempts are known to be rejected, from local knowledge; 0 for none. */
-export type Blocked = (policy: AttemptLimitName, identifiers: Readonly<Record<string, string>>) => number
+/** Whole seconds for which attempts are known to be rejected; 0 for none. The store is asked every few seconds at most. */
+export type Blocked = (policy: AttemptLimitName, identifiers: Readonly<Record<string, string>>) => Promise<number>
 
 /** Resets the count of a policy for the identifiers. */
 export type Forgive = (policy: AttemptLimitName, identifiers: Readonly<Record<string, string>>) => Promise<void>
@@ -67,15 +67,22 @@ export type AttemptLimitName =
   | 'par-client'
   | 'par-address'
 
+/** How many attempts in how many seconds, counted by what. */
+interface AttemptLimit {
+  readonly limit: number
+  readonly windowSeconds: number
+  readonly by: readonly string[]
+  /** `local` for a limit on load, which stops no guessing. Default: it fails closed. */
+  readonly failureMode?: 'local'
+}
+
 /**
  * The limits of this service: attempts per window, counted by the named identifiers. Sign-in is strict by account and
  * address together; by account alone and by address alone only failures are counted. Past the account's limit an
  * unknown device confirms by mail, so that an attacker can't lock the owner out. Second factors of all kinds share their
  * counts, each known device with its own.
  */
-export const attemptLimitPolicies: Readonly<
-  Record<AttemptLimitName, { readonly limit: number; readonly windowSeconds: number; readonly by: readonly string[] }>
-> = {
+export const attemptLimitPolicies: Readonly<Record<AttemptLimitName, AttemptLimit>> = {
   login: { limit: 10, windowSeconds: 300, by: ['account', 'address'] },
   'login-account': { limit: 100, windowSeconds: 3600, by: ['account'] },
   'login-address': { limit: 100, windowSeconds: 3600, by: ['address'] },
@@ -83,10 +90,10 @@ export const attemptLimitPolicies: Readonly<
   factor: { limit: 10, windowSeconds: 900, by: ['account', 'device'] },
   'factor-day': { limit: 50, windowSeconds: 86_400, by: ['account', 'device'] },
   'factor-challenge': { limit: 5, windowSeconds: 900, by: ['challenge'] },
-  'passkey-address': { limit: 100, windowSeconds: 3600, by: ['address'] },
-  'passkey-challenge': { limit: 600, windowSeconds: 300, by: ['address'] },
-  'provider-address': { limit: 600, windowSeconds: 600, by: ['address'] },
-  'provider-logout': { limit: 6_000, windowSeconds: 600, by: ['address'] },
+  'passkey-address': { limit: 100, windowSeconds: 3600, by: ['address'], failureMode: 'local' },
+  'passkey-challenge': { limit: 600, windowSeconds: 300, by: ['address'], failureMode: 'local' },
+  'provider-address': { limit: 600, windowSeconds: 600, by: ['address'], failureMode: 'local' },
+  'provider-logout': { limit: 6_000, windowSeconds: 600, by: ['address'], failureMode: 'local' },
   'email-code': { limit: 5, windowSeconds: 3600, by: ['account', 'address'] },
   'email-code-account': { limit: 10, windowSeconds: 3600, by: ['account'] },
   'email-code-address': { limit: 30, windowSeconds: 3600, by: ['address'] },
@@ -104,20 +111,20 @@ export const attemptLimitPolicies: Readonly<
   'device-code-address': { limit: 30, windowSeconds: 600, by: ['address'] },
   reset: { limit: 3, windowSeconds: 3600, by: ['account'] },
   'reset-address': { limit: 20, windowSeconds: 3600, by: ['address'] },
-  registration: { limit: 5, windowSeconds: 3600, by: ['address'] },
-  'registration-account': { limit: 3, windowSeconds: 3600, by: ['account'] },
-  invitation: { limit: 200, windowSeconds: 3600, by: ['organization'] },
-  'invitation-account': { limit: 5, windowSeconds: 3600, by: ['account'] },
-  'domain-verification': { limit: 20, windowSeconds: 3600, by: ['organization'] },
+  registration: { limit: 5, windowSeconds: 3600, by: ['address'], failureMode: 'local' },
+  'registration-account': { limit: 3, windowSeconds: 3600, by: ['account'], failureMode: 'local' },
+  invitation: { limit: 200, windowSeconds: 3600, by: ['organization'], failureMode: 'local' },
+  'invitation-account': { limit: 5, windowSeconds: 3600, by: ['account'], failureMode: 'local' },
+  'domain-verification': { limit: 20, windowSeconds: 3600, by: ['organization'], failureMode: 'local' },
   'client-authentication': { limit: 20, windowSeconds: 300, by: ['client', 'address'] },
   'client-authentication-address': { limit: 100, windowSeconds: 300, by: ['address'] },
-  'token-client': { limit: 60_000, windowSeconds: 60, by: ['client', 'grant'] },
-  'token-address': { limit: 300, windowSeconds: 60, by: ['client', 'grant', 'address'] },
-  'introspect-client': { limit: 600_000, windowSeconds: 60, by: ['client'] },
-  'revoke-client': { limit: 60_000, windowSeconds: 60, by: ['client'] },
-  'revoke-address': { limit: 300, windowSeconds: 60, by: ['address'] },
-  'par-client': { limit: 60_000, windowSeconds: 60, by: ['client'] },
-  'par-address': { limit: 300, windowSeconds: 60, by: ['address'] },
+  'token-client': { limit: 60_000, windowSeconds: 60, by: ['client', 'grant'], failureMode: 'local' },
+  'token-address': { limit: 300, windowSeconds: 60, by: ['client', 'grant', 'address'], failureMode: 'local' },
+  'introspect-client': { limit: 600_000, windowSeconds: 60, by: ['client'], failureMode: 'local' },
+  'revoke-client': { limit: 60_000, windowSeconds: 60, by: ['client'], failureMode: 'local' },
+  'revoke-address': { limit: 300, windowSeconds: 60, by: ['address'], failureMode: 'local' },
+  'par-client': { limit: 60_000, windowSeconds: 60, by: ['client'], failureMode: 'local' },
+  'par-address': { limit: 300, windowSeconds: 60, by: ['address'], failureMode: 'local' },
 }
 
 /** Allows everything: the default without a limiter. */

@@ -96,7 +96,7 @@ function attemptContext({ limit, refund, blocked, forgive }: IdentityOptions): A
   return {
     limit: limit ?? unlimited,
     refund: refund ?? (async () => {}),
-    blocked: blocked ?? (() => 0),
+    blocked: blocked ?? (async () => 0),
     forgive: forgive ?? (async () => {}),
   }
 }

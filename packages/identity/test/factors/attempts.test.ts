@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { manualClock } from '@gatehouse/kit'
-import type { AttemptLimitName } from '../../src/index.ts'
+import { type AttemptLimitName, attemptLimitPolicies } from '../../src/index.ts'
 import { attemptLimits } from '../support/attempt-limits.ts'
 import { asksForFactor, enrol, isSignedIn } from '../support/factors.ts'
 import { clients, TestBrowser, users } from '../support/journey.ts'
@@ -101,4 +101,12 @@ test('of many codes at once no more are compared than the limit allows', async (
   const answers = await Promise.all(codes.map((code) => browser.submit(page, { code })))
   const count = (wanted: number) => answers.filter(({ status }: TestResponse) => status === wanted).length
   assert.deepEqual([count(401), count(429)], [5, 25])
+})
+
+test('every attempt limit fails closed, except those on load, which stop no guessing', () => {
+  const local = Object.entries(attemptLimitPolicies).filter(([, { failureMode }]) => failureMode === 'local')
+  assert.deepEqual(
+    local.map(([name]) => name.replace(/-.*/, '')).filter((name, nth, all) => all.indexOf(name) === nth),
+    ['passkey', 'provider', 'registration', 'invitation', 'domain', 'token', 'introspect', 'revoke', 'par'],
+  )
 })

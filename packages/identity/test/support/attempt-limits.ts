@@ -34,7 +34,7 @@ export function attemptLimits(smaller: Partial<Record<AttemptLimitName, number>>
     async refund(name, identifiers) {
       await limiter.grant(policyOf(name), identifierOf(identifiers), 1)
     },
-    blocked: (name, identifiers) =>
+    blocked: async (name, identifiers) =>
       Math.max(0, Math.ceil(((blocks.get(keyOf(name, identifierOf(identifiers))) ?? 0) - clock.now()) / 1_000)),
     forgive: (name, identifiers) => limiter.reset(policyOf(name), identifierOf(identifiers)),
   }

@@ -5,9 +5,9 @@ import type { FastifyRequest } from 'fastify'
  * use up what there is for all; and in all.
  */
 export const signInLimitPolicies = {
-  'console-sign-in-address': { limit: 60, windowSeconds: 600, by: ['address'] },
-  'console-sign-in': { limit: 1_200, windowSeconds: 600, by: ['console'] },
-  'console-callback-address': { limit: 120, windowSeconds: 600, by: ['address'] },
+  'console-sign-in-address': { limit: 60, windowSeconds: 600, by: ['address'], failureMode: 'local' },
+  'console-sign-in': { limit: 1_200, windowSeconds: 600, by: ['console'], failureMode: 'local' },
+  'console-callback-address': { limit: 120, windowSeconds: 600, by: ['address'], failureMode: 'local' },
 } as const
 
 /** Counts a sign-in that begins; by address, or all of them together. */

@@ -8,10 +8,11 @@ import type { Rejection } from '../../activity/period.ts'
 import { type CountedCallers, type RankingFilter, rankCallers } from '../../activity/ranking.ts'
 import type { StoreWatch } from '../../activity/store-watch.ts'
 import { useOf } from '../../activity/use.ts'
+import type { AttemptBlocks } from '../../limits/attempt-blocks.ts'
 import type { RouteRule } from '../../model/route-rule.ts'
 import type { AppliedLimits } from '../applied-limits.ts'
 import { maskIdentifier } from '../limit-masking.ts'
-import { findLimit, parseIdentifier, requireStore } from '../limit-operations.ts'
+import { attemptLimitsOf, findLimit, parseIdentifier, requireStore } from '../limit-operations.ts'
 import type { Operators } from '../operators.ts'
 import { policiesOfCaller } from './policies.ts'
 import { formatCaller, formatRanked, formatRejection, formatStore, formatUse } from './responses.ts'
@@ -50,6 +51,8 @@ export interface CallerOperationsOptions {
   readonly activity: Activity
   readonly limiter: Limiter
   readonly policies: AppliedLimits
+  /** Attempts that this process rejects without asking the counters. */
+  readonly blocks: AttemptBlocks
   /** The rules of all routes. */
   readonly rules: readonly RouteRule[]
   readonly storeWatch?: StoreWatch | undefined
@@ -109,13 +112,18 @@ export class CallerOperations {
    * all callers together. The change is recorded before it is made.
    */
   async unblock(request: FastifyRequest, params: Identifier) {
-    const { limiter, operators } = this.#options
+    const { limiter, operators, policies, blocks } = this.#options
+    operators.refuseGuesses(request, params.kind)
     const identifier = parseIdentifier(params)
     const rejecting = (await this.#standings(identifier)).standings.filter(({ decision }) => !decision.allowed)
     const own = rejecting.filter(({ policy }) => !policy.shared).map(({ policy }) => policy)
     const names = own.map(({ name }) => name)
+    operators.requireOwner(request, attemptLimitsOf(own, policies.limits()))
     await operators.record(request, { action: 'limits.unblock', identifier, after: { policies: names } })
-    for (const policy of own) await requireStore(limiter.reset(policy, identifier))
+    for (const policy of own) {
+      await requireStore(limiter.reset(policy, identifier))
+      blocks.delete(policy.name, identifier)
+    }
     const after = await Promise.all(rejecting.map(({ policy }) => limiter.peek(policy, identifier)))
     return {
       policies: names,

@@ -17,7 +17,7 @@ async function asOperator(scope = 'admin:limits read:personal-data', more = {}) 
     recordChange: async (change) => void changes.push(change),
     ...more,
   })
-  const headers = made.bearer({ sub: 'op', scope })
+  const headers = made.bearer({ sub: 'op', scope, auth_time: made.clock.now() / 1_000 })
   const get = async (url: string) => (await made.http.inject({ url, headers })).json()
   const unblock = (kind: string, id: string) =>
     made.http.inject({ method: 'POST', url: `/admin/v1/limits/callers/${kind}/${id}/unblock`, headers })

@@ -91,7 +91,7 @@ export async function createClient(
   const metadata = parseMetadata(id, members)
   requireNoFaults(findClientFaults(metadata))
   requireScopes(by, metadata.scopes, 'The client would get scopes')
-  await requireClientPolicy(context, undefined, metadata.policy)
+  await requireClientPolicy(context, by, undefined, metadata.policy)
   await requireFreeId(context, id)
   const needsSecret = !isPublic(metadata) && !metadata.authMethods.includes('private_key_jwt')
   const secret = client_secret ?? (needsSecret ? randomToken() : undefined)
@@ -131,7 +131,7 @@ export async function updateClient(
   const metadata = parseMetadata(id, members)
   requireNoFaults(findClientFaults(metadata))
   requireScopes(by, metadata.scopes, 'The client would get scopes')
-  await requireClientPolicy(context, client.policy, metadata.policy)
+  await requireClientPolicy(context, by, client.policy, metadata.policy)
   const changes = changedMembers(await auditedMembers(client), await auditedMembers({ ...metadata, plan }))
   await auditChange(context, by, { action: 'clients.update', target: target(id), ...changes })
   const isNewLogo = metadata.logoUri !== undefined && metadata.logoUri !== client.logoUri

@@ -8,12 +8,20 @@ import { responseOf, setup } from '../../support/setup.ts'
 
 const gateway = { client_id: 'gateway', client_secret: 'gateway-secret-0123456789', scopes: ['follow:limits'] }
 const shop = { client_id: 'shop', client_secret: 'shop-secret-0123456789', policy: 'search' }
+const registrar = {
+  client_id: 'registrar',
+  client_secret: 'registrar-secret-0123456789',
+  scopes: ['admin:clients'],
+}
 const file = fileWith(10, { pro: { rpm: 100 } })
 
 async function start(database?: Database, declared: object = {}) {
   const users = [...administrators, { id: 'vip', plan: 'pro' }, { id: 'old', plan: 'gold' }]
   const running = await setup(
-    { declared: { clients: [consoleClient, gateway, shop], users, ...declared }, limitRules: limitRules(file) },
+    {
+      declared: { clients: [consoleClient, gateway, shop, registrar], users, ...declared },
+      limitRules: limitRules(file),
+    },
     database,
   )
   const owner = await tokenOf(running, 'gatehouse-owner')
@@ -108,6 +116,24 @@ test('a client has only a policy that there is, and keeps one that is gone when 
   assert.equal((await send('DELETE', '/admin/v1/limit-settings/policies/search')).status, 204)
   const renamed = await send('PATCH', client('shop'), { client_name: 'The shop' })
   assert.deepEqual([renamed.status, renamed.body.policy], [200, 'search'], renamed.text)
+})
+
+test('whoever changes the policy of a client needs admin:limits besides admin:clients', async (t) => {
+  const { running, send } = await start()
+  t.after(() => running.close())
+  const token = await clientToken(running, registrar.client_id, registrar.client_secret)
+  const by = (method: 'POST' | 'PATCH', url: string, payload: object) => send(method, url, payload, token)
+  for (const refused of [
+    await by('POST', '/admin/v1/clients', { client_id: 'importer', policy: 'pro' }),
+    await by('PATCH', client('shop'), { policy: 'pro' }),
+    await by('PATCH', client('shop'), { policy: null }),
+  ]) {
+    assert.equal(refused.status, 403, refused.text)
+    assert.match(String(refused.body.detail), /policy of a client requires scopes that you lack: admin:limits/)
+  }
+  const renamed = await by('PATCH', client('shop'), { client_name: 'The shop', policy: 'search' })
+  assert.deepEqual([renamed.status, renamed.body.policy], [200, 'search'], renamed.text)
+  assert.equal((await by('POST', '/admin/v1/clients', { client_id: 'importer' })).status, 201)
 })
 
 test('the audit trail has the policy of a client before and after', async (t) => {

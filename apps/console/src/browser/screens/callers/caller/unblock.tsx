@@ -1,8 +1,10 @@
 import type { LimitedCaller } from '@gatehouse/client'
 import { Alert, Button, Group, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
+import { needsSignIn } from '../../../api/problem.ts'
 import { useAction } from '../../../api/queries.ts'
 import { useMay } from '../../../api/session.tsx'
+import { SignInAgain } from '../../../parts/sign-in-again.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 import { useWait } from '../wait.ts'
 
@@ -32,7 +34,9 @@ export function Unblock({ caller: { policies }, kind, id }: UnblockProps) {
               : t.callers.stillRejected(left.map(({ policy }) => policy).join(', '))
           notifications.show({ message, color: left.length === 0 ? 'green' : 'yellow' })
         },
-        onError: (error) => void notifications.show({ message: error.message, color: 'red' }),
+        onError: (error) => {
+          if (!needsSignIn(error)) notifications.show({ message: error.message, color: 'red' })
+        },
       },
     )
   return (
@@ -56,6 +60,7 @@ export function Unblock({ caller: { policies }, kind, id }: UnblockProps) {
           </Button>
         )}
       </Group>
+      <SignInAgain error={mutation.error} close={() => mutation.reset()} />
     </Alert>
   )
 }

@@ -90,7 +90,9 @@ class Exchange implements Dispatcher.DispatchHandler {
   readonly #done = Promise.withResolvers<void>()
   #controller: Dispatcher.DispatchController | undefined
   #isEnded = false
-  #queued: NodeJS.Timeout | undefined
+  /** Whether the pool keeps it until a connection is free, with all that it holds; it counts, awaited or not. */
+  #isQueued = false
+  #lateness: NodeJS.Timeout | undefined
   /** Whether nobody waits for it any more that it begins. */
   #isAbandoned = false
   #startedAt = 0
@@ -107,21 +109,21 @@ class Exchange implements Dispatcher.DispatchHandler {
     const body = hasBody(raw) ? raw : null
     response.once('close', this.#onClose)
     this.#startedAt = performance.now()
+    queue.length++
+    this.#isQueued = true
     this.#upstream.pool.dispatch({ path: target, method: raw.method ?? 'GET', headers, body }, this)
-    if (this.#controller === undefined) {
-      queue.length++
-      this.#queued = setTimeout(this.#onLate, queue.maxWaitMs)
-    }
+    if (this.#isQueued) this.#lateness = setTimeout(this.#onLate, queue.maxWaitMs)
     return this.#done.promise.finally(() => {
-      this.#leaveQueue()
+      clearTimeout(this.#lateness)
       response.off('close', this.#onClose)
     })
   }
 
+  /** The pool has handed it back: it begins, or has failed before. */
   #leaveQueue(): void {
-    if (this.#queued === undefined) return
-    clearTimeout(this.#queued)
-    this.#queued = undefined
+    if (!this.#isQueued) return
+    this.#isQueued = false
+    clearTimeout(this.#lateness)
     this.#upstream.queue.length--
   }
 
@@ -170,6 +172,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#leaveQueue()
     if (this.#isAbandoned) return
     const { response } = this.#request
     if (response.headersSent) {

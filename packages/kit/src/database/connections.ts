@@ -36,6 +36,11 @@ export function trustedConnections(pool: Pool): Connections {
   return {
     async use(work, signal) {
       const client = await acquire()
+      if (signal?.aborted) {
+        // Nothing was sent on it: whatever the reason says of the database, the connection is not concerned.
+        client.release()
+        throw signal.reason
+      }
       let isBroken = false
       const discard = () => {
         isBroken = true
@@ -47,7 +52,6 @@ export function trustedConnections(pool: Pool): Connections {
       client.on('error', discard)
       signal?.addEventListener('abort', abort)
       try {
-        signal?.throwIfAborted()
         return await work(client, discard)
       } catch (error) {
         if (isUnavailable(error)) discard()

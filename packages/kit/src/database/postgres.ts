@@ -140,18 +140,21 @@ async function serverVersion(pool: pg.Pool): Promise<number> {
 
 /** Connections beside the pool: those on which the inbox and the workers listen. */
 const listeningConnections = 2
+/** One more where the server is the coordinator of Citus: that on which a node that is slow is probed. */
+const probingConnections = "(to_regclass('pg_catalog.pg_dist_node') IS NOT NULL)::int"
 
 /** Says what a process takes of the server's connections, so that an operator can add up all processes. */
 async function reportConnections(
   pool: pg.Pool,
   { log, connections = defaultConnections }: PostgresOptions,
 ): Promise<void> {
-  const { rows } = await pool.query<{ max: number; in_use: number }>(
+  const { rows } = await pool.query<{ max: number; in_use: number; probing: number }>(
     `SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int AS max,
-            (SELECT count(*)::int FROM pg_stat_activity WHERE backend_type = 'client backend') AS in_use`,
+            (SELECT count(*)::int FROM pg_stat_activity WHERE backend_type = 'client backend') AS in_use,
+            ${probingConnections} AS probing`,
   )
-  const [{ max, in_use: inUse } = { max: 0, in_use: 0 }] = rows
-  const needed = connections + listeningConnections
+  const [{ max, in_use: inUse, probing } = { max: 0, in_use: 0, probing: 0 }] = rows
+  const needed = connections + listeningConnections + probing
   const facts = { perProcess: needed, serverAllows: max, inUseNow: inUse, processesThatFit: Math.floor(max / needed) }
   if (inUse + needed > max) log.warn(facts, 'the database may run out of connections: lower DATABASE_CONNECTIONS')
   else log.info(facts, 'connections to the database')

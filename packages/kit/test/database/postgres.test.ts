@@ -65,6 +65,20 @@ describe('a database that is half dead', () => {
     await database.close()
   })
 
+  testWith('postgresql', 'work that is unwanted before its turn leaves its connection to the next', async () => {
+    const database = await open(1)
+    const pid = async () => (await database.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')).rows[0]?.pid
+    const before = await pid()
+    const ending = new AbortController()
+    const refused = Object.assign(new Error('the node does not answer'), { code: '08006' })
+    const holding = database.query('SELECT pg_sleep(0.05)')
+    const waiting = assert.rejects(database.until(ending.signal).query('SELECT 1'), refused)
+    ending.abort(refused)
+    await Promise.all([holding, waiting])
+    assert.equal(await pid(), before)
+    await database.close()
+  })
+
   testWith('postgresql', 'a session may have a connection beside the pool', async () => {
     const database = await open(1)
     const text = 'SELECT pg_backend_pid() AS pid'

@@ -92,23 +92,34 @@ export class ProviderActivity {
   }
 
   async #store(): Promise<void> {
-    const counts: ActivityCounts = {
-      calls: [...this.#calls.values()],
-      errors: [...this.#errors.values()],
-      webhooks: [...this.#webhooks.values()],
-    }
+    const counts = this.#take()
     if (counts.calls.length + counts.webhooks.length === 0) return
-    this.#calls = new Map()
-    this.#errors = new Map()
-    this.#webhooks = new Map()
     try {
       await this.#settings.store.add(counts)
     } catch (error) {
       this.#settings.log.warn({ err: error }, 'the calls of providers could not be counted and will be again')
-      for (const each of counts.calls.slice(-maxKeptCalls)) this.#addCalls(each)
-      for (const each of counts.errors) this.#addErrors(each)
-      for (const each of counts.webhooks) this.#addWebhooks(each)
+      this.#putBack(counts)
     }
+  }
+
+  #take(): ActivityCounts {
+    const counts = {
+      calls: [...this.#calls.values()],
+      errors: [...this.#errors.values()],
+      webhooks: [...this.#webhooks.values()],
+    }
+    this.#calls = new Map()
+    this.#errors = new Map()
+    this.#webhooks = new Map()
+    return counts
+  }
+
+  /** Counts again what could not be stored, before what came meanwhile: the latest is last, and is what is kept. */
+  #putBack(failed: ActivityCounts): void {
+    const since = this.#take()
+    for (const each of [...failed.calls.slice(-maxKeptCalls), ...since.calls]) this.#addCalls(each)
+    for (const each of [...failed.errors, ...since.errors]) this.#addErrors(each)
+    for (const each of [...failed.webhooks, ...since.webhooks]) this.#addWebhooks(each)
   }
 
   #addCalls(count: CallCount): void {

@@ -35,6 +35,8 @@ const gatherMs = 25
 const maxClaims = 2
 /** How many claims' worth of steps may be tried again, of buckets that fail. */
 const maxRetriedClaims = 20
+/** How many claims' worth of them are tried at once. */
+const maxTriedClaims = 4
 const persistPauseMs = 250
 
 /** Creates the completer of a channel's worker. */
@@ -48,6 +50,7 @@ export function createCompleter(settings: CompleterOptions): Completer {
     onAbandoned: (failed: BucketErrors) => logFailed(settings, failed),
     forMs: options.leaseMs,
     maxItems: options.claimSize * maxRetriedClaims,
+    maxAtOnce: options.claimSize * maxTriedClaims,
   }
   const stepRetries = new Retries<AttemptStep>({ ...retrying, work: (left) => recordSteps(settings, left) })
   const releaseRetries = new Retries<Release>({ ...retrying, work: (left) => releaseAll(settings, left) })

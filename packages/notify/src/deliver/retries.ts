@@ -17,6 +17,8 @@ export interface RetriesOptions<Item extends OfDelivery> {
   readonly forMs: number
   /** The maximum number of items that wait. What waits longest is then given up. */
   readonly maxItems: number
+  /** The maximum number of items in one call of `work`. */
+  readonly maxAtOnce: number
 }
 
 interface Waiting<Item> {
@@ -30,7 +32,7 @@ const minPauseMs = 250
 const maxPauseMs = 2_000
 
 /**
- * Tries again what failed in some buckets, all of it together and apart from the work on other buckets, which goes on
+ * Tries again what failed in some buckets, what waits longest first, apart from the work on other buckets, which goes on
  * meanwhile.
  */
 export class Retries<Item extends OfDelivery> {
@@ -45,7 +47,8 @@ export class Retries<Item extends OfDelivery> {
   /** Tries those of these items again that are of a bucket that failed, unless their values were rejected. */
   add(items: readonly Item[], failed: BucketErrors): void {
     const deadline = performance.now() + this.#options.forMs
-    this.#add(items.map((item) => ({ item, error: failed.get(item.claimed.bucket), deadline })))
+    const fresh = items.map((item) => ({ item, error: failed.get(item.claimed.bucket), deadline }))
+    this.#keep([...this.#waiting, ...fresh])
     if (this.#waiting.length > 0) this.#running ??= this.#run()
   }
 
@@ -54,17 +57,17 @@ export class Retries<Item extends OfDelivery> {
     await this.#running
   }
 
-  #add(tried: ReadonlyArray<Waiting<Item>>): void {
+  /** Has those wait that failed and have time left, the first of which wait longest. */
+  #keep(tried: ReadonlyArray<Waiting<Item>>): void {
     const failed = tried.filter(({ error }) => error !== undefined)
     const now = performance.now()
     const { true: left = [], false: ended = [] } = Object.groupBy(
       failed,
       ({ error, deadline }) => `${deadline > now && !isRefusedValue(error)}`,
     )
-    const all = [...this.#waiting, ...left]
-    const surplus = Math.max(0, all.length - this.#options.maxItems)
-    this.#waiting = all.slice(surplus)
-    this.#abandon([...ended, ...all.slice(0, surplus)])
+    const surplus = Math.max(0, left.length - this.#options.maxItems)
+    this.#waiting = left.slice(surplus)
+    this.#abandon([...ended, ...left.slice(0, surplus)])
   }
 
   #abandon(items: ReadonlyArray<Waiting<Item>>): void {
@@ -77,8 +80,13 @@ export class Retries<Item extends OfDelivery> {
       await setTimeout(pauseMs)
       const tried = this.#waiting
       this.#waiting = []
-      const errorOf = await this.#try(tried.map(({ item }) => item))
-      this.#add(tried.map((each) => ({ ...each, error: errorOf(each.item) })))
+      const again: Array<Waiting<Item>> = []
+      for (let from = 0; from < tried.length; from += this.#options.maxAtOnce) {
+        const some = tried.slice(from, from + this.#options.maxAtOnce)
+        const errorOf = await this.#try(some.map(({ item }) => item))
+        again.push(...some.map((each) => ({ ...each, error: errorOf(each.item) })))
+      }
+      this.#keep([...again, ...this.#waiting])
     }
     this.#running = undefined
   }

@@ -22,6 +22,7 @@ function createRetries(failing: Set<number>, options: Partial<RetriesOptions<Ite
     onAbandoned: (failed) => abandoned.push(...failed.keys()),
     forMs: 60_000,
     maxItems: 100,
+    maxAtOnce: 100,
     ...options,
   })
   return { retries, done, abandoned }
@@ -65,6 +66,45 @@ describe('what could not be recorded for buckets that fail', () => {
     assert.deepEqual(abandoned, [1])
     await retries.drain()
     assert.deepEqual(done, ['of 2', 'of 3'])
+  })
+
+  test('what was tried in vain is given up before what came meanwhile', async () => {
+    const done: string[] = []
+    let calls = 0
+    const { retries, abandoned } = createRetries(new Set(), {
+      maxItems: 2,
+      async work(items) {
+        if (++calls > 1) done.push(...items.map(({ name }) => name))
+        else for (const bucket of [3, 4]) retries.add([item(bucket, `of ${bucket}`)], new Map([[bucket, lost]]))
+        return calls > 1 ? new Map() : new Map([1, 2].map((bucket) => [bucket, lost]))
+      },
+    })
+    retries.add([item(1, 'of 1'), item(2, 'of 2')], new Map([1, 2].map((bucket) => [bucket, lost])))
+    await retries.drain()
+    assert.deepEqual(
+      [done, abandoned],
+      [
+        ['of 3', 'of 4'],
+        [1, 2],
+      ],
+    )
+  })
+
+  test('of many no more are tried at once than may be, those that wait longest first', async () => {
+    const tried: string[][] = []
+    const { retries } = createRetries(new Set(), {
+      maxAtOnce: 2,
+      async work(items) {
+        tried.push(items.map(({ name }) => name))
+        return new Map()
+      },
+    })
+    retries.add(
+      ['a', 'b', 'c'].map((name) => item(1, name)),
+      new Map([[1, lost]]),
+    )
+    await retries.drain()
+    assert.deepEqual(tried, [['a', 'b'], ['c']])
   })
 
   test('a failure of the whole database leaves all of it to be tried again', async () => {

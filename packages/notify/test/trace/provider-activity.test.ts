@@ -5,7 +5,7 @@ import { ProviderActivity } from '../../src/context/provider-activity.ts'
 import { defaultOptions, type Provider, type SendResult } from '../../src/index.ts'
 import { answerFingerprint, withoutIds } from '../../src/model/answer-fingerprint.ts'
 import { durationSlot, percentileOf, slotDurationMs } from '../../src/model/durations.ts'
-import type { ProviderActivityStore } from '../../src/store/store.ts'
+import type { ActivityCounts, ProviderActivityStore } from '../../src/store/store.ts'
 import { eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
 
 const caps = { total: 1_000, channels: {}, priorities: {} }
@@ -202,4 +202,34 @@ test('counts that can not be stored for long are kept up to a number, the latest
   await activity.stop()
   assert.equal(stored.length, 10_000)
   assert.equal(Math.max(...stored), clock.now() - 60_000)
+})
+
+test('of counts that failed and those that came meanwhile the latest are kept', async () => {
+  const clock = manualClock(Date.parse('2026-06-01T12:00:00Z'))
+  const stored: ActivityCounts[] = []
+  let failures = 0
+  const count = (minutes: number) => {
+    for (let minute = 0; minute < minutes; minute++) {
+      clock.advance(60_000)
+      activity.recordCall('post', [{ kind: 'accepted' }], 1)
+      activity.recordWebhook('post')
+    }
+  }
+  const store: Pick<ProviderActivityStore, 'add'> = {
+    async add(counts) {
+      if (failures++ >= 2) stored.push(counts)
+      else {
+        count(6_000)
+        throw new Error('the database is away')
+      }
+    },
+  }
+  const activity = new ProviderActivity({ store: store as ProviderActivityStore, clock, log: silentLog })
+  count(6_000)
+  for (let stops = 0; stops < 3; stops++) await activity.stop()
+  const minutes = stored.flatMap(({ calls }) => calls.map(({ minute }) => minute))
+  const latest = clock.now() - (clock.now() % 60_000)
+  assert.equal(Math.max(...minutes), latest)
+  assert.equal(minutes.filter((minute) => minute > latest - 12_000 * 60_000).length, 12_000)
+  assert.equal(stored[0]?.webhooks[0]?.acceptedAt, clock.now())
 })

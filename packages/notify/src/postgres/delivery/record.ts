@@ -98,6 +98,10 @@ async function removeFromQueue(
 const deliveryId = ({ claimed }: AttemptRecord) => claimed.deliveryId
 const attempt = ({ claimed }: AttemptRecord) => claimed.attempt
 
+/**
+ * Puts deliveries back into the queue. A step may be recorded again where it was not known whether it had been; the lease,
+ * which the first time ends and only a claim begins, leaves the second out.
+ */
 async function returnToQueue(
   tx: Transaction,
   scope: BucketScope,
@@ -117,6 +121,7 @@ async function returnToQueue(
                 json_array_elements($6::json))
               AS r (bucket, delivery_id, attempt, due_at, failures, crashes, message)
         WHERE w.bucket = r.bucket AND w.delivery_id = r.delivery_id AND w.attempt = r.attempt
+          AND w.lease_until IS NOT NULL
     RETURNING w.delivery_id`,
     ),
     values: [

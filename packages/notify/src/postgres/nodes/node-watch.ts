@@ -2,14 +2,17 @@ import type { Log } from '@gatehouse/kit'
 
 /** What a {@link NodeWatch} needs. */
 export interface NodeWatchOptions {
-  /** Resolves once a node has answered, and rejects when it does not in time. */
-  readonly probe: (node: string) => Promise<unknown>
+  /**
+   * Resolves once a node has answered, and rejects when it does not in time. `onSent` is called when the question is on
+   * its way: a failure before that, such as a connection that the coordinator refuses, says nothing of the node.
+   */
+  readonly probe: (node: string, onSent: () => void) => Promise<unknown>
   /** The maximum number of pieces of work under way on a node. Further ones wait. */
   readonly maxAtOnce: number
   readonly log: Log
   /** Work that takes longer has its node probed, in milliseconds. Default 1 s. */
   readonly slowMs?: number
-  /** A node that does not answer for so long then counts as silent, in milliseconds. Default 2 s. */
+  /** A node that does not answer for so long once asked counts as silent, in milliseconds. Default 2 s. */
   readonly patienceMs?: number
   /** For how long work waits for its turn, in milliseconds. Default 5 s. */
   readonly maxWaitMs?: number
@@ -128,11 +131,14 @@ class WatchedNode {
     if (this.#isProbing || performance.now() - this.#probedAt < probeEveryMs) return
     this.#isProbing = true
     const { probe, patienceMs = defaultPatienceMs } = this.#options
-    const patience = setTimeout(() => this.#fallSilent(), patienceMs)
-    probe(this.#node)
+    let patience: NodeJS.Timeout | undefined
+    const onSent = () => {
+      patience ??= setTimeout(() => this.#fallSilent(), patienceMs)
+    }
+    probe(this.#node, onSent)
       .then(
         () => this.#answer(),
-        () => this.#fallSilent(),
+        (error) => (patience === undefined ? this.#learnNothing(error) : this.#fallSilent()),
       )
       .finally(() => {
         clearTimeout(patience)
@@ -145,6 +151,10 @@ class WatchedNode {
     if (!this.#isSilent) return
     this.#isSilent = false
     this.#options.log.info({ node: this.#node }, 'a node of the database answers again')
+  }
+
+  #learnNothing(error: unknown): void {
+    this.#options.log.warn({ node: this.#node, err: error }, 'a node of the database could not be probed')
   }
 
   #fallSilent(): void {

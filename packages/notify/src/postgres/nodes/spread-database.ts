@@ -1,4 +1,4 @@
-import type { Database, Log, Statements } from '@gatehouse/kit'
+import type { Database, Log, Queryable, Statements } from '@gatehouse/kit'
 import { anchorTable } from '../distribution/tables.ts'
 import { NodeWatch } from './node-watch.ts'
 import { Placement } from './placement.ts'
@@ -34,7 +34,7 @@ export interface SpreadOptions {
 /** A database whose buckets are on different nodes, as {@link at} uses it. */
 export function spreadDatabase(database: Database, { count, log }: SpreadOptions): Database {
   const watch = new NodeWatch({
-    probe: (node) => probe(database, placement.bucketOn(node)),
+    probe: (node, onSent) => probe(database, placement.bucketOn(node), onSent),
     maxAtOnce: Math.max(1, Math.floor(database.connections * shareOfNode)),
     log,
   })
@@ -58,7 +58,11 @@ export function spreadDatabase(database: Database, { count, log }: SpreadOptions
  * Has a node answer, on a connection of its own that has none to the node yet: the coordinator can give up a connection
  * that it waits for, and can't end a statement on a node that does not answer.
  */
-async function probe(database: Database, bucket: number | undefined): Promise<void> {
+async function probe(database: Database, bucket: number | undefined, onSent: () => void): Promise<void> {
   const text = `SELECT bucket FROM notify.${anchorTable} WHERE bucket = $1::smallint`
-  await database.session((session) => session.query(text, [bucket ?? 0]), { isFresh: true })
+  const ask = (session: Queryable) => {
+    onSent()
+    return session.query(text, [bucket ?? 0])
+  }
+  await database.session(ask, { isFresh: true })
 }

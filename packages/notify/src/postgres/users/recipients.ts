@@ -35,8 +35,10 @@ export function postgresRecipients(database: Database, buckets: number): Recipie
       for (const [bucket, mine] of byBucket)
         await at(database, bucket).transaction((tx) => putRecipients(tx, bucket, [...lastOfEach(mine)], now))
     },
-    replace: (recipient, before, now) =>
-      database.transaction((tx) => replace(tx, bucketOfUser(recipient.userId, buckets), { recipient, before, now })),
+    replace(recipient, before, now) {
+      const bucket = bucketOfUser(recipient.userId, buckets)
+      return at(database, bucket).transaction((tx) => replace(tx, bucket, { recipient, before, now }))
+    },
     async setZoneinfo(userId, zoneinfo, now) {
       const bucket = bucketOfUser(userId, buckets)
       await at(database, bucket).query(

@@ -120,6 +120,19 @@ for (const division of divisions) {
       assert.equal((await claim()).nextDueAt.get(0), now + 1_000)
     })
 
+    withQueue('of which a step is recorded twice keep one entry of it, and what the first left', async (queue) => {
+      const { database, deliveries, claim } = queue
+      await writeQueued(database, { buckets, count: 1, dueAt: now })
+      const [claimed] = (await claim()).deliveries
+      assert.ok(claimed)
+      const step = again(claimed, now + 1_000)
+      assert.equal((await deliveries.record([step])).late, 0)
+      assert.equal((await deliveries.record([{ ...step, at: now + 1 }])).late, 1)
+      const entries = 'SELECT 1 FROM notify.timeline_entry WHERE delivery_id = $1'
+      assert.equal((await database.query(entries, [claimed.deliveryId])).rowCount, 1)
+      assert.equal((await claim()).nextDueAt.get(claimed.bucket), now + 1_000)
+    })
+
     withQueue('of several event types share a claim evenly, whatever their buckets', async ({ database, claim }) => {
       await writeQueued(database, { buckets, count: 400, dueAt: now - 1_000, event: 'mass.mail' })
       await writeQueued(database, { buckets, count: 60, dueAt: now, event: 'order.shipped', bucket: 0 })

@@ -5,8 +5,14 @@ import { NodeUnavailable, NodeWatch, type NodeWatchOptions } from '../../../src/
 
 const never = () => new Promise<never>(() => {})
 
+/** A probe whose question is on its way at once, and its answer. */
+const sending = (answer: () => Promise<unknown>) => (_node: string, onSent: () => void) => {
+  onSent()
+  return answer()
+}
+
 function watchWith(options: Partial<NodeWatchOptions>): NodeWatch {
-  return new NodeWatch({ probe: never, maxAtOnce: 3, log: silentLog, slowMs: 1, patienceMs: 1, ...options })
+  return new NodeWatch({ probe: sending(never), maxAtOnce: 3, log: silentLog, slowMs: 1, patienceMs: 1, ...options })
 }
 
 /** A node that answers its probes once it is told to. */
@@ -14,10 +20,10 @@ function createNode() {
   let answers = Promise.withResolvers<void>()
   let probes = 0
   return {
-    probe: () => {
+    probe: sending(() => {
       probes++
       return answers.promise
-    },
+    }),
     answer: () => answers.resolve(),
     hang() {
       answers = Promise.withResolvers<void>()
@@ -73,8 +79,44 @@ describe('the watch of database nodes', () => {
   })
 
   test('a node whose probe fails is silent', async () => {
-    const watch = watchWith({ patienceMs: 10_000, probe: () => Promise.reject(new Error('refused')) })
+    const watch = watchWith({ patienceMs: 10_000, probe: sending(() => Promise.reject(new Error('late'))) })
     await assert.rejects(watch.run('a', never), NodeUnavailable)
+  })
+
+  test('a probe that gets no connection to the coordinator ends no work', async () => {
+    const slow = Promise.withResolvers<string>()
+    const probed = Promise.withResolvers<void>()
+    const full = Object.assign(new Error('sorry, too many clients already'), { code: '53300' })
+    const watch = watchWith({
+      async probe() {
+        probed.resolve()
+        throw full
+      },
+    })
+    const running = watch.run('a', () => slow.promise)
+    await probed.promise
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.equal(await watch.run('a', async () => 'further work'), 'further work')
+    slow.resolve('done')
+    assert.equal(await running, 'done')
+  })
+
+  test('the patience for an answer begins when the node is asked', async ({ mock }) => {
+    mock.timers.enable({ apis: ['setTimeout', 'setInterval'] })
+    let ask = () => {}
+    const watch = watchWith({
+      probe(_node, onSent) {
+        ask = onSent
+        return never()
+      },
+    })
+    const refused = assert.rejects(watch.run('a', never), NodeUnavailable)
+    mock.timers.tick(1)
+    mock.timers.tick(5_000)
+    assert.equal(await watch.run('a', async () => 'further work'), 'further work')
+    ask()
+    mock.timers.tick(1)
+    await refused
   })
 
   test('a node has no more work at once than its share, and the rest in turn', async () => {

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { type Problem, systemClock } from '@gatehouse/kit'
+import { forwardRequest } from '../../src/proxy/forward-request.ts'
+import { openUpstream } from '../../src/proxy/upstream.ts'
+import { startUpstream } from '../support/setup.ts'
+
+/** A server that forwards to an upstream of one connection, which an answer that does not end holds until `release`. */
+async function withBusyUpstream(context: TestContext) {
+  const begun = Promise.withResolvers<() => void>()
+  const { url: address } = await startUpstream(context, (req, res) => {
+    res.writeHead(200)
+    if (req.url !== '/stream') res.end()
+    else res.write('begun', () => begun.resolve(() => res.end()))
+  })
+  const upstream = openUpstream('orders', { url: address, connections: 1 }, { clock: systemClock })
+  const server = createServer((raw, response) => {
+    const target = raw.url ?? '/'
+    forwardRequest(upstream, { raw, response, target, headers: [], gatewayHeaders: {} })
+      .catch((problem: Problem) => response.writeHead(problem.status).end())
+      .finally(() => server.emit('forwarded'))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  context.after(async () => {
+    server.closeAllConnections()
+    server.close()
+    await upstream.pool.destroy()
+  })
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const holder = fetch(`${url}/stream`).then((answer) => answer.text())
+  const release = await begun.promise
+  return { url, server, queue: upstream.queue, release, holder }
+}
+
+test('requests whose clients have gone count as waiting while the upstream keeps them', async (context) => {
+  const { url, server, queue, release, holder } = await withBusyUpstream(context)
+  for (let left = 0; left < queue.maxLength; left++) {
+    const leaving = request(`${url}/left`, { agent: false }).on('error', () => {})
+    const received = once(server, 'request') as Promise<[IncomingMessage]>
+    leaving.end()
+    await received
+    const forwarded = once(server, 'forwarded')
+    leaving.destroy()
+    await forwarded
+  }
+  assert.equal(queue.length, queue.maxLength)
+  assert.equal((await fetch(`${url}/one-more`)).status, 503)
+  release()
+  assert.equal(await holder, 'begun')
+  assert.equal((await fetch(`${url}/after`)).status, 200)
+  assert.equal(queue.length, 0)
+})
+
+test('requests that the upstream fails before they begin wait no longer', async (context) => {
+  const { url, queue, holder } = await withBusyUpstream(context)
+  const gone = openUpstream('gone', { url, connections: 1 }, { clock: systemClock })
+  await gone.pool.destroy()
+  const server = createServer((raw, response) => {
+    forwardRequest(gone, { raw, response, target: '/', headers: [], gatewayHeaders: {} }).catch((problem: Problem) =>
+      response.writeHead(problem.status).end(),
+    )
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  context.after(() => server.close())
+  const answer = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  assert.equal(answer.status, 502)
+  assert.deepEqual([gone.queue.length, queue.length], [0, 0])
+  holder.catch(() => {})
+})

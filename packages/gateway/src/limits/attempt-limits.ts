@@ -3,7 +3,7 @@ import type { Identifier, Limiter } from '@gatehouse/limiter'
 import type { Activity } from '../activity/activity.ts'
 import type { GatewayMetrics } from '../metrics/gateway-metrics.ts'
 import { countedAddress, parseAddress } from '../model/address.ts'
-import type { AttemptBlocks } from './attempt-blocks.ts'
+import type { AttemptBlocks } from '../model/attempt-blocks.ts'
 import type { Policies } from './policies.ts'
 
 /** The result of one attempt. */

@@ -83,7 +83,7 @@ describe('what is sent later, and many at once, in the console', () => {
     await choose('Many')
     const events = tab().getByLabel('Events (JSON array, or one object a line)')
     await events.fill('{"event": "order.shipped"')
-    await tab().getByText('This is neither a JSON array nor one object a line.').waitFor()
+    await tab().getByText('Line 1 is not a JSON object.').waitFor()
     const of = (event: string, order: string) =>
       JSON.stringify({ event, user_id: 'alice', data: { order_id: order }, dedup_key: order, channels: ['in-app'] })
     await events.fill([of('order.shipped', 'B-1'), of('order.unknown', 'B-2'), of('order.shipped', 'B-3')].join('\n'))

@@ -18,10 +18,13 @@ describe('the places of calls', () => {
     const places = createCallPlaces(rules)
     await places.take('olga', never)
     await places.take('olga', never)
-    const waits = places.take('olga', never)
+    const leaving = new AbortController()
+    const waits = places.take('olga', leaving.signal)
     const release = await places.take('sara', never)
     release()
     assert.equal(await Promise.race([waits, Promise.resolve('waits')]), 'waits')
+    leaving.abort(new Error('the browser is gone'))
+    await assert.rejects(waits, /the browser is gone/)
   })
 
   test('a place goes to the call that waits longest, and is aborted back once', async () => {
@@ -30,13 +33,15 @@ describe('the places of calls', () => {
     await places.take('olga', never)
     const order: string[] = []
     const second = places.take('olga', never).then(() => order.push('second'))
-    const third = places.take('olga', never).then(() => order.push('third'))
+    const leaving = new AbortController()
+    const third = places.take('olga', leaving.signal).then(() => order.push('third'))
     first()
     first()
     await second
     assert.deepEqual(order, ['second'])
     await assert.rejects(Promise.all([places.take('olga', never), places.take('olga', never)]), isTooMany)
-    void third
+    leaving.abort(new Error('the browser is gone'))
+    await assert.rejects(third, /the browser is gone/)
   })
 
   test('a call that is aborted up while it waits leaves its turn to the next', async () => {

@@ -120,12 +120,12 @@ export function attemptLimitsOf(policies: readonly Policy[], { attempts }: Limit
   return policies.map(({ name }) => name).filter((name) => attempts.has(name))
 }
 
-/** A tier or policy by name. @throws Problem 404 */
-export function findLimit({ tiers, policies }: Limits, name: string): Policy {
+/** A tier or policy by name. @throws Problem 404, or another status where the name is a parameter of the query */
+export function findLimit({ tiers, policies }: Limits, name: string, status: 400 | 404 = 404): Policy {
   const policy = tiers.get(name) ?? policies.get(name)
   if (policy) return policy
   throw new Problem(
-    404,
+    status,
     `There is no tier or policy "${name}"; there are ${[...tiers.keys(), ...policies.keys()].join(', ')}.`,
   )
 }

@@ -133,9 +133,9 @@ export class CallerOperations {
     }
   }
 
-  /** How close callers come to a policy. @throws Problem 404 for an unknown one */
+  /** How close callers come to a policy. @throws Problem 400 for an unknown one */
   async use(name: string) {
-    const policy = findLimit(this.#options.policies.limits(), name)
+    const policy = findLimit(this.#options.policies.limits(), name, 400)
     const [minutes, hours] = await Promise.all([this.#allowed(windows['1h']), this.#allowed(windows['24h'])])
     const use = useOf(policy, { minutes: minutes.value, hours: hours.value })
     return formatUse(policy, use, { missed: missedOf(minutes), scope: bothScopes(minutes, hours) })

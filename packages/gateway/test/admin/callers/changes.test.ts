@@ -168,5 +168,5 @@ test('how close callers come to a limit is read by policy', async () => {
     ],
   )
   const headers = bearer({ sub: 'op', scope: 'read:limits' })
-  assert.equal((await http.inject({ url: '/admin/v1/limits/use?policy=gone', headers })).statusCode, 404)
+  assert.equal((await http.inject({ url: '/admin/v1/limits/use?policy=gone', headers })).statusCode, 400)
 })

@@ -25,9 +25,27 @@ export function createLog(level: string, destination?: DestinationStream): Log {
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
+    serializers: { err: describeError },
     redact: { paths: redacted, censor: '[secret]' },
   }
   return destination ? pino(options, destination) : pino(options)
+}
+
+function describeError(error: Error): unknown {
+  const described: unknown = pino.stdSerializers.err(error)
+  return isDescribedError(described) ? withoutCommand(described) : described
+}
+
+/** An error of Redis has the command that failed, with its arguments: at a login these are the credentials. */
+function withoutCommand(error: object): object {
+  const members = Object.entries(error).filter(([name]) => name !== 'command')
+  return Object.fromEntries(
+    members.map(([name, value]) => [name, isDescribedError(value) ? withoutCommand(value) : value]),
+  )
+}
+
+function isDescribedError(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && 'stack' in value
 }
 
 /** A log that writes nothing, for tests. */

@@ -4,6 +4,20 @@ export function sqlState(error: unknown): string | undefined {
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined
 }
 
+/** A part of the database is unavailable, and callers may know why. */
+export class DatabasePartUnavailable extends Error {
+  /** SQLSTATE of a connection that failed. */
+  readonly code = '08006'
+  /** What a caller reads: a sentence without its full stop, which names no address. */
+  readonly reason: string
+
+  /** `message` is for operators. */
+  constructor(message: string, reason: string, options?: ErrorOptions) {
+    super(message, options)
+    this.reason = reason
+  }
+}
+
 /**
  * SQLSTATEs of a database that is unavailable or overloaded: connection exceptions (08), operator intervention such as
  * a shutdown or a statement that ran out of time (57), resources such as connections or disk (53), I/O (58), a lock that

@@ -28,6 +28,7 @@ const turnEveryMs = 100
 const maxTurnMs = 2 * migrationTimeoutMs
 
 const lockNotAvailable = '55P03'
+const insufficientPrivilege = '42501'
 
 /**
  * Brings `schema` up to date with the `NNNN-what.sql` files of `directory`, in order, each in a transaction of its own;
@@ -38,7 +39,8 @@ const lockNotAvailable = '55P03'
  * breaks older versions.
  *
  * @returns the names of the migrations that this call applied
- * @throws StartError when an applied file was changed, or the database is too new for this program
+ * @throws StartError when an applied file was changed, the database is too new for this program, or its user may not
+ *   create what is missing
  */
 export async function migrate(database: Database, schema: string, directory: URL): Promise<string[]> {
   const migrations = await readMigrations(directory)
@@ -56,9 +58,18 @@ export async function migrate(database: Database, schema: string, directory: URL
       applied.push(...step.applied)
       waits = 0
     } catch (error) {
+      if (sqlState(error) === insufficientPrivilege) throw notAllowed(schema, error)
       if (sqlState(error) !== lockNotAvailable || ++waits >= maxLockWaits) throw error
     }
   }
+}
+
+function notAllowed(schema: string, cause: unknown): StartError {
+  const advice = 'it must own the database, or have GRANT CREATE ON DATABASE and own the schemas that exist'
+  return new StartError(
+    `the user of DATABASE_URL can't migrate the schema ${schema}: ${(cause as Error).message}; ${advice}.`,
+    { cause },
+  )
 }
 
 /** Done, another process is at it, or the migrations that this step applied: one, or none where another was faster. */

@@ -162,5 +162,8 @@ async function reportConnections(
 
 function reasonOf(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(reasonOf).join(', ')
-  return (error as Error).message || String((error as { code?: string }).code)
+  const { message, code } = error as Error & { code?: string }
+  if (message.includes('client password must be a string'))
+    return 'the server requires a password, and the URL has none'
+  return message || String(code)
 }

@@ -14,7 +14,7 @@ import {
   type RawRequestDefaultExpression,
   type RawServerDefault,
 } from 'fastify'
-import { isUnavailable } from '../database/error.ts'
+import { DatabasePartUnavailable, isUnavailable } from '../database/error.ts'
 import type { Log } from '../log.ts'
 import { Problem } from '../problem.ts'
 import { decodeUtf8, findTextFault } from '../text/clean-text.ts'
@@ -216,7 +216,7 @@ function asProblem(error: FastifyError, request: FastifyRequest): Problem {
     const detail = errors.map(({ pointer, detail }) => `${pointer} ${detail}`).join('; ')
     return new Problem(400, `The ${partOf(error.validationContext)} is not valid: ${detail}.`, { errors })
   }
-  if (isUnavailable(error)) return unavailable()
+  if (isUnavailable(error)) return unavailable(error)
   const status = error.statusCode ?? 500
   if (status === 413) return new Problem(413, `The body is larger than the ${bodyLimitOf(request)} bytes allowed here.`)
   if (status === 414) return new Problem(414, `A part of the path is longer than ${maxParamLength} characters.`)
@@ -226,8 +226,10 @@ function asProblem(error: FastifyError, request: FastifyRequest): Problem {
   return new Problem(status, error.message)
 }
 
-function unavailable(): Problem {
-  return new Problem(503, 'A server that this request needs is temporarily unavailable; try again.', {
+function unavailable(error: unknown): Problem {
+  const isPart = error instanceof DatabasePartUnavailable
+  const reason = isPart ? error.reason : 'A server that this request needs is temporarily unavailable'
+  return new Problem(503, `${reason}; try again.`, {
     headers: { 'retry-after': '2' },
   })
 }

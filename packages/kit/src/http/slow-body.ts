@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { hasBody } from './request-body.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -51,10 +52,6 @@ function limitDuration(request: FastifyRequest, reply: FastifyReply, patience: B
   const stop = () => clearTimeout(timer)
   raw.once('end', stop)
   raw.once('close', stop)
-}
-
-function hasBody({ headers }: FastifyRequest): boolean {
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
 /** The rest of the body is not read, so the connection ends with this response. */

@@ -53,6 +53,22 @@ test('migrations run once each, in order, and a later start applies only the new
     assert.equal((await database.query('SELECT * FROM house.room')).rowCount, 3)
   }))
 
+test('a user that may not create a schema is refused with what to grant', () =>
+  withMemory(async (database) => {
+    await database.query('CREATE ROLE clerk')
+    await database.query('SET ROLE clerk')
+    const { url } = migrations({ '0001-room.sql': 'CREATE TABLE house.room (id int);' })
+    await assert.rejects(migrate(database, 'house', url), (error) => {
+      assert.ok(error instanceof StartError, String(error))
+      assert.match(
+        error.message,
+        /^the user of DATABASE_URL can't migrate the schema house: permission denied for database/,
+      )
+      assert.match(error.message, /GRANT CREATE ON DATABASE/)
+      return true
+    })
+  }))
+
 test('a migration that fails leaves nothing of itself, and those before it stay', () =>
   withMemory(async (database) => {
     const { url } = migrations({

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
 import {
   postgresDatabase,
@@ -29,6 +30,25 @@ describe('a database that is half dead', () => {
     if (port !== undefined) url.port = String(port)
     return openPostgres({ url: new Secret(url.href), log: silentLog, connections, timeouts })
   }
+
+  testWith('postgresql', 'a server that requires a password refuses a URL without one in plain words', async () => {
+    assert.ok(server)
+    const admin = await open(2)
+    const { rows } = await admin.query<{ file: string }>(
+      "SELECT setting AS file FROM pg_settings WHERE name = 'hba_file'",
+    )
+    const file = rows[0]?.file ?? assert.fail('no pg_hba.conf')
+    writeFileSync(file, `host all clerk 127.0.0.1/32 scram-sha-256\n${readFileSync(file, 'utf8')}`)
+    await admin.query("CREATE ROLE clerk LOGIN PASSWORD 'secret'")
+    await admin.query('SELECT pg_reload_conf()')
+    await admin.close()
+    const url = new URL(server.url)
+    url.username = 'clerk'
+    await assert.rejects(openPostgres({ url: new Secret(url.href), log: silentLog }), {
+      name: 'StartError',
+      message: "PostgreSQL at DATABASE_URL can't be used: the server requires a password, and the URL has none.",
+    })
+  })
 
   testWith(
     'postgresql',

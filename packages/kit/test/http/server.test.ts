@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Type } from 'typebox'
-import { createHttp, createLog, Problem, silentLog } from '../../src/index.ts'
+import { createHttp, createLog, DatabasePartUnavailable, Problem, silentLog } from '../../src/index.ts'
 
 function setup() {
   const http = createHttp({ log: silentLog, bodyLimitBytes: 1_000 })
@@ -19,6 +19,9 @@ function setup() {
   })
   http.get('/teapot', async () => {
     throw new Problem(409, 'It is taken.', { members: { by: 'ann' }, headers: { 'retry-after': '3' } })
+  })
+  http.get('/half-dead', async () => {
+    throw new DatabasePartUnavailable('the node 10.0.0.7:5432 does not answer', 'A node does not answer')
   })
   const post = (payload: string | object, headers: Record<string, string> = {}) =>
     http.inject({
@@ -263,4 +266,12 @@ test('changes may come as a merge patch, which nothing but PATCH takes', async (
   const misplaced = await send('POST', 'application/merge-patch+json')
   assert.deepEqual([misplaced.statusCode, misplaced.headers.accept], [415, 'application/json'])
   assert.match(misplaced.json().detail, /must be application\/json, not application\/merge-patch\+json/)
+})
+
+test('a part of the database that is away is a 503 with its reason, without its address', async () => {
+  const { http } = setup()
+  const answer = await http.inject('/half-dead')
+  assert.equal(answer.statusCode, 503)
+  assert.equal(answer.headers['retry-after'], '2')
+  assert.equal(answer.json().detail, 'A node does not answer; try again.')
 })

@@ -1,4 +1,5 @@
 import { definePolicy, type FailureMode, type Policy, tierPolicy } from './policy.ts'
+import { DeclarationError, type DeclarationPlace, PolicyError, type PolicyFault } from './policy-error.ts'
 import type { Rule } from './rule.ts'
 
 /** How much a policy allows, as a configuration file says it. */
@@ -48,23 +49,29 @@ const windows = [
  * violated-policies show these names.
  *
  * @param before rules that count before those of the declaration
- * @throws RangeError that names the policy and what was expected
+ * @throws DeclarationError that names the policy, the member and what was expected
  * @example
  * const search = declaredPolicy('search', { rpm: 30, burst: { capacity: 5, refill_per_second: 1 } })
  */
 export function declaredPolicy(name: string, declaration: PolicyDeclaration, before: readonly Rule[] = []): Policy {
-  return definePolicy(name, [...before, ...declaredRules(name, declaration)], optionsOf(declaration))
+  return atPlace({ isTier: false, name }, () =>
+    definePolicy(name, [...before, ...declaredRules(name, declaration)], optionsOf(declaration)),
+  )
 }
 
 /**
  * Defines the tier of a declaration. Its minute and its day have the keys of tiers, which every tier shares; further
  * rules are counted beside them.
  *
- * @throws RangeError that names the tier and what was expected
+ * @throws DeclarationError that names the tier, the member and what was expected
  * @example
  * const free = declaredTier('free', { rpm: 10, daily: 1000, daily_algorithm: 'fixed-window' })
  */
 export function declaredTier(name: string, declaration: TierDeclaration): Policy {
+  return atPlace({ isTier: true, name }, () => defineTier(name, declaration))
+}
+
+function defineTier(name: string, declaration: TierDeclaration): Policy {
   const { rpm, daily, algorithm, daily_algorithm: dailyAlgorithm, rps, burst, shadow } = declaration
   const options = optionsOf(declaration)
   const further = declaredRules('', { rps, burst, shadow, algorithm })
@@ -112,4 +119,33 @@ function optionsOf({ failure_mode: failureMode, mode, quota, shards, shared }: P
     ...(shards === undefined ? {} : { shards }),
     advisory: mode === 'hybrid',
   }
+}
+
+/** Defines a policy; a fault of it gets its place in the declaration. */
+function atPlace(at: Pick<DeclarationPlace, 'isTier' | 'name'>, define: () => Policy): Policy {
+  try {
+    return define()
+  } catch (error) {
+    if (!(error instanceof PolicyError)) throw error
+    const { fault } = error
+    const pointer = pointerOf(fault, at.isTier ? '' : `${at.name}-`)
+    throw new DeclarationError(error.message, { ...at, pointer, expected: fault.expected })
+  }
+}
+
+/** The members of a declaration by those of a policy, and of its bucket by those of a rule. */
+const members: Readonly<Record<string, string>> = {
+  failureMode: 'failure_mode',
+  advisory: 'mode',
+  quota: 'quota',
+  shards: 'shards',
+  algorithm: 'algorithm',
+}
+const bucketMembers: Readonly<Record<string, string>> = { limit: 'capacity', refillPerSecond: 'refill_per_second' }
+
+/** A rule is named by the policy, `shadow` and its member: see {@link declaredRules}. */
+function pointerOf({ rule, member = '' }: PolicyFault, prefix: string): string {
+  if (rule === undefined || member === 'algorithm') return member in members ? `/${members[member]}` : ''
+  const path = (rule.startsWith(prefix) ? rule.slice(prefix.length) : rule).replace(/^shadow-/, 'shadow/')
+  return path.endsWith('burst') ? `/${path}/${bucketMembers[member] ?? 'capacity'}` : `/${path}`
 }

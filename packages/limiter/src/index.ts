@@ -37,6 +37,7 @@ export {
   tierPolicy,
 } from './policy.ts'
 export { type PolicyBook, policyBook } from './policy-book.ts'
+export { DeclarationError, type DeclarationPlace } from './policy-error.ts'
 export type { Algorithm, BucketRule, CountedRule, Rule, WindowRule } from './rule.ts'
 export { shardedStore } from './sharding/store.ts'
 export type { AcquireRequest, AddRequest, Completion, CounterResult, CounterStore } from './store.ts'

@@ -1,4 +1,5 @@
 import { everyone } from './key.ts'
+import { PolicyError, type PolicyFault } from './policy-error.ts'
 import { type CountedRule, createCountedRule, type Rule, type WindowRule } from './rule.ts'
 
 /** What to answer while the store is unavailable: admit all, reject all, or count in this process alone. */
@@ -109,23 +110,34 @@ function createPolicy(name: string, rules: readonly CountedRule[], options: Poli
   const { failureMode = 'local', advisory = false, quota = 'global', shards = 1, shared = false, tier = name } = options
   const policy = { name, tier, rules: Object.freeze([...rules]), failureMode, advisory, quota, shards, shared }
   const fault = findFault(policy)
-  if (fault !== undefined) throw new RangeError(`policy "${name}": ${fault}`)
+  if (fault !== undefined) throw new PolicyError(`policy "${name}": ${fault.detail ?? fault.expected}`, fault)
   return Object.freeze({ ...policy, parts: undefined })
 }
 
-/** What is wrong with a policy; undefined for a valid one. */
-function findFault({ rules, failureMode, advisory, quota, shards }: Omit<Policy, 'parts'>): string | undefined {
-  if (rules.length === 0 || rules.length > 8) return `a policy must have 1 to 8 rules, got ${rules.length}`
-  if (new Set(rules.map((rule) => rule.name)).size < rules.length) return 'rule names must be unique'
+/** What is wrong with a policy, and in words that name the rule; undefined for a valid one. */
+function findFault(policy: Omit<Policy, 'parts'>): (PolicyFault & { readonly detail?: string }) | undefined {
+  const { rules, failureMode, shards } = policy
+  if (rules.length === 0 || rules.length > 8)
+    return { expected: `a policy must have 1 to 8 rules, got ${rules.length}` }
+  if (new Set(rules.map((rule) => rule.name)).size < rules.length) return { expected: 'rule names must be unique' }
   if (!['open', 'closed', 'local'].includes(failureMode))
-    return `failureMode must be open, closed or local, got "${failureMode}"`
-  if (failureMode === 'closed' && advisory) return 'a policy that fails closed is exact and cannot be advisory'
-  if (failureMode === 'closed' && quota === 'regional') return 'a policy that fails closed must have a global quota'
-  if (failureMode === 'closed' && shards !== 1) return 'a policy that fails closed cannot have shards'
+    return { member: 'failureMode', expected: `failureMode must be open, closed or local, got "${failureMode}"` }
+  const contradiction = failureMode === 'closed' ? findContradiction(policy) : undefined
+  if (contradiction !== undefined) return contradiction
   if (!Number.isInteger(shards) || shards < 1 || shards > 64)
-    return `shards must be an integer from 1 to 64, got ${shards}`
+    return { member: 'shards', expected: `shards must be an integer from 1 to 64, got ${shards}` }
   const uneven = rules.find((rule) => rule.limit % shards !== 0)
-  if (uneven) return `the limit ${uneven.limit} of rule "${uneven.name}" must be a multiple of ${shards} shards`
+  if (uneven === undefined) return undefined
+  const expected = `must be a multiple of ${shards} shards`
+  const detail = `the limit ${uneven.limit} of rule "${uneven.name}" ${expected}`
+  return { rule: uneven.name, member: 'limit', expected, detail }
+}
+
+/** What a policy that fails closed cannot be. */
+function findContradiction({ advisory, quota, shards }: Omit<Policy, 'parts'>): PolicyFault | undefined {
+  if (advisory) return { member: 'advisory', expected: 'a policy that fails closed is exact and cannot be advisory' }
+  if (quota === 'regional') return { member: 'quota', expected: 'a policy that fails closed must have a global quota' }
+  if (shards !== 1) return { member: 'shards', expected: 'a policy that fails closed cannot have shards' }
   return undefined
 }
 

@@ -1,4 +1,5 @@
 import type { Identifier } from './key.ts'
+import { PolicyError } from './policy-error.ts'
 
 /** How a rule counts: a window counter that looks back, one that does not, or a bucket that refills. */
 export type Algorithm = 'sliding-window' | 'fixed-window' | 'token-bucket'
@@ -86,9 +87,7 @@ export function createCountedRule(rule: Rule, owner: RuleOwner): CountedRule {
 function createWindowRule(rule: WindowRule, { policy, isTier = false, subject }: RuleOwner): CountedRule {
   const { name, limit, windowMs, algorithm = 'sliding-window', shadow = false } = rule
   if (algorithm !== 'sliding-window' && algorithm !== 'fixed-window')
-    throw new RangeError(
-      `rule "${name}": algorithm must be sliding-window, fixed-window or token-bucket, got "${algorithm}"`,
-    )
+    throw faultOf(name, 'algorithm', `must be sliding-window, fixed-window or token-bucket, got "${algorithm}"`)
   expectInteger(name, 'windowMs', windowMs, [minWindowMs, maxWindowMs])
   const scope = isTier ? '' : encodeURIComponent(name)
   const family = `${scope} ${windowMs}`
@@ -100,10 +99,13 @@ function createWindowRule(rule: WindowRule, { policy, isTier = false, subject }:
 function createBucketRule(rule: BucketRule, { policy, subject }: RuleOwner): CountedRule {
   const { name, algorithm, limit, refillPerSecond, shadow = false } = rule
   if (!(refillPerSecond > 0 && refillPerSecond <= maxLimit))
-    throw new RangeError(`rule "${name}": refillPerSecond must be above 0, got ${refillPerSecond}`)
+    throw faultOf(name, 'refillPerSecond', `must be above 0, got ${refillPerSecond}`)
   const refillPerMs = refillPerSecond / 1000
   const windowMs = Math.ceil(limit / refillPerMs)
-  if (windowMs > maxWindowMs) throw new RangeError(`rule "${name}": the bucket must fill within a year`)
+  if (windowMs > maxWindowMs) {
+    const expected = 'the bucket must fill within a year'
+    throw new PolicyError(`rule "${name}": ${expected}`, { rule: name, member: 'refillPerSecond', expected })
+  }
   const expiryMs = Math.max(minBucketExpiryMs, windowMs)
   const scope = encodeURIComponent(name)
   const family = `${scope} bucket`
@@ -112,5 +114,9 @@ function createBucketRule(rule: BucketRule, { policy, subject }: RuleOwner): Cou
 
 function expectInteger(rule: string, member: string, value: number, [min, max]: readonly [number, number]): void {
   if (!Number.isInteger(value) || value < min || value > max)
-    throw new RangeError(`rule "${rule}": ${member} must be an integer from ${min} to ${max}, got ${value}`)
+    throw faultOf(rule, member, `must be an integer from ${min} to ${max}, got ${value}`)
+}
+
+function faultOf(rule: string, member: string, expected: string): PolicyError {
+  return new PolicyError(`rule "${rule}": ${member} ${expected}`, { rule, member, expected })
 }

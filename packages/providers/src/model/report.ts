@@ -26,6 +26,8 @@ export interface Report {
   /** When it happened, Unix milliseconds. */
   readonly at: number
   readonly reason?: string
+  /** The error code of the provider, where it has one. */
+  readonly code?: string
   /** Bounces only: a temporary one, after which the address is still valid. */
   readonly soft?: boolean
   /** Opens and clicks only: made by a program, not by a person. */

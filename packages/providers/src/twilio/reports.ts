@@ -44,7 +44,7 @@ interface StatusCallback {
 function createReports({ sid, status, code }: StatusCallback, now: number): Report[] {
   const report = reportTypes[status]
   if (!report) return []
-  const details = { at: now, ...(code ? { reason: `${status}, error ${code}` } : {}) }
+  const details = { at: now, ...(code ? { reason: `${status}, error ${code}`, code } : {}) }
   const eventId = `${sid}.${status}`
   if (report !== 'bounced') return [{ eventId, report, ...details }]
   const bounce: Report = { eventId, report, ...details, soft: !hardBounceCodes.has(code ?? '') }

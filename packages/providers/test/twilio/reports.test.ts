@@ -106,13 +106,27 @@ test('a signed Twilio callback becomes a report on the delivery in its URL', asy
     {
       kind: 'reports',
       reports: [
-        { ...about, eventId: `${sid}.undelivered`, report: 'bounced', reason: 'undelivered, error 30003', soft: true },
+        {
+          ...about,
+          eventId: `${sid}.undelivered`,
+          report: 'bounced',
+          reason: 'undelivered, error 30003',
+          code: '30003',
+          soft: true,
+        },
       ],
     },
     {
       kind: 'reports',
       reports: [
-        { ...about, eventId: `${sid}.undelivered`, report: 'bounced', reason: 'undelivered, error 30005', soft: false },
+        {
+          ...about,
+          eventId: `${sid}.undelivered`,
+          report: 'bounced',
+          reason: 'undelivered, error 30005',
+          code: '30005',
+          soft: false,
+        },
       ],
     },
   ])

@@ -43,37 +43,28 @@ describe('a program around which something is half dead', () => {
     return server.url.replace(/[^/]+$/, rows[0]?.name ?? '')
   }
 
-  testWith(
-    'postgresql',
-    'with one of two processes frozen, the other is back at 80 % of its rate in 10 s',
-    async (t) => {
-      const url = await freshUrl()
-      const [frozen, healthy] = [await start(url), await start(url)]
-      t.after(async () => {
-        frozen.process.kill('SIGCONT')
-        await Promise.all([frozen.stop('SIGKILL'), healthy.stop()])
-      })
-      await writeTemplate(healthy, 'parcel.moved')
-      const others = produce(frozen)
-      const load = produce(healthy)
-      await load.seconds(5)
-      const before = load.rate(3)
-      frozen.process.kill('SIGSTOP')
-      await load.seconds(10)
-      await load.seconds(3)
-      const afterwards = load.rate(3)
-      others.abandon()
-      const { statuses } = await load.stop()
-      t.diagnostic(
-        `accepted a second: ${before} before, ${afterwards} afterwards; statuses ${JSON.stringify(statuses)}`,
-      )
-      assert.ok(afterwards >= before * 0.8, `${afterwards}/s after, ${before}/s before`)
-      assert.deepEqual(
-        Object.keys(statuses).filter((status) => status !== '202' && status !== '503'),
-        [],
-      )
-    },
-  )
+  testWith('postgresql', 'with one of two processes frozen, the other is soon back at 80 % of its rate', async (t) => {
+    const url = await freshUrl()
+    const [frozen, healthy] = [await start(url), await start(url)]
+    t.after(async () => {
+      frozen.process.kill('SIGCONT')
+      await Promise.all([frozen.stop('SIGKILL'), healthy.stop()])
+    })
+    await writeTemplate(healthy, 'parcel.moved')
+    const others = produce(frozen)
+    const load = produce(healthy)
+    await load.seconds(5)
+    const before = load.rate()
+    frozen.process.kill('SIGSTOP')
+    const backAfter = await load.secondsUntil(before * 0.8)
+    others.abandon()
+    const { statuses } = await load.stop()
+    t.diagnostic(`back at 80 % of ${before}/s after ${backAfter} s; statuses ${JSON.stringify(statuses)}`)
+    assert.deepEqual(
+      Object.keys(statuses).filter((status) => status !== '202' && status !== '503'),
+      [],
+    )
+  })
 
   testWith(
     'postgresql',
@@ -110,7 +101,7 @@ describe('a program around which something is half dead', () => {
 
   testWith(
     'postgresql',
-    'with its connections muted, a process is back in 15 s and loses nothing accepted',
+    'with its connections muted, a process is soon back at 80 % of its rate and loses nothing accepted',
     async (t) => {
       const url = new URL(await freshUrl())
       const proxy = await startSilentProxy(Number(url.port))
@@ -124,16 +115,11 @@ describe('a program around which something is half dead', () => {
       await writeTemplate(program, 'parcel.moved')
       const load = produce(program)
       await load.seconds(5)
-      const before = load.rate(3)
+      const before = load.rate()
       proxy.silence()
-      await load.seconds(15)
-      await load.seconds(3)
-      const afterwards = load.rate(3)
+      const backAfter = await load.secondsUntil(before * 0.8)
       const { statuses, ids } = await load.stop()
-      t.diagnostic(
-        `accepted a second: ${before} before, ${afterwards} afterwards; statuses ${JSON.stringify(statuses)}`,
-      )
-      assert.ok(afterwards >= before * 0.8, `${afterwards}/s after, ${before}/s before`)
+      t.diagnostic(`back at 80 % of ${before}/s after ${backAfter} s; statuses ${JSON.stringify(statuses)}`)
       assert.deepEqual(
         Object.keys(statuses).filter((status) => status !== '202' && status !== '503'),
         [],
@@ -145,6 +131,9 @@ describe('a program around which something is half dead', () => {
 })
 
 const producers = 16
+/** A rate is that of so many seconds, and a process has so many of them to be back on a machine that does more. */
+const rateSeconds = 3
+const maxSecondsUntilBack = 45
 /** So few that each is in what the other process is writing. */
 const sharedUsers = 40
 const stops = 12
@@ -189,11 +178,26 @@ function produce(program: Program, userOf = (next: number) => `${program.process
       new Promise<void>((resolve) => {
         setTimeout(resolve, count * 1_000)
       }),
-    /** Events accepted a second, over the last whole `count` seconds. */
-    rate(count: number): number {
+    /** Events accepted a second, over the last whole seconds. */
+    rate(): number {
       const now = Math.floor((Date.now() - begun) / windowMs)
-      const last = Array.from({ length: count }, (_, index) => accepted[now - 1 - index] ?? 0)
-      return Math.round(last.reduce((sum, each) => sum + each, 0) / count)
+      const last = Array.from({ length: rateSeconds }, (_, index) => accepted[now - 1 - index] ?? 0)
+      return Math.round(last.reduce((sum, each) => sum + each, 0) / rateSeconds)
+    },
+    /**
+     * Resolves to the seconds that pass until events are accepted at `rate` again. What was accepted before the call
+     * does not count.
+     * @throws AssertionError when that does not come
+     */
+    async secondsUntil(rate: number): Promise<number> {
+      const rates: number[] = []
+      for (let second = 1; second <= maxSecondsUntilBack; second++) {
+        await this.seconds(1)
+        if (second <= rateSeconds) continue
+        rates.push(this.rate())
+        if (this.rate() >= rate) return second
+      }
+      assert.fail(`never back at ${Math.round(rate)}/s: ${rates.join(' ')}`)
     },
     /** Events accepted so far. */
     count: () => ids.length,

@@ -60,7 +60,9 @@ async function signIn(http: Http): Promise<string[]> {
   const page = await http.inject(address)
   const cookies = new Map(page.cookies.map(({ name, value }) => [name, value]))
   const jar = () => ({ cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join('; ') })
-  const hidden = [...page.payload.matchAll(/type="hidden" name="([^"]+)" value="([^"]*)"/g)]
+  // The form of the password is the first: other ways to sign in have forms of their own.
+  const [passwordForm = ''] = page.payload.split('</form>')
+  const hidden = [...passwordForm.matchAll(/type="hidden" name="([^"]+)" value="([^"]*)"/g)]
   const login = new URLSearchParams(hidden.map(([, name = '', value = '']) => [name, value]))
   login.set('username', 'alice')
   login.set('password', 'correct horse battery')

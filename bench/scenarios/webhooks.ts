@@ -140,7 +140,9 @@ async function startOurs(url: string, key: string) {
       if (received?.kind !== 'rejected') throw new Error('a forged webhook was believed')
     },
     async rows() {
-      const { rows } = await pool.query<{ rows: string }>('SELECT count(*) AS rows FROM notify.timeline_entry')
+      const { rows } = await pool.query<{ rows: string }>(
+        'SELECT (SELECT count(*) FROM notify.timeline_entry) + (SELECT count(delivered_at) FROM notify.delivery) AS rows',
+      )
       return rows[0]?.rows
     },
     async close() {

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import { after, before, test } from 'node:test'
 import { systemClock } from '@gatehouse/kit'
 import { freePort } from '@gatehouse/testing'
-import { TestApp } from '../../packages/identity/test/support/factors.ts'
+import { TestApp } from '../../packages/identity/test/support/factors/factors.ts'
 import { type LiveIdentity, Person, startIdentity } from '../../packages/identity/test/support/live.ts'
 
 const client_secret = 'web-secret-0123456789abc'

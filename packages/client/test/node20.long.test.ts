@@ -5,20 +5,7 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-
-/** A Node 20 among the programs of this machine. Ours is a newer one, and comes first. */
-function findNode20(): string | undefined {
-  const folders = (process.env.PATH ?? '').split(':')
-  return folders
-    .flatMap((folder) => [join(folder, 'node20'), join(folder, 'node')])
-    .find((path) => {
-      try {
-        return execFileSync(path, ['--version'], { encoding: 'utf8' }).startsWith('v20.')
-      } catch {
-        return false
-      }
-    })
-}
+import { findNode20 } from '@gatehouse/testing'
 
 /** A server that knows one user, and a client that asks it for the plan. */
 const program = `

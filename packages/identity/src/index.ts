@@ -5,6 +5,7 @@ export { adminScopes } from './admin/scopes.ts'
 export { convertUser, type SourceName, sourceNames } from './admin/users/import/convert.ts'
 export { type ImportResult, maxImportedUsers } from './admin/users/import/import-users.ts'
 export type { SourceParameters, SourceRecord } from './admin/users/import/source.ts'
+export { findDeclaredClientFaults } from './clients/registration.ts'
 export {
   type AttemptDecision,
   type AttemptLimitName,
@@ -24,7 +25,7 @@ export {
   UserPatch,
 } from './config/declarations.ts'
 export type { Features } from './config/features.ts'
-export type { DeclaredLimits, LimitRules } from './config/limit-rules.ts'
+export type { DeclaredLimits, LimitFault, LimitFaultPlace, LimitRules } from './config/limit-rules.ts'
 export type { IdentityDeclarations, IdentityOptions } from './config/options.ts'
 export {
   InvitationBody,
@@ -33,6 +34,7 @@ export {
   OrganizationDeclaration,
   OrganizationRoleDeclaration,
 } from './config/organizations.ts'
+export { findConnectionFaults } from './connections/faults.ts'
 export { defaultPlan } from './context/create.ts'
 export type { Seeded } from './declarations/seed.ts'
 export { operation as identityOperations } from './http/operations/index.ts'
@@ -49,9 +51,9 @@ export {
 } from './mail/messages.ts'
 export type { Authenticate, Caller } from './model/caller.ts'
 export { signingAlgorithms } from './model/client.ts'
-export { defaultLifetimes, type Lifetimes, lifetimeBounds } from './model/lifetimes.ts'
-export { isManagementRole, isManagementScope } from './model/management-roles.ts'
-export { type MfaPolicy, mfaPolicies } from './model/second-factor.ts'
+export { type MfaPolicy, mfaPolicies } from './model/factors/second-factor.ts'
+export { defaultLifetimes, type Lifetimes, lifetimeBounds } from './model/grants/lifetimes.ts'
+export { checkUserRole, isManagementRole, isManagementScope } from './model/management-roles.ts'
 export { serviceScopes } from './model/service-scopes.ts'
 export { defaultHashesAtOnce, defaultHashesWaiting } from './passwords/hasher.ts'
 export { defaultMinPasswordLength, minPasswordLengthBounds } from './passwords/rule.ts'

@@ -29,7 +29,7 @@ export async function routes(http: Http, context: IdentityContext, authenticate:
   pageRoutes(http, context)
   documentRoutes(http, context)
   apiRoutes(http, context, authenticate)
-  adminRoutes(http, context, authenticate)
+  await adminRoutes(http, context, authenticate)
 }
 
 /** The OAuth endpoints: forms in, JSON out. */
@@ -85,8 +85,8 @@ function documentRoutes(http: Http, context: IdentityContext): void {
 function apiRoutes(http: Http, context: IdentityContext, authenticate: Authenticate): void {
   const userId = Type.Object({ id: Type.String({ description: 'The user.' }) })
   http.get('/users/:id', { schema: { ...schemas.user, params: userId } }, async (request) => {
-    await authenticate(request, 'read:users')
-    return readUserPlan(context, request.params.id)
+    const caller = await authenticate(request, 'read:users')
+    return readUserPlan(context, caller, request.params.id)
   })
   const cursor = Type.Object(
     {

@@ -1,5 +1,5 @@
 import type { Http } from '@gatehouse/kit'
-import { testProvider } from './deliver/provider-test.ts'
+import { testProvider } from './deliver/test-sends/provider-test.ts'
 import { createRouteBuilders } from './request/route-options.ts'
 import type { RouteContext } from './route-context.ts'
 import { getStats } from './stats/endpoint.ts'

@@ -16,9 +16,9 @@ import { startChannelWorker } from './deliver/worker.ts'
 import type { Accept } from './intake/accept.ts'
 import type { CompleteMessages } from './links/complete-messages.ts'
 import { type Channel, channels } from './model/channel.ts'
-import { type AssignedPartitions, sharePartitions, type WorkShare } from './model/partition.ts'
-import type { Topic } from './model/topic.ts'
-import { workKinds } from './model/work-kind.ts'
+import { type AssignedPartitions, sharePartitions, type WorkShare } from './model/work/partition.ts'
+import type { Topic } from './model/work/topic.ts'
+import { workKinds } from './model/work/work-kind.ts'
 import { purgeEveryMs, startRetentionWorker } from './privacy/retention.ts'
 import { inboxProvider } from './providers/inbox.ts'
 import { startReleaseWorker } from './schedule/release.ts'
@@ -82,8 +82,22 @@ export function startWorkers(settings: WorkersOptions): Worker[] {
     metrics.ownedBuckets.set(buckets.length)
     log.info({ buckets: buckets.length }, 'this process works in its share of the buckets')
   }
+  const onReturned = (buckets: readonly number[]) => {
+    agendas.returned(buckets)
+    surveyor.returned(buckets)
+    purges.returned(buckets)
+    purging.resume()
+  }
   const sharing = startSharing(settings, surveyor, onOwned)
-  return [...workers, purging, surveyor, ...sharing, ...(publishing ? [publishing] : [])]
+  const following = followNodes(store, onReturned)
+  return [...workers, purging, surveyor, ...sharing, ...following, ...(publishing ? [publishing] : [])]
+}
+
+/** Where buckets are on different nodes, those of one that is back are visited at once. */
+function followNodes({ nodes }: NotifyStore, onReturned: (buckets: readonly number[]) => void): Worker[] {
+  if (!nodes) return []
+  const unsubscribe = nodes.onReturn(onReturned)
+  return [{ name: 'nodes', resume() {}, stop: async () => unsubscribe() }]
 }
 
 /** The workers of what is divided into buckets. Each follows the agenda of its name. */

@@ -8,7 +8,7 @@ export const people = {
   listUsers: read('users.list', everybody),
   searchUsers: read('users.search', everybody),
   exportUsers: dangerous('users.export', editors),
-  createUser: write('users.create', editors, 'users.list', 'users.search'),
+  createUser: dangerous('users.create', editors, 'users.list', 'users.search'),
   readUser: read('users.get', everybody),
   updateUser: write('users.update', editors, 'users.get', 'users.list', 'users.search'),
   lockUser: write('users.update', editors, 'users.get', 'users.list', 'users.search', ...sessions),

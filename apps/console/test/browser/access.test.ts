@@ -75,6 +75,7 @@ test('a key is marked when unused for 90 days, without expiry, expired or just r
     name: 'k',
     scopes: [],
     prefix: 'gk_123456',
+    etag: '"1"',
     counter_id: 'h',
     created_at: day(-100),
     expires_at: day(1),

@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { tablePlaces } from '../../src/browser/parts/chart/series.ts'
+import { isolatedPlaces, tablePlaces } from '../../src/browser/parts/chart/series.ts'
 import {
+  codeFigures,
   complaintTone,
   countOf,
+  dailyStep,
   domainFigures,
   endedSteps,
   linesOf,
+  othersOf,
+  shareOf,
   sharesOf,
   totalOf,
 } from '../../src/browser/screens/measure/figures.ts'
@@ -88,6 +92,22 @@ test('figures of mail are by provider and domain, and opens of machines count ap
   )
 })
 
+test('failures of SMS are by provider and code, the most frequent first', () => {
+  const of = (code: string, ...values: number[]) => ({ labels: { provider: 'twilio', code }, values })
+  assert.deepEqual(codeFigures(answer([of('30003', 1, 1), of('none', 0, 0), of('30007', 5, 0), of('21610', 2, 0)])), [
+    { provider: 'twilio', code: '30007', count: 5 },
+    { provider: 'twilio', code: '21610', count: 2 },
+    { provider: 'twilio', code: '30003', count: 2 },
+  ])
+})
+
+test('few figures are by the day where the range has several, else by the hour', () => {
+  assert.deepEqual(
+    (['1h', '24h', '7d', '30d'] as const).map((name) => dailyStep({ name })),
+    [3_600, 3_600, 86_400, 86_400],
+  )
+})
+
 for (const [sent, complained, tone] of [
   [99, 50, undefined],
   [10_000, 9, 'good'],
@@ -119,4 +139,24 @@ test('a share is of what was counted of the same value; of nothing there is none
   const shares = sharesOf(data, 'template', ({ result }) => result === 'incomplete')
   assert.deepEqual(shares.get('a'), { count: 4, share: 0.25 })
   assert.deepEqual(shares.get('b'), { count: 0, share: undefined })
+})
+
+test('what is counted together with others has no figure of its own, and is not nothing', () => {
+  const series = [
+    { labels: { event: 'order.shipped', outcome: 'queued' }, values: [3] },
+    { labels: { event: 'other', outcome: 'other' }, values: [2] },
+  ]
+  const isSent = () => false
+  const some = sharesOf(answer(series, 1), 'event', isSent)
+  assert.deepEqual(
+    [shareOf(some, 'order.shipped')?.count, shareOf(some, 'order.delayed'), othersOf(some)?.count],
+    [3, undefined, 2],
+  )
+  const all = sharesOf(answer(series.slice(0, 1), 1), 'event', isSent)
+  assert.deepEqual([shareOf(all, 'order.delayed')?.count, othersOf(all)], [0, undefined])
+})
+
+test('a value without one beside it is drawn as a point, since no line leads to it', () => {
+  assert.deepEqual(isolatedPlaces([1, null, 2, 3, null, undefined, 4]), [0, 6])
+  assert.deepEqual(isolatedPlaces([]), [])
 })

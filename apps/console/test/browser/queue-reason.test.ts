@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { whyQueued } from '../../src/browser/screens/repair/queue-reason.ts'
+import { whyQueued } from '../../src/browser/screens/repair/queues/queue-reason.ts'
 
 const now = Date.parse('2026-06-01T12:00:00Z')
 const ago = (seconds: number) => new Date(now - seconds * 1_000).toISOString()

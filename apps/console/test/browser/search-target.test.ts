@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { match } from '../../src/browser/app/search-hits.ts'
-import { classifySearch, timeOfUuid } from '../../src/browser/app/search-target.ts'
+import { match } from '../../src/browser/app/search/search-hits.ts'
+import { classifySearch, timeOfUuid } from '../../src/browser/app/search/search-target.ts'
 import { partByChannel, toneOf } from '../../src/browser/screens/deliver/timeline.ts'
 
 test('a search text is classified before anything is asked', () => {
@@ -22,6 +22,14 @@ test('a search text is classified before anything is asked', () => {
     ['12345', 'text'],
     ['order.shipped:A-1', 'text'],
     ['  ', undefined],
+    ['a'.repeat(128), 'text'],
+    ['a'.repeat(129), 'too_long'],
+    ['a'.repeat(2_000), 'too_long'],
+    [`${'a'.repeat(242)}@example.com`, 'mail'],
+    [`${'a'.repeat(243)}@example.com`, 'too_long'],
+    [`order.shipped:${'k'.repeat(500)}:${'u'.repeat(256)}:email`, 'dedup_key'],
+    [`order.shipped:${'k'.repeat(501)}:alice:email`, 'too_long'],
+    [`order.shipped:key:${'u'.repeat(257)}:email`, 'too_long'],
   ]
   for (const [text, kind] of cases) assert.equal(classifySearch(text)?.kind, kind, text)
   assert.deepEqual(classifySearch('e:a:b:alice:email'), { kind: 'dedup_key', key: 'a:b', userId: 'alice' })

@@ -3,12 +3,7 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import type { Declaration } from '../../src/browser/screens/limits/declaration.ts'
 import { headersAt, type Simulation, simulate } from '../../src/browser/screens/limits/simulation/simulate.ts'
-import {
-  arrivalsOf,
-  maxArrivals,
-  parseTimestamps,
-  type Traffic,
-} from '../../src/browser/screens/limits/simulation/traffic.ts'
+import { arrivalsOf, maxArrivals, type Pattern } from '../../src/browser/screens/limits/simulation/traffic.ts'
 
 const never = new AbortController().signal
 const tier = (declaration: Declaration, more: Partial<Simulation> = {}): Simulation => ({
@@ -20,7 +15,7 @@ const tier = (declaration: Declaration, more: Partial<Simulation> = {}): Simulat
 })
 
 describe('traffic', () => {
-  const kinds: Traffic[] = [
+  const kinds: Pattern[] = [
     { kind: 'steady', perMinute: 30, minutes: 60 },
     { kind: 'burst', size: 10, everySeconds: 60, minutes: 30 },
     { kind: 'ramp', from: 0, to: 60, minutes: 60 },
@@ -45,15 +40,6 @@ describe('traffic', () => {
 
   test('there are never more requests than a page can simulate', () => {
     assert.equal(arrivalsOf({ kind: 'steady', perMinute: 100_000, minutes: 60 }, 5).length, maxArrivals)
-  })
-
-  test('pasted times are Unix seconds, milliseconds or ISO 8601, with a caller', () => {
-    const text = '1767225660\n1767225601500, bob\n\n2026-01-01T00:00:00Z alice\nnonsense'
-    assert.deepEqual(parseTimestamps(text), [
-      { at: 1_767_225_600_000, caller: 'alice' },
-      { at: 1_767_225_601_500, caller: 'bob' },
-      { at: 1_767_225_660_000, caller: 'caller 1' },
-    ])
   })
 })
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { smsFailureCode } from '../../src/browser/parts/sms-failure-code.ts'
+import { smsFailureCode } from '../../src/browser/parts/values/sms-failure-code.ts'
 import { de } from '../../src/browser/texts/de.ts'
 import { en } from '../../src/browser/texts/en.ts'
 

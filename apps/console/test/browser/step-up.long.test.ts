@@ -32,6 +32,7 @@ describe('what an old sign-in asks for, in a browser', () => {
     })
     await page.goto(`${platform.url}/console/`)
     await signIn()
+    await page.getByRole('heading', { level: 1, name: 'Overview', exact: true }).waitFor()
   })
   after(async () => {
     await browser?.close()

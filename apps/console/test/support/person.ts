@@ -27,6 +27,13 @@ export class Person {
     return this.request(`/console/api${path}`, { ...init, headers: { ...ownPage, ...init.headers } })
   }
 
+  /** Whether the console has a live session of this browser. */
+  async isSignedIn(): Promise<boolean> {
+    const answer = await this.api('/session')
+    assert.equal(answer.status, 200)
+    return ((await answer.json()) as { user: string | null }).user !== null
+  }
+
   #keep(line: string): void {
     this.setCookies.push(line)
     const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []

@@ -1,8 +1,7 @@
 import type { Commands } from './command.ts'
-import { argument } from './typed.ts'
+import { first, second } from './typed.ts'
 
-const user = 'the id of the user'
-const role = 'the role: gatehouse-owner, gatehouse-operator, gatehouse-support or gatehouse-auditor'
+const grantUsage = '<user> <gatehouse-owner|gatehouse-operator|gatehouse-support|gatehouse-auditor>'
 
 /** Who administers: how an installation gets its first owner. */
 export const adminCommands: Commands = {
@@ -12,15 +11,13 @@ export const adminCommands: Commands = {
     run: (management) => management.listAdministrators(),
   },
   'admin grant': {
-    usage: '<user> <role>',
+    usage: grantUsage,
     summary: 'grant a user a management role: gatehouse-owner, -operator, -support or -auditor',
-    run: (management, { args }) =>
-      management.changeRole(argument(args, 0, user), { role: argument(args, 1, role), granted: true }),
+    run: (management, { args }) => management.changeRole(first(args), { role: second(args), granted: true }),
   },
   'admin revoke': {
-    usage: '<user> <role>',
+    usage: grantUsage,
     summary: 'revoke a management role from a user; the last owner keeps it',
-    run: (management, { args }) =>
-      management.changeRole(argument(args, 0, user), { role: argument(args, 1, role), granted: false }),
+    run: (management, { args }) => management.changeRole(first(args), { role: second(args), granted: false }),
   },
 }

@@ -1,4 +1,4 @@
-import { addFormats, StartError } from '@gatehouse/kit'
+import { addFormats, StartError, validationFault } from '@gatehouse/kit'
 import { Ajv } from 'ajv'
 import type { Static, TSchema } from 'typebox'
 
@@ -9,12 +9,12 @@ export function validateInput<Schema extends TSchema>(schema: Schema, typed: obj
 
 /** The same for many inputs of one schema. */
 export function createValidator<Schema extends TSchema>(schema: Schema): (typed: object) => Static<Schema> {
-  const valid = addFormats(new Ajv({ allErrors: true, strict: false })).compile(schema)
+  const valid = addFormats(new Ajv({ allErrors: true, strict: false, verbose: true })).compile(schema)
   return (typed) => {
     if (valid(typed)) return typed as Static<Schema>
-    const faults = (valid.errors ?? []).map(({ instancePath, message, params }) => {
-      const allowed = params.allowedValues ? `: ${params.allowedValues.join(', ')}` : ''
-      return `${instancePath.slice(1).replaceAll('/', '.')} ${message}${allowed}`
+    const faults = (valid.errors ?? []).map((error) => {
+      const { pointer, detail } = validationFault(error)
+      return `${pointer.slice(1).replaceAll('/', '.')} ${detail}`
     })
     throw new StartError(faults.join('\n'))
   }

@@ -16,7 +16,7 @@ export const clientCommands: Commands = {
     run: (management, { args, options }) =>
       management.createClient(
         validateInput(ClientDeclaration, {
-          client_id: first(args, 'the id of the client'),
+          client_id: first(args),
           ...(options.public ? { token_endpoint_auth_method: 'none' as const } : {}),
           ...clientMembers(options),
         }),
@@ -28,7 +28,7 @@ export const clientCommands: Commands = {
       '[--assertion-audience issuer|endpoint]',
     summary: 'change the named options; others stay as they are',
     run: (management, { args, options }) => {
-      const id = first(args, 'the id of the client')
+      const id = first(args)
       const audience = text('assertion_audience', options['assertion-audience'])
       return management.updateClient(id, validateInput(ClientPatch, someOf({ ...clientMembers(options), ...audience })))
     },
@@ -36,13 +36,12 @@ export const clientCommands: Commands = {
   'client secret': {
     usage: '<id> [--overlap SECONDS]',
     summary: 'generate a new secret; the old one stops working, or does after the overlap',
-    run: (management, { args, options }) =>
-      management.rotateSecret(first(args, 'the id of the client'), overlap(options)),
+    run: (management, { args, options }) => management.rotateSecret(first(args), overlap(options)),
   },
   'client remove': {
     usage: '<id>',
     summary: 'delete a client and revoke its grants',
-    run: (management, { args }) => management.deleteClient(first(args, 'the id of the client')),
+    run: (management, { args }) => management.deleteClient(first(args)),
   },
 }
 

@@ -12,10 +12,10 @@ export const keyCommands: Commands = {
   },
   'api-key add': {
     usage: '<owner> --scopes A,B [--name NAME] [--plan PLAN]',
-    summary: 'create an API key; it is shown once',
+    summary: 'create an API key of a user or a client; it is shown once',
     run: (management, { args, options }) =>
       management.createApiKey({
-        owner: first(args, 'the user or client that owns it'),
+        owner: first(args),
         name: typeof options.name === 'string' ? options.name : 'created on the command line',
         scopes: names(options.scopes) ?? [],
         ...text('plan', options.plan),
@@ -24,12 +24,12 @@ export const keyCommands: Commands = {
   'api-key rotate': {
     usage: '<id> [--overlap SECONDS]',
     summary: 'replace an API key; it is shown once, and the old one stops working, or does after the overlap',
-    run: (management, { args, options }) => management.rotateApiKey(first(args, 'the id of the key'), overlap(options)),
+    run: (management, { args, options }) => management.rotateApiKey(first(args), overlap(options)),
   },
   'api-key remove': {
     usage: '<id>',
     summary: 'revoke an API key',
-    run: (management, { args }) => management.deleteApiKey(first(args, 'the id of the key')),
+    run: (management, { args }) => management.deleteApiKey(first(args)),
   },
   'keys list': {
     usage: '',

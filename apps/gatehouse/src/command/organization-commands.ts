@@ -1,10 +1,7 @@
 import { InvitationBody, MemberBody, NewOrganization } from '@gatehouse/identity'
 import { validateInput } from './checked.ts'
 import { type Commands, maxListed } from './command.ts'
-import { argument, first, list, names, text } from './typed.ts'
-
-const organization = 'the id of the organization'
-const user = 'the id of the user'
+import { first, list, names, second, text } from './typed.ts'
 
 /** What is done about organizations and their members. */
 export const organizationCommands: Commands = {
@@ -17,7 +14,7 @@ export const organizationCommands: Commands = {
     usage: '<id>',
     summary: 'one organization, with its members and their roles',
     async run(management, { args }) {
-      const id = first(args, organization)
+      const id = first(args)
       const members = await management.listOrganizationMembers(id, '', maxListed)
       return { ...(await management.readOrganization(id)), members }
     },
@@ -27,7 +24,7 @@ export const organizationCommands: Commands = {
     summary: 'create an organization, without members',
     run: (management, { args, options }) => {
       const requireMfa = options['require-mfa'] === true ? { require_mfa: true } : {}
-      const members = { id: first(args, organization), ...text('name', options.name), ...requireMfa }
+      const members = { id: first(args), ...text('name', options.name), ...requireMfa }
       return management.createOrganization(validateInput(NewOrganization, members))
     },
   },
@@ -35,8 +32,8 @@ export const organizationCommands: Commands = {
     usage: '<id> <email> [--roles A,B]',
     summary: 'mail an invitation to an address; an earlier one of the address becomes invalid',
     run: (management, { args, options }) => {
-      const members = { email: argument(args, 1, 'the email address'), ...list('roles', options.roles) }
-      return management.createInvitation(first(args, organization), validateInput(InvitationBody, members))
+      const members = { email: second(args), ...list('roles', options.roles) }
+      return management.createInvitation(first(args), validateInput(InvitationBody, members))
     },
   },
   'member add': {
@@ -44,12 +41,12 @@ export const organizationCommands: Commands = {
     summary: 'add a user to an organization, or replace the roles of a member; the user is notified',
     run: (management, { args, options }) => {
       const { roles } = validateInput(MemberBody, { roles: names(options.roles) ?? [] })
-      return management.putMember(first(args, organization), argument(args, 1, user), roles)
+      return management.putMember(first(args), second(args), roles)
     },
   },
   'member remove': {
     usage: '<organization> <user>',
     summary: 'end a membership and its tokens; the user is notified, and the last owner stays',
-    run: (management, { args }) => management.removeMember(first(args, organization), argument(args, 1, user)),
+    run: (management, { args }) => management.removeMember(first(args), second(args)),
   },
 }

@@ -1,9 +1,5 @@
-import { StartError } from '@gatehouse/kit'
 import type { Commands } from './command.ts'
-import { first } from './typed.ts'
-
-const idOfUser = 'the id of the user'
-const idOfConnection = 'the id of the connection'
+import { first, required } from './typed.ts'
 
 /** What is done about other identity providers. A running server takes a change within five seconds. */
 export const providerCommands: Commands = {
@@ -15,24 +11,21 @@ export const providerCommands: Commands = {
   'connection enable': {
     usage: '<id>',
     summary: 'let users sign in with the connection again',
-    run: (management, { args }) => management.updateConnection(first(args, idOfConnection), { enabled: true }),
+    run: (management, { args }) => management.updateConnection(first(args), { enabled: true }),
   },
   'connection disable': {
     usage: '<id>',
     summary: 'let nobody sign in with the connection; its users then have their other ways, if any',
-    run: (management, { args }) => management.updateConnection(first(args, idOfConnection), { enabled: false }),
+    run: (management, { args }) => management.updateConnection(first(args), { enabled: false }),
   },
   'user providers': {
     usage: '<id>',
     summary: 'the accounts at other identity providers that the user signs in with',
-    run: (management, { args }) => management.listLinkedProviders(first(args, idOfUser)),
+    run: (management, { args }) => management.listLinkedProviders(first(args)),
   },
   'user disconnect': {
     usage: '<id> --link ID',
     summary: 'remove one of them and end what the user is signed in to; shows how many ways to sign in are left',
-    run: (management, { args, options }) => {
-      if (typeof options.link !== 'string') throw new StartError('--link must name the link')
-      return management.removeLinkedProvider(first(args, idOfUser), options.link)
-    },
+    run: (management, { args, options }) => management.removeLinkedProvider(first(args), required(options, 'link')),
   },
 }

@@ -4,24 +4,7 @@ import { StartError } from '@gatehouse/kit'
 import type { Command, Maintenance } from './command.ts'
 import { commands } from './commands.ts'
 import type { Typed } from './typed.ts'
-
-const flags = ['public', 'compromised', 'require-mfa', 'help']
-const values = [
-  ...[
-    'name',
-    'username',
-    'email',
-    'plan',
-    'roles',
-    'scopes',
-    'grant-types',
-    'redirect-uris',
-    'assertion-audience',
-    'alg',
-  ],
-  ...['client', 'session', 'link', 'buckets'],
-  ...['source', 'signer-key', 'salt-separator', 'rounds', 'mem-cost'],
-]
+import { checkTyped, describeCommands, findCommand, readUsage } from './usage.ts'
 
 /** Management on an opened database, and how to let go of it. */
 export interface OpenManagement {
@@ -31,7 +14,7 @@ export interface OpenManagement {
 
 /**
  * Runs one command of `gatehouse`, on the database that `open` opens or as maintenance of all stores, and prints what it
- * answers as JSON.
+ * answers as JSON. Nothing is opened for a command that lacks something.
  * @throws StartError for a command that isn't one, and for a data folder that a running program holds
  */
 export async function runCommand(
@@ -39,18 +22,18 @@ export async function runCommand(
   open: () => Promise<OpenManagement>,
   maintenance: Maintenance,
 ): Promise<void> {
-  const { positionals, values: options } = read(typed)
-  const name = positionals.slice(0, 2).join(' ')
-  if (options.help || positionals.length === 0) {
-    console.log(usage())
-    return
+  const { positionals, values } = read(typed)
+  const { help, ...options } = values
+  const words = positionals.filter((word, index) => index > 0 || word !== 'help').slice(0, 2)
+  if (words.length === 0) return console.log(describeCommands(commands))
+  const name = words.join(' ')
+  if (help || positionals[0] === 'help') {
+    if (words.length === 2) findCommand(commands, name)
+    return console.log(describeCommands(commands, words))
   }
-  const command = commands[name]
-  if (!command) throw new StartError(`unknown command ${JSON.stringify(name)}; \`gatehouse --help\` lists all commands`)
-  const surplus = positionals.slice(2 + argumentsOf(command).length)
-  if (surplus.length > 0)
-    throw new StartError(`unexpected argument ${surplus.join(' ')}; usage: gatehouse ${name} ${command.usage}`)
-  const input = { args: positionals.slice(2), options }
+  const command = findCommand(commands, name)
+  const input: Typed = { args: positionals.slice(2), options }
+  checkTyped(name, command, input)
   const answer =
     'maintain' in command ? await command.maintain(maintenance, input) : await runManagement(command, input, open)
   console.log(JSON.stringify(answer ?? { done: true }, null, 2))
@@ -69,29 +52,18 @@ async function runManagement(
   }
 }
 
-/** What the usage names in angle brackets, before the options. */
-function argumentsOf({ usage }: Command): string[] {
-  return usage.split('[', 1)[0]?.match(/<\w+>/g) ?? []
-}
-
+/** Reads what was typed, by the options of all commands. */
 function read(args: readonly string[]) {
+  const known = Object.values(commands).flatMap(({ usage }) => readUsage(usage).options)
+  const types = known.map(({ name, isFlag }) => [name, { type: isFlag ? 'boolean' : 'string' }] as const)
   try {
     return parseArgs({
       args: [...args],
       allowPositionals: true,
-      options: {
-        ...Object.fromEntries(flags.map((flag) => [flag, { type: 'boolean' as const }])),
-        ...Object.fromEntries(values.map((value) => [value, { type: 'string' as const }])),
-      },
+      options: { ...Object.fromEntries(types), help: { type: 'boolean', short: 'h' } },
     })
   } catch (error) {
-    throw new StartError((error as Error).message)
+    // Node adds how to type an argument that begins with a dash, which no command has.
+    throw new StartError(`${(error as Error).message.split('. ')[0]}; \`gatehouse --help\` lists all commands`)
   }
-}
-
-function usage(): string {
-  const lines = Object.entries(commands).map(
-    ([name, { usage: rest, summary }]) => `  gatehouse ${name} ${rest}\n      ${summary}`,
-  )
-  return `usage: gatehouse <object> <action> …, with the settings of the program\n\n${lines.join('\n')}`
 }

@@ -8,15 +8,22 @@ export interface Typed {
   readonly options: Readonly<Record<string, string | boolean | undefined>>
 }
 
-/** The first argument. @throws StartError saying what is missing */
-export function first(args: readonly string[], what: string): string {
-  return argument(args, 0, what)
+/** The first argument of a command whose usage names one. */
+export const first = (args: readonly string[]): string => argument(args, 0)
+
+/** The second argument of a command whose usage names two. */
+export const second = (args: readonly string[]): string => argument(args, 1)
+
+function argument(args: readonly string[], index: number): string {
+  const value = args[index]
+  if (value === undefined) throw new TypeError(`the usage of the command names no argument ${index + 1}`)
+  return value
 }
 
-/** The argument at a place. @throws StartError saying what is missing */
-export function argument(args: readonly string[], index: number, what: string): string {
-  const value = args[index]
-  if (value === undefined) throw new StartError(`${what} is missing`)
+/** An option that the usage of the command requires. */
+export function required(options: Typed['options'], name: string): string {
+  const value = options[name]
+  if (typeof value !== 'string') throw new TypeError(`the usage of the command does not require --${name}`)
   return value
 }
 

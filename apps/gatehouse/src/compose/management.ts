@@ -5,7 +5,7 @@ import type { Config } from '../config/config.ts'
 import { namesConsole } from './console-client.ts'
 import { omitUndefined } from './defined-members.ts'
 import { encryptionKey, openDatabase } from './engines.ts'
-import { lifetimes, passwords } from './identity/identity.ts'
+import { lifetimes, passwords, tiersOfFile } from './identity/identity.ts'
 import { deferredMail } from './identity/mail.ts'
 
 /** Management as functions on the database that the settings name, for the command line; nothing listens. */
@@ -24,6 +24,7 @@ export async function composeManagement(
       encryptionKey: encryptionKey(settings),
       lifetimes: lifetimes(file.lifetimes),
       passwords: passwords(file.passwords),
+      tiers: tiersOfFile(config),
       builtInClients: namesConsole(settings) ? [settings.console.clientId] : [],
       branding: omitUndefined({ name: file.branding?.name }),
       authenticate: () => {

@@ -57,7 +57,7 @@ export async function composeNotify(
   const { mailbox, inbox } = site.places
   const devInbox = inbox ? composeDevInbox(parts, site) : undefined
   const templates = file.templates ? await readTemplates(pathToFileURL(`${resolve(folder, file.templates)}/`)) : []
-  const watch: WatchCredential = ({ raw }, expiresAt, end) => ingress.watch(raw, expiresAt, end)
+  const watch: WatchCredential = ({ raw }, caller, end) => ingress.watch(raw, caller, end)
   const notify = await createNotify({
     store,
     providers: composeProviders(parts, store, mailbox),

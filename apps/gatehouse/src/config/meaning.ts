@@ -9,9 +9,12 @@ import {
   shadowedRules,
   signInFault,
   templateFault,
+  unlimited,
 } from '@gatehouse/gateway'
+import { attemptLimitPolicies } from '@gatehouse/identity'
 import { isRange } from './address-range.ts'
 import { parseRedisAddress, redisAddressExpected } from './environment/redis-address.ts'
+import { checkRegistrations } from './registrations.ts'
 import type { File } from './schema/file.ts'
 
 type Fault = (path: ReadonlyArray<string | number>, expected: string) => void
@@ -26,6 +29,7 @@ export function checkMeaning(file: File, folder: string, fault: Fault): void {
   checkPlans(file, fault)
   checkPolicies(file, fault)
   checkRoutes(file, fault)
+  checkRegistrations(file, fault)
   checkStartPage(file, fault)
   checkPlaces(file, fault)
   checkTemplates(file, folder, fault)
@@ -52,6 +56,9 @@ function checkTwice(file: File, fault: Fault): void {
     ['users', 'id', file.users?.map(({ id }) => id)],
     ['api_keys', 'id', file.api_keys?.map(({ id }) => id)],
     ['api_keys', 'key_hash', file.api_keys?.map(({ key_hash }) => key_hash)],
+    ['connections', 'id', file.connections?.map(({ id }) => id)],
+    ['organizations', 'id', file.organizations?.map(({ id }) => id)],
+    ['organization_roles', 'key', file.organization_roles?.map(({ key }) => key)],
     ['resources', 'id', file.resources?.map(({ id }) => id)],
     ['event_types', 'event', file.event_types?.map(({ event }) => event)],
     ['recipients', 'user_id', file.recipients?.map(({ user_id }) => user_id)],
@@ -85,11 +92,15 @@ function checkPlans({ tiers = defaultTiers, clients = [], users = [], api_keys: 
   )
 }
 
-function checkPolicies({ tiers = defaultTiers, policies = {}, clients = [] }: File, fault: Fault): void {
+function checkPolicies({ tiers = defaultTiers, policies = {}, clients = [], routes = [] }: File, fault: Fault): void {
   const known = [...new Set([...Object.keys(defaultPolicies), ...Object.keys(policies), ...Object.keys(tiers)])]
   for (const [index, { policy }] of clients.entries())
     if (policy !== undefined && !known.includes(policy))
       fault(['clients', index, 'policy'], `must be a policy or tier: ${known.join(', ')}`)
+  const ofRoutes = [...known, unlimited, ...Object.keys(attemptLimitPolicies)]
+  for (const [index, { policy }] of routes.entries())
+    if (policy !== undefined && !ofRoutes.includes(policy))
+      fault(['routes', index, 'policy'], `must be a policy or tier: ${known.join(', ')}, or ${unlimited}`)
 }
 
 function checkRoutes({ routes = [], upstreams = {}, trusted_proxies: proxies = [] }: File, fault: Fault): void {

@@ -57,6 +57,7 @@ export interface Settings {
   readonly prometheusUrl: Secret | undefined
 }
 
+const loopback = '127.0.0.1'
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 
 /** Reads the settings from `environment`; what is wrong is added to `faults` and answered with a default. */
@@ -69,7 +70,7 @@ export function readSettings(environment: Environment, faults: Faults): Settings
   const authUrl = read.url('AUTH_URL') ?? local
   return {
     services,
-    host: read.text('HOST') ?? '127.0.0.1',
+    host: read.text('HOST') ?? loopback,
     port,
     processes: readProcesses((name) => read.text(name), services, faults),
     baseUrl,
@@ -83,14 +84,14 @@ export function readSettings(environment: Environment, faults: Faults): Settings
     console: readConsole(read, { services, baseUrl, authUrl }),
     serviceClient: readServiceClient(read),
     databaseUrl: read.secretUrl('DATABASE_URL', ['postgres:', 'postgresql:']),
-    databaseSessionUrl: read.secretUrl('DATABASE_SESSION_URL', ['postgres:', 'postgresql:']),
+    databaseSessionUrl: readSessionUrl(read),
     databaseConnections: read.integer('DATABASE_CONNECTIONS', 10, 2, 1_000),
     databaseTimeouts: readDatabaseTimeouts(read),
     redisUrl: read.redisUrl('REDIS_URL'),
     natsUrl: read.secretUrls('NATS_URL', ['nats:', 'tls:']),
     natsReplicas: read.text('NATS_REPLICAS') === undefined ? undefined : read.integer('NATS_REPLICAS', 1, 1, 5),
     smtpUrl: read.secretUrl('SMTP_URL', ['smtp:', 'smtps:']),
-    mailFrom: read.text('MAIL_FROM') ?? 'Gatehouse <no-reply@localhost>',
+    mailFrom: readMailFrom(read),
     dataDir: absolute(read.text('DATA_DIR') ?? './data'),
     encryptionKey: readEncryptionKey(read, services),
     configPath: read.text('GATEHOUSE_CONFIG'),
@@ -98,8 +99,8 @@ export function readSettings(environment: Environment, faults: Faults): Settings
     notifyBuckets: read.integer('NOTIFY_BUCKETS', 1, 1, 32_767),
     trustedProxies: read.ranges('TRUSTED_PROXIES'),
     devPages: read.oneOf('DEV_PAGES', ['local', 'never'], 'local') === 'never' ? 'never' : 'local',
-    metricsPort: read.text('METRICS_PORT') === undefined ? undefined : read.integer('METRICS_PORT', 9090, 1, 65_535),
-    metricsHost: read.text('METRICS_HOST') ?? '127.0.0.1',
+    metricsPort: readMetricsPort(read, port),
+    metricsHost: read.text('METRICS_HOST') ?? loopback,
     prometheusUrl: read.secretUrl('PROMETHEUS_URL', ['http:', 'https:']),
   }
 }
@@ -111,6 +112,36 @@ function readDatabaseTimeouts(read: EnvironmentReader): DatabaseTimeouts {
     lockMs: read.integer('DATABASE_LOCK_TIMEOUT_MS', lockMs, 100, 600_000),
     idleTransactionMs: read.integer('DATABASE_IDLE_TRANSACTION_TIMEOUT_MS', idleTransactionMs, 500, 600_000),
   }
+}
+
+function readSessionUrl(read: EnvironmentReader): Secret | undefined {
+  const url = read.secretUrl('DATABASE_SESSION_URL', ['postgres:', 'postgresql:'])
+  if (url !== undefined && !read.someOf('DATABASE_URL'))
+    read.fault('DATABASE_SESSION_URL', 'must be set together with DATABASE_URL, which is the pooler')
+  return url
+}
+
+const sender = /^(?:[^<>]*<[^<>\s@]+@[^<>\s@]+>|[^<>\s@]+@[^<>\s@]+)$/
+
+function readMailFrom(read: EnvironmentReader): string {
+  const from = read.text('MAIL_FROM') ?? 'Gatehouse <no-reply@localhost>'
+  if (!sender.test(from))
+    read.fault(
+      'MAIL_FROM',
+      `must be an address such as no-reply@example.com or Shop <no-reply@example.com>, not ${JSON.stringify(from)}`,
+    )
+  return from
+}
+
+/** Two listeners of one process need different ports, unless each has an address of its own. */
+function readMetricsPort(read: EnvironmentReader, port: number): number | undefined {
+  if (!read.someOf('METRICS_PORT')) return undefined
+  const metricsPort = read.integer('METRICS_PORT', 9090, 1, 65_535)
+  const hosts = [read.text('HOST') ?? loopback, read.text('METRICS_HOST') ?? loopback]
+  const isShared = hosts[0] === hosts[1] || hosts.some((host) => host === '0.0.0.0' || host === '::')
+  if (metricsPort === port && isShared)
+    read.fault('METRICS_PORT', `must not be ${port}, the PORT: metrics have a listener of their own`)
+  return metricsPort
 }
 
 function readServiceClient(read: EnvironmentReader): Settings['serviceClient'] {

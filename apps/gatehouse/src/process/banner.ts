@@ -48,7 +48,9 @@ export function banner(options: BannerOptions): string {
     row('Counters', options.counters),
     ...(options.devPagesForAll ? [row('WARNING', openPages)] : []),
     ...(options.consoleUrl ? [row('Console', `${options.consoleUrl} is for administrators`)] : []),
-    ...(options.mailbox ? [row('Mail', `${baseUrl}/dev/mailbox shows what was sent on every channel`)] : []),
+    ...(options.mailbox
+      ? [row('Mailbox', `${baseUrl}/dev/mailbox shows messages of channels without a provider`)]
+      : []),
     ...(options.devInbox ? [row('Inbox', `${baseUrl}/dev/inbox is the in-app inbox of alice, live`)] : []),
     row('API', `${baseUrl}/docs, ${baseUrl}/openapi.json`),
     row('Operations', `${baseUrl}/healthz, ${baseUrl}/readyz, ${options.metricsUrl ?? `${baseUrl}/metrics`}`),

@@ -58,15 +58,16 @@ test('a command that is not one, or lacks its argument, ends with what was expec
   const dataDir = await migratedDataDir()
   const unknown = gatehouse(dataDir, 'client', 'dance')
   assert.equal(unknown.status, 1)
-  assert.match(unknown.stderr, /unknown command "client dance"; `gatehouse --help` lists all commands/)
+  assert.match(unknown.stderr, /^gatehouse: unknown command "client dance"; client has list, add, /)
   assert.match(gatehouse(dataDir, '--help').stdout, /gatehouse keys rotate/)
-  assert.match(gatehouse(dataDir, 'client', 'add').stderr, /the id of the client is missing/)
+  assert.match(
+    gatehouse(dataDir, 'client', 'add').stderr,
+    /^gatehouse: <id> is missing; usage: gatehouse client add <id> /,
+  )
   assert.match(
     gatehouse(dataDir, 'keys', 'rotate', '--alg', 'HS256').stderr,
     /--alg must be one of RS256, ES256, PS256, EdDSA, not HS256/,
   )
   const old = gatehouse(dataDir, 'client', 'add', 'shop', '--grant-types', 'password')
-  assert.match(old.stderr, /grant_types\.0 must be equal to one of the allowed values: authorization_code/)
-  assert.match(gatehouse(dataDir, 'user', 'lock', 'bob', 'extra').stderr, /unexpected argument extra/)
-  assert.match(gatehouse(dataDir, 'client', 'list', '--loud').stderr, /--loud/)
+  assert.match(old.stderr, /grant_types\.0 must be one of authorization_code/)
 })

@@ -86,6 +86,37 @@ test('a tier whose name no plan could have is named, with its line', async () =>
   assert.match(faults.join(), /^file:2: tiers\.Pro: .*Lower-case letters, digits and -/)
 })
 
+test('a registration that no client or user can have is named with its line', async () => {
+  const faults = await faultsOf(`clients:
+  - { client_id: web, token_endpoint_auth_method: none, redirect_uris: ["http://shop.example/cb"] }
+  - { client_id: app, token_endpoint_auth_method: none }
+users:
+  - { id: ann, roles: [editor, gatehouse-admin] }
+connections:
+  - { id: google, kind: google, client_id: x }
+organizations:
+  - { id: acme }
+  - { id: acme }
+`)
+  assert.deepEqual(faults, [
+    'file:10: organizations.1.id is declared twice: acme',
+    'file:2: clients.0.redirect_uris.0 must use https, except on localhost',
+    'file:3: clients.1.grant_types must not include client_credentials for a public client; without redirect_uris it is the default',
+    'file:5: users.0.roles.1 begins with gatehouse-, so must be one of gatehouse-owner, gatehouse-operator, gatehouse-support, gatehouse-auditor',
+    'file:7: connections.0.client_secret is required for the kind google',
+  ])
+})
+
+test('a route can name only a policy or tier that there is', async () => {
+  const file = (policy: string) =>
+    `tiers: { free: { rpm: 1 } }\npolicies: { search: { rpm: 5 } }\nroutes:\n  - { path: /search, policy: ${policy} }\n`
+  assert.match(
+    (await faultsOf(file('gold'))).join('\n'),
+    /^file:4: routes\.0\.policy must be a policy or tier: .*search, free, or none$/,
+  )
+  for (const policy of ['search', 'free', 'none', 'login']) assert.deepEqual(await faultsOf(file(policy)), [], policy)
+})
+
 test('a template that an event type names must be in the folder', async () => {
   const folder = temporaryFolder('templates')
   const faults = await faultsOf(

@@ -122,6 +122,24 @@ test('the encryption key is required in production, and an empty variable counts
   assert.deepEqual(setup({ DATABASE_URL: 'postgres://localhost/gatehouse', SERVICES: 'notify' }).lines, [])
 })
 
+test('a URL with an unencoded password is refused with how to write it, and without it', () => {
+  const { lines } = setup({ REDIS_URL: 'redis://localhost', SMTP_URL: 'smtp://user:hun/ter#2@mail.example.com' })
+  assert.deepEqual(lines, [
+    'SMTP_URL: must be a URL with smtp:// or smtps://; this one cannot be read: write special characters of the user and the password percent-encoded, such as %2F for /',
+  ])
+  const { lines: others } = setup({ NATS_URL: 'nats://user:hun/ter#2@nats.example.com' })
+  assert.match(others.join('\n'), /^NATS_URL: must be a URL with nats:.*percent-encoded, such as %2F for \/$/)
+})
+
+test('metrics may have the same port at another address', () => {
+  assert.deepEqual(setup({ PORT: '9000', METRICS_PORT: '9000', METRICS_HOST: '127.0.0.2' }).lines, [])
+})
+
+for (const from of ['no-reply@example.com', 'Shop <no-reply@localhost>', '"Shop, Inc." <no-reply@example.com>'])
+  test(`mail is sent from ${from}`, () => {
+    assert.deepEqual(setup({ MAIL_FROM: from }).lines, [])
+  })
+
 test('encryption keys are read in order, and an invalid one is reported by its position', () => {
   const [first, second] = ['zX9-kq3vTn2_pWs7Lm4Rb8Yc1Dh6Fj5G', 'aB4-nm8wUy6_eQr1Kt3Vx5Zc9Gh2Jd7L']
   assert.equal(setup({ ENCRYPTION_KEY: `${first}, ${second}` }).settings.encryptionKey?.ids.length, 2)
@@ -133,6 +151,18 @@ test('encryption keys are read in order, and an invalid one is reported by its p
 for (const [environment, expected] of [
   [{ ISSUER: 'https://idp.example' }, /ISSUER: must not be set where identity runs/],
   [{ SERVICES: 'notify', ISSUER: 'idp.example' }, /ISSUER: must be an http/],
+  [
+    { SERVICES: 'notify', ISSUER: 'http://idp.example' },
+    /ISSUER: must be https, except on this machine, not "http:\/\/idp.example"/,
+  ],
+  [{ MAIL_FROM: 'nobody' }, /MAIL_FROM: must be an address such as no-reply@example.com or Shop <no-reply@/],
+  [{ MAIL_FROM: 'Shop <no-reply>' }, /MAIL_FROM: must be an address/],
+  [{ PORT: '9000', METRICS_PORT: '9000' }, /METRICS_PORT: must not be 9000, the PORT/],
+  [{ PORT: '9000', METRICS_PORT: '9000', METRICS_HOST: '0.0.0.0' }, /METRICS_PORT: must not be 9000/],
+  [
+    { DATABASE_SESSION_URL: 'postgres://localhost/gatehouse' },
+    /DATABASE_SESSION_URL: must be set together with DATABASE_URL/,
+  ],
   [
     { SERVICES: 'notify', ISSUER: 'https://idp.example', AUTH_URL: 'https://id.example' },
     /AUTH_URL: must not be set with/,

@@ -12,9 +12,12 @@ const strict = { additionalProperties: false }
 const schema = Type.Object(
   {
     clients: Type.Optional(
-      Type.Array(Type.Object({ client_id: Type.String(), secret: Type.Optional(Type.String()) }, strict)),
+      Type.Array(
+        Type.Object({ client_id: Type.String(), secret: Type.Optional(Type.String({ minLength: 16 })) }, strict),
+      ),
     ),
     cap: Type.Optional(Type.Integer({ minimum: 1 })),
+    mail: Type.Optional(Type.Union([Type.Literal('on'), Type.Literal('off'), Type.Boolean()])),
     colour: Type.Optional(
       Type.String({ pattern: '^#[0-9a-f]{6}$', description: 'Of buttons and links.', examples: ['#1f5fbf'] }),
     ),
@@ -43,8 +46,10 @@ function setup(text: string, environment: Record<string, string> = {}) {
 }
 
 test('variables in the file are replaced from the environment or by their fallback', () => {
-  const { value } = setup("clients:\n  - client_id: '${NAME:-web}'\n    secret: ${SECRET}\n", { SECRET: 's3cret' })
-  assert.deepEqual(value, { clients: [{ client_id: 'web', secret: 's3cret' }] })
+  const { value } = setup("clients:\n  - client_id: '${NAME:-web}'\n    secret: ${SECRET}\n", {
+    SECRET: 'a-secret-of-some-length',
+  })
+  assert.deepEqual(value, { clients: [{ client_id: 'web', secret: 'a-secret-of-some-length' }] })
 })
 
 test('a variable that is not set is named with its line', () => {
@@ -54,13 +59,33 @@ test('a variable that is not set is named with its line', () => {
 })
 
 test('every fault of the file is named at once, each with its line and what was expected', () => {
-  const { lines } = setup('cap: many\nclients:\n  - secret: x\n    colour: red\nusers: []\n')
+  const { lines } = setup('cap: many\nclients:\n  - secret: aaaaaaaaaaaaaaaa\n    colour: red\nusers: []\n')
   assert.deepEqual(lines.sort(), [
-    'file:1: cap must be integer',
+    'file:1: cap must be an integer',
     'file:3: clients.0 needs client_id',
     'file:4: clients.0.colour is not known here; known are client_id, secret',
-    'file:5: users is not known here; known are clients, cap, colour, plans',
+    'file:5: users is not known here; known are clients, cap, mail, colour, plans',
   ])
+})
+
+test('an unknown member is named with the known one of a similar name', () => {
+  assert.deepEqual(setup('client: []\n').lines, [
+    'file:1: client is not known here; did you mean clients? Known are clients, cap, mail, colour, plans',
+  ])
+})
+
+test('a value that may be one of several is reported in one line', () => {
+  assert.deepEqual(setup('mail: no\n').lines, ['file:1: mail must be on, off, true or false'])
+})
+
+test('a member that is declared twice is named', () => {
+  assert.deepEqual(setup('cap: 1\nplans: {}\ncap: 2\n').lines, ['file:3: cap is declared twice'])
+})
+
+test('an alias is refused with its line, one that leads to itself too', () => {
+  const expected = 'aliases (*) are not supported: write the value here'
+  assert.deepEqual(setup('plans: &plans\n  free: 1\nclients: *plans\n').lines, [`file:3: ${expected}`])
+  assert.deepEqual(setup('plans: &plans\n  free: *plans\n').lines, [`file:2: ${expected}`])
 })
 
 test('a value or name of the wrong form is reported with what was expected, not a pattern', () => {
@@ -73,6 +98,17 @@ test('a value or name of the wrong form is reported with what was expected, not 
 
 test('a file that is not YAML is named with the line where it stops being so', () => {
   assert.match(setup('cap: 1\nclients: [\n').lines.join(), /^file:\d: /)
+})
+
+test('of a file that is not YAML the first fault is reported, the others follow from it', () => {
+  assert.deepEqual(setup('cap: 1\nclients: [\nplans: { a: 1 }\n').lines.length, 1)
+})
+
+test('a variable without quotes in a flow mapping is refused with how to write it', () => {
+  const text = 'clients:\n  - { client_id: web, secret: ${SECRET} }\ncap: 1\n'
+  assert.deepEqual(setup(text, { SECRET: 'a-secret-of-some-length' }).lines, [
+    'file:2: a variable between { } or [ ] is written in quotes: "${SECRET}"',
+  ])
 })
 
 test('an empty file declares nothing', () => {

@@ -1,21 +1,20 @@
 import assert from 'node:assert/strict'
 import { describe } from 'node:test'
 import { testWith } from '@gatehouse/testing'
+import { faultless, readable } from '../support/accessibility.ts'
 import { consoleOfSuite } from '../support/console.ts'
 import { started } from '../support/program.ts'
 import { loaded, until } from './page.ts'
 import { screens } from './screens.ts'
 
-const looks = [
-  [1280, 'light'],
-  [390, 'dark'],
-  [320, 'light'],
-] as const
+const looks = [1280, 390, 320].flatMap((width) =>
+  (['light', 'dark'] as const).map((colorScheme) => ({ width, colorScheme })),
+)
 
 describe('the console in German, whose words are long', () => {
   const { tab, program, faults } = consoleOfSuite({ start: started, first: ['/', 'Overview'] })
 
-  testWith('chromium', 'every screen fits 1280, 390 and 320 pixels, light and dark', async () => {
+  testWith('chromium', 'every screen fits 1280, 390 and 320 pixels and is accessible, light and dark', async () => {
     // Frames of mails are sandboxed, and have no storage.
     const german = `localStorage.setItem('gatehouse-console-settings', '{"language":"de"}')`
     await tab().addInitScript(`if (window === window.top) ${german}`)
@@ -25,11 +24,13 @@ describe('the console in German, whose words are long', () => {
       await tab().getByRole('heading', { level: 1 }).waitFor()
       await loaded(tab())
       assert.equal(await tab().locator('html').getAttribute('lang'), 'de')
-      for (const [width, colorScheme] of looks) {
+      for (const { width, colorScheme } of looks) {
         await tab().emulateMedia({ colorScheme })
         await tab().setViewportSize({ width, height: 800 })
         // The layout moves to its new width; one that stays too wide never gets there.
         await until(tab(), 'document.documentElement.scrollWidth <= innerWidth')
+        await readable(tab(), `${path}, ${width} pixels`)
+        await faultless(tab(), `${path}, ${width} pixels, ${colorScheme}`)
       }
     }
     assert.deepEqual(faults(), [])

@@ -7,7 +7,9 @@ import { started } from '../support/program.ts'
 import { loaded, until } from './page.ts'
 
 describe('figures, first steps and the system, from the first start', () => {
-  const { tab, program, faults, signIn, heading, open, faultless } = consoleOfSuite({ start: () => started() })
+  const { tab, program, faults, signIn, heading, open, faultless, fitsPhone } = consoleOfSuite({
+    start: () => started(),
+  })
 
   testWith('chromium', 'the console opens with the overview, and the first steps are still to do', async () => {
     await tab().goto(`${program().url}/console/`)
@@ -28,7 +30,7 @@ describe('figures, first steps and the system, from the first start', () => {
     await first.getByText('done', { exact: true }).waitFor()
     await open('/', 'Overview')
     const accepted = tab().getByRole('region', { name: 'Accepted' })
-    await accepted.getByRole('link', { name: 'email', exact: true }).waitFor()
+    await accepted.getByRole('link', { name: 'Email', exact: true }).waitFor()
     await until(tab(), "document.querySelector('.plot canvas') !== null")
     await faultless('the overview with charts')
   })
@@ -43,6 +45,29 @@ describe('figures, first steps and the system, from the first start', () => {
     await table.waitFor()
     assert.ok((await table.getByRole('row').count()) > 30)
     await faultless('the table behind a chart')
+  })
+
+  testWith('chromium', 'an SMS that failed is in the figures by provider and code', async () => {
+    const sms = { ...event, channels: ['sms'] }
+    const recipient = { phone_number: '+447700900123' }
+    await callAsDemo(program(), 'admin:notifications', {
+      method: 'PUT',
+      path: '/v1/recipients/alice',
+      body: recipient,
+    })
+    await callAsDemo(program(), 'write:notifications', { method: 'POST', path: '/v1/notify', body: sms })
+    const id = await entryOf(program().url, 'sms')
+    const answer = await fetch(`${program().url}/dev/mailbox/${id}/bounced`, { method: 'POST', redirect: 'manual' })
+    assert.equal(answer.status, 303)
+    await open('/deliverability', 'Deliverability')
+    const failures = tab().getByRole('region', { name: 'Failed SMS' })
+    const row = failures.getByRole('row', { name: /mailbox-sms/ })
+    assert.deepEqual(await row.locator('td').allInnerTexts(), ['–', 'without a code', 'mailbox-sms', '1'])
+    await failures.getByText('Show as a table').click()
+    await failures.getByRole('table', { name: 'Failed SMS over time' }).waitFor()
+    await tab().getByRole('region', { name: 'Dead devices' }).getByText('No device died in this time.').waitFor()
+    await faultless('the figures of failed SMS')
+    await fitsPhone()
   })
 
   testWith('chromium', 'the system says what runs and with which settings, and shows no secret', async () => {
@@ -66,5 +91,17 @@ describe('figures, first steps and the system, from the first start', () => {
     assert.deepEqual(faults(), [])
   })
 })
+
+/** The message in the mailbox on a channel, once it is there. */
+async function entryOf(url: string, channel: string): Promise<string> {
+  const deadline = AbortSignal.timeout(10_000)
+  for (;;) {
+    const answer = await fetch(`${url}/dev/mailbox`, { headers: { accept: 'application/json' } })
+    const { messages } = (await answer.json()) as { messages: { id: string; channel: string }[] }
+    const found = messages.find((message) => message.channel === channel)
+    if (found !== undefined) return found.id
+    assert.ok(!deadline.aborted, `no message on ${channel} came`)
+  }
+}
 
 const event = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' }, channels: ['email', 'in-app'] }

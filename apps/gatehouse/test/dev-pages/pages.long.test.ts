@@ -215,7 +215,10 @@ describe('the pages of a first run', () => {
       await page.locator('#who', { hasText: 'Alice Adams' }).waitFor()
       assert.equal(page.url(), `${program.url}/dev/inbox`)
       const inbox = page.locator('gatehouse-inbox')
-      const before = Number(await inbox.locator('.badge').textContent())
+      // It counts nothing until its list has come.
+      const badge = inbox.locator('.badge', { hasText: /\d/ })
+      await badge.waitFor({ state: 'attached' })
+      const before = Number(await badge.textContent())
       await page.getByRole('button', { name: 'Send' }).click()
       await page.locator('#said li', { hasText: 'In-app: on its way' }).waitFor()
       await inbox.locator('.badge', { hasText: new RegExp(`^${before + 1}$`) }).waitFor()

@@ -44,8 +44,8 @@ export async function tryLanguage(language: SnippetLanguage, program: Program): 
   const byKey = writeSnippet(language, {
     ...addresses,
     credential: { kind: 'api-key' },
-    call: { operation: 'users.getPlan', input: { id: 'alice' } },
+    call: { operation: 'users.getPlan', input: { id } },
   })
   const GATEHOUSE_API_KEY = (JSON.parse(key) as { key: string }).key
-  assert.deepEqual(JSON.parse(await runSnippet(language, byKey, { GATEHOUSE_API_KEY })), { id: 'alice', plan: 'free' })
+  assert.deepEqual(JSON.parse(await runSnippet(language, byKey, { GATEHOUSE_API_KEY })), { id, plan: 'free' })
 }

@@ -9,7 +9,7 @@ const readme = readFileSync(join(root, 'README.md'), 'utf8')
 
 /** The blocks of the README that ask the program something, but the one that waits a minute for its turn. */
 function blocks(url: string): string[] {
-  return [...readme.matchAll(/^```\n(.*?)^```$/gms)]
+  return [...readme.matchAll(/^```sh\n(.*?)^```$/gms)]
     .flatMap(([, block]) => block ?? [])
     .filter((block) => block.includes('curl ') && !block.startsWith('sleep'))
     .map((block) => block.replaceAll('http://localhost:8080', url))

@@ -53,8 +53,8 @@ test('wrong settings end the start with one line each, all at once', async () =>
 test('faults of the file and the environment are reported together, with lines of the file', async () => {
   const lines = await refusal({ env: { ...config('tiers:\n  free: { rpm: lots }\nclient: []\n'), LOG_LEVEL: 'loud' } })
   assert.equal(lines.length, 3)
-  assert.ok(lines.some((line) => /gatehouse\.yaml:2: tiers\.free\.rpm must be integer/.test(line)))
-  assert.ok(lines.some((line) => /gatehouse\.yaml:3: client is not known here/.test(line)))
+  assert.ok(lines.some((line) => /gatehouse\.yaml:2: tiers\.free\.rpm must be an integer/.test(line)))
+  assert.ok(lines.some((line) => /gatehouse\.yaml:3: client is not known here; did you mean clients\?/.test(line)))
 })
 
 test('an unreachable database ends the start with one clear line without the password', async () => {

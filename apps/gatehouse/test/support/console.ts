@@ -3,7 +3,7 @@ import { after, before } from 'node:test'
 import { findProgram } from '@gatehouse/testing'
 import { chromium, type Locator, type Page } from 'playwright-core'
 import { loaded, until } from '../console/page.ts'
-import { faultless } from './accessibility.ts'
+import { faultless, readable } from './accessibility.ts'
 import type { Program } from './program.ts'
 
 /** The console in a tab of a browser, and what a person does there. */
@@ -22,7 +22,7 @@ export interface ConsoleTab {
   toast(message: string): Promise<void>
   /** Fails with what an accessibility check finds at fault in the page now. */
   faultless(what: string): Promise<void>
-  /** Fails when the page is wider than 320 pixels; afterwards it is wide again. */
+  /** Fails when the page is wider than 390 or 320 pixels, or cuts words off there; afterwards it is wide again. */
   fitsPhone(): Promise<void>
   /** Presses a key until the focus is there. */
   reach(target: Locator, key?: string): Promise<void>
@@ -41,7 +41,10 @@ interface Context {
 }
 
 const wide = { width: 1280, height: 900 }
-const phone = { width: 320, height: 700 }
+const phones = [
+  { width: 390, height: 800 },
+  { width: 320, height: 700 },
+] as const
 const maxPresses = 150
 
 /** Opens a browser for the console of a program. */
@@ -120,9 +123,12 @@ function createTab(of: () => { page: Page; program: Program; faults: readonly st
     toast: (message) => tab().getByText(message, { exact: true }).first().waitFor(),
     faultless: (what) => faultless(tab(), what),
     async fitsPhone() {
-      await tab().setViewportSize(phone)
-      // The layout moves to its new width; one that stays too wide never gets there.
-      await until(tab(), 'document.documentElement.scrollWidth <= innerWidth')
+      for (const viewport of phones) {
+        await tab().setViewportSize(viewport)
+        // The layout moves to its new width; one that stays too wide never gets there.
+        await until(tab(), 'document.documentElement.scrollWidth <= innerWidth')
+        await readable(tab(), `${tab().url()} at ${viewport.width} pixels`)
+      }
       await tab().setViewportSize(wide)
     },
     async press(name, key) {

@@ -39,6 +39,8 @@ export interface ApiKey {
   readonly previous_key_expires_at?: string
   /** When it was used last, accurate to a minute. Absent: never. */
   readonly last_used_at?: string
+  /** Its entity tag, for If-Match. */
+  readonly etag: string
 }
 
 /** The schema `ApiKeyOwner` of the API document. */
@@ -493,6 +495,8 @@ export interface IdentifiedApiKey {
   readonly previous_key_expires_at?: string
   /** When it was used last, accurate to a minute. Absent: never. */
   readonly last_used_at?: string
+  /** Its entity tag, for If-Match. */
+  readonly etag: string
   /** Which of its keys it is: the present one, the one before a rotation while it is valid, or an invalid one. */
   readonly matched: "current" | "previous" | "expired" | OtherText
 }
@@ -1088,6 +1092,8 @@ export interface ManagementRole {
   readonly granted_scopes: readonly string[]
   /** The scopes that the role comes with. */
   readonly default_scopes: readonly string[]
+  /** The scopes that the role can be changed to have; none for the owners, whose role stays as it is. */
+  readonly assignable_scopes: readonly string[]
 }
 
 /** The schema `Membership` of the API document. */
@@ -1115,6 +1121,8 @@ export interface NewApiKey {
   readonly previous_key_expires_at?: string
   /** When it was used last, accurate to a minute. Absent: never. */
   readonly last_used_at?: string
+  /** Its entity tag, for If-Match. */
+  readonly etag: string
   /** Shown only in this response. */
   readonly key?: string
 }
@@ -1534,6 +1542,8 @@ export interface PolicyStanding {
   readonly recent: boolean
   /** One counter for all callers together. */
   readonly shared: boolean
+  /** Whether it counts attempts to sign in or to enter a code, which owners alone give back. */
+  readonly limits_attempts: boolean
   readonly allowed: boolean
   readonly limit: number
   readonly remaining: number
@@ -2165,11 +2175,18 @@ export interface TemplateTextSummary {
 
 /** The schema `TierCaller` of the API document. */
 export interface TierCaller {
-  readonly kind: "user" | "client" | OtherText
+  readonly kind: "user" | "client" | "key" | OtherText
+  /** Of a key the id by which gateways count it, as in `limits`. */
   readonly id: string
+  /** The API key with a plan of its own. Keys without one count by the plan of their owner. */
+  readonly key?: {
+    readonly id: string
+    readonly name: string
+    readonly owner: string
+  }
   /** Its plan; absent for the default one. */
   readonly plan?: string
-  /** The policy of a client, which counts in place of the tier. */
+  /** The policy of a client, which counts in place of the tier, for its keys too. */
   readonly policy?: string
 }
 
@@ -4284,6 +4301,12 @@ export interface Operations {
       readonly valid: boolean
       /** What is not allowed, and what was expected. */
       readonly fault?: string
+      readonly errors?: readonly ({
+        /** The member at fault, such as `/declaration/rpm`. */
+        readonly pointer: string
+        /** What is expected of it. */
+        readonly detail: string
+      })[]
     }
   }
   "limitSettings.versions.activate": {
@@ -5457,10 +5480,10 @@ export interface Operations {
   }
   "stats.get": {
     readonly input: {
-      /** outcomes: what was decided of the channels of accepted events; attempts: what came of attempts to send; states: what providers and links reported; latency: quantiles of the duration of provider calls, in seconds; texts: rendered texts, `incomplete` where the event lacked a variable; suppressions: new ones. */
-      readonly measure: "outcomes" | "states" | "attempts" | "latency" | "texts" | "suppressions"
-      /** What splits the sums, beside outcome, result, state or quantile; channel without it. Outcomes are by channel or event, states also by provider or receiving domain (of the large mailbox providers; all others are `other`), attempts and latency by channel or provider, texts by channel or template, suppressions by channel or reason. Events, domains and texts are kept by the hour. */
-      readonly by?: "channel" | "event" | "provider" | "domain" | "template" | "reason"
+      /** outcomes: what was decided of the channels of accepted events; attempts: what came of attempts to send; states: what providers and links reported; latency: quantiles of the duration of provider calls, in seconds; texts: rendered texts, `incomplete` where the event lacked a variable; suppressions: new ones; sms_failures: SMS that a provider rejected or reported as failed, by its error code; dead_devices: push devices that a provider no longer knows, each once. */
+      readonly measure: "outcomes" | "states" | "attempts" | "latency" | "texts" | "suppressions" | "sms_failures" | "dead_devices"
+      /** What splits the sums, beside outcome, result, state or quantile; channel without it. Outcomes are by channel or event, states also by provider or receiving domain (of the large mailbox providers; all others are `other`), attempts and latency by channel or provider, texts by channel or template, suppressions by channel or reason, failures of SMS by provider or code (of known ones; `other` else, and `none` where the provider says none), dead devices by provider. Events, domains and texts are kept by the hour. */
+      readonly by?: "channel" | "event" | "provider" | "domain" | "template" | "reason" | "code"
       /** The beginning; a day ago without it. Rounded down to a step. */
       readonly from?: string
       /** The end, which is left out; now without it. */
@@ -7017,7 +7040,7 @@ export interface Api {
     export(input: Operations["users.export"]['input'], options?: CallOptions): Promise<Operations["users.export"]['output']>
     /** Get a user. An account with its roles, plan and claims. */
     get(input: Operations["users.get"]['input'], options?: CallOptions): Promise<Operations["users.get"]['output']>
-    /** Get the plan of a user. The user object for the tier lookup of a gateway. */
+    /** Get the plan of a user. The user object for the tier lookup of a gateway. Users read their own. */
     getPlan(input: Operations["users.getPlan"]['input'], options?: CallOptions): Promise<Operations["users.getPlan"]['output']>
     /** Import users of another system. With the hashes of their passwords. Users who exist already stay as they are. The results are in the order of the users. */
     import(input: Operations["users.import"]['input'], options?: CallOptions): Promise<Operations["users.import"]['output']>

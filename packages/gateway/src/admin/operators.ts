@@ -1,4 +1,4 @@
-import { type Clock, Problem, type RecordChange, recordChange } from '@gatehouse/kit'
+import { type Clock, Problem, type RecordChange, recordChange, requireRecentSignIn } from '@gatehouse/kit'
 import type { Identifier, Policy } from '@gatehouse/limiter'
 import type { FastifyRequest } from 'fastify'
 import type { Authenticate, Caller } from '../model/caller.ts'
@@ -13,9 +13,6 @@ export const limitScopes = {
 
 /** The scope of owners. */
 const ownerScope = 'admin:roles'
-
-/** How old the sign-in may be of a person who resets what was counted, in seconds. */
-const maxSignInAge = 600
 
 /** Scopes to read personal data unmasked. */
 const personalDataScopes = ['read:personal-data', 'admin:privacy']
@@ -86,8 +83,8 @@ export function createOperators(options: OperatorsOptions): Operators {
     if (!holds(request, scopes)) throw insufficientScope(scopes)
   }
   const refuseOldSignIn: Operators['refuseOldSignIn'] = (request) => {
-    const { kind, authTime = 0 } = callerOf(request)
-    if (kind === 'user' && authTime + maxSignInAge * 1_000 <= options.clock.now()) throw signInTooOld()
+    const { kind, authTime } = callerOf(request)
+    if (kind === 'user') requireRecentSignIn(authTime, options.clock.now())
   }
   return {
     hasScope: holds,
@@ -130,11 +127,4 @@ function ownersOnly(attemptLimits: readonly string[]): Problem {
   const challenge = `Bearer error="insufficient_scope", scope="${ownerScope}"`
   const detail = `Attempts are given back by owners alone (scope ${ownerScope}): ${attemptLimits.join(', ')}.`
   return new Problem(403, detail, { headers: { 'www-authenticate': challenge } })
-}
-
-/** 401 that asks to sign in again (RFC 9470 §3). */
-function signInTooOld(): Problem {
-  const challenge = `Bearer error="insufficient_user_authentication", max_age="${maxSignInAge}"`
-  const headers = { 'www-authenticate': challenge }
-  return new Problem(401, `This requires a sign-in within the last ${maxSignInAge / 60} minutes.`, { headers })
 }

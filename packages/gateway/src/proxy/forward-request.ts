@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
-import { Problem } from '@gatehouse/kit'
+import { hasBody, Problem } from '@gatehouse/kit'
 import { type Dispatcher, errors } from 'undici'
 import { acceptsTrailers, responseHeaders, responseTrailers } from './response-headers.ts'
 import type { Upstream } from './upstream.ts'
@@ -14,6 +14,11 @@ export interface ForwardRequest {
   readonly gatewayHeaders: Readonly<Record<string, string>>
   /** Called when the upstream's response begins. What it throws is answered instead. */
   readonly onResponse?: (start: ResponseStart) => void
+  /**
+   * Called when the body of the request begins to be sent, with how to end it by a problem. Returns a function to call
+   * when the upload is over.
+   */
+  readonly onUpload?: (end: (problem: Problem) => void) => () => void
 }
 
 /** A response whose headers have arrived and whose body has not. */
@@ -79,10 +84,6 @@ function busy(): Problem {
   })
 }
 
-function hasBody({ headers }: IncomingMessage): boolean {
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
-}
-
 /** One attempt to forward a request: undici calls its handler methods as the upstream answers. */
 class Exchange implements Dispatcher.DispatchHandler {
   readonly #upstream: Upstream
@@ -96,6 +97,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   /** Whether nobody waits for it any more that it begins. */
   #isAbandoned = false
   #startedAt = 0
+  #endUpload: (() => void) | undefined
 
   constructor(upstream: Upstream, request: ForwardRequest) {
     this.#upstream = upstream
@@ -115,6 +117,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (this.#isQueued) this.#lateness = setTimeout(this.#onLate, queue.maxWaitMs)
     return this.#done.promise.finally(() => {
       clearTimeout(this.#lateness)
+      this.#endUpload?.()
       response.off('close', this.#onClose)
     })
   }
@@ -132,6 +135,24 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#leaveQueue()
     if (this.#isAbandoned) controller.abort(new Error('nobody waits for it any more'))
     if (this.#request.response.destroyed) this.#onClose()
+    else this.#watchUpload()
+  }
+
+  #watchUpload(): void {
+    const { raw, onUpload } = this.#request
+    if (onUpload === undefined || !hasBody(raw)) return
+    this.#endUpload = onUpload((problem) => this.#refuse(problem))
+    raw.once('end', this.#endUpload)
+  }
+
+  /** Ends an upload: with the problem, or where the response has begun already by cutting it off. */
+  #refuse(problem: Problem): void {
+    if (this.#request.response.headersSent) this.#end(false)
+    else {
+      this.#isEnded = true
+      this.#done.reject(problem)
+      this.#controller?.abort(new Error('the gateway ended the upload'))
+    }
   }
 
   onResponseStart(

@@ -2,7 +2,7 @@ import { type ClientRequest, request as httpRequest, type IncomingMessage, type 
 import { request as httpsRequest } from 'node:https'
 import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { Problem } from '@gatehouse/kit'
+import { hasBody, Problem } from '@gatehouse/kit'
 import { responseHeaders } from './response-headers.ts'
 import type { Upstream } from './upstream.ts'
 import { WebSocketCloser } from './web-socket-close.ts'
@@ -25,9 +25,13 @@ export interface ForwardUpgrade extends UpgradeRequest {
   readonly onResponse?: (end: () => void) => () => void
 }
 
-/** Whether a request is a WebSocket upgrade (RFC 6455 §4.1). Others are ignored, as RFC 9110 §7.8 allows. */
-export function isWebSocketUpgrade({ method, headers }: IncomingMessage): boolean {
-  return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket'
+/**
+ * Whether a request is a WebSocket upgrade (RFC 6455 §4.1). Others are ignored, as RFC 9110 §7.8 allows: also one with a
+ * body, for which an upstream would wait on the connection that is to be upgraded.
+ */
+export function isWebSocketUpgrade(request: IncomingMessage): boolean {
+  const { method, headers } = request
+  return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket' && !hasBody(request)
 }
 
 /**

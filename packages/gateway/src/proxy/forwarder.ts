@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Problem } from '@gatehouse/kit'
 import type { Identifier } from '@gatehouse/limiter'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from '../model/caller.ts'
@@ -60,7 +61,8 @@ export class Forwarder {
     } else {
       const response = reply.raw
       const onResponse = (start: ResponseStart) => this.#track(upstream, { raw, response, caller, owner }, start)
-      await forwardRequest(upstream, { ...request, raw, response, onResponse })
+      const onUpload = (end: (problem: Problem) => void) => upstream.shares.acquireWhenLong(owner, end)
+      await forwardRequest(upstream, { ...request, raw, response, onResponse, onUpload })
     }
     reply.hijack()
   }
@@ -95,26 +97,27 @@ export class Forwarder {
     { raw, response, caller, owner }: TrackedResponse,
     { isStream, end }: ResponseStart,
   ): void {
-    const { openStreams } = this.#options
-    const release = isStream ? openStreams.acquire(owner) : openStreams.acquireWhenLong(owner, end)
+    for (const counted of [this.#options.openStreams, upstream.shares]) {
+      const release = isStream ? counted.acquire(owner) : counted.acquireWhenLong(owner, end)
+      response.once('close', release)
+    }
     if (isStream) this.#streams.add(response)
     const unwatch = this.#watchStream(upstream, raw, caller, end)
     response.once('close', () => {
       this.#streams.delete(response)
-      release()
       unwatch()
     })
   }
 
   #watchStream(upstream: Upstream, raw: IncomingMessage, caller: Caller | undefined, end: () => void): () => void {
-    return caller && !upstream.keepsStreams ? this.#options.watch.watch(raw, caller.expiresAt, end) : doNothing
+    return caller && !upstream.keepsStreams ? this.#options.watch.watch(raw, caller, end) : doNothing
   }
 
   #watchUpgrade(upstream: Upstream, raw: IncomingMessage, caller: Caller | undefined) {
     return {
       onUpgrade: (end: (reason: string) => void) =>
         caller && !upstream.keepsWebSockets
-          ? this.#options.watch.watch(raw, caller.expiresAt, () => end('The credential has ended'))
+          ? this.#options.watch.watch(raw, caller, () => end('The credential has ended'))
           : doNothing,
       onResponse: (end: () => void) => this.#watchStream(upstream, raw, caller, end),
     }

@@ -4,6 +4,7 @@ import { Breaker, type BreakerState } from '@gatehouse/limiter'
 import { Pool } from 'undici'
 import type { UpstreamDeclaration } from '../config/upstream-declaration.ts'
 import type { UpstreamState } from '../model/upstream-state.ts'
+import { createConnectionShares, type OpenStreams } from '../streams/open-streams.ts'
 import { UpstreamStatistics } from './upstream-statistics.ts'
 
 /** The defaults of an upstream's settings. */
@@ -45,6 +46,8 @@ export interface Upstream {
   readonly pool: Pool
   /** Requests that wait for a connection. */
   readonly queue: RequestQueue
+  /** The uploads and streams that callers have open on its connections. */
+  readonly shares: OpenStreams
   readonly retries: number
   readonly forwardToken: boolean
   /** Whether it sets and reads our own cookies. */
@@ -97,6 +100,7 @@ export function openUpstream(name: string, declared: Sibling, { clock, onChange 
     origin,
     pool,
     queue: { maxLength: options.connections * queuedPerConnection, maxWaitMs: options.headers_timeout_ms, length: 0 },
+    shares: createConnectionShares(options.connections),
     retries: options.retries,
     forwardToken: options.forward_token,
     ownCookies: declared.ownCookies ?? false,

@@ -1,25 +1,28 @@
 import type { IncomingMessage } from 'node:http'
 import { type Clock, type Log, Problem } from '@gatehouse/kit'
-import type { Authenticate } from '../model/caller.ts'
+import type { Authenticate, Caller } from '../model/caller.ts'
 import type { RequestIdentity } from '../model/request-identity.ts'
 
 /** Ends connections that outlast a request together with the credential that opened them. */
 export interface CredentialWatch {
   /**
-   * Calls `end` once, when the credential of that request has expired or been revoked. Returns a function that stops
-   * watching.
-   * @param expiresAt Unix milliseconds; undefined for a credential that does not expire
+   * Calls `end` once, when the credential of that request has expired, been revoked or lost a scope: what was opened may
+   * depend on it. Returns a function that stops watching.
+   * @param caller who opened the connection, as verified then
    */
-  watch(raw: IncomingMessage, expiresAt: number | undefined, end: () => void): () => void
+  watch(raw: IncomingMessage, caller: WatchedCaller, end: () => void): () => void
   /** Checks every credential now. */
   checkNow(): Promise<void>
   /** Stops checking. Connections stay open. */
   stop(): void
 }
 
+/** What is compared with the caller that opened a connection. */
+type WatchedCaller = Pick<Caller, 'expiresAt' | 'scopes'>
+
 interface WatchedConnection {
   readonly raw: IncomingMessage
-  readonly expiresAt: number
+  readonly caller: WatchedCaller
   readonly end: () => void
   /** How many checks in a row had no result. */
   failures: number
@@ -55,7 +58,7 @@ export function createStandaloneWatch(authenticate: Authenticate, clock: Clock, 
 export function createCredentialWatch(rechecker: Rechecker, clock: Clock, log: Log): CredentialWatch {
   const connections = new WatchedConnections(rechecker, clock, log)
   return {
-    watch: (raw, expiresAt, end) => connections.add(raw, expiresAt, end),
+    watch: (raw, caller, end) => connections.add(raw, caller, end),
     checkNow: () => connections.check(),
     stop: () => connections.stop(),
   }
@@ -76,8 +79,8 @@ class WatchedConnections {
     this.#log = log
   }
 
-  add(raw: IncomingMessage, expiresAt = Number.POSITIVE_INFINITY, end: () => void): () => void {
-    const connection = { raw, expiresAt, end, failures: 0 }
+  add(raw: IncomingMessage, caller: WatchedCaller, end: () => void): () => void {
+    const connection = { raw, caller, end, failures: 0 }
     this.#open.add(connection)
     this.#timer ??= setInterval(() => {
       this.check().catch((error: unknown) => this.#log.error({ err: error }, 'open connections could not be checked'))
@@ -115,8 +118,8 @@ class WatchedConnections {
 
   async #checkOne(connection: WatchedConnection): Promise<void> {
     if (!this.#open.has(connection)) return
-    const isExpired = this.#clock.now() >= connection.expiresAt
-    const state = isExpired ? 'ended' : await credentialState(this.#rechecker, connection.raw)
+    const { expiresAt = Number.POSITIVE_INFINITY } = connection.caller
+    const state = this.#clock.now() >= expiresAt ? 'ended' : await credentialState(this.#rechecker, connection)
     connection.failures = state === 'unknown' ? connection.failures + 1 : 0
     if (state === 'valid' || (state === 'unknown' && connection.failures < maxFailures)) return
     if (this.#open.delete(connection)) connection.end()
@@ -124,10 +127,13 @@ class WatchedConnections {
 }
 
 /** The state of a credential; unknown while the issuer does not answer, or asks to wait. */
-async function credentialState(rechecker: Rechecker, raw: IncomingMessage): Promise<'valid' | 'ended' | 'unknown'> {
+async function credentialState(
+  rechecker: Rechecker,
+  { raw, caller: opener }: WatchedConnection,
+): Promise<'valid' | 'ended' | 'unknown'> {
   try {
     const { caller, refusal } = await rechecker.recheck(raw)
-    if (caller !== undefined) return 'valid'
+    if (caller !== undefined) return opener.scopes.isSubsetOf(caller.scopes) ? 'valid' : 'ended'
     return refusal instanceof Problem && refusal.status < 500 && refusal.status !== 429 ? 'ended' : 'unknown'
   } catch {
     return 'unknown'

@@ -83,6 +83,21 @@ for (const kind of ['people', 'clients'] as const)
     assert.equal(changes.length, 3)
   })
 
+test('a caller’s policies say which limit attempts, so that others than owners offer nothing', async () => {
+  const { http, bearer } = await rejecting()
+  const headers = bearer({ sub: 'op', scope: 'read:limits read:personal-data' })
+  const policiesOf = async (caller: string) => {
+    const { policies } = (await http.inject({ url: `/admin/v1/limits/callers/${caller}`, headers })).json()
+    return policies as readonly { readonly policy: string; readonly limits_attempts: boolean }[]
+  }
+  const ofAlice = await policiesOf(ofAttempt)
+  assert.deepEqual(
+    ofAlice.map(({ policy, limits_attempts }) => [policy, limits_attempts]),
+    ['factor', 'phone-code-range', 'token-client'].map((policy) => [policy, true]),
+  )
+  assert.ok((await policiesOf('user/u1')).every(({ limits_attempts }) => !limits_attempts))
+})
+
 test('who gives much back must have signed in within ten minutes, or be a client', async () => {
   const { changesBy, changes, now } = await rejecting()
   const scope = 'admin:limits admin:roles'

@@ -109,6 +109,20 @@ test('an upgrade to anything but WebSocket is not forwarded', async (context) =>
   assert.deepEqual(seen, ['GET /public/x '])
 })
 
+test('a WebSocket request with a body is forwarded whole, as a request without an upgrade', async (context) => {
+  const { url, seen } = await smuggler(context)
+  const framings: [string, string][] = [
+    ['Content-Length: 2', 'ok'],
+    ['Transfer-Encoding: chunked', '2\r\nok\r\n0\r\n\r\n'],
+  ]
+  for (const [framing, body] of framings) {
+    const lines = ['Upgrade: websocket', 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==', framing]
+    const request = rawRequest('/public/x', lines, body).replace('Connection: close', 'Connection: Upgrade, close')
+    assert.deepEqual(statuses(await sendRaw(url, request)), [200], framing)
+  }
+  assert.deepEqual(seen, ['GET /public/x ok', 'GET /public/x ok'])
+})
+
 test('headers beyond 16 KiB are refused', async (context) => {
   const { url, seen } = await smuggler(context)
   const answer = await sendRaw(url, rawRequest('/public/x', [`X-Long: ${'a'.repeat(17_000)}`]))

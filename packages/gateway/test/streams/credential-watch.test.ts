@@ -6,7 +6,7 @@ import { createCredentialWatch } from '../../src/streams/credential-watch.ts'
 import { listen, setup, startUpstream } from '../support/setup.ts'
 
 const raw = {} as IncomingMessage
-const caller = { subject: 'u1', kind: 'user', scopes: new Set<string>(), roles: [] } as const
+const caller = { subject: 'u1', kind: 'user', scopes: new Set(['read', 'write']), roles: [] } as const
 
 /** Watches one connection while its checks are answered one after the other; returns whether it had ended after each. */
 async function runChecks(answers: readonly unknown[]): Promise<boolean[]> {
@@ -14,12 +14,14 @@ async function runChecks(answers: readonly unknown[]): Promise<boolean[]> {
   const recheck = async () => {
     const next = left.shift()
     if (next === 'good') return { caller }
+    if (next === 'wider') return { caller: { ...caller, scopes: new Set(['read', 'write', 'other']) } }
+    if (next === 'narrower') return { caller: { ...caller, scopes: new Set(['read']) } }
     if (next instanceof Problem) return { refusal: next }
     throw next
   }
   const watch = createCredentialWatch({ recheck }, manualClock(), silentLog)
   let ended = false
-  const unwatch = watch.watch(raw, undefined, () => {
+  const unwatch = watch.watch(raw, caller, () => {
     ended = true
   })
   const states: boolean[] = []
@@ -38,6 +40,7 @@ const revoked = new Problem(401, 'revoked')
 
 for (const [what, answers, ended] of [
   ['at once when its credential is refused', ['good', revoked], [false, true]],
+  ['at once when its credential has lost a scope', ['good', 'wider', 'narrower'], [false, false, true]],
   ['at the second check in a row without an answer', [away, away], [false, true]],
   ['at the second check that is answered 429', [busy, busy], [false, true]],
   ['at the second check that fails', [new Error('x'), new Error('x')], [false, true]],

@@ -4,7 +4,7 @@ import { audit } from '../audit/record.ts'
 import type { OverviewContext } from '../context/features.ts'
 import { pageParameters } from '../http/page-route.ts'
 import { createRecipientMessage } from '../mail/messages.ts'
-import { revocationTimes } from '../model/revocation-times.ts'
+import { revocationTimes } from '../model/grants/revocation-times.ts'
 import type { User } from '../model/user.ts'
 import { messagePage } from '../pages/error-page.ts'
 import { type Field, formPage } from '../pages/form-page.ts'
@@ -53,7 +53,7 @@ async function changeName(context: OverviewContext, request: FastifyRequest, use
   const { name: before, ...others } = user.claims
   const changed = { ...user, claims: name === '' ? others : { ...user.claims, name }, passwordHash: undefined }
   const messages = [createRecipientMessage(context, user.id)]
-  const result = await context.store.users.update(changed, user, messages, revocationTimes(context))
+  const result = await context.store.users.update(changed, user, messages, () => revocationTimes(context))
   if (result !== 'changed') throw new PageError(400, 'error.stale')
   context.signalOutbox()
   const members = (before ?? '') === name ? [] : ['name']

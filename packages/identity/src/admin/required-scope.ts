@@ -1,4 +1,4 @@
-import { Problem } from '@gatehouse/kit'
+import { Problem, requireRecentSignIn } from '@gatehouse/kit'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { AdminContext } from '../context/features.ts'
@@ -36,6 +36,12 @@ export interface AdminAccess {
    * @throws Problem 401 `insufficient_user_authentication` (RFC 9470 §3), 403
    */
   requireRecentSignIn(request: FastifyRequest, scopes: Scopes): Promise<Authority>
+  /**
+   * The hook of every route: refuses who has none of the scopes that its schema names before the body is read, so that
+   * nobody else learns what is wrong with it. The handler checks again: the roles may change while the body arrives.
+   * @throws Problem 401, 403
+   */
+  admitEarly(request: FastifyRequest): Promise<void>
   /** The caller, whatever their scopes. @throws Problem 401 */
   authenticate(request: FastifyRequest): Promise<{ readonly caller: Caller; readonly by: Authority }>
 }
@@ -63,6 +69,10 @@ export function createAdminAccess(context: AdminContext, authenticate: Authentic
   return {
     context,
     authenticate: identifyCaller,
+    async admitEarly(request) {
+      const scopes = declaredScopes(request)
+      await (scopes.length === 0 ? authenticate(request, undefined) : admit(request, scopes))
+    },
     requireScope: async (request, scopes) => (await admit(request, scopes)).by,
     async requireRecentSignIn(request, scopes) {
       const { caller, by } = await admit(request, scopes)
@@ -72,19 +82,11 @@ export function createAdminAccess(context: AdminContext, authenticate: Authentic
   }
 }
 
-/** How old the sign-in may be of whoever does what cannot be undone, in seconds. */
-const maxSignInAge = 600
-
 /** @throws Problem 401 (RFC 9470 §3) */
 async function checkSignInAge({ store, clock }: AdminContext, { kind, grantId }: Caller): Promise<void> {
   if (kind === 'client') return
   const userGrant = grantId === undefined ? undefined : await store.grants.find(grantId)
-  const authTime = userGrant?.grant.authTime ?? 0
-  if (authTime + maxSignInAge * 1000 > clock.now()) return
-  const challenge = `Bearer error="insufficient_user_authentication", max_age="${maxSignInAge}"`
-  throw new Problem(401, `This requires a sign-in within the last ${maxSignInAge / 60} minutes.`, {
-    headers: { 'www-authenticate': challenge },
-  })
+  requireRecentSignIn(userGrant?.grant.authTime, clock.now())
 }
 
 /** A client has the scopes of its token; a user only those that their roles allow now, however old the token is. */
@@ -102,6 +104,13 @@ function createAuthority(
   const role = roles.filter(isManagementRole).find(allows)
   const actor = { subject, role, clientId, address: request.ip, requestId: request.id }
   return { actor, scopes: new Set(granted), roles, unrestricted: false }
+}
+
+/** The scopes in the schema of the route, of which one suffices; none where every caller may. */
+export function declaredScopes({ method, routeOptions: { url, schema } }: FastifyRequest): readonly string[] {
+  const { security } = (schema ?? {}) as { readonly security?: readonly { readonly bearer: readonly string[] }[] }
+  if (security === undefined) throw new Error(`The schema of ${method} ${url} does not say who may call it`)
+  return security.flatMap(({ bearer }) => bearer)
 }
 
 /** The response of a route without content. */

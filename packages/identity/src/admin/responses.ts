@@ -211,6 +211,9 @@ export const roleSchema = Type.Object(
     scopes: Type.Array(text, { description: 'What the role allows, with the scopes that these include.' }),
     granted_scopes: Type.Array(text, { description: 'The scopes themselves: what a change replaces.' }),
     default_scopes: Type.Array(text, { description: 'The scopes that the role comes with.' }),
+    assignable_scopes: Type.Array(text, {
+      description: 'The scopes that the role can be changed to have; none for the owners, whose role stays as it is.',
+    }),
   },
   { title: 'ManagementRole' },
 )

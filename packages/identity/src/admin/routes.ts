@@ -8,7 +8,7 @@ import { apiKeyRoutes } from './keys/routes.ts'
 import { signingKeyRoutes } from './keys/signing-key-routes.ts'
 import { limitRoutes } from './limits/routes.ts'
 import { organizationRoutes, ownOrganizationRoutes } from './organizations/routes.ts'
-import { createAdminAccess } from './required-scope.ts'
+import { type AdminAccess, createAdminAccess } from './required-scope.ts'
 import { roleRoutes } from './roles/routes.ts'
 import { sessionRoutes } from './sessions/routes.ts'
 import { statRoutes } from './stats/routes.ts'
@@ -24,8 +24,16 @@ import { supportRoutes } from './users/support-routes.ts'
  * Management under /admin/v1: clients, connections, users, consents, sessions, roles, organizations, API keys, signing
  * keys and the audit trail; and organizations under /organizations for their members.
  */
-export function adminRoutes(http: Http, context: AdminContext, authenticate: Authenticate): void {
+export async function adminRoutes(http: Http, context: AdminContext, authenticate: Authenticate): Promise<void> {
   const access = createAdminAccess(context, authenticate)
+  await http.register(async (scope) => {
+    scope.addHook('onRequest', access.admitEarly)
+    managementRoutes(scope as Http, access)
+  })
+  await http.register(async (scope) => ownOrganizationRoutes(scope as Http, context, authenticate))
+}
+
+function managementRoutes(http: Http, access: AdminAccess): void {
   clientRoutes(http, access)
   connectionRoutes(http, access)
   userRoutes(http, access)
@@ -38,10 +46,10 @@ export function adminRoutes(http: Http, context: AdminContext, authenticate: Aut
   supportRoutes(http, access)
   roleRoutes(http, access)
   organizationRoutes(http, access)
-  ownOrganizationRoutes(http, context, authenticate)
   apiKeyRoutes(http, access)
   signingKeyRoutes(http, access)
-  if (context.limitRules !== undefined) limitRoutes(http, access, context.limitRules)
+  const { limitRules } = access.context
+  if (limitRules !== undefined) limitRoutes(http, access, limitRules)
   auditRoutes(http, access)
   statRoutes(http, access)
 }

@@ -1,5 +1,5 @@
 import type { AuthorizeContext } from '../context/features.ts'
-import { type Access, covers } from '../model/consent.ts'
+import { type Access, covers } from '../model/grants/consent.ts'
 import { claimsCoveredBy, type User } from '../model/user.ts'
 import type { AuthorizationRequest } from '../oauth/authorization-request.ts'
 import { type OrganizationChoice, permissionsOf } from '../oauth/organization.ts'

@@ -2,7 +2,7 @@ import { randomUUIDv7 } from 'node:crypto'
 import { randomToken, tokenHash } from '@gatehouse/kit'
 import type { FastifyRequest } from 'fastify'
 import type { AuthorizeContext } from '../context/features.ts'
-import { maxAccessTokenMs } from '../model/revocation-times.ts'
+import { maxAccessTokenMs } from '../model/grants/revocation-times.ts'
 import type { AuthorizationRequest } from '../oauth/authorization-request.ts'
 import { PageError } from '../pages/page-error.ts'
 import { type Browser, readUserAgent } from '../sessions/browser.ts'
@@ -32,6 +32,7 @@ export async function issueCode(
       claims: authorization.claims,
       authTime: session.authTime,
       amr: session.amr,
+      remembered: session.remembered,
       userAgent: readUserAgent(request),
       createdAt: now,
       expiresAt: codeExpiresAt + maxAccessTokenMs,

@@ -1,6 +1,6 @@
 import { isPublic } from '../model/client.ts'
-import { type Access, covers } from '../model/consent.ts'
-import { chooseLevelStep, type FactorStep, type MfaPolicy } from '../model/second-factor.ts'
+import { chooseLevelStep, type FactorStep, type MfaPolicy } from '../model/factors/second-factor.ts'
+import { type Access, covers } from '../model/grants/consent.ts'
 import type { AuthorizationRequest } from '../oauth/authorization-request.ts'
 import { OAuthError } from '../oauth/error.ts'
 import { hasVerifiedHost } from '../oauth/redirect-uri.ts'

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AuthorizeContext } from '../context/features.ts'
 import type { Client } from '../model/client.ts'
-import { strictestPolicy } from '../model/second-factor.ts'
+import { strictestPolicy } from '../model/factors/second-factor.ts'
 import { type AuthorizationRequest, type Destination, parseRequest } from '../oauth/authorization-request.ts'
 import { OAuthError } from '../oauth/error.ts'
 import { readIdTokenHint } from '../oauth/id-token-hint.ts'

@@ -1,4 +1,4 @@
-import type { ClientPatch } from '../config/declarations.ts'
+import type { ClientDeclaration, ClientPatch } from '../config/declarations.ts'
 import { type ClientMetadata, type GrantType, isPublic } from '../model/client.ts'
 import { isReservedRole } from '../model/management-roles.ts'
 import { checkRedirectUri } from '../oauth/redirect-uri.ts'
@@ -110,6 +110,11 @@ export interface ClientFault {
   readonly detail: string
 }
 
+/** Every fault of a declared client, with the member it is about. */
+export function findDeclaredClientFaults(client: ClientDeclaration): ClientFault[] {
+  return findClientFaults(parseMetadata(client.client_id, client))
+}
+
 /** Every fault of a registration, with the member it is about. */
 export function findClientFaults(client: ClientMetadata): ClientFault[] {
   return [...findAddressFaults(client), ...findCombinationFaults(client)]
@@ -152,7 +157,10 @@ function findCombinationFaults(client: ClientMetadata): ClientFault[] {
   const refuse = (pointer: string, detail: string) => faults.push({ pointer, detail })
   if (isPublic(client)) {
     if (client.grantTypes.includes('client_credentials'))
-      refuse('/grant_types', 'must not include client_credentials for a public client')
+      refuse(
+        '/grant_types',
+        'must not include client_credentials for a public client; without redirect_uris it is the default',
+      )
     if (!client.requirePkce) refuse('/require_pkce', 'must be true for a public client')
     if (client.skipConsent) refuse('/skip_consent', 'must be false for a public client: anyone can use its client_id')
     if (client.mayIntrospect) refuse('/may_introspect', 'must be false for a public client')

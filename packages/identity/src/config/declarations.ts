@@ -7,7 +7,7 @@ import {
   type SigningAlgorithm,
   signingAlgorithms,
 } from '../model/client.ts'
-import { mfaPolicies } from '../model/second-factor.ts'
+import { mfaPolicies } from '../model/factors/second-factor.ts'
 
 const oneOf = <const Values extends readonly string[]>(values: Values, description: string) =>
   Type.Unsafe<Values[number]>({ type: 'string', enum: [...values], description })

@@ -1,5 +1,5 @@
 import { StartError } from '@gatehouse/kit'
-import { findPasskeyObstacle } from '../model/relying-party.ts'
+import { findPasskeyObstacle } from '../model/factors/relying-party.ts'
 
 /** Features that an operator may enable. */
 export interface Features {

@@ -4,8 +4,8 @@ import type { DnsOptions } from '../http/txt-resolver.ts'
 import type { Notify, OnRecipient } from '../mail/messages.ts'
 import type { Authenticate } from '../model/caller.ts'
 import type { SigningAlgorithm } from '../model/client.ts'
-import type { Lifetimes } from '../model/lifetimes.ts'
-import type { MfaPolicy } from '../model/second-factor.ts'
+import type { MfaPolicy } from '../model/factors/second-factor.ts'
+import type { Lifetimes } from '../model/grants/lifetimes.ts'
 import type { PasswordOptions } from '../passwords/hasher.ts'
 import type { IdentityStore } from '../store/index.ts'
 import type { Blocked, Forgive, Limit, Refund } from './attempt-limits.ts'
@@ -51,6 +51,8 @@ export interface IdentityOptions {
   readonly furtherSecrets?: Readonly<Record<string, readonly Secret[]>>
   /** The plan of a user for whom none is named. Default: free. */
   readonly defaultPlan?: string
+  /** The tiers where no limits are stored: plans of other names are refused. Default: nobody knows them. */
+  readonly tiers?: readonly string[] | undefined
   readonly branding?: Partial<Branding>
   readonly features?: Partial<Features>
   /** Whether users may, or must, have a second factor. Default: off, which leaves the factors that exist in force. */

@@ -15,8 +15,8 @@ import type { ResolveTxt } from '../http/txt-resolver.ts'
 import type { MacKey } from '../keys/mac-key.ts'
 import type { SigningKeys } from '../keys/signing-keys.ts'
 import type { SigningAlgorithm } from '../model/client.ts'
-import type { Lifetimes } from '../model/lifetimes.ts'
-import type { MfaPolicy } from '../model/second-factor.ts'
+import type { MfaPolicy } from '../model/factors/second-factor.ts'
+import type { Lifetimes } from '../model/grants/lifetimes.ts'
 import type { PasswordHasher } from '../passwords/hasher.ts'
 import type { PasswordPolicy } from '../passwords/rule.ts'
 import type { IdentityStore } from '../store/index.ts'
@@ -80,6 +80,8 @@ export interface TokenContext extends ServerContext, AudienceContext {
   readonly keys: SigningKeys
   /** Signs refresh tokens. */
   readonly refreshMac: MacKey
+  /** Whether users of this instance may, or must, have a second factor. */
+  readonly mfa: MfaPolicy
 }
 
 /** Sends pages, and binds their forms to the browser and its session. */
@@ -127,6 +129,8 @@ export interface ProviderContext {
 /** Applies the plan of users and clients that have none of their own. */
 export interface PlanContext {
   readonly defaultPlan: string
+  /** The tiers where no limits are stored; undefined where nobody knows them. */
+  readonly tiers: readonly string[] | undefined
 }
 
 /** Keeps the clients of the operator's own programs. */

@@ -14,9 +14,9 @@ import { createTxtResolver } from '../http/txt-resolver.ts'
 import { MacKey } from '../keys/mac-key.ts'
 import { SigningKeys } from '../keys/signing-keys.ts'
 import type { SigningAlgorithm } from '../model/client.ts'
-import { type Lifetimes, parseLifetimes } from '../model/lifetimes.ts'
+import { findPasskeyObstacle } from '../model/factors/relying-party.ts'
+import { type Lifetimes, parseLifetimes } from '../model/grants/lifetimes.ts'
 import { prometheusSources } from '../model/measure.ts'
-import { findPasskeyObstacle } from '../model/relying-party.ts'
 import { PasswordHasher } from '../passwords/hasher.ts'
 import { PasswordPolicy } from '../passwords/rule.ts'
 import type { AttemptContext, IdentityContext } from './context.ts'
@@ -46,6 +46,7 @@ export function createContext(options: IdentityOptions, signalOutbox: () => void
     resources: new Map((options.declared?.resources ?? []).map((resource) => [resource.id, resource])),
     lifetimes,
     defaultPlan: options.defaultPlan ?? defaultPlan,
+    tiers: options.tiers,
     limitRules: options.limitRules,
     builtInClients: new Set(options.builtInClients),
     store,

@@ -31,7 +31,10 @@ export async function applyLimitsOfFile(
     const merged = mergeFile(current?.document ?? before, before, file)
     const fault = rules.check(merged)
     if (fault !== undefined) {
-      log.warn({ fault }, 'limits of the file do not fit those that were edited at run time: the whole file applies')
+      log.warn(
+        { fault: fault.detail },
+        'limits of the file do not fit those that were edited at run time: the whole file applies',
+      )
       return toVersion(file, 'The file was edited. Edits at run time did not fit it.')
     }
     return isSame(current?.document, merged) ? undefined : toVersion(merged, 'The file was edited.')

@@ -1,8 +1,8 @@
 import { type Clock, StartError } from '@gatehouse/kit'
 import type { IdentityDeclarations } from '../config/options.ts'
 import type { OrganizationDeclaration, OrganizationRoleDeclaration } from '../config/organizations.ts'
+import { revocationTimes } from '../model/grants/revocation-times.ts'
 import { type OrganizationRole, organizationOwner } from '../model/organization.ts'
-import { revocationTimes } from '../model/revocation-times.ts'
 import { checkPermission } from '../oauth/scope.ts'
 import type { DeclarationEntry, DeclaredOrganization, IdentityStore } from '../store/index.ts'
 

@@ -9,7 +9,7 @@ import {
   tokenHash,
 } from '@gatehouse/kit'
 import { createLogoMessage } from '../clients/logo/fetch.ts'
-import { findClientFaults, parseMetadata } from '../clients/registration.ts'
+import { findDeclaredClientFaults, parseMetadata } from '../clients/registration.ts'
 import type { ConnectionDeclaration } from '../config/connections.ts'
 import type { ClientDeclaration, UserDeclaration } from '../config/declarations.ts'
 import type { Features } from '../config/features.ts'
@@ -20,7 +20,7 @@ import { sealSecrets, splitSecrets } from '../connections/secrets.ts'
 import { MacKey } from '../keys/mac-key.ts'
 import { createRecipientMessage } from '../mail/messages.ts'
 import { isPublic } from '../model/client.ts'
-import { findLimitFault, maxClientPolicies } from '../model/limit-settings.ts'
+import { findLimitFault, maxClientPolicies, unlimitedPlan } from '../model/limit-settings.ts'
 import { checkUserRole } from '../model/management-roles.ts'
 import { serviceScopes } from '../model/service-scopes.ts'
 import { normalizeName } from '../model/user.ts'
@@ -93,7 +93,7 @@ export async function applyDeclarations(
     const writtenUsers = await context.store.declarations.applyUsers(
       users.map((user) => userEntry(context, user, secrets)),
       (userId) => createRecipientMessage(context, userId),
-      signOutOptions(context),
+      () => signOutOptions(context),
     )
     await applyOrganizations(context, declared ?? {})
     await context.store.declarations.applyConnections(
@@ -135,7 +135,7 @@ function serviceClientDeclaration(serviceClient: { id: string; secret: Secret })
     grant_types: ['client_credentials'],
     scopes: [...serviceScopes],
     may_introspect: true,
-    plan: 'unlimited',
+    plan: unlimitedPlan,
   }
 }
 
@@ -247,7 +247,7 @@ function requireNoFaults(
   users: readonly UserDeclaration[],
 ): void {
   const faults = clients.flatMap((client) =>
-    findClientFaults(parseMetadata(client.client_id, client)).map(
+    findDeclaredClientFaults(client).map(
       ({ pointer, detail }) => `client ${client.client_id}: ${pointer.slice(1).replaceAll('/', '.')} ${detail}`,
     ),
   )

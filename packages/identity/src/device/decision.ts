@@ -6,10 +6,10 @@ import type { DevicePageContext } from '../context/features.ts'
 import { pageParameters } from '../http/page-route.ts'
 import { createAccessNotices } from '../mail/access-notices.ts'
 import type { Client } from '../model/client.ts'
-import type { Access } from '../model/consent.ts'
-import type { GrantRecord } from '../model/grant.ts'
-import { maxAccessTokenMs } from '../model/revocation-times.ts'
-import { chooseFactorStep, type FactorStep, strictestPolicy } from '../model/second-factor.ts'
+import { chooseFactorStep, type FactorStep, strictestPolicy } from '../model/factors/second-factor.ts'
+import type { Access } from '../model/grants/consent.ts'
+import type { GrantRecord } from '../model/grants/grant.ts'
+import { maxAccessTokenMs } from '../model/grants/revocation-times.ts'
 import { findOrganization, permissionsOf } from '../oauth/organization.ts'
 import { grantResources } from '../oauth/resource.ts'
 import { findPermittedScopes, leavesNoAccess } from '../oauth/scope.ts'
@@ -155,6 +155,7 @@ function createGrant(
     claims: { userinfo: [], idToken: [] },
     authTime: session.authTime,
     amr: session.amr,
+    remembered: session.remembered,
     userAgent: deviceRequest.userAgent,
     createdAt: context.clock.now(),
     expiresAt: deviceRequest.expiresAt + maxAccessTokenMs,

@@ -2,7 +2,7 @@ import { sendPage, textsFor } from '@gatehouse/kit/page'
 import type { FastifyReply } from 'fastify'
 import type { FederationContext } from '../context/features.ts'
 import { type Connection, connectionName } from '../model/connection.ts'
-import { providerPage } from '../pages/provider-page.ts'
+import { providerPage } from '../pages/sign-in/provider-page.ts'
 import type { BrowserExchange } from '../sessions/sign-in-page.ts'
 
 /**

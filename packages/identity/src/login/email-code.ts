@@ -6,7 +6,7 @@ import { type AttemptLimitName, enforceLimits } from '../config/attempt-limits.t
 import type { LoginContext } from '../context/features.ts'
 import { pageParameters } from '../http/page-route.ts'
 import { methodsOf } from '../model/authentication.ts'
-import { hashCode, parseCode } from '../model/mailed-code.ts'
+import { hashCode, parseCode } from '../model/factors/mailed-code.ts'
 import { isManagementRole } from '../model/management-roles.ts'
 import { normalizeName, type User } from '../model/user.ts'
 import { type Field, formPage } from '../pages/form-page.ts'

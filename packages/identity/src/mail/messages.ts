@@ -1,6 +1,6 @@
 import { type KeyRing, orderedId, seal, unseal } from '@gatehouse/kit'
 import type { MailContext } from '../context/context.ts'
-import type { Lifetimes } from '../model/lifetimes.ts'
+import type { Lifetimes } from '../model/grants/lifetimes.ts'
 import type { User } from '../model/user.ts'
 import type { OutboxMessage } from '../store/index.ts'
 

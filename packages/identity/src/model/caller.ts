@@ -12,3 +12,11 @@ export interface Caller {
 
 /** Checks the bearer token and the scope. @throws an error that is answered with 401 or 403 */
 export type Authenticate = (request: FastifyRequest, scope: string | undefined) => Promise<Caller> | Caller
+
+/**
+ * Whether a caller may read the plan of a user or client: users their own, so that nobody learns by it who there is;
+ * clients, which look up tiers, that of anybody.
+ */
+export function mayReadPlan({ kind, subject }: Pick<Caller, 'kind' | 'subject'>, id: string): boolean {
+  return kind === 'client' || subject === id
+}

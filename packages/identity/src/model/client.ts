@@ -1,5 +1,5 @@
 import { constantTimeEqual, tokenHash } from '@gatehouse/kit'
-import type { MfaPolicy } from './second-factor.ts'
+import type { MfaPolicy } from './factors/second-factor.ts'
 
 /** A grant type of the token endpoint (RFC 6749 §4, RFC 8628 §3.4). */
 export type GrantType =

@@ -48,6 +48,8 @@ export interface ClientPolicy {
   readonly policy: string
 }
 
+/** The plan of services, which no tier limits. */
+export const unlimitedPlan = 'unlimited'
 /** The maximum number of overrides at a time: every gateway has all of them. */
 export const maxLimitOverrides = 1_000
 /** The maximum number of clients that have a policy: every gateway has all of them. */

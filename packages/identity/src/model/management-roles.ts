@@ -118,6 +118,12 @@ export function checkRoleScope(scope: string): string | undefined {
   return ownersScopes.includes(scope) ? `is for ${ownerRole} alone` : undefined
 }
 
+/** Every scope that a role can be changed to have, sorted; none for {@link ownerRole}, which is never changed. */
+export function assignableScopes(role: ManagementRole): readonly string[] {
+  if (role === ownerRole) return []
+  return [...managementScopes].filter((scope) => checkRoleScope(scope) === undefined).sort()
+}
+
 /** Whether a role is one of the management roles. */
 export function isManagementRole(role: string): role is ManagementRole {
   return Object.hasOwn(roleScopes, role)

@@ -1,7 +1,7 @@
 import type { AudienceContext } from '../context/context.ts'
 import { type Acr, acrValues, isAcr, singleFactorAcr } from '../model/authentication.ts'
 import { type Client, isPublic } from '../model/client.ts'
-import type { ClaimsRequest } from '../model/grant.ts'
+import type { ClaimsRequest } from '../model/grants/grant.ts'
 import type { Membership } from '../model/organization.ts'
 import { claimsCoveredBy } from '../model/user.ts'
 import { OAuthError } from './error.ts'

@@ -1,5 +1,5 @@
 import { html, type PageAnswer, type Texts } from '@gatehouse/kit/page'
-import type { Access } from '../model/consent.ts'
+import type { Access } from '../model/grants/consent.ts'
 import { accessList } from './scope-list.ts'
 
 /** The content of the consent page. */

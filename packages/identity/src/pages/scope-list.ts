@@ -1,5 +1,5 @@
 import { type Html, html, type Texts } from '@gatehouse/kit/page'
-import type { Access } from '../model/consent.ts'
+import type { Access } from '../model/grants/consent.ts'
 
 /** The requested access as a list, with the other services that it is for. */
 export function accessList(texts: Texts, { scopes, claims, resources }: Access): Html {

@@ -1,7 +1,7 @@
 import type { Database, Transaction } from '@gatehouse/kit'
 import type { Client } from '../model/client.ts'
+import { type RevocationTimes, revokedBefore } from '../model/grants/revocation-times.ts'
 import type { ClientPolicy } from '../model/limit-settings.ts'
-import { type RevocationTimes, revokedBefore } from '../model/revocation-times.ts'
 import {
   type ClientFilter,
   type ClientRemoval,

@@ -1,6 +1,6 @@
 import type { Database, Transaction } from '@gatehouse/kit'
-import type { FactorKind } from '../model/second-factor.ts'
-import type { Session } from '../model/session.ts'
+import type { FactorKind } from '../model/factors/second-factor.ts'
+import type { Session } from '../model/grants/session.ts'
 import type { Sessions, SignedIn, SignInRecord, SignOutOptions } from '../store/index.ts'
 import { putProviderSession } from './federation/provider-sessions.ts'
 import { deleteRefreshFamilies } from './grants/ended-grants.ts'

@@ -5,7 +5,7 @@ import { enforceClientLimit } from '../clients/limits.ts'
 import type { IntrospectionContext } from '../context/features.ts'
 import { allowOrigin } from '../http/cors.ts'
 import { formParameters } from '../http/oauth-route.ts'
-import { revocationTimes } from '../model/revocation-times.ts'
+import { revocationTimes } from '../model/grants/revocation-times.ts'
 import { findAccessToken } from '../oauth/access-token.ts'
 import { isGenuine, readRefreshToken } from '../oauth/refresh-token.ts'
 

@@ -1,6 +1,6 @@
 import { seal, tokenHash, unseal } from '@gatehouse/kit'
 import type { PageContext } from '../context/context.ts'
-import type { Access } from '../model/consent.ts'
+import type { Access } from '../model/grants/consent.ts'
 import type { Form } from '../oauth/parameters.ts'
 import { PageError } from '../pages/page-error.ts'
 import type { Browser } from './browser.ts'

@@ -1,6 +1,6 @@
 import type { PageContext } from '../context/context.ts'
 import { createMessage } from '../mail/messages.ts'
-import { revocationTimes } from '../model/revocation-times.ts'
+import { revocationTimes } from '../model/grants/revocation-times.ts'
 import type { CreateLogoutMessages, SignOutOptions } from '../store/index.ts'
 
 /** What a client learns about an ended session (OpenID Connect Back-Channel Logout §2.4). */

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import type { PageContext } from '../context/context.ts'
-import { mayManageFactors } from '../model/second-factor.ts'
+import { mayManageFactors } from '../model/factors/second-factor.ts'
 import type { Form } from '../oauth/parameters.ts'
 import type { Browser } from './browser.ts'
 import { type Continuation, sealContinuation } from './continuation.ts'

@@ -2,7 +2,7 @@ import { sendPage, textsFor } from '@gatehouse/kit/page'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { PageContext } from '../context/context.ts'
 import type { Form } from '../oauth/parameters.ts'
-import { type LoginPage, loginPage } from '../pages/login-page.ts'
+import { type LoginPage, loginPage } from '../pages/sign-in/login-page.ts'
 import { type Browser, formToken } from './browser.ts'
 import { type Continuation, openContinuation, sealContinuation } from './continuation.ts'
 

@@ -1,6 +1,6 @@
 import type { Client, ClientMetadata, GrantType, RetiringSecrets } from '../model/client.ts'
+import type { RevocationTimes } from '../model/grants/revocation-times.ts'
 import type { ClientPolicy } from '../model/limit-settings.ts'
-import type { RevocationTimes } from '../model/revocation-times.ts'
 import type { OutboxMessage } from './operations.ts'
 
 /** A client to create, or the new state of one. */

@@ -1,5 +1,5 @@
+import type { RevocationTimes } from '../model/grants/revocation-times.ts'
 import type { Organization, OrganizationRole } from '../model/organization.ts'
-import type { RevocationTimes } from '../model/revocation-times.ts'
 import type { NewClient } from './clients.ts'
 import type { NewConnection } from './connections.ts'
 import type { OutboxMessage } from './operations.ts'
@@ -24,7 +24,7 @@ export interface DeclarationStore {
   applyUsers(
     entries: readonly DeclarationEntry<NewUser>[],
     createMessage: (userId: string) => OutboxMessage,
-    end: SignOutOptions,
+    options: () => SignOutOptions,
   ): Promise<Map<string, WriteResult>>
   /** The roles of all organizations. @throws NameConflict for a key that a role of an organization has */
   applyOrganizationRoles(entries: readonly DeclarationEntry<OrganizationRole>[]): Promise<Map<string, WriteResult>>

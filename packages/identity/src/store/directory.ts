@@ -1,4 +1,4 @@
-import type { Session } from '../model/session.ts'
+import type { Session } from '../model/grants/session.ts'
 import type { User } from '../model/user.ts'
 import type { SignOutOptions } from './sessions.ts'
 

@@ -1,4 +1,4 @@
-import type { FactorKind } from '../model/second-factor.ts'
+import type { FactorKind } from '../model/factors/second-factor.ts'
 import type { OutboxMessage } from './operations.ts'
 import type { SignOutOptions } from './sessions.ts'
 

@@ -1,7 +1,7 @@
-import type { Consent } from '../model/consent.ts'
-import type { AuthorizationCode, GrantRecord, RefreshFamily } from '../model/grant.ts'
-import type { Rotation, RotationResult } from '../model/refresh-rotation.ts'
-import type { RevocationTimes } from '../model/revocation-times.ts'
+import type { Consent } from '../model/grants/consent.ts'
+import type { AuthorizationCode, GrantRecord, RefreshFamily } from '../model/grants/grant.ts'
+import type { Rotation, RotationResult } from '../model/grants/refresh-rotation.ts'
+import type { RevocationTimes } from '../model/grants/revocation-times.ts'
 import type { User } from '../model/user.ts'
 import type { OutboxMessage } from './operations.ts'
 
@@ -64,6 +64,8 @@ export interface AuthorizationCodes {
 /** The refresh tokens of a grant, with the grant and its user. */
 export interface FamilyWithGrant extends UserGrant {
   readonly family: RefreshFamily
+  /** Whether an organization of the user requires a second factor now. */
+  readonly requiresMfa: boolean
 }
 
 /** Refresh tokens, one family per grant. */

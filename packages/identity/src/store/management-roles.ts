@@ -1,5 +1,5 @@
+import type { RevocationTimes } from '../model/grants/revocation-times.ts'
 import type { ChangedRoles, ManagementRole } from '../model/management-roles.ts'
-import type { RevocationTimes } from '../model/revocation-times.ts'
 
 /** Other scopes of a management role. */
 export interface RoleChange {

@@ -1,5 +1,5 @@
+import type { RevocationTimes } from '../model/grants/revocation-times.ts'
 import type { Membership, Organization, OrganizationRole } from '../model/organization.ts'
-import type { RevocationTimes } from '../model/revocation-times.ts'
 import type { ProviderSubject } from './connections.ts'
 import type { OutboxMessage } from './operations.ts'
 

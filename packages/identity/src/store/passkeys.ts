@@ -1,4 +1,4 @@
-import type { Passkey } from '../model/passkey.ts'
+import type { Passkey } from '../model/factors/passkey.ts'
 import type { User } from '../model/user.ts'
 import type { OutboxMessage } from './operations.ts'
 

@@ -1,6 +1,6 @@
-import type { RevocationTimes } from '../model/revocation-times.ts'
-import type { FactorKind } from '../model/second-factor.ts'
-import type { ProviderSession, Session } from '../model/session.ts'
+import type { FactorKind } from '../model/factors/second-factor.ts'
+import type { RevocationTimes } from '../model/grants/revocation-times.ts'
+import type { ProviderSession, Session } from '../model/grants/session.ts'
 import type { User } from '../model/user.ts'
 import type { OutboxMessage } from './operations.ts'
 

@@ -1,6 +1,6 @@
 import type { SigningAlgorithm } from '../model/client.ts'
+import type { RevocationTimes } from '../model/grants/revocation-times.ts'
 import type { TokenOrganization } from '../model/organization.ts'
-import type { RevocationTimes } from '../model/revocation-times.ts'
 
 /** An opaque access token. Times are Unix milliseconds. */
 export interface OpaqueToken {

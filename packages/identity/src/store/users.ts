@@ -1,5 +1,5 @@
-import type { Passkey } from '../model/passkey.ts'
-import type { RevocationTimes } from '../model/revocation-times.ts'
+import type { Passkey } from '../model/factors/passkey.ts'
+import type { RevocationTimes } from '../model/grants/revocation-times.ts'
 import type { User } from '../model/user.ts'
 import type { OutboxMessage } from './operations.ts'
 import type { SignOutOptions } from './sessions.ts'
@@ -37,13 +37,13 @@ export interface Users {
   listByRole(role: string, after: string, limit: number): Promise<User[]>
   /**
    * Updates a user who is still as `expected`, with messages for the outbox. Access tokens that were issued under a
-   * lost management role are revoked. @throws NameConflict
+   * lost management role are revoked, until the change is stored: the time is read after every wait. @throws NameConflict
    */
   update(
     user: NewUser,
     expected: ExpectedUser,
     outbox: readonly OutboxMessage[],
-    end: RevocationTimes,
+    times: () => RevocationTimes,
   ): Promise<UserChange | 'outdated'>
   /**
    * Deletes the user with all sessions, grants and keys, and adds them to the revocation feed, and messages to the
@@ -63,19 +63,32 @@ export class NameConflict extends Error {
   }
 }
 
-/** A user or a client. */
-export interface Subject {
+/** Who has a plan: a user, a client, or an API key with a plan of its own. */
+export interface PlanMember {
+  /** Of a key the id by which gateways count it. */
   readonly id: string
-  readonly kind: 'user' | 'client'
+  readonly kind: 'user' | 'client' | 'key'
+  readonly key?: { readonly id: string; readonly name: string; readonly owner: string }
+}
+
+/** Whose plan is searched for. */
+export interface PlanSearch {
+  /** Undefined for users and clients without one. */
+  readonly plan: string | undefined
+  /** Only ids above this one. */
+  readonly after: string
+  readonly limit: number
+  /** Keys that expired by now are left out, Unix milliseconds. */
+  readonly now: number
 }
 
 /** The common ids of users and clients; each has a plan. */
 export interface Subjects {
   findPlan(id: string): Promise<{ readonly plan: string | undefined; readonly kind: 'user' | 'client' } | undefined>
-  /** Every plan that a subject has, in the order of names. */
+  /** Every plan that a subject or a key has. */
   listPlans(): Promise<string[]>
-  /** The subjects of a plan, or without one, above an id and in the order of ids. */
-  listByPlan(plan: string | undefined, after: string, limit: number): Promise<Subject[]>
+  /** The users, clients and keys of a plan in the order of ids. */
+  listByPlan(search: PlanSearch): Promise<PlanMember[]>
 }
 
 /** A new password of an existing user. */

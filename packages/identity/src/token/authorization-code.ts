@@ -1,7 +1,7 @@
 import { tokenHash } from '@gatehouse/kit'
 import { audit } from '../audit/record.ts'
 import type { TokenEndpointContext } from '../context/features.ts'
-import { revocationTimes } from '../model/revocation-times.ts'
+import { revocationTimes } from '../model/grants/revocation-times.ts'
 import { OAuthError } from '../oauth/error.ts'
 import { matchesChallenge } from '../oauth/pkce.ts'
 import type { CodeWithGrant } from '../store/index.ts'

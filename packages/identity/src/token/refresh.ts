@@ -2,8 +2,9 @@ import { tokenHash } from '@gatehouse/kit'
 import { audit } from '../audit/record.ts'
 import type { TokenEndpointContext } from '../context/features.ts'
 import type { Client } from '../model/client.ts'
-import type { RefreshFamily } from '../model/grant.ts'
-import { revocationTimes } from '../model/revocation-times.ts'
+import { strictestPolicy } from '../model/factors/second-factor.ts'
+import type { RefreshFamily } from '../model/grants/grant.ts'
+import { revocationTimes } from '../model/grants/revocation-times.ts'
 import { OAuthError } from '../oauth/error.ts'
 import {
   createRefreshToken,
@@ -36,6 +37,7 @@ export function refreshGrant(context: TokenEndpointContext): Grant {
     async issue(request) {
       const presented = await findPresentedToken(context, request)
       const { found } = presented
+      requireFactor(context, request.client, found)
       const terms = await resolveRefreshAccess(context, request, found)
       const refreshToken = await rotate(context, request, presented)
       return issueGrantTokens(context, {
@@ -69,6 +71,18 @@ async function findPresentedToken(
 
 function isAlive({ clock }: TokenEndpointContext, { grant, user, family }: FamilyWithGrant): boolean {
   return grant.revokedAt === undefined && user.lockedAt === undefined && family.expiresAt > clock.now()
+}
+
+/**
+ * Checks that the grant has the second factor that its user needs now: the policy may have come after the sign-in, and
+ * nobody who learned a password alone goes on without the factor. The token is not used up: nothing is lost where the
+ * policy was a mistake.
+ * @throws OAuthError `invalid_grant`
+ */
+function requireFactor(context: TokenEndpointContext, client: Client, { grant, requiresMfa }: FamilyWithGrant): void {
+  const policy = strictestPolicy([client.mfa, context.mfa, requiresMfa ? 'required' : undefined])
+  if (policy !== 'required' || grant.remembered || grant.amr.includes('mfa')) return
+  throw new OAuthError('invalid_grant', 'a second factor is required since the user signed in: they must sign in again')
 }
 
 /** Rotates the presented token and returns its successor. Revokes the grant when it is an older one. */

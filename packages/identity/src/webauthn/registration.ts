@@ -8,8 +8,8 @@ import {
   verifyRegistrationResponse,
 } from '@simplewebauthn/server'
 import type { PasskeyContext } from '../context/features.ts'
-import { knownTransports, type Passkey } from '../model/passkey.ts'
-import { relyingPartyOf } from '../model/relying-party.ts'
+import { knownTransports, type Passkey } from '../model/factors/passkey.ts'
+import { relyingPartyOf } from '../model/factors/relying-party.ts'
 import type { User } from '../model/user.ts'
 import type { BrowserExchange } from '../sessions/sign-in-page.ts'
 import type { Registration } from '../store/index.ts'

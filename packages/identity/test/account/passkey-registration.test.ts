@@ -1,10 +1,16 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { NotifyRequest } from '../../src/index.ts'
-import { Authenticator, type Deviation } from '../support/authenticator.ts'
+import { Authenticator, type Deviation } from '../support/factors/authenticator.ts'
+import {
+  creationOptions,
+  passkeyIds,
+  registerPasskey,
+  sendCredential,
+  signInByPasskey,
+} from '../support/factors/passkeys.ts'
 import { clients, hiddenFields, TestBrowser, users } from '../support/journey.ts'
 import { isNotice, takeMails, waitingMails } from '../support/notices.ts'
-import { creationOptions, passkeyIds, registerPasskey, sendCredential, signInByPasskey } from '../support/passkeys.ts'
 import { issuer, type Running, setup, type TestResponse } from '../support/setup.ts'
 
 const options = { declared: { clients, users }, background: false, notify: async () => {} } as const

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { adminScopes } from '../../src/index.ts'
-import { administrators, call, clientToken, consoleClient, tokenOf } from '../support/administrators.ts'
+import { administrators, call, clientToken, consoleClient, tokenOf } from '../support/management/administrators.ts'
 import { type Running, setup } from '../support/setup.ts'
 
 const secret = 'secret-0123456789abcdef'

@@ -39,7 +39,7 @@ describe('on PostgreSQL', () => {
     (await store.users.listByRole('gatehouse-owner', '', 100)).filter(({ lockedAt }) => lockedAt === undefined)
   const dropRole = async (id: string) => {
     const user = (await store.users.find(id)) ?? assert.fail(id)
-    return store.users.update({ ...user, roles: [], passwordHash: undefined }, user, [], end)
+    return store.users.update({ ...user, roles: [], passwordHash: undefined }, user, [], () => end)
   }
   const endings: Readonly<Record<string, (id: string) => Promise<string>>> = {
     revoked: dropRole,
@@ -68,7 +68,7 @@ describe('on PostgreSQL', () => {
     await makeOwners('stays', 'leaves')
     const read = (await store.users.find('leaves')) ?? assert.fail()
     await management.changeRole('leaves', { role: 'gatehouse-owner', granted: false })
-    const late = await store.users.update({ ...read, plan: 'pro', passwordHash: undefined }, read, [], end)
+    const late = await store.users.update({ ...read, plan: 'pro', passwordHash: undefined }, read, [], () => end)
     assert.equal(late, 'outdated')
     assert.deepEqual((await store.users.find('leaves'))?.roles, [])
   })
@@ -79,7 +79,7 @@ describe('on PostgreSQL', () => {
     await management.createUser({ id: 'moved', password, email: 'old@example.com', email_verified: true })
     const read = (await store.users.find('moved')) ?? assert.fail()
     await management.updateUser('moved', { email: 'new@example.com' })
-    const late = await store.users.update({ ...read, plan: 'pro', passwordHash: undefined }, read, [], end)
+    const late = await store.users.update({ ...read, plan: 'pro', passwordHash: undefined }, read, [], () => end)
     assert.equal(late, 'outdated')
     assert.equal((await store.users.find('moved'))?.email, 'new@example.com')
   })

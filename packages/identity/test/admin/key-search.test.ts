@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { postgresIdentityStore } from '../../src/postgres/index.ts'
-import { administrators, call, consoleClient, tokenOf } from '../support/administrators.ts'
+import { administrators, call, consoleClient, tokenOf } from '../support/management/administrators.ts'
 import { type Running, setup } from '../support/setup.ts'
 
 let running: Running

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
+import { TestBrowser } from '../support/journey.ts'
 import {
   administrators,
   call,
@@ -8,8 +9,7 @@ import {
   consoleClient,
   managementRoutes,
   tokenOf,
-} from '../support/administrators.ts'
-import { TestBrowser } from '../support/journey.ts'
+} from '../support/management/administrators.ts'
 import { type Running, setup } from '../support/setup.ts'
 
 const secret = 'secret-0123456789abcdef'

@@ -121,6 +121,8 @@ describe('secrets and keys that overlap', () => {
   test('an API key is rotated and deleted only as it was read, if the request says so', async () => {
     const { id } = (await api.newKey('tagged')).body
     const { etag } = (await api.send('GET', `api-keys/${id}`)).headers
+    const listed = (await api.send('GET', 'api-keys?limit=200')).body as { items: { id: string; etag: string }[] }
+    assert.equal(listed.items.find((key) => key.id === id)?.etag, etag)
     const rotated = await api.send('POST', `api-keys/${id}/rotate`, {}, etag)
     assert.equal(rotated.status, 200, rotated.text)
     for (const late of [

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { administrators, call, clientToken, consoleClient, tokenOf } from '../support/administrators.ts'
+import { administrators, call, clientToken, consoleClient, tokenOf } from '../support/management/administrators.ts'
 import { type Running, setup } from '../support/setup.ts'
 
 const secret = 'secret-0123456789abcdef'
@@ -20,10 +20,12 @@ const granting: readonly (readonly [method: string, path: string, payload?: obje
   ['PATCH', 'clients/shop', { scopes: ['admin:users'] }],
   ['PUT', 'users/bob/password', { password }],
   ['POST', 'user-imports', { users: [{ id: 'imported', roles }] }],
+  ['POST', 'users', { id: 'created' }],
   ['POST', 'users', { id: 'created', password, roles }],
   ['PATCH', 'users/bob', { roles: [] }],
   ['PATCH', 'users/bob', { email: 'mallory@example.com' }],
   ['PATCH', 'users/bob', { email_verified: true }],
+  ['PATCH', 'users/bob', { locked: false }],
   ['PATCH', 'users/bob', { claims: { phone_number: '+447700900123', phone_number_verified: true } }],
   ['POST', 'connections', { id: 'theirs', kind: 'google', client_id: 'g', client_secret: secret }],
   ['PATCH', 'connections/google', { label: 'Work' }],
@@ -31,7 +33,6 @@ const granting: readonly (readonly [method: string, path: string, payload?: obje
 ]
 /** Everyday changes of the same resources. */
 const everyday: typeof granting = [
-  ['POST', 'users', { id: 'plain' }],
   ['PATCH', 'users/bob', { locked: true }],
   ['PATCH', 'users/bob', { claims: { name: 'Bob' } }],
 ]
@@ -54,7 +55,7 @@ describe('a session whose sign-in is older than ten minutes', () => {
     call(running, token, { method, url: `/admin/v1/${path}`, ...(payload === undefined ? {} : { payload }) })
 
   for (const request of granting)
-    test(`lets nobody in: ${request[0]} ${request[1]}`, async () => {
+    test(`lets nobody in: ${request[0]} ${request[1]} ${Object.keys(request[2] ?? {})}`, async () => {
       const refused = await send(owner, request)
       assert.equal(refused.status, 401, refused.text)
       assert.match(String(refused.headers['www-authenticate']), /insufficient_user_authentication", max_age="600"/)

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
-import type { Database, Transaction } from '@gatehouse/kit'
+import { revocationTimes } from '../../src/model/grants/revocation-times.ts'
 import { defaultScopes } from '../../src/model/management-roles.ts'
-import { revocationTimes } from '../../src/model/revocation-times.ts'
 import { postgresIdentityStore } from '../../src/postgres/index.ts'
 import { PostgresManagementRoles } from '../../src/postgres/users/management-roles.ts'
-import { administrators, call, clientToken, consoleClient, tokenOf } from '../support/administrators.ts'
 import { getTokens } from '../support/journey.ts'
+import { administrators, call, clientToken, consoleClient, tokenOf } from '../support/management/administrators.ts'
 import { type Running, setup } from '../support/setup.ts'
+import { slowDatabase } from '../support/slow-database.ts'
 
 const secret = 'secret-0123456789abcdef'
 const registrar = { client_id: 'registrar', client_secret: secret, scopes: ['admin:roles', 'read:accounts'] }
@@ -39,6 +39,21 @@ const refresh = async (token: string) =>
   (await running.post('/token', { grant_type: 'refresh_token', refresh_token: token, client_id: 'console' })).body
 const scopesOf = (body: Readonly<Record<string, unknown>>) => String(body.scope ?? '').split(' ')
 
+test('a role lists the scopes that it can be changed to have, the owners none', async () => {
+  const { body } = await send(owner, 'GET', 'roles')
+  const items = body.items as { role: string; assignable_scopes: string[] }[]
+  const assignable = Object.fromEntries(items.map(({ role, assignable_scopes: scopes }) => [role, scopes]))
+  assert.deepEqual(assignable['gatehouse-owner'], [])
+  const scopes = assignable['gatehouse-auditor'] ?? []
+  assert.ok(scopes.includes('admin:users'), scopes.join())
+  await put('gatehouse-auditor', scopes)
+  for (const scope of ['admin:roles', 'admin:connections']) {
+    assert.ok(!scopes.includes(scope), scope)
+    const { status } = await send(owner, 'PUT', 'roles/gatehouse-auditor', { scopes: [...scopes, scope] })
+    assert.equal(status, 422, scope)
+  }
+})
+
 test('a role allows what it was changed to, in new tokens and at a refresh', async () => {
   const scope = 'openid offline_access read:accounts write:sessions read:audit'
   const sara = { client: 'console', scope, user: ['support', password] as [string, string] }
@@ -67,29 +82,10 @@ test('a scope that a role loses is gone from issued tokens at once, and they are
 
 test('tokens issued until a narrower role is stored are revoked, however long that waited', async () => {
   const { database, clock } = running
-  const locks = new Set<string>()
-  const waitFor = (query: unknown) => {
-    const text = String(query)
-    if (text.startsWith('LOCK TABLE') && !locks.has(text)) clock.advance(20_000)
-    locks.add(text)
-  }
-  const slow: Pick<Database, 'query' | 'transaction'> = {
-    query: (query, values) => database.query(query, values),
-    transaction: (run) =>
-      database.transaction(async (tx) => {
-        const query: Transaction['query'] = (text, values) => {
-          waitFor(text)
-          return tx.query(text, values)
-        }
-        const result = await run({ ...tx, query })
-        clock.advance(3_000)
-        return result
-      }),
-  }
   const change = { role: 'gatehouse-auditor', scopes: ['read:audit'], expected: undefined, narrows: true } as const
   const expected = (await postgresIdentityStore(database).managementRoles.listChanged()).get(change.role)
   const times = () => revocationTimes({ clock })
-  const roles = new PostgresManagementRoles(slow as Database)
+  const roles = new PostgresManagementRoles(slowDatabase(database, clock).database)
   assert.equal(await roles.change({ ...change, expected }, times), 'changed')
   const token = { grantId: '00000000-0000-7000-8000-000000000000', subject: 'auditor', clientId: 'console' }
   const isRevoked = (after: number) =>

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { type DnsServer, startDns } from '../support/dns.ts'
 import {
   administrators,
   call,
@@ -10,9 +11,8 @@ import {
   type Role,
   roles,
   tokenOf,
-} from '../support/administrators.ts'
-import { type DnsServer, startDns } from '../support/dns.ts'
-import { type Action, actions } from '../support/management-actions.ts'
+} from '../support/management/administrators.ts'
+import { type Action, actions } from '../support/management/management-actions.ts'
 import { type Running, setup } from '../support/setup.ts'
 
 let running: Running & { readonly dnsRecords: DnsServer['records'] }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { manualClock } from '@gatehouse/kit'
 import { type AttemptLimitName, attemptLimitPolicies } from '../../src/index.ts'
 import { attemptLimits } from '../support/attempt-limits.ts'
-import { asksForFactor, enrol, isSignedIn } from '../support/factors.ts'
+import { asksForFactor, enrol, isSignedIn } from '../support/factors/factors.ts'
 import { clients, TestBrowser, users } from '../support/journey.ts'
 import { setup, type TestResponse } from '../support/setup.ts'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { decodeJwt, type JWTPayload } from 'jose'
 import { multiFactorAcr, singleFactorAcr } from '../../src/model/authentication.ts'
-import { asksForFactor, createPerson, type Enrolled, enrol, isSignedIn, TestApp } from '../support/factors.ts'
+import { asksForFactor, createPerson, type Enrolled, enrol, isSignedIn, TestApp } from '../support/factors/factors.ts'
 import {
   authorizeUrl,
   clients,

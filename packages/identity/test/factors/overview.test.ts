@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { asksForFactor, createPerson, enrol, isSignedIn, shownCodes, TestApp } from '../support/factors.ts'
+import { asksForFactor, createPerson, enrol, isSignedIn, shownCodes, TestApp } from '../support/factors/factors.ts'
 import { clients, hiddenFields, TestBrowser, users } from '../support/journey.ts'
 import { takeMails } from '../support/notices.ts'
 import { type Running, setup } from '../support/setup.ts'

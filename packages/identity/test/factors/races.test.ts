@@ -3,7 +3,7 @@ import { after, before, describe } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Database } from '@gatehouse/kit'
 import { postgresDatabase, type Server, sharedPostgres, testWith } from '@gatehouse/testing'
-import { asksForFactor, createPerson, enrol, shownCodes, TestApp } from '../support/factors.ts'
+import { asksForFactor, createPerson, enrol, shownCodes, TestApp } from '../support/factors/factors.ts'
 import { clients, hiddenFields, TestBrowser, users } from '../support/journey.ts'
 import { type Running, setup, type TestResponse } from '../support/setup.ts'
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { revocationTimes } from '../../src/model/revocation-times.ts'
+import { revocationTimes } from '../../src/model/grants/revocation-times.ts'
 import { postgresIdentityStore } from '../../src/postgres/index.ts'
-import { asksForFactor, createPerson, enrol, isSignedIn, shownCodes, TestApp } from '../support/factors.ts'
+import { asksForFactor, createPerson, enrol, isSignedIn, shownCodes, TestApp } from '../support/factors/factors.ts'
 import {
   authorizeUrl,
   clients,
@@ -12,6 +12,7 @@ import {
   redirectParameters,
   TestBrowser,
   users,
+  webSecret,
 } from '../support/journey.ts'
 import { type Running, setup, type TestResponse } from '../support/setup.ts'
 
@@ -169,6 +170,112 @@ test('an organization that requires a factor suspends the sessions of its member
   await organizations.update('acme', { requireMfa: true }, revocationTimes(lenient), { messages: [] })
   assert.ok(!(await isSignedIn(browser)))
   assert.ok(asksToEnrol(await browser.signIn(await browser.get('/account'), ...user)))
+})
+
+test('an instance that begins to require a factor suspends the sessions without one', async (t) => {
+  const user = await createPerson(lenient)
+  const plain = new TestBrowser(lenient)
+  await plain.signIn(await plain.get('/account'), ...user)
+  const { browser: withFactor } = await enrol(lenient, await createPerson(lenient))
+  for (const browser of [plain, withFactor]) assert.ok(await isSignedIn(browser))
+  const declared = { clients: [web, spa, tv] as typeof clients, users }
+  const requiring = await setup({ declared, mfa: 'required', clock: lenient.clock }, lenient.database)
+  t.after(() => requiring.close())
+  /** The browser, of which the server was started again with the other setting. */
+  const afterRestart = ({ cookies }: TestBrowser) => {
+    const browser = new TestBrowser(requiring)
+    for (const [name, value] of cookies) browser.cookies.set(name, value)
+    return browser
+  }
+  assert.ok(await isSignedIn(afterRestart(withFactor)))
+  const suspended = afterRestart(plain)
+  assert.ok(!(await isSignedIn(suspended)))
+  const silent = await suspended.get(request('web', { prompt: 'none' }))
+  assert.equal(redirectParameters(silent).error, 'login_required')
+  const login = await suspended.get(request('web'))
+  assert.match(login.text, /action="\/login"/)
+  assert.ok(asksToEnrol(await suspended.signIn(login, ...user)))
+})
+
+/** Refreshes tokens of the client `web` and says what became of it. */
+async function refresh(running: Pick<Running, 'post'>, refreshToken: string | undefined) {
+  const { status, body } = await running.post('/token', {
+    grant_type: 'refresh_token',
+    refresh_token: refreshToken ?? assert.fail('no refresh token'),
+    ...webSecret,
+  })
+  const { error, error_description: reason, refresh_token: next } = body as Record<string, string | undefined>
+  return { status, error, reason, next }
+}
+
+/** Grants of three sign-ins: by password alone, with the factor, and with a remembered device in its place. */
+async function grantsOf(running: Running) {
+  const plainUser = await createPerson(running)
+  const plain = await getTokens(running, { user: plainUser })
+  const enrolled = await createPerson(running)
+  const { browser, app } = await enrol(running, enrolled)
+  const factor = await getTokens(running, { browser })
+  const device = new TestBrowser(running)
+  const page = await device.signIn(await device.get('/account'), ...enrolled)
+  await device.submit(page, { code: app.nextCode(), remember: 'yes' })
+  await device.submit(await device.get('/end_session'), { decision: 'leave' })
+  await device.signIn(await device.get('/account'), ...enrolled)
+  const remembered = await getTokens(running, { browser: device })
+  const tokens = [plain.refresh_token, factor.refresh_token, remembered.refresh_token]
+  return { plainUser, enrolled, tokens, plain: plain.refresh_token }
+}
+
+const goesOn = [400, 200, 200]
+
+test('a client that begins to require a factor refreshes no tokens from a password alone', async () => {
+  const { plain, tokens } = await grantsOf(lenient)
+  const { management } = lenient.identity
+  await management.updateClient('web', { mfa: 'required' })
+  const answers = [
+    await refresh(lenient, tokens[0]),
+    await refresh(lenient, tokens[1]),
+    await refresh(lenient, tokens[2]),
+  ]
+  await management.updateClient('web', { mfa: 'optional' })
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    goesOn,
+  )
+  assert.equal(answers[0]?.error, 'invalid_grant')
+  assert.match(answers[0]?.reason ?? '', /a second factor is required since/)
+  assert.equal((await refresh(lenient, plain)).status, 200, 'the refused token was not used up')
+})
+
+test('an organization that begins to require a factor refreshes tokens of members with one only', async () => {
+  const { plainUser, enrolled, tokens } = await grantsOf(lenient)
+  const { organizations, memberships } = postgresIdentityStore(lenient.database)
+  const now = lenient.clock.now()
+  const globex = { id: 'globex', name: 'Globex', status: 'active' as const, requireMfa: false }
+  await organizations.create({ ...globex, createdAt: now, updatedAt: now })
+  for (const [userId] of [plainUser, enrolled])
+    await memberships.put({ organizationId: 'globex', userId, roles: [], expected: undefined, now, messages: [] })
+  const next: (string | undefined)[] = []
+  for (const token of tokens) next.push((await refresh(lenient, token)).next)
+  await organizations.update('globex', { requireMfa: true }, revocationTimes(lenient), { messages: [] })
+  const statuses = async () => {
+    const answers = []
+    for (const token of next) answers.push((await refresh(lenient, token)).status)
+    return answers
+  }
+  assert.deepEqual(await statuses(), goesOn)
+  const plainMember = { organizationId: 'globex', userId: plainUser[0], expected: undefined, messages: [] }
+  await memberships.remove(plainMember, revocationTimes(lenient))
+  assert.equal((await refresh(lenient, next[0])).status, 200, 'the policy ends with the membership')
+})
+
+test('an instance that begins to require a factor refreshes no tokens from a password alone', async (t) => {
+  const { tokens } = await grantsOf(lenient)
+  const declared = { clients: [web, spa, tv] as typeof clients, users }
+  const requiring = await setup({ declared, mfa: 'required', clock: lenient.clock }, lenient.database)
+  t.after(() => requiring.close())
+  const answers = []
+  for (const token of tokens) answers.push((await refresh(requiring, token)).status)
+  assert.deepEqual(answers, goesOn)
 })
 
 test('the policy off offers no enrolment, and still asks a user who has a factor', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { KeyRing, reseal, type SealedColumn, Secret, sealingKeyId } from '@gatehouse/kit'
 import { identitySealed } from '../../src/postgres/index.ts'
-import { createPerson, enrol, isSignedIn } from '../support/factors.ts'
+import { createPerson, enrol, isSignedIn } from '../support/factors/factors.ts'
 import { clients, TestBrowser, users } from '../support/journey.ts'
 import { encryptionKey, type Running, setup } from '../support/setup.ts'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeJwt } from 'jose'
 import { multiFactorAcr } from '../../src/model/authentication.ts'
-import { asksForFactor, enrol, isSignedIn, signInWithCode, TestApp } from '../support/factors.ts'
+import { asksForFactor, enrol, isSignedIn, signInWithCode, TestApp } from '../support/factors/factors.ts'
 import {
   authorizeUrl,
   clients,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type OidcFake, startOidc } from '@gatehouse/fakes'
 import { multiFactorAcr } from '../../src/model/authentication.ts'
-import { asksForFactor, TestApp } from '../support/factors.ts'
+import { asksForFactor, TestApp } from '../support/factors/factors.ts'
 import { authorizeUrl, hiddenFields, pkce, TestBrowser } from '../support/journey.ts'
 import {
   callbackOf,

@@ -3,9 +3,9 @@ import { after, before, test } from 'node:test'
 import { type OidcFake, startOidc } from '@gatehouse/fakes'
 import type { NotifyRequest } from '../../src/index.ts'
 import { postgresIdentityStore } from '../../src/postgres/index.ts'
-import { administrators, consoleClient, tokenOf } from '../support/administrators.ts'
 import { hiddenFields, TestBrowser } from '../support/journey.ts'
-import { invitationLink, send } from '../support/organizations.ts'
+import { administrators, consoleClient, tokenOf } from '../support/management/administrators.ts'
+import { invitationLink, send } from '../support/management/organizations.ts'
 import {
   callbackOf,
   connectionTo,

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { type OidcFake, startOidc } from '@gatehouse/fakes'
 import { domainOf } from '../../src/connections/home.ts'
-import { consoleClient } from '../support/administrators.ts'
 import { hiddenFields, TestBrowser } from '../support/journey.ts'
+import { consoleClient } from '../support/management/administrators.ts'
 import {
   assertRefused,
   callbackOf,

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { type OidcFake, startOidc } from '@gatehouse/fakes'
 import { postgresIdentityStore } from '../../src/postgres/index.ts'
-import { administrators, call, consoleClient, tokenOf } from '../support/administrators.ts'
-import { Authenticator } from '../support/authenticator.ts'
+import { Authenticator } from '../support/factors/authenticator.ts'
+import { editPasskey, passkeyIds, registerPasskey } from '../support/factors/passkeys.ts'
 import { hiddenFields, TestBrowser } from '../support/journey.ts'
-import { editPasskey, passkeyIds, registerPasskey } from '../support/passkeys.ts'
+import { administrators, call, consoleClient, tokenOf } from '../support/management/administrators.ts'
 import {
   callbackOf,
   connectionTo,

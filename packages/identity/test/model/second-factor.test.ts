@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Acr, multiFactorAcr, singleFactorAcr } from '../../src/model/authentication.ts'
-import { createRecoveryCodes, readRecoveryCode } from '../../src/model/recovery-codes.ts'
+import { createRecoveryCodes, readRecoveryCode } from '../../src/model/factors/recovery-codes.ts'
 import {
   chooseFactorStep,
   chooseLevelStep,
   mayManageFactors,
   mfaPolicies,
   strictestPolicy,
-} from '../../src/model/second-factor.ts'
+} from '../../src/model/factors/second-factor.ts'
 
 const mfa = ['pwd', 'otp', 'mfa']
 const passkey = ['swk', 'user', 'mfa']

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { encodeBase32, findStep, hotp, readCode, stepAt, totpUri } from '../../src/model/totp.ts'
+import { encodeBase32, findStep, hotp, readCode, stepAt, totpUri } from '../../src/model/factors/totp.ts'
 
 const secret = Buffer.from('12345678901234567890')
 

@@ -7,7 +7,7 @@ import {
   send,
   setupOrganizations,
   tokensOf,
-} from '../support/organizations.ts'
+} from '../support/management/organizations.ts'
 import type { TestResponse } from '../support/setup.ts'
 
 /*

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { postgresIdentityStore } from '../../src/postgres/index.ts'
 import { type DnsServer, startDns } from '../support/dns.ts'
-import { memberToken, type Organizations, send, setupOrganizations } from '../support/organizations.ts'
+import { memberToken, type Organizations, send, setupOrganizations } from '../support/management/organizations.ts'
 
 let dns: DnsServer
 let running: Organizations

@@ -10,7 +10,7 @@ import {
   send,
   setupOrganizations,
   signedIn,
-} from '../support/organizations.ts'
+} from '../support/management/organizations.ts'
 import type { TestResponse } from '../support/setup.ts'
 
 let running: Organizations

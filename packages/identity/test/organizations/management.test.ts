@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { administrators, tokenOf } from '../support/administrators.ts'
-import { declared, type Organizations, send, setupOrganizations } from '../support/organizations.ts'
+import { administrators, tokenOf } from '../support/management/administrators.ts'
+import { declared, type Organizations, send, setupOrganizations } from '../support/management/organizations.ts'
 
 let running: Organizations
 let owner: string

@@ -5,8 +5,14 @@ import type { NotifyRequest } from '../../src/index.ts'
 import { createMessage } from '../../src/mail/messages.ts'
 import { postgresIdentityStore } from '../../src/postgres/index.ts'
 import { getTokens } from '../support/journey.ts'
+import {
+  type Organizations,
+  password,
+  send,
+  setupOrganizations,
+  signedIn,
+} from '../support/management/organizations.ts'
 import { takeMails, waitingMails } from '../support/notices.ts'
-import { type Organizations, password, send, setupOrganizations, signedIn } from '../support/organizations.ts'
 import { encryptionKey } from '../support/setup.ts'
 
 let running: Organizations

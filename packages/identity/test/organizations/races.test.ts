@@ -3,12 +3,11 @@ import { after, before, describe } from 'node:test'
 import { type Database, KeyRing, Secret, sqlState } from '@gatehouse/kit'
 import { postgresDatabase, type Server, sharedPostgres, testWith } from '@gatehouse/testing'
 import { createMessage } from '../../src/mail/messages.ts'
+import { revocationTimes } from '../../src/model/grants/revocation-times.ts'
 import { mayAssignRoles } from '../../src/model/organization.ts'
-import { revocationTimes } from '../../src/model/revocation-times.ts'
 import { postgresIdentityStore } from '../../src/postgres/index.ts'
 import type { IdentityStore } from '../../src/store/index.ts'
 import { authorizeUrl, pkce, redirectParameters } from '../support/journey.ts'
-import { takeMails } from '../support/notices.ts'
 import {
   introspect,
   type Organizations,
@@ -17,7 +16,8 @@ import {
   setupOrganizations,
   signedIn,
   tokensOf,
-} from '../support/organizations.ts'
+} from '../support/management/organizations.ts'
+import { takeMails } from '../support/notices.ts'
 import { encryptionKey } from '../support/setup.ts'
 
 const ten = Array.from({ length: 10 })
@@ -205,8 +205,8 @@ describe('organizations on PostgreSQL', () => {
       'an invitation of beta named in acme': `INSERT INTO identity.invitation_role VALUES ('acme', '${rows[0]?.id}', '*', 'viewer')`,
       'an inviter who is no member': `UPDATE identity.invitation SET invited_by = 'vera' WHERE hash = 'beta-hash'`,
       'a grant for an organization of others': `INSERT INTO identity.grant_record (id, user_id, client_id, scopes, resources,
-         claims, auth_time, amr, user_agent, created_at, expires_at, organization_id)
-         VALUES (gen_random_uuid(), 'vera', 'portal', '{}', '{}', '{}', 0, '{}', '', 0, 1, 'beta')`,
+         claims, auth_time, amr, remembered, user_agent, created_at, expires_at, organization_id)
+         VALUES (gen_random_uuid(), 'vera', 'portal', '{}', '{}', '{}', 0, '{}', false, '', 0, 1, 'beta')`,
     }
     for (const [what, statement] of Object.entries(wrong)) {
       const state = await database.query(statement).then(() => 'accepted', sqlState)

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { systemClock } from '@gatehouse/kit'
 import { findProgram, testWith } from '@gatehouse/testing'
 import { type BrowserContextOptions, chromium, type Page } from 'playwright-core'
-import { TestApp } from '../support/factors.ts'
+import { TestApp } from '../support/factors/factors.ts'
 import { pkce, users } from '../support/journey.ts'
 import { type LiveIdentity, startIdentity } from '../support/live.ts'
 

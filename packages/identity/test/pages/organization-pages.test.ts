@@ -3,7 +3,7 @@ import { findProgram, testWith } from '@gatehouse/testing'
 import { chromium } from 'playwright-core'
 import { pkce } from '../support/journey.ts'
 import { startIdentity } from '../support/live.ts'
-import { declared, password } from '../support/organizations.ts'
+import { declared, password } from '../support/management/organizations.ts'
 
 const longName = 'Donaudampfschifffahrtsgesellschaftskapitänsverband und Partner GmbH'
 const organizations = [

@@ -3,8 +3,8 @@ import { after, before, beforeEach } from 'node:test'
 import { testWith } from '@gatehouse/testing'
 import type { Page } from 'playwright-core'
 import type { NotifyRequest } from '../../src/index.ts'
+import { PasskeyDevice } from '../support/factors/virtual-authenticator.ts'
 import { type LiveIdentity, startIdentity } from '../support/live.ts'
-import { PasskeyDevice } from '../support/virtual-authenticator.ts'
 
 /** A user for each test: whoever has a passkey needs it to add another. */
 const people = Array.from({ length: 20 }, (_, n) => ({

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Authenticator } from '../support/authenticator.ts'
+import { Authenticator } from '../support/factors/authenticator.ts'
+import { editPasskey, passkeyIds, registerPasskey, signInByPasskey } from '../support/factors/passkeys.ts'
 import { clients, TestBrowser, users } from '../support/journey.ts'
-import { editPasskey, passkeyIds, registerPasskey, signInByPasskey } from '../support/passkeys.ts'
 import { setup, setupOnce, type TestResponse } from '../support/setup.ts'
 
 const running = setupOnce({ declared: { clients, users } })

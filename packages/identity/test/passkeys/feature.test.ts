@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Log, silentLog } from '@gatehouse/kit'
-import { findPasskeyObstacle, relyingPartyOf } from '../../src/model/relying-party.ts'
+import { findPasskeyObstacle, relyingPartyOf } from '../../src/model/factors/relying-party.ts'
 import { TestBrowser } from '../support/journey.ts'
 import { setup } from '../support/setup.ts'
 

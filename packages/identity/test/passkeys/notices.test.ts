@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { administrators, call, consoleClient, createFixtures, tokenOf } from '../support/administrators.ts'
-import { Authenticator } from '../support/authenticator.ts'
+import { Authenticator } from '../support/factors/authenticator.ts'
+import { editPasskey, passkeyIds, registerPasskey, signInByPasskey } from '../support/factors/passkeys.ts'
 import { clients, TestBrowser, users } from '../support/journey.ts'
+import { administrators, call, consoleClient, createFixtures, tokenOf } from '../support/management/administrators.ts'
 import { takeMails } from '../support/notices.ts'
-import { editPasskey, passkeyIds, registerPasskey, signInByPasskey } from '../support/passkeys.ts'
 import { setupOnce } from '../support/setup.ts'
 
 const declared = { clients: [...clients, consoleClient], users: [...users, ...administrators] }

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { recentSignInMs } from '../../src/sessions/recent-sign-in.ts'
-import { Authenticator } from '../support/authenticator.ts'
+import { Authenticator } from '../support/factors/authenticator.ts'
+import { editPasskey, passkeyIds, registerPasskey, signInByPasskey } from '../support/factors/passkeys.ts'
 import { clients, getTokens, TestBrowser, users, webSecret } from '../support/journey.ts'
 import { takeMails } from '../support/notices.ts'
-import { editPasskey, passkeyIds, registerPasskey, signInByPasskey } from '../support/passkeys.ts'
 import { setup } from '../support/setup.ts'
 
 async function start() {

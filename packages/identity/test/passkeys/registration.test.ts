@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { tokenHash } from '@gatehouse/kit'
 import { recentSignInMs } from '../../src/sessions/recent-sign-in.ts'
-import { Authenticator, type Deviation } from '../support/authenticator.ts'
+import { Authenticator, type Deviation } from '../support/factors/authenticator.ts'
+import { creationOptions, passkeyIds, registerPasskey, signInByPasskey } from '../support/factors/passkeys.ts'
 import { clients, hiddenFields, TestBrowser, users } from '../support/journey.ts'
-import { creationOptions, passkeyIds, registerPasskey, signInByPasskey } from '../support/passkeys.ts'
 import { setupOnce, type TestResponse } from '../support/setup.ts'
 
 const running = setupOnce({ declared: { clients, users } })

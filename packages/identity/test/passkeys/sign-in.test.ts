@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeJwt } from 'jose'
-import { Authenticator, type Deviation } from '../support/authenticator.ts'
+import { Authenticator, type Deviation } from '../support/factors/authenticator.ts'
+import { registerPasskey, requestOptions, sendCredential, signInByPasskey } from '../support/factors/passkeys.ts'
 import {
   authorizeUrl,
   clients,
@@ -12,7 +13,6 @@ import {
   users,
   webSecret,
 } from '../support/journey.ts'
-import { registerPasskey, requestOptions, sendCredential, signInByPasskey } from '../support/passkeys.ts'
 import { type Running, setupOnce, type TestResponse } from '../support/setup.ts'
 
 const running = setupOnce({ declared: { clients, users } })

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Features } from '../../src/index.ts'
-import type { MfaPolicy } from '../../src/model/second-factor.ts'
-import { Authenticator } from '../support/authenticator.ts'
-import { asksForFactor, createPerson, enrol, isSignedIn, TestApp } from '../support/factors.ts'
+import type { MfaPolicy } from '../../src/model/factors/second-factor.ts'
+import { Authenticator } from '../support/factors/authenticator.ts'
+import { asksForFactor, createPerson, enrol, isSignedIn, TestApp } from '../support/factors/factors.ts'
+import { registerPasskey } from '../support/factors/passkeys.ts'
 import { clients, hiddenFields, TestBrowser, users } from '../support/journey.ts'
-import { registerPasskey } from '../support/passkeys.ts'
 import { type Running, setup } from '../support/setup.ts'
 
 // One database, and servers with different settings at it: what an operator sees before and after a change.

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
-import type { Lifetimes } from '../../src/model/lifetimes.ts'
+import type { Lifetimes } from '../../src/model/grants/lifetimes.ts'
 import { identityTables, postgresIdentityStore } from '../../src/postgres/index.ts'
-import { asksForFactor, type Enrolled, enrol } from '../support/factors.ts'
+import { asksForFactor, type Enrolled, enrol } from '../support/factors/factors.ts'
 import {
   authorizeUrl,
   clients,

@@ -17,9 +17,12 @@ export function limitRules(file: LimitRules['file'] = fileWith(10)): LimitRules 
     file,
     lowest: ({ tiers }) => Object.keys(tiers).sort()[0] ?? '',
     check({ tiers }) {
-      if (Object.keys(tiers).length === 0) return 'tiers: there must be at least one'
+      if (Object.keys(tiers).length === 0) return { detail: 'tiers: there must be at least one' }
       const high = Object.entries(tiers).find(([, { rpm }]) => Number(rpm) > 1_000)
-      return high && `policy "${high[0]}": at most 1000 a minute`
+      if (high === undefined) return undefined
+      const expected = 'at most 1000 a minute'
+      const place = { kind: 'tiers', name: high[0], pointer: '/rpm', expected } as const
+      return { detail: `policy "${high[0]}": ${expected}`, place }
     },
   }
 }

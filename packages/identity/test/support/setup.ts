@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before } from 'node:test'
 import {
+  type Clock,
   createHttp,
   createMetrics,
   type Database,
@@ -78,7 +79,7 @@ export async function setup(options: Partial<IdentityOptions> = {}, database?: D
     baseUrl: issuer,
     encryptionKey: new Secret(encryptionKey),
     declared: { clients: [service], users: [{ id: 'alice', password: 'correct horse', plan: 'pro' }] },
-    authenticate: bearerCheck(() => created.identity, clock),
+    authenticate: bearerCheck(() => created.identity, options.clock ?? clock),
     clock,
     log: silentLog,
     metrics: createMetrics(),
@@ -157,7 +158,7 @@ export function responseOf(response: { statusCode: number; headers: object; payl
 }
 
 /** A bearer check by an independent library, with the keys of the identity under test. */
-function bearerCheck(identity: () => Identity | undefined, clock: ManualClock): Authenticate {
+function bearerCheck(identity: () => Identity | undefined, clock: Clock): Authenticate {
   return async (request, scope) => {
     const token = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1]
     const running = identity()

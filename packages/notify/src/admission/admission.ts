@@ -1,8 +1,8 @@
 import type { Channel } from '../model/channel.ts'
+import type { Outcome } from '../model/delivery/outcome.ts'
 import { deliveryIdOf } from '../model/id.ts'
-import type { DeliveryOutcome } from '../model/notification.ts'
-import type { Outcome } from '../model/outcome.ts'
-import { createReason } from '../model/reason.ts'
+import type { DeliveryOutcome } from '../model/notification/notification.ts'
+import { createReason } from '../model/notification/reason.ts'
 import { type CapReached, type CapRules, type Counters, countAgainstCaps, type Limits } from './caps.ts'
 import type { DeliveryPlan, PlannedDelivery, PlannedNotification } from './planned.ts'
 

@@ -1,6 +1,6 @@
 import type { Caps } from '../config/options.ts'
 import type { Channel } from '../model/channel.ts'
-import type { Priority } from '../model/priority.ts'
+import type { Priority } from '../model/notification/priority.ts'
 import type { PlannedDelivery, PlannedNotification } from './planned.ts'
 
 /** A counter and the time of its first counted notification. */

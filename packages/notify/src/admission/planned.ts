@@ -1,9 +1,9 @@
 import type { Channel } from '../model/channel.ts'
-import type { Data, Message } from '../model/notification.ts'
-import type { Priority } from '../model/priority.ts'
-import type { Reason } from '../model/reason.ts'
-import type { ShortLink } from '../model/short-link.ts'
-import type { TemplateVersion, TimelineEntry, TimelineEntryOf } from '../model/timeline.ts'
+import type { ShortLink } from '../model/delivery/short-link.ts'
+import type { Data, Message } from '../model/notification/notification.ts'
+import type { Priority } from '../model/notification/priority.ts'
+import type { Reason } from '../model/notification/reason.ts'
+import type { TemplateVersion, TimelineEntry, TimelineEntryOf } from '../model/notification/timeline.ts'
 
 /** The plan of one channel of a notification. */
 export type DeliveryPlan =

@@ -163,6 +163,16 @@ export class Agenda {
     entry.dueAt = Number.NEGATIVE_INFINITY
   }
 
+  /** What failed in these buckets may be gone: those that back off are due now. */
+  returned(buckets: Iterable<number>): void {
+    for (const bucket of buckets) {
+      const entry = this.#entries.get(bucket)
+      if (!entry || entry.failures === 0) continue
+      entry.failures = 0
+      entry.pausedUntil = 0
+    }
+  }
+
   /** For how long nothing is due, in milliseconds, as known at a time (Unix milliseconds). */
   pauseAt(now: number): number {
     const elapsed = this.#elapsed()

@@ -1,4 +1,4 @@
-import { type WorkKind, workKinds } from '../model/work-kind.ts'
+import { type WorkKind, workKinds } from '../model/work/work-kind.ts'
 import { Agenda, type AgendaOptions } from './agenda.ts'
 
 /** What came to a process' notice, and is another's to do: buckets of a kind, or all, and from when on if not from now. */
@@ -62,6 +62,14 @@ export class Agendas {
   receive(kind: WorkKind, buckets: readonly number[], dueAt?: number): void {
     this.of(kind).hint(buckets, dueAt)
     if (dueAt === undefined) this.#workers.get(kind)?.()
+  }
+
+  /** The node of these buckets is back: what failed in them is due now. */
+  returned(buckets: readonly number[]): void {
+    for (const [kind, agenda] of this.#agendas) {
+      agenda.returned(buckets)
+      this.#workers.get(kind)?.()
+    }
   }
 
   /** The buckets in which something timed was due and done since this was last called: what is due next is not known. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type Log, startWorker, type Worker } from '@gatehouse/kit'
-import type { WorkShare } from '../model/partition.ts'
+import type { WorkShare } from '../model/work/partition.ts'
 import type { LeaseTable, Ownership } from '../store/ownership.ts'
 import { divideBuckets } from './shares.ts'
 

@@ -1,5 +1,5 @@
 import type { Clock } from '@gatehouse/kit'
-import { type WorkKind, workKinds } from '../model/work-kind.ts'
+import { type WorkKind, workKinds } from '../model/work/work-kind.ts'
 import type { HintExchange } from '../store/ownership.ts'
 import type { Agendas } from './agendas.ts'
 

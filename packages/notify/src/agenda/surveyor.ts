@@ -22,6 +22,8 @@ export interface SurveyorOptions {
 export interface Surveyor extends Worker {
   /** Makes it look at these buckets alone, at once at those that are new. */
   own(buckets: readonly number[]): void
+  /** The node of these buckets is back: those that could not be looked at are looked at now. */
+  returned(buckets: readonly number[]): void
 }
 
 /** After a survey that took long, as with an old snapshot in the database, the next one waits for twice that time. */
@@ -59,6 +61,10 @@ export function startSurveyor(options: SurveyorOptions): Surveyor {
       const added = rounds.own(buckets)
       rounds.hint(added)
       if (added.length > 0) worker.resume()
+    },
+    returned(buckets) {
+      rounds.returned(buckets)
+      worker.resume()
     },
   }
 }

@@ -1,6 +1,6 @@
 import { emailAddressExpected, isEmailAddress, Problem } from '@gatehouse/kit'
 import { phoneNumberPattern } from '../catalog/declaration.ts'
-import { all } from '../model/suppression.ts'
+import { all } from '../model/delivery/suppression.ts'
 
 const phoneNumber = new RegExp(phoneNumberPattern)
 

@@ -1,8 +1,8 @@
 import { type Channel, channels } from '../model/channel.ts'
-import type { EventType } from '../model/event-type.ts'
+import type { ShortenLinks } from '../model/delivery/short-link.ts'
 import { canonicalLocale, lookUpLocale } from '../model/locale.ts'
 import { hidden } from '../model/masking.ts'
-import type { ShortenLinks } from '../model/short-link.ts'
+import type { EventType } from '../model/notification/event-type.ts'
 import type { EventTypes, Templates } from '../store/store.ts'
 import {
   type Compiled,

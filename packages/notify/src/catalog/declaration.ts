@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox'
 import { channels } from '../model/channel.ts'
-import type { EventType } from '../model/event-type.ts'
-import { priorities } from '../model/priority.ts'
-import { trackings } from '../model/tracking.ts'
+import { trackings } from '../model/delivery/tracking.ts'
+import type { EventType } from '../model/notification/event-type.ts'
+import { priorities } from '../model/notification/priority.ts'
 import type { Recipient } from '../store/store.ts'
 
 const Channels = Type.Array(Type.Enum([...channels]), { uniqueItems: true })

@@ -1,6 +1,6 @@
 import { Problem } from '@gatehouse/kit'
-import type { EventType } from '../model/event-type.ts'
-import type { NotifyRequest } from '../model/notification.ts'
+import type { EventType } from '../model/notification/event-type.ts'
+import type { NotifyRequest } from '../model/notification/notification.ts'
 import type { EventTypes, NotifyStore, Profile, Templates } from '../store/store.ts'
 import type { TemplateDeclaration } from '../templates/read-templates.ts'
 import type { TemplateText } from '../templates/template.ts'

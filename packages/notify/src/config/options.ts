@@ -1,9 +1,9 @@
-import type { BreakerRules } from '../model/breaker.ts'
 import type { Channel } from '../model/channel.ts'
-import type { Priority } from '../model/priority.ts'
-import type { Backoff } from '../model/retry-policy.ts'
-import type { SuppressionDays } from '../model/suppression.ts'
-import type { TrackingRule } from '../model/tracking.ts'
+import type { BreakerRules } from '../model/delivery/breaker.ts'
+import type { Backoff } from '../model/delivery/retry-policy.ts'
+import type { SuppressionDays } from '../model/delivery/suppression.ts'
+import type { TrackingRule } from '../model/delivery/tracking.ts'
+import type { Priority } from '../model/notification/priority.ts'
 
 /** The most notifications a user gets in a window that the first counted one opens. */
 export interface Caps {

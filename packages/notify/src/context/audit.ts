@@ -1,6 +1,6 @@
 import { type Actor, changedMembers, type ManagementChange, type RecordChange, recordChange } from '@gatehouse/kit'
 import type { FastifyRequest } from 'fastify'
-import type { AccessControl } from '../request/caller.ts'
+import { type AccessControl, managementRoleOf } from '../request/caller.ts'
 
 type Members = Readonly<Record<string, unknown>>
 
@@ -34,14 +34,12 @@ export function createAudit(record: RecordChange, access: AccessControl): Audit 
   }
 }
 
-/** Reserved roles, by which people manage; a product's own say nothing here. */
-const reserved = 'gatehouse-'
-
 function actorOf(request: FastifyRequest, access: AccessControl): Actor {
-  const { subject, roles, clientId } = access.callerOf(request)
+  const caller = access.callerOf(request)
+  const { subject, clientId } = caller
   return {
     subject,
-    role: roles.find((role) => role.startsWith(reserved)),
+    role: managementRoleOf(caller),
     clientId,
     address: request.ip,
     requestId: request.id,

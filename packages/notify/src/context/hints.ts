@@ -2,7 +2,7 @@ import type { AdmissionDecision } from '../admission/admission.ts'
 import type { Agendas } from '../agenda/agendas.ts'
 import type { Channel } from '../model/channel.ts'
 import { bucketOfId } from '../model/id.ts'
-import type { WorkKind } from '../model/work-kind.ts'
+import type { WorkKind } from '../model/work/work-kind.ts'
 
 /**
  * Says in which buckets there is something to do, so that workers need not wait: in this process at once, and soon in that

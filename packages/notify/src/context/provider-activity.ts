@@ -1,6 +1,6 @@
 import type { Clock, Log } from '@gatehouse/kit'
 import type { SendResult } from '@gatehouse/providers'
-import { answerFingerprint, withoutIds } from '../model/answer-fingerprint.ts'
+import { answerFingerprint, withoutIds } from '../model/delivery/answer-fingerprint.ts'
 import { durationSlot } from '../model/durations.ts'
 import { maskReason } from '../model/masking.ts'
 import type { ActivityCounts, CallCount, ErrorCount, ProviderActivityStore, WebhookCount } from '../store/store.ts'

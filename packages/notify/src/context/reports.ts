@@ -1,8 +1,9 @@
 import { type Clock, createBatcher, isCleanText } from '@gatehouse/kit'
 import type { Report } from '@gatehouse/providers'
+import { type SuppressionDays, suppressingOf } from '../model/delivery/suppression.ts'
 import { idPattern } from '../model/id.ts'
 import { countedDomain } from '../model/measure.ts'
-import { type SuppressionDays, suppressingOf } from '../model/suppression.ts'
+import { countedSmsCode } from '../model/sms-code.ts'
 import type { Deliveries, FreshReport, ProviderReport, ReportOutcome } from '../store/store.ts'
 import type { NotifyMetrics } from './metrics.ts'
 
@@ -57,10 +58,11 @@ export function createReports(options: ReportsOptions): Reports {
 
 /** What machines open is told apart from what people do. */
 function countFresh(metrics: NotifyMetrics, fresh: FreshReport): void {
-  const { channel, provider, report, machine, address, suppresses } = fresh
+  const { channel, provider, report, machine, code, address, suppresses } = fresh
   if (suppresses !== undefined) metrics.keep('suppressions', { channel, reason: suppresses })
   const state = machine ? `${report}_by_machine` : report
   metrics.keep('states', { channel, provider, state })
+  if (channel === 'sms' && report === 'bounced') metrics.keep('sms_failures', { provider, code: countedSmsCode(code) })
   if (channel === 'email' && address !== undefined)
     metrics.keep('states_by_domain', { provider, domain: countedDomain(address), state })
 }
@@ -73,7 +75,7 @@ const oneDayMs = 86_400_000
 /** A report as it is stored, or undefined when it names no delivery of ours. What a provider writes is kept within bounds. */
 function readReport(
   provider: string,
-  { eventId, deliveryId, report, at, reason, link, soft = false, machine = false, byRecipient = false }: Report,
+  { eventId, deliveryId, report, at, reason, code, link, soft = false, machine = false, byRecipient = false }: Report,
   days: SuppressionDays,
   now: number,
 ): ProviderReport | undefined {
@@ -87,6 +89,7 @@ function readReport(
     report,
     at: Number.isFinite(at) && at > 0 && at < now + oneDayMs ? Math.trunc(at) : now,
     ...(reason === undefined ? {} : { reason: truncateText(reason) }),
+    ...(code === undefined ? {} : { code }),
     ...(soft ? { soft } : {}),
     ...(machine ? { machine } : {}),
     ...(link === undefined ? {} : { link: truncateText(link) }),

@@ -1,5 +1,5 @@
 import type { Provider, SendResult } from '@gatehouse/providers'
-import type { Target } from '../model/notification.ts'
+import type { Target } from '../model/notification/notification.ts'
 import type { AttemptRecord, ClaimedDelivery } from '../store/store.ts'
 
 /** The result of one target of a delivery. */

@@ -6,7 +6,7 @@ import type { NotifyMetrics } from '../context/metrics.ts'
 import type { Channel } from '../model/channel.ts'
 import type { BucketErrors, Deliveries } from '../store/store.ts'
 import { type AttemptStep, noProvider, type Release, type Step } from './attempt.ts'
-import { createBacklog } from './backlog.ts'
+import { createBacklog } from './claims/backlog.ts'
 import { Retries } from './retries.ts'
 
 /** What the completer needs. */
@@ -76,9 +76,10 @@ export function createCompleter(settings: CompleterOptions): Completer {
 
 /** Answers the buckets that failed. */
 async function recordSteps(settings: CompleterOptions, steps: readonly AttemptStep[]): Promise<BucketErrors> {
-  const { deliveries, channel, log } = settings
-  const { late, failed } = await deliveries.record(steps)
+  const { deliveries, channel, log, metrics } = settings
+  const { late, deadDevices, failed } = await deliveries.record(steps)
   if (late > 0) log.warn({ late, channel }, 'attempts were recorded too late and left out')
+  for (const provider of deadDevices) metrics.keep('dead_devices', { provider })
   const recorded = steps.filter(({ claimed }) => !failed.has(claimed.bucket))
   hintAfter(settings, recorded)
   for (const same of Map.groupBy(recorded, (step) => `${step.what} ${providerOf(step)}`).values())

@@ -4,13 +4,14 @@ import type { NotifyMetrics } from '../context/metrics.ts'
 import type { ProviderActivity } from '../context/provider-activity.ts'
 import type { CompleteMessages } from '../links/complete-messages.ts'
 import { countedDomain, latencyBounds } from '../model/measure.ts'
+import { countedSmsCode } from '../model/sms-code.ts'
 import { type Call, noProvider } from './attempt.ts'
 import { callProvider, createOutgoing } from './calls/call-provider.ts'
 import { Preflight, type PreflightOptions } from './calls/preflight.ts'
 import { linksUnavailable } from './calls/skipped-targets.ts'
+import type { Claim } from './claims/poller.ts'
 import type { Concurrency } from './concurrency.ts'
-import type { Claim } from './poller.ts'
-import type { ProviderPool } from './provider-pool.ts'
+import type { ProviderPool } from './providers/provider-pool.ts'
 import { redactQuotes } from './redaction.ts'
 
 /** What the dispatcher needs. */
@@ -97,6 +98,7 @@ export class Dispatcher {
     )
     const seconds = (performance.now() - startedAt) / 1_000
     countCall(this.#settings, provider.name, calls, seconds)
+    countFailures(this.#settings, provider.name, results)
     addResults(calls, provider.name, results)
     this.#settings.activity.recordCall(provider.name, withoutQuotes(calls, results), seconds * 1_000)
     await reportResults(this.#settings, this.#resources.pool, provider, results)
@@ -118,6 +120,13 @@ function countCall({ channel, metrics }: DispatcherOptions, provider: string, ca
   if (channel !== 'email') return
   for (const { target } of calls)
     metrics.keep('states_by_domain', { provider, domain: countedDomain(target.address), state: 'called' })
+}
+
+/** Of SMS, why a provider rejected them: what fails on the way is counted by its reports. */
+function countFailures({ channel, metrics }: DispatcherOptions, provider: string, results: readonly SendResult[]) {
+  if (channel !== 'sms') return
+  for (const result of results)
+    if (result.kind === 'permanent') metrics.keep('sms_failures', { provider, code: countedSmsCode(result.code) })
 }
 
 function skip(calls: readonly Call[]): void {

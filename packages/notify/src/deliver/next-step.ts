@@ -1,9 +1,9 @@
 import type { SendResult } from '@gatehouse/providers'
-import type { Message, Target } from '../model/notification.ts'
-import type { ReasonCode } from '../model/reason.ts'
-import { backoffMs, type RetryPolicy, resultRules, transitions } from '../model/retry-policy.ts'
-import { type SuppressionDays, suppressing } from '../model/suppression.ts'
-import type { TimelineEntryType } from '../model/timeline.ts'
+import { backoffMs, type RetryPolicy, resultRules, transitions } from '../model/delivery/retry-policy.ts'
+import { type SuppressionDays, suppressing } from '../model/delivery/suppression.ts'
+import type { Message, Target } from '../model/notification/notification.ts'
+import type { ReasonCode } from '../model/notification/reason.ts'
+import type { TimelineEntryType } from '../model/notification/timeline.ts'
 import type { ClaimedDelivery } from '../store/store.ts'
 import { type Attempt, type AttemptStep, acceptedBefore, noProvider, type Step, type TargetResult } from './attempt.ts'
 import {
@@ -12,7 +12,7 @@ import {
   mergePauses,
   nextCallAt,
   type ProviderHistory,
-} from './provider-history.ts'
+} from './providers/provider-history.ts'
 import { redactQuotes } from './redaction.ts'
 
 /** What is known at the moment of the decision. */
@@ -227,8 +227,10 @@ function acknowledgementOf({ provider, result }: TargetResult): NonNullable<Atte
 }
 
 function deadTokensOf(results: readonly TargetResult[], now: number): AttemptStep['deadTokens'] {
-  return results.flatMap(({ target, result }) =>
-    result.kind === 'dead_token' ? [{ token: target.address, at: result.at ?? now, reason: result.reason }] : [],
+  return results.flatMap(({ target, provider, result }) =>
+    result.kind === 'dead_token'
+      ? [{ token: target.address, provider, at: result.at ?? now, reason: result.reason }]
+      : [],
   )
 }
 

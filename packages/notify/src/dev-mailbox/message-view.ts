@@ -1,5 +1,5 @@
 import { type Html, html, type Texts } from '@gatehouse/kit/page'
-import { type DeliveryReport, nextState } from '../model/delivery-state.ts'
+import { type DeliveryReport, nextState } from '../model/delivery/delivery-state.ts'
 import type { MailboxEntry } from '../store/store.ts'
 import { type MailboxAction, mailboxActions } from './actions.ts'
 import { channelIcon } from './channel-icon.ts'

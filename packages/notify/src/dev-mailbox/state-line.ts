@@ -1,5 +1,5 @@
 import type { Channel } from '../model/channel.ts'
-import type { DeliveryState } from '../model/delivery-state.ts'
+import type { DeliveryState } from '../model/delivery/delivery-state.ts'
 
 /** One state of a delivery, as the mailbox draws it. */
 export interface StateStep {

@@ -1,6 +1,6 @@
 import type { PageParts, SiteLink, Texts } from '@gatehouse/kit/page'
 import type { Channel } from '../model/channel.ts'
-import type { NotificationRecord } from '../model/notification.ts'
+import type { NotificationRecord } from '../model/notification/notification.ts'
 import type { MailboxEntry, MailboxStanding } from '../store/store.ts'
 import type { Scheme } from './mail-frame.ts'
 

@@ -1,6 +1,6 @@
 import type { Reports } from '../context/reports.ts'
-import type { DeliveryReport } from '../model/delivery-state.ts'
-import type { InboxChange } from '../model/inbox-change.ts'
+import type { DeliveryReport } from '../model/delivery/delivery-state.ts'
+import type { InboxChange } from '../model/notification/inbox-change.ts'
 
 /** What a user's hand on an item says about its delivery: once on screen it is delivered, once read it is opened. */
 const reportOf: Partial<Readonly<Record<InboxChange, DeliveryReport>>> = {

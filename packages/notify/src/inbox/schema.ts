@@ -1,6 +1,6 @@
 import { pageMembers, pageSchema } from '@gatehouse/kit'
 import { Type } from 'typebox'
-import type { InboxChange } from '../model/inbox-change.ts'
+import type { InboxChange } from '../model/notification/inbox-change.ts'
 import type { OperationId } from '../request/operations.ts'
 import { describeOperation } from '../request/route-options.ts'
 import { Id, IdCursor, UserParams } from '../request/schemas.ts'

@@ -22,7 +22,8 @@ export function streamItems({ access, streams, clock, watch }: InboxStreamContex
     request: FastifyRequest<{ Params: Static<typeof UserParams>; Headers: Static<typeof StreamHeaders> }>,
     reply: FastifyReply,
   ) => {
-    const { expiresAt } = access.callerOf(request)
+    const caller = access.callerOf(request)
+    const { expiresAt } = caller
     const userId = request.params.id
     const after = parseLastEventId(request.headers['last-event-id'])
     streams.admit(userId)
@@ -33,7 +34,7 @@ export function streamItems({ access, streams, clock, watch }: InboxStreamContex
     const lifeMs = expiresAt === undefined ? Number.POSITIVE_INFINITY : expiresAt - clock.now()
     const masked = access.masks(request, userId)
     const end = streams.open({ userId, after, response: raw, lifeMs, masked })
-    const stopWatching = watch?.(request, expiresAt, end)
+    const stopWatching = watch?.(request, caller, end)
     raw.once('close', () => stopWatching?.())
   }
 }

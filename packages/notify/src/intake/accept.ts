@@ -8,7 +8,7 @@ import { type AdmitLeasedOptions, admitLeased, type ReadProfiles, readProfiles }
 import type { Hints } from '../context/hints.ts'
 import { countDecided, type NotifyMetrics } from '../context/metrics.ts'
 import { bucketOfUser, newIdOfUser } from '../model/id.ts'
-import type { Acceptance, NotifyRequest } from '../model/notification.ts'
+import type { Acceptance, NotifyRequest } from '../model/notification/notification.ts'
 import type { Plan } from '../plan/plan-input.ts'
 import { problemOf } from '../request/request-problem.ts'
 import { emptyProfile, type Intake, type Parkable, type RateGrant, type RateRequest } from '../store/store.ts'

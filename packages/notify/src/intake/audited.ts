@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Log } from '@gatehouse/kit'
 import type { FastifyRequest } from 'fastify'
 import type { Audit } from '../context/audit.ts'
-import type { NotifyRequest } from '../model/notification.ts'
+import type { NotifyRequest } from '../model/notification/notification.ts'
 import type { AccessControl } from '../request/caller.ts'
 import { readRequest } from '../request/read-request.ts'
 

@@ -1,6 +1,6 @@
 import { decodeUtf8, type Http, type Log, Problem } from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Acceptance } from '../model/notification.ts'
+import type { Acceptance } from '../model/notification/notification.ts'
 import { maxEventBytes } from '../request/notify-body.ts'
 import { formatFaults, readRequest } from '../request/read-request.ts'
 import type { Accept, AcceptResult } from './accept.ts'

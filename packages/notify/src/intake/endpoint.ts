@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { NotifyRequest } from '../model/notification.ts'
+import type { NotifyRequest } from '../model/notification/notification.ts'
 import type { Accept } from './accept.ts'
 import { auditSend, type SendContext } from './audited.ts'
 

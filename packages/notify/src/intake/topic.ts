@@ -1,8 +1,8 @@
-import { type Clock, isCleanText, isFaultOfInput, type Log } from '@gatehouse/kit'
+import { type Clock, DatabasePartUnavailable, isCleanText, isFaultOfInput, type Log } from '@gatehouse/kit'
 import type { NotifyMetrics } from '../context/metrics.ts'
-import { createKeyedOrder } from '../model/keyed-order.ts'
-import type { NotifyRequest } from '../model/notification.ts'
-import type { TopicMessage } from '../model/topic.ts'
+import type { NotifyRequest } from '../model/notification/notification.ts'
+import { createKeyedOrder } from '../model/work/keyed-order.ts'
+import type { TopicMessage } from '../model/work/topic.ts'
 import { maxEventBytes } from '../request/notify-body.ts'
 import { formatFaults, readRequest } from '../request/read-request.ts'
 import type { DeadLetters, InvalidMessage } from '../store/store.ts'
@@ -26,7 +26,7 @@ const maxRetryMs = 60_000
 /**
  * Takes messages of the topic `notifications`: acked once committed, and once parked when their event type is over its
  * rate. An invalid message is made a dead letter at once. What fails by the fault of the surroundings comes later, as
- * often as it takes; a message that fails by its own fault comes later a number of times, which are counted in the
+ * often as it takes, and aside of others where a part of the database is away; a message that fails by its own fault comes later a number of times, which are counted in the
  * database, and is then a dead letter. One without a dedup_key gets its place in the stream as its key, so that a
  * redelivery is a duplicate. Of ordered messages of one user, each waits until the one before is committed.
  */
@@ -41,7 +41,8 @@ export function createTopicIntake(options: TopicIntakeOptions): (message: TopicM
     } catch (error) {
       metrics.topicFailures.inc({ fault: 'surroundings' })
       trouble(error)
-      message.again(troubleDelayMs)
+      if (error instanceof DatabasePartUnavailable) await message.setAside(troubleDelayMs)
+      else message.again(troubleDelayMs)
       return false
     }
   }

@@ -1,7 +1,7 @@
 import { type Html, html, type Languages } from '@gatehouse/kit/page'
 import type { OutgoingMessage } from '@gatehouse/providers'
 import type { CatalogKeeper } from '../catalog/catalog.ts'
-import { type Tracking, type TrackingRule, trackingOf } from '../model/tracking.ts'
+import { type Tracking, type TrackingRule, trackingOf } from '../model/delivery/tracking.ts'
 import type { CompleteMessages } from './complete-messages.ts'
 import type { Links } from './links.ts'
 

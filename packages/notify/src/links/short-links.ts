@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import type { Retention } from '../config/options.ts'
 import type { Channel } from '../model/channel.ts'
+import type { ShortenLinks } from '../model/delivery/short-link.ts'
+import { type TrackingRule, trackingOf } from '../model/delivery/tracking.ts'
 import { bucketOfSlot, slotOfUser } from '../model/id.ts'
-import type { ShortenLinks } from '../model/short-link.ts'
-import { type TrackingRule, trackingOf } from '../model/tracking.ts'
 
 /** What shortening links needs. */
 export interface ShortenOptions {

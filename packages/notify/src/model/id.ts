@@ -1,6 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { type Channel, channels } from './channel.ts'
-import { hashOfUser } from './user-token.ts'
+import { hashOfUser } from './work/user-token.ts'
 
 /**
  * Ids are UUIDv7 whose last five hexadecimal digits say where they belong: one for the channel (0 for a notification

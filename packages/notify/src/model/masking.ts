@@ -1,8 +1,8 @@
 import { maskEmail, maskMembers, maskPhoneNumber } from '@gatehouse/kit'
 import type { Channel } from './channel.ts'
-import type { NotifyRequest } from './notification.ts'
-import { isOwnSentence } from './reason.ts'
-import type { TimelineEntry } from './timeline.ts'
+import type { NotifyRequest } from './notification/notification.ts'
+import { isOwnSentence } from './notification/reason.ts'
+import type { TimelineEntry } from './notification/timeline.ts'
 
 /*
  * What callers see who may not read personal data. Of texts that come from outside (what a provider answered, what a

@@ -12,6 +12,8 @@ export const measures = {
   misconfigured: ['provider'],
   texts: ['template', 'channel', 'result'],
   suppressions: ['channel', 'reason'],
+  sms_failures: ['provider', 'code'],
+  dead_devices: ['provider'],
 } as const
 
 /** The name of a measure. */

@@ -1,7 +1,7 @@
 import { type Log, StartError, withinTime } from '@gatehouse/kit'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
-import type { Topic } from '../model/topic.ts'
+import type { Topic } from '../model/work/topic.ts'
 import { layoutOf, type PartitionSettings } from './layout.ts'
 import { OrderedPublisher } from './publisher.ts'
 import { type Reading, startReading } from './reading.ts'

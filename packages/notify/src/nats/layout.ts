@@ -1,5 +1,5 @@
 import { RetentionPolicy } from '@nats-io/jetstream'
-import { isPartitionCount, maxPartitions } from '../model/partition.ts'
+import { isPartitionCount, maxPartitions } from '../model/work/partition.ts'
 import { type StreamDefinition, userSubjects } from './streams.ts'
 
 /** How the topic is divided. */
@@ -14,6 +14,8 @@ export interface PartitionSettings {
 export interface Layout {
   readonly intake: StreamDefinition
   readonly changes: StreamDefinition
+  /** Where messages of an undivided topic wait that were set aside; of one that is divided by now, some may be left. */
+  readonly waiting: StreamDefinition
   /** How many partitions; 1 where the topic is not divided. */
   readonly partitions: number
   /** The streams of the partitions, none where the topic is not divided. */
@@ -24,6 +26,9 @@ export interface Layout {
 
 /** The subject that the specification names. Only the body says whom an event is about. */
 const intakeSubject = 'notifications'
+
+/** The subject of messages that were set aside. */
+export const waitingSubject = 'notification-waiting'
 
 /** The subject of a partition. Those below `notifications` would overlap that of the state changes. */
 export const partitionSubject = (partition: number | string): string => `notification-partitions.${partition}`
@@ -70,10 +75,16 @@ export function layoutOf({ count: partitions = 1, streams = 1 }: PartitionSettin
       subjects: partitions === 1 ? [intakeSubject, userSubjects] : [intakeSubject],
     },
     changes: changesStream,
+    waiting: { ...intakeOf, name: 'NOTIFICATIONS_WAITING', subjects: [waitingSubject] },
     partitions,
     partitionStreams,
     streamOf: (partition) => nameOf(Math.floor(partition / perStream)),
   }
+}
+
+/** All streams that events come in by. */
+export function intakesOf({ intake, waiting, partitionStreams }: Layout): readonly StreamDefinition[] {
+  return [intake, waiting, ...partitionStreams]
 }
 
 /** The subject state changes are published on. */

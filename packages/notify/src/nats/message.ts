@@ -1,9 +1,10 @@
 import { decodeUtf8 } from '@gatehouse/kit'
 import type { JsMsg } from '@nats-io/jetstream'
-import type { TopicMessage } from '../model/topic.ts'
+import { headers, type MsgHdrs } from '@nats-io/transport-node'
+import type { TopicMessage } from '../model/work/topic.ts'
 
 /** On a message that was moved to its partition: the key it had where it was published, and when that was. */
-export const movedHeaders = { key: 'Gatehouse-Key', publishedAt: 'Gatehouse-Published-At' } as const
+const movedHeaders = { key: 'Gatehouse-Key', publishedAt: 'Gatehouse-Published-At' } as const
 
 export const textOf = (message: JsMsg): string | undefined => decodeUtf8(Buffer.from(message.data))
 
@@ -11,24 +12,47 @@ export const textOf = (message: JsMsg): string | undefined => decodeUtf8(Buffer.
 export const keyOf = ({ info }: JsMsg): string => `${info.stream}:${info.streamSequence}:${info.timestampNanos}`
 
 /** When it was published, in Unix milliseconds. */
-export const publishedAtOf = ({ info }: JsMsg): number => Math.floor(info.timestampNanos / 1_000_000)
+const publishedAtOf = ({ info }: JsMsg): number => Math.floor(info.timestampNanos / 1_000_000)
 
 /** When the message of a key was published, in microseconds: what nanoseconds are more than that a number cannot hold. */
 const placeOf = (key: string): number => Math.floor(Number(key.slice(key.lastIndexOf(':') + 1)) / 1_000)
 
-/** A message as the intake takes it. With `interrupt`, which makes its reader begin again, it is ordered. */
-export function topicMessage(message: JsMsg, interrupt?: (delayMs: number) => void): TopicMessage {
+/** The key of a message and when it was published, where it came from before it was moved. */
+function originOf(message: JsMsg): { readonly key: string; readonly publishedAt: number } {
   const moved = message.headers?.has(movedHeaders.key) ? message.headers : undefined
-  const key = moved ? moved.get(movedHeaders.key) : keyOf(message)
+  return moved
+    ? { key: moved.get(movedHeaders.key), publishedAt: Number(moved.get(movedHeaders.publishedAt)) }
+    : { key: keyOf(message), publishedAt: publishedAtOf(message) }
+}
+
+/** The headers of a message that is moved, so that it keeps its key. */
+export function headersOfMoved(message: JsMsg): MsgHdrs {
+  const { key, publishedAt } = originOf(message)
+  const moved = headers()
+  moved.set(movedHeaders.key, key)
+  moved.set(movedHeaders.publishedAt, String(publishedAt))
+  return moved
+}
+
+/** A message of a partition, whose reader begins again on `interrupt`. */
+export function orderedMessage(message: JsMsg, interrupt: (delayMs: number) => void): TopicMessage {
+  return { ...answersOf(message), isOrdered: true, again: interrupt, setAside: async (delayMs) => interrupt(delayMs) }
+}
+
+/** A message of an undivided topic, which may be moved out of the way of others. */
+export function sharedMessage(message: JsMsg, setAside: (delayMs: number) => Promise<void>): TopicMessage {
+  return { ...answersOf(message), isOrdered: false, again: (delayMs) => message.nak(delayMs), setAside }
+}
+
+function answersOf(message: JsMsg) {
+  const { key, publishedAt } = originOf(message)
   return {
     text: textOf(message),
-    place: placeOf(key),
-    publishedAt: moved ? Number(moved.get(movedHeaders.publishedAt)) : publishedAtOf(message),
     key,
-    isOrdered: interrupt !== undefined,
+    place: placeOf(key),
+    publishedAt,
     ack: () => message.ack(),
-    later: (delayMs) => message.nak(delayMs),
-    again: interrupt ?? ((delayMs) => message.nak(delayMs)),
-    terminate: (reason) => message.term(reason),
+    later: (delayMs: number) => message.nak(delayMs),
+    terminate: (reason: string) => message.term(reason),
   }
 }

@@ -1,9 +1,8 @@
 import type { JetStreamClient, JsMsg } from '@nats-io/jetstream'
-import { headers } from '@nats-io/transport-node'
-import { createKeyedOrder } from '../model/keyed-order.ts'
-import { partitionOfUser } from '../model/partition.ts'
+import { createKeyedOrder } from '../model/work/keyed-order.ts'
+import { partitionOfUser } from '../model/work/partition.ts'
 import { type Layout, partitionSubject } from './layout.ts'
-import { keyOf, movedHeaders, publishedAtOf, textOf } from './message.ts'
+import { headersOfMoved, keyOf, textOf } from './message.ts'
 import type { HandleMessage } from './reader.ts'
 
 const publishMs = 5_000
@@ -37,12 +36,9 @@ async function move(
   message: JsMsg,
   { partition, stream }: { readonly partition: number; readonly stream: string },
 ): Promise<void> {
-  const moved = headers()
-  moved.set(movedHeaders.key, keyOf(message))
-  moved.set(movedHeaders.publishedAt, String(publishedAtOf(message)))
   await client.publish(partitionSubject(partition), message.data, {
     msgID: keyOf(message),
-    headers: moved,
+    headers: headersOfMoved(message),
     timeout: publishMs,
     expect: { streamName: stream },
   })

@@ -1,10 +1,10 @@
 import type { Log } from '@gatehouse/kit'
 import type { JetStreamClient } from '@nats-io/jetstream'
-import type { PartitionOwnership } from '../model/partition.ts'
-import type { TopicMessage } from '../model/topic.ts'
+import type { PartitionOwnership } from '../model/work/partition.ts'
+import type { TopicMessage } from '../model/work/topic.ts'
 import { withoutGaps } from './gaps.ts'
 import { type Layout, partitionSubject } from './layout.ts'
-import { topicMessage } from './message.ts'
+import { orderedMessage } from './message.ts'
 import { createMover } from './mover.ts'
 import { Reader } from './reader.ts'
 import type { Resources } from './resources.ts'
@@ -68,7 +68,8 @@ export class PartitionReaders {
     const { ownership, layout } = this.#options
     const owned = ownership.ownedPartitions().filter((partition) => partition < layout.partitions)
     const readers = owned.map((partition) => [`notify-${partition}`, () => this.#openPartition(partition)] as const)
-    return new Map([...readers, ...(owned.includes(0) ? [['move', () => this.#openMover()] as const] : [])])
+    const moved = [layout.intake, layout.waiting].map(({ name }) => [name, () => this.#openMover(name)] as const)
+    return new Map([...readers, ...(owned.includes(0) ? moved : [])])
   }
 
   #openPartition(partition: number): Reader {
@@ -85,20 +86,20 @@ export class PartitionReaders {
         ownership.ownedPartitions().includes(partition)
           ? resources.openExclusive(layout.streamOf(partition), options, ownership.generation)
           : undefined,
-      handle: withoutGaps((message, interrupt) => handle(topicMessage(message, interrupt))),
+      handle: withoutGaps((message, interrupt) => handle(orderedMessage(message, interrupt))),
       concurrency,
       log,
     })
   }
 
-  #openMover(): Reader {
+  #openMover(stream: string): Reader {
     const { client, resources, layout, ownership, concurrency, log } = this.#options
     const options = { group: 'move', maxAckPending: concurrency * 2 }
     return new Reader({
-      what: 'the undivided topic',
+      what: `the stream ${stream}, which is not divided,`,
       openConsumer: async () =>
         ownership.ownedPartitions().includes(0)
-          ? resources.openExclusive(layout.intake.name, options, ownership.generation)
+          ? resources.openExclusive(stream, options, ownership.generation)
           : undefined,
       handle: withoutGaps(createMover(client, layout)),
       concurrency,

@@ -1,7 +1,7 @@
 import type { JetStreamManager } from '@nats-io/jetstream'
 import { headers, type NatsConnection, RequestError } from '@nats-io/transport-node'
-import { partitionOfUser } from '../model/partition.ts'
-import { tokenOfUser } from '../model/user-token.ts'
+import { partitionOfUser } from '../model/work/partition.ts'
+import { tokenOfUser } from '../model/work/user-token.ts'
 import { isPartitionStream, type Layout, mappingOf } from './layout.ts'
 import { pause } from './pause.ts'
 

@@ -1,5 +1,5 @@
 import type { JetStreamClient, PubAck } from '@nats-io/jetstream'
-import type { StreamedEvent } from '../model/topic.ts'
+import type { StreamedEvent } from '../model/work/topic.ts'
 
 const publishMs = 5_000
 

@@ -1,7 +1,7 @@
 import type { Log } from '@gatehouse/kit'
 import { AckPolicy, type Consumer, type JetStreamClient, type JetStreamManager } from '@nats-io/jetstream'
 import { type NatsConnection, nanos } from '@nats-io/transport-node'
-import type { Layout } from './layout.ts'
+import { intakesOf, type Layout } from './layout.ts'
 import { checkFormerPartitions, checkMapping } from './partitioning.ts'
 import { applySettings, createMissing, isMissing, type StreamDefinition, type StreamSettings } from './streams.ts'
 
@@ -52,7 +52,7 @@ export class Resources {
   async verify(): Promise<void> {
     const { manager, layout } = this.#options
     await Promise.all([
-      ...[layout.intake, layout.changes, ...layout.partitionStreams].map(({ name }) => manager.streams.info(name)),
+      ...[...intakesOf(layout), layout.changes].map(({ name }) => manager.streams.info(name)),
       ...[...this.#shared.keys()].map((stream) => manager.consumers.info(stream, sharedName)),
     ])
   }
@@ -132,19 +132,31 @@ export class Resources {
     if (fault === undefined) return
     if (!isMissing(fault)) throw fault
     this.#options.log.error({ err: fault }, 'a stream or the consumer of NATS is gone; it is created again')
+    const missing = await this.#findMissing()
     await this.prepare()
-    for (const [stream, lost] of this.#shared) {
+    for (const stream of missing) {
       await this.#addShared(stream)
-      for (const each of lost) each(fault)
+      for (const lost of this.#shared.get(stream) ?? []) lost(fault)
     }
+  }
+
+  /** The streams whose shared consumer is missing. */
+  async #findMissing(): Promise<string[]> {
+    const { manager } = this.#options
+    const found = [...this.#shared.keys()].map((stream) =>
+      manager.consumers.info(stream, sharedName).then(
+        () => [],
+        () => [stream],
+      ),
+    )
+    return (await Promise.all(found)).flat()
   }
 
   async #prepare(): Promise<void> {
     const { connection, manager, layout } = this.#options
     if (!this.#isSettled) await checkFormerPartitions(connection, manager, layout)
     const { intake, changes } = this.#options
-    await this.#prepareStream(layout.intake, intake)
-    for (const stream of layout.partitionStreams) await this.#prepareStream(stream, intake)
+    for (const stream of intakesOf(layout)) await this.#prepareStream(stream, intake)
     await this.#prepareStream(layout.changes, changes)
     if (!this.#isSettled) await checkMapping(connection, layout)
     this.#isSettled = true

@@ -1,4 +1,4 @@
-import type { Data } from '../model/notification.ts'
+import type { Data } from '../model/notification/notification.ts'
 
 /** The actor of a like-type event: the value at `path` (members joined by dots) in its data, undefined when it is none. */
 export function actorOf(data: Data, path: string): string | undefined {

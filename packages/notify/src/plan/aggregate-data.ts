@@ -1,4 +1,4 @@
-import type { Data } from '../model/notification.ts'
+import type { Data } from '../model/notification/notification.ts'
 import type { PendingItem, WindowSummary } from '../store/store.ts'
 
 /** How many actors and items of a window a template sees; the counts include all. */

@@ -1,6 +1,6 @@
 import { type Channel, sortChannels } from '../model/channel.ts'
-import type { EventType } from '../model/event-type.ts'
-import { quietUntil } from '../model/quiet-hours.ts'
+import { quietUntil } from '../model/delivery/quiet-hours.ts'
+import type { EventType } from '../model/notification/event-type.ts'
 import { preferredChannels, quietHoursFor } from '../preferences/precedence.ts'
 import type { Profile } from '../store/store.ts'
 

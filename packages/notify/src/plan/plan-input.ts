@@ -1,7 +1,7 @@
 import type { PlannedNotification } from '../admission/planned.ts'
 import type { Catalog } from '../catalog/catalog.ts'
-import type { EventType } from '../model/event-type.ts'
-import type { NotifyRequest } from '../model/notification.ts'
+import type { EventType } from '../model/notification/event-type.ts'
+import type { NotifyRequest } from '../model/notification/notification.ts'
 import type { Profile } from '../store/store.ts'
 
 /** What a notification is planned from. */

@@ -1,8 +1,8 @@
 import { createNotifier, type Database, type Log, silentLog, statTable } from '@gatehouse/kit'
 import type { AdmissionDecision } from '../admission/admission.ts'
-import { defaultPriorityWeights, type PriorityWeights } from '../model/fair-shares.ts'
 import { bucketOfId } from '../model/id.ts'
 import { hourlyMeasures, measures } from '../model/measure.ts'
+import { defaultPriorityWeights, type PriorityWeights } from '../model/work/fair-shares.ts'
 import type { NotifyStore } from '../store/store.ts'
 import { postgresHints } from './agenda/hint-exchange.ts'
 import { postgresOwnership } from './agenda/leases.ts'
@@ -13,11 +13,11 @@ import { postgresShortLinks } from './catalog/short-links.ts'
 import { postgresTemplateSamples } from './catalog/template-samples.ts'
 import { postgresTemplates } from './catalog/templates.ts'
 import { postgresDeadLetters } from './dead-letters/dead-letters.ts'
-import { type Claimer, createClaimer } from './delivery/claim.ts'
-import { placeAt } from './delivery/claim-marks.ts'
+import { type Claimer, createClaimer } from './delivery/claim/claim.ts'
+import { placeAt } from './delivery/claim/claim-marks.ts'
 import { postgresDeliveries } from './delivery/deliveries.ts'
-import { postgresProviderHealth } from './delivery/provider-health.ts'
-import { postgresProviderPauses } from './delivery/provider-pauses.ts'
+import { postgresProviderHealth } from './delivery/providers/provider-health.ts'
+import { postgresProviderPauses } from './delivery/providers/provider-pauses.ts'
 import { postgresInbox } from './inbox/inbox.ts'
 import { inboxChannel } from './inbox/inbox-count.ts'
 import { postgresMailbox } from './inbox/mailbox.ts'
@@ -71,7 +71,8 @@ export interface PostgresNotifyOptions {
 /** The notification service's store on PostgreSQL 15 or newer, or on the embedded engine. */
 export function postgresNotifyStore(server: Database, options: PostgresNotifyOptions = {}): NotifyStore {
   const { buckets = 1, distributed = false, log = silentLog } = options
-  const database = distributed ? spreadDatabase(server, { count: buckets, log }) : server
+  const spread = distributed ? spreadDatabase(server, { count: buckets, log }) : undefined
+  const database = spread?.database ?? server
   const layout: Buckets = { count: buckets, distributed }
   const streaming = options.streaming ?? true
   const inboxes = createNotifier(database, inboxChannel)
@@ -103,9 +104,10 @@ export function postgresNotifyStore(server: Database, options: PostgresNotifyOpt
       ownership: postgresOwnership(database, buckets),
       hints: postgresHints(database),
     }),
+    ...(spread && { nodes: spread.nodes }),
     deadLetters: postgresDeadLetters(database, buckets),
-    stateChanges: postgresStateChanges(database),
-    privacy: postgresPrivacy(database, buckets, inboxes),
+    stateChanges: postgresStateChanges(database, distributed),
+    privacy: postgresPrivacy(database, layout, inboxes),
     recipients: postgresRecipients(database, buckets),
     preferences: postgresPreferences(database, buckets),
     devices: postgresDevices(database, buckets),

@@ -1,8 +1,8 @@
 import type { Catalog, CatalogKeeper } from '../catalog/catalog.ts'
 import { channels as allChannels, type Channel } from '../model/channel.ts'
-import type { EventType } from '../model/event-type.ts'
-import type { QuietHours } from '../model/quiet-hours.ts'
-import { all } from '../model/suppression.ts'
+import type { QuietHours } from '../model/delivery/quiet-hours.ts'
+import { all } from '../model/delivery/suppression.ts'
+import type { EventType } from '../model/notification/event-type.ts'
 import { emptyProfile, type Intake, type Preferences, type Profile, type Suppressions } from '../store/store.ts'
 import { allEventTypes, preferenceFor, preferredChannels } from './precedence.ts'
 

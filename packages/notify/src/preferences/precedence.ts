@@ -1,5 +1,5 @@
 import type { Channel } from '../model/channel.ts'
-import type { QuietHours } from '../model/quiet-hours.ts'
+import type { QuietHours } from '../model/delivery/quiet-hours.ts'
 import type { Preference, Profile } from '../store/store.ts'
 
 /** The scope of a preference for every event type without its own. */

@@ -28,8 +28,8 @@ export function startRetentionWorker(options: RetentionWorkerOptions): Worker {
   const work = async (buckets: readonly number[]): Promise<BucketsDone> => {
     const more: number[] = []
     for (const bucket of buckets) {
-      let removed = await privacy.purge(bucket, retention, clock.now())
-      if (bucket === 0) removed += await purgeStateChanges(options)
+      let removed = bucket === 0 ? await purgeStateChanges(options) : 0
+      removed += await privacy.purge(bucket, retention, clock.now())
       if (removed === 0) continue
       log.info({ removed, bucket }, 'old records were removed')
       more.push(bucket)

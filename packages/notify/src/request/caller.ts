@@ -1,4 +1,4 @@
-import { type Clock, Problem } from '@gatehouse/kit'
+import { type Clock, Problem, requireRecentSignIn } from '@gatehouse/kit'
 import type { FastifyRequest } from 'fastify'
 import { type Access, accessBy, type NotifyScopes } from './scopes.ts'
 
@@ -19,8 +19,12 @@ export interface Caller {
 /** The bearer check, handed in: throws the finished answer (401, or 403 when `scope` is missing). */
 export type Authenticate = (request: FastifyRequest, scope: string | undefined) => Promise<Caller> | Caller
 
-/** Calls `end` once the credential of a request is no longer good. Answers how to stop watching. */
-export type WatchCredential = (request: FastifyRequest, expiresAt: number | undefined, end: () => void) => () => void
+/** Calls `end` once the credential of a request is no longer what it was. Answers how to stop watching. */
+export type WatchCredential = (
+  request: FastifyRequest,
+  caller: Pick<Caller, 'expiresAt' | 'scopes'>,
+  end: () => void,
+) => () => void
 
 type Hook = (request: FastifyRequest) => Promise<void>
 
@@ -54,7 +58,8 @@ export interface AccessControl {
   manages(request: FastifyRequest, userId?: string): boolean
   /**
    * Whether the caller sends as the management, whose changes are audited: without the scope of a producer, or a person
-   * who manages, who could otherwise ask for that scope and leave no trace.
+   * who manages, by a scope of the token or by a role. Otherwise they could request a producer's scope alone and leave no
+   * trace. An API key has no roles: it sends as a producer by that scope, and the trail has who created it.
    */
   sendsAsManagement(request: FastifyRequest): boolean
   /** Whether the caller feeds what another system knows of its users. */
@@ -92,11 +97,13 @@ export function createAccessControl(authenticate: Authenticate, scopes: NotifySc
   const refuseOldSignIn: AccessControl['refuseOldSignIn'] = (request, userId) => {
     const caller = callerOf(request)
     if (caller.kind !== 'user' || isUser(caller, userId)) return
-    if ((caller.authTime ?? 0) + maxSignInAge * 1000 <= clock.now()) throw signInTooOld()
+    requireRecentSignIn(caller.authTime, clock.now())
   }
   const sendsAsManagement: AccessControl['sendsAsManagement'] = (request) => {
-    const { kind, scopes: granted } = callerOf(request)
-    return !granted.has(scopes.write) || (kind === 'user' && granted.has(scopes.admin))
+    const caller = callerOf(request)
+    const { kind, scopes: granted } = caller
+    if (!granted.has(scopes.write)) return true
+    return kind === 'user' && (granted.has(scopes.admin) || managementRoleOf(caller) !== undefined)
   }
   return {
     allow: (access) => async (request) => {
@@ -137,6 +144,14 @@ export function createAccessControl(authenticate: Authenticate, scopes: NotifySc
   }
 }
 
+/** Roles of Gatehouse's own, by which people manage; a product's own say nothing here. */
+const reservedRoles = 'gatehouse-'
+
+/** The role by which a person manages; undefined for everybody else. */
+export function managementRoleOf({ roles }: Pick<Caller, 'roles'>): string | undefined {
+  return roles.find((role) => role.startsWith(reservedRoles))
+}
+
 function holdsOne(caller: Caller, scopes: readonly string[]): boolean {
   return scopes.some((scope) => caller.scopes.has(scope))
 }
@@ -150,16 +165,6 @@ function insufficient(enough: readonly string[]): Problem {
   const challenge = `Bearer error="insufficient_scope", scope="${enough[0]}"`
   const detail = `This needs ${enough.length > 1 ? 'one of the scopes' : 'the scope'} ${enough.join(', ')}.`
   return new Problem(403, detail, { headers: { 'www-authenticate': challenge } })
-}
-
-/** How old the sign-in of a person may be for what is dangerous, in seconds. */
-const maxSignInAge = 600
-
-/** 401 that asks to sign in again (RFC 9470 §3). */
-function signInTooOld(): Problem {
-  const challenge = `Bearer error="insufficient_user_authentication", max_age="${maxSignInAge}"`
-  const headers = { 'www-authenticate': challenge }
-  return new Problem(401, `This requires a sign-in within the last ${maxSignInAge / 60} minutes.`, { headers })
 }
 
 /** 403 for a user who asks for another's. */

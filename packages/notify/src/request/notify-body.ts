@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { channels } from '../model/channel.ts'
-import { outcomes } from '../model/outcome.ts'
+import { outcomes } from '../model/delivery/outcome.ts'
 
 /** The most that an event may take as JSON, whichever way it comes. */
 export const maxEventBytes = 64 * 1024

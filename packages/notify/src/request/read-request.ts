@@ -1,6 +1,6 @@
-import { type Fault, findTextFault } from '@gatehouse/kit'
+import { type Fault, findTextFault, suggestionFor, validationFault } from '@gatehouse/kit'
 import { Compile } from 'typebox/compile'
-import type { NotifyRequest } from '../model/notification.ts'
+import type { NotifyRequest } from '../model/notification/notification.ts'
 import { NotifyBody } from './notify-body.ts'
 
 const body = Compile(NotifyBody)
@@ -22,8 +22,8 @@ interface SchemaError {
 }
 
 /** In the words of a route's own validation. */
-function faultsOf({ keyword, instancePath, params, message }: SchemaError): Fault[] {
-  const pointer = instancePath || '/'
+function faultsOf(error: SchemaError): Fault[] {
+  const { keyword, instancePath, params } = error
   if (keyword === 'required' && 'requiredProperties' in params)
     return (params.requiredProperties as string[]).map((name) => ({
       pointer: `${instancePath}/${name}`,
@@ -31,10 +31,14 @@ function faultsOf({ keyword, instancePath, params, message }: SchemaError): Faul
     }))
   // told member by member, as the schema `false` of each
   if (keyword === 'additionalProperties') return []
-  if (keyword === 'boolean') return [{ pointer, detail: 'is not a known member' }]
-  if (keyword === 'enum' && 'allowedValues' in params)
-    return [{ pointer, detail: `must be one of ${(params.allowedValues as string[]).join(', ')}` }]
-  return [{ pointer, detail: message }]
+  if (keyword === 'boolean') return [unknownMember(instancePath)]
+  return [validationFault(error)]
+}
+
+/** Of a member of the request itself with the name that may be meant. */
+function unknownMember(pointer: string): Fault {
+  const suggestion = suggestionFor(pointer.slice(1), Object.keys(NotifyBody.properties))
+  return { pointer, detail: `is not a known member${suggestion}` }
 }
 
 /** Faults in one line. */

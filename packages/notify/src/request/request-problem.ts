@@ -1,6 +1,6 @@
 import { type Fault, Problem } from '@gatehouse/kit'
 import type { Catalog } from '../catalog/catalog.ts'
-import type { NotifyRequest } from '../model/notification.ts'
+import type { NotifyRequest } from '../model/notification/notification.ts'
 
 const maxListed = 100
 

@@ -3,7 +3,7 @@ import type { Settled } from '../admission/planned.ts'
 import type { Agenda } from '../agenda/agenda.ts'
 import { type BucketsDone, claimDone, pauseUntilDue, workOnDue } from '../agenda/pass.ts'
 import type { NotifyOptions } from '../config/options.ts'
-import type { NotifyRequest } from '../model/notification.ts'
+import type { NotifyRequest } from '../model/notification/notification.ts'
 import type { Schedule, Scheduled, Waiting } from '../store/store.ts'
 
 /** What the worker that fires scheduled notifications needs. */

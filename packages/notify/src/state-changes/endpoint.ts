@@ -73,13 +73,13 @@ async function waitFor(
   beginning: Beginning,
   waitMs: number,
 ): Promise<ChangePage> {
-  const { subject, expiresAt } = access.callerOf(request)
-  const leave = readers.enter(subject)
+  const caller = access.callerOf(request)
+  const leave = readers.enter(caller.subject)
   const gone = new AbortController()
   const onClose = () => gone.abort()
   request.raw.socket.once('close', onClose)
   const ended = new AbortController()
-  const stopWatching = watch?.(request, expiresAt, () => ended.abort())
+  const stopWatching = watch?.(request, caller, () => ended.abort())
   const signal = AbortSignal.any([gone.signal, ended.signal, AbortSignal.timeout(waitMs)])
   try {
     let page = await readPage(stateChanges, beginning)
@@ -108,7 +108,8 @@ async function openStream(
   reply: FastifyReply,
   beginning: Beginning,
 ): Promise<void> {
-  const { subject, expiresAt } = access.callerOf(request)
+  const caller = access.callerOf(request)
+  const { subject, expiresAt } = caller
   const leave = context.readers.enter(subject)
   const ending = new AbortController()
   let stopWatching: (() => void) | undefined
@@ -119,7 +120,7 @@ async function openStream(
     reply.hijack()
     if (raw.destroyed) return
     beginStream(raw, reply.getHeaders(), request.id)
-    stopWatching = watch?.(request, expiresAt, () => ending.abort())
+    stopWatching = watch?.(request, caller, () => ending.abort())
     const lifeMs = expiresAt === undefined ? Number.POSITIVE_INFINITY : expiresAt - clock.now()
     await sendChanges({ ...context, response: raw, lifeMs }, beginning, ending)
   } finally {

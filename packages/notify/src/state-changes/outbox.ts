@@ -4,7 +4,7 @@ import type { Agenda } from '../agenda/agenda.ts'
 import { type BucketsDone, workOnDue } from '../agenda/pass.ts'
 import type { NotifyOptions } from '../config/options.ts'
 import type { NotifyMetrics } from '../context/metrics.ts'
-import type { Topic } from '../model/topic.ts'
+import type { Topic } from '../model/work/topic.ts'
 import type { StateChanges } from '../store/store.ts'
 
 /** What the worker that numbers state changes needs. */

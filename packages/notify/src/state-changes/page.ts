@@ -1,7 +1,7 @@
 import { Problem } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import { channels } from '../model/channel.ts'
-import { deliveryStates } from '../model/delivery-state.ts'
+import { deliveryStates } from '../model/delivery/delivery-state.ts'
 import type { ChangeFilter, ChangePage, LoggedChange, StateChanges } from '../store/store.ts'
 
 /** A state change as `GET /v1/events` shows it. It holds ids and states, and so nothing that would be masked. */

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { channels } from '../model/channel.ts'
-import { deliveryStates } from '../model/delivery-state.ts'
+import { deliveryStates } from '../model/delivery/delivery-state.ts'
 import { describeOperation } from '../request/route-options.ts'
 import { ChangeRecord } from './page.ts'
 

@@ -38,6 +38,13 @@ const selections: Readonly<Record<string, Readonly<Record<string, Selection>>>> 
     channel: { measure: 'suppressions', by: ['channel', 'reason'] },
     reason: { measure: 'suppressions', by: ['reason'] },
   },
+  sms_failures: {
+    provider: { measure: 'sms_failures', by: ['provider'] },
+    code: { measure: 'sms_failures', by: ['provider', 'code'] },
+  },
+  dead_devices: {
+    provider: { measure: 'dead_devices', by: ['provider'] },
+  },
   latency: {
     channel: { measure: 'latency', by: ['channel'] },
     provider: { measure: 'latency', by: ['provider'] },

@@ -1,5 +1,5 @@
-import type { EventType } from '../model/event-type.ts'
-import type { Data } from '../model/notification.ts'
+import type { EventType } from '../model/notification/event-type.ts'
+import type { Data } from '../model/notification/notification.ts'
 import type { TemplateText } from '../templates/template.ts'
 import type { Device, Recipient } from './users.ts'
 

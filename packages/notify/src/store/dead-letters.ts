@@ -1,5 +1,5 @@
 import type { Channel } from '../model/channel.ts'
-import type { NotifyRequest } from '../model/notification.ts'
+import type { NotifyRequest } from '../model/notification/notification.ts'
 
 /** A delivery that failed for good, or an event that could not be accepted. */
 export interface DeadLetter {

@@ -1,10 +1,10 @@
-import type { BreakerRules, CountedCalls } from '../model/breaker.ts'
 import type { Channel } from '../model/channel.ts'
-import type { DeliveryReport } from '../model/delivery-state.ts'
-import type { Message, Target } from '../model/notification.ts'
-import type { QuietHours } from '../model/quiet-hours.ts'
-import type { Suppressing, Suppression, SuppressionReason } from '../model/suppression.ts'
-import type { TimelineEntryType } from '../model/timeline.ts'
+import type { BreakerRules, CountedCalls } from '../model/delivery/breaker.ts'
+import type { DeliveryReport } from '../model/delivery/delivery-state.ts'
+import type { QuietHours } from '../model/delivery/quiet-hours.ts'
+import type { Suppressing, Suppression, SuppressionReason } from '../model/delivery/suppression.ts'
+import type { Message, Target } from '../model/notification/notification.ts'
+import type { TimelineEntryType } from '../model/notification/timeline.ts'
 
 /** A delivery that is leased to a worker. */
 export interface ClaimedDelivery {
@@ -75,7 +75,15 @@ export interface AttemptRecord {
   readonly detail: Readonly<Record<string, unknown>>
   /** Set when the provider says that it is the address that is at fault. */
   readonly suppressed?: Suppressing & { readonly address: string; readonly detail: string }
-  readonly deadTokens: ReadonlyArray<{ readonly token: string; readonly at: number; readonly reason: string }>
+  readonly deadTokens: readonly DeadToken[]
+}
+
+/** A device that a provider says is no longer registered. */
+export interface DeadToken {
+  readonly token: string
+  readonly provider: string
+  readonly at: number
+  readonly reason: string
 }
 
 /** A call that may be carried out without its answer being recorded. */
@@ -115,6 +123,8 @@ export type BucketErrors = ReadonlyMap<number, unknown>
 export interface RecordResult {
   /** How many came too late, and were left out. */
   readonly late: number
+  /** The provider of each device that was living until now. */
+  readonly deadDevices: readonly string[]
   /** The buckets of which nothing was recorded. */
   readonly failed: BucketErrors
 }
@@ -168,6 +178,8 @@ export interface ProviderReport {
   readonly report: DeliveryReport
   readonly at: number
   readonly reason?: string
+  /** The error code of the provider. */
+  readonly code?: string
   /** A bounce after which the address is still good. */
   readonly soft?: boolean
   /** An open or a click that no person made: it is kept and changes no state. */
@@ -187,6 +199,7 @@ export interface FreshReport {
   readonly provider: string
   readonly report: DeliveryReport
   readonly machine: boolean
+  readonly code?: string
   readonly address?: string
   /** Why its address is suppressed from now on. */
   readonly suppresses?: SuppressionReason

@@ -1,6 +1,6 @@
 import type { Channel } from '../model/channel.ts'
-import type { DeliveryState } from '../model/delivery-state.ts'
-import type { InboxChange } from '../model/inbox-change.ts'
+import type { DeliveryState } from '../model/delivery/delivery-state.ts'
+import type { InboxChange } from '../model/notification/inbox-change.ts'
 
 /** An item of the in-app feed; times are Unix milliseconds. */
 export interface InboxItem {

@@ -1,7 +1,7 @@
 import type { Admission, AdmissionDecision, AdmissionState } from '../admission/admission.ts'
 import type { AdmissionUnit, PlannedNotification } from '../admission/planned.ts'
-import type { EventRate } from '../model/event-type.ts'
-import type { NotifyRequest } from '../model/notification.ts'
+import type { EventRate } from '../model/notification/event-type.ts'
+import type { NotifyRequest } from '../model/notification/notification.ts'
 import type { Profile } from './users.ts'
 
 /** Profiles of users, and the version of the catalog they were read with. */

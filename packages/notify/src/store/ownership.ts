@@ -1,4 +1,4 @@
-import type { DueWork } from '../model/work-kind.ts'
+import type { DueWork } from '../model/work/work-kind.ts'
 
 /** The right of a process to work in a bucket. The fence grows with each change of owner. */
 export interface BucketLease {
@@ -63,4 +63,13 @@ export interface Survey {
    * all of it, that is now.
    */
   survey(buckets: readonly number[], now: number): Promise<readonly DueWork[]>
+}
+
+/** What becomes of the nodes of a distributed database. */
+export interface Nodes {
+  /**
+   * Calls back with the buckets of a node that did not answer, once it answers again, until the returned function is
+   * called.
+   */
+  onReturn(listener: (buckets: readonly number[]) => void): () => void
 }

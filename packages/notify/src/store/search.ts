@@ -1,5 +1,5 @@
-import type { NotificationRecord } from '../model/notification.ts'
-import type { NotificationFilter } from '../model/notification-filter.ts'
+import type { NotificationRecord } from '../model/notification/notification.ts'
+import type { NotificationFilter } from '../model/notification/notification-filter.ts'
 
 /** A notification with its deliveries, without its timeline. */
 export type NotificationSummary = Omit<NotificationRecord, 'timeline' | 'expiresAt' | 'dedupKey'>

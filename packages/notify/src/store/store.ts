@@ -4,7 +4,7 @@ import type { DeadLetters } from './dead-letters.ts'
 import type { Deliveries, ProviderHealth, ProviderPauses } from './delivery.ts'
 import type { Inbox, Mailbox } from './inbox.ts'
 import type { Intake } from './intake.ts'
-import type { HintExchange, Ownership, Survey } from './ownership.ts'
+import type { HintExchange, Nodes, Ownership, Survey } from './ownership.ts'
 import type { ProviderActivityStore, ProviderOrders } from './providers.ts'
 import type { Search } from './search.ts'
 import type { Notifications, StateChanges } from './timeline.ts'
@@ -41,6 +41,8 @@ export interface NotifyStore {
   /** Left out where this is the only process. */
   readonly ownership?: Ownership
   readonly hints?: HintExchange
+  /** Left out where buckets are not on different nodes. */
+  readonly nodes?: Nodes
   readonly deadLetters: DeadLetters
   readonly stateChanges: StateChanges
   readonly privacy: Privacy

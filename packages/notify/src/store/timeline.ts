@@ -1,8 +1,8 @@
 import type { Channel } from '../model/channel.ts'
-import type { DeliveryState } from '../model/delivery-state.ts'
-import type { NotificationRecord } from '../model/notification.ts'
-import type { ChangeRecord } from '../model/state-change.ts'
-import type { StreamedEvent } from '../model/topic.ts'
+import type { DeliveryState } from '../model/delivery/delivery-state.ts'
+import type { NotificationRecord } from '../model/notification/notification.ts'
+import type { ChangeRecord } from '../model/notification/state-change.ts'
+import type { StreamedEvent } from '../model/work/topic.ts'
 import type { StoredNotification } from './waiting.ts'
 
 /** A notification whose timeline is followed. */

@@ -1,8 +1,8 @@
 import type { Counters } from '../admission/caps.ts'
 import type { Retention } from '../config/options.ts'
 import type { Channel } from '../model/channel.ts'
-import type { QuietHours } from '../model/quiet-hours.ts'
-import type { Suppression, SuppressionReason } from '../model/suppression.ts'
+import type { QuietHours } from '../model/delivery/quiet-hours.ts'
+import type { Suppression, SuppressionReason } from '../model/delivery/suppression.ts'
 import type { GatheredWindow } from './waiting.ts'
 
 /** Whom we can reach, and where. */

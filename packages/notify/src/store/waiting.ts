@@ -1,6 +1,6 @@
 import type { Channel } from '../model/channel.ts'
-import type { EventRate } from '../model/event-type.ts'
-import type { Data, NotifyRequest } from '../model/notification.ts'
+import type { EventRate } from '../model/notification/event-type.ts'
+import type { Data, NotifyRequest } from '../model/notification/notification.ts'
 
 /** Deliveries that wake and are planned again. */
 export interface DueDeferred {

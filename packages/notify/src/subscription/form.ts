@@ -1,5 +1,5 @@
 import type { Channel } from '../model/channel.ts'
-import { type QuietHours, timeOfDayPattern } from '../model/quiet-hours.ts'
+import { type QuietHours, timeOfDayPattern } from '../model/delivery/quiet-hours.ts'
 import type { Switches } from '../preferences/choices.ts'
 
 const timeOfDay = new RegExp(timeOfDayPattern)

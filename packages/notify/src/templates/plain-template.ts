@@ -1,4 +1,4 @@
-import type { Data } from '../model/notification.ts'
+import type { Data } from '../model/notification/notification.ts'
 
 /** Renders a simple text, or answers undefined where the whole engine is needed for what the data holds. */
 export type PlainTemplate = (data: Data) => string | undefined

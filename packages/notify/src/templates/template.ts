@@ -1,6 +1,6 @@
 import { Liquid, type Template as Parsed, Tag, type TagToken } from 'liquidjs'
 import type { Channel } from '../model/channel.ts'
-import type { Content, Data } from '../model/notification.ts'
+import type { Content, Data } from '../model/notification/notification.ts'
 import { listNames } from './names.ts'
 import { type PlainTemplate, plainTemplate } from './plain-template.ts'
 

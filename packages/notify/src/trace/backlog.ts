@@ -2,7 +2,7 @@ import { type Clock, createPage, defaultPageSize, instantOf, Problem } from '@ga
 import type { FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import type { Audit } from '../context/audit.ts'
-import { priorities } from '../model/priority.ts'
+import { priorities } from '../model/notification/priority.ts'
 import type { SearchSlots } from '../request/search-slots.ts'
 import type { Backlog, Parked, PendingEntry } from '../store/store.ts'
 import type { ParkedParams, ParkedRelease, PendingParams, PendingQuery } from './schemas/backlog.ts'

@@ -1,7 +1,7 @@
 import { entityTagOf, type IfMatchHeaders, Problem, preconditionFailed, requireMatch } from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
-import { inChosenOrder } from '../model/provider-order.ts'
+import { inChosenOrder } from '../model/delivery/provider-order.ts'
 import type { ProvidersContext } from './providers.ts'
 import type { OrderBody, OrderQuery } from './schemas/providers.ts'
 

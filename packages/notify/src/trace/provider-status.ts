@@ -1,9 +1,9 @@
 import type { Clock } from '@gatehouse/kit'
 import type { Provider } from '@gatehouse/providers'
 import type { FastifyRequest } from 'fastify'
+import { inChosenOrder, type ProviderSource } from '../model/delivery/provider-order.ts'
 import { percentileOf } from '../model/durations.ts'
 import { maskReason } from '../model/masking.ts'
-import { inChosenOrder, type ProviderSource } from '../model/provider-order.ts'
 import type { AccessControl } from '../request/caller.ts'
 import type {
   CallCount,

@@ -15,7 +15,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import type { Audit } from '../context/audit.ts'
 import { maskAddress, maskResult } from '../model/masking.ts'
-import type { Target } from '../model/notification.ts'
+import type { Target } from '../model/notification/notification.ts'
 import { type ProviderStatusContext, readProviders } from './provider-status.ts'
 import type { PauseBody, ProviderParams, ProviderTestBody } from './schemas/providers.ts'
 

@@ -27,7 +27,8 @@ export function streamNotification(context: NotificationStreamContext) {
   return async (request: StreamRequest, reply: FastifyReply) => {
     const { id } = request.params
     const after = parseLastEventId(request.headers['last-event-id'])
-    const { subject, expiresAt } = access.callerOf(request)
+    const caller = access.callerOf(request)
+    const { subject, expiresAt } = caller
     streams.admit(subject)
     const found = await notifications.find(id)
     if (!found || !access.canSee(request, found.userId)) throw new Problem(404, `There is no notification ${id}.`)
@@ -41,7 +42,7 @@ export function streamNotification(context: NotificationStreamContext) {
     streams.closing.addEventListener('abort', end)
     const lifeMs = expiresAt === undefined ? Number.POSITIVE_INFINITY : expiresAt - clock.now()
     const life = setTimeout(end, Math.max(0, Math.min(lifeMs, streams.rules.maxLifeMs)))
-    const stopWatching = watch?.(request, expiresAt, end)
+    const stopWatching = watch?.(request, caller, end)
     const masked = access.masks(request, found.userId)
     const following = followNotification(
       { notifications, id, after, masked, response: raw, rules: streams.rules, log },

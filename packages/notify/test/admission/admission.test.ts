@@ -5,7 +5,6 @@ import { type AdmissionState, decide } from '../../src/admission/admission.ts'
 import type { Counters } from '../../src/admission/caps.ts'
 import type { PlannedNotification } from '../../src/admission/planned.ts'
 import { channels } from '../../src/model/channel.ts'
-import { composeDedupKey } from '../../src/model/dedup-key.ts'
 import {
   bucketOfId,
   bucketOfUser,
@@ -15,6 +14,7 @@ import {
   newIdOfUser,
   notificationIdOf,
 } from '../../src/model/id.ts'
+import { composeDedupKey } from '../../src/model/notification/dedup-key.ts'
 
 describe('admission', () => {
   const planned = (n: number, user: string, key: string | undefined, critical: boolean): PlannedNotification => ({

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Caps } from '../../src/config/options.ts'
-import { claimDue } from '../support/claims.ts'
+import { claimDue } from '../support/processes/claims.ts'
 import { type Answer, type Setup, seedEventType, setup } from '../support/setup.ts'
 
 const day = 86_400_000

@@ -185,3 +185,16 @@ test('whatever happens, what is due is named once the longest backoff has passed
     }),
   )
 })
+
+test('buckets that back off are named at once when their node is back, no others', () => {
+  const { agenda } = createAgenda([0, 1, 2, 3])
+  for (let n = 0; n < 5; n++) for (const bucket of [0, 1, 2]) agenda.failed(bucket)
+  assert.deepEqual(agenda.take(0), [])
+  agenda.returned([0, 1, 3])
+  assert.deepEqual(agenda.take(0), [0, 1])
+  assert.equal(agenda.failing, 1)
+  agenda.failed(0)
+  assert.equal(agenda.pauseAt(0), 0, 'the other one is still to be visited')
+  agenda.visited([1])
+  assert.equal(agenda.pauseAt(0), 1_000, 'what fails again backs off as at first')
+})

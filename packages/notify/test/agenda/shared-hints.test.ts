@@ -4,7 +4,7 @@ import { manualClock } from '@gatehouse/kit'
 import fc from 'fast-check'
 import { Agendas } from '../../src/agenda/agendas.ts'
 import { formatHint, parseHint, receiveHints, sendHints } from '../../src/agenda/shared-hints.ts'
-import { workKinds } from '../../src/model/work-kind.ts'
+import { workKinds } from '../../src/model/work/work-kind.ts'
 import type { HintExchange, HintHandlers } from '../../src/store/ownership.ts'
 
 const now = 1_000_000

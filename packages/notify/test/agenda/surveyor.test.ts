@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { manualClock, silentLog } from '@gatehouse/kit'
 import { Agendas } from '../../src/agenda/agendas.ts'
 import { startSurveyor } from '../../src/agenda/surveyor.ts'
-import type { DueWork } from '../../src/model/work-kind.ts'
+import type { DueWork } from '../../src/model/work/work-kind.ts'
 import { eventually } from '../support/setup.ts'
 
 const day = 86_400_000

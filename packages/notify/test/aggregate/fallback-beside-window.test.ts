@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import type { Database } from '@gatehouse/kit'
 import { testWith } from '@gatehouse/testing'
 import { defaultOptions, type Provider } from '../../src/index.ts'
-import { postgresDatabase, startDatabaseServer } from '../support/engine.ts'
+import { postgresDatabase, startDatabaseServer } from '../support/engine/engine.ts'
 import { eventually, setup } from '../support/setup.ts'
 
 const users = Array.from({ length: 12 }, (_, n) => `user-${n}`)

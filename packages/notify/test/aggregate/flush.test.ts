@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import { createMetrics, manualClock } from '@gatehouse/kit'
 import { testWith } from '@gatehouse/testing'
 import { bucketOfUser, deliveryIdOf, newIdOfUser } from '../../src/model/id.ts'
-import { type DatabaseServer, postgresDatabase, startDatabaseServer, testBuckets } from '../support/engine.ts'
+import { type DatabaseServer, postgresDatabase, startDatabaseServer, testBuckets } from '../support/engine/engine.ts'
 import { type Answer, eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
 
 const minute = 60_000

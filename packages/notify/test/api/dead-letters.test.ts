@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Provider, SendResult } from '../../src/index.ts'
-import { claimDue } from '../support/claims.ts'
+import { claimDue } from '../support/processes/claims.ts'
 import { eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
 
 const hour = 3_600_000

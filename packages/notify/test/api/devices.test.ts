@@ -5,15 +5,15 @@ import { type Database, type Log, type ManagementChange, silentLog } from '@gate
 import { testWith } from '@gatehouse/testing'
 import { defaultOptions, type Provider } from '../../src/index.ts'
 import type { NotifyStore } from '../../src/store/store.ts'
-import { notifyDatabase } from '../support/database.ts'
+import { notifyDatabase } from '../support/engine/database.ts'
 import {
   type DatabaseServer,
   migrateNotify,
   postgresDatabase,
   postgresNotifyStore,
   startDatabaseServer,
-} from '../support/engine.ts'
-import { buildProvider } from '../support/providers.ts'
+} from '../support/engine/engine.ts'
+import { buildProvider } from '../support/providers/providers.ts'
 import { purgeBuckets } from '../support/purge.ts'
 import { type Setup, setup } from '../support/setup.ts'
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { testWith } from '@gatehouse/testing'
 import type { Provider, SendResult } from '../../src/index.ts'
-import { claimDue } from '../support/claims.ts'
-import { postgresDatabase, startDatabaseServer } from '../support/engine.ts'
+import { postgresDatabase, startDatabaseServer } from '../support/engine/engine.ts'
+import { claimDue } from '../support/processes/claims.ts'
 import { eventually, type Setup, type SetupOptions, seedEventType, setup } from '../support/setup.ts'
 
 const caps = { total: 1_000, channels: {}, priorities: {} }

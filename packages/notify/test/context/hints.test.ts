@@ -5,7 +5,7 @@ import { Agendas } from '../../src/agenda/agendas.ts'
 import { createHints } from '../../src/context/hints.ts'
 import type { Channel } from '../../src/model/channel.ts'
 import { newId } from '../../src/model/id.ts'
-import { workKinds } from '../../src/model/work-kind.ts'
+import { workKinds } from '../../src/model/work/work-kind.ts'
 
 /** Workers that record which of them were notified, in a process that owns the first of two buckets. */
 function createWorkers() {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createBacklog } from '../../src/deliver/backlog.ts'
+import { createBacklog } from '../../src/deliver/claims/backlog.ts'
 
 /** Work that ends when the test says so. */
 function work() {

@@ -3,8 +3,8 @@ import { after, before, describe } from 'node:test'
 import type { Database } from '@gatehouse/kit'
 import { postgresDatabase, type Server, sharedPostgres, testWith } from '@gatehouse/testing'
 import type { Provider } from '../../src/index.ts'
+import { provider as base, shipped, stateOf } from '../support/providers/webhook-provider.ts'
 import { eventually, seedEventType, setup } from '../support/setup.ts'
-import { provider as base, shipped, stateOf } from '../support/webhook-provider.ts'
 
 /** On PostgreSQL: a trigger makes its statements fail, and a distributed table can have none. */
 describe('steps are recorded beside the calls', () => {

@@ -19,7 +19,7 @@ test('steps of a bucket that fails hold up no other bucket, and are abandoned at
   const deliveries: Pick<Deliveries, 'record' | 'release'> = {
     async record(steps) {
       note(steps.map(({ claimed }) => claimed.bucket))
-      return { late: 0, failed }
+      return { late: 0, deadDevices: [], failed }
     },
     async release(claims) {
       note(claims.map(({ bucket }) => bucket))

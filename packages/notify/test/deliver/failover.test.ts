@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ProviderPool } from '../../src/deliver/provider-pool.ts'
+import { ProviderPool } from '../../src/deliver/providers/provider-pool.ts'
 import type { Provider, SendResult } from '../../src/index.ts'
 import { eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { HandoverQueue } from '../../src/deliver/handover-queue.ts'
+import { HandoverQueue } from '../../src/deliver/claims/handover-queue.ts'
 import type { ClaimedDelivery } from '../../src/store/store.ts'
 
 const claimed = (deliveryId: string, event = 'order.shipped', critical = false): ClaimedDelivery => ({

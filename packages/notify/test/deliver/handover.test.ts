@@ -7,10 +7,10 @@ import { type ManualClock, systemClock } from '@gatehouse/kit'
 import { postgresDatabase, type Server, sharedPostgres, testWith } from '@gatehouse/testing'
 import type { NotifyOptions } from '../../src/config/options.ts'
 import type { NotifyStore, Provider } from '../../src/index.ts'
-import { notifyDatabase } from '../support/database.ts'
-import { migrateNotify, postgresNotifyStore } from '../support/engine.ts'
+import { notifyDatabase } from '../support/engine/database.ts'
+import { migrateNotify, postgresNotifyStore } from '../support/engine/engine.ts'
+import { provider as base, shipped } from '../support/providers/webhook-provider.ts'
 import { eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
-import { provider as base, shipped } from '../support/webhook-provider.ts'
 
 interface Counts {
   /** How often the breakers were read: by each of two workers at its start, and again a second later. */
@@ -308,7 +308,7 @@ describe('a process that dies between the commit and the handover', () => {
     await seedEventType(seeded)
     const { rows: names } = await database.query<{ name: string }>('SELECT current_database() AS name')
     const url = running.url.replace(/[^/]+$/, names[0]?.name ?? '')
-    const dying = fork(join(import.meta.dirname, '../support/dying-acceptor.ts'), [url])
+    const dying = fork(join(import.meta.dirname, '../support/processes/dying-acceptor.ts'), [url])
     const [, signal] = await once(dying, 'exit')
     assert.equal(signal, 'SIGKILL')
     assert.deepEqual(await readQueue(seeded), [{ subject: 'Order A-1', attempt: 1, crashes: 0, leased: true }])

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { NotifyStore, Provider, SendResult } from '../../src/index.ts'
-import { notifyDatabase } from '../support/database.ts'
-import { migrateNotify, postgresNotifyStore } from '../support/engine.ts'
+import { notifyDatabase } from '../support/engine/database.ts'
+import { migrateNotify, postgresNotifyStore } from '../support/engine/engine.ts'
 import { eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
 
 const pushes = 400

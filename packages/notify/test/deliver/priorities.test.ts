@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { claimDue } from '../support/claims.ts'
+import { claimDue } from '../support/processes/claims.ts'
 import { type Setup, seedEventType, setup } from '../support/setup.ts'
 
 const caps = { total: 1_000_000, channels: {}, priorities: {} }

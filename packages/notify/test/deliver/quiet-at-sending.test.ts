@@ -3,8 +3,8 @@ import { after, before, describe, type TestContext, test } from 'node:test'
 import { createMetrics, type ManualClock, manualClock } from '@gatehouse/kit'
 import { testWith } from '@gatehouse/testing'
 import type { Channel, Provider, SendResult } from '../../src/index.ts'
-import { type DatabaseServer, postgresDatabase, startDatabaseServer } from '../support/engine.ts'
-import { createProcesses } from '../support/processes.ts'
+import { type DatabaseServer, postgresDatabase, startDatabaseServer } from '../support/engine/engine.ts'
+import { createProcesses } from '../support/processes/processes.ts'
 import { eventually, type Setup, type SetupOptions, seedEventType, setup } from '../support/setup.ts'
 
 const shipped = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' }, channels: ['email'] }

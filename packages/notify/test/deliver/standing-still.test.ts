@@ -6,7 +6,7 @@ import { createNotifyMetrics } from '../../src/context/metrics.ts'
 import { OpenAttempt } from '../../src/deliver/attempt.ts'
 import { Concurrency } from '../../src/deliver/concurrency.ts'
 import { Dispatcher } from '../../src/deliver/dispatcher.ts'
-import { ProviderPool } from '../../src/deliver/provider-pool.ts'
+import { ProviderPool } from '../../src/deliver/providers/provider-pool.ts'
 import type { Provider } from '../../src/index.ts'
 import { fresh, playBegins, target } from '../support/play.ts'
 

@@ -3,10 +3,10 @@ import { test } from 'node:test'
 import type { SendResult } from '@gatehouse/providers'
 import fc from 'fast-check'
 import type { RecordResult } from '../../src/store/store.ts'
-import { claimDue } from '../support/claims.ts'
 import { anyPlay, anyResult, type Call, fresh, limited, play, playBegins } from '../support/play.ts'
+import { claimDue } from '../support/processes/claims.ts'
+import { createSmsProviders } from '../support/providers/sms-providers.ts'
 import { eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
-import { createSmsProviders } from '../support/sms-providers.ts'
 
 const ambiguous: SendResult = { kind: 'ambiguous', reason: 'no answer' }
 const accepted: SendResult = { kind: 'accepted' }
@@ -174,7 +174,7 @@ test('a critical SMS whose process died during the call does not go to another p
   const dead = { ...store, deliveries: { ...store.deliveries, record: () => promise } }
   const dying = await setup({ providers: { sms: crashing.providers }, store: dead, database, clock })
   t.after(async () => {
-    resolve({ late: 0, failed: new Map() })
+    resolve({ late: 0, deadDevices: [], failed: new Map() })
     await dying.notify.stop()
     await before.close()
   })

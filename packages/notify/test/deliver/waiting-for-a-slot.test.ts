@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Provider } from '../../src/index.ts'
+import { provider as base, shipped, stateOf } from '../support/providers/webhook-provider.ts'
 import { eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
-import { provider as base, shipped, stateOf } from '../support/webhook-provider.ts'
 
 /** One call at a time. Of a lease of 20 s, half a second is left for it to begin in. */
 const oneSlot = { leaseMs: 20_000, concurrency: { push: 1, email: 1, sms: 1, 'in-app': 1 } }

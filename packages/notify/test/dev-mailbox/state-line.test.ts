@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { stateSteps } from '../../src/dev-mailbox/state-line.ts'
-import type { DeliveryState } from '../../src/model/delivery-state.ts'
+import type { DeliveryState } from '../../src/model/delivery/delivery-state.ts'
 
 const entry = (at: number, state: string, channel: 'email' | 'push' = 'email') => ({
   at,

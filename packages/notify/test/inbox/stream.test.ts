@@ -9,8 +9,8 @@ import { defaultOptions } from '../../src/config/options.ts'
 import { createNotifyMetrics } from '../../src/context/metrics.ts'
 import { InboxStreams } from '../../src/inbox/streams.ts'
 import { deliveryIdOf, newId } from '../../src/model/id.ts'
-import { embeddedDatabase } from '../support/embedded.ts'
-import { type DatabaseServer, postgresDatabase, startDatabaseServer } from '../support/engine.ts'
+import { embeddedDatabase } from '../support/engine/embedded.ts'
+import { type DatabaseServer, postgresDatabase, startDatabaseServer } from '../support/engine/engine.ts'
 import { eventually, type Setup, type SetupOptions, setup } from '../support/setup.ts'
 import { type Reader, readStream, type StreamEvent } from '../support/stream-reader.ts'
 
@@ -150,7 +150,7 @@ test('a stream ends when its token expires', async (t) => {
 test('a stream ends when its credential is revoked, which is checked only while it is open', async (t) => {
   const watched = new Set<() => void>()
   const s = await setupStreams(t, {
-    watch: (_request, _expiresAt, end) => {
+    watch: (_request, _caller, end) => {
       watched.add(end)
       return () => watched.delete(end)
     },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createManualTopic } from '../support/manual-topic.ts'
 import { type Answer, eventually, seedEventType, setup } from '../support/setup.ts'
+import { createManualTopic } from '../support/topic/manual-topic.ts'
 
 const shipped = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' }, channels: ['sms'] }
 
@@ -21,7 +21,7 @@ test('an invalid message of the topic becomes a readable dead letter', async (t)
     ['', /not JSON/, ''],
     ['{\u0000', /not JSON/, '{\ufffd'],
     [undefined, /not UTF-8/, ''],
-    ['[]', /no notify request: \/ must be object/, '[]'],
+    ['[]', /no notify request: \/ must be an object/, '[]'],
     [JSON.stringify({ ...shipped, data: { order_id: '\u0000' } }), /U\+0000/, /A-1|u0000/],
     [JSON.stringify({ ...shipped, user_id: '\ud800' }), /lone surrogates/, /ud800/],
     [JSON.stringify({ ...shipped, data: { note: 'x'.repeat(70_000) } }), /larger than the 65536 bytes/, /xxx/],

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createMetrics, type Log, silentLog } from '@gatehouse/kit'
-import { embeddedDatabase } from '../support/embedded.ts'
-import { createManualTopic } from '../support/manual-topic.ts'
+import { createMetrics, type Database, DatabasePartUnavailable, type Log, silentLog } from '@gatehouse/kit'
+import { embeddedDatabase } from '../support/engine/embedded.ts'
 import { eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
+import { createManualTopic } from '../support/topic/manual-topic.ts'
 
 const event = (order: string, user = 'alice') => ({
   event: 'order.shipped',
@@ -139,4 +139,24 @@ test('infrastructure failures in between do not count as attempts of a message',
   for (let i = 0; i < 5; i++) assert.equal(await deliver(1, event('A')), 'later')
   await refuse(s, '22023')
   assert.equal(await deliver(1, event('A')), 'terminate')
+})
+
+test('a message whose part of the database is away is set aside, and accepted once it is back', async (t) => {
+  const { topic, deliver } = createManualTopic()
+  const embedded = await embeddedDatabase()
+  let isAway = false
+  const database: Database = {
+    ...embedded,
+    pipeline(queries) {
+      if (isAway) throw new DatabasePartUnavailable('the node 10.0.0.7 does not answer', 'A node does not answer')
+      return embedded.pipeline(queries)
+    },
+  }
+  const s = await setup({ database, topic })
+  t.after(s.close)
+  await seedEventType(s)
+  isAway = true
+  for (let n = 0; n < 3; n++) assert.equal(await deliver(1, event('A')), 'aside')
+  isAway = false
+  assert.equal(await deliver(1, event('A')), 'ack')
 })

@@ -4,7 +4,7 @@ import { silentLog } from '@gatehouse/kit'
 import { type Server, startNats, testWith } from '@gatehouse/testing'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
-import { AssignedPartitions } from '../../src/model/partition.ts'
+import { AssignedPartitions } from '../../src/model/work/partition.ts'
 import { natsTopic } from '../../src/nats/index.ts'
 import { eventually, seedEventType, setup } from '../support/setup.ts'
 

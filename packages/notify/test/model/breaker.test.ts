@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { nextHealth } from '../../src/model/breaker.ts'
+import { nextHealth } from '../../src/model/delivery/breaker.ts'
 
 test('a breaker opens at its failure rate, doubles its pause and closes after a good probe', () => {
   const rules = { windowMs: 1_000, minCalls: 4, failureRate: 0.5, openMs: 100, maxOpenMs: 300 }

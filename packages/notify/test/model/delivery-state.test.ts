@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type DeliveryState, deliveryReports, deliveryStates, nextState } from '../../src/model/delivery-state.ts'
+import {
+  type DeliveryState,
+  deliveryReports,
+  deliveryStates,
+  nextState,
+} from '../../src/model/delivery/delivery-state.ts'
 
 test('no order of reports lowers a state, and bounced is final', () => {
   const rank = (state: DeliveryState) => deliveryStates.indexOf(state)

@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { bucketOfUser } from '../../src/model/id.ts'
-import { AssignedPartitions, isPartitionCount, partitionOfUser, sharePartitions } from '../../src/model/partition.ts'
-import { hashOfUser, tokenOfUser } from '../../src/model/user-token.ts'
+import {
+  AssignedPartitions,
+  isPartitionCount,
+  partitionOfUser,
+  sharePartitions,
+} from '../../src/model/work/partition.ts'
+import { hashOfUser, tokenOfUser } from '../../src/model/work/user-token.ts'
 
 test('a user id is one token of a subject', () => {
   const table = [

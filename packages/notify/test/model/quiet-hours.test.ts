@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { quietUntil } from '../../src/model/quiet-hours.ts'
+import { quietUntil } from '../../src/model/delivery/quiet-hours.ts'
 
 const cases = [
   ['UTC', '22:00', '08:00', '2026-06-01T21:59:59Z', undefined, 'a minute too early'],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { createReason, isOwnSentence, reasonCodes } from '../../src/model/reason.ts'
+import { createReason, isOwnSentence, reasonCodes } from '../../src/model/notification/reason.ts'
 
 test('a reason has its code, its parameters and a sentence', () => {
   assert.deepEqual(createReason('channel_off'), { reason_code: 'channel_off', reason: 'the channel is off' })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { backoffMs, resultRules, transitions } from '../../src/model/retry-policy.ts'
+import { backoffMs, resultRules, transitions } from '../../src/model/delivery/retry-policy.ts'
 
 test('a pause is at most the maximum of its failure, which grows up to a limit', () => {
   const backoff = { baseMs: 1_000, factor: 10, maxMs: 900_000 }

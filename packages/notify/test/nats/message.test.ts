@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JsMsg } from '@nats-io/jetstream'
-import { headers } from '@nats-io/transport-node'
-import { keyOf, movedHeaders, topicMessage } from '../../src/nats/message.ts'
+import { headersOfMoved, orderedMessage } from '../../src/nats/message.ts'
 
 const publishedAt = Date.UTC(2026, 10, 23)
 
@@ -14,21 +13,27 @@ function received(stream: string, streamSequence: number, microseconds: number):
 
 /** The same in the stream of its partition. */
 function moved(original: JsMsg, streamSequence: number): JsMsg {
-  const fields = headers()
-  fields.set(movedHeaders.key, keyOf(original))
-  fields.set(movedHeaders.publishedAt, String(publishedAt))
-  return { ...received('partition', streamSequence, 1_000_000), headers: fields }
+  return { ...received('partition', streamSequence, 1_000_000), headers: headersOfMoved(original) }
 }
+
+const topicMessageOf = (message: JsMsg) => orderedMessage(message, () => {})
 
 test('messages of several streams and partitions are in the order in which they were published', () => {
   const first = received('events', 900, 10)
   const second = received('events-2', 3, 20)
   const third = received('events', 901, 30)
-  const places = [moved(first, 7), second, moved(third, 2)].map((message) => topicMessage(message).place)
+  const places = [moved(first, 7), second, moved(third, 2)].map((message) => topicMessageOf(message).place)
   assert.deepEqual(
     places,
     places.toSorted((a, b) => a - b),
   )
-  assert.equal(topicMessage(first).place, topicMessage(moved(first, 7)).place, 'it is moved, and keeps its place')
+  assert.equal(topicMessageOf(first).place, topicMessageOf(moved(first, 7)).place, 'it is moved, and keeps its place')
   assert.ok(places.every(Number.isSafeInteger))
+})
+
+test('a message that is moved again keeps the key and the time of where it was published', () => {
+  const first = received('events', 900, 10)
+  const twice = moved(moved(first, 7), 8)
+  assert.equal(topicMessageOf(twice).key, topicMessageOf(first).key)
+  assert.equal(topicMessageOf(twice).publishedAt, publishedAt)
 })

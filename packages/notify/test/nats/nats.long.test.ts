@@ -5,7 +5,7 @@ import { createMetrics, type Log, silentLog } from '@gatehouse/kit'
 import { findProgram, type Server, startNats, temporaryFolder, waitsFor } from '@gatehouse/testing'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect, nanos } from '@nats-io/transport-node'
-import { AssignedPartitions } from '../../src/model/partition.ts'
+import { AssignedPartitions } from '../../src/model/work/partition.ts'
 import { type NatsTopicOptions, natsTopic } from '../../src/nats/index.ts'
 import { eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
 

@@ -4,7 +4,7 @@ import { type Database, silentLog } from '@gatehouse/kit'
 import { findProgram, startNats, testWith } from '@gatehouse/testing'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
-import { AssignedPartitions } from '../../src/model/partition.ts'
+import { AssignedPartitions } from '../../src/model/work/partition.ts'
 import { natsTopic } from '../../src/nats/index.ts'
 import { eventuallyOnCluster } from '../support/patience.ts'
 import {
@@ -16,7 +16,7 @@ import {
   startProcess,
   users,
   type World,
-} from '../support/topic-world.ts'
+} from '../support/topic/topic-world.ts'
 
 const all = (count: number) => Array.from({ length: count }, (_, n) => n)
 const sorted = (numbers: readonly number[]) => numbers.toSorted((a, b) => a - b)

@@ -9,9 +9,9 @@ import { type NatsOptions, startNats, startNatsCluster, temporaryFolder, testWit
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
 import { createTopicIntake, type TopicIntakeOptions } from '../../src/intake/topic.ts'
-import { type PartitionOwnership, partitionOfUser } from '../../src/model/partition.ts'
-import type { TopicMessage } from '../../src/model/topic.ts'
-import { tokenOfUser } from '../../src/model/user-token.ts'
+import { type PartitionOwnership, partitionOfUser } from '../../src/model/work/partition.ts'
+import type { TopicMessage } from '../../src/model/work/topic.ts'
+import { tokenOfUser } from '../../src/model/work/user-token.ts'
 import { natsTopic, type PartitionSettings, type StreamSettings } from '../../src/nats/index.ts'
 import { eventuallyOnCluster } from '../support/patience.ts'
 
@@ -88,7 +88,7 @@ interface ReaderProcessOptions {
 
 /** A process that reads partitions, and what it reported, in the order of reports of all. */
 async function startReader(t: TestContext, url: string, options: ReaderProcessOptions, received: Received[]) {
-  const file = join(import.meta.dirname, '../support/topic-process.ts')
+  const file = join(import.meta.dirname, '../support/topic/topic-process.ts')
   const child: ChildProcess = fork(file, [url, JSON.stringify(options)])
   t.after(() => child.kill('SIGKILL'))
   await once(child, 'message')
@@ -341,6 +341,28 @@ testWith(program, 'another number of partitions is taken once the former streams
   assert.equal(last.partitions, 1)
   await publish('alice', 2, true)
   assert.equal((await manager.streams.info('NOTIFICATIONS')).state.messages, 1)
+})
+
+testWith(program, 'what was set aside of an undivided topic comes by the partitions once it is divided', async (t) => {
+  const { url, publish } = await setupServer(t)
+  const undivided = await openTopic(t, url, {})
+  const setAside = Promise.withResolvers<string>()
+  const first = await undivided.consume(async (message) => {
+    await message.setAside(60_000)
+    setAside.resolve(message.key)
+  }, owning(1))
+  await publish('alice', 0, false)
+  const key = await setAside.promise
+  await first.stop()
+  const divided = await openTopic(t, url, { count: 4 })
+  const received = Promise.withResolvers<TopicMessage>()
+  const second = await divided.consume(async (message) => {
+    received.resolve(message)
+    message.ack()
+  }, owning(4))
+  const message = await received.promise
+  assert.deepEqual([message.key, message.isOrdered], [key, true])
+  await second.stop()
 })
 
 testWith('nats-server', 'partitions on a server before 2.10 fail the start; the version is named', async (t) => {

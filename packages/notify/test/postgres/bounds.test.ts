@@ -6,9 +6,9 @@ import { createAdmission } from '../../src/admission/admission.ts'
 import type { AdmissionUnit, PlannedNotification } from '../../src/admission/planned.ts'
 import { defaultOptions } from '../../src/config/options.ts'
 import { bucketOfUser, deliveryIdOf, newIdOfUser } from '../../src/model/id.ts'
-import { createReason } from '../../src/model/reason.ts'
+import { createReason } from '../../src/model/notification/reason.ts'
 import type { NotifyStore } from '../../src/store/store.ts'
-import { notifyDatabase } from '../support/database.ts'
+import { notifyDatabase } from '../support/engine/database.ts'
 import {
   type DatabaseServer,
   migrateNotify,
@@ -16,7 +16,7 @@ import {
   postgresNotifyStore,
   startDatabaseServer,
   testBuckets,
-} from '../support/engine.ts'
+} from '../support/engine/engine.ts'
 import { purgeBuckets } from '../support/purge.ts'
 
 const dayMs = 86_400_000

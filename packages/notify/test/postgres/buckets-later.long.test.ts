@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Provider } from '../../src/index.ts'
 import { bucketOfUser } from '../../src/model/id.ts'
-import { createManualTopic } from '../support/manual-topic.ts'
 import { eventually, seedEventType, setup } from '../support/setup.ts'
+import { createManualTopic } from '../support/topic/manual-topic.ts'
 
 const buckets = 3
 const users = Array.from({ length: 8 }, (_, n) => `user-${n}`)

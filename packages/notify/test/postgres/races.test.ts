@@ -6,8 +6,6 @@ import { createAdmission } from '../../src/admission/admission.ts'
 import { createNotify, type Notify } from '../../src/index.ts'
 import { bucketOfUser, newIdOfUser } from '../../src/model/id.ts'
 import type { NotifyStore, ProviderReport } from '../../src/store/store.ts'
-import { createBarrier, withBarrier } from '../support/barriers.ts'
-import { claimDue } from '../support/claims.ts'
 import {
   type DatabaseServer,
   migrateNotify,
@@ -15,7 +13,9 @@ import {
   postgresNotifyStore,
   startDatabaseServer,
   testBuckets,
-} from '../support/engine.ts'
+} from '../support/engine/engine.ts'
+import { createBarrier, withBarrier } from '../support/processes/barriers.ts'
+import { claimDue } from '../support/processes/claims.ts'
 
 const shipped = {
   event: 'order.shipped',
@@ -235,6 +235,23 @@ describe('two processes on one PostgreSQL', () => {
     },
   )
 
+  withPair('a scheduled notification that is moved when its lease has ended is not fired as it was', async (pair) => {
+    const { stores, clock, database } = pair
+    const id = await stores[0].schedule.add(clock.now(), shipped)
+    const claimed = await stores[0].waiting.claimScheduled([bucketOfUser('alice', testBuckets)], 1, 60_000, clock.now())
+    assert.equal(claimed.length, 1)
+    await database.query("UPDATE notify.scheduled SET lease_until = now() - interval '1 second' WHERE id = $1", [id])
+    assert.equal(await stores[1].schedule.move(id, clock.now() + 86_400_000), 'moved')
+    const settle = () =>
+      stores[0].intake.admit(
+        [{ settles: { kind: 'scheduled', id }, notifications: [planned(ids[0], clock.now())] }],
+        createAdmission(rules, clock.now()),
+      )
+    assert.deepEqual(await settle(), [undefined])
+    clock.advance(86_400_000)
+    assert.equal((await settle()).filter((decided) => decided !== undefined).length, 1)
+  })
+
   withPair(
     'items that join while windows are flushed are each in exactly one window',
     async (pair) => {
@@ -371,7 +388,8 @@ function serviceOn(store: NotifyStore, clock: ReturnType<typeof manualClock>): P
 }
 
 const rules = { caps: { total: 99, channels: {}, priorities: {} }, windowMs: 86_400_000 }
-const ids = ['01a1fc2f-f883-7605-8c84-abdd08600000', '01a1fc2f-f883-7605-8c84-abdd08700000'] as const
+/** In the bucket of their user, whatever the number of buckets. */
+const ids = [newIdOfUser('alice'), newIdOfUser('alice')] as const
 
 function planned(id: string, now: number) {
   const message = { body: 'Order', locale: 'en', targets: [{ id: 'email', address: 'alice@example.com' }] }

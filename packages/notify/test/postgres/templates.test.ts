@@ -8,7 +8,7 @@ import {
   postgresDatabase,
   postgresNotifyStore,
   startDatabaseServer,
-} from '../support/engine.ts'
+} from '../support/engine/engine.ts'
 
 const text = { templateId: 'order', channel: 'sms', locale: 'en', body: 'One' } as const
 const now = Date.UTC(2026, 5, 1)

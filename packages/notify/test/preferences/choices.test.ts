@@ -7,7 +7,7 @@ import {
   postgresDatabase,
   postgresNotifyStore,
   startDatabaseServer,
-} from '../support/engine.ts'
+} from '../support/engine/engine.ts'
 import { seedEventType, setup } from '../support/setup.ts'
 
 const own = 'user:alice write:preferences'

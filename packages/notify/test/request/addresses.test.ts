@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { startSmtp } from '@gatehouse/fakes'
 import { createMetrics, manualClock, silentLog } from '@gatehouse/kit'
 import { createNotify } from '../../src/index.ts'
-import { notifyDatabase } from '../support/database.ts'
-import { buildProvider } from '../support/providers.ts'
+import { notifyDatabase } from '../support/engine/database.ts'
+import { buildProvider } from '../support/providers/providers.ts'
 import { eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
 
 /** What one program reads as an address and another as two, or as somebody else's. */

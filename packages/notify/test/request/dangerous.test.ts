@@ -126,3 +126,29 @@ test('a producer sends to many and later without a sign-in, by the key of a user
   for (const route of ['POST /v1/notify/bulk', 'POST /v1/scheduled'])
     assert.equal((await ask(s, route, world, 'user:olga long-ago admin:notifications')).status, 401, route)
 })
+
+test('a person who manages sends as the management with the scope of a producer alone', async (t) => {
+  const s = await setupManagement()
+  t.after(s.close)
+  const world = await s.worldOf(person)
+  const manager = 'user:olga role:buyer role:gatehouse-operator write:notifications'
+  for (const route of ['POST /v1/notify/bulk', 'POST /v1/scheduled'])
+    assert.equal((await ask(s, route, world, `${manager} long-ago`)).status, 401, route)
+  assert.equal(s.changes.length, 0)
+  for (const route of ['POST /v1/notify', 'POST /v1/notify/bulk', 'POST /v1/scheduled'])
+    assert.ok((await ask(s, route, world, manager)).status < 300, route)
+  const recorded = s.changes.map(({ action, actor }) => `${action} ${actor.subject} ${actor.role}`)
+  assert.deepEqual(
+    recorded.map((line) => line.replace(' olga gatehouse-operator', '')),
+    ['notifications.send', 'notifications.sendBulk', 'notifications.sentBulk', 'scheduled.create'],
+  )
+})
+
+test('a role of a product makes nobody who sends a manager', async (t) => {
+  const s = await setupManagement()
+  t.after(s.close)
+  const world = await s.worldOf(person)
+  for (const route of ['POST /v1/notify/bulk', 'POST /v1/scheduled'])
+    assert.ok((await ask(s, route, world, 'user:bea role:buyer long-ago write:notifications')).status < 300, route)
+  assert.deepEqual(s.changes, [])
+})

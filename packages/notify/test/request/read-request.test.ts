@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createManualTopic } from '../support/manual-topic.ts'
 import { type Answer, type Setup, seedEventType, setup } from '../support/setup.ts'
+import { createManualTopic } from '../support/topic/manual-topic.ts'
 
 const shipped = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' }, channels: ['sms'] }
 const nestData = (levels: number) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
@@ -100,7 +100,7 @@ test('an invalid bulk line is answered with its fault, and too large a line is r
     .split('\n')
     .map((line) => JSON.parse(line).detail)
   assert.match(faults[1], /^The line is not JSON: /)
-  assert.match(faults[2], /must be object/)
+  assert.match(faults[2], /must be an object/)
   assert.equal(faults[3], 'The event is larger than the 65536 bytes allowed here.')
   assert.equal(faults[4], 'The line is not UTF-8.')
   const list = await send(s, '/v1/notify/bulk', 'application/json', `[${fine},${large},${fine}]`)
@@ -114,16 +114,16 @@ test('the same faults have the same error texts on every intake', async (t) => {
   const { topic, deliver } = createManualTopic()
   const s = await setupSeeded({ topic })
   t.after(s.close)
-  const wrong = { event: 3, data: [], channels: ['fax'], colour: 'red', size: 1 }
+  const wrong = { event: 3, data: [], channels: ['fax'], colour: 'red', userId: 'ann' }
   const faultsOf = ({ errors }: { errors: Array<{ pointer: string; detail: string }> }) =>
     errors.map(({ pointer, detail }) => `${pointer} ${detail}`).toSorted()
   const single = faultsOf((await s.call('POST', '/v1/notify', wrong)).body)
   assert.deepEqual(single, [
     '/channels/0 must be one of push, email, sms, in-app',
     '/colour is not a known member',
-    '/data must be object',
-    '/event must be string',
-    '/size is not a known member',
+    '/data must be an object',
+    '/event must be a string',
+    '/userId is not a known member; did you mean user_id?',
     '/user_id is required',
   ])
   assert.deepEqual(faultsOf((await s.call('POST', '/v1/notify/bulk', [wrong])).body), single)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { defaultOptions } from '../../src/config/options.ts'
 import type { OutgoingMessage, Provider } from '../../src/index.ts'
-import { claimDue } from '../support/claims.ts'
+import { claimDue } from '../support/processes/claims.ts'
 import { purgeBuckets } from '../support/purge.ts'
 import { eventually, seedEventType, setup } from '../support/setup.ts'
 

@@ -12,8 +12,8 @@ import {
   ttl_seconds,
   ttlMs,
 } from '../support/expiring-codes.ts'
-import { createManualTopic } from '../support/manual-topic.ts'
 import { eventually, seedEventType } from '../support/setup.ts'
+import { createManualTopic } from '../support/topic/manual-topic.ts'
 
 test('the age of a scheduled event counts from its due time, however late it fires', async (t) => {
   for (const [lateMs, expected] of [

@@ -14,8 +14,8 @@ import {
   ttlMs,
   untilEnded,
 } from '../support/expiring-codes.ts'
-import { createManualTopic } from '../support/manual-topic.ts'
 import { eventually, seedEventType, setup } from '../support/setup.ts'
+import { createManualTopic } from '../support/topic/manual-topic.ts'
 
 test('a code whose provider fails until it expires is not sent and is recorded as expired', async (t) => {
   const metrics = createMetrics()

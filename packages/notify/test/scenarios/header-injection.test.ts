@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startSmtp } from '@gatehouse/fakes'
 import { Secret } from '@gatehouse/kit'
-import { buildProvider } from '../support/providers.ts'
+import { buildProvider } from '../support/providers/providers.ts'
 import { eventually, seedEventType, setup } from '../support/setup.ts'
 
 const evil = 'x\r\nBcc: eve@example.com\r\n\r\n<b>mine</b>\u0085\u2028To: eve@example.com'

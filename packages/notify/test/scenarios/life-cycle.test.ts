@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import { manualClock } from '@gatehouse/kit'
 import { defaultOptions } from '../../src/config/options.ts'
 import type { SendResult } from '../../src/index.ts'
-import { createManualTopic } from '../support/manual-topic.ts'
+import { post, provider } from '../support/providers/webhook-provider.ts'
 import { type Answer, eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
-import { post, provider } from '../support/webhook-provider.ts'
+import { createManualTopic } from '../support/topic/manual-topic.ts'
 
 const minute = 60_000
 const day = 24 * 60 * minute

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { freePort, startPostfix, testWith } from '@gatehouse/testing'
-import { buildProvider } from '../support/providers.ts'
+import { buildProvider } from '../support/providers/providers.ts'
 import { eventually, seedEventType, setup } from '../support/setup.ts'
 
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })

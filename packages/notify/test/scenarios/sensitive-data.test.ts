@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { defaultOptions, type Provider } from '../../src/index.ts'
-import { createManualTopic } from '../support/manual-topic.ts'
 import { purgeBuckets } from '../support/purge.ts'
 import { type Answer, eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
+import { createManualTopic } from '../support/topic/manual-topic.ts'
 
 const reset = {
   event: 'password.reset',

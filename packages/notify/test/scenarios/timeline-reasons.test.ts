@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { manualClock } from '@gatehouse/kit'
 import type { Provider, SendResult } from '../../src/index.ts'
-import { createReason } from '../../src/model/reason.ts'
+import { createReason } from '../../src/model/notification/reason.ts'
 import { eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
 
 const start = '2026-06-01T12:00:00.000Z'

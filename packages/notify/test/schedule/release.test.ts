@@ -5,9 +5,9 @@ import { type Server, startNats, testWith } from '@gatehouse/testing'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
 import { natsTopic } from '../../src/nats/index.ts'
-import { type DatabaseServer, postgresDatabase, startDatabaseServer } from '../support/engine.ts'
-import { createManualTopic } from '../support/manual-topic.ts'
+import { type DatabaseServer, postgresDatabase, startDatabaseServer } from '../support/engine/engine.ts'
 import { eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
+import { createManualTopic } from '../support/topic/manual-topic.ts'
 
 const span = 60_000
 const createView = (place: number, more: object = {}) => ({

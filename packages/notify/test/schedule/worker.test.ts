@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { NotifyStore } from '../../src/index.ts'
 import { bucketOfUser, newIdOfUser } from '../../src/model/id.ts'
-import { postgresNotifyStore, testBuckets } from '../support/engine.ts'
+import { postgresNotifyStore, testBuckets } from '../support/engine/engine.ts'
 import { eventually, seedEventType, setup } from '../support/setup.ts'
 
 const hour = 3_600_000

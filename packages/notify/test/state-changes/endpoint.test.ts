@@ -27,13 +27,16 @@ async function setupService(t: TestContext, { options = {}, ...settings }: Setup
 }
 
 /** Writes changes as deliveries do, and waits until they are in the log. */
-async function writeEvents(s: Setup, ...users: string[]): Promise<void> {
+const writeEvents = (s: Setup, ...users: string[]) => writeEventsOf(s, 'order.shipped', ...users)
+
+/** The same, of an event type. */
+async function writeEventsOf(s: Setup, event: string, ...users: string[]): Promise<void> {
   const { last } = await s.store.stateChanges.positions()
   const changes = users.map((userId) => ({
     deliveryId: deliveryIdOf(newId(0), 'email'),
     userId,
     channel: 'email' as const,
-    event: 'order.shipped',
+    event,
     state: 'sent' as const,
     at: s.clock.now(),
   }))
@@ -151,10 +154,19 @@ test('a waiting reader is answered as soon as an event matches its filter', asyn
   const s = await setupService(t)
   await writeEvents(s, 'before')
   const waiting = readEvents(s, '?cursor=1&wait=30')
-  const filtered = readEvents(s, '?cursor=1&wait=1&state=opened')
+  const filtered = readEvents(s, '?cursor=1&wait=30&event=order.paid')
   await writeEvents(s, 'alice')
   assert.deepEqual(usersOf((await waiting).body.items), ['alice'])
-  assert.deepEqual((await filtered).body, { items: [], next: '2', more: false })
+  await writeEventsOf(s, 'order.paid', 'bob')
+  const { items, next } = (await filtered).body
+  assert.deepEqual([usersOf(items), next], [['bob'], '3'])
+})
+
+test('a reader that waits in vain for its filter gets a cursor behind what does not match', async (t) => {
+  const s = await setupService(t)
+  await writeEvents(s, 'before', 'alice')
+  const { body } = await readEvents(s, '?cursor=1&wait=1&state=opened')
+  assert.deepEqual(body, { items: [], next: '2', more: false })
 })
 
 test('a reader that waits in vain gets an empty page with its cursor', async (t) => {
@@ -200,7 +212,7 @@ test('a waiting reader whose credential is revoked is answered 401 without event
   const watched: (() => void)[] = []
   let stopped = 0
   const s = await setupService(t, {
-    watch: (_request, _expiresAt, end) => {
+    watch: (_request, _caller, end) => {
       watched.push(end)
       return () => stopped++
     },

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Provider } from '../../src/index.ts'
-import type { StreamedEvent } from '../../src/model/topic.ts'
-import { createManualTopic } from '../support/manual-topic.ts'
+import type { StreamedEvent } from '../../src/model/work/topic.ts'
 import { eventually, seedEventType, setup } from '../support/setup.ts'
+import { createManualTopic } from '../support/topic/manual-topic.ts'
 
 const post: Provider = {
   name: 'post',

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { testWith } from '@gatehouse/testing'
+import type { Provider, SendResult } from '../../src/index.ts'
 import { countedDomain, measures } from '../../src/model/measure.ts'
-import { postgresDatabase, startDatabaseServer } from '../support/engine.ts'
-import { eventually, type Setup, setup } from '../support/setup.ts'
-import { post, send, setupWebhooks, shipped } from '../support/webhook-provider.ts'
+import { countedSmsCode } from '../../src/model/sms-code.ts'
+import { postgresDatabase, startDatabaseServer } from '../support/engine/engine.ts'
+import { post, provider as reporter, send, setupWebhooks, shipped } from '../support/providers/webhook-provider.ts'
+import { eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
 
 interface Series {
   readonly labels: Readonly<Record<string, string>>
@@ -80,6 +82,66 @@ test('texts that lack a variable are counted by template, new suppressions by re
   assert.equal((await s.call('POST', '/v1/suppressions', manual)).status, 201)
   const growth = { bounced: 1, complained: 1, manual: 1 }
   assert.deepEqual(await counted(s, 'measure=suppressions&by=reason'), growth, 'one that was there is not new')
+})
+
+test('failed SMS are counted by provider and code, dead devices once each', async (t) => {
+  const rejected = (code: string): SendResult => ({ kind: 'permanent', code, reason: 'no' })
+  const sms: Provider = {
+    ...reporter,
+    channel: 'sms',
+    send: async (messages) =>
+      messages.map(({ content }) => {
+        const code = /code (\S+)/.exec(content.body)?.[1]
+        return code === undefined ? { kind: 'accepted' } : rejected(code)
+      }),
+  }
+  const push: Provider = {
+    name: 'fcm',
+    channel: 'push',
+    timeoutMs: 1_000,
+    send: async (messages) => messages.map(() => ({ kind: 'dead_token', reason: 'UNREGISTERED' })),
+  }
+  const s = await setup({ providers: { sms: [sms], push: [push] } })
+  t.after(s.close)
+  await seedEventType(s)
+  await s.call('PUT', '/v1/users/alice/devices/tablet', { token: 't2' })
+  await s.call('PUT', '/v1/templates/order.shipped/sms/en', { body: 'Order {{ order_id }} left' })
+  const notify = async (orderId: string, channel: string) => {
+    const event = { event: 'order.shipped', user_id: 'alice', data: { order_id: orderId }, channels: [channel] }
+    const { body } = await s.call('POST', '/v1/notify', event)
+    return body.deliveries[0].id as string
+  }
+  const delivered = await notify('A-1', 'sms')
+  for (const orderId of ['code 30007', 'code 21211', 'code secret-of-alice']) await notify(orderId, 'sms')
+  await eventually(
+    () => counted(s, 'measure=attempts'),
+    (attempts) => attempts['sent sms'] === 1,
+  )
+  const bounce = { eventId: '1', deliveryId: delivered, report: 'bounced', at: s.clock.now(), code: '30003' }
+  for (const report of [bounce, bounce, { ...bounce, eventId: '2', report: 'delivered' }]) await post(s, [report])
+  await eventually(
+    () => counted(s, 'measure=sms_failures&by=code'),
+    (codes) => Object.keys(codes).length === 4,
+  )
+  const codes = { '30003 reporter': 1, '30007 reporter': 1, '21211 reporter': 1, 'other reporter': 1 }
+  assert.deepEqual(await counted(s, 'measure=sms_failures&by=code'), codes)
+  assert.deepEqual(await counted(s, 'measure=sms_failures&by=provider'), { reporter: 4 })
+  await Promise.all([notify('A-5', 'push'), notify('A-6', 'push')])
+  await eventually(
+    () => counted(s, 'measure=dead_devices&by=provider'),
+    ({ fcm }) => fcm === 2,
+  )
+  await eventually(
+    () => counted(s, 'measure=attempts'),
+    (attempts) => attempts['dead_letter push'] === 2,
+  )
+  assert.deepEqual(await counted(s, 'measure=dead_devices&by=provider'), { fcm: 2 }, 'each device once')
+})
+
+test('a code of a failed SMS is counted by itself only where it is known', () => {
+  assert.equal(countedSmsCode('30006'), '30006')
+  assert.equal(countedSmsCode('+44 7700 900000'), 'other')
+  assert.equal(countedSmsCode(undefined), 'none')
 })
 
 test('statistics are for those who may read deliveries, and name what is wrong with a query', async (t) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { OutgoingMessage, Provider } from '../../src/index.ts'
-import { asForm, baseUrl, linkSecret, pathOf, readShownLinks, setupMailLinks } from '../support/mail-links.ts'
+import { asForm, baseUrl, linkSecret, pathOf, readShownLinks, setupMailLinks } from '../support/providers/mail-links.ts'
 import { eventually, seedEventType, setup } from '../support/setup.ts'
 
 test('one-click unsubscription is an idempotent POST without cookies for one kind of mail', async (t) => {

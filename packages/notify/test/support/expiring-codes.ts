@@ -1,7 +1,7 @@
 import type { TestContext } from 'node:test'
 import { type ManualClock, manualClock } from '@gatehouse/kit'
 import type { Provider, SendResult } from '../../src/index.ts'
-import { createProcesses } from './processes.ts'
+import { createProcesses } from './processes/processes.ts'
 import { eventually, type Setup, type SetupOptions, seedEventType, setup } from './setup.ts'
 
 export const code = { event: 'sign_in.code', user_id: 'alice', data: { order_id: 'hush' }, channels: ['email'] }

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { ManagementChange } from '@gatehouse/kit'
 import type { Provider } from '../../src/index.ts'
-import { createManualTopic } from './manual-topic.ts'
 import { eventually, type Setup, type SetupOptions, setup } from './setup.ts'
+import { createManualTopic } from './topic/manual-topic.ts'
 
 /** What is personal of a user, an event or an address, and must not be seen masked. */
 export interface Person {

@@ -6,9 +6,9 @@ import { noProvider, type Step, type TargetResult } from '../../src/deliver/atte
 import { canSend, deferOrExpire, type SendConditions } from '../../src/deliver/calls/send-conditions.ts'
 import { resultWithoutProvider } from '../../src/deliver/calls/skipped-targets.ts'
 import { nextStep, type StepContext } from '../../src/deliver/next-step.ts'
-import { ProviderPool } from '../../src/deliver/provider-pool.ts'
-import type { Target } from '../../src/model/notification.ts'
-import type { RetryPolicy } from '../../src/model/retry-policy.ts'
+import { ProviderPool } from '../../src/deliver/providers/provider-pool.ts'
+import type { RetryPolicy } from '../../src/model/delivery/retry-policy.ts'
+import type { Target } from '../../src/model/notification/notification.ts'
 import type { ClaimedDelivery, ProviderHealth } from '../../src/store/store.ts'
 
 export const target: Target = { id: 'phone', address: 'token-1' }

@@ -21,8 +21,8 @@ import {
   type Provider,
 } from '../../src/index.ts'
 import type { PostgresNotifyOptions } from '../../src/postgres/index.ts'
-import { notifyDatabase } from './database.ts'
-import { migrateNotify, postgresNotifyStore } from './engine.ts'
+import { notifyDatabase } from './engine/database.ts'
+import { migrateNotify, postgresNotifyStore } from './engine/engine.ts'
 import { checkTimeline } from './timeline-check.ts'
 
 export interface Setup {

@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { manualClock } from '@gatehouse/kit'
 import type { Provider } from '../../src/index.ts'
 import { bucketOfUser } from '../../src/model/id.ts'
-import { claimDue } from '../support/claims.ts'
-import { testBuckets } from '../support/engine.ts'
+import { testBuckets } from '../support/engine/engine.ts'
+import { claimDue } from '../support/processes/claims.ts'
 import { eventually, type Setup, type SetupOptions, seedEventType, setup } from '../support/setup.ts'
 
 const shipped = { event: 'order.shipped', user_id: 'alice', data: { order_id: 'A-1' } }

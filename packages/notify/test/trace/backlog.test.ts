@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type ManagementChange, manualClock } from '@gatehouse/kit'
 import { bucketOfUser } from '../../src/model/id.ts'
-import { claimDue } from '../support/claims.ts'
-import { createManualTopic } from '../support/manual-topic.ts'
+import { claimDue } from '../support/processes/claims.ts'
 import { eventually, type Setup, type SetupOptions, seedEventType, setup } from '../support/setup.ts'
+import { createManualTopic } from '../support/topic/manual-topic.ts'
 
 const night = Date.parse('2026-06-01T23:00:00Z')
 const users = ['user-0', 'user-1', 'user-2', 'user-3', 'user-4']

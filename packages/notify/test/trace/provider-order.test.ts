@@ -3,9 +3,9 @@ import { describe, test } from 'node:test'
 import { createMetrics, silentLog } from '@gatehouse/kit'
 import { testWith } from '@gatehouse/testing'
 import { createNotify, type Provider } from '../../src/index.ts'
-import { inChosenOrder } from '../../src/model/provider-order.ts'
-import { notifyDatabase } from '../support/database.ts'
-import { postgresDatabase, postgresNotifyStore, startDatabaseServer } from '../support/engine.ts'
+import { inChosenOrder } from '../../src/model/delivery/provider-order.ts'
+import { notifyDatabase } from '../support/engine/database.ts'
+import { postgresDatabase, postgresNotifyStore, startDatabaseServer } from '../support/engine/engine.ts'
 import { eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
 
 const caps = { total: 1_000, channels: {}, priorities: {} }

@@ -111,7 +111,7 @@ test('streams are bounded by reader and by process, and places become free', asy
 test('a stream beats while nothing happens, and ends with its credential', async (t) => {
   const ends: Array<() => void> = []
   const s = await followed({
-    watch: (_request, _expiresAt, end) => {
+    watch: (_request, _caller, end) => {
       ends.push(end)
       return () => {}
     },

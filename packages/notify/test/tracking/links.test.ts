@@ -4,9 +4,9 @@ import { Secret } from '@gatehouse/kit'
 import fc from 'fast-check'
 import type { Provider } from '../../src/index.ts'
 import { createLinks } from '../../src/links/links.ts'
-import { notifyDatabase } from '../support/database.ts'
-import { migrateNotify, postgresNotifyStore } from '../support/engine.ts'
-import { baseUrl, linkSecret, pathOf, reader, setupMailLinks, stateOf } from '../support/mail-links.ts'
+import { notifyDatabase } from '../support/engine/database.ts'
+import { migrateNotify, postgresNotifyStore } from '../support/engine/engine.ts'
+import { baseUrl, linkSecret, pathOf, reader, setupMailLinks, stateOf } from '../support/providers/mail-links.ts'
 import { eventually, seedEventType, setup } from '../support/setup.ts'
 
 test('a link is valid for its purpose only, and invalid after any change', () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startApns, startFcm, startHttp, startWebPush } from '@gatehouse/fakes'
-import { baseUrl, linkSecret } from '../support/mail-links.ts'
-import { buildProvider, createMessage, createPresentClock, sendOne } from '../support/providers.ts'
+import { baseUrl, linkSecret } from '../support/providers/mail-links.ts'
+import { buildProvider, createMessage, createPresentClock, sendOne } from '../support/providers/providers.ts'
 import { eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
 
 const secret = `whsec_${Buffer.alloc(32, 3).toString('base64')}`

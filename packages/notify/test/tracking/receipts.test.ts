@@ -5,10 +5,10 @@ import fc from 'fast-check'
 import type { Provider } from '../../src/index.ts'
 import { createReceiptTokens } from '../../src/links/receipt-token.ts'
 import { deliveryIdOf, newId } from '../../src/model/id.ts'
-import { baseUrl, linkSecret } from '../support/mail-links.ts'
-import { createManualTopic } from '../support/manual-topic.ts'
+import { baseUrl, linkSecret } from '../support/providers/mail-links.ts'
 import { purgeBuckets } from '../support/purge.ts'
 import { eventually, type Setup, type SetupOptions, seedEventType, setup } from '../support/setup.ts'
+import { createManualTopic } from '../support/topic/manual-topic.ts'
 
 const dayMs = 86_400_000
 const tokens = createReceiptTokens({ secret: linkSecret, lifetimeMs: 35 * dayMs })

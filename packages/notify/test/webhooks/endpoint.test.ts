@@ -5,12 +5,17 @@ import { createMetrics } from '@gatehouse/kit'
 import { testWith } from '@gatehouse/testing'
 import fc from 'fast-check'
 import type { Provider, Report } from '../../src/index.ts'
-import { type DeliveryReport, type DeliveryState, deliveryReports, nextState } from '../../src/model/delivery-state.ts'
+import {
+  type DeliveryReport,
+  type DeliveryState,
+  deliveryReports,
+  nextState,
+} from '../../src/model/delivery/delivery-state.ts'
+import { suppressingOf } from '../../src/model/delivery/suppression.ts'
 import { deliveryIdOf, newId } from '../../src/model/id.ts'
-import { suppressingOf } from '../../src/model/suppression.ts'
-import { postgresDatabase, startDatabaseServer } from '../support/engine.ts'
+import { postgresDatabase, startDatabaseServer } from '../support/engine/engine.ts'
+import { post, provider, send, setupWebhooks, shipped, stateOf } from '../support/providers/webhook-provider.ts'
 import { eventually, seedEventType, setup } from '../support/setup.ts'
-import { post, provider, send, setupWebhooks, shipped, stateOf } from '../support/webhook-provider.ts'
 
 test('a signed webhook raises the state, is in the timeline, and counts once', async (t) => {
   const metrics = createMetrics()

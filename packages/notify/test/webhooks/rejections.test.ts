@@ -7,9 +7,9 @@ import { createMetrics, type Log, silentLog } from '@gatehouse/kit'
 import { signWebhook } from '@gatehouse/providers'
 import type { Provider } from '../../src/index.ts'
 import { deliveryIdOf } from '../../src/model/id.ts'
-import { buildProvider } from '../support/providers.ts'
+import { buildProvider } from '../support/providers/providers.ts'
+import { key, post, provider, send, setupWebhooks, stateOf } from '../support/providers/webhook-provider.ts'
 import { setup } from '../support/setup.ts'
-import { key, post, provider, send, setupWebhooks, stateOf } from '../support/webhook-provider.ts'
 
 test('forged, stale and misdirected webhooks are rejected as problems and change nothing', async (t) => {
   const metrics = createMetrics()

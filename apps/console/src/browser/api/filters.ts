@@ -23,6 +23,12 @@ export function withoutFilters<Name extends string>(filters: Filters<Name>, ...n
   return Object.fromEntries(entries.filter(([name]) => !names.includes(name as Name))) as Filters<Name>
 }
 
+/** Whether two filters narrow a list alike. */
+export function isSameFilters(one: Filters<string>, other: Filters<string>): boolean {
+  const names = [...new Set([...Object.keys(one), ...Object.keys(other)])]
+  return names.every((name) => (one[name] ?? '') === (other[name] ?? ''))
+}
+
 function pickFilters<Name extends string>(
   names: readonly Name[],
   from: Readonly<Record<string, unknown>>,

@@ -2,9 +2,14 @@ import { ApiError } from '@gatehouse/client'
 
 const prefix = 'urn:gatehouse:console:'
 
-/** Whether an error says that the session has ended. */
+/** Nobody is signed in, says the server of the console. */
+export class NobodyError extends Error {
+  override readonly name = 'NobodyError'
+}
+
+/** Whether an error says that the session has ended, or that there is none. */
 export function isSignedOut(error: unknown): boolean {
-  return error instanceof ApiError && error.problem.type === `${prefix}signed-out`
+  return error instanceof NobodyError || (error instanceof ApiError && error.problem.type === `${prefix}signed-out`)
 }
 
 /** Whether an error says that the person must sign in again first. */

@@ -14,6 +14,7 @@ import {
 } from '@tanstack/react-query'
 import { type ActionId, actions, type InputOf, type ItemOf, type OutputOf } from '../../actions/index.ts'
 import { callOperation } from './call.ts'
+import { keepPages } from './keep-pages.ts'
 import { useOnePress } from './press.ts'
 import { isSignedOut } from './problem.ts'
 
@@ -35,7 +36,7 @@ export function createQueries(onSignedOut: () => void): QueryClient {
     defaultOptions: {
       queries: {
         staleTime: staleMs,
-        retry: (failures, error) => !(error instanceof ApiError) && failures < 1,
+        retry: (failures, error) => !(error instanceof ApiError || isSignedOut(error)) && failures < 1,
         refetchOnWindowFocus: true,
         refetchOnReconnect: true,
         networkMode: 'always',
@@ -80,6 +81,7 @@ export function usePages<Id extends ActionId>(
     getNextPageParam: (page) => page.next,
     placeholderData: keepPreviousData,
     maxPages: 5,
+    structuralSharing: keepPages,
     // Rows never move under the reader: what is new is behind a button.
     refetchOnWindowFocus: false,
   })

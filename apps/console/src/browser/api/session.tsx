@@ -4,6 +4,7 @@ import { type ActionId, actions, mayDo, serviceOf } from '../../actions/index.ts
 import { removeStaleForms } from '../forms/kept.ts'
 import { callConsole } from './call.ts'
 import { leave } from './leaving.ts'
+import { NobodyError } from './problem.ts'
 
 /** Who is signed in, and what there is for them. */
 export interface Session {
@@ -23,7 +24,11 @@ const SessionContext = createContext<Session | undefined>(undefined)
 export function useSessionQuery() {
   return useQuery({
     queryKey: ['session'],
-    queryFn: ({ signal }) => callConsole<Session>('GET', '/session', signal),
+    queryFn: async ({ signal }) => {
+      const answer = await callConsole<Session | { readonly user: null }>('GET', '/session', signal)
+      if (answer.user === null) throw new NobodyError('Nobody is signed in.')
+      return answer
+    },
     staleTime: 60_000,
   })
 }

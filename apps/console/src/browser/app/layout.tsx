@@ -4,13 +4,14 @@ import { spotlight } from '@mantine/spotlight'
 import { Link, Outlet, useRouterState } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import { callConsole } from '../api/call.ts'
+import { leaveForGood } from '../api/leaving.ts'
 import { useSession } from '../api/session.tsx'
 import { removeForms } from '../forms/kept.ts'
 import { Icon } from '../parts/icon.tsx'
 import { useTexts } from '../texts/settings.tsx'
 import { KeyboardHelp } from './keyboard.tsx'
 import type { Section } from './navigation.ts'
-import { CommandPalette } from './palette.tsx'
+import { CommandPalette } from './search/palette.tsx'
 import { useSections } from './sections.ts'
 
 /** What surrounds every screen: name, search, navigation. */
@@ -72,6 +73,11 @@ function sectionOf(path: string, sections: readonly Section[]): Section['id'] | 
   return around.sort((a, b) => b.path.length - a.path.length)[0]?.id
 }
 
+/** The menu is longer than most windows: it is scrolled to the section that is open. */
+function showLink(link: HTMLElement | null): void {
+  link?.scrollIntoView({ block: 'nearest' })
+}
+
 function Navigation({ path }: { path: string }) {
   const t = useTexts()
   const sections = useSections()
@@ -92,6 +98,7 @@ function Navigation({ path }: { path: string }) {
               return (
                 <NavLink
                   key={id}
+                  ref={active ? showLink : undefined}
                   component={Link}
                   to={target}
                   label={t.sections[id]}
@@ -114,6 +121,7 @@ function Person() {
   const { user, roles } = useSession()
   const leave = async () => {
     const { location } = await callConsole<{ location: string }>('POST', '/sign-out')
+    leaveForGood()
     removeForms(sessionStorage)
     window.location.assign(location)
   }

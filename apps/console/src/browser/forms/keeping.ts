@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'react'
-import { beforeLeaving } from '../api/leaving.ts'
+import { beforeLeaving, beforeUnload } from '../api/leaving.ts'
 import { useSession } from '../api/session.tsx'
 import { type KeptForm, keepForm, takeForm } from './kept.ts'
 
@@ -10,11 +10,19 @@ export function useKept<Values extends object>(name: string): KeptForm<Partial<V
   return kept
 }
 
+/** What is kept of a form, and when. */
+export interface Keeping<Values> {
+  /** Fields that are never kept. */
+  readonly secret?: readonly (keyof Values)[]
+  /** Whether it outlasts a reload too. Only for what asks nobody before it is left. Default false. */
+  readonly overReload?: boolean
+}
+
 /** Keeps what was typed when the browser leaves for the sign-in; `typed` is undefined where nothing was. */
 export function useKeeping<Values extends object>(
   name: string,
   typed: () => KeptForm<Values> | undefined,
-  secret: readonly (keyof Values)[] = [],
+  { secret = [], overReload = false }: Keeping<Values> = {},
 ): void {
   const { user } = useSession()
   const keep = useRef(() => {})
@@ -25,6 +33,7 @@ export function useKeeping<Values extends object>(
     }
   })
   useEffect(() => beforeLeaving(() => keep.current()), [])
+  useEffect(() => (overReload ? beforeUnload(() => keep.current()) : undefined), [overReload])
 }
 
 /** Whether two forms have the same values. */

@@ -1,28 +1,29 @@
 import { useState } from 'react'
-import { isSameForm, useKeeping, useKept } from './keeping.ts'
+import { isSameForm, type Keeping, useKeeping, useKept } from './keeping.ts'
 
-/** What was typed, how to change it, and whether it was kept across a sign-in. */
+/** What was typed, how to change it, and what to call once it was sent: it is not kept any more. */
 export type KeptState<Values extends object> = readonly [
   values: Values,
   change: (changed: Partial<Values>) => void,
-  wasKept: boolean,
+  finish: () => void,
 ]
 
 /**
- * The state of a form, or of a dialog with its `open`. What differs from how it began is there again after a sign-in that
- * an action of the page required; `name` says of what it is the form. The values of `secret` are never kept.
+ * The state of a form, or of a dialog with its `open`. What differs from how it began, and was not sent, is there again
+ * after a sign-in that an action of the page required; `name` says of what it is the form.
  */
 export function useKeptState<Values extends object>(
   name: string,
   initial: Values,
-  secret: readonly (keyof Values)[] = [],
+  keeping?: Keeping<Values>,
 ): KeptState<Values> {
   const kept = useKept<Values>(name)
   const [begun] = useState(initial)
   const [values, setValues] = useState<Values>({ ...begun, ...kept?.values })
-  useKeeping(name, () => (isSameForm(values, begun) ? undefined : { values }), secret)
+  const [sent, setSent] = useState(begun)
+  useKeeping(name, () => (isSameForm(values, begun) || isSameForm(values, sent) ? undefined : { values }), keeping)
   const change = (changed: Partial<Values>) => setValues((before) => ({ ...before, ...changed }))
-  return [values, change, kept !== undefined]
+  return [values, change, () => setSent(values)]
 }
 
 /**

@@ -48,7 +48,7 @@ export function useRecordForm<Values extends object>({
   name,
   initial,
   etag,
-  secret,
+  secret = [],
 }: RecordFormOptions<Values>): RecordForm<Values> {
   const kept = useKept<Values>(name)
   const [rest, setRest] = useState<Error | null>(null)
@@ -56,7 +56,7 @@ export function useRecordForm<Values extends object>({
   const edited = kept?.etag ?? etag
   const isFinished = useRef(false)
   const isTyped = () => !isFinished.current && !isSameForm(form.getValues(), initial)
-  useKeeping(name, () => (isTyped() ? { values: form.getValues(), etag: edited } : undefined), secret)
+  useKeeping(name, () => (isTyped() ? { values: form.getValues(), etag: edited } : undefined), { secret })
   return {
     form,
     etag: edited,

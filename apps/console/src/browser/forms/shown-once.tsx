@@ -1,6 +1,6 @@
 import { Alert, Code, Stack } from '@mantine/core'
 import { type ReactNode, useEffect, useRef } from 'react'
-import { Id } from '../parts/values.tsx'
+import { Id } from '../parts/values/values.tsx'
 
 interface ShownOnceProps {
   readonly title: string

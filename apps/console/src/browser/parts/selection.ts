@@ -1,4 +1,4 @@
-import { useState } from 'react'
+import { useMemo, useState } from 'react'
 
 /** The rows of a table that are selected, by key. */
 export interface Selection {
@@ -12,11 +12,15 @@ export interface Selection {
 /** The selection of a table. */
 export function useSelection(): Selection {
   const [keys, setKeys] = useState<ReadonlySet<string>>(new Set())
-  return {
-    keys,
-    toggle: (key) => setKeys((before) => before.symmetricDifference(new Set([key]))),
-    toggleAll: (all) =>
-      setKeys((before) => (all.every((key) => before.has(key)) ? new Set() : before.union(new Set(all)))),
-    clear: () => setKeys(new Set()),
-  }
+  // The same functions each time: rows that did not change are not drawn again.
+  const actions = useMemo(
+    () => ({
+      toggle: (key: string) => setKeys((before) => before.symmetricDifference(new Set([key]))),
+      toggleAll: (all: readonly string[]) =>
+        setKeys((before) => (all.every((key) => before.has(key)) ? new Set() : before.union(new Set(all)))),
+      clear: () => setKeys(new Set()),
+    }),
+    [],
+  )
+  return { keys, ...actions }
 }

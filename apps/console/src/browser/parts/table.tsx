@@ -1,7 +1,7 @@
-import { Button, Checkbox, Group, Table } from '@mantine/core'
-import type { InfiniteData, UseInfiniteQueryResult } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
-import type { ActionId } from '../../actions/index.ts'
+import { Button, Checkbox, Group, Table, Text } from '@mantine/core'
+import { type InfiniteData, type UseInfiniteQueryResult, useQueryClient } from '@tanstack/react-query'
+import { memo, type ReactNode } from 'react'
+import { type ActionId, actions } from '../../actions/index.ts'
 import type { Page } from '../api/queries.ts'
 import { useTexts } from '../texts/settings.tsx'
 import type { Selection } from './selection.ts'
@@ -43,19 +43,42 @@ export function Rows<Row>({ label, columns, rows, keyOf, selection }: TableProps
       </Table.Thead>
       <Table.Tbody>
         {rows.map((row) => (
-          <Table.Tr key={keyOf(row)} tabIndex={-1}>
-            {selection !== undefined && <SelectRow selection={selection} name={keyOf(row)} />}
-            {columns.map((column) => (
-              <Table.Td key={column.label} data-label={column.isAction ? undefined : column.label}>
-                <div className={column.isAction ? 'cell actions' : 'cell'}>{column.render(row)}</div>
-              </Table.Td>
-            ))}
-          </Table.Tr>
+          <OneRow
+            key={keyOf(row)}
+            row={row}
+            columns={columns}
+            name={keyOf(row)}
+            isSelected={selection?.keys.has(keyOf(row))}
+            toggle={selection?.toggle}
+          />
         ))}
       </Table.Tbody>
     </Table>
   )
 }
+
+interface OneRowProps<Row> {
+  readonly row: Row
+  readonly columns: readonly Column<Row>[]
+  readonly name: string
+  /** Undefined where rows cannot be selected. */
+  readonly isSelected: boolean | undefined
+  readonly toggle: Selection['toggle'] | undefined
+}
+
+/** A row. Where its table keeps the same columns it is drawn once, however many others come after it. */
+const OneRow = memo(function OneRow<Row>({ row, columns, name, isSelected, toggle }: OneRowProps<Row>) {
+  return (
+    <Table.Tr tabIndex={-1}>
+      {isSelected !== undefined && <SelectRow name={name} isSelected={isSelected} toggle={toggle} />}
+      {columns.map((column) => (
+        <Table.Td key={column.label} data-label={column.isAction ? undefined : column.label}>
+          <div className={column.isAction ? 'cell actions' : 'cell'}>{column.render(row)}</div>
+        </Table.Td>
+      ))}
+    </Table.Tr>
+  )
+}) as <Row>(props: OneRowProps<Row>) => ReactNode
 
 function SelectAll({ selection, keys }: { selection: Selection; keys: readonly string[] }) {
   const t = useTexts()
@@ -72,15 +95,17 @@ function SelectAll({ selection, keys }: { selection: Selection; keys: readonly s
   )
 }
 
-function SelectRow({ selection, name }: { selection: Selection; name: string }) {
+interface SelectRowProps {
+  readonly name: string
+  readonly isSelected: boolean
+  readonly toggle: Selection['toggle'] | undefined
+}
+
+function SelectRow({ name, isSelected, toggle }: SelectRowProps) {
   const t = useTexts()
   return (
     <Table.Td className="select">
-      <Checkbox
-        aria-label={t.common.selectRow(name)}
-        checked={selection.keys.has(name)}
-        onChange={() => selection.toggle(name)}
-      />
+      <Checkbox aria-label={t.common.selectRow(name)} checked={isSelected} onChange={() => toggle?.(name)} />
     </Table.Td>
   )
 }
@@ -98,16 +123,34 @@ interface ListProps<Row> extends Omit<TableProps<Row>, 'rows'> {
 export function List<Row>({ action, query, empty, more, ...table }: ListProps<Row>) {
   return (
     <Answer action={action} query={query}>
-      {({ pages }) => {
+      {({ pages, pageParams }) => {
         const rows = pages.flatMap(({ items }) => items)
         return (
           <>
+            {pageParams[0] !== undefined && <Dropped action={action} />}
             {rows.length === 0 ? empty : <Rows {...table} rows={rows} />}
             {more ?? (rows.length > 0 && <More query={query} />)}
           </>
         )
       }}
     </Answer>
+  )
+}
+
+/** The first rows made room for others: the way back to them. */
+function Dropped({ action }: { action: ActionId }) {
+  const t = useTexts()
+  const client = useQueryClient()
+  const restart = () => client.resetQueries({ queryKey: [actions[action].operation, 'pages'] })
+  return (
+    <Group mb="sm" gap="sm" role="note">
+      <Text size="sm" c="dimmed">
+        {t.common.dropped}
+      </Text>
+      <Button size="xs" variant="default" onClick={restart}>
+        {t.common.restart}
+      </Button>
+    </Group>
   )
 }
 

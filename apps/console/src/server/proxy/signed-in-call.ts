@@ -6,9 +6,16 @@ import type { ApiService } from '../options.ts'
 import type { Session } from '../session/session.ts'
 import type { ServiceCall } from './services.ts'
 
+const signedOutType = 'urn:gatehouse:console:signed-out'
+
 /** The problem of a request without a live session. The pages offer to sign in. */
 export function signedOut(): Problem {
-  return new Problem(401, 'You are signed out.', { type: 'urn:gatehouse:console:signed-out', title: 'Signed out' })
+  return new Problem(401, 'You are signed out.', { type: signedOutType, title: 'Signed out' })
+}
+
+/** Whether an error is that of a request without a live session. */
+export function isSignedOut(error: unknown): boolean {
+  return error instanceof Problem && error.body().type === signedOutType
 }
 
 /** The problem of an operation that requires a recent sign-in (RFC 9470). The pages offer to sign in again. */

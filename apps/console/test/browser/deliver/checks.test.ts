@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { NotificationExplanation, Standing } from '@gatehouse/client'
-import { reasonCodes } from '../../../../../packages/notify/src/model/reason.ts'
+import { reasonCodes } from '../../../../../packages/notify/src/model/notification/reason.ts'
 import { type CheckInput, checkNames, checksOf } from '../../../src/browser/screens/deliver/why/checks.ts'
 import { customerAnswer } from '../../../src/browser/screens/deliver/why/customer-answer.ts'
 import { de } from '../../../src/browser/texts/de.ts'

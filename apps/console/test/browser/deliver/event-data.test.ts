@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { formatDuration } from '../../../src/browser/parts/duration.ts'
-import { faultOf, faultOfEvents, parseEvents, parseObject } from '../../../src/browser/screens/deliver/event-data.ts'
+import { formatDuration } from '../../../src/browser/parts/values/duration.ts'
+import { findEventsFault, parseEvents, parseObject } from '../../../src/browser/screens/deliver/event-data.ts'
 import { csvOf } from '../../../src/browser/screens/deliver/notifications/csv.ts'
 import { callOfDraft, emptyDraft, isPast, requestOfDraft } from '../../../src/browser/screens/deliver/send/draft.ts'
 import { sampleData } from '../../../src/browser/screens/deliver/send/sample-data.ts'
@@ -79,15 +79,9 @@ test('a code that is not known is shown as it is', () => {
   )
 })
 
-test('the fault of a text that is no JSON is said in the words of the browser', () => {
-  assert.equal(faultOf('{"order_id": "A-1"}'), undefined)
-  assert.equal(faultOf('[]'), undefined)
-  assert.match(faultOf('{\n  bad') ?? '', /line 2 column 3/)
-  assert.match(faultOf('{"order_id": A-1}') ?? '', /Unexpected token 'A'/)
-})
-
-test('of many events the first line that is none is named', () => {
-  assert.equal(faultOfEvents('{"event": "a"}\n\n[]\n{').line, 3)
-  assert.match(faultOfEvents('{"event": "a"}\n{"event": b}').reason ?? '', /Unexpected token 'b'/)
-  assert.match(faultOfEvents('[{"event": "a"},\nb]').reason ?? '', /Unexpected token 'b'/)
+test('of many events the first line that is none is named, and the place in it', () => {
+  assert.deepEqual(findEventsFault('{"event": "a"}\n\n[]\n{'), { line: 3, column: 1, expected: 'object' })
+  assert.deepEqual(findEventsFault('{"event": "a"}\n{"event": b}'), { line: 2, column: 11, expected: 'value' })
+  assert.deepEqual(findEventsFault('[{"event": "a"},\nb]'), { line: 2, column: 1, expected: 'object' })
+  assert.equal(findEventsFault('[]'), undefined)
 })

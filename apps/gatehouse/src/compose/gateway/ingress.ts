@@ -31,7 +31,11 @@ import { declaredLimits, followStoredLimits, limitsOfFile, requireLimits } from 
 import { ownRoutes } from './paths.ts'
 
 const realm = 'gatehouse'
-const maxStreamConnections = 10_000
+/**
+ * To each of our own services elsewhere: they bound their work themselves, and end what comes too slowly. With few
+ * connections anybody could hold all of them by requests whose bodies do not come.
+ */
+const maxServiceConnections = 10_000
 /** A reader of events may wait half a minute before the answer begins. */
 const longPollHeadersMs = 60_000
 
@@ -183,6 +187,7 @@ function remoteServices({ config, clock, addressOf }: Parts) {
   const claims = serviceClient && createForwardedClaims(serviceClient.secret, clock)
   const sibling = {
     forward_token: true,
+    connections: maxServiceConnections,
     requestHeaders: (raw: IncomingMessage, target: string) =>
       claims?.headers(raw.method ?? '', target, addressOf(raw)) ?? {},
   }
@@ -193,12 +198,7 @@ function remoteServices({ config, clock, addressOf }: Parts) {
     ...(notifyUrl && !services.has('notify')
       ? {
           notify: { ...sibling, url: notifyUrl },
-          'notify-streams': {
-            ...sibling,
-            url: notifyUrl,
-            connections: maxStreamConnections,
-            headers_timeout_ms: longPollHeadersMs,
-          },
+          'notify-streams': { ...sibling, url: notifyUrl, headers_timeout_ms: longPollHeadersMs },
         }
       : {}),
   }

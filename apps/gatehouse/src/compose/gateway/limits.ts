@@ -14,7 +14,14 @@ import {
   routeRuleOf,
   TierDeclaration,
 } from '@gatehouse/gateway'
-import { attemptLimitPolicies, type DeclaredLimits, type Identity, type LimitRules } from '@gatehouse/identity'
+import {
+  attemptLimitPolicies,
+  type DeclaredLimits,
+  type Identity,
+  type LimitFault,
+  type LimitRules,
+} from '@gatehouse/identity'
+import { DeclarationError } from '@gatehouse/limiter'
 import type { TSchema } from 'typebox'
 import type { Config } from '../../config/config.ts'
 import type { Parts } from '../parts.ts'
@@ -52,11 +59,17 @@ export function limitRules(file: File, counters: Counters): LimitRules {
         limitsFor({ attemptLimits: attemptLimitPolicies, ...declaration }, rules)
         return undefined
       } catch (error) {
-        if (error instanceof RangeError) return error.message
+        if (error instanceof RangeError) return faultOf(error)
         throw error
       }
     },
   }
+}
+
+function faultOf(error: RangeError): LimitFault {
+  if (!(error instanceof DeclarationError)) return { detail: error.message }
+  const { isTier, name, pointer, expected } = error.place
+  return { detail: error.message, place: { kind: isTier ? 'tiers' : 'policies', name, pointer, expected } }
 }
 
 /** A declaration is stored as it was sent: what it leaves out stays what the built-in policy of the name has. */
@@ -67,7 +80,7 @@ function withoutDefaults(schema: TSchema): TSchema {
 /** @throws RangeError when the limits of an edited file could not apply with the routes of this process */
 export function requireLimits(started: File, counters: Counters, next: File): void {
   const fault = limitRules(started, counters).check(limitsOfFile(next).document)
-  if (fault !== undefined) throw new RangeError(fault)
+  if (fault !== undefined) throw new RangeError(fault.detail)
 }
 
 /** Where the limits of a process are read. */

@@ -41,7 +41,7 @@ const producerPaths = ['/v1/notify', '/v1/notify/*', '/v1/scheduled']
 const identityApi = ['/users/*', '/organizations/*', '/revocations', '/admin/v1/*']
 const notifyApi = ['/v1/*']
 /** Each holds its connection for minutes: it must not hold those of other requests. */
-const streams = ['/v1/users/{id}/inbox/stream', '/v1/events']
+const streams = ['/v1/users/{id}/inbox/stream', '/v1/notifications/{id}/stream', '/v1/events']
 
 /** The admin console: its pages, and its server, which signs people in itself. */
 const consolePaths = ['/console', '/console/*']

@@ -59,7 +59,8 @@ function logErrors<Client extends Redis | Cluster>(client: Client, log: Log): Cl
     away = false
   })
   client.on('error', (error) => {
-    if (!away) log.warn({ err: error }, 'the counter store can not be reached; the limiter goes on without it')
+    if (!away)
+      log.warn({ err: error }, 'the counter store can not be reached (REDIS_URL); the limiter goes on without it')
     away = true
   })
   return client

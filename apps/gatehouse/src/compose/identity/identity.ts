@@ -1,8 +1,9 @@
+import { defaultTiers } from '@gatehouse/gateway'
 import { createIdentity, type Identity, isManagementRole } from '@gatehouse/identity'
 import { identitySealed, migrateIdentity, postgresIdentityStore } from '@gatehouse/identity/postgres'
 import { checkSealed, type Database } from '@gatehouse/kit'
 import type { Notify } from '@gatehouse/notify'
-import { isLoopback } from '../../config/config.ts'
+import { type Config, isLoopback } from '../../config/config.ts'
 import { branding } from '../branding.ts'
 import { consoleClient, consoleSecrets } from '../console-client.ts'
 import { omitUndefined } from '../defined-members.ts'
@@ -54,6 +55,7 @@ export async function composeIdentity(
     ),
     authenticate: ingress.authenticate,
     limitRules: limitRules(file, counters),
+    tiers: tiersOfFile(parts.config),
     ...ingress.attempts,
     ...identityMail(parts, notify),
     branding: branding(parts.config),
@@ -90,6 +92,17 @@ export function features(authUrl: string, declared: Parts['config']['file']['fea
     ...omitUndefined({ registration, passwordReset, emailCode, passkeys }),
     loopbackCalls: isLoopback(new URL(authUrl).hostname),
   }
+}
+
+/**
+ * The tiers of the file, which apply until limits are stored; also for the command line. Undefined where the file has none
+ * and the gateway is elsewhere, with a file of its own.
+ */
+export function tiersOfFile({
+  settings: { services },
+  file: { tiers },
+}: Pick<Config, 'settings' | 'file'>): readonly string[] | undefined {
+  return tiers === undefined && !services.has('gateway') ? undefined : Object.keys(tiers ?? defaultTiers)
 }
 
 /** What the file says of passwords; also for the command line, which sets some. */

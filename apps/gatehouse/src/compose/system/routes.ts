@@ -54,7 +54,8 @@ const maxLifeMs = 3_600_000
 /** The stream ends with the token, after an hour, and with the process. */
 function followCounters({ live, ingress, clock }: SystemRoutesParts, admit: ReturnType<typeof requireOneOf>) {
   return async (request: FastifyRequest<{ Querystring: { topics?: string } }>, reply: FastifyReply) => {
-    const { subject, expiresAt } = await admit(request)
+    const caller = await admit(request)
+    const { subject, expiresAt } = caller
     live.admit(subject)
     const { topics } = request.query
     const { raw } = reply
@@ -72,7 +73,7 @@ function followCounters({ live, ingress, clock }: SystemRoutesParts, admit: Retu
     const end = live.add(raw, followed, subject)
     const lifeMs = expiresAt === undefined ? maxLifeMs : Math.min(expiresAt - clock.now(), maxLifeMs)
     const life = setTimeout(end, Math.max(0, lifeMs))
-    const stopWatching = ingress.watch(request.raw, expiresAt, end)
+    const stopWatching = ingress.watch(request.raw, caller, end)
     raw.once('close', () => {
       clearTimeout(life)
       stopWatching()

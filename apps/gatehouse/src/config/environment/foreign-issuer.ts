@@ -1,5 +1,6 @@
 import type { TokenType } from '@gatehouse/bearer'
 import { isManagementScope } from '@gatehouse/identity'
+import { isLoopback } from '../loopback.ts'
 import type { EnvironmentReader } from './reader.ts'
 import type { Service } from './services.ts'
 
@@ -28,7 +29,9 @@ export function readIssuer(
       if (read.someOf(name)) read.fault(name, 'must be set together with ISSUER')
     return undefined
   }
-  read.url('ISSUER')
+  const parsed = read.url('ISSUER')
+  if (parsed?.startsWith('http:') && !isLoopback(new URL(parsed).hostname))
+    read.fault('ISSUER', `must be https, except on this machine, not ${JSON.stringify(url)}`)
   if (services.has('identity')) read.fault('ISSUER', 'must not be set where identity runs (SERVICES): it is the issuer')
   for (const name of ['AUTH_URL', 'IDENTITY_URL', 'SERVICE_CLIENT_ID'])
     if (read.someOf(name)) read.fault(name, 'must not be set with ISSUER: there is no identity of ours')

@@ -6,6 +6,14 @@ import { parseRedisAddress, redisAddressExpected } from './redis-address.ts'
 /** The variables of a process. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
+const named = (protocols: readonly string[]): string => protocols.map((protocol) => `${protocol}//`).join(' or ')
+
+/** The usual cause where the protocol is right: a password as it was generated. */
+function unreadable(text: string, protocols: readonly string[]): string {
+  if (!protocols.some((protocol) => text.startsWith(`${protocol}//`))) return ''
+  return '; this one cannot be read: write special characters of the user and the password percent-encoded, such as %2F for /'
+}
+
 const httpProtocols = ['http:', 'https:']
 
 /** Reads variables of the environment; what is wrong with one is added to the faults, and answered with a default. */
@@ -76,7 +84,7 @@ export class EnvironmentReader {
     const text = this.text(name)
     if (text === undefined) return undefined
     if (protocols.includes(URL.parse(text)?.protocol ?? '')) return new Secret(text)
-    this.#faults.add(name, `must be a URL with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`)
+    this.#faults.add(name, `must be a URL with ${named(protocols)}${unreadable(text, protocols)}`)
     return undefined
   }
 
@@ -86,8 +94,8 @@ export class EnvironmentReader {
     if (text === undefined) return undefined
     if (text.split(',').every((each) => protocols.includes(URL.parse(each.trim())?.protocol ?? '')))
       return new Secret(text)
-    const expected = protocols.map((protocol) => `${protocol}//`).join(' or ')
-    this.#faults.add(name, `must be a URL with ${expected}, or several with commas between`)
+    const expected = `must be a URL with ${named(protocols)}, or several with commas between`
+    this.#faults.add(name, `${expected}${unreadable(text, protocols)}`)
     return undefined
   }
 

@@ -37,7 +37,7 @@ export function createDevInbox(options: DevInboxOptions): DevInbox {
   const isOwn = ({ raw }: Parameters<Authenticate>[0]) =>
     constantTimeEqual(raw.headers.authorization?.replace(/^Bearer /, '') ?? '', token)
   return {
-    watch: (inner) => (request, expiresAt, end) => (isOwn(request) ? () => {} : inner(request, expiresAt, end)),
+    watch: (inner) => (request, caller, end) => (isOwn(request) ? () => {} : inner(request, caller, end)),
     authenticate: (inner) => async (request, scope) => {
       if (!isOwn(request)) return inner(request, scope)
       if (scope !== undefined && !scopes.has(scope)) return inner(request, scope)

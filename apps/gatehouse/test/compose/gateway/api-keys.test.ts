@@ -17,7 +17,7 @@ test("an API key has the reach of its owner: a user's own things, a client's who
     `clients:
   - client_id: ${operator.client_id}
     client_secret: ${operator.client_secret}
-    scopes: ['admin:users', 'admin:api-keys', 'admin:notifications', 'write:notifications']
+    scopes: ['admin:users', 'admin:api-keys', 'admin:limits', 'admin:notifications', 'write:notifications']
 users:
   - { id: alice, password: correct horse battery }
   - { id: mallory, password: battery staple horse }

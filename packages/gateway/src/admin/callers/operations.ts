@@ -169,17 +169,14 @@ export class CallerOperations {
     const seen = [...counted.allowed, ...counted.rejected].flatMap((entry) => entry.policies)
     const clientPolicy = policies.clientPolicyOf(identifier)
     const { inPlaceOf } = policies
-    const applying = policiesOfCaller({
-      identifier,
-      tier,
-      clientPolicy,
-      inPlaceOf,
-      seen,
-      limits: policies.limits(),
-      rules,
-    })
+    const limits = policies.limits()
+    const applying = policiesOfCaller({ identifier, tier, clientPolicy, inPlaceOf, seen, limits, rules })
     const standings = await Promise.all(
-      applying.map(async (one) => ({ ...one, decision: await limiter.peek(one.policy, identifier) })),
+      applying.map(async (one) => ({
+        ...one,
+        limitsAttempts: limits.attempts.has(one.policy.name),
+        decision: await limiter.peek(one.policy, identifier),
+      })),
     )
     return { tier, standings }
   }

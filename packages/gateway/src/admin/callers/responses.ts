@@ -27,6 +27,7 @@ interface Standing {
   readonly isTier: boolean
   readonly standsForTier: boolean
   readonly isSeen: boolean
+  readonly limitsAttempts: boolean
   readonly decision: Decision
 }
 
@@ -65,7 +66,7 @@ function formatOverride({ policy, factor, until, author, createdAt, reason }: Li
   }
 }
 
-function formatStanding({ isTier, standsForTier, isSeen, decision }: Standing) {
+function formatStanding({ isTier, standsForTier, isSeen, limitsAttempts, decision }: Standing) {
   const { rules, ...standing } = formatDecision(decision)
   const { policy, rules: counted } = decision
   return {
@@ -74,6 +75,7 @@ function formatStanding({ isTier, standsForTier, isSeen, decision }: Standing) {
     stands_for_tier: standsForTier,
     recent: isSeen,
     shared: policy.shared,
+    limits_attempts: limitsAttempts,
     ...standing,
     rules: rules.map((rule, nth) => ({ ...rule, window_seconds: (counted[nth]?.windowMs ?? 0) / 1_000 })),
   }

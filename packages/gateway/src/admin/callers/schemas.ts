@@ -128,6 +128,9 @@ const standing = Type.Object(
     }),
     recent: Type.Boolean({ description: 'Whether it counted requests of the caller in the last day.' }),
     shared: Type.Boolean({ description: 'One counter for all callers together.' }),
+    limits_attempts: Type.Boolean({
+      description: 'Whether it counts attempts to sign in or to enter a code, which owners alone give back.',
+    }),
     ...limitStatus,
     source: Type.String({ description: 'The source of the decision: store, local, open or closed.' }),
     rules: Type.Array(

@@ -15,10 +15,12 @@ import { createLogoMessage } from '../../clients/logo/fetch.ts'
 import { findClientFaults, formatMembers, parseMetadata } from '../../clients/registration.ts'
 import type { ClientDeclaration, ClientPatch } from '../../config/declarations.ts'
 import type { AdminContext } from '../../context/features.ts'
+import { type Caller, mayReadPlan } from '../../model/caller.ts'
 import { type Client, type ClientMetadata, isPublic, registrationOf } from '../../model/client.ts'
-import { revocationTimes } from '../../model/revocation-times.ts'
+import { revocationTimes } from '../../model/grants/revocation-times.ts'
 import { type ClientFilter, type ExpectedClient, NameConflict, type NewClient } from '../../store/index.ts'
 import { type Authority, auditChange, requireAuthorityOverClient, requireScopes } from '../authority.ts'
+import { requireKnownPlan } from '../limits/plans.ts'
 import type { Overlap } from '../overlap.ts'
 import type { newClientSchema, secretSchema } from '../responses.ts'
 import { requireClientPolicy } from './policy.ts'
@@ -75,8 +77,13 @@ export async function readTaggedClient(
   return { client: describeClient(client, clock.now()), etag: entityTagOf(formatClient(client)) }
 }
 
-/** Reads the plan of a client, for gateways in other processes. @throws Problem 404 */
-export async function readClientPlan(context: Pick<AdminContext, 'store' | 'defaultPlan'>, id: string) {
+/** Reads the plan of a client, for gateways in other processes. @throws Problem 403 for a user, 404 */
+export async function readClientPlan(
+  context: Pick<AdminContext, 'store' | 'defaultPlan'>,
+  caller: Caller,
+  id: string,
+): Promise<{ readonly id: string; readonly plan: string }> {
+  if (!mayReadPlan(caller, id)) throw new Problem(403, 'The plan of a client is read by clients.')
   const { plan = context.defaultPlan } = await findClient(context.store, id)
   return { id, plan }
 }
@@ -92,6 +99,7 @@ export async function createClient(
   requireNoFaults(findClientFaults(metadata))
   requireScopes(by, metadata.scopes, 'The client would get scopes')
   await requireClientPolicy(context, by, undefined, metadata.policy)
+  await requireKnownPlan(context, by, undefined, plan)
   await requireFreeId(context, id)
   const needsSecret = !isPublic(metadata) && !metadata.authMethods.includes('private_key_jwt')
   const secret = client_secret ?? (needsSecret ? randomToken() : undefined)
@@ -132,6 +140,7 @@ export async function updateClient(
   requireNoFaults(findClientFaults(metadata))
   requireScopes(by, metadata.scopes, 'The client would get scopes')
   await requireClientPolicy(context, by, client.policy, metadata.policy)
+  await requireKnownPlan(context, by, client.plan, plan)
   const changes = changedMembers(await auditedMembers(client), await auditedMembers({ ...metadata, plan }))
   await auditChange(context, by, { action: 'clients.update', target: target(id), ...changes })
   const isNewLogo = metadata.logoUri !== undefined && metadata.logoUri !== client.logoUri

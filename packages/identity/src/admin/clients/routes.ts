@@ -56,7 +56,7 @@ export function clientRoutes(http: Http, access: AdminAccess): void {
   secretRoute(http, access)
 }
 
-function readingRoutes(http: Http, { context, requireScope }: AdminAccess): void {
+function readingRoutes(http: Http, { context, requireScope, authenticate }: AdminAccess): void {
   http.get(
     path,
     {
@@ -84,7 +84,8 @@ function readingRoutes(http: Http, { context, requireScope }: AdminAccess): void
   const plan = { ...describeRoute('clients.getPlan', 'read:users', planSchema), params: byId }
   http.get(`${path}/:id/plan`, { schema: plan }, async (request) => {
     await requireScope(request, 'read:users')
-    return readClientPlan(context, request.params.id)
+    const { caller } = await authenticate(request)
+    return readClientPlan(context, caller, request.params.id)
   })
 }
 

@@ -21,6 +21,7 @@ import {
   requireAuthorityOverUser,
   requireScopes,
 } from '../authority.ts'
+import { requireKnownPlan } from '../limits/plans.ts'
 import type { Overlap } from '../overlap.ts'
 import type { identifiedKeySchema, newApiKeySchema } from './responses.ts'
 
@@ -41,7 +42,8 @@ export interface NewApiKey {
 /** An API key as management returns it; the key itself only when it was created. */
 export type ApiKeyResponse = Static<typeof newApiKeySchema>
 
-function formatApiKey(key: ApiKey): ApiKeyResponse {
+/** What an edit changes, which the entity tag is of. */
+function formatApiKey(key: ApiKey): Omit<ApiKeyResponse, 'etag'> {
   return {
     id: key.id,
     owner: key.owner,
@@ -58,7 +60,12 @@ function formatApiKey(key: ApiKey): ApiKeyResponse {
 /** A key with what changes without an edit: its use, and a key that it replaced and that is still valid. */
 function describeApiKey(key: ApiKey, now: number): ApiKeyResponse {
   const retiringUntil = key.retiringUntil > now ? key.retiringUntil : undefined
-  return { ...formatApiKey(key), ...instants({ previous_key_expires_at: retiringUntil, last_used_at: key.lastUsedAt }) }
+  const shown = formatApiKey(key)
+  return {
+    ...shown,
+    etag: entityTagOf(shown),
+    ...instants({ previous_key_expires_at: retiringUntil, last_used_at: key.lastUsedAt }),
+  }
 }
 
 function instants<Name extends string>(times: Readonly<Record<Name, number | undefined>>): { [Key in Name]?: string } {
@@ -100,12 +107,13 @@ export async function createApiKey(context: AdminContext, by: Authority, request
   if (!found.actsItself)
     rejectMember('/owner', 'must be a user or a client with the grant client_credentials: this one only signs users in')
   requireScopes(by, scopes, 'The key would get scopes')
+  await requireKnownPlan(context, by, undefined, plan)
   const { shownOnce, hash, prefix } = createKey()
   const unused = { retiringUntil: 0, rotatedAt: undefined, lastUsedAt: undefined }
   const key: ApiKey = { id: randomUUIDv7(), owner, name, scopes, plan, createdAt, expiresAt, hash, prefix, ...unused }
   await auditChange(context, by, { action: 'api_keys.create', target: target(key.id), after: auditedMembers(key) })
   await context.store.apiKeys.create(key)
-  return { ...formatApiKey(key), key: shownOnce }
+  return { ...describeApiKey(key, createdAt), key: shownOnce }
 }
 
 function rejectMember(pointer: string, detail: string): never {

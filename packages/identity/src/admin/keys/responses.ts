@@ -16,6 +16,7 @@ const apiKey = {
     Type.String({ format: 'date-time', description: 'Until when the key before a rotation is valid.' }),
   ),
   last_used_at: Type.Optional(lastUsed),
+  etag: Type.String({ description: 'Its entity tag, for If-Match.' }),
 }
 /** An API key. */
 export const apiKeySchema = Type.Object(apiKey, { title: 'ApiKey' })

@@ -1,12 +1,12 @@
-import { maxClientPolicies } from '../../model/limit-settings.ts'
-import type { Subject } from '../../store/index.ts'
+import { maxClientPolicies, unlimitedPlan } from '../../model/limit-settings.ts'
+import type { PlanMember } from '../../store/index.ts'
 import { type LimitContext, readActive } from './settings.ts'
 
-/** A user or client of a tier, with the plan that it has. */
-export interface TierCaller extends Subject {
+/** A user, client or API key of a tier, with the plan that it has. */
+export interface TierCaller extends PlanMember {
   /** Undefined for the default plan. */
   readonly plan?: string
-  /** Of a client that counts by this policy in place of the tier. */
+  /** Of a client, or a key of one, that counts by this policy in place of the tier. */
   readonly policy?: string
 }
 
@@ -17,12 +17,9 @@ export interface TierPosition {
   readonly id: string
 }
 
-/** The plan of services, which no tier limits. */
-const unlimitedPlan = 'unlimited'
-
 /**
- * The users and clients of a tier, by plan and id, the first `limit` above a position. The lowest tier has those of
- * unknown plans as well. API keys with a plan of their own are in no list.
+ * The users and clients of a tier, and the API keys with a plan of their own, by plan and id, the first `limit` above a
+ * position. The lowest tier has those of unknown plans as well.
  */
 export async function listTierCallers(
   limits: LimitContext,
@@ -33,22 +30,27 @@ export async function listTierCallers(
   const found: TierCaller[] = []
   for (const plan of await plansOf(limits, tier)) {
     if (found.length >= limit || plan < after.plan) continue
-    const from = plan === after.plan ? after.id : ''
     const named = plan === '' ? {} : { plan }
-    const { subjects } = limits.context.store
-    const some = await subjects.listByPlan(plan === '' ? undefined : plan, from, limit - found.length)
-    found.push(...some.map((subject) => ({ ...subject, ...named })))
+    const { store, clock } = limits.context
+    const some = await store.subjects.listByPlan({
+      plan: plan === '' ? undefined : plan,
+      after: plan === after.plan ? after.id : '',
+      limit: limit - found.length,
+      now: clock.now(),
+    })
+    found.push(...some.map((member) => ({ ...member, ...named })))
   }
   return withPolicies(limits, found)
 }
 
 async function withPolicies({ context }: LimitContext, callers: readonly TierCaller[]): Promise<TierCaller[]> {
-  const bound = callers.some(({ kind }) => kind === 'client')
+  const bound = callers.some(({ kind }) => kind !== 'user')
     ? await context.store.clients.listPolicies(maxClientPolicies)
     : []
   const policies = new Map(bound.map(({ client, policy }) => [client, policy]))
   return callers.map((caller) => {
-    const policy = caller.kind === 'client' ? policies.get(caller.id) : undefined
+    const client = caller.kind === 'client' ? caller.id : caller.key?.owner
+    const policy = client === undefined ? undefined : policies.get(client)
     return policy === undefined ? caller : { ...caller, policy }
   })
 }

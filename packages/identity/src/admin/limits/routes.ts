@@ -11,12 +11,21 @@ import {
 import { type TSchema, Type } from 'typebox'
 import type { LimitRules } from '../../config/limit-rules.ts'
 import { type LimitDeclaration, type LimitKind, limitKinds } from '../../model/limit-settings.ts'
+import type { Authority } from '../authority.ts'
 import { maskUnlessPermitted, refuseGuesses } from '../masking.ts'
 import { type AdminAccess, describeRoute } from '../required-scope.ts'
 import { adminScopes, readScopes } from '../scopes.ts'
 import { formatPosition, listTierCallers, parsePosition } from './callers.ts'
 import { listGateways, readFeed, recordGateway } from './feed.ts'
-import { listOverrides, maskOverride, pageKeys, putOverride, readOverride, removeOverride } from './overrides.ts'
+import {
+  type LimitedCaller,
+  listOverrides,
+  maskOverride,
+  pageKeys,
+  putOverride,
+  readOverride,
+  removeOverride,
+} from './overrides.ts'
 import * as schemas from './schemas.ts'
 import {
   activateVersion,
@@ -72,13 +81,22 @@ function settingsRoutes(http: Http, { requireScope }: AdminAccess, limits: Limit
   const answer = Type.Object({
     valid: Type.Boolean(),
     fault: Type.Optional(Type.String({ description: 'What is not allowed, and what was expected.' })),
+    errors: Type.Optional(
+      Type.Array(
+        Type.Object({
+          pointer: Type.String({ description: 'The member at fault, such as `/declaration/rpm`.' }),
+          detail: Type.String({ description: 'What is expected of it.' }),
+        }),
+        { maxItems: 1 },
+      ),
+    ),
   })
   const check = { ...describeRoute('limitSettings.validate', reading, answer), body }
   http.post(`${path}/validate`, { schema: check }, async (request) => {
     await requireScope(request, reading)
     const { declaration, ...at } = request.body
     const fault = await checkDeclaration(limits, at, declaration)
-    return fault === undefined ? { valid: true } : { valid: false, fault }
+    return fault === undefined ? { valid: true } : { valid: false, ...fault }
   })
 }
 
@@ -201,8 +219,7 @@ function overrideRoutes(http: Http, { requireScope, requireRecentSignIn }: Admin
   const read = { ...describeRoute('limitOverrides.get', reading, schemas.overrideSchema), params }
   http.get(overridePath, { schema: read }, async (request, reply) => {
     const by = await requireScope(request, reading)
-    const { kind, id } = request.params
-    if (kind === 'ip') refuseGuesses(by, 'address', id)
+    refuseAddress(by, request.params)
     const found = await readOverride(limits, request.params)
     return reply.header('etag', entityTagOf(found)).send(maskUnlessPermitted(by, found, maskOverride))
   })
@@ -218,9 +235,15 @@ function overrideRoutes(http: Http, { requireScope, requireRecentSignIn }: Admin
   const remove = { ...describeRoute('limitOverrides.delete', editing), params }
   http.delete(overridePath, { schema: remove }, async (request, reply) => {
     const by = await requireRecentSignIn(request, editing)
+    refuseAddress(by, request.params)
     await removeOverride(limits, by, request.params)
     return reply.code(204).send()
   })
+}
+
+/** Whether an address has an override is masked for the caller, whatever they do with it. @throws Problem 403 */
+function refuseAddress(by: Authority, { kind, id }: LimitedCaller): void {
+  if (kind === 'ip') refuseGuesses(by, 'address', id)
 }
 
 /** For processes alone: what they apply, and what they report. */

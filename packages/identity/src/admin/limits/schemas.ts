@@ -83,13 +83,21 @@ export const gatewaySchema = Type.Object(
   { title: 'LimitGateway' },
 )
 
-/** A user or client on a tier. */
+/** A user, client or API key on a tier. */
 export const tierCallerSchema = Type.Object(
   {
-    kind: Type.Unsafe<'user' | 'client'>({ type: 'string', enum: ['user', 'client'] }),
-    id: text,
+    kind: Type.Unsafe<'user' | 'client' | 'key'>({ type: 'string', enum: ['user', 'client', 'key'] }),
+    id: Type.String({ description: 'Of a key the id by which gateways count it, as in `limits`.' }),
+    key: Type.Optional(
+      Type.Object(
+        { id: text, name: text, owner: text },
+        { description: 'The API key with a plan of its own. Keys without one count by the plan of their owner.' },
+      ),
+    ),
     plan: Type.Optional(Type.String({ description: 'Its plan; absent for the default one.' })),
-    policy: Type.Optional(Type.String({ description: 'The policy of a client, which counts in place of the tier.' })),
+    policy: Type.Optional(
+      Type.String({ description: 'The policy of a client, which counts in place of the tier, for its keys too.' }),
+    ),
   },
   { title: 'TierCaller' },
 )

@@ -1,6 +1,6 @@
 import { entityTagOf, Problem, preconditionFailed, requireMatch } from '@gatehouse/kit'
 import { attemptLimitPolicies } from '../../config/attempt-limits.ts'
-import type { LimitRules } from '../../config/limit-rules.ts'
+import type { LimitFault, LimitRules } from '../../config/limit-rules.ts'
 import type { AdminContext } from '../../context/features.ts'
 import {
   findLimitFault,
@@ -103,7 +103,7 @@ export async function changeDeclaration(
     if (declaration === undefined && before === undefined) throw notFound(at, active.document)
     const document = withDeclaration(active.document, at.kind, at.name, declaration)
     requireOwnerForAttemptLimits(by, active.document, document)
-    requireValid(limits, document)
+    requireValid(limits, document, at)
     const version: NewLimitVersion = {
       document,
       origin: 'edit',
@@ -171,14 +171,26 @@ function requireOwnerForAttemptLimits(
     throw new Problem(403, `Limits on attempts are changed by owners alone (scope admin:roles): ${changed.join(', ')}.`)
 }
 
+/** What is wrong with the change of a declaration. */
+export interface ChangeFault {
+  /** What is not allowed, and what was expected. */
+  readonly fault: string
+  /** The member of the declaration that is at fault, and what is expected of it. */
+  readonly errors?: readonly { readonly pointer: string; readonly detail: string }[]
+}
+
 /** What a change would do: what is wrong with it, or undefined. */
 export async function checkDeclaration(
   limits: LimitContext,
   { kind, name }: LimitName,
   declaration: LimitDeclaration | undefined,
-): Promise<string | undefined> {
+): Promise<ChangeFault | undefined> {
   const { document } = await readActive(limits)
-  return faultOf(limits, withDeclaration(document, kind, name, declaration))
+  const fault = faultOf(limits, withDeclaration(document, kind, name, declaration))
+  if (fault === undefined) return undefined
+  const place = placeOf(fault, { kind, name })
+  if (place === undefined) return { fault: fault.detail }
+  return { fault: fault.detail, errors: [{ pointer: `/declaration${place.pointer}`, detail: place.expected }] }
 }
 
 /** @throws Problem 404 */
@@ -208,13 +220,21 @@ function notFound({ kind, name }: LimitName, document: LimitDocument): Problem {
   return new Problem(404, `There is no ${word} "${name}"; there are ${Object.keys(document[kind]).join(', ')}.`)
 }
 
-function faultOf({ rules }: LimitContext, document: LimitDocument): string | undefined {
+/** The place of a fault in the declaration that was edited. */
+function placeOf({ place }: LimitFault, { kind, name }: LimitName): LimitFault['place'] {
+  return place?.kind === kind && place.name === name && place.pointer !== '' ? place : undefined
+}
+
+function faultOf({ rules }: LimitContext, document: LimitDocument): LimitFault | undefined {
   const count = Object.keys(document.tiers).length + Object.keys(document.policies).length
-  if (count > maxLimitDeclarations) return `there are at most ${maxLimitDeclarations} tiers and policies`
+  if (count > maxLimitDeclarations) return { detail: `there are at most ${maxLimitDeclarations} tiers and policies` }
   return rules.check(document)
 }
 
-function requireValid(limits: LimitContext, document: LimitDocument): void {
+function requireValid(limits: LimitContext, document: LimitDocument, edited?: LimitName): void {
   const fault = faultOf(limits, document)
-  if (fault !== undefined) throw new Problem(422, `${fault}.`, { errors: [{ pointer: '/declaration', detail: fault }] })
+  if (fault === undefined) return
+  const place = edited && placeOf(fault, edited)
+  const pointer = `/declaration${place?.pointer ?? ''}`
+  throw new Problem(422, `${fault.detail}.`, { errors: [{ pointer, detail: place?.expected ?? fault.detail }] })
 }

@@ -32,7 +32,11 @@ export type SharedOperation = Shared<OperationId>
 export interface Administration {
   /** With the parameter `organization_id`. */
   readonly path: string
-  /** @throws Problem 401, 403 */
+  /**
+   * The caller, who has the permission. For a change, a person must have signed in within ten minutes: it lets somebody
+   * in, or out.
+   * @throws Problem 401 `insufficient_user_authentication` (RFC 9470 §3), 403
+   */
   authorize(
     request: FastifyRequest,
     organizationId: string,

@@ -3,8 +3,8 @@ import type { Static } from 'typebox'
 import type { AdminContext } from '../../context/features.ts'
 import type { NoticeKind } from '../../mail/messages.ts'
 import { createNotices } from '../../mail/notices.ts'
+import { revocationTimes } from '../../model/grants/revocation-times.ts'
 import { organizationOwner } from '../../model/organization.ts'
-import { revocationTimes } from '../../model/revocation-times.ts'
 import type { Member, MemberResult, OutboxMessage } from '../../store/index.ts'
 import {
   auditOrganization,

@@ -32,10 +32,11 @@ export function organizationRoutes(http: Http, access: AdminAccess): void {
   administrationRoutes(http, access.context, managementAdministration(access))
 }
 
-/** The organization's own administration by its members. */
+/** The organization's own administration by its members, in a scope of its own: each request is admitted by its hook. */
 export function ownOrganizationRoutes(http: Http, context: AdminContext, authenticate: Authenticate): void {
   const administration = memberAdministration(context, authenticate)
   const { authorize } = administration
+  http.addHook('onRequest', administration.admitEarly)
   const read = describeOwn('ownOrganization.get', permissions.read, schemas.organizationSchema)
   http.get(administration.path, { schema: { ...read, params: schemas.ofOrganization } }, async (request, reply) => {
     const caller = await authorize(request, request.params.organization_id, permissions.read)
@@ -54,12 +55,14 @@ export function ownOrganizationRoutes(http: Http, context: AdminContext, authent
   administrationRoutes(http, context, administration)
 }
 
-function managementAdministration({ requireScope }: AdminAccess): Administration {
+function managementAdministration({ requireScope, requireRecentSignIn }: AdminAccess): Administration {
   const scopeOf = (permission: string) => (permission === permissions.read ? reading : scope)
+  const requireFor = (permission: string) => (permission === permissions.read ? requireScope : requireRecentSignIn)
   return {
     path: `${path}/:organization_id`,
     async authorize(request, organizationId, permission) {
-      return { by: await requireScope(request, scopeOf(permission)), organizationId, member: undefined }
+      const by = await requireFor(permission)(request, scopeOf(permission))
+      return { by, organizationId, member: undefined }
     },
     describe: (id, permission, answer, status) =>
       describeRoute(`organizations.${id}`, scopeOf(permission), answer, status),
@@ -96,7 +99,7 @@ function readingRoutes(http: Http, { context, requireScope }: AdminAccess): void
   )
 }
 
-function changingRoutes(http: Http, { context, requireScope }: AdminAccess): void {
+function changingRoutes(http: Http, { context, requireScope, requireRecentSignIn }: AdminAccess): void {
   const create = describeRoute('organizations.create', scope, schemas.organizationSchema, 201)
   http.post(path, { schema: { ...create, body: NewOrganization } }, async (request, reply) => {
     const by = await requireScope(request, scope)
@@ -107,7 +110,7 @@ function changingRoutes(http: Http, { context, requireScope }: AdminAccess): voi
   const tagged = { ...update, params: schemas.ofOrganization, headers: IfMatchHeaders }
   const updated = { ...tagged, body: schemas.organizationBody }
   http.patch(one, { schema: updated }, async (request, reply) => {
-    const by = await requireScope(request, scope)
+    const by = await requireRecentSignIn(request, scope)
     const caller = { by, organizationId: request.params.organization_id, member: undefined }
     const change = { ...request.body, ifMatch: request.headers['if-match'] }
     const organization = await organizations.updateOrganization(context, caller, change)
@@ -116,14 +119,14 @@ function changingRoutes(http: Http, { context, requireScope }: AdminAccess): voi
   const end = { ...describeRoute('organizations.delete', scope), params: schemas.ofOrganization }
   const remove = { ...end, headers: IfMatchHeaders }
   http.delete(one, { schema: remove }, async (request, reply) => {
-    const by = await requireScope(request, scope)
+    const by = await requireRecentSignIn(request, scope)
     const caller = { by, organizationId: request.params.organization_id, member: undefined }
     await organizations.deleteOrganization(context, caller, request.headers['if-match'])
     return reply.code(204).send()
   })
 }
 
-function templateRoutes(http: Http, { context, requireScope }: AdminAccess): void {
+function templateRoutes(http: Http, { context, requireScope, requireRecentSignIn }: AdminAccess): void {
   const templates = '/admin/v1/organization-roles'
   const list = describeRoute('organizations.roleTemplates.list', reading, pageSchema(schemas.organizationRoleSchema))
   http.get(templates, { schema: { ...list, querystring: PageQuery } }, async (request) => {
@@ -139,14 +142,14 @@ function templateRoutes(http: Http, { context, requireScope }: AdminAccess): voi
   })
   const put = { ...describeRoute('organizations.roleTemplates.put', scope), ...one }
   http.put(`${templates}/:role`, { schema: { ...put, body: schemas.roleBody } }, async (request, reply) => {
-    const by = await requireScope(request, scope)
+    const by = await requireRecentSignIn(request, scope)
     const update = { ...request.body, ifMatch: request.headers['if-match'] }
     await putOrganizationRole(context, { by }, request.params.role, update)
     return reply.code(204).send()
   })
   const remove = { ...describeRoute('organizations.roleTemplates.delete', scope), ...one }
   http.delete(`${templates}/:role`, { schema: remove }, async (request, reply) => {
-    const by = await requireScope(request, scope)
+    const by = await requireRecentSignIn(request, scope)
     await deleteOrganizationRole(context, { by }, request.params.role, request.headers['if-match'])
     return reply.code(204).send()
   })

@@ -1,7 +1,7 @@
 import { entityTagOf, Problem, preconditionFailed, requireMatch } from '@gatehouse/kit'
 import type { AdminContext } from '../../context/features.ts'
+import { revocationTimes } from '../../model/grants/revocation-times.ts'
 import { checkRoleScope, ownerRole, scopesOfRole, withIncludedScopes } from '../../model/management-roles.ts'
-import { revocationTimes } from '../../model/revocation-times.ts'
 import { type Authority, auditChange, requireScopes } from '../authority.ts'
 import { formatRole, parseRole, type RoleResponse } from './roles.ts'
 

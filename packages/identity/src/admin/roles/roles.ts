@@ -3,7 +3,9 @@ import type { Static } from 'typebox'
 import type { AdminContext } from '../../context/features.ts'
 import type { Caller } from '../../model/caller.ts'
 import {
+  assignableScopes,
   type ChangedRoles,
+  checkUserRole,
   defaultScopes,
   isManagementRole,
   type ManagementRole,
@@ -29,6 +31,7 @@ export function formatRole(role: ManagementRole, changed: ChangedRoles): RoleRes
     scopes: [...scopesOfRoles([role], changed)].sort(),
     granted_scopes: [...scopesOfRole(role, changed)].sort(),
     default_scopes: [...defaultScopes(role)].sort(),
+    assignable_scopes: [...assignableScopes(role)],
   }
 }
 
@@ -42,6 +45,16 @@ export async function listRoles({ store }: Pick<AdminContext, 'store'>): Promise
 export function parseRole(name: string): ManagementRole {
   if (isManagementRole(name)) return name
   throw new Problem(404, `There is no management role ${name}; the roles are ${managementRoles.join(', ')}.`)
+}
+
+/** Checks the roles that a user is to have. @throws Problem 422 for a reserved name that is no management role */
+export function requireKnownRoles(roles: readonly string[]): void {
+  const errors = roles.flatMap((role, index) => {
+    const detail = checkUserRole(role)
+    return detail === undefined ? [] : [{ pointer: `/roles/${index}`, detail }]
+  })
+  if (errors.length === 0) return
+  throw new Problem(422, errors.map(({ pointer, detail }) => `${pointer} ${detail}`).join('; '), { errors })
 }
 
 /** Lists the users with a role in the order of their ids. */

@@ -1,7 +1,7 @@
 import { Problem } from '@gatehouse/kit'
 import type { Static } from 'typebox'
 import type { AdminContext } from '../../context/features.ts'
-import { revocationTimes } from '../../model/revocation-times.ts'
+import { revocationTimes } from '../../model/grants/revocation-times.ts'
 import { endSession } from '../../sessions/end-session.ts'
 import { type Authority, auditChange } from '../authority.ts'
 import type { consentSchema, grantSchema } from '../responses.ts'

@@ -49,13 +49,12 @@ async function givesPhone(
 }
 
 function changingRoutes(http: Http, { context, requireScope, requireRecentSignIn }: AdminAccess): void {
-  const admit = (request: FastifyRequest, isGranting: boolean) =>
-    isGranting ? requireRecentSignIn(request, scope) : requireScope(request, scope)
   http.post(
     path,
     { schema: { ...describeRoute('users.create', scope, newUserSchema, 201), body: UserDeclaration } },
     async (request, reply) => {
-      const by = await admit(request, request.body.roles !== undefined)
+      // An account with a known password is a way in that outlasts the session of whoever made it.
+      const by = await requireRecentSignIn(request, scope)
       const made = await createUser(context, by, request.body)
       return reply.code(201).send(maskUnlessPermitted(by, made, maskUser))
     },
@@ -66,12 +65,14 @@ function changingRoutes(http: Http, { context, requireScope, requireRecentSignIn
     headers: IfMatchHeaders,
     body: UserPatch,
   }
+  const admit = (request: FastifyRequest, isGranting: boolean) =>
+    isGranting ? requireRecentSignIn(request, scope) : requireScope(request, scope)
   http.patch(`${path}/:id`, { schema: change }, async (request, reply) => {
-    // Whoever reads the mails or the text messages of an account gets into it.
-    const { roles, email, email_verified: verified, claims } = request.body
+    // Whoever reads the mails or the text messages of an account gets into it, and whoever was locked out.
+    const { roles, email, email_verified: verified, locked, claims } = request.body
     const known = await admit(
       request,
-      [roles, email, verified].some((member) => member !== undefined),
+      locked === false || [roles, email, verified].some((member) => member !== undefined),
     )
     const by = (await givesPhone(context, request.params.id, claims)) ? await admit(request, true) : known
     const update = { mergesClaims: isMergePatch(request), ifMatch: request.headers['if-match'] }

@@ -1,7 +1,7 @@
 import { isEmailAddress, Problem } from '@gatehouse/kit'
 import { type Static, Type } from 'typebox'
 import type { AdminContext } from '../../context/features.ts'
-import { parsePhoneNumber } from '../../model/phone-number.ts'
+import { parsePhoneNumber } from '../../model/factors/phone-number.ts'
 import { normalizeName, type User } from '../../model/user.ts'
 import type { UserFilter } from '../../store/index.ts'
 import { formatLastSignIn } from './last-sign-in.ts'

@@ -5,15 +5,16 @@ import type { AdminContext } from '../../context/features.ts'
 import { sendLink } from '../../mail/link.ts'
 import { createRecipientMessage } from '../../mail/messages.ts'
 import { createNotices } from '../../mail/notices.ts'
-import { checkUserRole, ownerRole } from '../../model/management-roles.ts'
-import { revocationTimes } from '../../model/revocation-times.ts'
+import { revocationTimes } from '../../model/grants/revocation-times.ts'
+import { ownerRole } from '../../model/management-roles.ts'
 import { normalizeName, type User } from '../../model/user.ts'
 import { signOutOptions } from '../../sessions/end-session.ts'
 import type { NewUser, UserChange } from '../../store/index.ts'
 import { type Authority, auditChange, requireAuthorityOverUser, requireRoleAuthority } from '../authority.ts'
 import { reportConflict, requireFreeId } from '../clients/clients.ts'
+import { requireKnownPlan } from '../limits/plans.ts'
 import type { newUserSchema } from '../responses.ts'
-import { parseRole } from '../roles/roles.ts'
+import { parseRole, requireKnownRoles } from '../roles/roles.ts'
 
 /** A user as management returns it; with the password when it was just generated. */
 export type UserResponse = Static<typeof newUserSchema>
@@ -66,6 +67,7 @@ export async function createUser(
   const roles = declaration.roles ?? []
   requireKnownRoles(roles)
   await requireRoleAuthority(context, by, [], roles)
+  await requireKnownPlan(context, by, undefined, declaration.plan)
   if (password !== undefined)
     context.passwordPolicy.requireAcceptable(password, { username: declaration.username ?? id, ...declaration })
   await requireFreeId(context, id)
@@ -109,6 +111,7 @@ export async function updateUser(
   requireMatch(ifMatch, tagOf(user))
   const changed = applyPatch(user, patch)
   requireKnownRoles(changed.roles)
+  await requireKnownPlan(context, by, user.plan, changed.plan)
   await requireRoleAuthority(context, by, user.roles, changed.roles)
   const lockedAt = patch.locked === undefined ? user.lockedAt : patch.locked ? context.clock.now() : undefined
   if (lockedAt !== undefined || !changed.roles.includes(ownerRole)) await requireOtherOwner(context, user)
@@ -165,7 +168,7 @@ async function writeUser(context: AdminContext, from: User, to: NewUser): Promis
       ? []
       : createNotices(context, { user: from, kind: 'email_changed', request: undefined, facts: { email } })
   const messages = [createRecipientMessage(context, to.id), ...notices]
-  const result = await reportConflict(context.store.users.update(to, from, messages, revocationTimes(context)))
+  const result = await reportConflict(context.store.users.update(to, from, messages, () => revocationTimes(context)))
   requireChanged(result)
   context.signalOutbox()
   if (to.email !== from.email) await mailVerificationLink(context, to.id)
@@ -222,16 +225,6 @@ export const target = (id: string) => ({ type: 'user', id })
 function auditedMembers(user: Omit<NewUser, 'id' | 'passwordHash'> & Pick<User, 'lockedAt'>): Record<string, unknown> {
   const { username, plan, email, emailVerified, roles, claims, lockedAt } = user
   return { username, plan, email, email_verified: emailVerified, roles, claims, locked: lockedAt !== undefined }
-}
-
-/** @throws Problem 422 */
-function requireKnownRoles(roles: readonly string[]): void {
-  const errors = roles.flatMap((role, index) => {
-    const detail = checkUserRole(role)
-    return detail === undefined ? [] : [{ pointer: `/roles/${index}`, detail }]
-  })
-  if (errors.length === 0) return
-  throw new Problem(422, errors.map(({ pointer, detail }) => `${pointer} ${detail}`).join('; '), { errors })
 }
 
 /** @throws Problem 404, 409 */

@@ -40,7 +40,10 @@ export const oauthOperations = {
   ],
   'serverMetadata.get': ['Get the authorization server metadata', 'RFC 8414: endpoints, grants and algorithms.'],
   'jwks.get': ['Get the public signing keys', 'The keys that verify tokens, as a JSON Web Key Set (RFC 7517).'],
-  'users.getPlan': ['Get the plan of a user', 'The user object for the tier lookup of a gateway.'],
+  'users.getPlan': [
+    'Get the plan of a user',
+    'The user object for the tier lookup of a gateway. Users read their own.',
+  ],
   'revocations.read': [
     'List revocations after a cursor',
     'The revocations in order, for resource servers that verify tokens themselves. Without a cursor, from the oldest that is kept.',

@@ -1,5 +1,5 @@
 import { type Html, html, type PageAnswer, type Texts } from '@gatehouse/kit/page'
-import { maxPasskeyNameLength, maxPasskeys, type Passkey } from '../../model/passkey.ts'
+import { maxPasskeyNameLength, maxPasskeys, type Passkey } from '../../model/factors/passkey.ts'
 import { deviceName } from '../device-name.ts'
 import { passkeyForm, passkeyScript } from './form.ts'
 

@@ -1,5 +1,5 @@
 import type { Database, Transaction } from '@gatehouse/kit'
-import type { FactorKind } from '../../model/second-factor.ts'
+import type { FactorKind } from '../../model/factors/second-factor.ts'
 import type { EnrolledFactors, FactorChange, Factors, OutboxMessage, SignOutOptions } from '../../store/index.ts'
 import { putMessages } from '../operations/outbox.ts'
 import { orUndefined } from '../rows.ts'

@@ -1,5 +1,5 @@
 import type { Transaction } from '@gatehouse/kit'
-import type { Session } from '../../model/session.ts'
+import type { Session } from '../../model/grants/session.ts'
 import type { ProviderSessionRecord } from '../../store/index.ts'
 
 /**

@@ -1,5 +1,5 @@
 import type { Database, Queryable } from '@gatehouse/kit'
-import type { RefreshFamily } from '../../model/grant.ts'
+import type { RefreshFamily } from '../../model/grants/grant.ts'
 import type { AuthorizationCodes, CodeWithGrant } from '../../store/index.ts'
 import { orUndefined } from '../rows.ts'
 import { type GrantRow, userGrantColumns, userGrantOf, userGrantTables } from './grants.ts'

@@ -1,5 +1,5 @@
 import { type Database, tokenHash } from '@gatehouse/kit'
-import { type Consent, mergeConsents } from '../../model/consent.ts'
+import { type Consent, mergeConsents } from '../../model/grants/consent.ts'
 import type { Consents, OutboxMessage } from '../../store/index.ts'
 import { putMessages } from '../operations/outbox.ts'
 import { queries, runStatement } from '../queries.ts'

@@ -1,5 +1,5 @@
 import type { Database } from '@gatehouse/kit'
-import type { RefreshFamily } from '../../model/grant.ts'
+import type { RefreshFamily } from '../../model/grants/grant.ts'
 import type { DeviceCodes, DeviceDecision, DeviceRequest } from '../../store/index.ts'
 import { putMessages } from '../operations/outbox.ts'
 import { type DeviceCodeRow, queries, runStatement } from '../queries.ts'

@@ -1,5 +1,5 @@
 import type { Transaction } from '@gatehouse/kit'
-import type { RevocationTimes } from '../../model/revocation-times.ts'
+import type { RevocationTimes } from '../../model/grants/revocation-times.ts'
 import { appendRevocations } from '../tokens/revocations.ts'
 
 /** Deletes the refresh tokens of revoked grants and adds them to the revocation feed: the last step of a transaction. */

@@ -1,6 +1,6 @@
 import type { Database, Queryable, Transaction } from '@gatehouse/kit'
-import type { AuthorizationCode, ClaimsRequest, GrantRecord } from '../../model/grant.ts'
-import type { RevocationTimes } from '../../model/revocation-times.ts'
+import type { AuthorizationCode, ClaimsRequest, GrantRecord } from '../../model/grants/grant.ts'
+import type { RevocationTimes } from '../../model/grants/revocation-times.ts'
 import type { Grants, UsedGrant, UserGrant } from '../../store/index.ts'
 import { orUndefined, type UserRow, userOf } from '../rows.ts'
 import { lockSession } from '../sessions.ts'
@@ -18,6 +18,7 @@ export interface GrantRow extends UserRow {
   readonly requested_claims: ClaimsRequest
   readonly auth_time: number
   readonly amr: string[]
+  readonly remembered: boolean
   readonly user_agent: string
   readonly granted_at: number
   readonly grant_expires_at: number
@@ -26,7 +27,7 @@ export interface GrantRow extends UserRow {
 
 /** The columns of a {@link GrantRow}, of a grant `g`, its account `a` and its subject `s`. */
 export const userGrantColumns = `g.id AS grant_id, g.user_id, g.client_id, g.session_id, g.organization_id, g.scopes, g.resources, g.claims AS requested_claims,
-  g.auth_time, g.amr, g.user_agent, g.created_at AS granted_at, g.expires_at AS grant_expires_at, g.revoked_at,
+  g.auth_time, g.amr, g.remembered, g.user_agent, g.created_at AS granted_at, g.expires_at AS grant_expires_at, g.revoked_at,
   a.id, s.plan, a.username, a.email, a.email_verified, a.password_hash, a.password_changed_at, a.credential_version, a.roles, a.claims, a.locked_at,
   a.created_at, a.updated_at`
 
@@ -50,6 +51,7 @@ function grantOf(row: Omit<GrantRow, keyof UserRow>): GrantRecord {
     claims: row.requested_claims,
     authTime: row.auth_time,
     amr: row.amr,
+    remembered: row.remembered,
     userAgent: row.user_agent,
     createdAt: row.granted_at,
     expiresAt: row.grant_expires_at,
@@ -115,7 +117,7 @@ export class PostgresGrants implements Grants {
   ): Promise<GrantRecord[]> {
     const { rows } = await this.#database.query<Omit<GrantRow, keyof UserRow>>(
       `SELECT g.id AS grant_id, g.user_id, g.client_id, g.session_id, g.organization_id, g.scopes, g.resources,
-              g.claims AS requested_claims, g.auth_time, g.amr, g.user_agent, g.created_at AS granted_at, g.revoked_at,
+              g.claims AS requested_claims, g.auth_time, g.amr, g.remembered, g.user_agent, g.created_at AS granted_at, g.revoked_at,
               greatest(g.expires_at, f.expires_at) AS grant_expires_at
          FROM identity.grant_record g LEFT JOIN identity.refresh_family f ON f.grant_id = g.id
         WHERE g.client_id = $1 AND ($2::uuid IS NULL OR g.id < $2) AND g.revoked_at IS NULL
@@ -199,8 +201,8 @@ export async function lockMembership(tx: Transaction, { organizationId, userId }
 /** Inserts a grant. */
 export async function insertGrant(on: Queryable, grant: GrantRecord): Promise<void> {
   await on.query(
-    `INSERT INTO identity.grant_record (id, user_id, client_id, session_id, scopes, resources, claims, auth_time, amr, user_agent, created_at, expires_at, organization_id)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+    `INSERT INTO identity.grant_record (id, user_id, client_id, session_id, scopes, resources, claims, auth_time, amr, user_agent, created_at, expires_at, organization_id, remembered)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
     [
       grant.id,
       grant.userId,
@@ -215,6 +217,7 @@ export async function insertGrant(on: Queryable, grant: GrantRecord): Promise<vo
       grant.createdAt,
       grant.expiresAt,
       grant.organizationId ?? null,
+      grant.remembered,
     ],
   )
 }

@@ -1,5 +1,5 @@
 import { type Batcher, createBatcher, type Database } from '@gatehouse/kit'
-import type { Rotation, RotationResult } from '../../model/refresh-rotation.ts'
+import type { Rotation, RotationResult } from '../../model/grants/refresh-rotation.ts'
 import type { FamilyWithGrant, RefreshFamilies } from '../../store/index.ts'
 import { orUndefined } from '../rows.ts'
 import { type GrantRow, userGrantColumns, userGrantOf, userGrantTables } from './grants.ts'
@@ -12,10 +12,15 @@ interface FamilyRow extends GrantRow {
   readonly successor_sealed: string | null
   readonly rotated_at: number
   readonly family_expires_at: number
+  readonly requires_mfa: boolean
 }
 
+/** Whether an organization of the grant's user requires a second factor. */
+const requiresMfa = `EXISTS (SELECT FROM identity.membership m JOIN identity.organization o ON o.id = m.organization_id
+    WHERE m.user_id = g.user_id AND o.require_mfa AND o.status = 'active')`
+
 const find = `SELECT f.generation, f.current_hash, f.previous_hash, f.successor_sealed, f.rotated_at,
-    f.expires_at AS family_expires_at, ${userGrantColumns}
+    f.expires_at AS family_expires_at, ${requiresMfa} AS requires_mfa, ${userGrantColumns}
   FROM ${userGrantTables} JOIN identity.refresh_family f ON f.grant_id = g.id WHERE f.grant_id = ANY($1::uuid[])`
 
 const batching = { maxBatch: 200, concurrency: 2, maxWaiting: 10_000 }
@@ -51,6 +56,7 @@ async function findTogether(database: Database, grantIds: readonly string[]): Pr
 function familyOf(row: FamilyRow): FamilyWithGrant {
   return {
     ...userGrantOf(row),
+    requiresMfa: row.requires_mfa,
     family: {
       grantId: row.grant_id,
       generation: row.generation,

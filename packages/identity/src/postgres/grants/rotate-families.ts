@@ -1,5 +1,10 @@
 import type { Database } from '@gatehouse/kit'
-import { type LockedFamily, type Rotation, type RotationResult, rotationResult } from '../../model/refresh-rotation.ts'
+import {
+  type LockedFamily,
+  type Rotation,
+  type RotationResult,
+  rotationResult,
+} from '../../model/grants/refresh-rotation.ts'
 import { type LockedFamilyRow, queries } from '../queries.ts'
 import { orUndefined } from '../rows.ts'
 

@@ -286,6 +286,7 @@ CREATE TABLE identity.grant_record (
   claims jsonb NOT NULL,
   auth_time bigint NOT NULL,
   amr text[] NOT NULL,
+  remembered boolean NOT NULL,
   user_agent text NOT NULL,
   created_at bigint NOT NULL,
   expires_at bigint NOT NULL,
@@ -438,6 +439,8 @@ CREATE TABLE identity.api_key (
   last_used_at bigint
 );
 CREATE INDEX api_key_owner_index ON identity.api_key (owner);
+-- Keys that count by a plan of their own, as members of its tier.
+CREATE INDEX api_key_plan_index ON identity.api_key (plan, hash) WHERE plan IS NOT NULL;
 CREATE INDEX api_key_expiry_index ON identity.api_key (expires_at) WHERE expires_at IS NOT NULL;
 
 -- A mailed link is valid for the address and, where it grants access, for the credentials that it was created for. One

@@ -1,6 +1,6 @@
 import { applyDeclared, type Database, type Transaction } from '@gatehouse/kit'
+import type { RevocationTimes } from '../../model/grants/revocation-times.ts'
 import type { OrganizationRole } from '../../model/organization.ts'
-import type { RevocationTimes } from '../../model/revocation-times.ts'
 import {
   type DeclarationEntry,
   type DeclarationStore,
@@ -43,17 +43,18 @@ export class PostgresDeclarations implements DeclarationStore {
   applyUsers(
     entries: readonly DeclarationEntry<NewUser>[],
     createMessage: (userId: string) => OutboxMessage,
-    end: SignOutOptions,
+    options: () => SignOutOptions,
   ): Promise<Map<string, WriteResult>> {
     return this.#apply('user', entries, async (tx, { id, record }) => {
       const text = 'SELECT password_hash, roles FROM identity.account WHERE id = $1 FOR UPDATE'
       const { rows } = await tx.query<{ password_hash: string | null; roles: string[] }>(text, [id])
       const user = await record(rows[0]?.password_hash ?? undefined)
+      const end = options()
       const written = await writeUser(tx, user, end.now)
       const changed = written === 'updated' ? user.passwordHash : undefined
       if (changed !== undefined) await setPassword(tx, { userId: id, hash: changed, endApiKeys: true }, end)
       await putMessages(tx, [createMessage(id)])
-      await revokeTokensOfRoles(tx, user, rows[0]?.roles ?? [], end)
+      await revokeTokensOfRoles(tx, user, rows[0]?.roles ?? [], options)
       return written
     })
   }

@@ -1,5 +1,5 @@
 import { migrationTable, statTables, type TableBound } from '@gatehouse/kit'
-import { defaultLifetimes } from '../../model/lifetimes.ts'
+import { defaultLifetimes } from '../../model/grants/lifetimes.ts'
 import { maxLimitVersions } from '../../model/limit-settings.ts'
 import { maxMemberRoles } from '../../model/organization.ts'
 

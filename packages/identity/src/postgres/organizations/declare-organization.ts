@@ -1,5 +1,5 @@
 import type { Transaction } from '@gatehouse/kit'
-import type { RevocationTimes } from '../../model/revocation-times.ts'
+import type { RevocationTimes } from '../../model/grants/revocation-times.ts'
 import { type DeclaredOrganization, NameConflict, type WriteResult } from '../../store/index.ts'
 import { deleteRefreshFamilies } from '../grants/ended-grants.ts'
 import { revokeGrantsInOrganization } from '../grants/grants.ts'

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Database, type Queryable, sqlState, type Transaction } from '@gatehouse/kit'
+import type { RevocationTimes } from '../../model/grants/revocation-times.ts'
 import { type Membership, organizationOwner } from '../../model/organization.ts'
-import type { RevocationTimes } from '../../model/revocation-times.ts'
 import type {
   FormerMembership,
   JoinResult,

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Database, Transaction } from '@gatehouse/kit'
+import type { RevocationTimes } from '../../model/grants/revocation-times.ts'
 import type { Organization, OrganizationStatus } from '../../model/organization.ts'
-import type { RevocationTimes } from '../../model/revocation-times.ts'
 import type { OrganizationChange, Organizations, OrganizationUpdate } from '../../store/index.ts'
 import { deleteRefreshFamilies } from '../grants/ended-grants.ts'
 import { revokeGrantsInOrganization } from '../grants/grants.ts'

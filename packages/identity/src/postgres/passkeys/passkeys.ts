@@ -1,5 +1,5 @@
 import type { Database } from '@gatehouse/kit'
-import type { Passkey } from '../../model/passkey.ts'
+import type { Passkey } from '../../model/factors/passkey.ts'
 import type {
   DecideUse,
   OutboxMessage,

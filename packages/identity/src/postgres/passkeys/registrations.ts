@@ -1,5 +1,5 @@
 import type { Database, Transaction } from '@gatehouse/kit'
-import type { Passkey } from '../../model/passkey.ts'
+import type { Passkey } from '../../model/factors/passkey.ts'
 import type { AddPasskeyResult, NewPasskey, OutboxMessage, PasskeyRegistrations } from '../../store/index.ts'
 import { putMessages } from '../operations/outbox.ts'
 

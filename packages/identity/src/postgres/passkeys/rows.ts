@@ -1,4 +1,4 @@
-import type { Passkey, PasskeyTransport } from '../../model/passkey.ts'
+import type { Passkey, PasskeyTransport } from '../../model/factors/passkey.ts'
 import { orUndefined } from '../rows.ts'
 
 /** A row of `identity.passkey`. */

@@ -1,5 +1,5 @@
 import type { Database, Transaction } from '@gatehouse/kit'
-import type { RevocationTimes } from '../../model/revocation-times.ts'
+import type { RevocationTimes } from '../../model/grants/revocation-times.ts'
 import type { Revocation, Revocations } from '../../store/index.ts'
 
 interface RevocationRow {

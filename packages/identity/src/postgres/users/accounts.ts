@@ -1,5 +1,5 @@
 import type { Database, Transaction } from '@gatehouse/kit'
-import { revokedBefore } from '../../model/revocation-times.ts'
+import { revokedBefore } from '../../model/grants/revocation-times.ts'
 import type { User } from '../../model/user.ts'
 import type {
   Accounts,

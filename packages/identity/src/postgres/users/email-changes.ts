@@ -1,5 +1,5 @@
 import { type Database, sqlState } from '@gatehouse/kit'
-import { maxCodeAttempts } from '../../model/mailed-code.ts'
+import { maxCodeAttempts } from '../../model/factors/mailed-code.ts'
 import type { EmailChange, EmailChanges, EmailCodeAttempt, OutboxMessage } from '../../store/index.ts'
 import { putMessages } from '../operations/outbox.ts'
 import { removeStaleLinks } from './mailed-links.ts'

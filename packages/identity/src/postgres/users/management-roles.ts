@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Database } from '@gatehouse/kit'
+import { commitMarginMs, type RevocationTimes, revokedBefore } from '../../model/grants/revocation-times.ts'
 import type { ChangedRoles } from '../../model/management-roles.ts'
-import { commitMarginMs, type RevocationTimes, revokedBefore } from '../../model/revocation-times.ts'
 import type { ManagementRoles, RoleChange } from '../../store/index.ts'
 import { appendRevocations, lockRevocations } from '../tokens/revocations.ts'
 

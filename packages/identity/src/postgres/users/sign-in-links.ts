@@ -1,5 +1,5 @@
 import type { Database } from '@gatehouse/kit'
-import { maxCodeAttempts } from '../../model/mailed-code.ts'
+import { maxCodeAttempts } from '../../model/factors/mailed-code.ts'
 import type {
   CodeAttempt,
   OutboxMessage,

@@ -1,6 +1,6 @@
 import { type Database, sqlState, type Transaction } from '@gatehouse/kit'
+import { commitMarginMs, type RevocationTimes, revokedBefore } from '../../model/grants/revocation-times.ts'
 import { listRevokedRoles, ownerRole } from '../../model/management-roles.ts'
-import { type RevocationTimes, revokedBefore } from '../../model/revocation-times.ts'
 import { isUnchanged, type User } from '../../model/user.ts'
 import {
   type ExpectedUser,
@@ -17,7 +17,7 @@ import { putMessages } from '../operations/outbox.ts'
 import { queries, runStatement } from '../queries.ts'
 import { type UserRow, userColumns, userOf } from '../rows.ts'
 import { endSessions } from '../sessions.ts'
-import { appendRevocations } from '../tokens/revocations.ts'
+import { appendRevocations, lockRevocations } from '../tokens/revocations.ts'
 import { lockUser } from './lock-user.ts'
 import { removeStaleLinks } from './mailed-links.ts'
 import { reserveSubject } from './subjects.ts'
@@ -66,7 +66,7 @@ export class PostgresUsers implements Users {
     user: NewUser,
     expected: ExpectedUser,
     outbox: readonly OutboxMessage[],
-    end: RevocationTimes,
+    times: () => RevocationTimes,
   ): Promise<UserChange | 'outdated'> {
     return this.#database.transaction(async (tx) => {
       const found = await lockUser(tx, user.id, listRevokedRoles(expected.roles, user.roles).includes(ownerRole))
@@ -74,9 +74,9 @@ export class PostgresUsers implements Users {
       const { rows } = await tx.query<UserRow>(`${select} WHERE account.id = $1`, [user.id])
       if (!rows.some((row) => isUnchanged(expected, userOf(row)))) return 'outdated'
       if (found.lastOwner) return 'last_owner'
-      await writeUser(tx, user, end.now)
+      await writeUser(tx, user, times().now)
       await putMessages(tx, outbox)
-      await revokeTokensOfRoles(tx, user, expected.roles, end)
+      await revokeTokensOfRoles(tx, user, expected.roles, times)
       return 'changed'
     })
   }
@@ -105,17 +105,19 @@ export class PostgresUsers implements Users {
 }
 
 /**
- * Revokes the access tokens that were issued under management roles which the user has lost. The last step of a
- * transaction.
+ * Revokes the access tokens that are issued under management roles which the user has lost until the transaction is
+ * committed, whose last step this is. The lock of the revocation feed is waited for before the time is read.
  */
 export async function revokeTokensOfRoles(
   tx: Transaction,
   { id, roles }: Pick<NewUser, 'id' | 'roles'>,
   before: readonly string[],
-  end: RevocationTimes,
+  times: () => RevocationTimes,
 ): Promise<void> {
   if (listRevokedRoles(before, roles).length === 0) return
-  await appendRevocations(tx, [{ subject: id, before: revokedBefore(end.now) }], end)
+  await lockRevocations(tx)
+  const end = times()
+  await appendRevocations(tx, [{ subject: id, before: revokedBefore(end.now + commitMarginMs) }], end)
 }
 
 /** The SQLSTATE of a violated unique index. */

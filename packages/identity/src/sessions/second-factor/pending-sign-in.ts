@@ -1,6 +1,6 @@
 import { seal, tokenHash, unseal } from '@gatehouse/kit'
 import type { PageContext } from '../../context/context.ts'
-import type { ProviderSession } from '../../model/session.ts'
+import type { ProviderSession } from '../../model/grants/session.ts'
 import { PageError } from '../../pages/page-error.ts'
 import type { Browser } from '../browser.ts'
 

@@ -3,8 +3,8 @@ import { generateKeyPairSync } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { memoryDatabase } from '@gatehouse/testing'
 import { migrateIdentity, postgresIdentityStore } from '../../../src/postgres/index.ts'
-import { administrators, call as callAs, consoleClient, tokenOf } from '../../support/administrators.ts'
 import { TestBrowser } from '../../support/journey.ts'
+import { administrators, call as callAs, consoleClient, tokenOf } from '../../support/management/administrators.ts'
 import { issuer, type Running, setup } from '../../support/setup.ts'
 
 let running: Running

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Database } from '@gatehouse/kit'
 import { postgresDatabase, startPostgres, testWith } from '@gatehouse/testing'
-import { administrators, clientToken, consoleClient, tokenOf } from '../../support/administrators.ts'
 import { fileWith, limitRules } from '../../support/limits.ts'
+import { administrators, clientToken, consoleClient, tokenOf } from '../../support/management/administrators.ts'
 import { responseOf, setup } from '../../support/setup.ts'
 
 const gateway = { client_id: 'gateway', client_secret: 'gateway-secret-0123456789', scopes: ['follow:limits'] }
@@ -102,6 +102,53 @@ for (const engine of ['embedded', 'postgres'] as const) {
     }
     assert.deepEqual(seen, all)
     assert.equal((await send('GET', '/admin/v1/limit-settings/tiers/gone/callers')).status, 404)
+  })
+
+  run(`a tier lists the API keys with a plan of their own until they expire, on ${engine}`, async (t) => {
+    const server = engine === 'postgres' ? await startPostgres() : undefined
+    if (server) t.after(() => server.stop())
+    const database = server && (await postgresDatabase(server))
+    const { running, send } = await start(database)
+    t.after(async () => {
+      await running.close()
+      await database?.close()
+    })
+    const keyOf = async (members: object) => {
+      const made = await send('POST', '/admin/v1/api-keys', { owner: 'vip', name: 'k', ...members })
+      assert.equal(made.status, 201, made.text)
+      return made.body as { id: string; counter_id: string }
+    }
+    const pro = await keyOf({ plan: 'pro', name: 'fast' })
+    await keyOf({ name: 'as its owner' })
+    const expiresAt = new Date(running.clock.now() + 60_000).toISOString()
+    const short = await keyOf({ plan: 'pro', name: 'short', expires_at: expiresAt })
+    const ofKeyAlone = await keyOf({ plan: 'pro', name: 'of a tier that is gone since' })
+    await running.database.query("UPDATE identity.api_key SET plan = 'gone' WHERE id = $1", [ofKeyAlone.id])
+    const callers = async (tier: string, query = '') => {
+      const { body } = await send('GET', `/admin/v1/limit-settings/tiers/${tier}/callers?limit=1${query}`)
+      return body as { items: { kind: string; id: string; key?: { id: string } }[]; next?: string }
+    }
+    const keysOf = async (tier: string) => {
+      const found = []
+      for (let next: string | undefined = ''; next !== undefined; ) {
+        const page = await callers(tier, next === '' ? '' : `&cursor=${encodeURIComponent(next)}`)
+        found.push(...page.items.filter(({ kind }) => kind === 'key'))
+        next = page.next
+      }
+      return found
+    }
+    const ids = async (tier: string) => (await keysOf(tier)).map(({ key }) => key?.id).sort()
+    assert.deepEqual(await ids('pro'), [pro.id, short.id].sort())
+    const listed = (await keysOf('pro')).find(({ id }) => id === pro.counter_id)
+    assert.deepEqual(listed, {
+      kind: 'key',
+      id: pro.counter_id,
+      key: { id: pro.id, name: 'fast', owner: 'vip' },
+      plan: 'pro',
+    })
+    assert.deepEqual(await ids('free'), [ofKeyAlone.id], 'of an unknown plan, which no user has')
+    running.clock.advance(60_000)
+    assert.deepEqual(await ids('pro'), [pro.id])
   })
 }
 

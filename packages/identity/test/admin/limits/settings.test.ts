@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Database } from '@gatehouse/kit'
 import { postgresDatabase, type Server, sharedPostgres, testWith } from '@gatehouse/testing'
-import { administrators, clientToken, consoleClient, tokenOf } from '../../support/administrators.ts'
 import { fileWith, limitRules } from '../../support/limits.ts'
+import { administrators, clientToken, consoleClient, tokenOf } from '../../support/management/administrators.ts'
 import { responseOf, setup } from '../../support/setup.ts'
 
 const gateway = { client_id: 'gateway', client_secret: 'gateway-secret-0123456789', scopes: ['follow:limits'] }
+const limiter = { ...gateway, client_id: 'limiter', scopes: ['admin:limits'] }
 const stranger = { ...gateway, client_id: 'stranger' }
 const path = '/admin/v1/limit-settings'
 const free = `${path}/tiers/free`
@@ -19,7 +20,7 @@ interface Request {
 }
 
 async function start(database?: Database) {
-  const declared = { clients: [consoleClient, gateway, stranger], users: [...administrators] }
+  const declared = { clients: [consoleClient, gateway, limiter, stranger], users: [...administrators] }
   const running = await setup({ declared, limitRules: limitRules() }, database)
   const owner = await tokenOf(running, 'gatehouse-owner')
   const process = await clientToken(running, gateway.client_id, gateway.client_secret)
@@ -80,12 +81,14 @@ describe('stored limits', () => {
   test('what is not allowed is refused with the reason, and stores nothing', async () => {
     const refused = await app.send(put(free, 1_001))
     assert.deepEqual([refused.status, refused.body.detail], [422, 'policy "free": at most 1000 a minute.'])
+    const errors = [{ pointer: '/declaration/rpm', detail: 'at most 1000 a minute' }]
+    assert.deepEqual(refused.body.errors, errors)
     assert.equal((await app.send(put(free, 0))).status, 400)
     const last = await app.send({ method: 'DELETE', url: free })
     assert.match(String(last.body.detail), /there must be at least one/)
     const payload = { kind: 'tiers', name: 'free', declaration: { rpm: 2_000 } }
     const checked = await app.send({ method: 'POST', url: `${path}/validate`, payload })
-    assert.deepEqual(checked.body, { valid: false, fault: 'policy "free": at most 1000 a minute' })
+    assert.deepEqual(checked.body, { valid: false, fault: 'policy "free": at most 1000 a minute', errors })
     assert.equal((await app.send({ method: 'GET', url: path })).body.version, 2)
     assert.equal((await app.send(put(`${path}/tiers/${encodeURIComponent('a b')}`, 1))).status, 400)
     assert.equal((await app.send({ method: 'GET', url: `${path}/tiers/toString` })).status, 404)
@@ -178,6 +181,28 @@ describe('stored limits', () => {
     }
     assert.deepEqual(reasons.sort(), ids)
     app.running.clock.advance(60_001)
+  })
+
+  test('whether an address has an override stays hidden where it is masked, also in deletions', async () => {
+    const until = new Date(app.running.clock.now() + 60_000).toISOString()
+    const urlOf = (id: string) => `/admin/v1/limit-overrides/${id}`
+    const payload = { factor: 2, until, reason: 'a launch' }
+    const set = ['ip/198.51.100.7', 'user/zelda']
+    for (const id of set) await app.send({ method: 'PUT', url: urlOf(id), payload })
+    const token = await clientToken(app.running, limiter.client_id, limiter.client_secret)
+    for (const method of ['GET', 'DELETE'] as const) {
+      const answers = await Promise.all(
+        ['198.51.100.7', '198.51.100.8'].map(async (address) => {
+          const { status, body } = await app.send({ method, url: urlOf(`ip/${address}`) }, token)
+          return [status, body.detail]
+        }),
+      )
+      assert.equal(answers[0]?.[0], 403)
+      assert.deepEqual(answers[0], answers[1])
+    }
+    assert.equal((await app.send({ method: 'GET', url: urlOf('ip/198.51.100.7') })).status, 200)
+    assert.equal((await app.send({ method: 'DELETE', url: urlOf('user/zelda') }, token)).status, 204)
+    assert.equal((await app.send({ method: 'DELETE', url: urlOf('ip/198.51.100.7') })).status, 204)
   })
 
   test('every edit needs a recent sign-in', async () => {

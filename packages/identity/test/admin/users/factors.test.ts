@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { administrators, call, consoleClient, tokenOf } from '../../support/administrators.ts'
-import { createPerson, enrol, isSignedIn, TestApp } from '../../support/factors.ts'
+import { createPerson, enrol, isSignedIn, TestApp } from '../../support/factors/factors.ts'
 import { clients, getTokens, TestBrowser, webSecret } from '../../support/journey.ts'
+import { administrators, call, consoleClient, tokenOf } from '../../support/management/administrators.ts'
 import { takeMails } from '../../support/notices.ts'
 import { issuer, type Running, setup } from '../../support/setup.ts'
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { postgresIdentityStore } from '../../../src/postgres/index.ts'
+import { clients, getTokens, TestBrowser, webSecret } from '../../support/journey.ts'
 import {
   administrators,
   call,
@@ -8,8 +9,7 @@ import {
   createFixtures,
   type Role,
   tokenOf,
-} from '../../support/administrators.ts'
-import { clients, getTokens, TestBrowser, webSecret } from '../../support/journey.ts'
+} from '../../support/management/administrators.ts'
 import { takeMails } from '../../support/notices.ts'
 import { setupOnce } from '../../support/setup.ts'
 

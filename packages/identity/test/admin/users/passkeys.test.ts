@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Authenticator } from '../../support/factors/authenticator.ts'
+import { passkeyIds, registerPasskey, signInByPasskey } from '../../support/factors/passkeys.ts'
+import { TestBrowser } from '../../support/journey.ts'
 import {
   administrators,
   call,
@@ -7,10 +10,7 @@ import {
   createFixtures,
   type Role,
   tokenOf,
-} from '../../support/administrators.ts'
-import { Authenticator } from '../../support/authenticator.ts'
-import { TestBrowser } from '../../support/journey.ts'
-import { passkeyIds, registerPasskey, signInByPasskey } from '../../support/passkeys.ts'
+} from '../../support/management/administrators.ts'
 import { setupOnce } from '../../support/setup.ts'
 
 const running = setupOnce({ declared: { clients: [consoleClient], users: administrators } })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { postgresIdentityStore } from '../../../src/postgres/index.ts'
-import { administrators, call, consoleClient, tokenOf } from '../../support/administrators.ts'
 import { TestBrowser } from '../../support/journey.ts'
+import { administrators, call, consoleClient, tokenOf } from '../../support/management/administrators.ts'
 import { type Running, setup, type TestResponse } from '../../support/setup.ts'
 
 const password = 'a long and quiet password'

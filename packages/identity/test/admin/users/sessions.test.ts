@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { decodeJwt } from 'jose'
-import { administrators, call, consoleClient, tokenOf } from '../../support/administrators.ts'
 import { clients, getTokens, TestBrowser, webSecret } from '../../support/journey.ts'
+import { administrators, call, consoleClient, tokenOf } from '../../support/management/administrators.ts'
 import { type Running, setup, type TestResponse } from '../../support/setup.ts'
 
 const password = 'a long and quiet password'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { defaultLifetimes, mailLifetimes, type NotifyRequest } from '../../../src/index.ts'
 import { managementRoles } from '../../../src/model/management-roles.ts'
-import { administrators, call, consoleClient, tokenOf } from '../../support/administrators.ts'
+import { administrators, call, consoleClient, tokenOf } from '../../support/management/administrators.ts'
 import { isNotice } from '../../support/notices.ts'
 import { type Running, setup } from '../../support/setup.ts'
 

@@ -4,7 +4,7 @@ import { type Catalog, unfilledText } from '../../catalog/catalog.ts'
 import type { Channel } from '../../model/channel.ts'
 import { notificationIdOf } from '../../model/id.ts'
 import { maskReason } from '../../model/masking.ts'
-import { createReason, isOwnSentence, type Reason } from '../../model/reason.ts'
+import { createReason, isOwnSentence, type Reason } from '../../model/notification/reason.ts'
 import type { Gathered, LaterPlan } from '../../plan/later.ts'
 
 /** What would become of a channel, now or at the end of its wait. */

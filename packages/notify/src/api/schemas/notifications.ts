@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { reasonMembers } from '../../model/timeline.ts'
+import { reasonMembers } from '../../model/notification/timeline.ts'
 import { NotifyBody } from '../../request/notify-body.ts'
 import { describeOperation } from '../../request/route-options.ts'
 import { Id } from '../../request/schemas.ts'

@@ -1,7 +1,7 @@
 import { IfMatchHeaders, PageQuery, pageSchema } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import { ChannelList } from '../../catalog/declaration.ts'
-import { timeOfDayPattern } from '../../model/quiet-hours.ts'
+import { timeOfDayPattern } from '../../model/delivery/quiet-hours.ts'
 import { describeOperation } from '../../request/route-options.ts'
 import { NoContent, UserParams } from '../../request/schemas.ts'
 

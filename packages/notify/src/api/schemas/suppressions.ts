@@ -1,7 +1,7 @@
 import { pageMembers, pageSchema } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import { channels } from '../../model/channel.ts'
-import { suppressionReasons } from '../../model/suppression.ts'
+import { suppressionReasons } from '../../model/delivery/suppression.ts'
 import { describeOperation } from '../../request/route-options.ts'
 import { Id, IdCursor, NoContent, UserId, UserParams } from '../../request/schemas.ts'
 

@@ -1,6 +1,6 @@
 import { type TSchema, Type } from 'typebox'
 import { channels } from '../../model/channel.ts'
-import { type TimelineEntryType, timelineDetails, timelineEntryTypes } from '../../model/timeline.ts'
+import { type TimelineEntryType, timelineDetails, timelineEntryTypes } from '../../model/notification/timeline.ts'
 
 /** An entry of a timeline in the API document: a union, discriminated by `what`. */
 export const TimelineEntry = Type.Union(timelineEntryTypes.map(entrySchema))

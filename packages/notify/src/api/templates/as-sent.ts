@@ -4,7 +4,7 @@ import type { CompleteMessages } from '../../links/complete-messages.ts'
 import { hideTokens } from '../../links/links.ts'
 import type { Channel } from '../../model/channel.ts'
 import { deliveryIdOf, newIdOfUser } from '../../model/id.ts'
-import type { Content } from '../../model/notification.ts'
+import type { Content } from '../../model/notification/notification.ts'
 import { divideSms } from '../../templates/sms-parts.ts'
 
 /** What turns a rendered text into the message that people get. */

@@ -6,7 +6,7 @@ import {
   type SendResult,
 } from '@gatehouse/providers'
 import { notificationIdOf } from '../../model/id.ts'
-import type { Content, Message, Target } from '../../model/notification.ts'
+import type { Content, Message, Target } from '../../model/notification/notification.ts'
 import type { ClaimedDelivery } from '../../store/store.ts'
 
 /** The message of a delivery to one of its targets, with an id that is the same in every attempt. */

@@ -1,6 +1,6 @@
 import type { NotifyOptions } from '../../config/options.ts'
-import { quietUntil } from '../../model/quiet-hours.ts'
-import { transitions } from '../../model/retry-policy.ts'
+import { quietUntil } from '../../model/delivery/quiet-hours.ts'
+import { transitions } from '../../model/delivery/retry-policy.ts'
 import type { ClaimedDelivery } from '../../store/store.ts'
 import { type AttemptStep, acceptedBefore } from '../attempt.ts'
 

@@ -1,8 +1,8 @@
 import type { SendResult } from '@gatehouse/providers'
-import type { Target } from '../../model/notification.ts'
-import { suppresses } from '../../model/suppression.ts'
+import { suppresses } from '../../model/delivery/suppression.ts'
+import type { Target } from '../../model/notification/notification.ts'
 import type { ClaimedDelivery } from '../../store/store.ts'
-import type { Unavailable } from '../provider-pool.ts'
+import type { Unavailable } from '../providers/provider-pool.ts'
 
 /** The result of a mail whose links could not be built: it is not sent without them, and the attempt does not count. */
 export const linksUnavailable: SendResult = {

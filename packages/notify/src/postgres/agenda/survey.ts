@@ -1,6 +1,6 @@
 import type { Database } from '@gatehouse/kit'
 import { rangesOf } from '../../agenda/shares.ts'
-import type { DueWork } from '../../model/work-kind.ts'
+import type { DueWork } from '../../model/work/work-kind.ts'
 import type { Survey } from '../../store/ownership.ts'
 import { queries } from '../queries/index.ts'
 import { timestamp } from '../sql/columns.ts'

@@ -1,6 +1,7 @@
 import type { Database, Queryable, Transaction } from '@gatehouse/kit'
-import type { EventType } from '../../model/event-type.ts'
+import type { EventType } from '../../model/notification/event-type.ts'
 import type { EventTypes } from '../../store/store.ts'
+import { everywhere } from '../nodes/spread-database.ts'
 import { timestamp } from '../sql/columns.ts'
 
 /** Event types on PostgreSQL. */
@@ -18,9 +19,10 @@ export function postgresEventTypes(database: Database): EventTypes {
       )
       return rows.map(({ settings }) => settings)
     },
-    put: (eventType, now, expected) => database.transaction((tx) => putEventType(tx, eventType, now, expected)),
+    put: (eventType, now, expected) =>
+      everywhere(database).transaction((tx) => putEventType(tx, eventType, now, expected)),
     remove: (event) =>
-      database.transaction(async (tx) => {
+      everywhere(database).transaction(async (tx) => {
         const { rowCount } = await tx.query('DELETE FROM notify.event_type WHERE event = $1', [event])
         await turnVersion(tx)
         return rowCount > 0

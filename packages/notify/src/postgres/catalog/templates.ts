@@ -2,6 +2,7 @@ import type { Database, Transaction } from '@gatehouse/kit'
 import type { Channel } from '../../model/channel.ts'
 import type { Authorship, NewText, TemplateKey, Templates, TextState } from '../../store/store.ts'
 import type { TemplateText } from '../../templates/template.ts'
+import { everywhere } from '../nodes/spread-database.ts'
 import { timestamp, withoutNulls } from '../sql/columns.ts'
 import { turnVersion } from './event-types.ts'
 
@@ -69,17 +70,17 @@ export function postgresTemplates(database: Database): Templates {
       return rows.map((row) => ({ ...textOf(row), ...authorshipOf(row), published: row.published }))
     },
     save: (text, publish, now, expected) =>
-      database.transaction(async (tx) => {
+      (publish ? everywhere(database) : database).transaction(async (tx) => {
         await lockTexts(tx)
         return (await isExpected(tx, text, expected)) ? saveTemplate(tx, text, publish, now) : undefined
       }),
     publish: (key, version, now, expected) =>
-      database.transaction(async (tx) => {
+      everywhere(database).transaction(async (tx) => {
         await lockTexts(tx)
         return (await isExpected(tx, key, expected)) && publishStored(tx, key, version, now)
       }),
     withdraw: (key) =>
-      database.transaction(async (tx) => {
+      everywhere(database).transaction(async (tx) => {
         await lockTexts(tx)
         const { rowCount } = await tx.query(
           'DELETE FROM notify.published_template WHERE template_id = $1 AND channel = $2 AND locale = $3',

@@ -1,20 +1,15 @@
 import type { Database, Transaction } from '@gatehouse/kit'
-import { bucketOfId, bucketOfUser, notificationIdOf } from '../../model/id.ts'
-import type { DeadLetter, DeadLetterFilter, DeadLetters, LetterCount, Replayed, ReplayPace } from '../../store/store.ts'
+import { bucketOfId, bucketOfUser } from '../../model/id.ts'
+import type { DeadLetter, DeadLetterFilter, DeadLetters, LetterCount, Replayed } from '../../store/store.ts'
 import { at } from '../nodes/spread-database.ts'
 import { eraseSensitive } from '../retention/erase-sensitive.ts'
 import { optionalTimestamp, storable, timestamp, withoutNulls } from '../sql/columns.ts'
 import { among } from '../sql/plans.ts'
-import { appendTimeline, type NewTimelineEntry } from '../timeline/timeline.ts'
 import { fields, matching, valuesOf } from './filter.ts'
+import { removeLetters, type Selection } from './remove.ts'
+import { replay, spacingOf } from './replay.ts'
 import { findReplay, recordReplay } from './replays.ts'
-import {
-  type LetterRow,
-  type RemovedLetter,
-  replanDeliveries,
-  requeueDeliveries,
-  rescheduleRequests,
-} from './requeue.ts'
+import type { LetterRow } from './requeue.ts'
 import { stopReplay } from './stop-replay.ts'
 import { summarize } from './summary.ts'
 import { addInvalid, countFailure } from './topic-failures.ts'
@@ -113,33 +108,6 @@ function letterOf(row: LetterRow): DeadLetter {
   return { id, cause, detail, diedAt, fingerprint, ...withoutNulls(about) }
 }
 
-/** The first `limit` letters that a filter names. */
-interface Selection {
-  readonly filter: DeadLetterFilter
-  readonly limit: number
-  /** Only those that have not expired by then, Unix milliseconds. */
-  readonly at?: number
-}
-
-/** Removes letters and returns them. */
-async function removeLetters(
-  tx: Transaction,
-  bucket: number,
-  { filter, limit, at }: Selection,
-): Promise<RemovedLetter[]> {
-  const { rows } = await tx.query<RemovedLetter>(
-    `WITH removed AS MATERIALIZED (
-       SELECT id FROM notify.dead_letter
-        WHERE ${matching} AND ($12::timestamptz IS NULL OR expires_at IS NULL OR expires_at > $12)
-        ORDER BY id LIMIT $11 FOR UPDATE SKIP LOCKED
-     )
-     DELETE FROM notify.dead_letter l WHERE l.bucket = $1 AND l.id = ANY (ARRAY(SELECT id FROM removed))
-     RETURNING l.id, l.notification_id, l.user_id, l.channel, l.event, l.cause, l.detail, l.died_at, l.expires_at, l.message`,
-    [...valuesOf(bucket, filter), limit, optionalTimestamp(at)],
-  )
-  return rows.sort((a, b) => (a.id < b.id ? -1 : 1))
-}
-
 /** How many of the first `limit` there are, and how many of them have expired by `at`. */
 async function count(
   database: Database,
@@ -187,63 +155,6 @@ async function discard(tx: Transaction, bucket: number, filter: DeadLetterFilter
   return removed.length
 }
 
-/**
- * Gives letters back: one that has its message is sent again as it was; one whose template failed is planned again; a
- * scheduled one is scheduled again, and so is a message of the topic that named what there was not. One that is no notify
- * request can't be replayed and stays, and so does one that was never written and whose notification is purged, and one
- * that has expired.
- */
-async function replay(
-  tx: Transaction,
-  bucket: number,
-  { filter, limit, at, spacing, batchId }: ReplaySelection,
-): Promise<string[]> {
-  const all = await removeLetters(tx, bucket, { filter, limit, at })
-  const stored = await storedOf(tx, bucket, all)
-  const isLost = ({ cause, message, notification_id }: RemovedLetter) =>
-    message === null ? !stored.has(notification_id) : cause === 'invalid_message' && message.request === undefined
-  await restoreLetters(tx, bucket, all.filter(isLost))
-  const removed = all
-    .filter((letter) => !isLost(letter))
-    .map((letter, n) => ({ ...letter, batchId, dueAt: at + spacing.firstMs + n * spacing.eachMs }))
-  const scheduled = removed.filter(({ message }) => message?.request !== undefined)
-  const deliveries = removed.filter(({ message }) => message?.request === undefined)
-  const whole = deliveries.filter(({ message }) => message !== null)
-  const unwritten = deliveries.filter(({ message }) => message === null)
-  await tx.query(`UPDATE notify.delivery SET ended = NULL WHERE bucket = $1 AND ${among('id', '$2')} AND state = $3`, [
-    bucket,
-    deliveries.map(({ id }) => id),
-    'queued',
-  ])
-  await requeueDeliveries(tx, bucket, whole)
-  await replanDeliveries(tx, bucket, unwritten)
-  await rescheduleRequests(tx, bucket, scheduled)
-  for (const query of appendTimeline(
-    { count: 1, bucket },
-    deliveries.map((letter) => replayedEntry(letter, letter.dueAt)),
-  ))
-    await tx.query(query)
-  return removed.map(({ id }) => id)
-}
-
-interface ReplaySelection extends Selection {
-  readonly at: number
-  readonly spacing: Spacing
-  readonly batchId: string | undefined
-}
-
-/** When letters of a replay are due, from its beginning on, in milliseconds. */
-interface Spacing {
-  readonly firstMs: number
-  readonly eachMs: number
-}
-
-/** Those that went before have taken their turns. */
-function spacingOf(before: number, pace: ReplayPace | undefined): Spacing {
-  const eachMs = pace?.perSecond === undefined ? 0 : 1_000 / pace.perSecond
-  return { firstMs: before * eachMs, eachMs }
-}
-
 /** Removes up to `most` letters that died before `before`, and the data of sensitive ones with them. Answers how many. */
 export async function purgeDeadLetters(
   tx: Transaction,
@@ -266,43 +177,4 @@ export async function purgeDeadLetters(
     rows.filter(({ notification_id }) => notification_id !== null).map(({ id }) => id),
   )
   return rows.length
-}
-
-function replayedEntry({ id, channel }: RemovedLetter, at: number): NewTimelineEntry {
-  const detail = { at: timestamp(at) }
-  return { notificationId: notificationIdOf(id), deliveryId: id, channel, at, entryType: 'replayed', detail }
-}
-
-/** The notifications of letters that have not been purged. */
-async function storedOf(
-  tx: Transaction,
-  bucket: number,
-  letters: readonly RemovedLetter[],
-): Promise<Set<string | null>> {
-  const { rows } = await tx.query<{ id: string }>(
-    `SELECT id FROM notify.notification WHERE bucket = $1 AND ${among('id', '$2')}`,
-    [bucket, letters.map((letter) => letter.notification_id)],
-  )
-  return new Set(rows.map((row) => row.id))
-}
-
-async function restoreLetters(tx: Transaction, bucket: number, letters: readonly RemovedLetter[]): Promise<void> {
-  for (const letter of letters)
-    await tx.query(
-      `INSERT INTO notify.dead_letter (bucket, id, notification_id, user_id, channel, event, cause, detail, died_at, message, expires_at)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-      [
-        bucket,
-        letter.id,
-        letter.notification_id,
-        letter.user_id,
-        letter.channel,
-        letter.event,
-        letter.cause,
-        letter.detail,
-        timestamp(letter.died_at),
-        letter.message && JSON.stringify(letter.message),
-        optionalTimestamp(letter.expires_at),
-      ],
-    )
 }

@@ -1,7 +1,7 @@
 import type { Transaction } from '@gatehouse/kit'
 import type { Channel } from '../../model/channel.ts'
 import { newIdBeside } from '../../model/id.ts'
-import type { Message, NotifyRequest } from '../../model/notification.ts'
+import type { Message, NotifyRequest } from '../../model/notification/notification.ts'
 import { columns, optionalTimestamp, timestamp } from '../sql/columns.ts'
 import { failedMessage } from './topic-failures.ts'
 

@@ -3,6 +3,7 @@ import { newIdBeside, notificationIdOf } from '../../model/id.ts'
 import type { AttemptRecord } from '../../store/store.ts'
 import { type BucketScope, bucketsOfIds, nameFor, textFor } from '../sql/buckets.ts'
 import { columns, timestamp } from '../sql/columns.ts'
+import { keyOf } from '../sql/plans.ts'
 
 type Acknowledged = AttemptRecord & Required<Pick<AttemptRecord, 'acknowledged'>>
 
@@ -38,7 +39,7 @@ export async function acknowledge(
               sent_at = a.sent_at, sent_entry = a.sent_entry, sent_attempt = a.sent_attempt, sent_detail = a.sent_detail::json
          FROM unnest($1::smallint[], $2::uuid[], $3::text[], $4::text[], $5::timestamptz[], $6::uuid[], $7::integer[], $8::text[])
               AS a (bucket, id, provider, provider_message_id, sent_at, sent_entry, sent_attempt, sent_detail)
-        WHERE d.bucket = a.bucket AND d.id = a.id AND d.state = 'queued' RETURNING d.id`,
+        WHERE ${keyOf('d', 'a')} AND d.state = 'queued' RETURNING d.id`,
     ),
     values: [...values, ...sendingColumns(acks)],
   })
@@ -49,7 +50,7 @@ export async function acknowledge(
         scope,
         `UPDATE notify.delivery d SET provider = a.provider, provider_message_id = a.provider_message_id
            FROM unnest($1::smallint[], $2::uuid[], $3::text[], $4::text[]) AS a (bucket, id, provider, provider_message_id)
-          WHERE d.bucket = a.bucket AND d.id = a.id AND d.provider_message_id IS NULL`,
+          WHERE ${keyOf('d', 'a')} AND d.provider_message_id IS NULL`,
       ),
       values,
     })
@@ -91,7 +92,7 @@ export async function acknowledgeLate(
       `UPDATE notify.delivery d SET provider = a.provider, provider_message_id = a.provider_message_id
          FROM unnest($1::smallint[], $2::uuid[], $3::uuid[], $4::text[], $5::text[])
               AS a (bucket, id, notification_id, provider, provider_message_id)
-        WHERE d.bucket = a.bucket AND d.id = a.id
+        WHERE ${keyOf('d', 'a')}
           AND d.state <> 'queued' AND d.provider_message_id IS NULL AND d.sent_at IS NULL
           AND NOT EXISTS (SELECT FROM notify.delivery_queue w WHERE w.bucket = a.bucket AND w.delivery_id = a.id)
           AND NOT EXISTS (SELECT FROM notify.timeline_entry e

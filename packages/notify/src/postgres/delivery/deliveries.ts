@@ -3,11 +3,11 @@ import type { Channel } from '../../model/channel.ts'
 import type { BucketErrors, ClaimedDelivery, ClaimKey, Deliveries, MarkedCall } from '../../store/store.ts'
 import { type BucketScope, type Buckets, bucketsOfIds, groupByBucket, nameFor, textFor } from '../sql/buckets.ts'
 import { columns, timestamp } from '../sql/columns.ts'
-import { queryByIndexes } from '../sql/plans.ts'
-import type { Claimer } from './claim.ts'
-import { placeAt } from './claim-marks.ts'
+import { keyOf, queryByIndexes } from '../sql/plans.ts'
+import type { Claimer } from './claim/claim.ts'
+import { placeAt } from './claim/claim-marks.ts'
 import { type RecordOptions, record } from './record.ts'
-import { applyReports } from './reports.ts'
+import { applyReports } from './reports/reports.ts'
 
 /** Options of {@link postgresDeliveries}. */
 export interface DeliveriesOptions extends RecordOptions {
@@ -27,7 +27,8 @@ export function postgresDeliveries(
       const { results, failed } = await inGroups(groups, ({ scope, items }) => record(database, scope, items, options))
       for (const { claimed, next } of records)
         if (next.kind === 'again') claimer.lower(claimed.bucket, claimed.channel, claimed.event, placeAt(next.dueAt))
-      return { late: results.reduce((sum, late) => sum + late, 0), failed }
+      const late = results.reduce((sum, each) => sum + each.late, 0)
+      return { late, deadDevices: results.flatMap((each) => each.deadDevices), failed }
     },
     async release(claimed, dueAt, waitsSince) {
       const groups = groupByBucket(buckets, claimed, ({ bucket }) => bucket)
@@ -122,7 +123,7 @@ async function markCalled(database: Database, scope: BucketScope, calls: readonl
           SET message = jsonb_set(w.message::jsonb, '{unresolved}',
                           coalesce(w.message::jsonb->'unresolved', '{}') || c.unresolved::jsonb)::json
          FROM unnest($1::smallint[], $2::uuid[], $3::integer[], $4::text[]) AS c (bucket, delivery_id, attempt, unresolved)
-        WHERE w.bucket = c.bucket AND w.delivery_id = c.delivery_id AND w.attempt = c.attempt
+        WHERE ${keyOf('w', 'c', 'delivery_id')} AND w.attempt = c.attempt
     RETURNING w.delivery_id`,
     ),
     values: [bucketsOfIds(scope, marks, idOf), ...columns(marks, idOf, attemptOf, ({ unresolved }) => unresolved)],
@@ -144,7 +145,7 @@ async function release(
           SET lease_until = NULL, due_at = greatest(w.due_at, $4::timestamptz),
               message = ($5::jsonb || w.message::jsonb)::json
          FROM unnest($1::smallint[], $2::uuid[], $3::integer[]) AS r (bucket, delivery_id, attempt)
-        WHERE w.bucket = r.bucket AND w.delivery_id = r.delivery_id AND w.attempt = r.attempt
+        WHERE ${keyOf('w', 'r', 'delivery_id')} AND w.attempt = r.attempt
     RETURNING w.bucket, w.delivery_id, w.channel, w.event, w.due_at`,
     ),
     values: [

@@ -1,9 +1,10 @@
 import type { Transaction } from '@gatehouse/kit'
 import { deliveryIdOf, newIdBeside, notificationIdOf } from '../../model/id.ts'
-import type { Message } from '../../model/notification.ts'
+import type { Message } from '../../model/notification/notification.ts'
 import type { AttemptRecord, ClaimedDelivery } from '../../store/store.ts'
 import { type BucketScope, bucketsOfIds, nameFor, textFor } from '../sql/buckets.ts'
 import { columns, optionalTimestamp, timestamp } from '../sql/columns.ts'
+import { keyOf } from '../sql/plans.ts'
 
 const deliveryId = ({ claimed }: AttemptRecord) => claimed.deliveryId
 
@@ -75,7 +76,7 @@ async function end(
     text: textFor(
       scope,
       `UPDATE notify.delivery d SET ended = $3 FROM unnest($1::smallint[], $2::uuid[]) AS e (bucket, id)
-        WHERE d.bucket = e.bucket AND d.id = e.id AND d.state = 'queued' RETURNING d.id`,
+        WHERE ${keyOf('d', 'e')} AND d.state = 'queued' RETURNING d.id`,
     ),
     values: [bucketsOfIds(scope, records, deliveryId), ...columns(records, deliveryId), ended],
   })

@@ -1,13 +1,13 @@
 import type { Database, Notifier, Query, Transaction } from '@gatehouse/kit'
 import { notificationIdOf } from '../../model/id.ts'
-import type { StateChange } from '../../model/state-change.ts'
-import type { AttemptRecord } from '../../store/store.ts'
+import type { StateChange } from '../../model/notification/state-change.ts'
+import type { AttemptRecord, RecordResult } from '../../store/store.ts'
 import { putItems } from '../inbox/inbox.ts'
 import { at } from '../nodes/spread-database.ts'
 import { eraseSensitive } from '../retention/erase-sensitive.ts'
 import { type BucketScope, bucketsOfIds, nameFor, textFor } from '../sql/buckets.ts'
 import { columns, documents, timestamp } from '../sql/columns.ts'
-import { byIndexes } from '../sql/plans.ts'
+import { byIndexes, keyOf } from '../sql/plans.ts'
 import { type StreamOptions, writeChanges } from '../timeline/outbox.ts'
 import { appendTimeline, type NewTimelineEntry } from '../timeline/timeline.ts'
 import { suppressAddresses } from '../users/suppressions.ts'
@@ -22,16 +22,16 @@ export interface RecordOptions extends StreamOptions {
 
 /**
  * Stores the results of a batch of attempts, in one transaction. The attempt number is the fence: an attempt whose
- * delivery was claimed again since is left out, and so is its inbox item. Returns how many were.
+ * delivery was claimed again since is left out, and so is its inbox item.
  */
 export async function record(
   database: Database,
   scope: BucketScope,
   records: readonly AttemptRecord[],
   { streaming, inboxes }: RecordOptions,
-): Promise<number> {
+): Promise<Omit<RecordResult, 'failed'>> {
   const sorted = [...records].sort((a, b) => (a.claimed.deliveryId < b.claimed.deliveryId ? -1 : 1))
-  const { late, items } = await at(database, scope.bucket).transaction(async (tx) => {
+  const { items, ...result } = await at(database, scope.bucket).transaction(async (tx) => {
     const { true: again = [], false: ending = [] } = Object.groupBy(sorted, ({ next }) => `${next.kind === 'again'}`)
     const [, ...kept] = await Promise.all([
       scope.bucket === undefined ? tx.query(byIndexes) : undefined,
@@ -43,9 +43,9 @@ export async function record(
       ({ claimed }) => `${kept.some((ids) => ids.has(claimed.deliveryId))}`,
     )
     const [sent, expired] = await Promise.all([acknowledge(tx, scope, current), endExpired(tx, scope, current)])
-    await Promise.all([
-      addDeadLetters(tx, scope, current),
+    const [deadDevices] = await Promise.all([
       markTokensDead(tx, scope, current),
+      addDeadLetters(tx, scope, current),
       suppressAddresses(tx, scope, current),
     ])
     await eraseSensitive(tx, scope, current.filter(isFinishedSensitive).map(deliveryId))
@@ -61,10 +61,10 @@ export async function record(
       ...(streaming ? stream(scope, current, sent, expired) : []),
       ...putItems(scope, items),
     ])
-    return { late: records.length - current.length - overtaken.length, items }
+    return { late: records.length - current.length - overtaken.length, deadDevices, items }
   })
   if (items.length > 0) inboxes.publish(items.map(({ userId }) => userId))
-  return late
+  return result
 }
 
 /** The inbox item of an accepted attempt. */
@@ -75,6 +75,10 @@ function itemOf({ claimed, acknowledged, at }: AttemptRecord) {
   return [{ ...item, ...(subject === undefined ? {} : { subject }) }]
 }
 
+/**
+ * Takes deliveries off the queue. The attempt number of one that was replayed goes on from the claims before: the lease,
+ * which a replay begins without, leaves out a step of then that is recorded again.
+ */
 async function removeFromQueue(
   tx: Transaction,
   scope: BucketScope,
@@ -87,7 +91,8 @@ async function removeFromQueue(
       scope,
       `DELETE FROM notify.delivery_queue w
         USING unnest($1::smallint[], $2::uuid[], $3::integer[]) AS d (bucket, delivery_id, attempt)
-        WHERE w.bucket = d.bucket AND w.delivery_id = d.delivery_id AND w.attempt = d.attempt
+        WHERE ${keyOf('w', 'd', 'delivery_id')} AND w.attempt = d.attempt
+          AND w.lease_until IS NOT NULL
     RETURNING w.delivery_id`,
     ),
     values: [bucketsOfIds(scope, records, deliveryId), ...columns(records, deliveryId, attempt)],
@@ -120,7 +125,7 @@ async function returnToQueue(
                 unnest($1::smallint[], $2::uuid[], $3::integer[], $4::timestamptz[], $5::integer[], $7::integer[]),
                 json_array_elements($6::json))
               AS r (bucket, delivery_id, attempt, due_at, failures, crashes, message)
-        WHERE w.bucket = r.bucket AND w.delivery_id = r.delivery_id AND w.attempt = r.attempt
+        WHERE ${keyOf('w', 'r', 'delivery_id')} AND w.attempt = r.attempt
           AND w.lease_until IS NOT NULL
     RETURNING w.delivery_id`,
     ),
@@ -153,19 +158,26 @@ function entryOf({ claimed, at, what, detail }: AttemptRecord, sent: ReadonlySet
   }
 }
 
-async function markTokensDead(tx: Transaction, scope: BucketScope, current: readonly AttemptRecord[]): Promise<void> {
+/** Answers the provider of each device that was living. */
+async function markTokensDead(
+  tx: Transaction,
+  scope: BucketScope,
+  current: readonly AttemptRecord[],
+): Promise<readonly string[]> {
   const tokens = current.flatMap(({ claimed, deadTokens }) =>
     deadTokens.map((dead) => ({ ...dead, userId: claimed.userId, deliveryId: claimed.deliveryId })),
   )
-  if (tokens.length === 0) return
-  await tx.query({
+  if (tokens.length === 0) return []
+  const { rows } = await tx.query<{ provider: string }>({
     name: nameFor(scope, 'notify_mark_tokens_dead'),
     text: textFor(
       scope,
       `UPDATE notify.device d SET dead_at = t.at, dead_reason = t.reason
-         FROM unnest($1::smallint[], $2::text[], $3::text[], $4::timestamptz[], $5::text[]) AS t (bucket, user_id, token, at, reason)
+         FROM unnest($1::smallint[], $2::text[], $3::text[], $4::timestamptz[], $5::text[], $6::text[])
+                AS t (bucket, user_id, token, at, reason, provider)
         WHERE d.bucket = t.bucket AND d.user_id = t.user_id AND d.token = t.token AND d.dead_at IS NULL
-          AND d.registered_at <= t.at`,
+          AND d.registered_at <= t.at
+        RETURNING t.provider`,
     ),
     values: [
       bucketsOfIds(scope, tokens, (t) => t.deliveryId),
@@ -175,9 +187,11 @@ async function markTokensDead(tx: Transaction, scope: BucketScope, current: read
         (t) => t.token,
         (t) => timestamp(t.at),
         (t) => t.reason,
+        (t) => t.provider,
       ),
     ],
   })
+  return rows.map(({ provider }) => provider)
 }
 
 /** Steps after which nothing is sent and nothing can be replayed. */

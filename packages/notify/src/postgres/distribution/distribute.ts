@@ -54,12 +54,11 @@ export async function distributeTables(on: Queryable): Promise<string[]> {
     const values = [`notify.${table}`]
     await on.query({ text: placeSql(table, placement), values, timeoutMs: copyTimeoutMs })
     // The rows were copied; the old ones are still there, where no statement sees them.
-    if (placement !== 'coordinator')
-      await on.query({
-        text: 'SELECT truncate_local_data_after_distributing_table($1)',
-        values,
-        timeoutMs: copyTimeoutMs,
-      })
+    await on.query({
+      text: 'SELECT truncate_local_data_after_distributing_table($1)',
+      values,
+      timeoutMs: copyTimeoutMs,
+    })
   }
   await on.query(distributeProcedureSql)
   return missing.map(({ table }) => table)
@@ -68,7 +67,6 @@ export async function distributeTables(on: Queryable): Promise<string[]> {
 /** The statement that places a table, `$1`. */
 function placeSql(table: string, placement: Placement): string {
   if (placement === 'copied') return 'SELECT create_reference_table($1)'
-  if (placement === 'coordinator') return 'SELECT citus_add_local_table_to_metadata($1)'
   const companion = table === anchorTable ? 'none' : `notify.${anchorTable}`
   return `SELECT create_distributed_table($1, 'bucket', colocate_with => '${companion}')`
 }

@@ -10,16 +10,10 @@ export const anchorTable = 'bucket_anchor'
 const referenceTables: readonly string[] = ['property']
 
 /** Tables about buckets, not about users: statements lock several of their rows, and no worker that is down may stop them. */
-const coordinatorTables: readonly string[] = ['bucket_lease']
+const coordinatorTables: readonly string[] = ['bucket_lease', 'numbered_batch']
 
-/** Tables of the coordinator that Citus is to know, see the migration. */
-const knownTables: readonly string[] = ['coordinator_write']
-
-/**
- * Where a distributed database has a table: `divided` by bucket over the workers, `copied` to every node, or on the
- * `coordinator` and known to Citus.
- */
-export type Placement = 'divided' | 'copied' | 'coordinator'
+/** Where a distributed database has a table that Citus knows: `divided` by bucket over the workers, or `copied` to every node. */
+export type Placement = 'divided' | 'copied'
 
 /** A table that Citus knows. */
 export interface CitusTable {
@@ -33,16 +27,15 @@ export interface CitusTable {
 export async function citusTables(on: Queryable): Promise<CitusTable[]> {
   const { rows } = await on.query<CitusTable>(
     `SELECT c.relname AS table,
-            CASE WHEN c.relname = ANY ($1::text[]) THEN 'copied' WHEN c.relname = ANY ($4::text[]) THEN 'coordinator'
-                 ELSE 'divided' END AS placement,
+            CASE WHEN c.relname = ANY ($1::text[]) THEN 'copied' ELSE 'divided' END AS placement,
             EXISTS (SELECT FROM pg_dist_partition p WHERE p.logicalrelid = c.oid) AS distributed
        FROM pg_class c
       WHERE c.relnamespace = 'notify'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
         AND c.relname <> ALL ($3::text[])
-        AND (c.relname = ANY ($1::text[]) OR c.relname = ANY ($4::text[]) OR EXISTS (
+        AND (c.relname = ANY ($1::text[]) OR EXISTS (
               SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'bucket' AND NOT a.attisdropped))
       ORDER BY c.relname <> $2, c.relname`,
-    [referenceTables, anchorTable, coordinatorTables, knownTables],
+    [referenceTables, anchorTable, coordinatorTables],
   )
   return rows
 }

@@ -1,5 +1,5 @@
 import type { Transaction } from '@gatehouse/kit'
-import type { InboxChange } from '../../model/inbox-change.ts'
+import type { InboxChange } from '../../model/notification/inbox-change.ts'
 import type { Inbox, InboxChoice } from '../../store/store.ts'
 import { timestamp } from '../sql/columns.ts'
 import { type CountRow, countsOf, emptyInbox, lockInboxes } from './inbox-count.ts'

@@ -1,5 +1,5 @@
 import type { Database } from '@gatehouse/kit'
-import type { DeliveryState } from '../../model/delivery-state.ts'
+import type { DeliveryState } from '../../model/delivery/delivery-state.ts'
 import { bucketOfId } from '../../model/id.ts'
 import type { Mailbox, MailboxEntry, MailboxStanding } from '../../store/store.ts'
 import { at } from '../nodes/spread-database.ts'

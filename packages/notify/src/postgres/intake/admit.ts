@@ -55,7 +55,7 @@ async function admitTogether(
 ): Promise<Array<readonly AdmissionDecision[] | undefined>> {
   for (let attempt = 1; attempt <= maxAttempts; attempt++) {
     if (attempt > attemptsWithoutPause) await pause(Math.random() * pauseMs * attempt)
-    const standing = await readState(database, scope, units)
+    const standing = await readState(database, scope, units, admission.now)
     const going = units.filter((_, index) => standing.pending[index])
     refuseErased(going, standing, admission.profiles)
     const decided = admission.decide(
@@ -239,5 +239,5 @@ export function readAdmissionState(
   notification: PlannedNotification,
 ): Promise<AdmissionState> {
   const scope = scopeOf(buckets, bucketOfId(notification.id, buckets.count))
-  return readState(database, scope, [{ notifications: [notification] }])
+  return readState(database, scope, [{ notifications: [notification] }], notification.acceptedAt)
 }

@@ -60,13 +60,15 @@ interface LogRow {
 }
 
 /**
- * Reads what a batch is decided on, in one round trip. The users come first, each statement on a snapshot of its own:
- * whatever is written after theirs changes their stamp, and so what is read later can only be found stale, never missed.
+ * Reads what a batch is decided on at `now` (Unix milliseconds), in one round trip. The users come first, each statement on
+ * a snapshot of its own: whatever is written after theirs changes their stamp, and so what is read later can only be found
+ * stale, never missed.
  */
 export async function readState(
   database: Database,
   scope: BucketScope,
   units: readonly AdmissionUnit[],
+  now: number,
 ): Promise<UserState> {
   const notifications = units.flatMap((unit) => unit.notifications)
   const keys = logKeysOf(notifications)
@@ -74,7 +76,7 @@ export async function readState(
   const [read, ...answers] = await readTogether(database, scope, [
     usersQuery(scope, usersOf(notifications)),
     ...log,
-    ...settledQueries(scope, units),
+    ...settledQueries(scope, units, now),
   ])
   const { rows: users } = read as Rows<UserRow>
   const rows = log.length === 0 ? [] : (answers[0] as Rows<LogRow>).rows

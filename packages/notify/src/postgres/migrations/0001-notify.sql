@@ -249,9 +249,12 @@ CREATE TABLE notify.notification (
 CREATE INDEX notification_user ON notify.notification (user_id, bucket);
 
 -- Runs statements in one transaction and commits it, all on one message of the client: no lock that they acquire waits for
--- another byte from it. Each statement has its own snapshot, and its own part of `parameters` as `$1`. A precondition
--- returns a boolean: unless it is true nothing is written, and `failed` is its position; otherwise `failed` is 0. On a
--- distributed engine all of it runs on the node of `of_bucket`.
+-- another byte from it. Each statement has its own snapshot, and up to 16 of `parameters`. A precondition returns a boolean:
+-- unless it is true nothing is written, and `failed` is its position; otherwise `failed` is 0. On a distributed engine all of
+-- it runs on the node of `of_bucket`.
+--
+-- Each parameter is one of its statement's own: of an array that holds them, the planner would copy the whole wherever a
+-- statement names one.
 --
 -- They find rows by their keys: for a few hundred keys the planner takes reading a whole table for cheaper, and where
 -- statistics are missing it takes any table for small.
@@ -260,19 +263,25 @@ CREATE PROCEDURE notify.run_at_once(
 LANGUAGE plpgsql AS $$
 DECLARE
   first integer := 1;
+  own text[];
   passes boolean;
 BEGIN
   PERFORM set_config(setting, 'off', true) FROM unnest(ARRAY['enable_seqscan', 'enable_hashjoin', 'enable_mergejoin']) AS setting;
   FOR place IN 1 .. cardinality(statements) LOOP
+    own := parameters[first : first + parameter_counts[place] - 1];
     IF preconditions[place] THEN
-      EXECUTE statements[place] INTO passes USING parameters[first : first + parameter_counts[place] - 1];
+      EXECUTE statements[place] INTO passes
+        USING own[1], own[2], own[3], own[4], own[5], own[6], own[7], own[8],
+              own[9], own[10], own[11], own[12], own[13], own[14], own[15], own[16];
       IF passes IS NOT TRUE THEN
         ROLLBACK;
         failed := place;
         RETURN;
       END IF;
     ELSE
-      EXECUTE statements[place] USING parameters[first : first + parameter_counts[place] - 1];
+      EXECUTE statements[place]
+        USING own[1], own[2], own[3], own[4], own[5], own[6], own[7], own[8],
+              own[9], own[10], own[11], own[12], own[13], own[14], own[15], own[16];
     END IF;
     first := first + parameter_counts[place];
   END LOOP;
@@ -296,11 +305,16 @@ CREATE TABLE notify.delivery (
   -- why nothing more is sent, where the state does not say so
   ended text,
   -- The entry of the timeline that says that it was sent: the row is written then anyway, and an entry of its own would
-  -- cost as much again. `sent_entry` is the entry's id, `sent_results` what is more than that the provider accepted it.
+  -- cost as much again. `sent_entry` is the entry's id, `sent_detail` what is more than that the provider accepted it.
   sent_at timestamptz,
   sent_entry uuid,
   sent_attempt integer,
   sent_detail json,
+  -- In the same way the entry that says that its provider delivered it, and of which report it is: a hash, as `report_key`
+  -- of the timeline.
+  delivered_at timestamptz,
+  delivered_entry uuid,
+  delivered_report uuid,
   PRIMARY KEY (bucket, id)
   -- Every row is rewritten once or more: with room on its page, no index is touched.
 ) WITH (fillfactor = 45);
@@ -449,12 +463,38 @@ CREATE TABLE notify.state_change_position (
 );
 INSERT INTO notify.state_change_position (name, sequence) VALUES ('last', 0), ('removed', 0), ('published', 0);
 
--- Always empty. A distributed engine knows that it is on the coordinator: whoever writes to it, if only to remove nothing,
--- has the engine commit on the coordinator and on the workers together, by two-phase commit. Of the log it knows nothing,
--- and would commit on the worker first; a crash before the other commit would lose what was moved between them.
-CREATE TABLE notify.coordinator_write (
-  id smallint PRIMARY KEY
+-- Where the outbox is on other nodes than the log: the changes of a bucket that were numbered last, which may still be in
+-- its outbox. Whoever numbers or erases changes of a bucket makes another version of it.
+CREATE TABLE notify.numbered_batch (
+  bucket smallint PRIMARY KEY,
+  version bigint NOT NULL DEFAULT 0,
+  ids uuid[] NOT NULL DEFAULT '{}'
 );
+
+-- Numbers changes that were read from the outbox of a bucket while it had a version, unless it has another one by now. It
+-- waits for nothing but the log.
+CREATE FUNCTION notify.number_read_changes(mine smallint, known bigint, changes json, numbered_at timestamptz)
+RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+  newest bigint;
+  batch integer;
+BEGIN
+  UPDATE notify.numbered_batch
+     SET version = version + 1,
+         ids = ARRAY(SELECT c.id FROM json_to_recordset(changes) AS c (id uuid) ORDER BY c.id)
+   WHERE bucket = mine AND version = known;
+  IF NOT FOUND THEN
+    RETURN false;
+  END IF;
+  SELECT sequence INTO newest FROM notify.state_change_position WHERE name = 'last' FOR UPDATE;
+  INSERT INTO notify.state_change (sequence, recorded_at, at, id, delivery_id, user_id, event, state, ended)
+  SELECT newest + row_number() OVER (ORDER BY c.id), numbered_at, c.at, c.id, c.delivery_id, c.user_id, c.event, c.state, c.ended
+    FROM json_to_recordset(changes)
+         AS c (id uuid, delivery_id uuid, at timestamptz, user_id text, event text, state text, ended text);
+  GET DIAGNOSTICS batch = ROW_COUNT;
+  UPDATE notify.state_change_position SET sequence = newest + batch WHERE name = 'last';
+  RETURN true;
+END $$;
 
 -- Numbers up to `max_rows` rows of the outbox, bucket by bucket, in each those with ids from its part of `sinces` on, and
 -- returns how many. A function, so that the lock is held within the server alone: a client that stops delays nobody. The limit is a
@@ -493,7 +533,6 @@ BEGIN
   END LOOP;
   IF numbered > 0 THEN
     UPDATE notify.state_change_position SET sequence = newest WHERE name = 'last';
-    DELETE FROM notify.coordinator_write;
   END IF;
   RETURN numbered;
 END $$;

@@ -38,10 +38,16 @@ export class Placement {
     return this.#nodes.get(bucket)
   }
 
-  /** A bucket of a node. */
-  bucketOn(node: string): number | undefined {
-    for (const [bucket, own] of this.#nodes) if (own === node) return bucket
-    return undefined
+  /** The nodes of some buckets, or of all, as far as they are known. */
+  async nodesOf(buckets?: readonly number[]): Promise<ReadonlySet<string>> {
+    await this.nodeOf(0)
+    const nodes = buckets?.flatMap((bucket) => this.#nodes.get(bucket) ?? []) ?? this.#nodes.values()
+    return new Set(nodes)
+  }
+
+  /** The buckets of a node. */
+  bucketsOn(node: string): readonly number[] {
+    return [...this.#nodes].flatMap(([bucket, own]) => (own === node ? [bucket] : []))
   }
 
   async #read(): Promise<void> {

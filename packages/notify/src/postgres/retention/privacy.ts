@@ -1,7 +1,9 @@
 import type { Database, Notifier, Transaction } from '@gatehouse/kit'
 import { bucketOfUser, notificationIdOf } from '../../model/id.ts'
 import type { Privacy } from '../../store/store.ts'
-import { at } from '../nodes/spread-database.ts'
+import { everywhere } from '../nodes/spread-database.ts'
+import type { Buckets } from '../sql/buckets.ts'
+import { forbidReadChanges } from '../timeline/numbering-apart.ts'
 import { lockTokens } from '../users/devices.ts'
 import { createPurge } from './purge.ts'
 
@@ -40,13 +42,14 @@ const tables: ReadonlyArray<readonly [string, string]> = [
 ]
 
 /** Export, erasure and retention of users’ data on PostgreSQL. */
-export function postgresPrivacy(database: Database, buckets: number, inboxes: Notifier): Privacy {
+export function postgresPrivacy(database: Database, layout: Buckets, inboxes: Notifier): Privacy {
+  const buckets = layout.count
   return {
     async exportUser(userId) {
       const bucket = bucketOfUser(userId, buckets)
       const found: Record<string, unknown[]> = {}
       for (const [table, where] of tables) {
-        const { rows } = await at(database, bucket).query<object>(`SELECT * FROM notify.${table} WHERE ${where}`, [
+        const { rows } = await everywhere(database).query<object>(`SELECT * FROM notify.${table} WHERE ${where}`, [
           bucket,
           userId,
         ])
@@ -54,8 +57,9 @@ export function postgresPrivacy(database: Database, buckets: number, inboxes: No
       }
       return withoutSecrets(found)
     },
-    eraseUser: (userId) => at(database, bucketOfUser(userId, buckets)).transaction((tx) => erase(tx, buckets, userId)),
-    purge: createPurge(database, buckets, inboxes),
+    // Push tokens are in all buckets.
+    eraseUser: (userId) => everywhere(database).transaction((tx) => erase(tx, layout, userId)),
+    purge: createPurge(database, layout, inboxes),
   }
 }
 
@@ -92,14 +96,16 @@ const maxRounds = 20
  * rows about them holds a row of theirs from before it does so until its commit. So it is waited for, or its row is seen
  * once all have been removed; then another round removes what it added.
  */
-async function erase(tx: Transaction, buckets: number, userId: string): Promise<number> {
-  const values = [bucketOfUser(userId, buckets), userId]
+async function erase(tx: Transaction, { count, distributed }: Buckets, userId: string): Promise<number> {
+  const bucket = bucketOfUser(userId, count)
+  const values = [bucket, userId]
   const { rowCount: made } = await tx.query(
     'INSERT INTO notify.cap (bucket, user_id) VALUES ($1, $2) ON CONFLICT (bucket, user_id) DO NOTHING',
     values,
   )
   await tx.query('SELECT FROM notify.cap WHERE bucket = $1 AND user_id = $2 FOR UPDATE', values)
-  await lockTokens(tx, buckets, userId)
+  await lockTokens(tx, count, userId)
+  if (distributed) await forbidReadChanges(tx, bucket)
   const notifications = new Set<string>()
   let removed = -made
   for (let rounds = 1; ; rounds++) {

@@ -1,10 +1,12 @@
-import type { Database, Notifier, Transaction } from '@gatehouse/kit'
+import type { Database, Notifier, Statements, Transaction } from '@gatehouse/kit'
 import type { Retention } from '../../config/options.ts'
 import { purgeDeadLetters } from '../dead-letters/dead-letters.ts'
 import { purgeInboxes } from '../inbox/inbox-count.ts'
 import { at } from '../nodes/spread-database.ts'
-import { purgeDevices } from '../users/devices.ts'
+import type { Buckets } from '../sql/buckets.ts'
+import { byIndexes } from '../sql/plans.ts'
 import { createCapSweep } from './purge-caps.ts'
+import { purgeDevices } from './purge-devices.ts'
 import { type AgingTable, agingTables, olderThan } from './retention.ts'
 
 const batchSize = 1_000
@@ -25,50 +27,60 @@ interface Purged {
   readonly users?: readonly string[]
 }
 
+/** What a purge of a bucket is to remove. */
+interface Purging {
+  readonly bucket: number
+  readonly retention: Retention
+  readonly now: number
+}
+
 /** Removes a batch of one table. */
 type PurgeBatch = (tx: Transaction, old: Old) => Promise<Purged>
 
 /** Removes what is old, a batch of each table at a time. */
 export function createPurge(
   database: Database,
-  buckets: number,
+  layout: Buckets,
   inboxes: Notifier,
 ): (bucket: number, retention: Retention, now: number) => Promise<number> {
   const special: Readonly<Record<string, PurgeBatch>> = {
     dead_letter: async (tx, { bucket, before }) => ({ removed: await purgeDeadLetters(tx, bucket, before, batchSize) }),
-    device: async (tx, { bucket, before }) => ({
-      removed: await purgeDevices(tx, buckets, { bucket, deadBefore: before, limit: batchSize }),
-    }),
     inbox: (tx, { bucket, before }) => purgeInboxes(tx, bucket, before, batchSize),
   }
   const purgeCaps = createCapSweep(batchSize)
-  const rows = agingTables.map((table): [AgingTable, PurgeBatch] => [table, special[table.table] ?? purgeRows(table)])
-  return async (bucket, retention, now) => {
+  const [devices = [], others = []] = [true, false].map((own) =>
+    agingTables.filter(({ table }) => (table === 'device') === own),
+  )
+  const rows = others.map((table): [AgingTable, PurgeBatch] => [table, special[table.table] ?? purgeRows(table)])
+  const [undivided, divided] = [false, true].map((own) => rows.filter(([{ bucketed = true }]) => bucketed === own))
+  const purgeTables = async (on: Statements, of: typeof rows = [], { bucket, retention, now }: Purging) => {
     let removed = 0
-    for (const [table, purge] of rows) {
-      if (table.bucketed === false && bucket !== 0) continue
+    for (const [table, purge] of of) {
       const before = olderThan(table, retention, now)
-      const purged = await at(database, bucket).transaction(async (tx) => {
-        const [, batch] = await Promise.all([byIndex(tx), purge(tx, { bucket, before, now })])
+      const purged = await on.transaction(async (tx) => {
+        const [, batch] = await Promise.all([tx.query(byIndexes), purge(tx, { bucket, before, now })])
         return batch
       })
       inboxes.publish(purged.users ?? [])
       removed += purged.removed
     }
-    await at(database, bucket).transaction(async (tx) => {
-      await Promise.all([byIndex(tx), purgeCaps(tx, bucket, now)])
-    })
     return removed
   }
-}
-
-/**
- * Has the statements of this transaction find rows by an index alone. The planner takes a batch of a small part of a
- * table for more than it is, and reads the whole of the table to join it.
- */
-function byIndex(tx: Transaction): Promise<unknown> {
-  return tx.query(`SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL enable_seqscan = off;
-    SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL jit = off`)
+  return async (bucket, retention, now) => {
+    const purging = { bucket, retention, now }
+    const own = at(database, bucket)
+    // What is in no bucket first, and devices last: no node of others' keeps the rest from being removed.
+    let removed = bucket === 0 ? await purgeTables(database, undivided, purging) : 0
+    removed += await purgeTables(own, divided, purging)
+    await own.transaction(async (tx) => {
+      await Promise.all([tx.query(byIndexes), purgeCaps(tx, bucket, now)])
+    })
+    for (const table of devices) {
+      const deadBefore = olderThan(table, retention, now)
+      removed += await purgeDevices(database, layout, { bucket, deadBefore, limit: batchSize })
+    }
+    return removed
+  }
 }
 
 /**

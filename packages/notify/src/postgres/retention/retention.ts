@@ -86,7 +86,7 @@ export const notifyTables: readonly TableBound[] = [
   },
   { table: 'worker_generation', bound: 'one row' },
   { table: 'bucket_lease', bound: 'one for each bucket' },
-  { table: 'coordinator_write', bound: 'none, always' },
+  { table: 'numbered_batch', bound: 'one for each bucket of a distributed database' },
   { table: 'push_token', bound: 'one for each device' },
   { table: 'recipient', bound: 'one for each user who can be reached; goes with the user' },
   { table: 'preference', bound: 'one for each user and event type of the catalog' },

@@ -1,5 +1,5 @@
 import type { Channel } from '../../model/channel.ts'
-import type { NotificationFilter } from '../../model/notification-filter.ts'
+import type { NotificationFilter } from '../../model/notification/notification-filter.ts'
 import type { ProviderMessage } from '../../store/store.ts'
 
 /** Conditions of a search with their values, as `$n` from a first number on. */

@@ -1,6 +1,6 @@
 import type { Database } from '@gatehouse/kit'
 import { bucketOfUser, createdAtOf, firstIdAt } from '../../model/id.ts'
-import { hasMatchingDelivery, type NotificationFilter } from '../../model/notification-filter.ts'
+import { hasMatchingDelivery, type NotificationFilter } from '../../model/notification/notification-filter.ts'
 import type { Search, SearchPage, SearchRequest } from '../../store/store.ts'
 import type { Buckets } from '../sql/buckets.ts'
 import { queryByIndex } from '../sql/index-plans.ts'

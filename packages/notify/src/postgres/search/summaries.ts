@@ -1,7 +1,7 @@
 import type { Database } from '@gatehouse/kit'
 import { channels } from '../../model/channel.ts'
+import { outcomes } from '../../model/delivery/outcome.ts'
 import { bucketOfId, deliveryIdOf, notificationIdOf } from '../../model/id.ts'
-import { outcomes } from '../../model/outcome.ts'
 import type { NotificationSummary } from '../../store/store.ts'
 import { type BucketScope, type Buckets, bucketsOfIds, groupByBucket, textFor } from '../sql/buckets.ts'
 import { columns } from '../sql/columns.ts'

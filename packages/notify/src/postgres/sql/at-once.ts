@@ -5,7 +5,10 @@ import { columns, literal } from './columns.ts'
 
 type Value = string | number | boolean | null
 
-/** A statement of {@link runAtOnce}. Each `$n` has a cast to its type, for the values travel as text. */
+/** As many as `notify.run_at_once` hands on. */
+const maxValues = 16
+
+/** A statement of {@link runAtOnce}. Each `$n` has a cast to its type, for the values travel as text; there are at most 16. */
 export interface Statement {
   readonly text: string
   readonly values: ReadonlyArray<Value | readonly Value[]>
@@ -26,6 +29,9 @@ export async function runAtOnce(
   statements: readonly Statement[],
   { bucket }: Pick<BucketScope, 'bucket'> = {},
 ): Promise<Statement | undefined> {
+  const tooLong = statements.find(({ values }) => values.length > maxValues)
+  if (tooLong)
+    throw new Error(`a statement has ${tooLong.values.length} values, and may have ${maxValues}: ${tooLong.text}`)
   const query = bucket === undefined ? callHere(statements) : callOnNode(bucket, statements)
   const { rows } = await at(database, bucket).query<{ failed: number }>(query)
   const [{ failed } = { failed: 0 }] = rows
@@ -39,7 +45,7 @@ function callHere(statements: readonly Statement[]): Query {
     name: `notify_at_once_${parameters.length}`,
     text: `CALL notify.run_at_once(0::smallint, $1, $2, $3, ARRAY[${slots}]::text[], NULL)`,
     values: [
-      statements.map(({ text }) => fromOneArray(text)),
+      statements.map(({ text }) => text),
       statements.map(({ values }) => values.length),
       statements.map(({ precondition = false }) => precondition),
       ...parameters,
@@ -50,24 +56,13 @@ function callHere(statements: readonly Statement[]): Query {
 /** A distributed engine hands a call over to the node of its bucket only where all that it is given is written out. */
 function callOnNode(bucket: number, statements: readonly Statement[]): Query {
   const parameters = statements.flatMap(({ values }) => values.map(textOf))
-  const texts = statements.map(({ text }) => literal(fromOneArray(text)))
+  const texts = statements.map(({ text }) => literal(text))
   const counts = statements.map(({ values }) => values.length)
   const preconditions = statements.map(({ precondition = false }) => precondition)
   return {
     text: `CALL notify.run_at_once('${bucket}', ARRAY[${texts.join(',')}], ARRAY[${counts.join(',')}],
       ARRAY[${preconditions.join(',')}], ARRAY[${parameters.map(literal).join(',')}]::text[], NULL)`,
   }
-}
-
-const rewritten = new Map<string, string>()
-
-/** The texts are few and fixed, and are rewritten once. */
-function fromOneArray(text: string): string {
-  const known = rewritten.get(text)
-  if (known !== undefined) return known
-  const fresh = text.replace(/\$(\d+)/g, '($$1::text[])[$1]')
-  rewritten.set(text, fresh)
-  return fresh
 }
 
 function textOf(value: Value | readonly Value[]): string | null {

@@ -60,7 +60,7 @@ function listed<Item>(rows: readonly Item[], bucketOf: (row: Item) => number): s
 /**
  * The text of a statement for a scope. It is written for rows of any buckets, which carry their own:
  * `unnest($1::smallint[], $2::uuid[]) AS r (bucket, id)`; every table in it is met by `t.bucket = r.bucket`, in this
- * order. For one bucket, `$1` is that bucket: `t.bucket = $1::smallint`, and the rows are `unnest($2::uuid[]) AS r (id)`.
+ * order, or by `t.bucket = ANY (ARRAY[r.bucket])`. For one bucket, `$1` is that bucket: `t.bucket = $1::smallint`, and the rows are `unnest($2::uuid[]) AS r (id)`.
  * Where such a statement inserts `r.bucket`, a distributed engine needs a column to see that the rows stay on their node:
  * the one row of `notify.bucket_anchor` for that bucket.
  */
@@ -87,7 +87,7 @@ const bucketsAlone = 'unnest($1::smallint[])'
 function writeForOneBucket(text: string): string {
   const [, rows] = rowsOfBuckets.exec(text) ?? []
   if (rows === undefined) throw new Error(`a statement without rows that carry their bucket: ${text}`)
-  const compared = text.replace(/= \w+\.bucket\b/g, () => '= $1::smallint')
+  const compared = text.replace(/= (?:ANY \(ARRAY\[\w+\.bucket\]\)|\w+\.bucket\b)/g, () => '= $1::smallint')
   if (compared.includes(bucketsAlone))
     return compared.replace(bucketsAlone, () => '(SELECT bucket FROM notify.bucket_anchor WHERE bucket = $1::smallint)')
   const own = new RegExp(`\\b${rows}\\.bucket\\b`, 'g')

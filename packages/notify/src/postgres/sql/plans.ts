@@ -12,6 +12,15 @@ export function among(column: string, parameter: string, type: 'uuid' | 'text' =
 }
 
 /**
+ * SQL that meets a row of a table by its bucket and key, for statements that change what the rows of a parameter name. As
+ * plain equalities the planner may take them the other way round: where it believes that few rows are left by the other
+ * conditions, it reads the whole index, and compares each row with all of the parameter. These it can but look up.
+ */
+export function keyOf(table: string, row: string, key = 'id', rowKey = key): string {
+  return `${table}.bucket = ANY (ARRAY[${row}.bucket]) AND ${table}.${key} = ANY (ARRAY[${row}.${rowKey}])`
+}
+
+/**
  * Has the statements of a transaction planned for the tables as they are now. A plan that was kept from when a table was
  * small reads the whole of it for every batch once it has grown. It travels with the statement that follows, and costs a
  * batch what one event costs.

@@ -1,10 +1,10 @@
 import { type AdmissionDecision, detailOf } from '../../admission/admission.ts'
 import type { Channel } from '../../model/channel.ts'
-import { composeDedupKey } from '../../model/dedup-key.ts'
+import { isOutcome } from '../../model/delivery/outcome.ts'
 import { deliveryIdOf } from '../../model/id.ts'
-import type { NotificationRecord } from '../../model/notification.ts'
-import { isOutcome } from '../../model/outcome.ts'
-import type { TemplateVersion, TimelineEntry } from '../../model/timeline.ts'
+import { composeDedupKey } from '../../model/notification/dedup-key.ts'
+import type { NotificationRecord } from '../../model/notification/notification.ts'
+import type { TemplateVersion, TimelineEntry } from '../../model/notification/timeline.ts'
 
 type Detail = Readonly<Record<string, unknown>>
 

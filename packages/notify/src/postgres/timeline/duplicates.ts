@@ -1,6 +1,6 @@
 import type { AdmissionDecision } from '../../admission/admission.ts'
 import { newIdBeside } from '../../model/id.ts'
-import type { TimelineEntry } from '../../model/timeline.ts'
+import type { TimelineEntry } from '../../model/notification/timeline.ts'
 import type { Statement } from '../sql/at-once.ts'
 import { type BucketScope, bucketsOfIds, textFor } from '../sql/buckets.ts'
 import { columns, timestamp } from '../sql/columns.ts'

@@ -1,10 +1,10 @@
 import type { Database } from '@gatehouse/kit'
 import { type Channel, channels } from '../../model/channel.ts'
-import type { DeliveryState } from '../../model/delivery-state.ts'
+import type { DeliveryState } from '../../model/delivery/delivery-state.ts'
 import { bucketOfId, channelOf, deliveryIdOf, newIdBeside } from '../../model/id.ts'
-import type { Data, DeliveryRecord } from '../../model/notification.ts'
-import type { Priority } from '../../model/priority.ts'
-import { isOutcomeEntry, type TimelineEntry } from '../../model/timeline.ts'
+import type { Data, DeliveryRecord } from '../../model/notification/notification.ts'
+import type { Priority } from '../../model/notification/priority.ts'
+import { isOutcomeEntry, type TimelineEntry } from '../../model/notification/timeline.ts'
 import type { FollowedNotification, Notifications, StoredNotification } from '../../store/store.ts'
 import { cancel } from '../delivery/cancel.ts'
 import { at } from '../nodes/spread-database.ts'
@@ -42,6 +42,8 @@ export interface DeliveryRow {
   readonly sent_entry: string
   readonly sent_attempt: number
   readonly sent_detail: Record<string, unknown> | null
+  readonly delivered_at: number | null
+  readonly delivered_entry: string
 }
 
 export interface EventRow {
@@ -97,7 +99,7 @@ async function follow(database: Database, bucket: number, id: string): Promise<F
   const [row] = rows
   if (!row) return undefined
   const deliveries = await own.query<DeliveryRow>(
-    `SELECT id, state, provider, ended, sent_at, sent_entry, sent_attempt, sent_detail
+    `SELECT id, state, provider, ended, sent_at, sent_entry, sent_attempt, sent_detail, delivered_at, delivered_entry
        FROM notify.delivery WHERE bucket = $1 AND id = ANY($2::uuid[]) ORDER BY id`,
     [bucket, channels.map((channel) => deliveryIdOf(id, channel))],
   )
@@ -115,7 +117,7 @@ async function follow(database: Database, bucket: number, id: string): Promise<F
     ...withoutNulls({ expiresAt: row.expires_at }),
     ...(row.dedup_key === null ? {} : { dedupKey: row.dedup_key }),
   }
-  const happened = [...events.rows, ...deliveries.rows.flatMap(sendingOf)].sort((a, b) => (a.id < b.id ? -1 : 1))
+  const happened = [...events.rows, ...deliveries.rows.flatMap(ownEntriesOf)].sort((a, b) => (a.id < b.id ? -1 : 1))
   const decisions = readDecisions(about, row.decisions)
   const timeline = [...decisions, ...happened.map(entryOf)]
   return {
@@ -162,13 +164,18 @@ function stateOf({ id, state, provider, ended }: DeliveryRow): Partial<DeliveryR
   return { id, state, ...withoutNulls({ provider, ended }) }
 }
 
-/** The entry of the timeline that stands in the delivery itself. */
-function sendingOf(row: DeliveryRow): EventRow[] {
-  const { provider, sent_at: at, sent_attempt: attempt, sent_detail: stored } = row
-  if (at === null) return []
+/** The entries of the timeline that stand in the delivery itself: that it was sent, and delivered. */
+function ownEntriesOf(row: DeliveryRow): EventRow[] {
+  const { provider, sent_at: sentAt, sent_attempt: attempt, sent_detail: stored, delivered_at: deliveredAt } = row
   const channel = channelOf(row.id) ?? null
-  const detail = { attempt, ...(stored ?? { results: [{ target: channel, provider, result: 'accepted' }] }) }
-  return [{ id: row.sent_entry, channel, at, entry_type: 'sent', state: 'sent', detail }]
+  const entry = (id: string, at: number, state: DeliveryState, detail: EventRow['detail']): EventRow => ({
+    ...{ id, channel, at, entry_type: state, state, detail },
+  })
+  const accepted = { results: [{ target: channel, provider, result: 'accepted' }] }
+  return [
+    ...(sentAt === null ? [] : [entry(row.sent_entry, sentAt, 'sent', { attempt, ...(stored ?? accepted) })]),
+    ...(deliveredAt === null ? [] : [entry(row.delivered_entry, deliveredAt, 'delivered', { provider })]),
+  ]
 }
 
 export function entryOf({ at, entry_type: what, state, channel, detail }: EventRow): TimelineEntry {

@@ -1,6 +1,6 @@
 import type { Query } from '@gatehouse/kit'
 import { newIdBeside } from '../../model/id.ts'
-import type { StateChange } from '../../model/state-change.ts'
+import type { StateChange } from '../../model/notification/state-change.ts'
 import { type BucketScope, bucketsOfIds, nameFor, textFor } from '../sql/buckets.ts'
 import { columns, timestamp } from '../sql/columns.ts'
 

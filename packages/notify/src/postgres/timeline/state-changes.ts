@@ -1,11 +1,11 @@
 import type { Database } from '@gatehouse/kit'
-import type { DeliveryState } from '../../model/delivery-state.ts'
-import { channelDigitOf, firstIdAt } from '../../model/id.ts'
-import { formatChange } from '../../model/state-change.ts'
+import type { DeliveryState } from '../../model/delivery/delivery-state.ts'
+import { channelDigitOf } from '../../model/id.ts'
+import { formatChange } from '../../model/notification/state-change.ts'
 import type { ChangeFilter, LoggedChange, LogPositions, StateChanges } from '../../store/store.ts'
-import { at } from '../nodes/spread-database.ts'
 import { queries } from '../queries/index.ts'
 import { timestamp } from '../sql/columns.ts'
+import { createNumbering } from './numbering.ts'
 
 /** Changes that a read with a filter looks at, when few of them match. */
 const maxScanned = 5_000
@@ -15,14 +15,6 @@ SELECT max(sequence) FILTER (WHERE name = 'last') AS last,
        max(sequence) FILTER (WHERE name = 'removed') AS removed,
        max(sequence) FILTER (WHERE name = 'published') AS published
   FROM notify.state_change_position`
-
-/**
- * Rows that were moved stay in the index for as long as an old snapshot may see them, and would be passed over by every
- * look at the outbox. So a look begins with ids made this long before the last one, by then most transactions have
- * committed; those that took longer, or whose machine has another time, are found by a look at all now and then.
- */
-const lateMs = 20_000
-const lookAtAllEveryMs = 5_000
 
 const firstSql = `
 SELECT recorded_at FROM notify.state_change
@@ -52,10 +44,10 @@ UPDATE notify.state_change_position
        lease_until = CASE WHEN holder = $1 THEN now() + $3::integer * interval '1 millisecond' ELSE lease_until END
  WHERE name = 'published'`
 
-/** The log of state changes on PostgreSQL. */
-export function postgresStateChanges(database: Database): StateChanges {
+/** The log of state changes on PostgreSQL; `distributed` where the outbox is on other nodes than the log. */
+export function postgresStateChanges(database: Database, distributed: boolean): StateChanges {
   return {
-    number: createNumbering(database),
+    number: createNumbering(database, distributed),
     positions: () => positions(database),
     async read(after, limit, filter) {
       const scan = isEmpty(filter) ? limit : maxScanned
@@ -72,34 +64,6 @@ export function postgresStateChanges(database: Database): StateChanges {
       await database.query(recordPublishedSql, [holder, through, leaseMs])
     },
     purge: (before, onlyPublished, limit) => purge(database, [before, onlyPublished, limit]),
-  }
-}
-
-/** Numbers what waits in the outbox, beginning with another bucket each time. */
-function createNumbering(database: Database): StateChanges['number'] {
-  let calls = 0
-  // Ids begin with the time they were made at, as the clock of this machine has it.
-  const looks = new Map<number, { readonly at: number; readonly atAllFrom: number }>()
-  const sinceOf = (bucket: number, begun: number) => {
-    const { at, atAllFrom } = looks.get(bucket) ?? { at: 0, atAllFrom: 0 }
-    return firstIdAt(begun >= atAllFrom ? 0 : Math.max(0, at - lateMs))
-  }
-  return async (buckets, limit, now) => {
-    const begun = Date.now()
-    const first = calls++ % Math.max(1, buckets.length)
-    const inTurn = [...buckets.slice(first), ...buckets.slice(0, first)]
-    const { rows } = await at(database, buckets.length === 1 ? buckets[0] : undefined).query<{ numbered: number }>({
-      name: 'notify_number_state_changes',
-      text: 'SELECT notify.number_state_changes($1, $2, $3, $4) AS numbered',
-      values: [inTurn, inTurn.map((bucket) => sinceOf(bucket, begun)), limit, timestamp(now)],
-    })
-    const numbered = rows[0]?.numbered ?? 0
-    if (numbered === limit) return numbered
-    for (const bucket of inTurn) {
-      const atAllFrom = looks.get(bucket)?.atAllFrom ?? 0
-      looks.set(bucket, { at: begun, atAllFrom: begun >= atAllFrom ? begun + lookAtAllEveryMs : atAllFrom })
-    }
-    return numbered
   }
 }
 

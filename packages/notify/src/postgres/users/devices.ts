@@ -3,7 +3,7 @@ import type { Database, Transaction } from '@gatehouse/kit'
 import { defaultOptions } from '../../config/options.ts'
 import { bucketOfHash, bucketOfUser } from '../../model/id.ts'
 import type { Device, Devices } from '../../store/store.ts'
-import { at } from '../nodes/spread-database.ts'
+import { at, atEach } from '../nodes/spread-database.ts'
 import { timestamp } from '../sql/columns.ts'
 import { type DeviceRow, deviceOf } from './profiles.ts'
 
@@ -19,22 +19,28 @@ export function postgresDevices(database: Database, buckets: number): Devices {
       )
       return rows.map(deviceOf)
     },
-    put: (userId, device, now, limit = defaultOptions.devicesPerUser) =>
-      at(database, bucketOfUser(userId, buckets)).transaction(async (tx) => {
-        const unlock = await lockUser(tx, bucketOfUser(userId, buckets), userId)
+    put(userId, device, now, limit = defaultOptions.devicesPerUser) {
+      const bucket = bucketOfUser(userId, buckets)
+      return atEach(database, [bucket, bucketOfToken(device.token, buckets)]).transaction(async (tx) => {
+        const unlock = await lockUser(tx, bucket, userId)
         const dropped = await putDevice(tx, { buckets, userId, device, now, limit })
         await unlock()
         return dropped
-      }),
-    remove: (userId, deviceId) =>
-      at(database, bucketOfUser(userId, buckets)).transaction(async (tx) => {
+      })
+    },
+    async remove(userId, deviceId) {
+      const bucket = bucketOfUser(userId, buckets)
+      const tokens = await readTokens(database, bucket, { userId, deviceId })
+      const ofTokens = tokens.map((token) => bucketOfToken(token, buckets))
+      return atEach(database, [bucket, ...ofTokens]).transaction(async (tx) => {
         const { rows } = await tx.query<{ token: string }>(
           'DELETE FROM notify.device WHERE bucket = $1 AND user_id = $2 AND device_id = $3 RETURNING token',
-          [bucketOfUser(userId, buckets), userId, deviceId],
+          [bucket, userId, deviceId],
         )
         for (const { token } of rows) await releaseToken(tx, buckets, { token, userId, deviceId })
         return rows.length > 0
-      }),
+      })
+    },
     async markDead(userId, token, deadAt, reason) {
       const bucket = bucketOfUser(userId, buckets)
       const { rowCount } = await at(database, bucket).query(
@@ -156,6 +162,24 @@ export async function lockTokens(tx: Transaction, buckets: number, userId: strin
   }
 }
 
+/** The bucket of a push token. */
+export function bucketOfToken(token: string, buckets: number): number {
+  return bucketOfHash(hash('sha256', token), buckets)
+}
+
+/** The tokens of a device: one, or none where it is not known. */
+async function readTokens(
+  database: Database,
+  bucket: number,
+  { userId, deviceId }: Pick<TokenOwner, 'userId' | 'deviceId'>,
+): Promise<string[]> {
+  const { rows } = await at(database, bucket).query<{ token: string }>(
+    'SELECT token FROM notify.device WHERE bucket = $1 AND user_id = $2 AND device_id = $3',
+    [bucket, userId, deviceId],
+  )
+  return rows.map(({ token }) => token)
+}
+
 interface TokenOwner {
   readonly token: string
   readonly userId: string
@@ -184,30 +208,15 @@ async function acquireToken(tx: Transaction, buckets: number, { token, userId, d
   )
 }
 
-async function releaseToken(tx: Transaction, buckets: number, { token, userId, deviceId }: TokenOwner): Promise<void> {
+/** Removes a push token, unless another device has it by now. */
+export async function releaseToken(
+  tx: Transaction,
+  buckets: number,
+  { token, userId, deviceId }: TokenOwner,
+): Promise<void> {
   const tokenHash = hash('sha256', token)
   await tx.query(
     'DELETE FROM notify.push_token WHERE bucket = $1 AND token_hash = $2 AND user_id = $3 AND device_id = $4',
     [bucketOfHash(tokenHash, buckets), tokenHash, userId, deviceId],
   )
-}
-
-/** Removes devices that have been dead since before a time, so many at most. Answers how many. */
-export async function purgeDevices(
-  tx: Transaction,
-  buckets: number,
-  { bucket, deadBefore, limit }: { readonly bucket: number; readonly deadBefore: string; readonly limit: number },
-): Promise<number> {
-  const { rows } = await tx.query<{ user_id: string; device_id: string; token: string }>(
-    `WITH old AS MATERIALIZED (
-       SELECT user_id, device_id FROM notify.device
-        WHERE bucket = $1 AND dead_at < $2::timestamptz ORDER BY dead_at LIMIT $3 FOR UPDATE SKIP LOCKED
-     ) DELETE FROM notify.device d USING old
-        WHERE d.bucket = $1 AND d.user_id = old.user_id AND d.device_id = old.device_id
-     RETURNING d.user_id, d.device_id, d.token`,
-    [bucket, deadBefore, limit],
-  )
-  for (const { user_id: userId, device_id: deviceId, token } of rows)
-    await releaseToken(tx, buckets, { token, userId, deviceId })
-  return rows.length
 }

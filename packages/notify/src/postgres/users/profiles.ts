@@ -1,7 +1,7 @@
 import type { Database, Rows } from '@gatehouse/kit'
 import type { Channel } from '../../model/channel.ts'
+import type { Suppression } from '../../model/delivery/suppression.ts'
 import { bucketOfUser } from '../../model/id.ts'
-import type { Suppression } from '../../model/suppression.ts'
 import type { Device, Preference, Profile, Profiles, Recipient } from '../../store/store.ts'
 import { queries } from '../queries/index.ts'
 import { type Buckets, bucketsOfUsers, groupByBucket, textFor } from '../sql/buckets.ts'

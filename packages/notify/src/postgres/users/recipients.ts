@@ -1,7 +1,7 @@
 import { type Database, entityTagOf, type Transaction } from '@gatehouse/kit'
 import { bucketOfUser } from '../../model/id.ts'
 import type { Recipient, Recipients } from '../../store/store.ts'
-import { at } from '../nodes/spread-database.ts'
+import { at, everywhere } from '../nodes/spread-database.ts'
 import { columns, timestamp } from '../sql/columns.ts'
 import { type RecipientRow, recipientOf } from './profiles.ts'
 
@@ -23,7 +23,7 @@ export function postgresRecipients(database: Database, buckets: number): Recipie
       if (prefix !== undefined) conditions.push(`user_id LIKE ${bind(patternOf(prefix))}`)
       if (email !== undefined) conditions.push(`lower(email) = ${bind(email)}`)
       if (phoneNumber !== undefined) conditions.push(`phone_number = ${bind(phoneNumber)}`)
-      const { rows } = await database.query<RecipientRow>(
+      const { rows } = await everywhere(database).query<RecipientRow>(
         `SELECT user_id, email, phone_number, locale, zoneinfo FROM notify.recipient
           WHERE ${conditions.join(' AND ')} ORDER BY user_id LIMIT ${bind(limit)}`,
         values,

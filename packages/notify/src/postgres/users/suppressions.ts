@@ -1,7 +1,7 @@
 import type { Database, Queryable } from '@gatehouse/kit'
 import type { Channel } from '../../model/channel.ts'
+import { all, type SuppressionReason } from '../../model/delivery/suppression.ts'
 import { bucketOfId, bucketOfUser, newIdOfUser } from '../../model/id.ts'
-import { all, type SuppressionReason } from '../../model/suppression.ts'
 import type {
   AttemptRecord,
   NewSuppression,

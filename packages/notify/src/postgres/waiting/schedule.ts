@@ -1,6 +1,6 @@
 import type { Database, Transaction } from '@gatehouse/kit'
 import { bucketOfId, bucketOfUser, newIdOfUser } from '../../model/id.ts'
-import type { NotifyRequest } from '../../model/notification.ts'
+import type { NotifyRequest } from '../../model/notification/notification.ts'
 import type { DueScheduled, Schedule, Scheduled, ScheduledFilter, Waiting } from '../../store/store.ts'
 import { failedMessage } from '../dead-letters/topic-failures.ts'
 import { at } from '../nodes/spread-database.ts'
@@ -43,11 +43,13 @@ export function postgresSchedule(database: Database, buckets: number): Schedule 
     async move(id, fireAt, before) {
       const bucket = bucketOfId(id, buckets)
       const values = [bucket, id]
+      // Whoever read it read milliseconds.
+      const beforeEnd = before === undefined ? undefined : before + 1
       const { rowCount } = await at(database, bucket).query(
         `UPDATE notify.scheduled SET fire_at = $3
           WHERE bucket = $1 AND id = $2 AND (lease_until IS NULL OR lease_until < now())
-            AND ($4::timestamptz IS NULL OR date_trunc('milliseconds', fire_at) = $4::timestamptz)`,
-        [...values, timestamp(fireAt), optionalTimestamp(before)],
+            AND ($4::timestamptz IS NULL OR (fire_at >= $4::timestamptz AND fire_at < $5::timestamptz))`,
+        [...values, timestamp(fireAt), optionalTimestamp(before), optionalTimestamp(beforeEnd)],
       )
       if (rowCount > 0) return 'moved'
       const { rows } = await at(database, bucket).query<{ fire_at: number }>(

@@ -1,6 +1,6 @@
 import type { Database } from '@gatehouse/kit'
 import type { Channel } from '../../model/channel.ts'
-import type { Data } from '../../model/notification.ts'
+import type { Data } from '../../model/notification/notification.ts'
 import type { ClosedWindow, DueDeferred, Waiting } from '../../store/store.ts'
 import { queries } from '../queries/index.ts'
 import type { Buckets } from '../sql/buckets.ts'

@@ -1,7 +1,7 @@
 import type { Database, Query } from '@gatehouse/kit'
 import type { SettledWindow } from '../../admission/planned.ts'
 import type { Channel } from '../../model/channel.ts'
-import type { Data } from '../../model/notification.ts'
+import type { Data } from '../../model/notification/notification.ts'
 import type { ChosenBy, ClosedWindow, GatheredWindow, PendingItem, WindowSummary } from '../../store/store.ts'
 import { at } from '../nodes/spread-database.ts'
 import { queries } from '../queries/index.ts'

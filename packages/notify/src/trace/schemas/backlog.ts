@@ -2,7 +2,7 @@ import { pageMembers, pageSchema } from '@gatehouse/kit'
 import { Type } from 'typebox'
 import { channels } from '../../model/channel.ts'
 import { idPattern } from '../../model/id.ts'
-import { priorities } from '../../model/priority.ts'
+import { priorities } from '../../model/notification/priority.ts'
 import { describeOperation } from '../../request/route-options.ts'
 import { Id } from '../../request/schemas.ts'
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { deferOrExpire } from '../../../src/deliver/calls/send-conditions.ts'
-import type { QuietHours } from '../../../src/model/quiet-hours.ts'
-import { quietUntil } from '../../../src/model/quiet-hours.ts'
+import type { QuietHours } from '../../../src/model/delivery/quiet-hours.ts'
+import { quietUntil } from '../../../src/model/delivery/quiet-hours.ts'
 import {
   anyPlay,
   countedKinds,

@@ -5,7 +5,7 @@ import { postgresDatabase, type Server, sharedPostgres, testWith } from '@gateho
 import { startOwner } from '../../../src/agenda/owner.ts'
 import { announceLeases } from '../../../src/agenda/shared-hints.ts'
 import { newId } from '../../../src/model/id.ts'
-import type { WorkShare } from '../../../src/model/partition.ts'
+import type { WorkShare } from '../../../src/model/work/partition.ts'
 import { migrateNotify, postgresNotifyStore } from '../../../src/postgres/index.ts'
 import type { HintExchange, Ownership } from '../../../src/store/ownership.ts'
 import { eventually } from '../../support/setup.ts'

@@ -45,7 +45,7 @@ testWith('postgresql', 'of three processes one is killed under load: nothing is 
     await database.close()
     await server.stop()
   })
-  const file = join(import.meta.dirname, '../../support/bucket-worker.ts')
+  const file = join(import.meta.dirname, '../../support/processes/bucket-worker.ts')
   for (let n = 0; n < 3; n++) {
     const worker = fork(file, [url, provider.url, String(buckets), String(leaseMs), String(bucketLeaseMs)])
     workers.push(worker)

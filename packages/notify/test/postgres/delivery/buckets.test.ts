@@ -3,9 +3,9 @@ import { after, before, describe, test } from 'node:test'
 import type { Database } from '@gatehouse/kit'
 import { postgresDatabase, type Server, sharedPostgres, testWith } from '@gatehouse/testing'
 import { migrateNotify, type PostgresNotifyOptions, postgresNotifyStore } from '../../../src/postgres/index.ts'
-import type { AttemptRecord, ClaimedDelivery, Deliveries } from '../../../src/store/store.ts'
-import { notifyDatabase } from '../../support/database.ts'
-import { isDistributed } from '../../support/engine.ts'
+import type { AttemptRecord, ClaimedDelivery, DeadLetters, Deliveries } from '../../../src/store/store.ts'
+import { notifyDatabase } from '../../support/engine/database.ts'
+import { isDistributed } from '../../support/engine/engine.ts'
 import { writeQueued } from '../../support/queued.ts'
 
 const now = Date.parse('2026-06-01T12:00:00Z')
@@ -15,6 +15,7 @@ interface Queue {
   readonly buckets: number
   readonly database: Database
   readonly deliveries: Deliveries
+  readonly deadLetters: DeadLetters
   claim(limit?: number, buckets?: readonly number[]): ReturnType<Deliveries['claim']>
 }
 
@@ -27,11 +28,12 @@ const divisions: readonly Required<Pick<PostgresNotifyOptions, 'buckets' | 'dist
 ].filter(({ distributed }) => distributed || !isDistributed)
 
 function queueOn(database: Database, options: (typeof divisions)[number]): Queue {
-  const { deliveries } = postgresNotifyStore(database, options)
+  const { deliveries, deadLetters } = postgresNotifyStore(database, options)
   return {
     buckets: options.buckets,
     database,
     deliveries,
+    deadLetters,
     claim: (limit = 1_000, buckets = allOf(options.buckets)) =>
       deliveries.claim({ buckets, channel: 'email', limit, leaseMs: 60_000, now }),
   }
@@ -52,6 +54,15 @@ const again = (claimed: ClaimedDelivery, dueAt: number): AttemptRecord => ({
   at: now,
   next: { kind: 'again', dueAt, failures: 1, left: { targets: claimed.message.targets, partlyAccepted: false } },
   what: 'attempt_failed',
+  detail: {},
+  deadTokens: [],
+})
+
+const dead = (claimed: ClaimedDelivery): AttemptRecord => ({
+  claimed,
+  at: now,
+  next: { kind: 'dead', cause: 'permanent', detail: 'post answered 550: no such user', fallback: false },
+  what: 'dead_letter',
   detail: {},
   deadTokens: [],
 })
@@ -131,6 +142,19 @@ for (const division of divisions) {
       const entries = 'SELECT 1 FROM notify.timeline_entry WHERE delivery_id = $1'
       assert.equal((await database.query(entries, [claimed.deliveryId])).rowCount, 1)
       assert.equal((await claim()).nextDueAt.get(claimed.bucket), now + 1_000)
+    })
+
+    withQueue('that were replayed stay queued when the step before is recorded again', async (queue) => {
+      const { database, deliveries, deadLetters, claim } = queue
+      await writeQueued(database, { buckets, count: 1, dueAt: now })
+      const [claimed] = (await claim()).deliveries
+      assert.ok(claimed)
+      const step = dead(claimed)
+      assert.equal((await deliveries.record([step])).late, 0)
+      assert.equal((await deadLetters.replay({}, 10, now)).replayed, 1)
+      assert.equal((await deliveries.record([step])).late, 1)
+      assert.deepEqual(await deadLetters.list({}, 10, undefined), [])
+      assert.deepEqual(idsOf((await claim()).deliveries), [claimed.deliveryId])
     })
 
     withQueue('of several event types share a claim evenly, whatever their buckets', async ({ database, claim }) => {

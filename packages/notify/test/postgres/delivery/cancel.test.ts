@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { after, before, describe } from 'node:test'
 import { testWith } from '@gatehouse/testing'
 import { channels } from '../../../src/model/channel.ts'
-import { claimDue } from '../../support/claims.ts'
-import { type DatabaseServer, postgresDatabase, startDatabaseServer } from '../../support/engine.ts'
+import { type DatabaseServer, postgresDatabase, startDatabaseServer } from '../../support/engine/engine.ts'
+import { claimDue } from '../../support/processes/claims.ts'
 import { type Setup, seedEventType, setup } from '../../support/setup.ts'
 
 describe('a cancellation and a worker at once', () => {

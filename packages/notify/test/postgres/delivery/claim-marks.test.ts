@@ -6,7 +6,7 @@ import {
   createClaimMarks,
   placeAt,
   readsMuch,
-} from '../../../src/postgres/delivery/claim-marks.ts'
+} from '../../../src/postgres/delivery/claim/claim-marks.ts'
 
 const begin = 1_000_000
 const shipped = { priority: 1, event: 'order.shipped' }

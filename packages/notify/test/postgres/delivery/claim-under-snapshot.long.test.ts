@@ -12,7 +12,7 @@ import {
 import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
 import { migrateNotify, postgresNotifyStore } from '../../../src/postgres/index.ts'
 import type { ClaimedDelivery, Deliveries } from '../../../src/store/store.ts'
-import { claimDue } from '../../support/claims.ts'
+import { claimDue } from '../../support/processes/claims.ts'
 
 const limit = 100
 

@@ -4,9 +4,9 @@ import type { Database } from '@gatehouse/kit'
 import fc from 'fast-check'
 import { bucketOfUser } from '../../../src/model/id.ts'
 import type { Deliveries } from '../../../src/store/store.ts'
-import { claimDue } from '../../support/claims.ts'
-import { notifyDatabase } from '../../support/database.ts'
-import { migrateNotify, postgresNotifyStore, testBuckets } from '../../support/engine.ts'
+import { notifyDatabase } from '../../support/engine/database.ts'
+import { migrateNotify, postgresNotifyStore, testBuckets } from '../../support/engine/engine.ts'
+import { claimDue } from '../../support/processes/claims.ts'
 
 const now = Date.parse('2026-06-01T12:00:00Z')
 const priorities = ['critical', 'normal', 'low'] as const

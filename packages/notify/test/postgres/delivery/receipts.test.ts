@@ -8,7 +8,7 @@ import {
   postgresDatabase,
   postgresNotifyStore,
   startDatabaseServer,
-} from '../../support/engine.ts'
+} from '../../support/engine/engine.ts'
 import { eventually, seedEventType, setup } from '../../support/setup.ts'
 
 describe('receipts of two processes on one PostgreSQL', () => {

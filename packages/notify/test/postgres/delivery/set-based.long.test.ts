@@ -4,11 +4,11 @@ import type { Database, Query } from '@gatehouse/kit'
 import fc from 'fast-check'
 import { createAdmission } from '../../../src/admission/admission.ts'
 import type { PlannedNotification } from '../../../src/admission/planned.ts'
+import { all as everything, type SuppressionReason } from '../../../src/model/delivery/suppression.ts'
 import { bucketOfUser, deliveryIdOf, newIdOfUser } from '../../../src/model/id.ts'
-import { all as everything, type SuppressionReason } from '../../../src/model/suppression.ts'
 import { migrateNotify, postgresNotifyStore } from '../../../src/postgres/index.ts'
 import type { NewSuppression, NotifyStore, ProviderReport } from '../../../src/store/store.ts'
-import { embeddedDatabase } from '../../support/embedded.ts'
+import { embeddedDatabase } from '../../support/engine/embedded.ts'
 
 const now = Date.parse('2026-06-01T12:00:00Z')
 const users = Array.from({ length: 12 }, (_, n) => `user-${n}`)

@@ -9,13 +9,17 @@ import {
   startSilentProxy,
   testWith,
 } from '@gatehouse/testing'
-import { bucketOfId, deliveryIdOf, newId } from '../../../src/model/id.ts'
+import { bucketOfId, bucketOfUser, deliveryIdOf, newId } from '../../../src/model/id.ts'
 import { distributeNotify, postgresNotifyStore } from '../../../src/postgres/index.ts'
 import { writeChanges } from '../../../src/postgres/timeline/outbox.ts'
+import { createBarrier, withBarrier } from '../../support/processes/barriers.ts'
+import { eventually } from '../../support/setup.ts'
 
 const count = 32
 const all = Array.from({ length: count }, (_, bucket) => bucket)
 const at = Date.UTC(2026, 5, 1)
+/** Far less than any timeout, on a machine that is busy. */
+const numberedWithinMs = 15_000
 
 const open = (url: string, connections: number) =>
   openPostgres({ url: new Secret(url), log: silentLog, connections, timeouts: { statementMs: 60_000 } })
@@ -39,6 +43,37 @@ async function write(database: Database, buckets: readonly number[], each: numbe
 
 const changesOf = (database: Database) =>
   postgresNotifyStore(database, { buckets: count, distributed: true }).stateChanges
+
+/** Writes a change about this user. */
+async function writeOf(database: Database, bucket: number, userId: string): Promise<void> {
+  const change = {
+    deliveryId: deliveryIdOf(newId(bucket), 'email'),
+    userId,
+    channel: 'email',
+    state: 'sent',
+    at,
+  } as const
+  await database.transaction((tx) =>
+    Promise.all(writeChanges({ count, bucket }, [change]).map((query) => tx.query(query))),
+  )
+}
+
+/** Resolves when somebody waits for a lock. */
+async function someoneWaits(database: Database): Promise<void> {
+  const sql = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+  for (let looks = 0; looks < 50; looks++) if ((await database.query(sql)).rowCount > 0) return
+}
+
+/** The buckets whose rows are on the node of a port. */
+async function bucketsOn(database: Database, port: number): Promise<number[]> {
+  const { rows } = await database.query<{ bucket: number }>(
+    `SELECT b.bucket FROM generate_series(0, $1::integer - 1) AS b (bucket)
+       JOIN citus_shards s ON s.table_name = 'notify.outbox'::regclass AND s.nodeport = $2
+        AND s.shardid = get_shard_id_for_distribution_column('notify.outbox', b.bucket::smallint) ORDER BY b.bucket`,
+    [count, port],
+  )
+  return rows.map(({ bucket }) => bucket)
+}
 
 /** The log has each of these once, under numbers without a gap, and the outbox is empty. */
 async function assertNumbered(database: Database, users: readonly string[]): Promise<void> {
@@ -88,17 +123,15 @@ describe('state changes are numbered on a distributed database', () => {
     await assertNumbered(database, users)
   })
 
-  for (const [moment, command] of [
-    ['before it committed itself', /PREPARE TRANSACTION/],
-    // Of a transaction that was prepared, or of one that was not.
-    ['before it heard of the commit of the worker', /^Q....COMMIT( PREPARED|\0)/s],
+  for (const [moment, statement] of [
+    ['before it numbered what it read', /row_to_json.*notify\.outbox/s],
+    ['before it heard that what it numbered is removed', /DELETE FROM notify\.outbox/],
   ] as const)
     testWith('citus', `a coordinator that crashes ${moment} loses and doubles no change`, async (t) => {
       const { url, proxies } = await distributed(t)
       const first = await open(url, 2)
-      // Of one worker: of two, a transaction would be prepared anyway.
       const users = await write(first, [0], 10)
-      const lost = Promise.race(proxies.map((proxy) => proxy.loseAnswerTo(/notify\.outbox/, command)))
+      const lost = Promise.race(proxies.map((proxy) => proxy.loseAnswerTo(statement)))
       const numbering = changesOf(first)
         .number([0], 100, at)
         .then(
@@ -111,9 +144,76 @@ describe('state changes are numbered on a distributed database', () => {
       await first.close()
       await citus?.coordinator.recover()
       const database = await open(url, 2)
-      await database.query('SELECT recover_prepared_transactions()')
       await changesOf(database).number([0], 100, at)
       await assertNumbered(database, users)
       await database.close()
     })
+
+  for (const [moment, statement] of [
+    ['read', /notify\.outbox/],
+    ['removed', /DELETE FROM notify\.outbox/],
+  ] as const)
+    testWith('citus', `a worker that freezes while its changes are ${moment} holds up no other`, async (t) => {
+      const { url, proxies } = await distributed(t)
+      const database = await open(url, 8)
+      const [worker] = citus?.workers ?? []
+      t.after(async () => {
+        worker?.thaw()
+        await database.close()
+      })
+      const own = await bucketsOn(database, proxies[0]?.port ?? 0)
+      const others = all.filter((bucket) => !own.includes(bucket))
+      const first = await write(database, own.slice(0, 1), 10)
+      const changes = changesOf(database)
+      const lost = proxies[0]?.loseAnswerTo(statement)
+      const frozen = changes.number(own.slice(0, 1), 100, at).then(
+        () => assert.fail('the freeze came too late'),
+        () => {},
+      )
+      await lost
+      worker?.freeze()
+      for (let round = 0; round < 3; round++) {
+        const begun = performance.now()
+        const users = await write(database, others.slice(0, 4), 5)
+        const { last } = await changes.positions()
+        assert.equal(await changes.number(others, 100, at), users.length)
+        const numbered = await changes.read(last, 100, {})
+        assert.deepEqual(numbered.changes.map(({ payload }) => payload.user_id).toSorted(), users.toSorted())
+        assert.ok(performance.now() - begun < numberedWithinMs, `it took ${performance.now() - begun} ms`)
+        first.push(...users)
+      }
+      await frozen
+      worker?.thaw()
+      await eventually(
+        () => changes.number(all, 100, at).catch(() => -1),
+        (numbered) => numbered === 0,
+      )
+      await assertNumbered(database, first)
+    })
+
+  testWith('citus', 'an erasure leaves nothing behind in any interleaving with the numbering', async (t) => {
+    const database = await open((await distributed(t)).url, 8)
+    t.after(() => database.close())
+    const bucket = bucketOfUser('alice', count)
+    const storeOn = (on: Database) => postgresNotifyStore(on, { buckets: count, distributed: true })
+    const run = {
+      erasure: (on: Database) => storeOn(on).privacy.eraseUser('alice'),
+      numbering: (on: Database) => storeOn(on).stateChanges.number([bucket], 10, at),
+    }
+    for (const stopped of ['erasure', 'numbering'] as const)
+      for (let place = 0, last = Number.POSITIVE_INFINITY; place <= last; place++) {
+        await writeOf(database, bucket, 'alice')
+        const barrier = createBarrier(place)
+        const first = run[stopped](withBarrier(barrier, database))
+        await Promise.race([barrier.reached, first])
+        const second = run[stopped === 'erasure' ? 'numbering' : 'erasure'](database)
+        await Promise.race([second, someoneWaits(database)])
+        barrier.lift()
+        await Promise.all([first, second])
+        last = barrier.passes
+        await storeOn(database).stateChanges.number([bucket], 10, at)
+        const left = await database.query('SELECT FROM notify.state_change')
+        assert.equal(left.rowCount, 0, `the ${stopped} was stopped before statement ${place}`)
+      }
+  })
 })

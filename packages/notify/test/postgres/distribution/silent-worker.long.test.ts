@@ -24,6 +24,12 @@ const maxWaitMs = 30_000
 /** On a busy machine each connection takes long to learn each statement for each bucket. */
 const startWithinMs = 100_000
 
+/** Soon after the freeze. */
+const dueInMs = 3_000
+/** For so long its buckets fail, until each waits for half a minute from one try to the next. */
+const silentMs = 40_000
+const returnedMs = 10_000
+
 interface Sending {
   readonly event: 'note' | 'retried'
   readonly user: string
@@ -169,9 +175,12 @@ testWith('citus', 'a worker that does not answer stops its own users alone, and 
   await send(before)
   await allSent(before, startWithinMs)
 
+  const backlog: Sending[] = affected.map((user) => ({ event: 'note', user, key: `note backlog ${user}` }))
+  for (const each of backlog) await store.schedule.add(Date.now() + dueInMs, requestOf(each))
   const atOnce = sendingsOf('at once', users)
   const slowestAtOnce = Promise.all(atOnce.map((each) => submit(notify, each, ended.signal)))
   silent.freeze()
+  const frozenAt = performance.now()
   for (const round of ['first', 'second', 'third']) {
     const during = sendingsOf(round, others)
     const acceptMs = await send(during)
@@ -205,9 +214,13 @@ testWith('citus', 'a worker that does not answer stops its own users alone, and 
 
   const late = sendingsOf('late', affected)
   const submitted = send(late)
+  await pause(Math.max(0, frozenAt + silentMs - performance.now()))
   silent.thaw()
+  const backMs = await timed(() => allSent(backlog, startWithinMs))
+  t.diagnostic(`what waited there is sent ${backMs} ms after its return`)
+  assert.ok(backMs < returnedMs, `what waited there is sent ${backMs} ms after its return`)
   await Promise.all([submitted, slowestAtOnce])
-  // Its buckets back off for up to a minute, and what was claimed when it fell silent is leased.
+  // What was claimed when it fell silent is leased.
   await allSent([...atOnce, ...late], startWithinMs)
   assert.ok(Math.max(...(await slowestAtOnce)) < maxWaitMs, 'who asked at the wrong moment was answered')
   for (const [key, calls] of callsOf) {

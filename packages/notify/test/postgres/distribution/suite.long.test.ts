@@ -22,7 +22,7 @@ const part = [
 
 testWith('citus', 'tests of stores pass on a distributed database of 32 buckets', async () => {
   const { NODE_TEST_CONTEXT: _, ...env } = process.env
-  const script = join(import.meta.dirname, '../../support/run-on-citus.ts')
+  const script = join(import.meta.dirname, '../../support/engine/run-on-citus.ts')
   const tests = spawn(process.execPath, [script, ...part], { cwd: root, env })
   let printed = ''
   for (const stream of [tests.stdout, tests.stderr])

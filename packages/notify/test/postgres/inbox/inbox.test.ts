@@ -4,16 +4,16 @@ import type { Database } from '@gatehouse/kit'
 import { testWith } from '@gatehouse/testing'
 import fc from 'fast-check'
 import { deliveryIdOf, newId } from '../../../src/model/id.ts'
-import { inboxChanges } from '../../../src/model/inbox-change.ts'
+import { inboxChanges } from '../../../src/model/notification/inbox-change.ts'
 import type { Inbox, InboxCounts, NotifyStore } from '../../../src/store/store.ts'
-import { notifyDatabase } from '../../support/database.ts'
+import { notifyDatabase } from '../../support/engine/database.ts'
 import {
   type DatabaseServer,
   migrateNotify,
   postgresDatabase,
   postgresNotifyStore,
   startDatabaseServer,
-} from '../../support/engine.ts'
+} from '../../support/engine/engine.ts'
 import { purgeBuckets } from '../../support/purge.ts'
 
 const at = Date.UTC(2026, 5, 1)

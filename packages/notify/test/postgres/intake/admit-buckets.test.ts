@@ -6,12 +6,12 @@ import fc from 'fast-check'
 import { createAdmission } from '../../../src/admission/admission.ts'
 import type { AdmissionUnit, DeliveryPlan, PlannedNotification } from '../../../src/admission/planned.ts'
 import { newLinkId } from '../../../src/links/short-links.ts'
-import { composeDedupKey } from '../../../src/model/dedup-key.ts'
 import { bucketOfUser, newIdOfUser, slotOfUser } from '../../../src/model/id.ts'
-import { createReason } from '../../../src/model/reason.ts'
+import { composeDedupKey } from '../../../src/model/notification/dedup-key.ts'
+import { createReason } from '../../../src/model/notification/reason.ts'
 import { migrateNotify, postgresNotifyStore } from '../../../src/postgres/index.ts'
 import type { NotifyStore } from '../../../src/store/store.ts'
-import { embeddedDatabase } from '../../support/embedded.ts'
+import { embeddedDatabase } from '../../support/engine/embedded.ts'
 
 const now = Date.parse('2026-06-01T12:00:00Z')
 const rules = { caps: { total: 3, channels: { push: 2 }, priorities: {} }, windowMs: 86_400_000 }

@@ -1,32 +1,35 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { isUnavailable, silentLog } from '@gatehouse/kit'
-import { NodeUnavailable, NodeWatch, type NodeWatchOptions } from '../../../src/postgres/nodes/node-watch.ts'
+import { NodeWatch, type NodeWatchOptions } from '../../../src/postgres/nodes/node-watch.ts'
+import { NodeUnavailable, type Probed } from '../../../src/postgres/nodes/watched-node.ts'
+import { eventually } from '../../support/setup.ts'
 
 const never = () => new Promise<never>(() => {})
 
 /** A probe whose question is on its way at once, and its answer. */
-const sending = (answer: () => Promise<unknown>) => (_node: string, onSent: () => void) => {
+const sending = (answer: () => Promise<Probed>) => (_node: string, onSent: () => void) => {
   onSent()
   return answer()
 }
 
 function watchWith(options: Partial<NodeWatchOptions>): NodeWatch {
-  return new NodeWatch({ probe: sending(never), maxAtOnce: 3, log: silentLog, slowMs: 1, patienceMs: 1, ...options })
+  const times = { slowMs: 1, patienceMs: 1, probeEveryMs: 1 }
+  return new NodeWatch({ probe: sending(never), maxAtOnce: 3, log: silentLog, ...times, ...options })
 }
 
 /** A node that answers its probes once it is told to. */
 function createNode() {
-  let answers = Promise.withResolvers<void>()
+  let answers = Promise.withResolvers<Probed>()
   let probes = 0
   return {
     probe: sending(() => {
       probes++
       return answers.promise
     }),
-    answer: () => answers.resolve(),
+    answer: (probed: Probed = 'answers') => answers.resolve(probed),
     hang() {
-      answers = Promise.withResolvers<void>()
+      answers = Promise.withResolvers<Probed>()
     },
     get probes() {
       return probes
@@ -42,6 +45,7 @@ describe('the watch of database nodes', () => {
       patienceMs: 10_000,
       async probe() {
         probed.resolve()
+        return 'answers'
       },
     })
     const running = watch.run('a', () => slow.promise)
@@ -78,9 +82,121 @@ describe('the watch of database nodes', () => {
     assert.equal(await watch.run('a', work), 2)
   })
 
-  test('a node whose probe fails is silent', async () => {
-    const watch = watchWith({ patienceMs: 10_000, probe: sending(() => Promise.reject(new Error('late'))) })
+  test('a node of which the coordinator gave up an answer is silent', async () => {
+    const watch = watchWith({ patienceMs: 10_000, probe: sending(async () => 'silent') })
     await assert.rejects(watch.run('a', never), NodeUnavailable)
+  })
+
+  test('a node that refuses connections ends no work', async () => {
+    const slow = Promise.withResolvers<string>()
+    const node = createNode()
+    const watch = watchWith({ patienceMs: 10_000, probe: node.probe })
+    const running = watch.run('a', () => slow.promise)
+    node.answer('refuses')
+    await eventually(
+      async () => node.probes,
+      (probes) => probes >= 3,
+    )
+    assert.equal(await watch.run('a', async () => 'further work'), 'further work')
+    slow.resolve('done')
+    assert.equal(await running, 'done')
+  })
+
+  test('whoever listens hears that a silent node is back', async () => {
+    const node = createNode()
+    const watch = watchWith({ probe: node.probe })
+    const returned = Promise.withResolvers<string>()
+    watch.onReturn(returned.resolve)
+    await assert.rejects(watch.run('a', never), NodeUnavailable)
+    node.answer()
+    assert.equal(await returned.promise, 'a')
+    assert.equal(await watch.run('a', async () => 'work'), 'work')
+  })
+
+  for (const [fault, probe] of [
+    ['refused connections', async (): Promise<Probed> => 'refuses'],
+    ['could not be probed', () => Promise.reject(new Error('sorry, too many clients already'))],
+  ] as const)
+    test(`a node that ${fault} is probed after work failed, until it is back`, async () => {
+      let isBack = false
+      let probes = 0
+      const watch = watchWith({
+        probe: (_node, onSent) => {
+          onSent()
+          probes++
+          return isBack ? Promise.resolve('answers') : probe()
+        },
+      })
+      const returned = Promise.withResolvers<string>()
+      const unsubscribe = watch.onReturn(returned.resolve)
+      const failed = Object.assign(new Error('connection refused'), { code: '08006' })
+      await assert.rejects(
+        watch.run('a', () => Promise.reject(failed)),
+        failed,
+      )
+      await eventually(
+        async () => probes,
+        (count) => count >= 3,
+      )
+      isBack = true
+      assert.equal(await returned.promise, 'a')
+      unsubscribe()
+    })
+
+  test('what fails on a node that refuses connections says so, with the cause', async () => {
+    const node = createNode()
+    node.answer('refuses')
+    const watch = watchWith({ probe: node.probe })
+    const cause = Object.assign(new Error('connection refused'), { code: '08006' })
+    const fail = () => watch.run('a', () => Promise.reject(cause))
+    await assert.rejects(fail, cause)
+    await eventually(
+      async () => node.probes,
+      (probes) => probes === 1,
+    )
+    await assert.rejects(fail, (error) => error instanceof NodeUnavailable && error.cause === cause)
+    const invalid = new Error('invalid')
+    await assert.rejects(
+      watch.run('a', () => Promise.reject(invalid)),
+      invalid,
+    )
+  })
+
+  test('work that fails on a node that answers is no return', async () => {
+    const node = createNode()
+    const watch = watchWith({ probe: node.probe })
+    const returned: string[] = []
+    watch.onReturn((name) => returned.push(name))
+    node.answer()
+    const failed = Object.assign(new Error('statement timeout'), { code: '57014' })
+    await assert.rejects(
+      watch.run('a', () => Promise.reject(failed)),
+      failed,
+    )
+    await eventually(
+      async () => node.probes,
+      (probes) => probes === 1,
+    )
+    assert.deepEqual(returned, [])
+  })
+
+  test('work on several nodes ends with the first that falls silent, and is then refused at once', async () => {
+    const silent = createNode()
+    const watch = watchWith({
+      probe: (node, onSent) => (node === 'b' ? silent.probe(node, onSent) : Promise.resolve('answers')),
+    })
+    let signal: AbortSignal | undefined
+    const both = watch.runOnEach(['b', 'a'], (own) => {
+      signal = own
+      return never()
+    })
+    await assert.rejects(both, /node b does not answer/)
+    assert.equal(signal?.aborted, true)
+    let begun = 0
+    const work = async () => ++begun
+    await assert.rejects(watch.runOnEach(['a', 'b'], work), NodeUnavailable)
+    assert.equal(begun, 0)
+    assert.equal(await watch.runOnEach(['a', 'c'], work), 1)
   })
 
   test('a probe that gets no connection to the coordinator ends no work', async () => {

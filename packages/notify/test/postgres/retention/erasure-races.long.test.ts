@@ -7,17 +7,17 @@ import type { AdmissionUnit, DeliveryPlan, PlannedNotification, Settled } from '
 import { defaultOptions } from '../../../src/config/options.ts'
 import type { Channel } from '../../../src/model/channel.ts'
 import { newId } from '../../../src/model/id.ts'
-import { createReason } from '../../../src/model/reason.ts'
+import { createReason } from '../../../src/model/notification/reason.ts'
 import type { AttemptRecord, ClaimedDelivery, NotifyStore } from '../../../src/store/store.ts'
-import { createBarrier, withBarrier } from '../../support/barriers.ts'
-import { claimDue } from '../../support/claims.ts'
 import {
   type DatabaseServer,
   migrateNotify,
   postgresDatabase,
   postgresNotifyStore,
   startDatabaseServer,
-} from '../../support/engine.ts'
+} from '../../support/engine/engine.ts'
+import { createBarrier, withBarrier } from '../../support/processes/barriers.ts'
+import { claimDue } from '../../support/processes/claims.ts'
 
 const now = Date.parse('2026-06-01T12:00:00Z')
 const rules = { caps: { total: 1_000, channels: {}, priorities: {} }, windowMs: 86_400_000 }
@@ -210,7 +210,7 @@ function tried(claimed: ClaimedDelivery, came: Pick<AttemptRecord, 'next'> & Par
     at: now,
     what: 'sent',
     detail: {},
-    deadTokens: [{ token: 't1', at: now, reason: 'gone' }],
+    deadTokens: [{ token: 't1', provider: 'fcm', at: now, reason: 'gone' }],
     ...(came.next.kind === 'dead' ? { suppressed } : { acknowledged: { provider: 'p', providerMessageId: 'm' } }),
     ...came,
   }

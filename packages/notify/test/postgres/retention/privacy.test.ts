@@ -4,9 +4,9 @@ import type { Database } from '@gatehouse/kit'
 import { defaultOptions } from '../../../src/config/options.ts'
 import type { Provider } from '../../../src/index.ts'
 import { bucketOfUser, newId } from '../../../src/model/id.ts'
-import { testBuckets } from '../../support/engine.ts'
-import { createManualTopic } from '../../support/manual-topic.ts'
+import { testBuckets } from '../../support/engine/engine.ts'
 import { eventually, seedEventType, setup } from '../../support/setup.ts'
+import { createManualTopic } from '../../support/topic/manual-topic.ts'
 
 interface Column {
   readonly table_name: string

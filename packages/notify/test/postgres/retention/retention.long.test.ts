@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import type { Database } from '@gatehouse/kit'
 import type { Server } from '@gatehouse/testing'
 import { migrateNotify, postgresNotifyStore } from '../../../src/postgres/index.ts'
-import { buffersOf, type RunStatement, startExplainingPostgres } from '../../support/explain-plans.ts'
+import { buffersOf, type RunStatement, startExplainingPostgres } from '../../support/engine/explain-plans.ts'
 
 const dayMs = 86_400_000
 const periodDays = 30

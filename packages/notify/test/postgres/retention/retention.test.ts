@@ -4,8 +4,8 @@ import { type Log, manualClock, silentLog } from '@gatehouse/kit'
 import { Agenda } from '../../../src/agenda/agenda.ts'
 import { defaultOptions } from '../../../src/config/options.ts'
 import { startRetentionWorker } from '../../../src/privacy/retention.ts'
-import { notifyDatabase } from '../../support/database.ts'
-import { migrateNotify, postgresNotifyStore } from '../../support/engine.ts'
+import { notifyDatabase } from '../../support/engine/database.ts'
+import { migrateNotify, postgresNotifyStore } from '../../support/engine/engine.ts'
 import { eventually } from '../../support/setup.ts'
 
 const day = 86_400_000

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { after, before, describe } from 'node:test'
 import { testWith } from '@gatehouse/testing'
 import type { ClaimedDelivery } from '../../../src/store/store.ts'
-import { claimDue } from '../../support/claims.ts'
-import { type DatabaseServer, postgresDatabase, startDatabaseServer } from '../../support/engine.ts'
+import { type DatabaseServer, postgresDatabase, startDatabaseServer } from '../../support/engine/engine.ts'
+import { claimDue } from '../../support/processes/claims.ts'
 import { seedEventType, setup } from '../../support/setup.ts'
 
 const rounds = 30

@@ -3,10 +3,10 @@ import { after, before, describe, it } from 'node:test'
 import type { Database } from '@gatehouse/kit'
 import type { Server } from '@gatehouse/testing'
 import { bucketOfUser } from '../../../src/model/id.ts'
-import type { NotificationFilter } from '../../../src/model/notification-filter.ts'
+import type { NotificationFilter } from '../../../src/model/notification/notification-filter.ts'
 import { migrateNotify, postgresNotifyStore } from '../../../src/postgres/index.ts'
 import type { NotifyStore } from '../../../src/store/store.ts'
-import { type RunNode, type RunStatement, startExplainingPostgres } from '../../support/explain-plans.ts'
+import { type RunNode, type RunStatement, startExplainingPostgres } from '../../support/engine/explain-plans.ts'
 
 /** `SEARCH_ROWS=10000000` takes some ten minutes and 15 GB. */
 const rows = Number(process.env.SEARCH_ROWS ?? 1_000_000)

@@ -9,7 +9,8 @@ import {
   scopeOf,
   textFor,
 } from '../../../src/postgres/sql/buckets.ts'
-import { embeddedDatabase } from '../../support/embedded.ts'
+import { keyOf } from '../../../src/postgres/sql/plans.ts'
+import { embeddedDatabase } from '../../support/engine/embedded.ts'
 
 const users = Array.from({ length: 40 }, (_, n) => `user-${n}`)
 const one = { count: 8, bucket: 3 }
@@ -45,6 +46,12 @@ test('rows carry the bucket of their user, and none where the statement is for o
 })
 
 const texts = [
+  {
+    written: `UPDATE notify.delivery d SET state = 'sent' FROM unnest($1::smallint[], $2::uuid[]) AS r (bucket, id)
+              WHERE ${keyOf('d', 'r')} AND d.state = 'queued'`,
+    forOne: `UPDATE notify.delivery d SET state = 'sent' FROM unnest($2::uuid[]) AS r (id)
+              WHERE d.bucket = $1::smallint AND d.id = ANY (ARRAY[r.id]) AND d.state = 'queued'`,
+  },
   {
     written: `SELECT c.version FROM unnest($1::smallint[], $2::text[]) AS u (bucket, user_id)
               CROSS JOIN LATERAL (SELECT * FROM notify.cap c WHERE c.bucket = u.bucket AND c.user_id = u.user_id) AS c`,

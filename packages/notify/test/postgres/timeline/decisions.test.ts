@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { AdmissionDecision } from '../../../src/admission/admission.ts'
 import type { PlannedNotification } from '../../../src/admission/planned.ts'
 import { deliveryIdOf, newId } from '../../../src/model/id.ts'
-import { createReason } from '../../../src/model/reason.ts'
+import { createReason } from '../../../src/model/notification/reason.ts'
 import { readDecisions, storedDecisions } from '../../../src/postgres/timeline/decisions.ts'
 
 const id = newId(0)

@@ -5,14 +5,14 @@ import { testWith } from '@gatehouse/testing'
 import { deliveryIdOf, firstIdAt, newId } from '../../../src/model/id.ts'
 import { writeChanges } from '../../../src/postgres/timeline/outbox.ts'
 import type { StateChanges } from '../../../src/store/store.ts'
-import { notifyDatabase } from '../../support/database.ts'
+import { notifyDatabase } from '../../support/engine/database.ts'
 import {
   type DatabaseServer,
   migrateNotify,
   postgresDatabase,
   postgresNotifyStore,
   startDatabaseServer,
-} from '../../support/engine.ts'
+} from '../../support/engine/engine.ts'
 import { eventually } from '../../support/setup.ts'
 
 const at = Date.UTC(2026, 5, 1)

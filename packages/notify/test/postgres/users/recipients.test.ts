@@ -3,17 +3,17 @@ import { test } from 'node:test'
 import type { Database } from '@gatehouse/kit'
 import { bucketOfUser } from '../../../src/model/id.ts'
 import { postgresRecipients } from '../../../src/postgres/users/recipients.ts'
-import { notifyDatabase } from '../../support/database.ts'
+import { notifyDatabase } from '../../support/engine/database.ts'
 
 const buckets = 16
 const now = Date.parse('2026-06-01T12:00:00Z')
 
 /** A database whose buckets are on nodes; `seen` gets the bucket of each statement that names one. */
-function onNodes(database: Database, seen: number[]): Database & { ofBucket(bucket: number): Database } {
+function onNodes(database: Database, seen: number[]): Database & { ofBuckets(buckets: readonly number[]): Database } {
   return {
     ...database,
-    ofBucket(bucket) {
-      seen.push(bucket)
+    ofBuckets(buckets) {
+      seen.push(...buckets)
       return database
     },
   }

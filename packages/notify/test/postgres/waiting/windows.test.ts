@@ -15,7 +15,7 @@ import {
   postgresNotifyStore,
   startDatabaseServer,
   testBuckets,
-} from '../../support/engine.ts'
+} from '../../support/engine/engine.ts'
 
 const minute = 60_000
 /** That of alice. */

@@ -2,7 +2,7 @@ import { useComputedColorScheme } from '@mantine/core'
 import { useEffect, useRef } from 'react'
 import UPlot from 'uplot'
 import { dateLocale, useSettings } from '../../texts/settings.tsx'
-import { colourOf, dashes, type Series } from './series.ts'
+import { colourOf, dashes, isolatedPlaces, type Series } from './series.ts'
 
 interface PlotProps {
   readonly at: readonly number[]
@@ -65,13 +65,17 @@ function optionsOf({ parent, series, height, format, onPoint, settings }: Drawn)
         stroke: colour(colourOf(index)),
         width: 2,
         dash: [...(dashes[index % dashes.length] ?? [])],
-        points: { size: 5 },
+        points: { size: 5, filter: isolatedPoints },
         ...(series.length === 1 ? { fill: colour('var(--chart-fill)') } : {}),
       })),
     ],
     hooks: { setCursor: [({ cursor }) => onPoint(cursor.idx ?? undefined)] },
   }
 }
+
+/** Which points are drawn where there is no room for all of them: those that no line leads to. */
+const isolatedPoints: UPlot.Series.Points.Filter = (plot, index, isShown) =>
+  isShown ? null : isolatedPlaces(plot.data[index] ?? [])
 
 /** A colour of the style sheet as a canvas takes it. */
 function resolveColour(parent: HTMLElement, value: string): string {

@@ -25,3 +25,11 @@ export function tablePlaces(moments: number): number[] {
   const stride = Math.max(1, Math.ceil(moments / maxTableRows))
   return Array.from({ length: moments }, (_, place) => moments - 1 - place).filter((_, index) => index % stride === 0)
 }
+
+/** The places of values that have none beside them: no line leads to them, so that they are drawn as points. */
+export function isolatedPlaces(values: ArrayLike<number | null | undefined>): number[] {
+  const isKnown = (place: number) => values[place] !== null && values[place] !== undefined
+  return Array.from({ length: values.length }, (_, place) => place).filter(
+    (place) => isKnown(place) && !isKnown(place - 1) && !isKnown(place + 1),
+  )
+}

@@ -1,7 +1,9 @@
-import { Button, Group } from '@mantine/core'
+import { Button, Group, Text } from '@mantine/core'
 import type { FormEvent, ReactNode } from 'react'
-import { type Filters, readFilters, withoutFilters } from '../../api/filters.ts'
+import { type Filters, isSameFilters, readFilters, withoutFilters } from '../../api/filters.ts'
+import { useReadAgain } from '../../api/read-again.ts'
 import { useTexts } from '../../texts/settings.tsx'
+import { TimeOfDay } from '../values/values.tsx'
 import { FiltersContext } from './fields.tsx'
 import { SavedViews } from './saved-views.tsx'
 
@@ -28,7 +30,10 @@ interface FilterFormProps<Name extends string> {
   readonly children: ReactNode
 }
 
-/** The filters of a list: fields that apply when they are submitted, and the views that the person saved. */
+/**
+ * The filters of a list: fields that apply when they are submitted, and the views that the person saved. Submitted as
+ * they are, they read the page again.
+ */
 export function FilterForm<Name extends string>(props: FilterFormProps<Name>) {
   const {
     screen,
@@ -44,19 +49,25 @@ export function FilterForm<Name extends string>(props: FilterFormProps<Name>) {
     children,
   } = props
   const t = useTexts()
+  const applied = JSON.stringify(filters)
+  const again = useReadAgain(applied)
   const isFiltered = Object.keys(filters).some((name) => !(name in base))
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
     const typed = readFilters(names, event.currentTarget)
-    apply({ ...withoutFilters(filters, ...names), ...typed, ...instantsOf(typed, times) })
+    const next = { ...withoutFilters(filters, ...names), ...typed, ...instantsOf(typed, times) }
+    if (isSameFilters(next, filters)) again.read()
+    else apply(next)
   }
   return (
     <div className="panel filters">
-      <form key={JSON.stringify(filters)} aria-label={t.common.filters} onSubmit={submit}>
+      <form key={applied} aria-label={t.common.filters} onSubmit={submit}>
         <FiltersContext value={filters}>
           <Group align="flex-end" gap="xs">
             {children}
-            <Button type="submit">{t.common.search}</Button>
+            <Button type="submit" loading={again.isReading}>
+              {t.common.search}
+            </Button>
             {isFiltered && (
               <Button variant="subtle" onClick={() => apply(base)}>
                 {t.common.clear}
@@ -65,6 +76,13 @@ export function FilterForm<Name extends string>(props: FilterFormProps<Name>) {
             {actions}
           </Group>
           {below}
+          <Text size="xs" c="dimmed" className="read-again" aria-live="polite">
+            {again.readAt !== undefined && (
+              <>
+                {t.common.readAgain} <TimeOfDay at={again.readAt} />
+              </>
+            )}
+          </Text>
         </FiltersContext>
       </form>
       <SavedViews screen={screen} filters={filters} personal={personal} apply={apply} />

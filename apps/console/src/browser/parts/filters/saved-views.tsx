@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { callConsole } from '../../api/call.ts'
 import { type Filters, withoutFilters } from '../../api/filters.ts'
 import { useTexts } from '../../texts/settings.tsx'
-import { Refusal } from '../refusal.tsx'
+import { Refusal } from '../changes/refusal.tsx'
 
 interface SavedView {
   readonly id: string

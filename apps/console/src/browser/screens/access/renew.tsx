@@ -2,11 +2,12 @@ import { Button, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/co
 import { notifications } from '@mantine/notifications'
 import { useState } from 'react'
 import type { InputOf, OutputOf } from '../../../actions/index.ts'
-import { useAction } from '../../api/queries.ts'
 import { useMay } from '../../api/session.tsx'
 import { useIsKept, useRecordForm } from '../../forms/record-form.ts'
+import { isUnread, type Shown, useActUpon } from '../../parts/changes/act-upon.ts'
+import { Changed } from '../../parts/changes/changed.tsx'
+import { Refusal } from '../../parts/changes/refusal.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
-import { Refusal } from '../../parts/refusal.tsx'
 import { useTexts } from '../../texts/settings.tsx'
 
 type RenewAction = 'rotateSecret' | 'rotateApiKey'
@@ -14,6 +15,8 @@ type RenewAction = 'rotateSecret' | 'rotateApiKey'
 interface RenewProps<Id extends RenewAction> {
   readonly action: Id
   readonly id: string
+  /** The client or key as it is shown. */
+  readonly shown: Shown
   /** What is typed to confirm. */
   readonly word: string
   readonly label: string
@@ -48,15 +51,16 @@ type RenewFormProps<Id extends RenewAction> = RenewProps<Id> & {
   readonly close: () => void
 }
 
-function RenewForm<Id extends RenewAction>({ action, id, word, label, onDone, name, close }: RenewFormProps<Id>) {
+function RenewForm<Id extends RenewAction>(props: RenewFormProps<Id>) {
+  const { action, id, shown, word, label, onDone, name, close } = props
   const t = useTexts()
-  const mutation = useAction(action)
+  const { run, isPending, outdated } = useActUpon(action, shown)
   const { form, rest, show } = useRecordForm({ name, initial: { overlap: '86400', typed: '' } })
   const isTyped = form.values.typed === word
   const submit = form.onSubmit(({ overlap }) => {
     if (!isTyped) return
     show(null)
-    mutation.mutate({ id, overlap_seconds: Number(overlap) } as unknown as InputOf<Id>, {
+    run({ id, overlap_seconds: Number(overlap) } as unknown as InputOf<Id>, {
       onSuccess: (answer) => {
         close()
         notifications.show({ message: t.common.done, color: 'green' })
@@ -76,12 +80,12 @@ function RenewForm<Id extends RenewAction>({ action, id, word, label, onDone, na
           data-autofocus
         />
         <TextInput label={t.confirm.type(word)} autoComplete="off" {...form.getInputProps('typed')} />
-        <Refusal error={rest} />
+        {outdated === undefined ? <Refusal error={rest} /> : <Changed of={outdated} />}
         <Group justify="flex-end">
           <Button variant="default" onClick={close}>
             {t.common.cancel}
           </Button>
-          <Button type="submit" color="red" loading={mutation.isPending} disabled={!isTyped}>
+          <Button type="submit" color="red" loading={isPending || isUnread(outdated)} disabled={!isTyped}>
             {label}
           </Button>
         </Group>

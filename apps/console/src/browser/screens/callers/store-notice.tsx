@@ -1,6 +1,6 @@
 import { Alert, Text } from '@mantine/core'
 import { useRead } from '../../api/queries.ts'
-import { Time } from '../../parts/values.tsx'
+import { Time } from '../../parts/values/values.tsx'
 import { useTexts } from '../../texts/settings.tsx'
 
 /** While the counter store is unavailable: since when, and what policies do meanwhile. */

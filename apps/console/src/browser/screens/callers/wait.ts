@@ -1,4 +1,4 @@
-import { formatDuration } from '../../parts/duration.ts'
+import { formatDuration } from '../../parts/values/duration.ts'
 import { useSettings } from '../../texts/settings.tsx'
 
 /** Formats seconds to wait for people, in their largest unit. */

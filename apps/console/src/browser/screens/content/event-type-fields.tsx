@@ -18,7 +18,9 @@ export function EventTypeFields({ event, form, change, faults, readOnly }: Event
   const t = useTexts()
   const set = (part: Partial<EventTypeForm>) => change({ ...form, ...part })
   const templates = useRead('listTemplates', { summary: true, limit: 200 })
-  const known = [...new Set((templates.data?.items ?? []).map(({ template_id: id }) => id))]
+  // An event type may not name the template of a reserved one.
+  const own = (templates.data?.items ?? []).filter(({ reserved }) => reserved !== true)
+  const known = [...new Set(own.map(({ template_id: id }) => id))]
   const words = t.eventTypes
   return (
     <fieldset className="plain" disabled={readOnly}>
@@ -31,7 +33,7 @@ export function EventTypeFields({ event, form, change, faults, readOnly }: Event
           maxLength={200}
           error={faults.title}
         />
-        <Group align="flex-start" grow>
+        <div className="columns">
           <NativeSelect
             label={words.priority}
             description={words.priorityHelp}
@@ -50,7 +52,7 @@ export function EventTypeFields({ event, form, change, faults, readOnly }: Event
             maxLength={200}
             error={faults.template_id}
           />
-        </Group>
+        </div>
         <datalist id="known-templates">
           {known.map((id) => (
             <option key={id} value={id} />
@@ -111,7 +113,7 @@ function Aggregation({ form, set, faults }: PartProps) {
         onChange={({ currentTarget }) => set({ aggregates: currentTarget.checked })}
       />
       {form.aggregates && (
-        <Group align="flex-start" grow>
+        <div className="columns">
           <TextInput
             type="number"
             label={words.threshold}
@@ -130,7 +132,7 @@ function Aggregation({ form, set, faults }: PartProps) {
             onChange={({ currentTarget }) => set({ actor: currentTarget.value })}
             error={faults.actor}
           />
-        </Group>
+        </div>
       )}
     </Stack>
   )
@@ -147,7 +149,7 @@ function Limits({ form, set, faults }: PartProps) {
         onChange={({ currentTarget }) => set({ limits: currentTarget.checked })}
       />
       {form.limits && (
-        <Group align="flex-start" grow>
+        <div className="columns">
           <TextInput
             type="number"
             label={words.limit}
@@ -167,7 +169,7 @@ function Limits({ form, set, faults }: PartProps) {
             onChange={({ currentTarget }) => set({ per_seconds: currentTarget.value })}
             error={faults.per_seconds}
           />
-        </Group>
+        </div>
       )}
       <TextInput
         type="number"

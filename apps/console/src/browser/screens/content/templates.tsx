@@ -12,9 +12,10 @@ import { FilterForm } from '../../parts/filters/filter-form.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Answer, Empty } from '../../parts/states.tsx'
 import { Rows } from '../../parts/table.tsx'
-import { State, Time } from '../../parts/values.tsx'
+import { State, Time } from '../../parts/values/values.tsx'
 import { useTexts } from '../../texts/settings.tsx'
-import { type Share, sharesOf } from '../measure/figures.ts'
+import { type Share, type Shares, sharesOf } from '../measure/figures.ts'
+import { OthersNote } from '../measure/others-note.tsx'
 import { useNumber } from '../measure/parts.tsx'
 import { buildMatrix, type Cell, channels, countGaps, type MatrixRow } from './matrix.ts'
 import { NewText } from './new-text.tsx'
@@ -74,6 +75,7 @@ function MatrixTable({ rows }: { rows: readonly MatrixRow[] }) {
   const t = useTexts()
   const own = rows.filter(({ isReserved }) => !isReserved)
   const reserved = rows.filter(({ isReserved }) => isReserved)
+  const incomplete = useIncomplete()
   return (
     <Stack>
       {own.length > 0 && <MatrixRows label={t.sections.templates} rows={own} />}
@@ -86,6 +88,7 @@ function MatrixTable({ rows }: { rows: readonly MatrixRow[] }) {
           <MatrixRows label={t.templates.reservedTitle(reserved.length)} rows={reserved} />
         </details>
       )}
+      {incomplete !== undefined && <OthersNote shares={incomplete} />}
     </Stack>
   )
 }
@@ -114,7 +117,7 @@ function MatrixRows({ label, rows }: { label: string; rows: readonly MatrixRow[]
 }
 
 /** By template the share of its texts of a week whose event lacked a variable; undefined until it is known. */
-function useIncomplete(): ReadonlyMap<string, Share> | undefined {
+function useIncomplete(): Shares | undefined {
   const may = useMay()
   const now = Math.floor(Date.now() / ranges['1h'].lengthMs) * ranges['1h'].lengthMs
   const from = new Date(now - ranges['7d'].lengthMs).toISOString()

@@ -1,6 +1,6 @@
 import { Group } from '@mantine/core'
 import type { Delivery } from '../../api/records.ts'
-import { State } from '../../parts/values.tsx'
+import { State } from '../../parts/values/values.tsx'
 import { useTexts } from '../../texts/settings.tsx'
 import { useWords } from './code-words.ts'
 import { toneOf } from './timeline.ts'

@@ -1,3 +1,5 @@
+import { findJsonFault, findListFault, type JsonFault } from '../../forms/json-fault.ts'
+
 /** A JSON object. */
 export type EventData = Readonly<Record<string, unknown>>
 
@@ -14,22 +16,13 @@ export function parseEvents(text: string): readonly EventData[] | undefined {
   return events.length > 0 && events.every(isObject) ? events : undefined
 }
 
-/** Why a text is no JSON, in the words of the browser, which name the place; undefined where it is JSON. */
-export function faultOf(text: string): string | undefined {
-  try {
-    JSON.parse(text)
-    return undefined
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error)
-  }
-}
-
-/** What is wrong with many events, which are an array or one object a line: the line, from 1, or else why. */
-export function faultOfEvents(text: string): { readonly line?: number; readonly reason?: string | undefined } {
-  if (text.trimStart().startsWith('[')) return { reason: faultOf(text) }
+/** Where many events, which are an array or one object a line, are wrong; undefined where only their number is. */
+export function findEventsFault(text: string): JsonFault | undefined {
+  if (text.trimStart().startsWith('[')) return findListFault(text)
   const lines = text.split('\n')
   const index = lines.findIndex((line) => isFilled(line) && parseObject(line) === undefined)
-  return { line: index + 1, reason: faultOf(lines[index] ?? '') }
+  const fault = findJsonFault(lines[index] ?? '')
+  return fault && { ...fault, line: index + 1 }
 }
 
 const isFilled = (line: string) => line.trim() !== ''

@@ -1,6 +1,6 @@
 import { Group, Text } from '@mantine/core'
 import type { ExplainedChannel } from '../../api/records.ts'
-import { State, Time } from '../../parts/values.tsx'
+import { State, Time } from '../../parts/values/values.tsx'
 import { useTexts } from '../../texts/settings.tsx'
 import { useWords } from './code-words.ts'
 

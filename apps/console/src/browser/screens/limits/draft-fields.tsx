@@ -6,13 +6,42 @@ interface DraftFieldsProps {
   readonly kind: LimitKind
   readonly declaration: Declaration
   readonly onChange: (declaration: Declaration) => void
+  /** What is wrong with a member, which is shown at its field. */
+  readonly fault?: FieldFault | undefined
 }
 
+/** A member that is not allowed. */
+export interface FieldFault {
+  /** Its path in the declaration, such as `burst/capacity`. */
+  readonly path: string
+  readonly expected: string
+}
+
+/** The paths that have a field. */
+export function hasField(path: string, kind: LimitKind, { burst }: Declaration): boolean {
+  if (path === 'burst/refill_per_second') return burst !== undefined
+  if (path === 'daily_algorithm') return kind === 'tiers'
+  return fieldPaths.has(path)
+}
+
+const fieldPaths: ReadonlySet<string> = new Set([
+  'rps',
+  'rpm',
+  'daily',
+  'burst/capacity',
+  'algorithm',
+  'failure_mode',
+  'mode',
+  'quota',
+  'shards',
+])
+
 /** The members of a tier or policy as fields. */
-export function DraftFields({ kind, declaration, onChange }: DraftFieldsProps) {
+export function DraftFields({ kind, declaration, onChange, fault }: DraftFieldsProps) {
   const t = useTexts()
   const set = (members: Partial<Declaration>) => onChange(withoutUndefined({ ...declaration, ...members }))
   const { burst } = declaration
+  const errorAt = (path: string) => (fault?.path === path ? fault.expected : undefined)
   return (
     <div className="fields">
       {(['rps', 'rpm', 'daily'] as const).map((name) => (
@@ -20,12 +49,14 @@ export function DraftFields({ kind, declaration, onChange }: DraftFieldsProps) {
           key={name}
           label={t.limit[name]}
           value={declaration[name]}
+          error={errorAt(name)}
           onChange={(value) => set({ [name]: value })}
         />
       ))}
       <NumberField
         label={t.limit.capacity}
         value={burst?.capacity}
+        error={errorAt('burst/capacity')}
         onChange={(capacity) =>
           set({
             burst: capacity === undefined ? undefined : { refill_per_second: 1, ...burst, capacity },
@@ -36,6 +67,7 @@ export function DraftFields({ kind, declaration, onChange }: DraftFieldsProps) {
         <NumberField
           label={t.limit.refill}
           value={burst.refill_per_second}
+          error={errorAt('burst/refill_per_second')}
           step="any"
           onChange={(refill = 0) => set({ burst: { ...burst, refill_per_second: refill } })}
         />
@@ -43,6 +75,7 @@ export function DraftFields({ kind, declaration, onChange }: DraftFieldsProps) {
       <Choice
         label={t.limit.algorithm}
         value={declaration.algorithm}
+        error={errorAt('algorithm')}
         words={t.limit.algorithms}
         standard={t.limit.algorithms['sliding-window']}
         onChange={(algorithm) => set({ algorithm })}
@@ -51,6 +84,7 @@ export function DraftFields({ kind, declaration, onChange }: DraftFieldsProps) {
         <Choice
           label={t.limit.dailyAlgorithm}
           value={declaration.daily_algorithm}
+          error={errorAt('daily_algorithm')}
           words={t.limit.algorithms}
           standard={t.limit.asAlgorithm}
           onChange={(algorithm) => set({ daily_algorithm: algorithm })}
@@ -59,6 +93,7 @@ export function DraftFields({ kind, declaration, onChange }: DraftFieldsProps) {
       <Choice
         label={t.limit.failureMode}
         value={declaration.failure_mode}
+        error={errorAt('failure_mode')}
         words={t.limits.modes}
         standard={t.limits.modes.local}
         onChange={(mode) => set({ failure_mode: mode })}
@@ -66,6 +101,7 @@ export function DraftFields({ kind, declaration, onChange }: DraftFieldsProps) {
       <Choice
         label={t.limit.mode}
         value={declaration.mode}
+        error={errorAt('mode')}
         words={t.limit.countings}
         standard={t.limit.countings.exact}
         onChange={(mode) => set({ mode })}
@@ -73,11 +109,17 @@ export function DraftFields({ kind, declaration, onChange }: DraftFieldsProps) {
       <Choice
         label={t.limit.quota}
         value={declaration.quota}
+        error={errorAt('quota')}
         words={t.limit.quotas}
         standard={t.limit.quotas.global}
         onChange={(quota) => set({ quota })}
       />
-      <NumberField label={t.limit.shards} value={declaration.shards} onChange={(shards) => set({ shards })} />
+      <NumberField
+        label={t.limit.shards}
+        value={declaration.shards}
+        error={errorAt('shards')}
+        onChange={(shards) => set({ shards })}
+      />
       {kind === 'policies' && (
         <Switch
           label={t.limit.shared}
@@ -93,11 +135,12 @@ interface NumberFieldProps {
   readonly label: string
   readonly value: number | undefined
   readonly step?: 'any'
+  readonly error: string | undefined
   readonly onChange: (value: number | undefined) => void
 }
 
 /** A number that may be left out. */
-function NumberField({ label, value, step, onChange }: NumberFieldProps) {
+function NumberField({ label, value, step, error, onChange }: NumberFieldProps) {
   return (
     <TextInput
       type="number"
@@ -105,6 +148,7 @@ function NumberField({ label, value, step, onChange }: NumberFieldProps) {
       min={step === undefined ? 1 : 0}
       {...(step === undefined ? {} : { step })}
       value={value ?? ''}
+      error={error}
       onChange={({ currentTarget }) => onChange(currentTarget.value === '' ? undefined : Number(currentTarget.value))}
       autoComplete="off"
     />
@@ -117,17 +161,19 @@ interface ChoiceProps<Value extends string> {
   readonly words: Readonly<Record<Value, string>>
   /** What applies where nothing is chosen. */
   readonly standard: string
+  readonly error: string | undefined
   readonly onChange: (value: Value | undefined) => void
 }
 
 /** One of several values, or the default. */
-function Choice<Value extends string>({ label, value, words, standard, onChange }: ChoiceProps<Value>) {
+function Choice<Value extends string>({ label, value, words, standard, error, onChange }: ChoiceProps<Value>) {
   const t = useTexts()
   const values = Object.entries<string>(words).map(([one, word]) => ({ value: one, label: word }))
   return (
     <NativeSelect
       label={label}
       value={value ?? ''}
+      error={error}
       onChange={({ currentTarget }) =>
         onChange(currentTarget.value === '' ? undefined : (currentTarget.value as Value))
       }

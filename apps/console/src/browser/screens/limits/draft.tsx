@@ -3,11 +3,19 @@ import { useDebouncedValue } from '@mantine/hooks'
 import { useState } from 'react'
 import { useRead } from '../../api/queries.ts'
 import { useKeptState } from '../../forms/kept-state.ts'
-import { State } from '../../parts/values.tsx'
+import { State } from '../../parts/values/values.tsx'
 import { useTexts } from '../../texts/settings.tsx'
-import { amounts, type Base, type Declaration, differencesOf, inShadow, type StoredLimit } from './declaration.ts'
+import {
+  amounts,
+  type Base,
+  type Declaration,
+  differencesOf,
+  inShadow,
+  type LimitKind,
+  type StoredLimit,
+} from './declaration.ts'
 import { Differences } from './differences.tsx'
-import { DraftFields } from './draft-fields.tsx'
+import { DraftFields, type FieldFault, hasField } from './draft-fields.tsx'
 import { Publish } from './publish.tsx'
 
 /** A draft in this browser, and what it was made from. */
@@ -54,6 +62,17 @@ interface DraftPanelProps {
   readonly simulate: () => void
 }
 
+/** The fault of a member that has a field. */
+function fieldFaultOf(
+  error: { readonly pointer: string; readonly detail: string } | undefined,
+  kind: LimitKind,
+  declaration: Declaration,
+): FieldFault | undefined {
+  const path = error?.pointer.replace(/^\/declaration\//, '')
+  if (error === undefined || path === undefined || !hasField(path, kind, declaration)) return undefined
+  return { path, expected: error.detail }
+}
+
 const checkDelayMs = 300
 
 /** The draft: its fields, whether it may be activated, and the ways to try it. */
@@ -67,6 +86,8 @@ export function DraftPanel({ limit, draft, simulate }: DraftPanelProps) {
   const changed = differencesOf(limit.declaration, declaration).length > 0
   const check = useRead('validateLimit', { kind, name, declaration: { ...checked } }, changed)
   const isValid = changed && checked === declaration && check.data?.valid === true && !check.isPlaceholderData
+  const refused = changed && check.data?.valid === false ? check.data : undefined
+  const fault = fieldFaultOf(refused?.errors?.[0], kind, declaration)
   const hasAmount = amounts.some((amount) => declaration[amount] !== undefined)
   const steps = {
     shadow: { declaration: inShadow(limit.declaration ?? {}, declaration), text: t.limit.shadowText },
@@ -81,7 +102,7 @@ export function DraftPanel({ limit, draft, simulate }: DraftPanelProps) {
         {t.limit.draftLead}
       </Text>
       <Stack>
-        <DraftFields kind={kind} declaration={declaration} onChange={draft.change} />
+        <DraftFields kind={kind} declaration={declaration} onChange={draft.change} fault={fault} />
         {changed && limit.declaration !== undefined && (
           <Differences
             before={limit.declaration}
@@ -93,7 +114,8 @@ export function DraftPanel({ limit, draft, simulate }: DraftPanelProps) {
         <div aria-live="polite">
           {!changed && <Text size="sm">{t.limit.unchanged}</Text>}
           {isValid && <State tone="good">{t.limit.valid}</State>}
-          {changed && check.data?.valid === false && <Alert color="red">{check.data.fault}</Alert>}
+          {refused !== undefined && fault === undefined && <Alert color="red">{refused.fault}</Alert>}
+          {fault !== undefined && <Text size="sm">{t.limit.faulty}</Text>}
           {changed && check.error !== null && <Alert color="red">{check.error.message}</Alert>}
         </div>
         <Group gap="xs">

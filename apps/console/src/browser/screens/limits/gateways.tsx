@@ -3,7 +3,7 @@ import { actions } from '../../../actions/index.ts'
 import { callOperation } from '../../api/call.ts'
 import { Answer, Empty } from '../../parts/states.tsx'
 import { Rows } from '../../parts/table.tsx'
-import { State, Time, Words } from '../../parts/values.tsx'
+import { State, Time, Words } from '../../parts/values/values.tsx'
 import { useTexts } from '../../texts/settings.tsx'
 
 const [soonMs, laterMs] = [1_500, 20_000]

@@ -5,10 +5,10 @@ import { lazy, Suspense, useState } from 'react'
 import { useFilters } from '../../api/filters.ts'
 import { useRead } from '../../api/queries.ts'
 import { useMay } from '../../api/session.tsx'
-import { Act } from '../../parts/act.tsx'
+import { Act } from '../../parts/changes/act.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Answer, Loading } from '../../parts/states.tsx'
-import { Facts } from '../../parts/values.tsx'
+import { Facts } from '../../parts/values/values.tsx'
 import { useTexts } from '../../texts/settings.tsx'
 import { type Declaration, differencesOf, type LimitKind, type StoredLimit, toYaml } from './declaration.ts'
 import { Differences } from './differences.tsx'
@@ -53,7 +53,7 @@ function LimitScreen({ kind }: { kind: LimitKind }) {
   )
 }
 
-function LimitActions({ limit: { kind, name, declaration } }: { limit: StoredLimit }) {
+function LimitActions({ limit: { kind, name, declaration, etag } }: { limit: StoredLimit }) {
   const t = useTexts()
   const navigate = useNavigate()
   return (
@@ -68,6 +68,7 @@ function LimitActions({ limit: { kind, name, declaration } }: { limit: StoredLim
       <Act
         action={kind === 'tiers' ? 'deleteTier' : 'deletePolicy'}
         input={{ name }}
+        shown={{ value: declaration ?? {}, etag }}
         label={t.limit.remove}
         text={t.limit.removeText[kind]}
         word={name}

@@ -1,11 +1,12 @@
 import { Button, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
 import { usePages, useRead } from '../../api/queries.ts'
-import { Act } from '../../parts/act.tsx'
+import { useVersioned } from '../../api/versioned.ts'
+import { Act } from '../../parts/changes/act.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Answer, Empty } from '../../parts/states.tsx'
 import { List } from '../../parts/table.tsx'
-import { State, Time } from '../../parts/values.tsx'
+import { State, Time } from '../../parts/values/values.tsx'
 import { useTexts } from '../../texts/settings.tsx'
 import { differencesOf } from './declaration.ts'
 import { Differences } from './differences.tsx'
@@ -15,6 +16,7 @@ export function Versions({ active }: { active: number }) {
   const t = useTexts()
   const [shown, setShown] = useState<number>()
   const query = usePages('listLimitVersions')
+  const settings = useVersioned('readLimitSettings', {}).data
   return (
     <>
       <List
@@ -61,6 +63,7 @@ export function Versions({ active }: { active: number }) {
                   <Act
                     action="activateLimits"
                     input={{ version }}
+                    shown={settings && { value: { version: settings.value.version }, etag: settings.etag }}
                     label={t.versions.activate}
                     about={t.limits.active(version)}
                     text={t.versions.activateText}

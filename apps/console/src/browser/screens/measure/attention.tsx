@@ -3,7 +3,7 @@ import { Group, Stack, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { gather, type SystemAnswer, useSystem } from '../../api/system.ts'
 import { Answer } from '../../parts/states.tsx'
-import { State, Time } from '../../parts/values.tsx'
+import { State, Time } from '../../parts/values/values.tsx'
 import { useTexts } from '../../texts/settings.tsx'
 import { Figures } from './parts.tsx'
 

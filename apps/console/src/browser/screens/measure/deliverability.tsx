@@ -4,12 +4,13 @@ import { Link } from '@tanstack/react-router'
 import { useMemo } from 'react'
 import { useRead } from '../../api/queries.ts'
 import { useRange } from '../../api/range.ts'
-import { Chart } from '../../parts/chart.tsx'
+import { Chart } from '../../parts/chart/chart.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Answer, Empty } from '../../parts/states.tsx'
 import { Rows } from '../../parts/table.tsx'
-import { State } from '../../parts/values.tsx'
+import { State } from '../../parts/values/values.tsx'
 import { useTexts } from '../../texts/settings.tsx'
+import { DeadDevices, SmsFailures } from './failures.tsx'
 import { complaintTone, countOf, type DomainFigures, domainFigures, linesOf, momentsOf } from './figures.ts'
 import { Figures, RangeChoice, useNumber } from './parts.tsx'
 
@@ -39,6 +40,8 @@ export function DeliverabilityScreen() {
           </Answer>
         )}
       </Answer>
+      <SmsFailures range={range} />
+      <DeadDevices range={range} />
     </Page>
   )
 }

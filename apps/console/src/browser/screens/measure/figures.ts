@@ -1,5 +1,6 @@
 import type { StatSeries } from '@gatehouse/client'
-import type { Series } from '../../parts/chart.tsx'
+import type { Range } from '../../api/range.ts'
+import type { Series } from '../../parts/chart/chart.tsx'
 
 type Labels = Readonly<Record<string, string>>
 type Values = readonly (number | null)[]
@@ -67,6 +68,26 @@ export function countOf({ series }: Pick<StatSeries, 'series'>, where: (labels: 
   return series.filter(({ labels }) => where(labels)).reduce((sum, { values }) => sum + totalOf(values), 0)
 }
 
+/** How often an SMS of a provider failed with a code. */
+export interface CodeFigures {
+  readonly provider: string
+  readonly code: string
+  readonly count: number
+}
+
+/** Failures by provider and code, the most frequent first. */
+export function codeFigures({ series }: StatSeries): CodeFigures[] {
+  return series
+    .map(({ labels: { provider = '', code = '' }, values }) => ({ provider, code, count: totalOf(values) }))
+    .filter(({ count }) => count > 0)
+    .sort((a, b) => b.count - a.count || a.code.localeCompare(b.code))
+}
+
+/** The step of figures of which there are few, in seconds: a day where the range has several, else an hour. */
+export function dailyStep({ name }: Pick<Range, 'name'>): number {
+  return name === '7d' || name === '30d' ? 86_400 : 3_600
+}
+
 /** What was counted of one value of a label, and the share of it that matches. */
 export interface Share {
   readonly count: number
@@ -74,12 +95,27 @@ export interface Share {
   readonly share: number | undefined
 }
 
+/** The value of a label under which the API counts together what has no series of its own: it answers with 200. */
+const otherLabel = 'other'
+
+/** By value of a label what was counted of it, where that is known. */
+export type Shares = ReadonlyMap<string, Share>
+
+/**
+ * What was counted of a value of a label. Undefined where it may be among the others, which are counted together: that is
+ * not the same as nothing.
+ */
+export function shareOf(shares: Shares, value: string): Share | undefined {
+  return shares.get(value) ?? (othersOf(shares) === undefined ? { count: 0, share: undefined } : undefined)
+}
+
+/** What was counted together; undefined where everything was counted by itself. */
+export function othersOf(shares: Shares): Share | undefined {
+  return shares.get(otherLabel)
+}
+
 /** By the values of a label, how much was counted, and the share that matches. */
-export function sharesOf(
-  { series }: StatSeries,
-  by: string,
-  matches: (labels: Labels) => boolean,
-): ReadonlyMap<string, Share> {
+export function sharesOf({ series }: StatSeries, by: string, matches: (labels: Labels) => boolean): Shares {
   const groups = Map.groupBy(series, ({ labels }) => labels[by] ?? '')
   return new Map(
     [...groups].map(([value, some]) => {

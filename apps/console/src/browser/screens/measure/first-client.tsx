@@ -5,8 +5,8 @@ import type { OutputOf } from '../../../actions/index.ts'
 import { useAction } from '../../api/queries.ts'
 import { useMay, useSession } from '../../api/session.tsx'
 import { ShownOnce } from '../../forms/shown-once.tsx'
-import { Refusal } from '../../parts/refusal.tsx'
-import { Snippet } from '../../parts/snippet.tsx'
+import { Refusal } from '../../parts/changes/refusal.tsx'
+import { Snippet } from '../../parts/values/snippet.tsx'
 import { useTexts } from '../../texts/settings.tsx'
 
 /** What the first notification is about: the user who is signed in. */

@@ -8,10 +8,11 @@ import { useRead } from '../../api/queries.ts'
 import { type Range, useRange } from '../../api/range.ts'
 import { useMay } from '../../api/session.tsx'
 import { useSections } from '../../app/sections.ts'
-import { Chart } from '../../parts/chart.tsx'
+import { Chart } from '../../parts/chart/chart.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Answer } from '../../parts/states.tsx'
 import { useTexts } from '../../texts/settings.tsx'
+import { useWords } from '../deliver/code-words.ts'
 import { Attention } from './attention.tsx'
 import { countOf, endedSteps, type Lines, linesOf, momentsOf } from './figures.ts'
 import { Figures, RangeChoice, Tile, useNumber } from './parts.tsx'
@@ -95,12 +96,13 @@ interface ChannelChartProps {
 
 function ChannelChart({ title, data: answer, where, to }: ChannelChartProps) {
   const t = useTexts()
+  const words = useWords()
   const data = useMemo(() => endedSteps(answer, Date.now()), [answer])
   const at = useMemo(() => momentsOf(data), [data])
-  const series = useMemo(
-    () => linesOf(data, { by: 'channel', where, link: (channel) => ({ to, search: { channel } }) }),
-    [data, where, to],
-  )
+  const series = useMemo(() => {
+    const link = (channel: string) => ({ to, search: { channel } })
+    return linesOf(data, { by: 'channel', where, name: words.channel, link })
+  }, [data, where, to, words])
   return (
     <Figures title={title}>
       {series.length === 0 ? (
@@ -203,6 +205,7 @@ function Latency({ range: { from, step } }: { range: Range }) {
 
 function LatencyChart({ data }: { data: StatSeries }) {
   const t = useTexts()
+  const words = useWords()
   const [filters, apply] = useFilters(['range', 'channel'])
   const channels = [...new Set(data.series.map(({ labels }) => labels.channel ?? ''))].sort()
   const channel = channels.find((name) => name === filters.channel) ?? channels[0]
@@ -227,7 +230,7 @@ function LatencyChart({ data }: { data: StatSeries }) {
             label={t.overview.channel}
             value={channel}
             onChange={({ currentTarget }) => apply({ ...filters, channel: currentTarget.value })}
-            data={channels}
+            data={channels.map((value) => ({ value, label: words.channel(value) }))}
             maw={200}
           />
           <Chart label={t.overview.latency} at={at} series={series} format={format} summary={highest} />

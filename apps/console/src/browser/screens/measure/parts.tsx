@@ -2,7 +2,7 @@ import type { StatSeries } from '@gatehouse/client'
 import { SegmentedControl, Stack, Text, Title } from '@mantine/core'
 import { type ReactNode, useMemo } from 'react'
 import { type RangeName, ranges } from '../../api/range.ts'
-import { Chart } from '../../parts/chart.tsx'
+import { Chart } from '../../parts/chart/chart.tsx'
 import { useSettings, useTexts } from '../../texts/settings.tsx'
 import { endedSteps, type Lines, linesOf, momentsOf } from './figures.ts'
 

@@ -6,7 +6,7 @@ import { useMay } from '../../api/session.tsx'
 import { gather, type SystemAnswer, useSystem } from '../../api/system.ts'
 import { Page } from '../../parts/page.tsx'
 import { Answer } from '../../parts/states.tsx'
-import { Id, State, Time } from '../../parts/values.tsx'
+import { Id, State, Time } from '../../parts/values/values.tsx'
 import { useSettings, useTexts } from '../../texts/settings.tsx'
 import { FirstClient } from './first-client.tsx'
 

@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { gather, type SystemAnswer, useSystem } from '../../api/system.ts'
 import { Answer } from '../../parts/states.tsx'
 import { Rows } from '../../parts/table.tsx'
-import { State, Time } from '../../parts/values.tsx'
+import { State, Time } from '../../parts/values/values.tsx'
 import { useTexts } from '../../texts/settings.tsx'
 import { Figures, useNumber } from './parts.tsx'
 

@@ -5,13 +5,13 @@ import { Link } from '@tanstack/react-router'
 import { useAction, usePages, useRead } from '../../api/queries.ts'
 import { useMay } from '../../api/session.tsx'
 import { useKeptState } from '../../forms/kept-state.ts'
-import { Act } from '../../parts/act.tsx'
-import { Masked } from '../../parts/masked.tsx'
+import { Act } from '../../parts/changes/act.tsx'
+import { Refusal } from '../../parts/changes/refusal.tsx'
 import { Page } from '../../parts/page.tsx'
-import { Refusal } from '../../parts/refusal.tsx'
 import { Answer } from '../../parts/states.tsx'
 import { List } from '../../parts/table.tsx'
-import { State, Time, Words } from '../../parts/values.tsx'
+import { Masked } from '../../parts/values/masked.tsx'
+import { State, Time, Words } from '../../parts/values/values.tsx'
 import { useTexts } from '../../texts/settings.tsx'
 import { LockState } from '../people/lock-state.tsx'
 import { ChangeScopes } from './role-scopes.tsx'
@@ -23,33 +23,18 @@ export function AdministratorsScreen() {
   return (
     <Page title={t.sections.administrators} lead={t.administrators.lead}>
       <Answer action="listRoles" query={query}>
-        {({ items }) => {
-          const known = scopesOf(items)
-          return items.map((role) => <RoleMembers key={role.role} role={role} known={known} />)
-        }}
+        {({ items }) => items.map((role) => <RoleMembers key={role.role} role={role} />)}
       </Answer>
     </Page>
   )
 }
 
-/** Scopes that no other role can have. */
-const ownersScopes: readonly string[] = ['admin:roles', 'admin:connections']
-
-/** Every scope that a role can have: those of the owners, and what these include. */
-function scopesOf(roles: readonly ManagementRole[]): readonly string[] {
-  const all = new Set(roles.flatMap(({ scopes, default_scopes: defaults }) => [...scopes, ...defaults]))
-  return [...all].filter((scope) => !ownersScopes.includes(scope)).sort()
-}
-
 interface RoleMembersProps {
   readonly role: ManagementRole
-  readonly known: readonly string[]
 }
 
-function RoleMembers({
-  role: { role, scopes, granted_scopes: granted, default_scopes: defaults },
-  known,
-}: RoleMembersProps) {
+function RoleMembers({ role: managementRole }: RoleMembersProps) {
+  const { role, scopes, granted_scopes: granted, default_scopes: defaults } = managementRole
   const t = useTexts()
   const may = useMay()
   const query = usePages('listMembers', { role })
@@ -60,7 +45,7 @@ function RoleMembers({
           <Title order={2}>{role}</Title>
           {granted.join() !== defaults.join() && <State tone="careful">{t.administrators.isChanged}</State>}
         </Group>
-        <ChangeScopes role={role} known={known} />
+        <ChangeScopes role={managementRole} />
       </Group>
       <details>
         <summary>{t.administrators.scopes}</summary>

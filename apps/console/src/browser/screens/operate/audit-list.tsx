@@ -1,11 +1,12 @@
 import type { AuditEvent } from '@gatehouse/client'
 import { Code, Stack } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
+import { useMemo } from 'react'
 import { usePages } from '../../api/queries.ts'
-import { Masked } from '../../parts/masked.tsx'
 import { Empty } from '../../parts/states.tsx'
-import { List } from '../../parts/table.tsx'
-import { Facts, Json, Time } from '../../parts/values.tsx'
+import { type Column, List } from '../../parts/table.tsx'
+import { Masked } from '../../parts/values/masked.tsx'
+import { Facts, Json, Time } from '../../parts/values/values.tsx'
 import { useTexts } from '../../texts/settings.tsx'
 import { gapBefore } from './audit-gap.ts'
 
@@ -35,17 +36,26 @@ export function AuditList({ filters }: { filters: AuditFilters }) {
         label={t.sections.audit}
         keyOf={({ id }) => id}
         empty={<Empty text={empty} />}
-        columns={[
-          { label: t.audit.at, render: ({ at }) => <Time at={at} /> },
-          { label: t.audit.type, render: ({ type, action }) => <Code>{action ?? type}</Code> },
-          { label: t.audit.actor, render: ({ actor }) => actor },
-          { label: t.audit.subject, render: (event) => <Subject event={event} /> },
-          { label: t.audit.address, render: ({ address }) => <Masked>{address}</Masked> },
-          { label: t.audit.details, render: (event) => <Details event={event} /> },
-        ]}
+        columns={useColumns()}
       />
       <Removed query={query} since={filters.since} />
     </>
+  )
+}
+
+function useColumns(): readonly Column<AuditEvent>[] {
+  const t = useTexts()
+  // The same each time, so that "Show more" draws only the rows that come.
+  return useMemo(
+    () => [
+      { label: t.audit.at, render: ({ at }) => <Time at={at} /> },
+      { label: t.audit.type, render: ({ type, action }) => <Code>{action ?? type}</Code> },
+      { label: t.audit.actor, render: ({ actor }) => actor },
+      { label: t.audit.subject, render: (event) => <Subject event={event} /> },
+      { label: t.audit.address, render: ({ address }) => <Masked>{address}</Masked> },
+      { label: t.audit.details, render: (event) => <Details event={event} /> },
+    ],
+    [t],
   )
 }
 

@@ -5,27 +5,19 @@ import { useState } from 'react'
 import { useMay } from '../../api/session.tsx'
 import { useChange, useVersioned, type Versioned } from '../../api/versioned.ts'
 import { useIsKept, useRecordForm } from '../../forms/record-form.ts'
-import { Conflict } from '../../parts/conflict.tsx'
+import { Conflict } from '../../parts/changes/conflict.tsx'
+import { Refusal } from '../../parts/changes/refusal.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
-import { Refusal } from '../../parts/refusal.tsx'
 import { Answer } from '../../parts/states.tsx'
 import { useTexts } from '../../texts/settings.tsx'
 
-interface RoleScopesProps {
-  readonly role: string
-  /** The scopes that a role can have. */
-  readonly known: readonly string[]
-}
-
-const ownerRole = 'gatehouse-owner'
-
-/** The button that changes what a role allows; that of the owners allows everything. */
-export function ChangeScopes({ role, known }: RoleScopesProps) {
+/** The button that changes what a role allows, where that can be changed. */
+export function ChangeScopes({ role: { role, assignable_scopes: assignable } }: { role: ManagementRole }) {
   const t = useTexts()
   const may = useMay()
   const isKept = useIsKept(formOf(role))
   const [open, setOpen] = useState(isKept)
-  if (role === ownerRole || !may('putRole')) return null
+  if (assignable.length === 0 || !may('putRole')) return null
   const label = `${t.administrators.change}: ${role}`
   return (
     <>
@@ -33,7 +25,7 @@ export function ChangeScopes({ role, known }: RoleScopesProps) {
         {t.administrators.change}
       </Button>
       <Dialog title={label} open={open} close={() => setOpen(false)}>
-        {open && <ReadScopes role={role} known={known} close={() => setOpen(false)} />}
+        {open && <ReadScopes role={role} close={() => setOpen(false)} />}
       </Dialog>
     </>
   )
@@ -41,29 +33,26 @@ export function ChangeScopes({ role, known }: RoleScopesProps) {
 
 const formOf = (role: string) => `scopes of ${role}`
 
-function ReadScopes({ role, known, close }: RoleScopesProps & { close: () => void }) {
+function ReadScopes({ role, close }: { role: string; close: () => void }) {
   const query = useVersioned('readRole', { role })
   return (
     <Answer action="readRole" query={query}>
-      {(read) => (
-        <ScopesForm read={read} known={known} close={close} reload={async () => (await query.refetch()).data} />
-      )}
+      {(read) => <ScopesForm read={read} close={close} reload={async () => (await query.refetch()).data} />}
     </Answer>
   )
 }
 
 interface ScopesFormProps {
   readonly read: Versioned<ManagementRole>
-  readonly known: readonly string[]
   readonly close: () => void
   readonly reload: () => Promise<Versioned<ManagementRole> | undefined>
 }
 
-function ScopesForm({ read, known, close, reload }: ScopesFormProps) {
+function ScopesForm({ read, close, reload }: ScopesFormProps) {
   const t = useTexts()
   const meanings: Readonly<Record<string, string>> = t.scopes
   const mutation = useChange('putRole')
-  const { role, granted_scopes: granted, default_scopes: defaults } = read.value
+  const { role, granted_scopes: granted, default_scopes: defaults, assignable_scopes: assignable } = read.value
   const { form, etag, rest, show } = useRecordForm({
     name: formOf(role),
     initial: { scopes: [...granted] },
@@ -97,7 +86,7 @@ function ScopesForm({ read, known, close, reload }: ScopesFormProps) {
           onChange={(scopes) => form.setValues({ scopes })}
         >
           <Stack gap={6} mt="xs" className="scope-choices">
-            {known.map((scope) => (
+            {assignable.map((scope) => (
               <Checkbox key={scope} value={scope} label={scope} description={meanings[scope]} />
             ))}
           </Stack>

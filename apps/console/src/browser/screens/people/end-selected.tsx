@@ -3,8 +3,8 @@ import { notifications } from '@mantine/notifications'
 import { useState } from 'react'
 import type { Filters } from '../../api/filters.ts'
 import { useAction } from '../../api/queries.ts'
+import { Refusal } from '../../parts/changes/refusal.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
-import { Refusal } from '../../parts/refusal.tsx'
 import { useTexts } from '../../texts/settings.tsx'
 
 /** What sessions are filtered by. */

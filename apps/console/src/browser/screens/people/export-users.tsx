@@ -2,8 +2,8 @@ import { Button, Group, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
 import type { InputOf } from '../../../actions/index.ts'
 import { download } from '../../api/call.ts'
+import { Refusal } from '../../parts/changes/refusal.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
-import { Refusal } from '../../parts/refusal.tsx'
 import { useTexts } from '../../texts/settings.tsx'
 
 /** Downloads every user that the filters select, after a word of warning. */

@@ -1,4 +1,4 @@
-import { State } from '../../parts/values.tsx'
+import { State } from '../../parts/values/values.tsx'
 import { useTexts } from '../../texts/settings.tsx'
 
 /** Whether a user can sign in. */

@@ -1,5 +1,5 @@
 import { useLocation, useNavigate } from '@tanstack/react-router'
-import { classifySearch } from '../../app/search-target.ts'
+import { classifySearch } from '../../app/search/search-target.ts'
 
 /** A person who is looked for by what no address, log or saved view may have: it stays in the state of the history. */
 export interface Lookup {

@@ -1,10 +1,10 @@
 import type { Session } from '@gatehouse/client'
 import { Group } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
-import { Act } from '../../parts/act.tsx'
-import { Masked } from '../../parts/masked.tsx'
+import { Act } from '../../parts/changes/act.tsx'
 import type { Column } from '../../parts/table.tsx'
-import { State, Time } from '../../parts/values.tsx'
+import { Masked } from '../../parts/values/masked.tsx'
+import { State, Time } from '../../parts/values/values.tsx'
 import { useTexts } from '../../texts/settings.tsx'
 import { browserOf } from './browser-name.ts'
 

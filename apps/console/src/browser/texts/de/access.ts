@@ -209,7 +209,7 @@ export const access: typeof english = {
     'read:keys': 'Signaturschlüssel.',
     'read:delivery': 'Benachrichtigungen, endgültig Gescheitertes und Empfänger; verdeckt.',
     'read:settings': 'Ereignistypen, Vorlagen, Provider und der Zustand der Dienste.',
-    'read:limits': 'Stufen, Regeln und Aufrufer.',
+    'read:limits': 'Tarife, Richtlinien und Aufrufer.',
     'read:organizations': 'Organisationen und ihre Mitglieder; verdeckt.',
     'read:audit': 'Das Audit-Protokoll, Rollen und die Konfiguration.',
     'read:personal-data': 'Personenbezogene Daten unverdeckt.',

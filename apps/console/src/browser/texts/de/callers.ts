@@ -91,6 +91,7 @@ export const callers: typeof english = {
       `Durch ${policy}${rules.length === 0 ? '' : ` (${rules.join(', ')})`}: Die nächste ist in ${wait} erlaubt.`,
     sharedStays: 'Sie zählt alle Aufrufer gemeinsam: Diesen zu entsperren ändert sie nicht.',
     unblock: 'Entsperren',
+    ownersUnblock: 'Versuche sind begrenzt: Nur Eigentümer lassen den Aufrufer wieder ein.',
     unblocked: 'Der Aufrufer wird wieder eingelassen.',
     stillRejected: (policies) => `Weiterhin abgelehnt durch ${policies}: zählt alle Aufrufer gemeinsam.`,
     ownLimit: 'Eigenes Limit',

@@ -116,7 +116,6 @@ export const deliver: typeof english = {
     channels: 'Nur diese Kanäle',
     further: 'Andere Zeit, Schlüssel, Daten oder Kanäle',
     ask: 'Erklären',
-    badJson: 'Das ist kein JSON-Objekt.',
     now: 'Was jetzt geschähe',
     later: 'Was dann geschähe',
     past: 'Was zuvor geschah',
@@ -237,14 +236,7 @@ export const deliver: typeof english = {
     sendMany: (count: number) => `${count} senden`,
     confirmMany: (count: number) => `${count} Ereignisse werden jetzt an ihre Benutzer gesendet.`,
     scheduled: 'Es ist geplant.',
-    badJson: (reason) =>
-      reason === undefined ? 'Erwartet wird ein Objekt wie {"order_id": "A-1"}.' : `Das ist kein JSON: ${reason}`,
-    badEvents: ({ line, reason }) =>
-      [
-        line === undefined ? 'Erwartet werden Objekte.' : `Zeile ${line} ist kein JSON-Objekt.`,
-        ...(reason === undefined ? [] : [`${reason}.`]),
-        'Ein Objekt je Zeile oder ein JSON-Array mit allen.',
-      ].join(' '),
+    badEvents: 'Ein Objekt je Zeile oder ein JSON-Array mit allen.',
     preview: 'Was geschähe',
     previewEmpty: 'Ereignistyp und Benutzer wählen.',
     past: 'Diese Zeit ist vorbei. Eine spätere wählen oder jetzt senden.',

@@ -53,7 +53,7 @@ export const people: typeof english = {
     account: 'Konto',
     onlyRecipient:
       'Identity hat kein Konto mit dieser Kennung: Es wurde gelöscht, oder es gab nie eines, weil ein Absender eigene Benutzer nennt. Das Folgende kennt der Benachrichtigungsdienst.',
-    ofOwners: 'Ein Administrator: Nur Eigentümer ändern dieses Konto.',
+    ofOwners: 'Ein Administrator: Nur Owner ändern dieses Konto.',
     edit: 'Bearbeiten',
     save: 'Speichern',
     saveMine: 'Meine trotzdem speichern',

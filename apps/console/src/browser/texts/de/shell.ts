@@ -67,6 +67,9 @@ export const shell: typeof english = {
     none: 'keine',
     never: 'nie',
     loading: 'Wird geladen',
+    dropped: 'Die ersten Zeilen haben diesen Platz gemacht.',
+    restart: 'Zurück zum Anfang',
+    readAgain: 'Neu gelesen um',
     done: 'Erledigt.',
     seeAudit: 'Zum Audit-Protokoll',
     requestId: 'Anfrage-Kennung',
@@ -113,6 +116,7 @@ export const shell: typeof english = {
     sessionsFrom: (address: string) => `Sitzungen von ${address}`,
     auditFrom: (address: string) => `Audit-Ereignisse von ${address}`,
     auditOf: (id: string) => `Audit-Ereignisse der Anfrage ${id}`,
+    tooLong: (maxLength: number) => `Das wird nicht gesucht: So ein Text hat höchstens ${maxLength} Zeichen.`,
     lookup: 'Benutzer mit dieser Adresse',
     hint: 'Kennungen, Namen, Mailadressen, Telefonnummern, IP-Adressen, Dedup-Schlüssel, Anfragekennungen, Seiten.',
   },
@@ -147,6 +151,25 @@ export const shell: typeof english = {
     same: 'Gespeichert ist schon, was Sie wollten.',
     keepMine: 'Meine speichern',
     takeTheirs: 'Die anderen übernehmen',
+    notDone:
+      'Es ist nicht geschehen. Sehen Sie, was sich geändert hat, seit Sie es öffneten; bestätigen Sie erneut, um es dennoch zu tun.',
+    before: 'Wie Sie es sahen',
+  },
+  json: {
+    place: (line, column, expected) => `Zeile ${line}, Spalte ${column}: ${expected}.`,
+    expected: {
+      value: 'erwartet wird ein Wert: Text in doppelten Anführungszeichen, eine Zahl, true, false, null, {…} oder […]',
+      name: 'erwartet wird ein Name in doppelten Anführungszeichen',
+      colon: 'erwartet wird ein Doppelpunkt nach dem Namen',
+      comma: 'erwartet wird ein Komma oder die schließende Klammer',
+      end: 'hier wird nichts mehr erwartet',
+      object: 'erwartet wird ein Objekt wie {"order_id": "A-1"}',
+    },
+  },
+  figures: {
+    among: 'bei den übrigen',
+    others: (shown, count) =>
+      `Die ${shown} mit den höchsten Zahlen haben eigene. Die übrigen machen zusammen ${count}.`,
   },
   snippet: {
     language: 'Sprache',

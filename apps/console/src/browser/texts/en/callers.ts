@@ -90,6 +90,7 @@ export const callers = {
       `By ${policy}${rules.length === 0 ? '' : ` (${rules.join(', ')})`}: the next is allowed in ${wait}.`,
     sharedStays: 'It counts all callers together: unblocking this one does not change it.',
     unblock: 'Unblock',
+    ownersUnblock: 'Attempts are limited: only owners let the caller in again.',
     unblocked: 'The caller is let in again.',
     stillRejected: (policies: string) => `Still rejected by ${policies}, which counts all callers together.`,
     ownLimit: 'Limit of its own',

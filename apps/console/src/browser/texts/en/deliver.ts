@@ -113,7 +113,6 @@ export const deliver = {
     channels: 'Only these channels',
     further: 'Another time, key, data or channels',
     ask: 'Explain',
-    badJson: 'This is not a JSON object.',
     now: 'What would happen now',
     later: 'What would happen then',
     past: 'What happened before',
@@ -232,14 +231,7 @@ export const deliver = {
     sendMany: (count: number) => `Send ${count}`,
     confirmMany: (count: number) => `${count} events are sent to their users now.`,
     scheduled: 'It is scheduled.',
-    badJson: (reason: string | undefined) =>
-      reason === undefined ? 'An object is expected, such as {"order_id": "A-1"}.' : `This is not JSON: ${reason}`,
-    badEvents: ({ line, reason }: { readonly line?: number; readonly reason?: string | undefined }) =>
-      [
-        line === undefined ? 'Objects are expected.' : `Line ${line} is not a JSON object.`,
-        ...(reason === undefined ? [] : [`${reason}.`]),
-        'Send one object a line, or one JSON array of them.',
-      ].join(' '),
+    badEvents: 'Send one object a line, or one JSON array of them.',
     preview: 'What would happen',
     previewEmpty: 'Choose an event type and a user.',
     past: 'This time has passed. Choose a later one, or send it now.',

@@ -65,6 +65,9 @@ export const shell = {
     none: 'none',
     never: 'never',
     loading: 'Loading',
+    dropped: 'The first rows made room for these.',
+    restart: 'Back to the beginning',
+    readAgain: 'Read again at',
     done: 'Done.',
     seeAudit: 'See the audit log',
     requestId: 'Request id',
@@ -111,6 +114,7 @@ export const shell = {
     sessionsFrom: (address: string) => `Sessions from ${address}`,
     auditFrom: (address: string) => `Audit events from ${address}`,
     auditOf: (id: string) => `Audit events of the request ${id}`,
+    tooLong: (maxLength: number) => `That is not searched: such a text has at most ${maxLength} characters.`,
     lookup: 'Users with this address',
     hint: 'Ids, names, mail addresses, phone numbers, IP addresses, dedup keys, request ids, pages.',
   },
@@ -143,6 +147,24 @@ export const shell = {
     same: 'What is stored now is what you wanted.',
     keepMine: 'Save mine',
     takeTheirs: 'Take theirs',
+    notDone: 'It was not done. Look at what has changed since you opened it; confirm again to do it all the same.',
+    before: 'As you saw it',
+  },
+  json: {
+    place: (line: number, column: number, expected: string) => `Line ${line}, column ${column}: ${expected}.`,
+    expected: {
+      value: 'a value is expected: text in double quotation marks, a number, true, false, null, {…} or […]',
+      name: 'a name in double quotation marks is expected',
+      colon: 'a colon is expected after the name',
+      comma: 'a comma is expected, or the closing bracket',
+      end: 'nothing more is expected here',
+      object: 'an object is expected, such as {"order_id": "A-1"}',
+    },
+  },
+  figures: {
+    among: 'among the others',
+    others: (shown: string, count: string) =>
+      `The ${shown} with the highest figures have their own. The others make ${count} together.`,
   },
   snippet: { language: 'Language', environment: (name: string) => `Put the secret into the environment: ${name}.` },
   signedOut: {

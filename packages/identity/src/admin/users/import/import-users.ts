@@ -6,6 +6,7 @@ import { normalizeName } from '../../../model/user.ts'
 import { parseHash } from '../../../passwords/formats/index.ts'
 import { NameConflict, type NewUser } from '../../../store/index.ts'
 import { type Authority, auditChange, requireRoleAuthority } from '../../authority.ts'
+import { findPlanFault, type KnownPlans, listKnownPlans, requirePlanAuthority } from '../../limits/plans.ts'
 
 /** What became of one user of an import. `exists`: there is a user with this id, who stays as they are. */
 export interface ImportResult {
@@ -31,17 +32,19 @@ export async function importUsers(
   users: readonly ImportedUser[],
 ): Promise<ImportResult[]> {
   await requireRoleAuthority(context, by, [], [...new Set(users.flatMap(({ roles = [] }) => roles))])
+  for (const { plan } of users) requirePlanAuthority(by, plan)
   const ids = users.map(({ id }) => id)
   await auditChange(context, by, { action: 'users.import', target: { type: 'user', id: '*' }, after: { ids } })
   const results: ImportResult[] = []
-  for (const user of users) results.push(await importUser(context, user))
+  const plans = await listKnownPlans(context)
+  for (const user of users) results.push(await importUser(context, user, plans))
   context.signalOutbox()
   return results
 }
 
-async function importUser(context: AdminContext, user: ImportedUser): Promise<ImportResult> {
+async function importUser(context: AdminContext, user: ImportedUser, plans: KnownPlans): Promise<ImportResult> {
   const { id } = user
-  const reason = findFault(user)
+  const reason = findFault(user, plans)
   if (reason !== undefined) return { id, outcome: 'refused', reason }
   const owner = await context.store.subjects.findPlan(id)
   if (owner?.kind === 'user') return { id, outcome: 'exists' }
@@ -57,11 +60,13 @@ async function importUser(context: AdminContext, user: ImportedUser): Promise<Im
   }
 }
 
-function findFault({ password_hash: hash, roles = [] }: ImportedUser): string | undefined {
+function findFault({ password_hash: hash, roles = [], plan }: ImportedUser, plans: KnownPlans): string | undefined {
   const parsed = hash === undefined ? undefined : parseHash(hash)
   if (parsed && 'fault' in parsed) return `password_hash: ${parsed.fault}`
   const role = roles.map(checkUserRole).find((fault) => fault !== undefined)
-  return role === undefined ? undefined : `roles: ${role}`
+  if (role !== undefined) return `roles: ${role}`
+  const unknown = findPlanFault(plans, plan)
+  return unknown === undefined ? undefined : `plan: ${unknown}`
 }
 
 function newUserOf(user: ImportedUser, defaultPlan: string): NewUser {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type ImportedUser, maxImportedUsers } from '../../../../src/index.ts'
-import { administrators, call, consoleClient, tokenOf } from '../../../support/administrators.ts'
 import { authorizeUrl, pkce, TestBrowser } from '../../../support/journey.ts'
+import { administrators, call, consoleClient, tokenOf } from '../../../support/management/administrators.ts'
 import { type Running, setup } from '../../../support/setup.ts'
 
 const password = 'correct horse battery'

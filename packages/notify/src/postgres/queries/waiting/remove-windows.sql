@@ -1,5 +1,5 @@
 -- Removes whole closed windows, and appends to the timeline of each of their items what became of it, however many items there
--- are. True if all windows were there.
+-- are. True if all windows were there, which are met by their key as `keyOf` has it.
 -- $1 buckets smallint[]
 -- $2 window_ids uuid[]
 -- $3 entry_ids uuid[]: the id of the timeline entries, one for each window
@@ -13,7 +13,7 @@ WITH removed AS (
   DELETE FROM notify.pending_window w
    USING unnest($1::smallint[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::boolean[])
          AS s (bucket, id, entry_id, entry_type, detail, erases)
-   WHERE w.bucket = s.bucket AND w.id = s.id AND w.state = 'closed'
+   WHERE w.bucket = ANY (ARRAY[s.bucket]) AND w.id = ANY (ARRAY[s.id]) AND w.state = 'closed'
   RETURNING w.bucket, w.id, s.entry_id, s.entry_type, s.detail, s.erases
 ), items AS (
   DELETE FROM notify.pending_item i USING removed t WHERE i.bucket = t.bucket AND i.window_id = t.id

@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router'
 import { usePages, useRead } from '../../../api/queries.ts'
 import { Answer, Empty } from '../../../parts/states.tsx'
 import { List, Rows } from '../../../parts/table.tsx'
-import { State, Time, Words } from '../../../parts/values.tsx'
+import { State, Time, Words } from '../../../parts/values/values.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 
 /** What users granted a client and is in force. */

@@ -1,6 +1,6 @@
 import type { OAuthClient } from '@gatehouse/client'
 import { Alert, Group, List, Stack, Text, Title } from '@mantine/core'
-import { Facts, Id, State, Time, Words } from '../../../parts/values.tsx'
+import { Facts, Id, State, Time, Words } from '../../../parts/values/values.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 import { LastUse, shortGrant } from './clients.tsx'
 import { risksOf } from './registration.ts'

@@ -3,10 +3,10 @@ import { Button, Tabs } from '@mantine/core'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useFilters } from '../../../api/filters.ts'
-import { useRead } from '../../../api/queries.ts'
 import { useMay } from '../../../api/session.tsx'
+import { useVersioned, type Versioned } from '../../../api/versioned.ts'
 import { ShownOnce } from '../../../forms/shown-once.tsx'
-import { Act } from '../../../parts/act.tsx'
+import { Act } from '../../../parts/changes/act.tsx'
 import { Page } from '../../../parts/page.tsx'
 import { Answer } from '../../../parts/states.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
@@ -24,15 +24,15 @@ export function ClientScreen() {
   const { id } = useParams({ strict: false }) as { id: string }
   const [{ tab: chosen }, open] = useFilters(['tab'])
   const [secret, setSecret] = useState<string>()
-  const query = useRead('readClient', { id })
+  const query = useVersioned('readClient', { id })
   const shown = tabs.filter((name) => name !== 'failures' || may('readAudit'))
   const tab = shown.find((name) => name === chosen) ?? 'settings'
-  const actions = query.data === undefined ? undefined : <ClientActions client={query.data} onSecret={setSecret} />
+  const actions = query.data === undefined ? undefined : <ClientActions shown={query.data} onSecret={setSecret} />
   return (
-    <Page title={query.data?.client_name ?? id} actions={actions}>
+    <Page title={query.data?.value.client_name ?? id} actions={actions}>
       {secret !== undefined && <ShownOnce title={t.clients.rotated} secret={secret} />}
       <Answer action="readClient" query={query}>
-        {(client) => (
+        {({ value: client }) => (
           <Tabs value={tab} onChange={(next) => open({ tab: next ?? 'settings' })} keepMounted={false}>
             <Tabs.List mb="md">
               {shown.map((name) => (
@@ -65,11 +65,16 @@ function authenticatesWithSecret({ token_endpoint_auth_method: method }: OAuthCl
   return method !== 'none' && method !== 'private_key_jwt'
 }
 
-function ClientActions({ client, onSecret }: { client: OAuthClient; onSecret: (secret: string) => void }) {
+interface ClientActionsProps {
+  readonly shown: Versioned<OAuthClient>
+  readonly onSecret: (secret: string) => void
+}
+
+function ClientActions({ shown, onSecret }: ClientActionsProps) {
   const t = useTexts()
   const may = useMay()
   const navigate = useNavigate()
-  const { client_id: id } = client
+  const { client_id: id } = shown.value
   return (
     <>
       {may('updateClient') && (
@@ -77,10 +82,11 @@ function ClientActions({ client, onSecret }: { client: OAuthClient; onSecret: (s
           {t.clients.edit}
         </Button>
       )}
-      {authenticatesWithSecret(client) && (
+      {authenticatesWithSecret(shown.value) && (
         <Renew
           action="rotateSecret"
           id={id}
+          shown={shown}
           word={id}
           label={t.clients.rotate}
           onDone={(answer) => onSecret(answer.client_secret)}
@@ -89,6 +95,7 @@ function ClientActions({ client, onSecret }: { client: OAuthClient; onSecret: (s
       <Act
         action="deleteClient"
         input={{ id }}
+        shown={shown}
         label={t.clients.remove}
         text={t.clients.removeText}
         word={id}

@@ -9,7 +9,7 @@ import { FilterForm } from '../../../parts/filters/filter-form.tsx'
 import { Page } from '../../../parts/page.tsx'
 import { Empty } from '../../../parts/states.tsx'
 import { List } from '../../../parts/table.tsx'
-import { Time, Words } from '../../../parts/values.tsx'
+import { Time, Words } from '../../../parts/values/values.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 
 const names = ['q', 'grant_type', 'scope'] as const

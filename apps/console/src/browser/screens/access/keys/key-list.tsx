@@ -2,9 +2,9 @@ import type { ApiKey } from '@gatehouse/client'
 import { Stack } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { usePages } from '../../../api/queries.ts'
-import { Act } from '../../../parts/act.tsx'
+import { Act } from '../../../parts/changes/act.tsx'
 import { type Column, List } from '../../../parts/table.tsx'
-import { State, Time, Words } from '../../../parts/values.tsx'
+import { State, Time, Words } from '../../../parts/values/values.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 import { LastUse } from '../clients/clients.tsx'
 import { Renew } from '../renew.tsx'
@@ -54,26 +54,32 @@ function useColumns(onKey: (key: string | undefined) => void): readonly Column<A
     {
       label: t.common.actions,
       isAction: true,
-      render: ({ id, name }) => (
-        <>
-          <Renew
-            action="rotateApiKey"
-            id={id}
-            word={name}
-            label={t.apiKeys.rotate}
-            onDone={(answer) => onKey(answer.key)}
-          />
-          <Act
-            action="revokeApiKey"
-            input={{ id }}
-            label={t.apiKeys.revoke}
-            about={name}
-            text={t.apiKeys.revokeText}
-            word={name}
-            done={t.apiKeys.revoked}
-          />
-        </>
-      ),
+      render: ({ etag, ...value }) => {
+        const { id, name } = value
+        const shown = { value, etag }
+        return (
+          <>
+            <Renew
+              action="rotateApiKey"
+              id={id}
+              shown={shown}
+              word={name}
+              label={t.apiKeys.rotate}
+              onDone={(answer) => onKey(answer.key)}
+            />
+            <Act
+              action="revokeApiKey"
+              input={{ id }}
+              shown={shown}
+              label={t.apiKeys.revoke}
+              about={name}
+              text={t.apiKeys.revokeText}
+              word={name}
+              done={t.apiKeys.revoked}
+            />
+          </>
+        )
+      },
     },
   ]
 }

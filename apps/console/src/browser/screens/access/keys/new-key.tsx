@@ -1,7 +1,7 @@
 import { Button, Group, Stack, TextInput } from '@mantine/core'
 import { useAction } from '../../../api/queries.ts'
 import { useRecordForm } from '../../../forms/record-form.ts'
-import { Refusal } from '../../../parts/refusal.tsx'
+import { Refusal } from '../../../parts/changes/refusal.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 import { tidyScopes } from '../clients/registration.ts'
 import { ScopesField } from '../clients/scopes.tsx'

@@ -1,5 +1,5 @@
 import { Group } from '@mantine/core'
-import { Time } from '../../../parts/values.tsx'
+import { Time } from '../../../parts/values/values.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 import type { Span, Timeline } from './key-timeline.ts'
 

@@ -3,7 +3,7 @@ import { useState } from 'react'
 import type { InputOf } from '../../../../actions/index.ts'
 import { useRead } from '../../../api/queries.ts'
 import { Answer } from '../../../parts/states.tsx'
-import { Facts, Id } from '../../../parts/values.tsx'
+import { Facts, Id } from '../../../parts/values/values.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 
 /** Where a policy counts a caller: read when it is unfolded. */

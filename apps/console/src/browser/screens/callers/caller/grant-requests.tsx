@@ -4,8 +4,8 @@ import { useState } from 'react'
 import type { InputOf } from '../../../../actions/index.ts'
 import { useAction } from '../../../api/queries.ts'
 import { useMay } from '../../../api/session.tsx'
+import { Refusal } from '../../../parts/changes/refusal.tsx'
 import { Dialog } from '../../../parts/dialog.tsx'
-import { Refusal } from '../../../parts/refusal.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 
 interface GrantRequestsProps {

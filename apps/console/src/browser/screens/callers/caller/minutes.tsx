@@ -1,7 +1,7 @@
 import type { LimitedCaller } from '@gatehouse/client'
 import { Text } from '@mantine/core'
 import { Rows } from '../../../parts/table.tsx'
-import { Time } from '../../../parts/values.tsx'
+import { Time } from '../../../parts/values/values.tsx'
 import { useSettings, useTexts } from '../../../texts/settings.tsx'
 
 type Minute = LimitedCaller['minutes'][number]

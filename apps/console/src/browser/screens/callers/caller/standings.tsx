@@ -1,12 +1,14 @@
 import type { LimitedCaller, PolicyStanding } from '@gatehouse/client'
 import { Code, Group, Progress, Stack, Text, Title } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
-import { Act } from '../../../parts/act.tsx'
-import { State, Time } from '../../../parts/values.tsx'
+import { useSession } from '../../../api/session.tsx'
+import { Act } from '../../../parts/changes/act.tsx'
+import { State, Time } from '../../../parts/values/values.tsx'
 import { useSettings, useTexts } from '../../../texts/settings.tsx'
 import { useWait } from '../wait.ts'
 import { CounterKeys } from './counter-keys.tsx'
 import { GrantRequests } from './grant-requests.tsx'
+import { mayReset } from './owners-limits.ts'
 
 interface StandingsProps {
   readonly caller: LimitedCaller
@@ -51,6 +53,7 @@ function Standing({ standing, kind, id }: StandingProps) {
   const { policy, is_tier: isTier, shared, allowed, retry_after: seconds, source, rules } = standing
   const input = { policy, kind, id }
   const wait = useWait()
+  const { scopes } = useSession()
   return (
     <section className="panel standing" aria-label={policy}>
       <Group justify="space-between" align="flex-start" gap="sm">
@@ -70,17 +73,19 @@ function Standing({ standing, kind, id }: StandingProps) {
             <State tone="careful">{t.callers.sources[source as keyof typeof t.callers.sources] ?? source}</State>
           )}
         </Group>
-        <Group gap="xs">
-          <GrantRequests input={input} />
-          <Act
-            action="resetLimit"
-            input={input}
-            label={t.callers.reset}
-            about={policy}
-            text={shared ? t.callers.resetShared(policy) : t.callers.resetText(policy)}
-            done={t.callers.resetDone}
-          />
-        </Group>
+        {mayReset(standing, scopes) && (
+          <Group gap="xs">
+            <GrantRequests input={input} />
+            <Act
+              action="resetLimit"
+              input={input}
+              label={t.callers.reset}
+              about={policy}
+              text={shared ? t.callers.resetShared(policy) : t.callers.resetText(policy)}
+              done={t.callers.resetDone}
+            />
+          </Group>
+        )}
       </Group>
       <div className="rules-of">
         {rules.map((rule) => (

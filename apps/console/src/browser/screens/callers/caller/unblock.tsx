@@ -3,10 +3,11 @@ import { Alert, Button, Group, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { needsSignIn } from '../../../api/problem.ts'
 import { useAction } from '../../../api/queries.ts'
-import { useMay } from '../../../api/session.tsx'
-import { SignInAgain } from '../../../parts/sign-in-again.tsx'
+import { useMay, useSession } from '../../../api/session.tsx'
+import { SignInAgain } from '../../../parts/changes/sign-in-again.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 import { useWait } from '../wait.ts'
+import { offerToUnblock } from './owners-limits.ts'
 
 interface UnblockProps {
   readonly caller: LimitedCaller
@@ -18,11 +19,12 @@ interface UnblockProps {
 export function Unblock({ caller: { policies }, kind, id }: UnblockProps) {
   const t = useTexts()
   const may = useMay()
+  const { scopes } = useSession()
   const wait = useWait()
   const mutation = useAction('unblockCaller')
   const rejecting = policies.filter(({ allowed }) => !allowed)
   if (rejecting.length === 0) return null
-  const own = rejecting.filter(({ shared }) => !shared)
+  const offer = may('unblockCaller') ? offerToUnblock(policies, scopes) : undefined
   const unblock = () =>
     mutation.mutate(
       { kind, id },
@@ -54,11 +56,12 @@ export function Unblock({ caller: { policies }, kind, id }: UnblockProps) {
             </Text>
           ))}
         </div>
-        {own.length > 0 && may('unblockCaller') && (
+        {offer === 'unblock' && (
           <Button onClick={unblock} loading={mutation.isPending}>
             {t.callers.unblock}
           </Button>
         )}
+        {offer === 'owners_only' && <Text size="sm">{t.callers.ownersUnblock}</Text>}
       </Group>
       <SignInAgain error={mutation.error} close={() => mutation.reset()} />
     </Alert>

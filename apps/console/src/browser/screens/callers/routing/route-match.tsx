@@ -3,7 +3,7 @@ import { Button, Code, Group, NativeSelect, Stack, Text, TextInput } from '@mant
 import { useFilters } from '../../../api/filters.ts'
 import { useRead } from '../../../api/queries.ts'
 import { Answer } from '../../../parts/states.tsx'
-import { Facts, State } from '../../../parts/values.tsx'
+import { Facts, State } from '../../../parts/values/values.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 import { cleanPath } from './clean-path.ts'
 import { PoliciesOf, Requirements } from './route-rules.tsx'

@@ -3,7 +3,7 @@ import { Stack, Text } from '@mantine/core'
 import { useRead } from '../../../api/queries.ts'
 import { Answer, Empty } from '../../../parts/states.tsx'
 import { Rows } from '../../../parts/table.tsx'
-import { State, Time } from '../../../parts/values.tsx'
+import { State, Time } from '../../../parts/values/values.tsx'
 import { useSettings, useTexts } from '../../../texts/settings.tsx'
 
 /** The upstreams: whether they answer, how fast, and what failed last. */

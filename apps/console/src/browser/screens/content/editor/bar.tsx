@@ -1,7 +1,7 @@
 import { Button, Group, Text, TextInput } from '@mantine/core'
 import { useMay, useSession } from '../../../api/session.tsx'
 import { useKeptState } from '../../../forms/kept-state.ts'
-import { State, Time } from '../../../parts/values.tsx'
+import { State, Time } from '../../../parts/values/values.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 import type { SampleState } from '../samples/use-samples.ts'
 import type { Place } from './draft.ts'

@@ -1,6 +1,6 @@
 import { Button, Group, Stack, Text } from '@mantine/core'
 import { Dialog } from '../../../parts/dialog.tsx'
-import { Time } from '../../../parts/values.tsx'
+import { Time } from '../../../parts/values/values.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 import { DifferenceView } from '../versions/difference-view.tsx'
 import { draftOf, type Place, textOf } from './draft.ts'

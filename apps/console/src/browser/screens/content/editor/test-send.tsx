@@ -1,8 +1,10 @@
 import { Alert, Button, Group, Stack, Text, TextInput } from '@mantine/core'
 import { useAction } from '../../../api/queries.ts'
+import { findJsonFault } from '../../../forms/json-fault.ts'
+import { useJsonWords } from '../../../forms/use-json-words.ts'
+import { Refusal } from '../../../parts/changes/refusal.tsx'
 import { Dialog } from '../../../parts/dialog.tsx'
-import { Refusal } from '../../../parts/refusal.tsx'
-import { Json, State } from '../../../parts/values.tsx'
+import { Json, State } from '../../../parts/values/values.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 import type { SampleState } from '../samples/use-samples.ts'
 import { type Place, wordsOf } from './draft.ts'
@@ -25,6 +27,7 @@ interface TestSendProps {
 /** Sends what is in the editor to one user, with the sample data. Nothing is stored. */
 export function TestSend({ place, state, samples, form: { open, userId }, change }: TestSendProps) {
   const t = useTexts()
+  const jsonWords = useJsonWords()
   const mutation = useAction('testTemplate')
   const send = () =>
     mutation.mutate({ ...place, user_id: userId, data: samples.data ?? {}, draft: wordsOf(state.draft, place.channel) })
@@ -50,7 +53,7 @@ export function TestSend({ place, state, samples, form: { open, userId }, change
             maxLength={256}
             data-autofocus
           />
-          {samples.data === undefined && <Alert color="red">{t.why.badJson}</Alert>}
+          {samples.data === undefined && <Alert color="red">{jsonWords(findJsonFault(samples.text))}</Alert>}
           <Refusal error={mutation.error} />
           {mutation.data !== undefined && <Results results={mutation.data.results} />}
           <Group justify="flex-end">

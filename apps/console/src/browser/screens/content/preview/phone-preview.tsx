@@ -1,7 +1,7 @@
 import type { TemplatePreview } from '@gatehouse/client'
 import { SegmentedControl, Stack } from '@mantine/core'
 import { useState } from 'react'
-import { State } from '../../../parts/values.tsx'
+import { State } from '../../../parts/values/values.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 
 const devices = ['android', 'ios', 'web'] as const

@@ -1,7 +1,7 @@
 import type { TemplatePreview } from '@gatehouse/client'
 import { Code, Group, Stack, Text } from '@mantine/core'
 import { Fragment } from 'react'
-import { State } from '../../../parts/values.tsx'
+import { State } from '../../../parts/values/values.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 
 /** An SMS: its bubble with the seams between segments, its encoding, and what forces UCS-2. */

@@ -1,8 +1,10 @@
 import { Button, Group, NativeSelect, Stack, Textarea, TextInput, Title } from '@mantine/core'
 import { useState } from 'react'
 import { useMay } from '../../../api/session.tsx'
-import { Refusal } from '../../../parts/refusal.tsx'
-import { State } from '../../../parts/values.tsx'
+import { findJsonFault } from '../../../forms/json-fault.ts'
+import { useJsonWords } from '../../../forms/use-json-words.ts'
+import { Refusal } from '../../../parts/changes/refusal.tsx'
+import { State } from '../../../parts/values/values.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 import { fillData } from '../editor/draft.ts'
 import type { SampleState } from './use-samples.ts'
@@ -18,6 +20,7 @@ interface SampleDataProps {
 export function SampleData({ samples, variables, missing, unused }: SampleDataProps) {
   const t = useTexts()
   const { text, data, setText } = samples
+  const jsonWords = useJsonWords()
   return (
     <Stack component="section" className="panel" gap="sm">
       <Title order={2}>{t.editor.data}</Title>
@@ -30,7 +33,7 @@ export function SampleData({ samples, variables, missing, unused }: SampleDataPr
         autosize
         minRows={4}
         maxRows={14}
-        error={data === undefined ? t.why.badJson : undefined}
+        error={data === undefined ? jsonWords(findJsonFault(text)) : undefined}
         classNames={{ input: 'source' }}
       />
       <Group gap={6} aria-live="polite">

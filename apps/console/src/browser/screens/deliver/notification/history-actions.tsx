@@ -4,7 +4,7 @@ import type { InputOf } from '../../../../actions/index.ts'
 import { useRead } from '../../../api/queries.ts'
 import type { Delivery } from '../../../api/records.ts'
 import { useMay } from '../../../api/session.tsx'
-import { Act } from '../../../parts/act.tsx'
+import { Act } from '../../../parts/changes/act.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 import { useWords } from '../code-words.ts'
 

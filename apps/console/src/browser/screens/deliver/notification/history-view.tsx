@@ -1,6 +1,6 @@
 import type { Notification } from '@gatehouse/client'
 import { Group, Stack, Text, Title } from '@mantine/core'
-import { formatDuration } from '../../../parts/duration.ts'
+import { formatDuration } from '../../../parts/values/duration.ts'
 import { useSettings, useTexts } from '../../../texts/settings.tsx'
 import { useWords } from '../code-words.ts'
 import { DeliveryState } from '../delivery-state.tsx'

@@ -2,8 +2,8 @@ import { Button, Group, Stack, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useAction } from '../../../api/queries.ts'
 import { useMay } from '../../../api/session.tsx'
+import { Refusal } from '../../../parts/changes/refusal.tsx'
 import { Dialog } from '../../../parts/dialog.tsx'
-import { Refusal } from '../../../parts/refusal.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 
 /** Says that personal data is masked, and shows the addresses of a user for a reason, to those who may. */

@@ -2,7 +2,7 @@ import { Button, Group, Text, TextInput } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useAction } from '../../../api/queries.ts'
-import { Refusal } from '../../../parts/refusal.tsx'
+import { Refusal } from '../../../parts/changes/refusal.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 
 /** Opens the notification of a message by the id that its provider gave it. */

@@ -1,17 +1,18 @@
 import type { NotificationPage, NotificationSummary } from '@gatehouse/client'
 import { Button, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
+import { useMemo } from 'react'
 import type { InputOf } from '../../../../actions/index.ts'
 import { useFilters } from '../../../api/filters.ts'
 import { usePages } from '../../../api/queries.ts'
 import { useMay } from '../../../api/session.tsx'
-import { CopyText } from '../../../parts/copy-button.tsx'
-import { Newer } from '../../../parts/newer.tsx'
+import { Newer } from '../../../parts/changes/newer.tsx'
 import { Page } from '../../../parts/page.tsx'
 import { useSelection } from '../../../parts/selection.ts'
 import { Empty } from '../../../parts/states.tsx'
 import { type Column, List, More } from '../../../parts/table.tsx'
-import { Id, State, Time } from '../../../parts/values.tsx'
+import { CopyText } from '../../../parts/values/copy-button.tsx'
+import { Id, State, Time } from '../../../parts/values/values.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 import { useWords } from '../code-words.ts'
 import { DeliveryStates } from '../delivery-state.tsx'
@@ -103,33 +104,37 @@ function SendOne() {
 function useColumns(): readonly Column<NotificationSummary>[] {
   const t = useTexts()
   const words = useWords()
-  return [
-    { label: t.notifications.accepted, render: (row) => <Time at={row.accepted_at} /> },
-    {
-      label: t.notifications.event,
-      render: ({ id, event }) => (
-        <Link to="/notifications/$id" params={{ id }}>
-          {event}
-        </Link>
-      ),
-    },
-    {
-      label: t.notifications.user,
-      render: ({ user_id: user }) => (
-        <Id value={user}>
-          <Link to="/users/$id" params={{ id: user }}>
-            {user}
+  // The same each time, so that "Show more" draws only the rows that come.
+  return useMemo(
+    () => [
+      { label: t.notifications.accepted, render: (row) => <Time at={row.accepted_at} /> },
+      {
+        label: t.notifications.event,
+        render: ({ id, event }) => (
+          <Link to="/notifications/$id" params={{ id }}>
+            {event}
           </Link>
-        </Id>
-      ),
-    },
-    { label: t.notifications.channels, render: ({ deliveries }) => <DeliveryStates deliveries={deliveries} /> },
-    {
-      label: t.notifications.priority,
-      render: ({ priority }) =>
-        priority === 'critical' ? <State tone="careful">{words.priority(priority)}</State> : words.priority(priority),
-    },
-  ]
+        ),
+      },
+      {
+        label: t.notifications.user,
+        render: ({ user_id: user }) => (
+          <Id value={user}>
+            <Link to="/users/$id" params={{ id: user }}>
+              {user}
+            </Link>
+          </Id>
+        ),
+      },
+      { label: t.notifications.channels, render: ({ deliveries }) => <DeliveryStates deliveries={deliveries} /> },
+      {
+        label: t.notifications.priority,
+        render: ({ priority }) =>
+          priority === 'critical' ? <State tone="careful">{words.priority(priority)}</State> : words.priority(priority),
+      },
+    ],
+    [t, words],
+  )
 }
 
 /** How far the bounded search looked, and the way on. */

@@ -1,10 +1,11 @@
 import { Code, Stack, Textarea } from '@mantine/core'
 import { useState } from 'react'
-import { Act } from '../../../parts/act.tsx'
+import { useJsonWords } from '../../../forms/use-json-words.ts'
+import { Act } from '../../../parts/changes/act.tsx'
 import { Rows } from '../../../parts/table.tsx'
-import { State } from '../../../parts/values.tsx'
+import { State } from '../../../parts/values/values.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
-import { faultOfEvents, parseEvents } from '../event-data.ts'
+import { findEventsFault, parseEvents } from '../event-data.ts'
 
 interface BulkLine {
   readonly status: number
@@ -12,10 +13,19 @@ interface BulkLine {
   readonly detail?: string
 }
 
+interface BulkFormProps {
+  readonly events: string
+  readonly change: (events: string) => void
+  /** What is written was sent: it is not kept for a reload. */
+  readonly finish: () => void
+}
+
 /** Sends many events at once and shows what became of each. */
-export function BulkForm({ events, change }: { events: string; change: (events: string) => void }) {
+export function BulkForm({ events, change, finish }: BulkFormProps) {
   const t = useTexts()
   const [lines, setLines] = useState<readonly BulkLine[]>([])
+  const jsonWords = useJsonWords()
+  const badEvents = (text: string) => [jsonWords(findEventsFault(text)), t.send.badEvents].filter(Boolean).join(' ')
   const parsed = events.trim() === '' ? undefined : parseEvents(events)
   return (
     <Stack gap="sm">
@@ -29,7 +39,7 @@ export function BulkForm({ events, change }: { events: string; change: (events: 
         spellCheck={false}
         className="code"
         placeholder='{"event": "order.shipped", "user_id": "alice", "data": {"order_id": "A-1"}}'
-        error={events.trim() !== '' && parsed === undefined ? t.send.badEvents(faultOfEvents(events)) : undefined}
+        error={events.trim() !== '' && parsed === undefined ? badEvents(events) : undefined}
       />
       {parsed !== undefined && (
         <div>
@@ -40,7 +50,10 @@ export function BulkForm({ events, change }: { events: string; change: (events: 
             text={t.send.confirmMany(parsed.length)}
             done={t.common.done}
             size="sm"
-            onDone={(answer) => setLines(readLines(answer))}
+            onDone={(answer) => {
+              finish()
+              setLines(readLines(answer))
+            }}
           />
         </div>
       )}

@@ -13,6 +13,8 @@ export interface SendDraft {
   readonly user: string
   /** JSON. */
   readonly data: string
+  /** Whether the person wrote the data: then no sample takes its place. */
+  readonly isWritten: boolean
   readonly channels: readonly ChannelName[]
   readonly dedupKey: string
   /** A local time, as its field has it. */
@@ -27,6 +29,7 @@ export const emptyDraft: SendDraft = {
   event: '',
   user: '',
   data: '{}',
+  isWritten: false,
   channels: [],
   dedupKey: '',
   at: '',

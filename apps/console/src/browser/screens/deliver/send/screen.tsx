@@ -4,7 +4,7 @@ import { useMay } from '../../../api/session.tsx'
 import { useKeptState } from '../../../forms/kept-state.ts'
 import { Page } from '../../../parts/page.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
-import { emptyDraft, type SendDraft } from './draft.ts'
+import { emptyDraft } from './draft.ts'
 import { Preview } from './preview.tsx'
 import { SendForm } from './send-form.tsx'
 import { Snippet } from './snippet.tsx'
@@ -14,11 +14,13 @@ export function SendScreen() {
   const t = useTexts()
   const may = useMay()
   const [{ event = '', user = '', like }] = useFilters(['event', 'user', 'like'])
-  const [draft, change, wasKept] = useKeptState<SendDraft>('send', { ...emptyDraft, event, user })
+  // What is typed at one address is not there at another, such as that of "Send one like it".
+  const name = `send ${JSON.stringify([event, user, like])}`
+  const [draft, change, finish] = useKeptState(name, { ...emptyDraft, event, user }, { overReload: true })
   return (
     <Page title={t.sections.send} lead={may('send') ? t.send.lead : t.send.leadExplain}>
       <div className="beside">
-        <SendForm draft={draft} change={change} like={like} wasKept={wasKept} />
+        <SendForm draft={draft} change={change} finish={finish} like={like} />
         <Stack gap="md">
           <Preview draft={draft} />
           <Snippet draft={draft} />

@@ -3,12 +3,12 @@ import { notifications as messages } from '@mantine/notifications'
 import { useNavigate } from '@tanstack/react-router'
 import { useAction } from '../../../api/queries.ts'
 import { useMay } from '../../../api/session.tsx'
-import { Refusal } from '../../../parts/refusal.tsx'
+import { Refusal } from '../../../parts/changes/refusal.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 import { isPast, requestOfDraft, type SendDraft } from './draft.ts'
 
 /** Sends or schedules what is written; then its histories are shown as they go. */
-export function SendButtons({ draft }: { draft: SendDraft }) {
+export function SendButtons({ draft, finish }: { draft: SendDraft; finish: () => void }) {
   const t = useTexts()
   const may = useMay()
   const navigate = useNavigate()
@@ -25,7 +25,12 @@ export function SendButtons({ draft }: { draft: SendDraft }) {
     else
       schedule.mutate(
         { fire_at: new Date(draft.at).toISOString(), payload: request },
-        { onSuccess: () => messages.show({ message: t.send.scheduled, color: 'green' }) },
+        {
+          onSuccess: () => {
+            finish()
+            messages.show({ message: t.send.scheduled, color: 'green' })
+          },
+        },
       )
   }
   const isLater = draft.mode === 'later'

@@ -3,9 +3,10 @@ import { Group, SegmentedControl, Stack, Textarea, TextInput } from '@mantine/co
 import { useEffect, useRef } from 'react'
 import { useRead } from '../../../api/queries.ts'
 import { useMay } from '../../../api/session.tsx'
+import { findJsonFault } from '../../../forms/json-fault.ts'
+import { useJsonWords } from '../../../forms/use-json-words.ts'
 import { useTexts } from '../../../texts/settings.tsx'
 import { ChannelChoice, channelNames } from '../channel-choice.tsx'
-import { faultOf } from '../event-data.ts'
 import { EventField } from '../event-field.tsx'
 import { BulkForm } from './bulk-form.tsx'
 import { isDataBad, isPast, type SendDraft, type SendMode } from './draft.ts'
@@ -15,15 +16,15 @@ import { SendButtons } from './send-buttons.tsx'
 interface SendFormProps {
   readonly draft: SendDraft
   readonly change: (changed: Partial<SendDraft>) => void
+  /** What is written was sent: it is not kept for a reload. */
+  readonly finish: () => void
   /** The notification whose data it begins with. */
   readonly like: string | undefined
-  /** Whether the draft is as the person left it, so that nothing is filled in. */
-  readonly wasKept: boolean
 }
 
 /** The form of a notification. */
 export function SendForm(props: SendFormProps) {
-  const { draft, change } = props
+  const { draft, change, finish } = props
   const t = useTexts()
   const may = useMay()
   const modes = (['now', 'later', 'bulk'] as const).map((value) => ({ value, label: t.send.modes[value] }))
@@ -39,7 +40,7 @@ export function SendForm(props: SendFormProps) {
         />
       )}
       {draft.mode === 'bulk' ? (
-        <BulkForm events={draft.events} change={(events) => change({ events })} />
+        <BulkForm events={draft.events} change={(events) => change({ events })} finish={finish} />
       ) : (
         <OneForm {...props} />
       )}
@@ -48,13 +49,14 @@ export function SendForm(props: SendFormProps) {
 }
 
 function OneForm(props: SendFormProps) {
-  const { draft, change } = props
+  const { draft, change, finish } = props
   const t = useTexts()
-  const fill = useSampleData(props)
+  const jsonWords = useJsonWords()
+  useSampleData(props)
   return (
     <>
       <Group align="flex-start" gap="md">
-        <EventField label={t.send.event} value={draft.event} onChange={(event) => change({ event })} required />
+        <EventField label={t.send.event} value={draft.event} onChange={(event) => change({ event })} required isSent />
         <TextInput
           label={t.send.user}
           value={draft.user}
@@ -68,16 +70,13 @@ function OneForm(props: SendFormProps) {
         label={t.send.data}
         description={t.send.dataLead}
         value={draft.data}
-        onChange={(event) => {
-          fill.keep()
-          change({ data: event.currentTarget.value })
-        }}
+        onChange={(event) => change({ data: event.currentTarget.value, isWritten: true })}
         autosize
         minRows={4}
         maxRows={18}
         spellCheck={false}
         className="code"
-        error={isDataBad(draft) ? t.send.badJson(faultOf(draft.data)) : undefined}
+        error={isDataBad(draft) ? jsonWords(findJsonFault(draft.data)) : undefined}
       />
       <ChannelChoice
         label={t.send.channels}
@@ -105,14 +104,13 @@ function OneForm(props: SendFormProps) {
           />
         )}
       </Group>
-      <SendButtons draft={draft} />
+      <SendButtons draft={draft} finish={finish} />
     </>
   )
 }
 
 /** Fills in the data from the variables of the template, or from another notification, until somebody writes it. */
-function useSampleData({ draft: { event }, change, like, wasKept }: SendFormProps) {
-  const isKept = useRef(wasKept)
+function useSampleData({ draft: { event, isWritten }, change, like }: SendFormProps): void {
   const types = useRead('listEventTypes', { limit: 200 })
   const type = types.data?.items.find((each) => each.event === event.trim())
   const variables = useVariables(type)
@@ -122,13 +120,8 @@ function useSampleData({ draft: { event }, change, like, wasKept }: SendFormProp
   const write = useRef(change)
   write.current = change
   useEffect(() => {
-    if (filled !== undefined && !isKept.current) write.current({ data: filled })
-  }, [filled])
-  return {
-    keep: () => {
-      isKept.current = true
-    },
-  }
+    if (filled !== undefined && !isWritten) write.current({ data: filled })
+  }, [filled, isWritten])
 }
 
 /** The variables of the texts of an event type, on the channels that it goes to; undefined while they are not known. */

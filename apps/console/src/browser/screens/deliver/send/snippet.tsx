@@ -1,6 +1,6 @@
 import { Group, Stack, Tabs, Title } from '@mantine/core'
 import { useState } from 'react'
-import { CopyText } from '../../../parts/copy-button.tsx'
+import { CopyText } from '../../../parts/values/copy-button.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 import { callOfDraft, type SendDraft } from './draft.ts'
 import { type SnippetLanguage, snippetLanguages, snippetOf } from './snippets.ts'

@@ -1,6 +1,6 @@
 import { Code, Text } from '@mantine/core'
 import { Link, useRouter } from '@tanstack/react-router'
-import { Time } from '../../../parts/values.tsx'
+import { Time } from '../../../parts/values/values.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 import { useWords } from '../code-words.ts'
 import type { Check, CheckFact, CheckName, Verdict } from './checks.ts'

@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useRead } from '../../../api/queries.ts'
 import { Answer } from '../../../parts/states.tsx'
-import { State, Time } from '../../../parts/values.tsx'
+import { State, Time } from '../../../parts/values/values.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 import { DeliveryStates } from '../delivery-state.tsx'
 

@@ -1,5 +1,7 @@
 import { Button, Group, Stack, Textarea, TextInput } from '@mantine/core'
 import { useState } from 'react'
+import { findJsonFault, type JsonFault } from '../../../forms/json-fault.ts'
+import { useJsonWords } from '../../../forms/use-json-words.ts'
 import { useTexts } from '../../../texts/settings.tsx'
 import { ChannelChoice, type ChannelName } from '../channel-choice.tsx'
 import { parseObject } from '../event-data.ts'
@@ -17,11 +19,14 @@ interface QuestionFormProps {
 export function QuestionForm({ event, user, ask, isPending }: QuestionFormProps) {
   const t = useTexts()
   const [channels, setChannels] = useState<ChannelName[]>([])
-  const [badJson, setBadJson] = useState(false)
+  const [fault, setFault] = useState<JsonFault>()
+  const jsonWords = useJsonWords()
   const submit = (form: FormData) => {
     const text = (name: string) => String(form.get(name) ?? '').trim()
-    const data = parseObject(text('data') || '{}')
-    setBadJson(data === undefined)
+    // As it was typed: a place in a text that was trimmed is another one.
+    const typed = String(form.get('data') ?? '')
+    const data = parseObject(typed.trim() || '{}')
+    setFault(data === undefined ? findJsonFault(typed) : undefined)
     if (data === undefined) return
     const [key, at] = [text('dedup_key'), text('at')]
     ask({
@@ -49,7 +54,7 @@ export function QuestionForm({ event, user, ask, isPending }: QuestionFormProps)
             {t.why.ask}
           </Button>
         </Group>
-        <details open={badJson}>
+        <details open={fault !== undefined}>
           <summary>{t.why.further}</summary>
           <Stack gap="sm" mt="xs">
             <Group align="flex-start" gap="md">
@@ -65,7 +70,7 @@ export function QuestionForm({ event, user, ask, isPending }: QuestionFormProps)
               minRows={2}
               maxRows={12}
               className="code"
-              error={badJson ? t.why.badJson : undefined}
+              error={jsonWords(fault)}
             />
           </Stack>
         </details>

@@ -3,7 +3,7 @@ import { Button, Group, NativeSelect, Stack, TextInput } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useAction } from '../../../api/queries.ts'
 import { type FormControls, useRecordForm } from '../../../forms/record-form.ts'
-import { Refusal } from '../../../parts/refusal.tsx'
+import { Refusal } from '../../../parts/changes/refusal.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 
 interface Caller {

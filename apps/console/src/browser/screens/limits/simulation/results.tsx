@@ -1,20 +1,15 @@
 import { Code, Group, Slider, Stack, Table, Text, Title } from '@mantine/core'
-import { useDeferredValue, useEffect, useState } from 'react'
+import { lazy, Suspense, useDeferredValue, useEffect, useState } from 'react'
 import { Empty } from '../../../parts/states.tsx'
-import { State } from '../../../parts/values.tsx'
+import { State } from '../../../parts/values/values.tsx'
 import { useSettings, useTexts } from '../../../texts/settings.tsx'
 import { useNumbers } from '../words.tsx'
 import { Chart } from './chart.tsx'
-import { headersAt, type Outcome, type Simulation } from './simulate.ts'
+import { headersAt, type Simulated } from './simulate.ts'
 
-/** What was simulated and what came out. */
-export interface Simulated {
-  readonly label: string
-  readonly simulation: Simulation
-  readonly outcome: Outcome
-}
+const Breakdown = lazy(async () => ({ default: (await import('./breakdown-table.tsx')).Breakdown }))
 
-/** What the limits did to the same traffic, beside each other. */
+/** What the limits did to the same traffic, beside each other: in all, over time, by route and by caller. */
 export function Results({ results }: { results: readonly Simulated[] }) {
   const t = useTexts()
   const total = results[0]?.simulation.arrivals.length ?? 0
@@ -32,6 +27,9 @@ export function Results({ results }: { results: readonly Simulated[] }) {
           {t.simulator.hybrid}
         </Text>
       )}
+      <Suspense>
+        <Breakdown results={results} />
+      </Suspense>
       <Instant results={results} />
     </Stack>
   )

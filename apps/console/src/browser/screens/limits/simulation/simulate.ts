@@ -42,6 +42,13 @@ export interface Outcome {
   readonly decisions: Uint8Array
 }
 
+/** What was simulated and what came out. */
+export interface Simulated {
+  readonly label: string
+  readonly simulation: Simulation
+  readonly outcome: Outcome
+}
+
 /** A slice of work is shorter than a frame: the page answers meanwhile. */
 const sliceMs = 6
 const checksPerLook = 64

@@ -3,9 +3,9 @@ import { useEffect, useRef, useState } from 'react'
 import { useFilters } from '../../../api/filters.ts'
 import { useTexts } from '../../../texts/settings.tsx'
 import { useNumbers } from '../words.tsx'
-import { Results, type Simulated } from './results.tsx'
-import { type SimulatedLimit, type StoreState, simulate } from './simulate.ts'
-import { arrivalsOf, maxArrivals, type Traffic } from './traffic.ts'
+import { Results } from './results.tsx'
+import { type Simulated, type SimulatedLimit, type StoreState, simulate } from './simulate.ts'
+import { type Arrival, arrivalsOf, maxArrivals, type Traffic } from './traffic.ts'
 import { TrafficFields } from './traffic-fields.tsx'
 
 /** A limit that can be chosen. */
@@ -35,11 +35,12 @@ export function Simulator({ candidates, first }: SimulatorProps) {
   const [chosen, setChosen] = useState({ one: first, other: candidates[0]?.id ?? first })
   const { run, isRunning, results, fault } = useSimulation()
   const find = (id: string) => candidates.find((one) => one.id === id) ?? candidates[0]
-  const start = () => {
-    const arrivals = arrivalsOf(traffic, callers)
-    const both = [...new Set([find(chosen.one), find(chosen.other)])].filter((one) => one !== undefined)
-    run(both.map(({ label, limit }) => ({ label, simulation: { limit, arrivals, store, gateways } })))
-  }
+  const start = () =>
+    run(async () => {
+      const arrivals = await readArrivals(traffic, callers)
+      const both = [...new Set([find(chosen.one), find(chosen.other)])].filter((one) => one !== undefined)
+      return both.map(({ label, limit }) => ({ label, simulation: { limit, arrivals, store, gateways } }))
+    })
   const options = candidates.map(({ id, label }) => ({ value: id, label }))
   return (
     <section className="panel" aria-label={t.simulator.title}>
@@ -90,6 +91,13 @@ export function Simulator({ candidates, first }: SimulatorProps) {
   )
 }
 
+/** The requests of the traffic. What reads events is loaded when there are some. */
+async function readArrivals(traffic: Traffic, callers: number): Promise<readonly Arrival[]> {
+  if (traffic.kind !== 'pasted') return arrivalsOf(traffic, callers)
+  const { parseEvents } = await import('./events.ts')
+  return parseEvents(traffic.text).arrivals
+}
+
 type Planned = Omit<Simulated, 'outcome'>
 
 /** Runs simulations one after another; a new one, and leaving the page, end those that run. */
@@ -99,13 +107,14 @@ function useSimulation() {
   const [results, setResults] = useState<readonly Simulated[]>()
   const [fault, setFault] = useState<string>()
   useEffect(() => () => running.current?.abort(), [])
-  const run = (planned: readonly Planned[]) => {
+  const run = (plan: () => Promise<readonly Planned[]>) => {
     running.current?.abort()
     const controller = new AbortController()
     running.current = controller
     setRunning(true)
     setFault(undefined)
-    runAll(planned, controller.signal)
+    plan()
+      .then((planned) => runAll(planned, controller.signal))
       .then(setResults, (error: unknown) => {
         if (!controller.signal.aborted) setFault(error instanceof Error ? error.message : String(error))
       })

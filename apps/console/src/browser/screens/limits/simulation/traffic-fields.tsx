@@ -1,8 +1,12 @@
-import { NativeSelect, Textarea, TextInput } from '@mantine/core'
+import { NativeSelect, TextInput } from '@mantine/core'
+import { lazy, Suspense } from 'react'
+import { Loading } from '../../../parts/states.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 import { RecordedFields } from './recorded-fields.tsx'
 import type { StoreState } from './simulate.ts'
 import type { Traffic } from './traffic.ts'
+
+const PastedFields = lazy(async () => ({ default: (await import('./pasted-fields.tsx')).PastedFields }))
 
 interface TrafficFieldsProps {
   readonly traffic: Traffic
@@ -53,13 +57,9 @@ export function TrafficFields(props: TrafficFieldsProps) {
         <RecordedFields onMinutes={(minutes) => onTraffic({ kind: 'recorded', minutes })} />
       )}
       {traffic.kind === 'pasted' ? (
-        <Textarea
-          label={t.simulator.text}
-          description={t.simulator.textHelp}
-          rows={6}
-          value={traffic.text}
-          onChange={({ currentTarget }) => onTraffic({ kind: 'pasted', text: currentTarget.value })}
-        />
+        <Suspense fallback={<Loading />}>
+          <PastedFields text={traffic.text} onText={(text) => onTraffic({ kind: 'pasted', text })} />
+        </Suspense>
       ) : (
         <Whole label={t.simulator.callers} value={callers} max={1_000} onChange={onCallers} />
       )}

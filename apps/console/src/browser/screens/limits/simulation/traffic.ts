@@ -7,6 +7,9 @@ export type Traffic =
   | { readonly kind: 'pasted'; readonly text: string }
   | { readonly kind: 'recorded'; readonly minutes: readonly RecordedMinute[] }
 
+/** Traffic that every caller sends alike. */
+export type Pattern = Exclude<Traffic, { kind: 'pasted' }>
+
 /** The requests of a caller in one minute. */
 export interface RecordedMinute {
   /** When it began, of RFC 3339. */
@@ -18,6 +21,8 @@ export interface RecordedMinute {
 export interface Arrival {
   readonly at: number
   readonly caller: string
+  /** What was called, where the traffic says it. */
+  readonly route?: string
 }
 
 /** The maximum number of requests of a simulation. */
@@ -38,8 +43,7 @@ const officeHours = [
  * The requests of every caller together, in the order of time, at most {@link maxArrivals}. The same traffic gives the
  * same requests. Callers are at different moments of the same pattern.
  */
-export function arrivalsOf(traffic: Traffic, callers: number): Arrival[] {
-  if (traffic.kind === 'pasted') return parseTimestamps(traffic.text)
+export function arrivalsOf(traffic: Pattern, callers: number): Arrival[] {
   const found: Arrival[] = []
   for (let nth = 0; nth < callers; nth++) {
     const random = randomBy(nth + 1)
@@ -51,7 +55,7 @@ export function arrivalsOf(traffic: Traffic, callers: number): Arrival[] {
   return found.sort((one, other) => one.at - other.at)
 }
 
-function* timesOf(traffic: Exclude<Traffic, { kind: 'pasted' }>, random: () => number): Generator<number> {
+function* timesOf(traffic: Pattern, random: () => number): Generator<number> {
   if (traffic.kind === 'burst') {
     const { size, everySeconds, minutes } = traffic
     const offset = (random() * Math.min(everySeconds * 1_000, minutes * minuteMs)) / 2
@@ -94,27 +98,6 @@ function rateOf(traffic: Exclude<Traffic, { kind: 'pasted' | 'burst' | 'recorded
   const { from, to, minutes } = traffic
   const end = minutes * minuteMs
   return { end, rateAt: (at: number) => from + ((to - from) * at) / end, maxRate: Math.max(from, to) }
-}
-
-/**
- * Requests by their times, one a line: Unix seconds or milliseconds, or a time of ISO 8601; behind it, after a space or
- * a comma, the caller.
- */
-export function parseTimestamps(text: string): Arrival[] {
-  const found = text.split('\n').flatMap((line) => {
-    const [time = '', ...caller] = line.trim().split(/[\s,]+/)
-    const at = parseTime(time)
-    return at === undefined ? [] : [{ at, caller: caller.join(' ') || 'caller 1' }]
-  })
-  return found.sort((one, other) => one.at - other.at).slice(0, maxArrivals)
-}
-
-function parseTime(text: string): number | undefined {
-  if (text === '') return undefined
-  const number = Number(text)
-  if (Number.isFinite(number)) return number < 100_000_000_000 ? Math.floor(number * 1_000) : Math.floor(number)
-  const parsed = Date.parse(text)
-  return Number.isNaN(parsed) ? undefined : parsed
 }
 
 /** Random numbers from 0 to below 1, the same for the same seed (mulberry32). */

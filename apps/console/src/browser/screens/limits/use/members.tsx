@@ -2,7 +2,7 @@ import { Stack, Text, Title } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { usePages } from '../../../api/queries.ts'
 import { List } from '../../../parts/table.tsx'
-import { Time } from '../../../parts/values.tsx'
+import { Time } from '../../../parts/values/values.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 import { CallerLink } from '../../callers/caller-link.tsx'
 import type { LimitKind } from '../declaration.ts'
@@ -44,7 +44,15 @@ function OfPlan({ name }: { name: string }) {
         keyOf={({ kind, id }) => `${kind} ${id}`}
         empty={<None />}
         columns={[
-          { label: t.callers.caller, render: ({ kind, id }) => <CallerLink kind={kind} id={id} /> },
+          {
+            label: t.callers.caller,
+            render: ({ kind, id, key }) => (
+              <>
+                <CallerLink kind={kind} id={id} />
+                {key !== undefined && <div className="dim">{t.members.keyOf(key.name, key.owner)}</div>}
+              </>
+            ),
+          },
           {
             label: t.members.plan,
             render: ({ plan, policy }) => (
@@ -54,10 +62,23 @@ function OfPlan({ name }: { name: string }) {
               </>
             ),
           },
-          { label: t.members.account, render: ({ kind, id }) => <Account kind={kind} id={id} /> },
+          {
+            label: t.members.account,
+            render: ({ kind, id, key }) =>
+              key === undefined ? <Account kind={kind} id={id} /> : <KeyLink name={key.name} />,
+          },
         ]}
       />
     </div>
+  )
+}
+
+function KeyLink({ name }: { name: string }) {
+  const t = useTexts()
+  return (
+    <Link to="/api-keys" search={{ q: name }} aria-label={`${t.members.openKey}: ${name}`}>
+      {t.members.openKey}
+    </Link>
   )
 }
 

@@ -3,8 +3,8 @@ import { Button, Group, Stack, Text, Title } from '@mantine/core'
 import { useState } from 'react'
 import { download } from '../../../api/call.ts'
 import { useMay } from '../../../api/session.tsx'
-import { Act } from '../../../parts/act.tsx'
-import { Refusal } from '../../../parts/refusal.tsx'
+import { Act } from '../../../parts/changes/act.tsx'
+import { Refusal } from '../../../parts/changes/refusal.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 
 /** What the services keep of a user: to hand out, and to erase. */

@@ -1,9 +1,9 @@
 import { Alert, Stack, Text } from '@mantine/core'
 import { usePages } from '../../../api/queries.ts'
-import { Act } from '../../../parts/act.tsx'
+import { Act } from '../../../parts/changes/act.tsx'
 import { Empty } from '../../../parts/states.tsx'
 import { List } from '../../../parts/table.tsx'
-import { State, Time } from '../../../parts/values.tsx'
+import { State, Time } from '../../../parts/values/values.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 
 /** The devices that a user gets push messages on. */

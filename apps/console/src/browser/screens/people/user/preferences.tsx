@@ -1,7 +1,7 @@
 import { Group, Stack, Table, Text, Title } from '@mantine/core'
 import { useRead } from '../../../api/queries.ts'
 import { Answer, Empty } from '../../../parts/states.tsx'
-import { State } from '../../../parts/values.tsx'
+import { State } from '../../../parts/values/values.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 
 const channels = ['push', 'email', 'sms', 'in-app'] as const

@@ -1,9 +1,9 @@
 import { ApiError } from '@gatehouse/client'
 import { Group, Stack, Text, Title } from '@mantine/core'
 import { useRead } from '../../../api/queries.ts'
-import { Masked } from '../../../parts/masked.tsx'
 import { Answer } from '../../../parts/states.tsx'
-import { Facts, State } from '../../../parts/values.tsx'
+import { Masked } from '../../../parts/values/masked.tsx'
+import { Facts, State } from '../../../parts/values/values.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 import { RevealRecipient } from './reveal.tsx'
 

@@ -4,10 +4,10 @@ import { useState } from 'react'
 import type { ActionId, InputOf } from '../../../../actions/index.ts'
 import { useAction } from '../../../api/queries.ts'
 import { useMay } from '../../../api/session.tsx'
+import { Refusal } from '../../../parts/changes/refusal.tsx'
 import { Dialog } from '../../../parts/dialog.tsx'
-import { useMasked } from '../../../parts/masked.tsx'
-import { Refusal } from '../../../parts/refusal.tsx'
-import { Facts, Id } from '../../../parts/values.tsx'
+import { useMasked } from '../../../parts/values/masked.tsx'
+import { Facts, Id } from '../../../parts/values/values.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 
 /** Shows masked members of an account for a reason, to those who see personal data masked. */

@@ -1,7 +1,7 @@
 import { Group, Progress, Stack, Text, Title } from '@mantine/core'
 import { useRead } from '../../../api/queries.ts'
 import { Answer } from '../../../parts/states.tsx'
-import { Time } from '../../../parts/values.tsx'
+import { Time } from '../../../parts/values/values.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 
 /** What of the caps the user has used, and what is gathered for them. */

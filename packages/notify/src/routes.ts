@@ -3,6 +3,7 @@ import type { Http } from '@gatehouse/kit'
 import * as choices from './api/choices.ts'
 import * as deadLetters from './api/dead-letters.ts'
 import * as devices from './api/devices.ts'
+import { simulateEventType } from './api/event-type-simulation.ts'
 import * as eventTypes from './api/event-types.ts'
 import { explainNotification } from './api/explain/endpoint.ts'
 import { getNotification } from './api/notifications.ts'
@@ -128,6 +129,8 @@ function settingsRoutes(http: Http, context: RouteContext): void {
   http.get('/v1/event-types', allow('readSettings', schemas.listEventTypes), listEventTypes(types))
   http.get('/v1/event-types/:event', allow('readSettings', schemas.getEventType), getEventType(types))
   http.put('/v1/event-types/:event', allowRecent('manage', schemas.updateEventType), updateEventType(types))
+  const simulate = allow('readSettings', schemas.simulateEventType)
+  http.post('/v1/event-types/:event/simulate', simulate, simulateEventType(context))
   http.delete('/v1/event-types/:event', allowRecent('manage', schemas.deleteEventType), deleteEventType(types))
   const store = { ...context, store: context.store.suppressions }
   const { listSuppressions, searchSuppressions, addSuppression, liftSuppressions, liftSuppression } = suppressions

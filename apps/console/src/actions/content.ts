@@ -4,6 +4,7 @@ import { dangerous, editors, everybody, read, write } from './action.ts'
 export const content = {
   readEventType: read('eventTypes.get', everybody),
   saveEventType: dangerous('eventTypes.update', editors, 'eventTypes.list', 'eventTypes.get'),
+  simulateEventType: read('eventTypes.simulate', everybody),
   deleteEventType: dangerous('eventTypes.delete', editors, 'eventTypes.list', 'eventTypes.get'),
   listTemplates: read('templates.list', everybody),
   listVersions: read('templates.versions.list', everybody),

@@ -45,6 +45,7 @@ export const operations: Readonly<Record<keyof Operations, OperationFacts>> = {
   "eventTypes.delete": { method: "DELETE", path: "/v1/event-types/{event}", scopes: ["admin:notifications"] },
   "eventTypes.get": { method: "GET", path: "/v1/event-types/{event}", scopes: ["read:settings","admin:notifications"] },
   "eventTypes.list": { method: "GET", path: "/v1/event-types", scopes: ["read:settings","admin:notifications"], page: "query" },
+  "eventTypes.simulate": { method: "POST", path: "/v1/event-types/{event}/simulate", scopes: ["read:settings","admin:notifications"], body: "members" },
   "eventTypes.update": { method: "PUT", path: "/v1/event-types/{event}", scopes: ["admin:notifications"], body: "members" },
   "events.read": { method: "GET", path: "/v1/events", scopes: ["read:events"] },
   "health.get": { method: "GET", path: "/healthz" },

@@ -446,6 +446,59 @@ export interface EventTypeSettings {
   readonly sensitive?: boolean
 }
 
+/** The schema `EventTypeSimulation` of the API document. */
+export interface EventTypeSimulation {
+  readonly zones: readonly ({
+    readonly time_zone: string
+    /** The quiet hours between the first event and the last message */
+    readonly quiet: readonly ({
+      /** Their start */
+      readonly from: string
+      /** Their end */
+      readonly until: string
+    })[]
+    /** In the order of time */
+    readonly messages: readonly ({
+      /** When it is sent at the earliest, or expires */
+      readonly at: string
+      readonly outcome: "sent" | "expired" | OtherText
+      readonly user_id: string
+      readonly sent_as: "individual" | "combined" | OtherText
+      /** The places of its events in the request, from 0 */
+      readonly events: readonly number[]
+      /** Distinct actors */
+      readonly actors: number
+      /** The end of the window that gathered its events */
+      readonly gathered_until?: string
+      /** The end of the quiet hours that it waited for */
+      readonly quiet_until?: string
+    })[]
+  })[]
+}
+
+/** The schema `EventTypeSimulationRequest` of the API document. */
+export interface EventTypeSimulationRequest {
+  readonly settings: EventTypeSettings
+  /** Local time of the user's zone; may wrap midnight; start = end means none */
+  readonly quiet_hours?: {
+    /** A time of day. */
+    readonly start: string
+    /** A time of day. */
+    readonly end: string
+  }
+  /** IANA time zones; the events are played once for each */
+  readonly time_zones: readonly string[]
+  /** Within 31 days */
+  readonly events: readonly ({
+    /** When it is received */
+    readonly at: string
+    /** Whom it is for. Default: one and the same */
+    readonly user_id?: string
+    /** As producers send it */
+    readonly data?: Readonly<Record<string, unknown>>
+  })[]
+}
+
 /** The schema `ExplainRequest` of the API document. */
 export interface ExplainRequest {
   /** Event type name */
@@ -3521,6 +3574,13 @@ export interface Operations {
       readonly next?: string
     }
   }
+  "eventTypes.simulate": {
+    readonly input: {
+      /** Name of the event type: one line of text, but not * */
+      readonly event: string
+    } & EventTypeSimulationRequest
+    readonly output: EventTypeSimulation
+  }
   "eventTypes.update": {
     readonly input: {
       /** Name of the event type: one line of text, but not * */
@@ -6588,6 +6648,8 @@ export interface Api {
     get(input: Operations["eventTypes.get"]['input'], options?: CallOptions): Promise<Operations["eventTypes.get"]['output']>
     /** List event types. Those of the file and those stored here, ordered by name. */
     list(input?: Operations["eventTypes.list"]['input'], options?: CallOptions): List<Operations["eventTypes.list"]['output']['items'][number], Operations["eventTypes.list"]['output']>
+    /** Simulate an event type. Plays events through settings, stored or not, for users with quiet hours in up to three time zones: what is gathered, what waits, what expires, and when each message is sent. Caps, duplicates and the rate limit are left out. Nothing is stored or sent. */
+    simulate(input: Operations["eventTypes.simulate"]['input'], options?: CallOptions): Promise<Operations["eventTypes.simulate"]['output']>
     /** Create or replace an event type. Members that are left out get their defaults. */
     update(input: Operations["eventTypes.update"]['input'], options?: CallOptions): Promise<Operations["eventTypes.update"]['output']>
   }

@@ -125,6 +125,10 @@ export const operation = operationsOf({
   'eventTypes.list': ['List event types', 'Those of the file and those stored here, ordered by name.'],
   'eventTypes.get': ['Read an event type', 'Its priority, channels, aggregation and limits.'],
   'eventTypes.update': ['Create or replace an event type', 'Members that are left out get their defaults.'],
+  'eventTypes.simulate': [
+    'Simulate an event type',
+    'Plays events through settings, stored or not, for users with quiet hours in up to three time zones: what is gathered, what waits, what expires, and when each message is sent. Caps, duplicates and the rate limit are left out. Nothing is stored or sent.',
+  ],
   'eventTypes.delete': ['Delete an event type', 'Its events are refused from then on.'],
   'templates.list': [
     'List texts',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { quietUntil } from '../../src/model/delivery/quiet-hours.ts'
+import { quietRanges, quietUntil } from '../../src/model/delivery/quiet-hours.ts'
 
 const cases = [
   ['UTC', '22:00', '08:00', '2026-06-01T21:59:59Z', undefined, 'a minute too early'],
@@ -95,3 +95,51 @@ test('quiet hours have one end for all who wait, and do not apply at that end', 
     { numRuns: 5_000, examples: [['03:00', '02:00', 'Europe/Berlin', new Date('2026-03-28T22:00Z'), 500]] },
   )
 })
+
+const span = [Date.parse('2026-03-28T12:00:00Z'), Date.parse('2026-03-30T12:00:00Z')] as const
+
+test('ranges of quiet hours have the length that a clock change leaves them', () => {
+  const ranges = (zone: string) =>
+    quietRanges({ start: '22:00', end: '08:00' }, zone, ...span).map(({ from, until }) => [
+      new Date(from).toISOString(),
+      (until - from) / 3_600_000,
+    ])
+  assert.deepEqual(ranges('Europe/Berlin'), [
+    ['2026-03-28T21:00:00.000Z', 9],
+    ['2026-03-29T20:00:00.000Z', 10],
+  ])
+  assert.deepEqual(
+    ranges('Asia/Tokyo'),
+    [
+      ['2026-03-28T13:00:00.000Z', 10],
+      ['2026-03-29T13:00:00.000Z', 10],
+    ],
+    'the night that is over at noon is left out',
+  )
+  assert.deepEqual(ranges('America/Los_Angeles').length, 3, 'the night that holds at the first time is in them')
+})
+
+test('there are no ranges where quiet hours are none', () => {
+  assert.deepEqual(quietRanges({ start: '08:00', end: '08:00' }, 'UTC', ...span), [])
+})
+
+test('a time lies in a range exactly when quiet hours hold at it', () => {
+  fc.assert(
+    fc.property(
+      fc.constantFrom('Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Asia/Kathmandu', 'UTC'),
+      fc.constantFrom('2026-03-29T00:00Z', '2026-10-25T00:00Z', '2026-11-01T00:00Z', '2026-06-01T00:00Z'),
+      fc.tuple(fc.nat(1_439), fc.nat(1_439)),
+      fc.integer({ min: -2_880, max: 2_880 }),
+      (zone, day, [start, end], minutes) => {
+        const quiet = { start: timeOfDay(start), end: timeOfDay(end) }
+        const now = Date.parse(day) + minutes * 60_000
+        const ranges = quietRanges(quiet, zone, now, now)
+        assert.equal(ranges.find(({ from, until }) => from <= now && now < until)?.until, quietUntil(quiet, zone, now))
+      },
+    ),
+  )
+})
+
+function timeOfDay(minutes: number): string {
+  return Temporal.PlainTime.from('00:00').add({ minutes }).toString({ smallestUnit: 'minute' })
+}

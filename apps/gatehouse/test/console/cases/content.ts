@@ -11,6 +11,10 @@ const own = (role: RoleName) => ({ template_id: `text-of-${role}`, channel: 'sms
 export const content: Cases<keyof typeof actions> = {
   readEventType: () => ({ params: { event: 'order.shipped' } }),
   saveEventType: (role) => ({ params: { event: `event-of-${role}` }, body: { channels: ['email'] } }),
+  simulateEventType: () => ({
+    params: { event: 'order.shipped' },
+    body: { settings: { channels: ['email'] }, time_zones: ['UTC'], events: [{ at: '2026-01-01T00:00:00Z' }] },
+  }),
   deleteEventType: (role) => ({ params: { event: `event-of-${role}` } }),
   listTemplates: () => ({ query: { summary: 'true' } }),
   listVersions: () => ({ params: template }),

@@ -7,6 +7,15 @@ import { NoContent, UserParams } from '../../request/schemas.ts'
 
 const TimeOfDay = Type.String({ pattern: timeOfDayPattern, description: 'A time of day.', examples: ['22:00'] })
 
+/** The quiet hours of a preference. */
+export const QuietHoursSettings = Type.Object(
+  { start: TimeOfDay, end: TimeOfDay },
+  {
+    additionalProperties: false,
+    description: "Local time of the user's zone; may wrap midnight; start = end means none",
+  },
+)
+
 /** The body of a preference. */
 export const PreferenceSettings = Type.Object(
   {
@@ -17,15 +26,7 @@ export const PreferenceSettings = Type.Object(
           'Channels allowed for the event type; an empty set means none. Left out: as for *, else the default',
       }),
     ),
-    quiet_hours: Type.Optional(
-      Type.Object(
-        { start: TimeOfDay, end: TimeOfDay },
-        {
-          additionalProperties: false,
-          description: "Local time of the user's zone; may wrap midnight; start = end means none",
-        },
-      ),
-    ),
+    quiet_hours: Type.Optional(QuietHoursSettings),
   },
   { title: 'PreferenceSettings', additionalProperties: false },
 )

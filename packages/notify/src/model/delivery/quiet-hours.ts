@@ -29,6 +29,30 @@ export function quietUntil(quiet: QuietHours, zone: string, now: number): number
   return at(first, start) <= now && now < until ? until : undefined
 }
 
+/** A span of time, Unix milliseconds. */
+export interface QuietRange {
+  readonly from: number
+  readonly until: number
+}
+
+/** When quiet hours hold in a zone between `from` and `to` (Unix milliseconds): whole ranges, in the order of time. */
+export function quietRanges(quiet: QuietHours, zone: string, from: number, to: number): QuietRange[] {
+  const timeZone = isZone(zone) ? zone : 'UTC'
+  const plainTime = Temporal.PlainTime.from(quiet.start)
+  const ranges: QuietRange[] = []
+  let day = Temporal.Instant.fromEpochMilliseconds(from)
+    .toZonedDateTimeISO(timeZone)
+    .toPlainDate()
+    .subtract({ days: 1 })
+  for (let start = 0; start <= to; day = day.add({ days: 1 })) {
+    start = day.toZonedDateTime({ timeZone, plainTime }).epochMilliseconds
+    const until = quietUntil(quiet, zone, start)
+    if (until === undefined) return ranges
+    if (until > from && start <= to) ranges.push({ from: start, until })
+  }
+  return ranges
+}
+
 /** An end that a clock change moved onto the next start is brought forward by as much: the hour between is the user's wish. */
 function earlierEnd(end: Temporal.ZonedDateTime): number {
   const before = end.subtract({ hours: 24 }).offsetNanoseconds

@@ -17,6 +17,7 @@ import { useTexts } from '../../texts/settings.tsx'
 import { describeEffects } from './effects.ts'
 import { EventTypeFields } from './event-type-fields.tsx'
 import { type EventTypeForm, faultsByField, formOf, settingsOf } from './event-type-form.ts'
+import { EventTypeSimulation } from './simulation/simulation.tsx'
 import { DifferenceView } from './versions/difference-view.tsx'
 
 /** One event type, or the form of one that is not there yet. */
@@ -110,39 +111,42 @@ function EditEventType({ event, first }: { event: string; first: Stored }) {
     )
   const faults = saving.error instanceof ValidationError ? faultsByField(saving.error.problem.errors) : {}
   return (
-    <form
-      onSubmit={(submitted) => {
-        submitted.preventDefault()
-        save(etag)
-      }}
-    >
-      <div className="editor-columns">
-        <Stack gap="md" className="panel">
-          {base?.value.reserved === true && <Alert>{t.templates.reservedText}</Alert>}
-          <EventTypeFields event={event} form={form} change={change} faults={faults} readOnly={readOnly} />
-          {theirs === undefined && <Refusal error={saving.error} />}
-          {!readOnly && (
-            <Group>
-              <Button type="submit" loading={saving.isPending}>
-                {t.eventTypes.save}
-              </Button>
-            </Group>
-          )}
-        </Stack>
-        <Effects form={form} />
-      </div>
-      <LeaveGuard isChanged={() => isChanged && !readOnly} />
-      <Conflict
-        mine={form}
-        theirs={theirs}
-        close={() => setTheirs(undefined)}
-        take={() => {
-          takeOver(theirs)
-          change(formOf(theirs?.value))
+    <>
+      <form
+        onSubmit={(submitted) => {
+          submitted.preventDefault()
+          save(etag)
         }}
-        keep={() => save(theirs?.etag)}
-      />
-    </form>
+      >
+        <div className="editor-columns">
+          <Stack gap="md" className="panel">
+            {base?.value.reserved === true && <Alert>{t.templates.reservedText}</Alert>}
+            <EventTypeFields event={event} form={form} change={change} faults={faults} readOnly={readOnly} />
+            {theirs === undefined && <Refusal error={saving.error} />}
+            {!readOnly && (
+              <Group>
+                <Button type="submit" loading={saving.isPending}>
+                  {t.eventTypes.save}
+                </Button>
+              </Group>
+            )}
+          </Stack>
+          <Effects form={form} />
+        </div>
+        <LeaveGuard isChanged={() => isChanged && !readOnly} />
+        <Conflict
+          mine={form}
+          theirs={theirs}
+          close={() => setTheirs(undefined)}
+          take={() => {
+            takeOver(theirs)
+            change(formOf(theirs?.value))
+          }}
+          keep={() => save(theirs?.etag)}
+        />
+      </form>
+      <EventTypeSimulation event={event} form={form} />
+    </>
   )
 }
 

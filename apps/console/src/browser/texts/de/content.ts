@@ -2,7 +2,15 @@ import type { Texts } from '../en.ts'
 
 type Content = Pick<
   Texts,
-  'channels' | 'priorities' | 'trackings' | 'eventTypes' | 'effects' | 'templates' | 'editor' | 'preview'
+  | 'channels'
+  | 'priorities'
+  | 'trackings'
+  | 'eventTypes'
+  | 'effects'
+  | 'eventSimulation'
+  | 'templates'
+  | 'editor'
+  | 'preview'
 >
 
 /** The words about event types and templates, in German. */
@@ -77,6 +85,38 @@ export const content: Content = {
     tracksClicks: (channel) => `${channel} führt Links durch diesen Dienst und zeichnet auf, wer ihnen folgt.`,
     tracksNothing: (channel) => `${channel} hat kein Öffnen, das sich aufzeichnen ließe.`,
     sensitive: 'Text und Daten werden nach dem Senden gelöscht. Niemand sieht sie, auch nicht in einem Verlauf.',
+  },
+  eventSimulation: {
+    title: 'Simulieren',
+    lead: 'Spielt Ereignisse mit den Einstellungen oben durch, gespeichert oder nicht. Obergrenzen, Duplikate und die Ratenbegrenzung bleiben außer Acht; nichts wird gesendet.',
+    zone: (nth: number) => `Zeitzone ${nth}`,
+    start: 'Ruhezeit von',
+    end: 'Ruhezeit bis',
+    events: 'Ereignisse',
+    eventsHelp: 'Eines je Zeile: eine Zeit, oder JSON, wie Produzenten es senden, mit der Zeit in at.',
+    day: 'Tag',
+    hourly: 'Ein Ereignis je Stunde (UTC)',
+    tooMany: (max: number) => `Es sind mehr als ${max} Ereignisse.`,
+    tooLong: 'Die Ereignisse liegen mehr als 31 Tage auseinander.',
+    faults: (lines: string) => `Diese Zeilen sind keine Ereignisse und bleiben außer Acht: ${lines}`,
+    play: 'Simulieren',
+    summary: (sent: number, waiting: number, expired: number) =>
+      `${sent === 1 ? '1 Nachricht' : `${sent} Nachrichten`}; ${waiting} nach der Ruhezeit, ${expired} verfallen.`,
+    quiet: (from: string, until: string, hours: number) => `Ruhe ${from} – ${until} (${hours.toLocaleString('de')} h).`,
+    messagesIn: (zone: string) => `Nachrichten in ${zone}`,
+    at: 'Ortszeit',
+    outcome: 'Ergebnis',
+    sent: 'gesendet',
+    expired: 'verfallen',
+    user: 'Nutzer',
+    made: 'Aus',
+    madeOf: (events: number, actors: number) =>
+      events === 1 ? '1 Ereignis' : `${events} Ereignissen von ${actors === 1 ? '1 Person' : `${actors} Personen`}`,
+    waits: 'Wartet',
+    gathered: (until: string) => `gesammelt bis ${until}`,
+    deferred: (until: string) => `Ruhezeit bis ${until}`,
+    atOnce: 'sofort',
+    more: (count: number) => `${count} weitere Nachrichten sind nicht gezeigt.`,
   },
   templates: {
     lead: 'Die Worte der Nachrichten, nach Kanal und Sprache. Gestrichelt fehlt etwas: dort steht, was gesendet wird.',

@@ -1,3 +1,4 @@
+import { parseTime } from '../../../forms/event-time.ts'
 import type { Arrival } from './traffic.ts'
 
 /** What is wrong with a line. */
@@ -111,20 +112,6 @@ const isCount = (count: number) => Number.isInteger(count) && count >= 1 && coun
 
 /** What is behind the question mark is not part of a route. */
 const withoutQuery = (route: unknown) => (typeof route === 'string' ? route.split('?', 1)[0] : undefined)
-
-const maxTime = Date.UTC(9999, 11, 31)
-
-/** Unix seconds or milliseconds, or ISO 8601, in Unix milliseconds. */
-function parseTime(found: unknown): number | undefined {
-  if (typeof found !== 'string' && typeof found !== 'number') return undefined
-  const text = String(found).trim()
-  const unix = /^\d+(\.\d+)?$/.test(text) ? Number(text) : undefined
-  const at =
-    unix === undefined
-      ? Date.parse(/^\d{4}-\d\d-\d\d/.test(text) ? text : '')
-      : Math.floor(unix < 100_000_000_000 ? unix * 1_000 : unix)
-  return at >= 0 && at <= maxTime ? at : undefined
-}
 
 /** The cells of a line of CSV, RFC 4180; undefined when a quote is not closed. */
 function cellsOf(line: string, separator: string): string[] | undefined {

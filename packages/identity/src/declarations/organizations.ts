@@ -22,7 +22,7 @@ export async function applyOrganizations(
   { organizations = [], organizationRoles = [] }: Declared,
 ): Promise<void> {
   requireNoFaults(organizations, organizationRoles)
-  await store.declarations.applyOrganizationRoles(organizationRoles.map(roleEntry))
+  await store.declarations.applyOrganizationRoles(organizationRoles.map(roleEntry), clock.now())
   const end = revocationTimes({ clock })
   await store.declarations.applyOrganizations(
     organizations.map((entry) => organizationEntry(entry, end.now)),

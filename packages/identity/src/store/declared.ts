@@ -27,7 +27,10 @@ export interface DeclarationStore {
     options: () => SignOutOptions,
   ): Promise<Map<string, WriteResult>>
   /** The roles of all organizations. @throws NameConflict for a key that a role of an organization has */
-  applyOrganizationRoles(entries: readonly DeclarationEntry<OrganizationRole>[]): Promise<Map<string, WriteResult>>
+  applyOrganizationRoles(
+    entries: readonly DeclarationEntry<OrganizationRole>[],
+    now: number,
+  ): Promise<Map<string, WriteResult>>
   /** @throws NameConflict for a member or a role that does not exist */
   applyOrganizations(
     entries: readonly DeclarationEntry<DeclaredOrganization>[],

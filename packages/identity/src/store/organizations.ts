@@ -118,7 +118,7 @@ export interface OrganizationRoles {
   /** Every permission of the templates. */
   listTemplatePermissions(): Promise<string[]>
   /** Creates or replaces a role; where one is expected it is replaced, as long as it is that. */
-  put(role: OrganizationRole, expected?: ExpectedRole): Promise<RoleResult>
+  put(role: OrganizationRole, now: number, expected?: ExpectedRole): Promise<RoleResult>
   /**
    * Deletes a role, where one is expected as long as it is that; members and invitations lose it in the same step.
    */

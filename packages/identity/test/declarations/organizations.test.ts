@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { type Database, StartError } from '@gatehouse/kit'
+import { type Database, findDrift, StartError } from '@gatehouse/kit'
 import { memoryDatabase } from '@gatehouse/testing'
-import { migrateIdentity, postgresIdentityStore } from '../../src/postgres/index.ts'
+import { identityDeclared, migrateIdentity, postgresIdentityStore } from '../../src/postgres/index.ts'
 import { setup } from '../support/setup.ts'
 
 let database: Database
@@ -46,6 +46,20 @@ test('an unchanged declaration does not overwrite later changes, and a changed o
   assert.deepEqual([changed?.name, changed?.requireMfa], ['Acme Ltd', true])
   assert.deepEqual((await store.memberships.find('acme', 'ann'))?.roles, ['owner'])
   assert.deepEqual((await store.memberships.find('acme', 'bob'))?.roles, [], 'others stay members')
+})
+
+test('a declared role differs from the file once it is changed or deleted', async () => {
+  const store = postgresIdentityStore(database)
+  const differing = async () =>
+    (await findDrift(database, identityDeclared)).flatMap(({ kind, id }) => (kind === 'organization_role' ? id : []))
+  await start([acme], [editor, { key: 'reader', permissions: [] }])
+  assert.deepEqual(await differing(), [])
+  const later = Date.now() + 60_000
+  await store.organizationRoles.put({ organizationId: 'acme', key: 'own', name: 'Own', permissions: [] }, later)
+  assert.deepEqual(await differing(), [])
+  await store.organizationRoles.put({ organizationId: undefined, ...editor, name: 'Editors' }, later)
+  await store.organizationRoles.remove(undefined, 'reader')
+  assert.deepEqual(await differing(), ['editor', 'reader'])
 })
 
 const faults: readonly [name: string, organizations: readonly object[], roles: readonly object[], reason: RegExp][] = [

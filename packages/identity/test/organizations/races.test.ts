@@ -117,7 +117,7 @@ describe('organizations on PostgreSQL', () => {
   testWith('postgresql', 'a role that is deleted while it is granted is not left on a member', async () => {
     for (let round = 0; round < 10; round++) {
       const key = `round-${round}`
-      await store.organizationRoles.put({ organizationId: 'acme', key, name: key, permissions: [] })
+      await store.organizationRoles.put({ organizationId: 'acme', key, name: key, permissions: [] }, Date.now())
       const [result, removed] = await Promise.all([put('vera', [key], []), store.organizationRoles.remove('acme', key)])
       assert.ok(result === 'changed' || result === 'unknown_role', result)
       assert.equal(removed, true)
@@ -129,8 +129,8 @@ describe('organizations on PostgreSQL', () => {
     for (let round = 0; round < 10; round++) {
       const role = { key: `key-${round}`, name: 'x', permissions: [] }
       const results = await Promise.all([
-        store.organizationRoles.put({ organizationId: undefined, ...role }),
-        store.organizationRoles.put({ organizationId: 'acme', ...role }),
+        store.organizationRoles.put({ organizationId: undefined, ...role }, Date.now()),
+        store.organizationRoles.put({ organizationId: 'acme', ...role }, Date.now()),
       ])
       assert.deepEqual([...results].sort(), ['conflict', 'created'])
     }
@@ -193,7 +193,7 @@ describe('organizations on PostgreSQL', () => {
   })
 
   testWith('postgresql', 'rows that join two organizations are impossible', async () => {
-    await store.organizationRoles.put({ organizationId: 'beta', key: 'theirs', name: 'x', permissions: [] })
+    await store.organizationRoles.put({ organizationId: 'beta', key: 'theirs', name: 'x', permissions: [] }, Date.now())
     const { rows } = await database.query<{ id: string }>(
       `INSERT INTO identity.invitation (organization_id, id, hash, email, created_at, expires_at)
        VALUES ('beta', gen_random_uuid(), 'beta-hash', 'y@people.example', 0, 1) RETURNING id`,

@@ -77,7 +77,7 @@ export async function putOrganizationRole(
     after,
   })
   const expected = ifMatch === undefined ? undefined : found
-  const result = await context.store.organizationRoles.put({ organizationId, key, name, permissions }, expected)
+  const result = await context.store.organizationRoles.put({ organizationId, ...after }, context.clock.now(), expected)
   if (result === 'conflict') throw conflict(key)
   if (result === 'missing') throwNotFound('organization')
   if (result === 'outdated') throw preconditionFailed((await readOrganizationRole(context, caller, key)).etag)

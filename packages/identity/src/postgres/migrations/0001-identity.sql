@@ -212,14 +212,15 @@ CREATE TABLE identity.organization_role (
   key text NOT NULL,
   name text NOT NULL,
   permissions text[] NOT NULL,
+  updated_at bigint NOT NULL,
   PRIMARY KEY (owner, key)
 );
 CREATE INDEX organization_role_organization_index ON identity.organization_role (organization_id)
   WHERE organization_id IS NOT NULL;
 
 -- Every organization has this role. Its members may do all that any role of their organization allows.
-INSERT INTO identity.organization_role (key, name, permissions)
-VALUES ('owner', 'Owner', ARRAY['read:organization', 'write:organization', 'write:members', 'write:member-roles']);
+INSERT INTO identity.organization_role (key, name, permissions, updated_at)
+VALUES ('owner', 'Owner', ARRAY['read:organization', 'write:organization', 'write:members', 'write:member-roles'], 0);
 
 -- The foreign keys and the check allow roles of the member's own organization and templates only.
 CREATE TABLE identity.membership_role (

@@ -1,10 +1,10 @@
 import type { DeclaredEntity } from '@gatehouse/kit'
 
-const entity = (kind: string, table: string): DeclaredEntity => ({
+const entity = (kind: string, table: string, match = 'e.id = d.id'): DeclaredEntity => ({
   schema: 'identity',
   kind,
   table: `identity.${table}`,
-  match: 'e.id = d.id',
+  match,
   changedAt: 'e.updated_at',
 })
 
@@ -13,5 +13,6 @@ export const identityDeclared: readonly DeclaredEntity[] = [
   entity('client', 'client'),
   entity('user', 'account'),
   entity('organization', 'organization'),
+  entity('organization_role', 'organization_role', `e.owner = '*' AND e.key = d.id`),
   entity('connection', 'connection'),
 ]

@@ -59,9 +59,12 @@ export class PostgresDeclarations implements DeclarationStore {
     })
   }
 
-  applyOrganizationRoles(entries: readonly DeclarationEntry<OrganizationRole>[]): Promise<Map<string, WriteResult>> {
+  applyOrganizationRoles(
+    entries: readonly DeclarationEntry<OrganizationRole>[],
+    now: number,
+  ): Promise<Map<string, WriteResult>> {
     return this.#apply('organization_role', entries, async (tx, { id, record }) => {
-      const result = await putRole(tx, await record())
+      const result = await putRole(tx, await record(), now)
       if (result === 'conflict') throw new NameConflict('id', `the role ${id} is the key of a role of an organization`)
       return result
     })

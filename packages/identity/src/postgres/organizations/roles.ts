@@ -38,11 +38,11 @@ export class PostgresOrganizationRoles implements OrganizationRoles {
     return rows.map(({ permission }) => permission)
   }
 
-  async put(role: OrganizationRole, expected?: ExpectedRole): Promise<RoleResult> {
+  async put(role: OrganizationRole, now: number, expected?: ExpectedRole): Promise<RoleResult> {
     try {
       return await this.#database.transaction(async (tx) => {
         if (expected !== undefined && !(await isRole(tx, role, expected))) return 'outdated'
-        return putRole(tx, role)
+        return putRole(tx, role, now)
       })
     } catch (error) {
       if (foreignKeyFault(error) === undefined) throw error
@@ -79,16 +79,18 @@ async function isRole(
 export async function putRole(
   tx: Transaction,
   { organizationId, key, name, permissions }: OrganizationRole,
+  now: number,
 ): Promise<Exclude<RoleResult, 'missing' | 'outdated'>> {
   await tx.query(lockRoles)
   const elsewhere = organizationId === undefined ? 'organization_id IS NOT NULL' : 'organization_id IS NULL'
   const other = await tx.query(`SELECT 1 FROM identity.organization_role WHERE key = $1 AND ${elsewhere}`, [key])
   if (other.rowCount > 0) return 'conflict'
   const { rows } = await tx.query<{ created: boolean }>(
-    `INSERT INTO identity.organization_role (organization_id, key, name, permissions) VALUES ($1, $2, $3, $4)
-     ON CONFLICT (owner, key) DO UPDATE SET name = excluded.name, permissions = excluded.permissions
+    `INSERT INTO identity.organization_role (organization_id, key, name, permissions, updated_at) VALUES ($1, $2, $3, $4, $5)
+     ON CONFLICT (owner, key) DO UPDATE
+       SET name = excluded.name, permissions = excluded.permissions, updated_at = excluded.updated_at
      RETURNING xmax = 0 AS created`,
-    [organizationId ?? null, key, name, permissions],
+    [organizationId ?? null, key, name, permissions, now],
   )
   return rows[0]?.created ? 'created' : 'updated'
 }

@@ -207,6 +207,7 @@ export const measure = {
       user: 'Benutzer',
       organization: 'Organisation',
       connection: 'Verbindung',
+      organization_role: 'Rolle von Organisationen',
       event_type: 'Ereignistyp',
       template: 'Vorlage',
     },

@@ -205,6 +205,7 @@ export const measure = {
       user: 'User',
       organization: 'Organization',
       connection: 'Connection',
+      organization_role: 'Role of organizations',
       event_type: 'Event type',
       template: 'Template',
     },

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { notifyTables } from '@gatehouse/notify/postgres'
 import { startRedis, testWith } from '@gatehouse/testing'
+import { parse } from 'yaml'
 import type { ApiDocument } from '../../src/docs/document.ts'
 import { root, started } from '../support/program.ts'
 import { pages } from './pages.ts'
@@ -16,26 +17,69 @@ const named = pages.flatMap(({ path, prose }) =>
 /** Metrics as the text names them; those of workers are reported by their supervisor alone. */
 const metricName = /^((?:identity|notify|gateway|rate_limit|jwks|revocation|bearer)_\w+)(?:\{.*\})?$/
 
-testWith('redis-server', 'every metric that the documentation names is one that the program has', async () => {
-  const redis = await startRedis()
-  const program = await started({ metrics: true, env: { REDIS_URL: redis.url } })
-  try {
-    const text = await (await fetch(program.metricsUrl)).text()
-    const metrics = new Set([...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name))
-    const names = named.flatMap(({ page, code }) => {
-      const [, name] = metricName.exec(code) ?? []
-      return name === undefined || name === 'jwks_uri' ? [] : [{ page, name }]
-    })
-    assert.ok(names.length > 40, String(names.length))
-    assert.deepEqual(
-      names.filter(({ name }) => !metrics.has(name)),
-      [],
-    )
-  } finally {
-    await program.stop()
-    await redis.stop()
+interface AlertRules {
+  readonly groups: readonly { readonly rules: readonly { readonly alert: string; readonly expr: string }[] }[]
+}
+
+const alerts = (
+  parse(readFileSync(join(root, 'examples/prometheus/alerts.yaml'), 'utf8')) as AlertRules
+).groups.flatMap(({ rules }) => rules)
+
+/** The metrics of alerts, each with the labels that it is selected by. */
+const selected = alerts.flatMap(({ alert, expr }) =>
+  [...expr.matchAll(/\b([a-z]+_\w+)(?:\{([^}]*)\})?/g)]
+    .filter(([, name = '']) => metricName.test(name))
+    .map(([, name = '', labels = '']) => ({
+      alert,
+      name,
+      labels: [...labels.matchAll(/(\w+)=/g)].map(([, label = '']) => label),
+    })),
+)
+
+test('every alert is explained, and no other', () => {
+  const operations = pages.find(({ path }) => path === 'docs/operations.md')?.text ?? ''
+  const rows = [...operations.matchAll(/^\| `(Gatehouse\w+)` \|/gm)].map(([, name]) => name)
+  assert.deepEqual(
+    rows,
+    alerts.map(({ alert }) => alert),
+  )
+})
+
+test('alerts select by labels that the documentation gives the metric', () => {
+  const operations = pages.find(({ path }) => path === 'docs/operations.md')?.text ?? ''
+  const labelled = selected.filter(({ labels }) => labels.length > 0)
+  assert.ok(labelled.length > 5, String(labelled.length))
+  for (const { name, labels } of labelled) {
+    const [row = ''] = new RegExp(`^\\| .*\`${name}\`.*$`, 'm').exec(operations) ?? []
+    for (const label of labels) assert.match(row.split('|')[2] ?? '', new RegExp(`\`${label}\``), `${name}: ${label}`)
   }
 })
+
+testWith(
+  'redis-server',
+  'every metric that the documentation or an alert names is one that the program has',
+  async () => {
+    const redis = await startRedis()
+    const program = await started({ metrics: true, env: { REDIS_URL: redis.url } })
+    try {
+      const text = await (await fetch(program.metricsUrl)).text()
+      const metrics = new Set([...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name))
+      const names = named.flatMap(({ page, code }) => {
+        const [, name] = metricName.exec(code) ?? []
+        return name === undefined || name === 'jwks_uri' ? [] : [{ page, name }]
+      })
+      names.push(...selected.map(({ alert: page, name }) => ({ page, name })))
+      assert.ok(names.length > 60, String(names.length))
+      assert.deepEqual(
+        names.filter(({ name }) => !metrics.has(name)),
+        [],
+      )
+    } finally {
+      await program.stop()
+      await redis.stop()
+    }
+  },
+)
 
 test('every request that the documentation names is an operation of the API document', async () => {
   const program = await started()

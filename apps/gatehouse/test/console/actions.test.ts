@@ -42,7 +42,7 @@ const mayFindNothing: ReadonlySet<ActionId> = new Set([
   ...operateMayFindNothing,
 ])
 /** Calls that change nothing although they are no GET. */
-const unrecorded: ReadonlySet<ActionId> = new Set(['explain', 'previewTemplate', 'validateLimit'])
+const unrecorded: ReadonlySet<ActionId> = new Set(['explain', 'previewTemplate', 'simulateEventType', 'validateLimit'])
 
 describe('the actions of the console, by role, against the APIs', () => {
   let program: Program

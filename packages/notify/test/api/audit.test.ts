@@ -42,6 +42,7 @@ test('every management route that changes something has a case in this test', as
     silent.map(([route]) => route),
     [
       'POST /v1/explain',
+      'POST /v1/event-types/:event/simulate',
       'POST /v1/templates/:template_id/preview',
       'POST /v1/recipients/search',
       'POST /v1/suppressions/search',

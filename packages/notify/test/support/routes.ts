@@ -125,6 +125,10 @@ export const cases: Readonly<Record<string, Case>> = {
     () => '/v1/event-types/order.shipped',
     () => ({ channels: ['in-app'], title: 'Your order' }),
   ),
+  'POST /v1/event-types/:event/simulate': read(
+    () => '/v1/event-types/order.shipped/simulate',
+    () => ({ settings: { channels: ['email'] }, time_zones: ['UTC'], events: [{ at: '2026-01-01T00:00:00Z' }] }),
+  ),
   'DELETE /v1/event-types/:event': change('event-types.delete', () => '/v1/event-types/order.shipped'),
 
   'GET /v1/templates': read(() => '/v1/templates'),

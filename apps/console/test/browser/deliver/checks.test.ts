@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { NotificationExplanation, Standing } from '@gatehouse/client'
+import { resultRules } from '../../../../../packages/notify/src/model/delivery/retry-policy.ts'
 import { reasonCodes } from '../../../../../packages/notify/src/model/notification/reason.ts'
 import { type CheckInput, checkNames, checksOf } from '../../../src/browser/screens/deliver/why/checks.ts'
 import { customerAnswer } from '../../../src/browser/screens/deliver/why/customer-answer.ts'
@@ -112,9 +113,11 @@ describe('the checks of Why?', () => {
     assert.equal(checkOf(input({ outcome: 'queued' }, { providers }), 'provider').verdict, 'waits')
   })
 
-  test('every reason of the service has words in both languages', () => {
-    for (const texts of [en, de])
-      for (const code of reasonCodes) assert.ok(Object.hasOwn(texts.codes.reasons, code), code)
+  test('every reason of the service, and result of a provider, has words in both languages', () => {
+    for (const { codes } of [en, de]) {
+      for (const code of reasonCodes) assert.ok(Object.hasOwn(codes.reasons, code), code)
+      for (const kind of Object.keys(resultRules)) assert.ok(Object.hasOwn(codes.providerResults, kind), kind)
+    }
   })
 
   test('the answer for a customer names no address and quotes nobody', () => {

@@ -26,6 +26,15 @@ export const codes: typeof english = {
     dead_letter: 'Dead Letter',
     cancelled: 'abgebrochen',
   },
+  providerResults: {
+    accepted: 'angenommen',
+    permanent: 'endgültig abgelehnt',
+    dead_token: 'Gerät unbekannt',
+    transient: 'vorerst gescheitert',
+    ambiguous: 'keine Antwort',
+    misconfigured: 'unsere Einstellungen abgelehnt',
+    rate_limited: 'um Pause gebeten',
+  },
   timeline: {
     accepted: 'Angenommen',
     channels: 'Kanäle gewählt',

@@ -24,6 +24,15 @@ export const codes = {
     dead_letter: 'dead letter',
     cancelled: 'cancelled',
   },
+  providerResults: {
+    accepted: 'accepted',
+    permanent: 'refused for good',
+    dead_token: 'device unknown',
+    transient: 'failed for now',
+    ambiguous: 'no answer',
+    misconfigured: 'our settings refused',
+    rate_limited: 'asked to wait',
+  },
   timeline: {
     accepted: 'Accepted',
     channels: 'Channels chosen',

@@ -90,11 +90,12 @@ function reasonsOf(what: string, { reason_code: code, reason, params }: Detail, 
 }
 
 function ProviderAnswer({ result: { target, provider, result, reason } }: { result: Detail }) {
+  const t = useTexts()
   const tone = result === 'accepted' ? 'good' : result === 'transient' || result === 'rate_limited' ? 'careful' : 'bad'
   return (
     <div className="provider-answer">
       <Group gap={6}>
-        <State tone={tone}>{String(result)}</State>
+        <State tone={tone}>{wordOf(t.codes.providerResults, String(result))}</State>
         <span>{String(provider)}</span>
         <Text size="xs" c="dimmed" component="span">
           {String(target)}

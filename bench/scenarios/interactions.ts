@@ -8,10 +8,9 @@
  * same on a page of plain HTML without a script, whose rows are as many and whose details open by the browser alone: what
  * the machine and the browser take. The browser reports nothing below 16 ms; that counts as 16.
  */
-import { mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { findProgram, freePort } from '@gatehouse/testing'
+import { findProgram, freePort, temporaryFolder } from '@gatehouse/testing'
 import { chromium, type Page } from 'playwright-core'
 import { type BenchmarkResult, quantileOf, timesAsMuch } from '../benchmark.ts'
 import { type Program, startProgram } from '../program/program.ts'
@@ -34,7 +33,7 @@ event_types:
 `
 
 export async function benchmark(): Promise<BenchmarkResult> {
-  const folder = mkdtempSync(join(tmpdir(), 'interactions-'))
+  const folder = temporaryFolder('interactions')
   const path = join(folder, 'gatehouse.yaml')
   writeFileSync(path, configuration)
   await using program = await startProgram(await freePort(), {

@@ -486,7 +486,7 @@ export interface EventTypeSimulationRequest {
     /** A time of day. */
     readonly end: string
   }
-  /** IANA time zones; the events are played once for each */
+  /** IANA time zones; the simulation runs once for each */
   readonly time_zones: readonly string[]
   /** Within 31 days */
   readonly events: readonly ({
@@ -6648,7 +6648,7 @@ export interface Api {
     get(input: Operations["eventTypes.get"]['input'], options?: CallOptions): Promise<Operations["eventTypes.get"]['output']>
     /** List event types. Those of the file and those stored here, ordered by name. */
     list(input?: Operations["eventTypes.list"]['input'], options?: CallOptions): List<Operations["eventTypes.list"]['output']['items'][number], Operations["eventTypes.list"]['output']>
-    /** Simulate an event type. Plays events through settings, stored or not, for users with quiet hours in up to three time zones: what is gathered, what waits, what expires, and when each message is sent. Caps, duplicates and the rate limit are left out. Nothing is stored or sent. */
+    /** Simulate an event type. Takes events through settings, stored or not, for users with quiet hours in up to three time zones: what is gathered, what waits, what expires, and when each message is sent. Caps, duplicates and the rate limit are left out. Nothing is stored or sent. */
     simulate(input: Operations["eventTypes.simulate"]['input'], options?: CallOptions): Promise<Operations["eventTypes.simulate"]['output']>
     /** Create or replace an event type. Members that are left out get their defaults. */
     update(input: Operations["eventTypes.update"]['input'], options?: CallOptions): Promise<Operations["eventTypes.update"]['output']>

@@ -7,7 +7,7 @@ import type { EventType } from '../model/notification/event-type.ts'
 import type { Data } from '../model/notification/notification.ts'
 import { createReason } from '../model/notification/reason.ts'
 import type { TimelineEntry } from '../model/notification/timeline.ts'
-import { aggregateData, individualData } from '../plan/aggregate-data.ts'
+import { aggregateData, individualData, isCombined } from '../plan/aggregate-data.ts'
 import { channelPlanner } from '../plan/channel-plan.ts'
 import { chooseChannels } from '../plan/channels.ts'
 import type { ChosenBy, ClosedWindow, PendingItem, Profile, WindowSummary } from '../store/store.ts'
@@ -42,7 +42,7 @@ export function planFlush(input: FlushInput, options: NotifyOptions): AdmissionU
       notifications: expired.map((item) => planIndividual(item, input, eventType, options)),
     }
   const threshold = eventType.aggregation?.threshold ?? options.aggregationThreshold
-  if (!summary || summary.count <= threshold)
+  if (!summary || !isCombined(summary.count, threshold))
     return {
       settles: { ...whole, items: items.map(({ notificationId }) => notificationId) },
       notifications: items.map((item) => planIndividual(item, input, eventType, options)),

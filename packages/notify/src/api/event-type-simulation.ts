@@ -26,11 +26,11 @@ export function simulateEventType({ options }: { readonly options: NotifyOptions
     const events = readEvents(body)
     const preferences = body.quiet_hours ? [{ eventType: allEventTypes, quietHours: body.quiet_hours }] : []
     const profile = { ...emptyProfile, preferences }
-    return { zones: body.time_zones.map((zone) => playInZone(zone, events, eventType, profile, options)) }
+    return { zones: body.time_zones.map((zone) => simulateInZone(zone, events, eventType, profile, options)) }
   }
 }
 
-function playInZone(
+function simulateInZone(
   zone: string,
   events: readonly SimulatedEvent[],
   eventType: EventType,

@@ -4,6 +4,11 @@ import type { PendingItem, WindowSummary } from '../store/store.ts'
 /** How many actors and items of a window a template sees; the counts include all. */
 export const maxShown = 100
 
+/** Whether so many gathered items are sent as one notification: more than the threshold are. */
+export function isCombined(items: number, threshold: number): boolean {
+  return items > threshold
+}
+
 /** What a template of an aggregated event type may name, beside the data of the event itself. */
 export function aggregateData(
   of: Omit<WindowSummary, 'chosen'>,

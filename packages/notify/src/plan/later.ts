@@ -4,7 +4,7 @@ import type { Channel } from '../model/channel.ts'
 import type { EventType } from '../model/notification/event-type.ts'
 import type { Data } from '../model/notification/notification.ts'
 import type { GatheredWindow } from '../store/store.ts'
-import { aggregateData, individualData, maxShown } from './aggregate-data.ts'
+import { aggregateData, individualData, isCombined, maxShown } from './aggregate-data.ts'
 import { type ChannelPlanInput, channelPlanner } from './channel-plan.ts'
 
 /** What an event would be gathered with, and what becomes of them. */
@@ -37,20 +37,20 @@ export function gatherWith(
   if (!open)
     return {
       ...{ isOpen: false, flushAt, items: 1, actors: 1, threshold },
-      sentAs: threshold < 1 ? 'combined' : 'individual',
+      sentAs: isCombined(1, threshold) ? 'combined' : 'individual',
       data: individualData(alone),
     }
   const { summary } = open
   const isKnown = summary.actors.includes(actor)
   const count = summary.count + 1
   const actorCount = summary.actorCount + (isKnown ? 0 : 1)
-  const isCombined = count > threshold
+  const combines = isCombined(count, threshold)
   const actors = isKnown ? summary.actors : [...summary.actors, actor].slice(0, maxShown)
   const whole = { count, actorCount, actors, firstAt: Math.min(summary.firstAt, at), lastAt: at, lastData: data }
   return {
     ...{ isOpen: true, flushAt, items: count, actors: actorCount, threshold },
-    sentAs: isCombined ? 'combined' : 'individual',
-    data: isCombined ? aggregateData(whole, [...open.items, alone].slice(0, maxShown)) : individualData(alone),
+    sentAs: combines ? 'combined' : 'individual',
+    data: combines ? aggregateData(whole, [...open.items, alone].slice(0, maxShown)) : individualData(alone),
   }
 }
 

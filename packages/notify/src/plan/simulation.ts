@@ -2,10 +2,11 @@ import type { EventType } from '../model/notification/event-type.ts'
 import type { Data } from '../model/notification/notification.ts'
 import type { Profile } from '../store/store.ts'
 import { actorOf } from './actor.ts'
+import { isCombined } from './aggregate-data.ts'
 import { expiryOf } from './channel-plan.ts'
 import { deferredUntil } from './channels.ts'
 
-/** An event that is played through the settings of an event type. */
+/** An event of a simulation. */
 export interface SimulatedEvent {
   /** Unix milliseconds. */
   readonly at: number
@@ -31,7 +32,7 @@ export interface SimulatedMessage {
   readonly isExpired: boolean
 }
 
-/** Under what the events are played. */
+/** The surroundings of a simulation. */
 export interface SimulationOptions {
   /** The zone of everybody. */
   readonly zone: string
@@ -39,7 +40,7 @@ export interface SimulationOptions {
 }
 
 /**
- * Plays events through gathering, expiry and quiet hours, as they follow one another when notifications are sent. Caps,
+ * Takes events through gathering, expiry and quiet hours, as they follow one another when notifications are sent. Caps,
  * duplicates and the rate of the event type are left out: they depend on what else reaches a user. What waited for the
  * end of quiet hours is sent at once then, where sending spreads it over the minutes after.
  * @returns the messages in the order of time
@@ -53,14 +54,14 @@ export function simulateEvents(
   const timed = events.map((event, number) => ({ ...event, number })).toSorted((one, other) => one.at - other.at)
   return [...Map.groupBy(timed, ({ userId }) => userId).values()]
     .flatMap((ofUser) => (eventType.aggregation ? gather(ofUser, eventType, options) : ofUser.map(sendAlone)))
-    .map((parcel) => send(parcel, eventType, profile, options.zone))
+    .map((message) => send(message, eventType, profile, options.zone))
     .toSorted((one, other) => one.at - other.at)
 }
 
 type TimedEvent = SimulatedEvent & { readonly number: number }
 
 /** What is sent as one. */
-interface Parcel {
+interface PlannedMessage {
   /** From when on, Unix milliseconds. */
   readonly at: number
   readonly sentAs: 'individual' | 'combined'
@@ -68,7 +69,7 @@ interface Parcel {
   readonly gatheredUntil?: number
 }
 
-function sendAlone(event: TimedEvent): Parcel {
+function sendAlone(event: TimedEvent): PlannedMessage {
   return { at: event.at, sentAs: 'individual', events: [event] }
 }
 
@@ -77,29 +78,29 @@ function gather(
   events: readonly TimedEvent[],
   eventType: EventType,
   { aggregationDelayMs }: SimulationOptions,
-): Parcel[] {
-  const parcels: Parcel[] = []
+): PlannedMessage[] {
+  const messages: PlannedMessage[] = []
   for (let rest = events; rest[0]; ) {
     const flushAt = rest[0].at + aggregationDelayMs
     const next = rest.findIndex(({ at }) => at >= flushAt)
-    parcels.push(...flush(next < 0 ? rest : rest.slice(0, next), flushAt, eventType))
+    messages.push(...flush(next < 0 ? rest : rest.slice(0, next), flushAt, eventType))
     rest = next < 0 ? [] : rest.slice(next)
   }
-  return parcels
+  return messages
 }
 
 /** What has expired leaves first, and counts for nothing; more than the threshold of the others leave as one. */
-function flush(events: readonly TimedEvent[], at: number, eventType: EventType): Parcel[] {
+function flush(events: readonly TimedEvent[], at: number, eventType: EventType): PlannedMessage[] {
   const { expired = [], live = [] } = Object.groupBy(events, (event) =>
     expiryOfEvents([event], eventType) <= at ? 'expired' : 'live',
   )
-  const isCombined = live.length > (eventType.aggregation?.threshold ?? 0)
-  const alone = (isCombined ? expired : events).map((event) => ({ ...sendAlone(event), at, gatheredUntil: at }))
-  return isCombined ? [...alone, { at, sentAs: 'combined', events: live, gatheredUntil: at }] : alone
+  const combines = eventType.aggregation !== undefined && isCombined(live.length, eventType.aggregation.threshold)
+  const alone = (combines ? expired : events).map((event) => ({ ...sendAlone(event), at, gatheredUntil: at }))
+  return combines ? [...alone, { at, sentAs: 'combined', events: live, gatheredUntil: at }] : alone
 }
 
-function send(parcel: Parcel, eventType: EventType, profile: Profile, zone: string): SimulatedMessage {
-  const { at, sentAs, events, gatheredUntil } = parcel
+function send(message: PlannedMessage, eventType: EventType, profile: Profile, zone: string): SimulatedMessage {
+  const { at, sentAs, events, gatheredUntil } = message
   const expiresAt = expiryOfEvents(events, eventType)
   const quietUntil = expiresAt <= at ? undefined : deferredUntil(eventType, profile, zone, at)
   const sentAt = quietUntil ?? at

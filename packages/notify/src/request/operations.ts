@@ -127,7 +127,7 @@ export const operation = operationsOf({
   'eventTypes.update': ['Create or replace an event type', 'Members that are left out get their defaults.'],
   'eventTypes.simulate': [
     'Simulate an event type',
-    'Plays events through settings, stored or not, for users with quiet hours in up to three time zones: what is gathered, what waits, what expires, and when each message is sent. Caps, duplicates and the rate limit are left out. Nothing is stored or sent.',
+    'Takes events through settings, stored or not, for users with quiet hours in up to three time zones: what is gathered, what waits, what expires, and when each message is sent. Caps, duplicates and the rate limit are left out. Nothing is stored or sent.',
   ],
   'eventTypes.delete': ['Delete an event type', 'Its events are refused from then on.'],
   'templates.list': [

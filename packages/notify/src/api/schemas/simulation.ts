@@ -3,7 +3,7 @@ import { EventTypeName, EventTypeSettings } from '../../catalog/declaration.ts'
 import { describeOperation } from '../../request/route-options.ts'
 import { QuietHoursSettings } from './preferences.ts'
 
-/** How much is played at once. */
+/** How much is simulated at once. */
 const maxEvents = 500
 const maxZones = 3
 
@@ -21,7 +21,7 @@ export const SimulationBody = Type.Object(
       minItems: 1,
       maxItems: maxZones,
       uniqueItems: true,
-      description: 'IANA time zones; the events are played once for each',
+      description: 'IANA time zones; the simulation runs once for each',
     }),
     events: Type.Array(
       Type.Object(

@@ -99,7 +99,7 @@ export const content: Content = {
     tooMany: (max: number) => `Es sind mehr als ${max} Ereignisse.`,
     tooLong: 'Die Ereignisse liegen mehr als 31 Tage auseinander.',
     faults: (lines: string) => `Diese Zeilen sind keine Ereignisse und bleiben außer Acht: ${lines}`,
-    play: 'Simulieren',
+    simulate: 'Simulieren',
     summary: (sent: number, waiting: number, expired: number) =>
       `${sent === 1 ? '1 Nachricht' : `${sent} Nachrichten`}; ${waiting} nach der Ruhezeit, ${expired} verfallen.`,
     quiet: (from: string, until: string, hours: number) => `Ruhe ${from} – ${until} (${hours.toLocaleString('de')} h).`,

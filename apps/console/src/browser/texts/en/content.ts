@@ -74,7 +74,7 @@ export const content = {
   },
   eventSimulation: {
     title: 'Simulate',
-    lead: 'Plays events through the settings above, stored or not. Caps, duplicates and the rate limit are left out; nothing is sent.',
+    lead: 'Takes events through the settings above, stored or not. Caps, duplicates and the rate limit are left out; nothing is sent.',
     zone: (nth: number) => `Time zone ${nth}`,
     start: 'Quiet hours from',
     end: 'Quiet hours to',
@@ -85,7 +85,7 @@ export const content = {
     tooMany: (max: number) => `There are more than ${max} events.`,
     tooLong: 'The events lie more than 31 days apart.',
     faults: (lines: string) => `These lines are no events, and left out: ${lines}`,
-    play: 'Simulate',
+    simulate: 'Simulate',
     summary: (sent: number, waiting: number, expired: number) =>
       `${sent === 1 ? '1 message' : `${sent} messages`}; ${waiting} after quiet hours, ${expired} expired.`,
     quiet: (from: string, until: string, hours: number) => `Quiet ${from} – ${until} (${hours} h).`,

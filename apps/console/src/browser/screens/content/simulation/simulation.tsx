@@ -20,8 +20,8 @@ export function EventTypeSimulation({ event, form }: { event: string; form: Even
     end: '08:00',
     text: hourlyEvents(new Date().toISOString().slice(0, 10)),
   }))
-  const [played, play] = useState<Input>()
-  const query = useRead('simulateEventType', played, played !== undefined)
+  const [input, simulate] = useState<Input>()
+  const query = useRead('simulateEventType', input, input !== undefined)
   const pasted = parseEvents(fields.text)
   const timeZones = [...new Set(fields.zones.map((zone) => zone.trim()).filter((zone) => zone !== ''))]
   const isReady = pasted.events.length > 0 && pasted.exceeded === undefined && timeZones.length > 0
@@ -34,7 +34,7 @@ export function EventTypeSimulation({ event, form }: { event: string; form: Even
           submitted.preventDefault()
           if (!isReady) return
           const quiet = { start: fields.start, end: fields.end }
-          play({
+          simulate({
             event,
             settings: settingsOf(form),
             quiet_hours: quiet,
@@ -47,12 +47,12 @@ export function EventTypeSimulation({ event, form }: { event: string; form: Even
           <SimulationFields fields={fields} change={change} pasted={pasted} />
           <Group>
             <Button type="submit" disabled={!isReady} loading={query.isFetching}>
-              {t.eventSimulation.play}
+              {t.eventSimulation.simulate}
             </Button>
           </Group>
         </Stack>
       </form>
-      {played !== undefined && (
+      {input !== undefined && (
         <Answer action="simulateEventType" query={query}>
           {({ zones }) => zones.map((zone) => <SimulatedZone key={zone.time_zone} zone={zone} />)}
         </Answer>

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { hourlyEvents, maxEvents, parseEvents } from '../../src/browser/screens/content/simulation/pasted.ts'
 
-describe('events that are played through an event type', () => {
+describe('events that an event type is simulated with', () => {
   test('are times, or JSON as producers send it', () => {
     const text = [
       '2026-03-29T00:30:00Z',
@@ -18,7 +18,7 @@ describe('events that are played through an event type', () => {
     })
   })
 
-  test('are named by line where they cannot be read; the others are played', () => {
+  test('are named by line where they cannot be read; the others are taken', () => {
     const lines = ['soon', '{"at": 1', '{"user_id": "alice"}', '{"at": 1, "user_id": 5}', '{"at": 1, "data": [1]}', '1']
     const { events, faults } = parseEvents(lines.join('\n'))
     assert.deepEqual([events.length, faults], [1, [1, 2, 3, 4, 5]])

@@ -10,14 +10,18 @@ import { maxPasswordLength } from './rule.ts'
 export interface PasswordOptions {
   /** The minimum length of a password. Default: 15 (NIST SP 800-63B-4 §3.1.1.2, a password as the only factor). */
   readonly minLength?: number
+  /** What a hash costs whoever computes it: the memory of argon2id in KiB. Default: 19,456 (19 MiB). */
+  readonly memoryKiB?: number
+  /** The same: the passes of argon2id over that memory. Default: 2. */
+  readonly passes?: number
   /** The number of concurrent hashes; they share the thread pool with signing. */
   readonly maxConcurrent?: number
   /** The length of the queue; a sign-in beyond it is rejected with 503. */
   readonly maxWaiting?: number
 }
 
-/** OWASP's first choice for argon2id: 19 MiB, two passes, one lane. */
-const passwordCost: Argon2Cost = { memoryKiB: 19_456, passes: 2, parallelism: 1 }
+/** The default cost, OWASP's first choice for argon2id with one lane: 19 MiB and two passes. */
+export const defaultHashCost = { memoryKiB: 19_456, passes: 2 } as const
 
 /** The default number of concurrent hashes: one processor is left for everything else. */
 export const defaultHashesAtOnce: number = Math.max(1, Math.min(2, availableParallelism() - 1))
@@ -26,7 +30,6 @@ export const defaultHashesWaiting = 64
 
 const saltBytes = 16
 const hashBytes = 32
-const ownPrefix = argon2idPrefix(passwordCost)
 
 /** The queue of password hashes is full: 503. */
 export class PasswordQueueFull extends Problem {
@@ -42,19 +45,22 @@ export class PasswordQueueFull extends Problem {
  * thread, a few at a time, with a bounded queue.
  */
 export class PasswordHasher {
+  readonly #cost: Argon2Cost
   readonly #maxConcurrent: number
   readonly #maxWaiting: number
   #working = 0
   readonly #waiting: (() => void)[] = []
   /** Costs what one of our own costs, and matches nothing. */
   readonly #dummyHash: StoredHash = {
-    async matches(password) {
-      await deriveOwn(password, randomBytes(saltBytes))
+    matches: async (password) => {
+      await this.#derive(password, randomBytes(saltBytes))
       return false
     },
   }
 
   constructor(options: PasswordOptions = {}) {
+    const { memoryKiB = defaultHashCost.memoryKiB, passes = defaultHashCost.passes } = options
+    this.#cost = { memoryKiB, passes, parallelism: 1 }
     this.#maxConcurrent = options.maxConcurrent ?? defaultHashesAtOnce
     this.#maxWaiting = options.maxWaiting ?? defaultHashesWaiting
   }
@@ -67,7 +73,7 @@ export class PasswordHasher {
   /** Hashes a new password into a PHC string. @throws PasswordQueueFull */
   hash(password: string): Promise<string> {
     const salt = randomBytes(saltBytes)
-    return this.#inSlot(async () => formatArgon2id(passwordCost, salt, await deriveOwn(normalize(password), salt)))
+    return this.#inSlot(async () => formatArgon2id(this.#cost, salt, await this.#derive(normalize(password), salt)))
   }
 
   /**
@@ -89,7 +95,11 @@ export class PasswordHasher {
 
   /** Whether a hash is to be replaced by one of our own once its password is known: it was made elsewhere, or at another cost. */
   isOutdated(stored: string): boolean {
-    return !stored.startsWith(ownPrefix)
+    return !stored.startsWith(argon2idPrefix(this.#cost))
+  }
+
+  #derive(password: Buffer, salt: Buffer): Promise<Buffer> {
+    return hashWithArgon2('argon2id', password, { salt, cost: this.#cost, bytes: hashBytes })
   }
 
   async #inSlot<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -111,10 +121,6 @@ export class PasswordHasher {
     if (this.#waiting.length >= this.#maxWaiting) throw new PasswordQueueFull()
     await new Promise<void>((resolve) => this.#waiting.push(resolve))
   }
-}
-
-function deriveOwn(password: Buffer, salt: Buffer): Promise<Buffer> {
-  return hashWithArgon2('argon2id', password, { salt, cost: passwordCost, bytes: hashBytes })
 }
 
 function normalize(password: string): Buffer {

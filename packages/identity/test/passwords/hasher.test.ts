@@ -14,3 +14,18 @@ test('a full queue rejects only the next request and then drains', async () => {
   assert.equal(passwords.depth, 0)
   assert.equal(await passwords.verify('correct horse', first.status === 'fulfilled' ? first.value : ''), true)
 })
+
+test('a hash costs what the options say, and by default 19 MiB and two passes', async () => {
+  const byDefault = await new PasswordHasher().hash('correct horse')
+  const cheap = await new PasswordHasher({ memoryKiB: 64, passes: 1 }).hash('correct horse')
+  assert.match(byDefault, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
+  assert.match(cheap, /^\$argon2id\$v=19\$m=64,t=1,p=1\$/)
+})
+
+test('a hash of another cost matches, and is outdated', async () => {
+  const passwords = new PasswordHasher()
+  const stored = await new PasswordHasher({ memoryKiB: 64, passes: 1 }).hash('correct horse')
+  assert.equal(await passwords.verify('correct horse', stored), true)
+  assert.equal(passwords.isOutdated(stored), true)
+  assert.equal(passwords.isOutdated(await passwords.hash('correct horse')), false)
+})

@@ -56,6 +56,9 @@ export const service = {
   scopes: ['write:notifications', 'read:users'],
 }
 
+/** Most tests are about what a password lets in, not about what guessing it costs. */
+export const cheapHashes = { memoryKiB: 64, passes: 1 } as const
+
 /** The tables, and the key that the start of every test would make: one of RSA takes longer than most tests. */
 async function makeTablesAndKey(database: Database): Promise<void> {
   await migrateIdentity(database)
@@ -84,7 +87,7 @@ export async function setup(options: Partial<IdentityOptions> = {}, database?: D
     log: silentLog,
     metrics: createMetrics(),
     ...options,
-    passwords: { minLength: 8, ...options.passwords },
+    passwords: { minLength: 8, ...cheapHashes, ...options.passwords },
   }).catch(async (error) => {
     await close()
     throw error

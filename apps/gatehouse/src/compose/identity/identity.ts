@@ -107,7 +107,8 @@ export function tiersOfFile({
 
 /** What the file says of passwords; also for the command line, which sets some. */
 export function passwords(declared: Parts['config']['file']['passwords'] = {}) {
-  return omitUndefined({ minLength: declared.min_length })
+  const { min_length: minLength, hash_memory_mib: memoryMiB, hash_passes: passes } = declared
+  return omitUndefined({ minLength, memoryKiB: memoryMiB === undefined ? undefined : memoryMiB * 1_024, passes })
 }
 
 /** What the file says of lifetimes; also for the command line, which must know how long what it ends would have lived. */

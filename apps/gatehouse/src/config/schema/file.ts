@@ -9,6 +9,7 @@ import {
 import {
   ClientDeclaration,
   ConnectionDeclaration,
+  defaultHashCost,
   defaultLifetimes,
   defaultMinPasswordLength,
   type Lifetimes,
@@ -188,6 +189,23 @@ export const FileSchema = Type.Object(
               default: defaultMinPasswordLength,
               description:
                 'Fewest characters of a password that is set. NIST SP 800-63B-4 (3.1.1.2): 15 where it is the only factor, 8 where a second factor is required.',
+            }),
+          ),
+          hash_memory_mib: Type.Optional(
+            Type.Integer({
+              minimum: defaultHashCost.memoryKiB / 1_024,
+              maximum: 256,
+              default: defaultHashCost.memoryKiB / 1_024,
+              description:
+                'MiB of memory that the hash of a password takes (argon2id). A stored hash of another cost is replaced at the next sign-in.',
+            }),
+          ),
+          hash_passes: Type.Optional(
+            Type.Integer({
+              minimum: defaultHashCost.passes,
+              maximum: 10,
+              default: defaultHashCost.passes,
+              description: 'How often the hash of a password passes over that memory.',
             }),
           ),
         },

@@ -1,4 +1,5 @@
 import { randomUUIDv7 } from 'node:crypto'
+import { SerializerSelector } from '@fastify/fast-json-stringify-compiler'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import {
@@ -79,6 +80,7 @@ export function createHttp(options: HttpOptions): Http {
     routerOptions: { maxParamLength, ignoreTrailingSlash: false },
     http: { headersTimeout: headersTimeoutMs, connectionsCheckingInterval: Math.min(5_000, headersTimeoutMs) },
     requestTimeout: 0,
+    schemaController: { compilersFactory: { buildSerializer: lazySerialization } },
     forceCloseConnections: 'idle',
     childLoggerFactory: addressedLog(addressOf),
     frameworkErrors: (error, request, reply) => {
@@ -156,6 +158,20 @@ function lazily(ajv: Ajv, schema: object): ReturnType<FastifySchemaCompiler<obje
     return validate(data) ? true : { error: validate.errors as FastifySchemaValidationError[] }
   }
 }
+
+/** Compiles the serializer of a response when the first one is sent, for the same reason. */
+function lazySerialization(...shared: Parameters<ReturnType<typeof SerializerSelector>>) {
+  const compile = SerializerSelector()(...shared)
+  return (route: Parameters<typeof compile>[0]): Serializer => {
+    let serialize: Serializer | undefined
+    return (value) => {
+      serialize ??= compile(route)
+      return serialize(value)
+    }
+  }
+}
+
+type Serializer = (value: unknown) => string
 
 function parseJson(http: Http) {
   const parse = http.getDefaultJsonParser('error', 'error')

@@ -275,3 +275,19 @@ test('a part of the database that is away is a 503 with its reason, without its 
   assert.equal(answer.headers['retry-after'], '2')
   assert.equal(answer.json().detail, 'A node does not answer; try again.')
 })
+
+test('a response holds what its schema names for its status, also by a shared schema', async () => {
+  const http = createHttp({ log: silentLog })
+  http.addSchema({ $id: 'name', type: 'string' })
+  const named = { type: 'object', properties: { name: { $ref: 'name#' } }, required: ['name'] }
+  const counted = { type: 'object', properties: { count: { type: 'integer' } } }
+  http.get('/things/:status', { schema: { response: { 200: named, 201: counted } } }, async (request, reply) =>
+    reply.code(Number((request.params as { status: string }).status)).send({ name: 'ann', count: 1, secret: 'hush' }),
+  )
+  for (const [status, body] of [
+    [200, '{"name":"ann"}'],
+    [201, '{"count":1}'],
+    [200, '{"name":"ann"}'],
+  ])
+    assert.equal((await http.inject(`/things/${status}`)).body, body)
+})

@@ -7,7 +7,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-const filesOfGroup = 12
+const filesOfGroup = 24
 
 /** They look at what happens once in the life of a process. */
 const needsOwnProcess: ReadonlySet<string> = new Set(['inbox-modules.test.ts'])

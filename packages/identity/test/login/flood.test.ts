@@ -11,7 +11,7 @@ before(async () => {
     accessTokenAlgorithm: 'RS256',
   })
   const longCheck =
-    "UPDATE identity.account SET password_hash = replace(password_hash, 'm=19456,t=2,', 'm=98304,t=10,')"
+    "UPDATE identity.account SET password_hash = replace(password_hash, 'm=64,t=1,', 'm=98304,t=10,')"
   await running.database.query(longCheck)
 })
 after(() => running.close())

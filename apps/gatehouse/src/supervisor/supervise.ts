@@ -5,6 +5,7 @@ import { declaresTour } from '../config/tour.ts'
 import { probePort } from '../http/listen.ts'
 import { listenForMetrics } from '../http/metrics-listener.ts'
 import { banner } from '../process/banner.ts'
+import { onHangup } from '../process/hangup.ts'
 import { stopOnSignal } from '../process/lifecycle.ts'
 import type { WorkerAbout } from '../process/messages.ts'
 import { rescueConnections } from './handover.ts'
@@ -52,7 +53,7 @@ export async function supervise({ config, version, log }: SuperviseOptions): Pro
     await supervisor.stop()
     throw error
   }
-  process.on('SIGHUP', () => void reloadAndReplace(supervisor, log))
+  onHangup(() => void reloadAndReplace(supervisor, log))
 }
 
 function launch(number: number, port: number, reports: Reports<WorkerProcess>): WorkerProcess {

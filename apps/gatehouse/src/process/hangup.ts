@@ -1,10 +1,10 @@
 let reload: (() => void) | undefined
-let isAsked = false
+let isPending = false
 
 /** Keeps SIGHUP from ending the process, as it does by default: one that comes during the start is followed after it. */
 export function keepHangups(): void {
   process.on('SIGHUP', () => {
-    isAsked = true
+    isPending = true
     follow()
   })
 }
@@ -16,7 +16,7 @@ export function onHangup(handler: () => void): void {
 }
 
 function follow(): void {
-  if (!isAsked || !reload) return
-  isAsked = false
+  if (!isPending || !reload) return
+  isPending = false
   reload()
 }

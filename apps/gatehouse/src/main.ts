@@ -1,6 +1,8 @@
 import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'
+import { keepHangups } from './process/hangup.ts'
 
+keepHangups()
 // Before anything else is loaded, so that later starts need not compile it all again.
 enableCompileCache(join(import.meta.dirname, '../../../node_modules/.cache/gatehouse'))
 const { start } = await import('./start.ts')

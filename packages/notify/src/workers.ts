@@ -72,8 +72,10 @@ export function startWorkers(settings: WorkersOptions): Worker[] {
   const purging = startRetentionWorker({ ...settings, privacy, stateChanges, publishes, retention, agenda: purges })
   const onSurveyed = () => {
     for (const kind of workKinds) metrics.failingBuckets.set({ worker: kind }, agendas.of(kind).failing)
+    metrics.failingBuckets.set({ worker: 'survey' }, surveyor.failing)
+    metrics.failingBuckets.set({ worker: 'purge' }, purges.failing)
   }
-  const surveyor = startSurveyor({ ...settings, ...options, survey: store.survey, onSurveyed })
+  const surveyor: Surveyor = startSurveyor({ ...settings, ...options, survey: store.survey, onSurveyed })
   const onOwned = (buckets: readonly number[]) => {
     agendas.own(buckets)
     purges.own(buckets)

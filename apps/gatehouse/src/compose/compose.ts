@@ -16,6 +16,7 @@ import { gatherApi } from '../docs/routes.ts'
 import { registerCors } from '../http/cors.ts'
 import { type Engine, readReadiness, registerHealth } from '../http/health.ts'
 import type { BannerOptions } from '../process/banner.ts'
+import { shareRead } from '../process/shared-read.ts'
 import type { Supervision } from '../process/supervision.ts'
 import { composeAudit } from './audit.ts'
 import { branding } from './branding.ts'
@@ -182,7 +183,7 @@ async function serveState(options: ComposeOptions, { parts, http, ...services }:
   const { metrics, resources } = parts
   const { database, counters, ingress, identity, composed } = services
   const engines = [...enginesOf(database, counters), ...ingress.engines, ...(composed?.engines ?? [])]
-  const readiness = () => readReadiness(engines)
+  const readiness = shareRead(() => readReadiness(engines), { keepMs: 0 })
   const everywhere = supervision ? supervisedReadiness(supervision, readiness) : readiness
   registerHealth(http, everywhere)
   supervision?.answer('metrics', () => readSnapshot(metrics))

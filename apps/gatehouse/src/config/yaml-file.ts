@@ -155,7 +155,9 @@ function branchesOf({ schemaPath, instancePath }: ErrorObject, errors: readonly 
 
 function describeChoice(file: YamlFile, choice: ErrorObject, branches: readonly ErrorObject[]): Described {
   const [offset] = describe(file, choice)
-  const expected = branches.flatMap((branch) =>
+  const literals = new Set(branches.filter(({ keyword }) => keyword === 'const').map(schemaOf))
+  const named = branches.filter((branch) => branch.keyword !== 'type' || !literals.has(schemaOf(branch)))
+  const expected = named.flatMap((branch) =>
     wordsFor(branch)
       .replace(/^must be /, '')
       .split(' or '),
@@ -164,6 +166,9 @@ function describeChoice(file: YamlFile, choice: ErrorObject, branches: readonly 
   const place = placeOf(pathOf(choice))
   return [offset, `${place} must be ${expected.length > 0 ? `${expected.join(', ')} or ` : ''}${last}`]
 }
+
+/** The schema that an error comes from: a literal reports its type besides its value. */
+const schemaOf = ({ schemaPath }: ErrorObject): string => schemaPath.slice(0, schemaPath.lastIndexOf('/'))
 
 const pathOf = ({ instancePath }: ErrorObject): string[] => instancePath.split('/').slice(1).map(unescapePointer)
 

@@ -1,4 +1,5 @@
 import type { Log } from '@gatehouse/kit'
+import { onHangup } from './hangup.ts'
 
 /** Two copies of one Ctrl-C (the terminal's and npm's) arrive this close together and count as one. */
 const sameInterruptMs = 100
@@ -36,7 +37,7 @@ export function stopOnSignal(stop: () => Promise<void>, log: Log, options: StopO
 
 /** Takes the limits of the file anew on SIGHUP; a file with a fault changes nothing, and the log says what is wrong. */
 export function reloadOnSignal(reload: () => Promise<void>, log: Log): void {
-  process.on('SIGHUP', () => reloadLogged(reload, log))
+  onHangup(() => reloadLogged(reload, log))
 }
 
 /** Takes the limits of the file again, and logs what became of it. */

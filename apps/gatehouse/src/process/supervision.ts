@@ -101,8 +101,8 @@ export class Supervision {
 export async function joinSupervisor(): Promise<Supervision | undefined> {
   const { worker } = cluster
   if (!worker) return undefined
-  // A terminal sends these to the whole group; the supervisor decides what they mean for its workers.
-  for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})
+  // A terminal sends it to the whole group, as it does SIGHUP; the supervisor decides what they mean for its workers.
+  process.on('SIGINT', () => {})
   const number = new Promise<number>((resolve) => {
     worker.on('message', (message: SupervisorMessage) => {
       if (message.type === 'start') resolve(message.worker)

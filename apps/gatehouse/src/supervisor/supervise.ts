@@ -1,32 +1,18 @@
 import cluster from 'node:cluster'
-import {
-  Counter,
-  createMetrics,
-  Gauge,
-  type Log,
-  type MetricSnapshot,
-  type Registry,
-  readSnapshot,
-  Secret,
-  systemClock,
-} from '@gatehouse/kit'
+import { createMetrics, type Log, Secret, systemClock } from '@gatehouse/kit'
 import { type Config, readConfig } from '../config/config.ts'
 import { declaresTour } from '../config/tour.ts'
-import type { Readiness } from '../http/health.ts'
 import { probePort } from '../http/listen.ts'
 import { listenForMetrics } from '../http/metrics-listener.ts'
 import { banner } from '../process/banner.ts'
+import { onHangup } from '../process/hangup.ts'
 import { stopOnSignal } from '../process/lifecycle.ts'
-import type { Topic, WorkerAbout } from '../process/messages.ts'
+import type { WorkerAbout } from '../process/messages.ts'
 import { rescueConnections } from './handover.ts'
+import { Reports } from './reports.ts'
 import { Supervisor } from './supervisor.ts'
-import { WorkerMetrics } from './worker-metrics.ts'
 import { WorkerProcess } from './worker-process.ts'
-import { combineReadiness } from './worker-readiness.ts'
 
-const metricsTimeoutMs = 1_000
-/** A worker waits two seconds for its engines. */
-const readinessTimeoutMs = 3_000
 /** Workers are stopped or killed before this. */
 const exitAfterMs = 9_800
 
@@ -45,10 +31,10 @@ export interface SuperviseOptions {
 export async function supervise({ config, version, log }: SuperviseOptions): Promise<void> {
   const { settings } = config
   await probePort(settings.host, settings.port)
-  const reports = new Reports(createMetrics({ processMetrics: true }))
+  const reports: Reports<WorkerProcess> = new Reports(createMetrics({ processMetrics: true }), () => supervisor)
   cluster.schedulingPolicy = cluster.SCHED_RR
   cluster.setupPrimary({ serialization: 'advanced' })
-  const supervisor = new Supervisor({
+  const supervisor: Supervisor = new Supervisor({
     count: settings.processes,
     log,
     clock: systemClock,
@@ -56,7 +42,6 @@ export async function supervise({ config, version, log }: SuperviseOptions): Pro
     onEnded: (worker, { cause }) => reports.end(worker, cause),
     onSurrender: (line) => void giveUp(line, supervisor),
   })
-  reports.supervisor = supervisor
   stopOnSignal(() => supervisor.stop(), log, { exitAfterMs, beforeExit: () => supervisor.killAll() })
   try {
     const { contentType } = reports.registry
@@ -68,10 +53,10 @@ export async function supervise({ config, version, log }: SuperviseOptions): Pro
     await supervisor.stop()
     throw error
   }
-  process.on('SIGHUP', () => void reloadAndReplace(supervisor, log))
+  onHangup(() => void reloadAndReplace(supervisor, log))
 }
 
-function launch(number: number, port: number, reports: Reports): WorkerProcess {
+function launch(number: number, port: number, reports: Reports<WorkerProcess>): WorkerProcess {
   // A port that was chosen for PORT=0 is that of all.
   const process = cluster.fork({ PORT: String(port) })
   rescueConnections(process)
@@ -115,70 +100,5 @@ function bannerOptions({ settings, file }: Config, version: string, { seeded, ..
     milliseconds: performance.now(),
     services: [...services],
     tour: declaresTour(file),
-  }
-}
-
-/** What the workers report together: their metrics and their readiness. */
-class Reports {
-  readonly registry: Registry
-  supervisor: Supervisor | undefined
-  readonly #metrics = new WorkerMetrics<WorkerProcess | 'supervisor'>()
-  readonly #up: Gauge<'worker'>
-  readonly #ended: Counter<'worker' | 'cause'>
-
-  constructor(registry: Registry) {
-    this.registry = registry
-    const registers = [registry]
-    this.#up = new Gauge({
-      name: 'gatehouse_worker_up',
-      help: '1 when a worker process responded to this scrape; 0 names one that is missing',
-      labelNames: ['worker'],
-      registers,
-    })
-    this.#ended = new Counter({
-      name: 'gatehouse_worker_ends_total',
-      help: 'Worker processes that ended, by cause: stopped, crashed, blocked, refused or unavailable',
-      labelNames: ['worker', 'cause'],
-      registers,
-    })
-  }
-
-  answer(topic: Topic): Promise<unknown> {
-    return topic === 'metrics' ? this.metrics() : this.#readiness()
-  }
-
-  record(worker: WorkerProcess, metrics: unknown): void {
-    this.#metrics.record(worker, worker.worker, metrics as MetricSnapshot[])
-  }
-
-  end(worker: WorkerProcess, cause: string): void {
-    this.#metrics.end(worker)
-    this.#ended.inc({ worker: worker.worker, cause })
-  }
-
-  /** The metrics of all, in the text format of Prometheus. */
-  async metrics(): Promise<string> {
-    const answers = (await this.supervisor?.ask('metrics', metricsTimeoutMs)) ?? new Map<WorkerProcess, unknown>()
-    const responding = new Set<WorkerProcess | 'supervisor'>(['supervisor'])
-    this.#up.reset()
-    for (const number of this.supervisor?.missing ?? []) this.#up.set({ worker: String(number) }, 0)
-    for (const [worker, metrics] of answers) {
-      this.#up.set({ worker: worker.worker }, metrics ? 1 : 0)
-      if (!metrics) continue
-      responding.add(worker)
-      this.record(worker, metrics)
-    }
-    this.#metrics.record('supervisor', 'supervisor', await readSnapshot(this.registry))
-    return this.#metrics.format(responding)
-  }
-
-  async #readiness(): Promise<Readiness> {
-    const answers = (await this.supervisor?.ask('readiness', readinessTimeoutMs)) ?? new Map<WorkerProcess, unknown>()
-    const missing = (this.supervisor?.missing ?? []).map((worker) => ({ worker, readiness: undefined }))
-    const reports = [...answers].map(([{ number: worker }, readiness]) => ({
-      worker,
-      readiness: readiness as Readiness | undefined,
-    }))
-    return combineReadiness([...reports, ...missing])
   }
 }

@@ -1,5 +1,5 @@
 import type { Clock, Log, StartError } from '@gatehouse/kit'
-import type { Topic, WorkerAbout } from '../process/messages.ts'
+import type { WorkerAbout } from '../process/messages.ts'
 import { Backoff, CrashCount, crashLimit } from './restart-policy.ts'
 import type { Ending, WorkerProcess } from './worker-process.ts'
 
@@ -114,14 +114,6 @@ export class Supervisor {
 
   killAll(): void {
     for (const worker of this.#running) worker.kill()
-  }
-
-  /** What each listening worker answers to a topic; undefined for one that does not in time. */
-  async ask(topic: Topic, timeoutMs: number): Promise<Map<WorkerProcess, unknown>> {
-    const answers = this.listening.map(
-      async (worker) => [worker, await worker.ask(topic, timeoutMs)] satisfies [WorkerProcess, unknown],
-    )
-    return new Map(await Promise.all(answers))
   }
 
   #launch(slot: Slot): WorkerProcess {

@@ -76,6 +76,7 @@ test('an unknown member is named with the known one of a similar name', () => {
 
 test('a value that may be one of several is reported in one line', () => {
   assert.deepEqual(setup('mail: no\n').lines, ['file:1: mail must be on, off, true or false'])
+  assert.deepEqual(setup('mail: 2\n').lines, ['file:1: mail must be on, off, true or false'])
 })
 
 test('a member that is declared twice is named', () => {

@@ -130,6 +130,22 @@ testWith('postgresql', 'SIGHUP replaces all workers under load without a refused
   assert.equal((await program.stop()).code, 0)
 })
 
+testWith('postgresql', 'SIGHUP during the start replaces the workers after it', async (t) => {
+  const program = await startSupervised(t, {
+    processes: 2,
+    env: { LOG_LEVEL: 'info' },
+    async whileStarting(starting, file) {
+      await starting.printed('this process works in its share of the buckets')
+      writeFileSync(file, loadConfiguration.replace('anonymous: { rpm: 1000000 }', 'anonymous: { rpm: 7000 }'))
+      starting.process.kill('SIGHUP')
+    },
+  })
+  await program.printed('all workers are replaced')
+  const { headers } = await fetch(`${program.url}/nowhere`)
+  assert.equal(headers.get('x-ratelimit-limit'), '7000')
+  assert.equal((await program.stop()).code, 0)
+})
+
 testWith('postgresql', 'SIGHUP with an invalid file replaces no worker and changes no limit', async (t) => {
   const program = await startSupervised(t, { processes: 2 })
   const before = workersOf(program).sort()

@@ -5,7 +5,7 @@ import { createServer, get } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import { testWith } from '@gatehouse/testing'
-import { type Supervised, startSupervised, workersOf } from '../support/processes.ts'
+import { type Supervised, startSupervised, until, workersOf } from '../support/processes.ts'
 import { launch } from '../support/program.ts'
 
 const secret = 'a-secret-of-the-test-alone-0123456789'
@@ -109,6 +109,15 @@ testWith('postgresql', 'workers that share the port serve as one program', async
     assert.match(text, /^rate_limit_gateways 3$/m)
     const refused = await fetch(`${program.url}/metrics`)
     assert.equal(refused.status, 401)
+  })
+
+  await t.test('what all workers know alike is reported once', async () => {
+    await until('each worker knows the others', 60_000, async () => {
+      const text = await (await fetch(`${program.url}/metrics`, { headers: { authorization } })).text()
+      const [, processes] = /^notify_worker_processes (\d+)$/m.exec(text) ?? []
+      assert.ok(Number(processes) <= 3, `${processes} processes`)
+      return Number(processes) === 3
+    })
   })
 
   await t.test('streams of one inbox on different workers all receive an item', async () => {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { started } from '../support/program.ts'
+import { launch, started } from '../support/program.ts'
 
 test('SIGHUP reloads tiers and policies without a reset; an invalid file changes nothing', async (context) => {
   const folder = mkdtempSync(join(tmpdir(), 'reload-'))
@@ -24,5 +24,20 @@ test('SIGHUP reloads tiers and policies without a reset; an invalid file changes
   program.process.kill('SIGHUP')
   await program.printed('tiers and policies stay as they were')
   assert.deepEqual(await ask(), ['3', '0'])
+  assert.equal((await program.stop()).code, 0)
+})
+
+test('SIGHUP during the start ends nothing, and what the file says by then applies', async (context) => {
+  const folder = mkdtempSync(join(tmpdir(), 'reload-'))
+  context.after(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'gatehouse.yaml')
+  writeFileSync(file, 'policies: { anonymous: { daily: 5 } }\n')
+  const program = await launch({ env: { GATEHOUSE_CONFIG: file, LOG_LEVEL: 'info' } })
+  await program.printed('this process works in its share of the buckets')
+  writeFileSync(file, 'policies: { anonymous: { daily: 3 } }\n')
+  program.process.kill('SIGHUP')
+  await program.printed('tiers and policies are those of the file now')
+  const { headers } = await fetch(`${program.url}/nowhere`)
+  assert.equal(headers.get('x-ratelimit-limit'), '3')
   assert.equal((await program.stop()).code, 0)
 })

@@ -6,7 +6,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { Database } from '@gatehouse/kit'
 import { postgresDatabase, startPostgres, startRedis, temporaryFolder } from '@gatehouse/testing'
 import { loadConfiguration } from './load.ts'
-import { type Program, started } from './program.ts'
+import { launch, type Program } from './program.ts'
 
 export interface Supervised extends Program {
   /** The configuration file of the program. */
@@ -21,6 +21,8 @@ export interface SupervisedOptions {
   readonly env?: Readonly<Record<string, string>>
   /** Serves metrics on a listener of their own. Default true. */
   readonly metrics?: boolean
+  /** What is done while it starts. */
+  readonly whileStarting?: (program: Program, file: string) => Promise<void>
 }
 
 /** Starts the program with several workers; it and its servers end with the test. */
@@ -34,7 +36,7 @@ export async function startSupervised(t: TestContext, options: SupervisedOptions
   })
   const file = join(temporaryFolder('processes'), 'gatehouse.yaml')
   writeFileSync(file, options.configuration ?? loadConfiguration)
-  const program = await started({
+  const program = await launch({
     metrics: options.metrics ?? true,
     env: {
       GATEHOUSE_CONFIG: file,
@@ -51,6 +53,8 @@ export async function startSupervised(t: TestContext, options: SupervisedOptions
     for (const pid of workers) signalIfRunning(pid, 'SIGKILL')
     await program.ended
   })
+  await options.whileStarting?.(program, file)
+  await program.printed('is ready after')
   return { ...program, file, database }
 }
 

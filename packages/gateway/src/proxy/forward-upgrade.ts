@@ -5,13 +5,18 @@ import type { Duplex } from 'node:stream'
 import { hasBody, Problem } from '@gatehouse/kit'
 import { responseHeaders } from './response-headers.ts'
 import type { Upstream } from './upstream.ts'
-import { WebSocketCloser } from './web-socket-close.ts'
+import { type CloseCode, closeCodes, WebSocketCloser } from './web-socket-close.ts'
 
 /** The connection of a WebSocket request, with what was sent after the request. */
 export interface UpgradeRequest {
   readonly socket: Duplex
   readonly head: Buffer
+  /** Called with what ends the WebSocket once it is joined to that of an upstream. */
+  readonly onJoined?: (end: EndWebSocket) => void
 }
+
+/** Ends a WebSocket after the current frame, with a close frame; a caller that does not answer it is cut off. */
+export type EndWebSocket = (code: CloseCode, reason: string) => void
 
 /** One upgrade to forward, with the headers of the upstream request and those that every response of ours carries. */
 export interface ForwardUpgrade extends UpgradeRequest {
@@ -89,12 +94,15 @@ function joinUpgrade(
   response: IncomingMessage,
   upstreamSocket: Duplex,
 ): void {
-  const { socket, head, gatewayHeaders, onUpgrade } = upgrade
+  const { socket, head, gatewayHeaders, onJoined, onUpgrade } = upgrade
   upstream.recordSuccess()
   const added = { ...gatewayHeaders, connection: 'Upgrade', upgrade: 'websocket' }
   socket.write(formatResponseHead(response, upstream, added))
   if (head.length > 0) upstreamSocket.write(head)
-  runAtClose(socket, onUpgrade?.(joinSockets(socket, upstreamSocket)))
+  const end = joinSockets(socket, upstreamSocket)
+  onJoined?.(end)
+  const endByPolicy = (reason: string) => end(closeCodes.policyViolation, reason)
+  runAtClose(socket, onUpgrade?.(endByPolicy))
 }
 
 function runAtClose(socket: Duplex, ended: (() => void) | undefined): void {
@@ -129,7 +137,7 @@ function requestUpgrade({ origin }: Upstream, { target, headers }: ForwardUpgrad
 const upgradeTimeoutMs = 10_000
 
 /** Joins the two connections. Returns a function that ends them after the current frame. */
-function joinSockets(caller: Duplex, upstream: Duplex): (reason: string) => void {
+function joinSockets(caller: Duplex, upstream: Duplex): EndWebSocket {
   const frames = new WebSocketCloser()
   caller.pipe(upstream)
   upstream.pipe(frames).pipe(caller)
@@ -141,10 +149,10 @@ function joinSockets(caller: Duplex, upstream: Duplex): (reason: string) => void
     here.on('error', () => there.destroy())
     here.once('close', () => there.destroy())
   }
-  return (reason) => {
+  return (code, reason) => {
     caller.unpipe(upstream)
     caller.resume()
-    frames.closeWith(reason)
+    frames.closeWith(code, reason)
     setTimeout(() => caller.destroy(), closeTimeoutMs).unref()
   }
 }

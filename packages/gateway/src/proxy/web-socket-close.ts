@@ -1,7 +1,10 @@
 import { Transform, type TransformCallback } from 'node:stream'
 
-/** `policy violation` (RFC 6455 §7.4.1). */
-const policyViolation = 1008
+/** Why a WebSocket is closed (RFC 6455 §7.4.1). */
+export const closeCodes = { goingAway: 1001, policyViolation: 1008 } as const
+/** One of {@link closeCodes}. */
+export type CloseCode = (typeof closeCodes)[keyof typeof closeCodes]
+
 const closeOpcode = 0x88
 
 /**
@@ -54,33 +57,33 @@ function payloadLength(head: Buffer): number {
 /** Forwards an upstream's frames until {@link closeWith}: then the current frame is the last, and a close frame follows. */
 export class WebSocketCloser extends Transform {
   readonly #cursor = new FrameCursor()
-  #reason: string | undefined
+  #close: { readonly code: CloseCode; readonly reason: string } | undefined
   #ended = false
 
-  /** Closes with 1008 after the current frame. */
-  closeWith(reason: string): void {
-    this.#reason ??= reason
-    if (this.#cursor.isBetweenFrames) this.#close()
+  /** Closes after the current frame. */
+  closeWith(code: CloseCode, reason: string): void {
+    this.#close ??= { code, reason }
+    if (this.#cursor.isBetweenFrames) this.#end(this.#close)
   }
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
     let at = 0
     while (at < chunk.length && !this.#ended) {
       at = this.#cursor.advance(chunk, at)
-      if (this.#reason === undefined || !this.#cursor.isBetweenFrames) continue
+      if (this.#close === undefined || !this.#cursor.isBetweenFrames) continue
       this.push(chunk.subarray(0, at))
-      this.#close()
+      this.#end(this.#close)
     }
     if (!this.#ended) this.push(chunk)
     done()
   }
 
-  #close(): void {
+  #end({ code, reason }: { readonly code: CloseCode; readonly reason: string }): void {
     if (this.#ended) return
     this.#ended = true
-    const reason = Buffer.from(this.#reason ?? '')
-    const head = Buffer.from([closeOpcode, reason.length + 2, policyViolation >> 8, policyViolation & 0xff])
-    this.push(Buffer.concat([head, reason]))
+    const text = Buffer.from(reason)
+    const head = Buffer.from([closeOpcode, text.length + 2, code >> 8, code & 0xff])
+    this.push(Buffer.concat([head, text]))
     this.push(null)
   }
 }

@@ -8,8 +8,8 @@ import type { UpstreamDeclaration } from '../../src/config/upstream-declaration.
 import { WebSocketCloser } from '../../src/proxy/web-socket-close.ts'
 import { listen, setup, startUpstream } from '../support/setup.ts'
 
-const closeFrame = (reason: string) =>
-  Buffer.concat([Buffer.from([0x88, reason.length + 2, 0x03, 0xf0]), Buffer.from(reason)])
+const closeFrame = (reason: string, code = 1008) =>
+  Buffer.concat([Buffer.from([0x88, reason.length + 2, code >> 8, code & 0xff]), Buffer.from(reason)])
 
 /** A frame of text as a server sends it (RFC 6455 §5.2). */
 function frame(payload: string): Buffer {
@@ -37,7 +37,7 @@ for (const [size, what] of [
       const received: Buffer[] = []
       stream.on('data', (chunk: Buffer) => received.push(chunk))
       stream.write(first.subarray(0, cut))
-      stream.closeWith('bye')
+      stream.closeWith(1008, 'bye')
       stream.write(Buffer.concat([first.subarray(cut), frame('never seen')]))
       await once(stream, 'end')
       assert.deepEqual(Buffer.concat(received), Buffer.concat([first, closeFrame('bye')]))
@@ -48,7 +48,7 @@ for (const [size, what] of [
 test('a close between frames is sent at once', async () => {
   const stream = new WebSocketCloser()
   stream.write(frame('hello'))
-  stream.closeWith('bye')
+  stream.closeWith(1008, 'bye')
   stream.write(frame('never seen'))
   const received: Buffer[] = []
   for await (const chunk of stream) received.push(chunk as Buffer)
@@ -113,6 +113,17 @@ test('a WebSocket closes when its token is revoked', async (context) => {
   await once(socket, 'end')
   socket.end()
   assert.deepEqual(received.bytes.subarray(-lastFrame.length), lastFrame)
+})
+
+test('a WebSocket closes with 1001 when the gateway stops, and holds it up for a second at most', async (context) => {
+  const { socket, received, http, upstreamEnded } = await opened(context)
+  const goodbye = closeFrame('The gateway stops', 1001)
+  const ended = once(socket, 'end')
+  await http.close()
+  await ended
+  assert.deepEqual(received.bytes.subarray(-goodbye.length), goodbye)
+  await upstreamEnded
+  socket.destroy()
 })
 
 test('an upstream may keep its WebSockets after the token has ended', async (context) => {

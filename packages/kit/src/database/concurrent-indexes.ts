@@ -1,5 +1,6 @@
 import { StartError } from '../start-error.ts'
 import type { Queryable } from './database.ts'
+import { splitStatements } from './statements.ts'
 
 /** A statement that runs outside a transaction, and lets everybody read and write meanwhile. */
 export interface IndexStatement {
@@ -19,10 +20,9 @@ const dropping = /^DROP INDEX CONCURRENTLY IF EXISTS (\w+\.\w+)$/i
  * @throws StartError naming the file and a statement of another kind
  */
 export function indexStatements(file: string, sql: string): readonly IndexStatement[] | undefined {
-  const bare = sql.replace(/--.*$/gm, '')
-  if (!/\bCONCURRENTLY\b/i.test(bare)) return undefined
-  const statements = bare.split(';').map((statement) => statement.replace(/\s+/g, ' ').trim())
-  return statements.filter(Boolean).map((statement) => {
+  const statements = splitStatements(sql).map((statement) => statement.replace(/\s+/g, ' '))
+  if (!statements.some((statement) => /\bCONCURRENTLY\b/i.test(statement))) return undefined
+  return statements.map((statement) => {
     const [, name, schema] = creating.exec(statement) ?? []
     if (name !== undefined) return { sql: statement, index: `${schema}.${name}`, creates: true }
     const [, index] = dropping.exec(statement) ?? []

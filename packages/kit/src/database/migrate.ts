@@ -5,6 +5,7 @@ import { StartError } from '../start-error.ts'
 import { buildIndexes, type IndexStatement, indexStatements } from './concurrent-indexes.ts'
 import type { Database, Queryable } from './database.ts'
 import { sqlState } from './error.ts'
+import { splitStatements } from './statements.ts'
 
 interface Migration {
   readonly name: string
@@ -94,7 +95,8 @@ async function applyNext(database: Database, schema: string, migrations: readonl
     if (!missing) return 'done'
     if (missing.indexes && database.engine === 'postgres') return missing
     const sql = missing.indexes ? missing.sql.replace(/\bCONCURRENTLY\b/gi, '') : missing.sql
-    await tx.query({ text: sql, timeoutMs: migrationTimeoutMs })
+    // One after the other: Citus hands the whole text to its workers, which take one statement at a time.
+    for (const text of splitStatements(sql)) await tx.query({ text, timeoutMs: migrationTimeoutMs })
     await record(tx, schema, missing)
     return { applied: [missing.name] }
   })

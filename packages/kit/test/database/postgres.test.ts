@@ -183,6 +183,12 @@ describe('a database that is half dead', () => {
     await database.close()
   })
 
+  testWith('postgresql', 'statements are not compiled, which would cost more than they take', async () => {
+    const database = await open(1)
+    assert.deepEqual((await database.query('SHOW jit')).rows, [{ jit: 'off' }])
+    await database.close()
+  })
+
   testWith('postgresql', 'a ping fails on a database that only reads', async () => {
     const database = await open(1)
     await database.ping()

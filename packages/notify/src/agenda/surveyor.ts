@@ -14,12 +14,14 @@ export interface SurveyorOptions {
   readonly sweepMs: number
   readonly clock: Clock
   readonly log: Log
-  /** Called after each look. */
+  /** Called after each pass, whatever came of it. */
   readonly onSurveyed: () => void
 }
 
 /** The one worker of a process that looks which buckets have something to do. */
 export interface Surveyor extends Worker {
+  /** How many buckets could not be looked at when that was last tried. */
+  readonly failing: number
   /** Makes it look at these buckets alone, at once at those that are new. */
   own(buckets: readonly number[]): void
   /** The node of these buckets is back: those that could not be looked at are looked at now. */
@@ -42,11 +44,10 @@ export function startSurveyor(options: SurveyorOptions): Surveyor {
     const now = clock.now()
     for (const { kind, bucket, dueAt } of found) agendas.receive(kind, [bucket], dueAt <= now ? undefined : dueAt)
     agendas.surveyed(buckets)
-    onSurveyed()
     pauseMs = Math.max(idleMs, Math.min(maxPauseMs, (performance.now() - begun) * pauseFactor))
     return { done: buckets, more: [] }
   }
-  const pass = async (): Promise<boolean> => {
+  const lookAtDue = async (): Promise<boolean> => {
     if (!apart) {
       if (rounds.buckets.length > 0) await look(rounds.buckets)
       return false
@@ -54,9 +55,13 @@ export function startSurveyor(options: SurveyorOptions): Surveyor {
     rounds.hint(agendas.takeServed())
     return workOnDue({ name: 'survey', agenda: rounds, now: clock.now(), log, apart, work: look })
   }
+  const pass = () => lookAtDue().finally(onSurveyed)
   const worker = startWorker({ name: 'survey', log, pass, idleMs: () => pauseMs })
   return {
     ...worker,
+    get failing() {
+      return rounds.failing
+    },
     own(buckets) {
       const added = rounds.own(buckets)
       rounds.hint(added)

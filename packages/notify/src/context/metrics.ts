@@ -35,7 +35,8 @@ export function createNotifyMetrics(registry: Registry, tally: Pick<Tally, 'add'
     ),
     ownedBuckets: gauge('notify_owned_buckets', 'Buckets in which this process works'),
     ownedPartitions: gauge('notify_owned_partitions', 'Partitions of the topic that this process reads'),
-    workerProcesses: gauge('notify_worker_processes', 'Processes that share the buckets, as this process knows'),
+    // Each process knows all of them.
+    workerProcesses: gauge('notify_worker_processes', 'Processes that share the buckets, as this process knows', 'max'),
     failingBuckets: new Gauge({
       name: 'notify_failing_buckets',
       help: 'Buckets of this process whose work fails and is repeated at growing intervals',

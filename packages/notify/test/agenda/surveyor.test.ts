@@ -54,3 +54,36 @@ test('where buckets are apart, one in which something was due is looked at for w
   clock.set(2_000)
   assert.deepEqual(agenda.take(clock.now()), [1])
 })
+
+test('buckets that cannot be looked at are reported as failing until they can', async (t) => {
+  const agendas = new Agendas({ count: 3, sweepMs: day })
+  const away = new Set([1])
+  const reported: number[] = []
+  const surveyor = startSurveyor({
+    survey: {
+      apart: true,
+      async survey([bucket = 0]) {
+        if (away.has(bucket)) throw new Error('the node is away')
+        return []
+      },
+    },
+    agendas,
+    idleMs: 5,
+    sweepMs: day,
+    clock: manualClock(0),
+    log: silentLog,
+    onSurveyed: () => reported.push(surveyor.failing),
+  })
+  t.after(() => surveyor.stop())
+  surveyor.own([0, 1, 2])
+  await eventually(
+    async () => reported.at(-1),
+    (failing) => failing === 1,
+  )
+  away.clear()
+  surveyor.returned([1])
+  await eventually(
+    async () => reported.at(-1),
+    (failing) => failing === 0,
+  )
+})

@@ -25,7 +25,7 @@ export function readProcesses(
   const need = (name: string, reason: string) => {
     if (text(name) === undefined) faults.add('PROCESSES', `with ${JSON.stringify(value)} needs ${name}: ${reason}`)
   }
-  if (services.has('identity') || services.has('notify'))
+  if (['identity', 'notify', 'console'].some((service) => services.has(service)))
     need('DATABASE_URL', 'the embedded database belongs to one process')
   if (services.has('gateway')) {
     need('REDIS_URL', 'each process would count the limits in its own memory')

@@ -47,18 +47,20 @@ export async function distributeNotify(database: Database, options: DistributeOp
   })
 }
 
-/** Distributes those tables that are not, with the rows that they have; returns their names. */
+/**
+ * Distributes those tables that are not, with the rows that they have, and removes what was left on the coordinator;
+ * returns their names.
+ */
 export async function distributeTables(on: Queryable): Promise<string[]> {
-  const missing = (await citusTables(on)).filter(({ distributed }) => !distributed)
+  const tables = await citusTables(on)
+  const missing = tables.filter(({ distributed }) => !distributed)
+  const removeSql = 'SELECT truncate_local_data_after_distributing_table($1)'
+  for (const { table } of tables.filter(({ leftover }) => leftover))
+    await on.query({ text: removeSql, values: [`notify.${table}`], timeoutMs: copyTimeoutMs })
   for (const { table, placement } of missing) {
     const values = [`notify.${table}`]
     await on.query({ text: placeSql(table, placement), values, timeoutMs: copyTimeoutMs })
-    // The rows were copied; the old ones are still there, where no statement sees them.
-    await on.query({
-      text: 'SELECT truncate_local_data_after_distributing_table($1)',
-      values,
-      timeoutMs: copyTimeoutMs,
-    })
+    await on.query({ text: removeSql, values, timeoutMs: copyTimeoutMs })
   }
   await on.query(distributeProcedureSql)
   return missing.map(({ table }) => table)

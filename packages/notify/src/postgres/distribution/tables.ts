@@ -21,6 +21,8 @@ export interface CitusTable {
   readonly placement: Placement
   /** Whether it is placed so already. */
   readonly distributed: boolean
+  /** Whether the coordinator has the rows that were in it before, where no statement sees them. */
+  readonly leftover: boolean
 }
 
 /** Those that Citus knows in a distributed database, the anchor first. The database must have Citus. */
@@ -28,7 +30,10 @@ export async function citusTables(on: Queryable): Promise<CitusTable[]> {
   const { rows } = await on.query<CitusTable>(
     `SELECT c.relname AS table,
             CASE WHEN c.relname = ANY ($1::text[]) THEN 'copied' ELSE 'divided' END AS placement,
-            EXISTS (SELECT FROM pg_dist_partition p WHERE p.logicalrelid = c.oid) AS distributed
+            EXISTS (SELECT FROM pg_dist_partition p WHERE p.logicalrelid = c.oid) AS distributed,
+            EXISTS (SELECT FROM pg_dist_partition p WHERE p.logicalrelid = c.oid) AND (
+              pg_relation_size(c.oid) > 0
+              OR EXISTS (SELECT FROM pg_partition_tree(c.oid) t WHERE pg_relation_size(t.relid) > 0)) AS leftover
        FROM pg_class c
       WHERE c.relnamespace = 'notify'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
         AND c.relname <> ALL ($3::text[])

@@ -107,6 +107,21 @@ describe('tables are distributed over the workers of Citus', () => {
     })
   })
 
+  testWith('citus', 'what a call left that was interrupted is taken up by the next one', async () => {
+    await withDatabase(await createCitusDatabase(nodes()), async (database) => {
+      await migrateNotify(database, { buckets: 32 })
+      await database.query("SELECT create_distributed_table('notify.bucket_anchor', 'bucket')")
+      const localBytes = async () =>
+        (await database.query<{ bytes: number }>("SELECT pg_relation_size('notify.bucket_anchor') AS bytes")).rows[0]
+      assert.notDeepEqual(await localBytes(), { bytes: 0 }, 'copied, and still on the coordinator')
+      const { distributed, tables } = await distributeNotify(database, { buckets: 32 })
+      assert.equal(distributed.length, tables - 1)
+      assert.deepEqual(await localBytes(), { bytes: 0 })
+      const { rows } = await database.query('SELECT bucket FROM notify.bucket_anchor')
+      assert.equal(rows.length, 32)
+    })
+  })
+
   for (const former of [4, 64])
     testWith('citus', `leases of ${former} buckets end when there are 32, each of which is free`, async () => {
       const url = await createCitusDatabase(nodes())

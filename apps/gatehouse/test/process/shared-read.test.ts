@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { sharedMs, shareRead } from '../../../src/compose/system/shared-read.ts'
+import { sharedMs, shareRead } from '../../src/process/shared-read.ts'
 
 test('a read under way and its result of a moment ago are shared by all who ask', async () => {
   const clock = { now: 0 }
@@ -11,7 +11,7 @@ test('a read under way and its result of a moment ago are shared by all who ask'
       reads.push(next)
       return next.promise
     },
-    () => clock.now,
+    { now: () => clock.now },
   )
   const results = [read(), read()]
   clock.now = 60_000
@@ -36,8 +36,15 @@ test('a read that failed is made again', async () => {
       if (reads === 1) throw new Error('away')
       return reads
     },
-    () => 0,
+    { now: () => 0 },
   )
   await assert.rejects(read(), /away/)
+  assert.equal(await read(), 2)
+})
+
+test('a result that is not kept is given to those alone who asked while it was read', async () => {
+  let reads = 0
+  const read = shareRead(async () => ++reads, { keepMs: 0, now: () => 0 })
+  assert.deepEqual(await Promise.all([read(), read()]), [1, 1])
   assert.equal(await read(), 2)
 })

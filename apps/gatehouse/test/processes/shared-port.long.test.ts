@@ -80,6 +80,41 @@ async function streamed({ url }: Supervised, authorization: string, ready: () =>
   await reader.cancel()
 }
 
+/**
+ * Reads alice's stream as a browser does: when it ends, again after the last event. Counts how often each place was received.
+ * Returns what ends it and resolves with how often the stream ended before.
+ */
+function readThroughEnds({ url }: Supervised, authorization: string, received: Map<string, number>) {
+  const stop = new AbortController()
+  let ends = 0
+  let lastId: string | undefined
+  const readOnce = async () => {
+    const headers = { authorization, ...(lastId === undefined ? {} : { 'last-event-id': lastId }) }
+    const answer = await fetch(`${url}/v1/users/alice/inbox/stream`, { headers, signal: stop.signal })
+    assert.equal(answer.status, 200)
+    let rest = ''
+    for await (const text of answer.body?.pipeThrough(new TextDecoderStream()) ?? assert.fail('no body')) {
+      const events = (rest + text).split('\n\n')
+      rest = events.pop() ?? ''
+      for (const event of events) {
+        lastId = /^id: ?(.+)$/m.exec(event)?.[1] ?? lastId
+        for (const [place] of event.matchAll(/stop \d+\./g)) received.set(place, (received.get(place) ?? 0) + 1)
+      }
+    }
+  }
+  const reading = (async () => {
+    while (!stop.signal.aborted) {
+      await readOnce().catch(() => {})
+      if (!stop.signal.aborted) ends++
+    }
+  })()
+  return async () => {
+    stop.abort()
+    await reading
+    return ends
+  }
+}
+
 testWith('postgresql', 'workers that share the port serve as one program', async (t) => {
   const chat = await startChat(t)
   const program = await startSupervised(t, {
@@ -152,6 +187,35 @@ testWith('postgresql', 'workers that share the port serve as one program', async
       messages,
       Array.from({ length: 6 }, () => 'hello'),
     )
+  })
+  await t.test('a reader of a stream has every item once, through the replacement of all workers', async () => {
+    const before = workersOf(program)
+    const received = new Map<string, number>()
+    const isDone = readThroughEnds(program, authorization, received)
+    const sendItem = (n: number) =>
+      fetch(`${program.url}/v1/notify`, {
+        method: 'POST',
+        headers: { authorization, 'content-type': 'application/json' },
+        body: JSON.stringify({ event: 'parcel.moved', user_id: 'alice', data: { place: `stop ${n}.` } }),
+      })
+    let sent = 0
+    const send = async () => assert.equal((await sendItem(sent++)).status, 202)
+    await send()
+    await until('the reader has an item', 30_000, () => received.size > 0)
+    program.process.kill('SIGHUP')
+    await until('all workers are others', 90_000, async () => {
+      await send()
+      return workersOf(program).length === 3 && !workersOf(program).some((pid) => before.includes(pid))
+    })
+    await send()
+    await until('the reader has all items', 30_000, () => received.size >= sent)
+    const ends = await isDone()
+    assert.ok(ends > 0, 'the stream ended with its worker')
+    assert.deepEqual(
+      [...received].filter(([, times]) => times !== 1),
+      [],
+    )
+    assert.equal(received.size, sent)
   })
   assert.equal((await program.stop()).code, 0)
 })

@@ -106,7 +106,7 @@ test('with many calls under way, a share of a hundredth of the limit is spent lo
   assert.deepEqual(counted(), [0, local + 1])
 })
 
-test('counts that are older than a twelfth of a window let a share of a hundredth be spent, older ones than it nothing', async () => {
+test('a hundredth is spent from counts of the last window, and nothing from older ones', async () => {
   const { one, counted } = setup()
   const large = definePolicy('busy', [{ name: 'busy', limit: 4_000, windowMs: 60_000 }], { advisory: true })
   const spendFrom = (now: number): number => {
@@ -176,7 +176,7 @@ test('limits that are small, not advisory, or fail closed are counted exactly', 
   assert.equal(calls(), 9)
 })
 
-test('quiet keys among very many are sent within a sixth of a minute, their days within five of those', async () => {
+test('quiet keys among very many are sent within a sixth of a minute, days within five', async () => {
   const { one, memory } = setup()
   const tier = tierPolicy('pro', { rpm: 1_000, daily: 100_000 }, { advisory: true })
   const users = Array.from({ length: 10_000 }, (_, i) => ({ kind: 'user', id: `user-${i}` }))

@@ -5,8 +5,8 @@
  *
  * The work: 100,000 users by Zipf's law, a minute's and a day's window together, 512 checks under way in each process.
  * The figures are the sum of all processes, and the processor time of one check in our processes and in the Redis
- * processes, which report theirs themselves, the warm-up included. What a million checks a second takes is arithmetic from these times, for
- * cores that are in use at 60 %: it was not run.
+ * processes, which report theirs themselves, the warm-up included. What a million checks a second takes is arithmetic
+ * from these times, for cores that are in use at 60 %: it was not run, and is printed step by step.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -24,6 +24,8 @@ const member = join(import.meta.dirname, '../limiter/member.ts')
 
 interface Figures {
   readonly perSecond: number
+  /** Of each process. */
+  readonly eachPerSecond: readonly number[]
   /** Microseconds of processor time of one check. */
   readonly processMicros: number
   readonly redisMicros: number
@@ -64,8 +66,10 @@ async function measure(mode: Mode, ports: readonly number[], processes: number):
   const redis = (await redisSeconds(ports)) - before
   const checks = sum(outcomes.map((outcome) => outcome.checks))
   const allChecks = checks + sum(outcomes.map(({ warmUp }) => warmUp))
+  const eachPerSecond = outcomes.map((outcome) => outcome.checks / outcome.seconds)
   return {
-    perSecond: sum(outcomes.map((outcome) => outcome.checks / outcome.seconds)),
+    perSecond: sum(eachPerSecond),
+    eachPerSecond,
     processMicros: (sum(outcomes.map(({ cpuSeconds }) => cpuSeconds)) / checks) * 1e6,
     redisMicros: (redis / allChecks) * 1e6,
   }
@@ -99,9 +103,20 @@ function members(name: string, { perSecond, processMicros, redisMicros }: Figure
 }
 
 function row(name: string, figures: Figures): string {
-  const { perSecond, processMicros, redisMicros } = figures
+  const { perSecond, eachPerSecond, processMicros, redisMicros } = figures
+  const each = eachPerSecond.map((one) => Math.round(one)).join(' + ')
+  return [
+    `  ${name.padEnd(8)}${each} = ${Math.round(perSecond)} checks a second`,
+    `    processes: ${arithmetic(processMicros)}`,
+    `    primaries: ${arithmetic(redisMicros)}`,
+  ].join('\n')
+}
+
+/** How the number of cores follows from the processor time of one check. */
+function arithmetic(micros: number): string {
+  const busy = (specified * micros) / 1e6
   return (
-    `  ${name.padEnd(8)}${String(Math.round(perSecond)).padStart(9)}/s, ${processMicros.toFixed(2)} µs of a process and ` +
-    `${redisMicros.toFixed(2)} µs of Redis a check: ${coresFor(processMicros)} processes, ${coresFor(redisMicros)} primaries`
+    `1,000,000/s × ${micros.toFixed(2)} µs of processor time a check = ${busy.toFixed(2)} cores; ` +
+    `÷ ${utilisation} in use = ${(busy / utilisation).toFixed(2)}, so ${coresFor(micros)}`
   )
 }

@@ -15,7 +15,12 @@ const callsPerRefresh = 256
  * const limiter = createLimiter({ clock: coarseClock() })
  */
 export function coarseClock(): Clock {
-  let time = Date.now()
+  return { now: readCoarsely(() => Date.now()) }
+}
+
+/** Reads a time as `coarseClock` does. */
+export function readCoarsely(read: () => number): () => number {
+  let time = read()
   let calls = 0
   let isTicking = false
 
@@ -25,19 +30,17 @@ export function coarseClock(): Clock {
       return
     }
     calls = 0
-    time = Date.now()
+    time = read()
     setTimeout(tick, 1).unref()
   }
 
-  return {
-    now() {
-      if (++calls % callsPerRefresh === 0) time = Date.now()
-      if (!isTicking) {
-        isTicking = true
-        time = Date.now()
-        setTimeout(tick, 1).unref()
-      }
-      return time
-    },
+  return () => {
+    if (++calls % callsPerRefresh === 0) time = read()
+    if (!isTicking) {
+      isTicking = true
+      time = read()
+      setTimeout(tick, 1).unref()
+    }
+    return time
   }
 }

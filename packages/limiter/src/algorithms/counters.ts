@@ -25,7 +25,8 @@ export function admits(rule: CountedRule, { counters, now }: Counters, i: number
 
 /** As `admits`, of a window whose current count is `count` with the request's cost added. */
 export function windowAdmits(rule: CountedRule, prev: number, count: number, now: number): boolean {
-  if (rule.algorithm === 'fixed-window') return fixedWindow.admits(rule, count)
+  // With an empty previous window a sliding window is a fixed one.
+  if (rule.algorithm === 'fixed-window' || prev === 0) return fixedWindow.admits(rule, count)
   return slidingWindow.admits(rule, prev, count, rule.windowMs - elapsedMs(now, rule.windowMs))
 }
 
@@ -39,7 +40,6 @@ export function remaining(rule: CountedRule, { counters, now }: Counters, i: num
 
 /** As `remaining`, of a window. */
 export function windowRemaining(rule: CountedRule, prev: number, cur: number, now: number): number {
-  // With an empty previous window a sliding window is a fixed one.
   if (rule.algorithm === 'fixed-window' || prev === 0) return fixedWindow.remaining(rule, cur)
   return slidingWindow.remaining(rule, prev, cur, rule.windowMs - elapsedMs(now, rule.windowMs))
 }

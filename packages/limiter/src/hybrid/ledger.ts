@@ -41,28 +41,43 @@ const syncedFlag = 2
 const invalidFlag = 4
 const quietFlag = 8
 
-/** A quiet slot is sent in one round of so many, which its number decides. */
-export const quietRounds = 20
+/** With more dirty slots than this, quiet ones wait for their round. */
+export const manyDirty = 4_096
+
+/** Options of a {@link Ledger}. */
+export interface LedgerOptions {
+  /** Kind of the identifiers. */
+  readonly kind: string
+  /** Windows of its policies. */
+  readonly windows: number
+  /** Maximum number of identifiers. */
+  readonly maxKeys: number
+  /** A quiet slot is sent in one round of so many, which its number decides. */
+  readonly quietRounds: number
+}
 
 /** What this process has spent of shared limits: a table of 32-bit numbers with a slot for each identifier. */
 export class Ledger {
   cells = new Int32Array(0)
   readonly windows: number
   readonly kind: string
+  readonly quietRounds: number
   readonly #policies: Policy[] = []
   #oldestPolicy = 0
   /** Slots with counts to send, except quiet ones that wait for their round. */
   dirty: number[] = []
   /** Quiet slots, by the round in which they are sent. A slot that is no longer quiet may be left here. */
-  readonly #quiet: number[][] = Array.from({ length: quietRounds }, () => [])
+  readonly #quiet: readonly number[][]
   #quietCount = 0
   readonly #stride: number
   readonly #maxKeys: number
   readonly #slots: Slots
 
-  constructor(kind: string, windows: number, maxKeys: number) {
+  constructor({ kind, windows, maxKeys, quietRounds }: LedgerOptions) {
     this.kind = kind
     this.windows = windows
+    this.quietRounds = quietRounds
+    this.#quiet = Array.from({ length: quietRounds }, () => [])
     this.#stride = windows * perWindow + perSlot
     this.#maxKeys = maxKeys
     this.#slots = new Slots(maxKeys)
@@ -123,20 +138,25 @@ export class Ledger {
     return this.dirty.length + this.#quietCount
   }
 
-  /** Records that a slot has counts to send. One that waited as quiet and has become busy is sent in the next round. */
+  /**
+   * Records that a slot has counts to send. A quiet one waits for its round where there are many; when it has become busy
+   * there, it is sent in the next round.
+   */
   markDirty(slot: number): void {
     const at = this.tail(slot) + tail.flags
     const flags = this.cells[at] ?? 0
-    if (flags & dirtyFlag && !(flags & quietFlag && !this.isQuiet(slot))) return
+    const isNew = (flags & dirtyFlag) === 0
+    if (!isNew && ((flags & quietFlag) === 0 || this.isQuiet(slot))) return
     this.cells[at] = (flags | dirtyFlag) & ~quietFlag
-    this.dirty.push(slot)
+    if (isNew && this.dirtyCount > manyDirty && this.isQuiet(slot)) this.postpone(slot)
+    else this.dirty.push(slot)
   }
 
   /** Lets a quiet slot wait for its round: visiting all of them in every round would cost more than sending them. */
   postpone(slot: number): void {
     const at = this.tail(slot) + tail.flags
     this.cells[at] = (this.cells[at] ?? 0) | quietFlag
-    this.#quiet[slot % quietRounds]?.push(slot)
+    this.#quiet[slot % this.quietRounds]?.push(slot)
     this.#quietCount++
   }
 
@@ -144,7 +164,7 @@ export class Ledger {
   collectDirty(round: number, withAllQuiet: boolean): number[] {
     const slots = this.dirty
     this.dirty = []
-    const rings = withAllQuiet ? this.#quiet : [this.#quiet[round % quietRounds] ?? []]
+    const rings = withAllQuiet ? this.#quiet : [this.#quiet[round % this.quietRounds] ?? []]
     for (const ring of rings) {
       this.#quietCount -= ring.length
       for (const slot of ring) {

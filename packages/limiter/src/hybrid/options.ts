@@ -17,6 +17,6 @@ export interface HybridOptions {
 export interface HybridStore extends CounterStore {
   /** Sends the shared store what was spent here; resolves when it has responded. */
   reconcile(): Promise<void>
-  /** Reconciles once more and stops. */
+  /** Sends what was spent here, for five seconds at most, and stops. */
   close(): Promise<void>
 }

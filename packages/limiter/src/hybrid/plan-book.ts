@@ -1,22 +1,27 @@
 import { checkKind } from '../key.ts'
 import type { Policy } from '../policy.ts'
 import { Ledger } from './ledger.ts'
-import { canBeHybrid, currentOnly, type LocalPlan, type Plan, shortOnly, staleMs } from './plan.ts'
+import { agesOf, canBeHybrid, currentOnly, type LocalPlan, type Plan, shortOnly } from './plan.ts'
 
 /** How each policy is counted, here or by the shared store alone, and the ledgers of those counted here. */
 export class PlanBook {
   readonly #instances: () => number
   readonly #maxKeys: number
+  readonly #intervalMs: number
   readonly #ledgers = new Map<string, Ledger>()
   #plans = new WeakMap<Policy, Map<string, Plan>>()
   /** The number of processes for which the plans were made. */
   #planInstances = 0
   #last: Plan | undefined
 
-  /** `maxKeys` is the maximum number of identifiers of one kind in a ledger. */
-  constructor(instances: () => number, maxKeys: number) {
+  /**
+   * @param maxKeys the maximum number of identifiers of one kind in a ledger
+   * @param intervalMs the time between two rounds
+   */
+  constructor(instances: () => number, maxKeys: number, intervalMs: number) {
     this.#instances = instances
     this.#maxKeys = maxKeys
+    this.#intervalMs = intervalMs
   }
 
   ledgers(): MapIterator<Ledger> {
@@ -52,7 +57,10 @@ export class PlanBook {
     checkKind(kind)
     if (!canBeHybrid(policy, this.#instances())) return { policy, kind, ledger: undefined }
     const name = [kind, ...policy.rules.map((rule) => rule.family)].join(' ')
-    const ledger = this.#ledgers.get(name) ?? new Ledger(kind, policy.rules.length, this.#maxKeys)
+    const ages = agesOf(policy)
+    const quietRounds = Math.max(1, Math.round(ages.quietMs / this.#intervalMs))
+    const windows = policy.rules.length
+    const ledger = this.#ledgers.get(name) ?? new Ledger({ kind, windows, maxKeys: this.#maxKeys, quietRounds })
     this.#ledgers.set(name, ledger)
     const current = currentOnly(policy)
     const plan: LocalPlan = {
@@ -62,7 +70,7 @@ export class PlanBook {
       currentOnly: current,
       shortOnly: shortOnly(current),
       number: ledger.numberOf(policy, () => this.#reset()),
-      staleMs: staleMs(policy),
+      ages,
     }
     return plan
   }

@@ -27,8 +27,7 @@ export interface LocalPlan {
   readonly shortOnly: Policy | undefined
   /** Number of the policy in its ledger. */
   readonly number: number
-  /** Milliseconds for which the allowance may be spent after the store's last result. */
-  readonly staleMs: number
+  readonly ages: Ages
 }
 
 /** An identifier's slot in the ledger of a plan. */
@@ -74,9 +73,24 @@ export function canBeHybrid(policy: Policy, instances: number): boolean {
   )
 }
 
-/** A twelfth of the shortest window, and at least some rounds of reconciliation. */
-export function staleMs(policy: Policy): number {
-  return Math.max(1_000, Math.min(...policy.rules.map((rule) => rule.windowMs)) / 12)
+/** How old the store's last result of a slot may be, in milliseconds. */
+export interface Ages {
+  /** The whole allowance may be spent. */
+  readonly freshMs: number
+  /** A little may be spent. */
+  readonly knownMs: number
+  /** A quiet slot waits no longer than so for its round. */
+  readonly quietMs: number
+}
+
+/** In proportion to the shortest window, and no less than some rounds of reconciliation. */
+export function agesOf(policy: Policy): Ages {
+  const windowMs = Math.min(...policy.rules.map((rule) => rule.windowMs))
+  return {
+    freshMs: Math.max(1_000, windowMs / 12),
+    knownMs: windowMs,
+    quietMs: Math.max(2_000, Math.min(10_000, windowMs / 6)),
+  }
 }
 
 /**

@@ -135,8 +135,8 @@ function collectPending(ledger: Ledger, slot: number, windows: number): number[]
   return max === 0 ? undefined : amounts
 }
 
-/** So long after the end of a window all processes have sent what they spent in it. */
-const settledMs = 5_000
+/** So long after their turn all processes have sent what they spent in a window that has ended. */
+const marginMs = 3_000
 
 /**
  * Whether the last result of the store is younger than the last change of the previous windows' counts. A reset may have
@@ -144,6 +144,7 @@ const settledMs = 5_000
  */
 function knowsPrevious({ plan, slot }: LedgerEntry, now: number): boolean {
   const { rules } = plan.policy
+  const settledMs = plan.ages.quietMs + marginMs
   for (let i = 0; i < rules.length; i++) {
     const rule = rules[i]
     if (rule !== undefined && !plan.ledger.isFresh(slot, now, elapsedMs(now, rule.windowMs) - settledMs)) return false

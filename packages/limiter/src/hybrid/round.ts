@@ -1,13 +1,16 @@
-import { type Ledger, quietRounds } from './ledger.ts'
+import { cell, type Ledger, manyDirty } from './ledger.ts'
 
 /** Slots sent, and visited, before the event loop gets its turn. */
 const chunk = 256
 const maxVisited = 8_192
 /** Slots that may be sent without a response at a time. */
 const maxUnanswered = 1_024
-/** With more dirty slots than this, quiet ones wait for one round in `quietRounds`, their long windows for a few of those. */
-const manyDirty = 4_096
+/**
+ * The long windows of a quiet slot are sent in one of so many of its rounds, when it has spent so much in each of them
+ * that it will be sent again soon. Others are sent as a whole, and are done with.
+ */
 const longTurns = 5
+const frequentUnits = 4
 /** No round lasts longer, even when the store never responds. */
 const maxRoundMs = 1_000
 
@@ -67,6 +70,7 @@ class Round {
   /** Sends a chunk; responses cause the next. */
   sendChunk(): void {
     const { number, slots, sparesQuiet, send } = this.#options
+    const ledger = this.#ledger
     this.#isScheduled = false
     let sent = 0
     const end = Math.min(slots.length, this.#next + maxVisited)
@@ -74,14 +78,17 @@ class Round {
     this.#unanswered++
     while (this.#next < end && sent < chunk && this.#unanswered <= maxUnanswered) {
       const slot = slots[this.#next++] ?? 0
-      const quiet = sparesQuiet && this.#ledger.isQuiet(slot)
-      if (quiet && (slot - number) % quietRounds !== 0) {
-        this.#ledger.postpone(slot)
+      const quiet = sparesQuiet && ledger.isQuiet(slot)
+      if (quiet && (slot - number) % ledger.quietRounds !== 0) {
+        ledger.postpone(slot)
         continue
       }
       sent++
       this.#unanswered++
-      const isBrief = quiet && (slot - Math.floor(number / quietRounds)) % longTurns !== 0
+      const isBrief =
+        quiet &&
+        (slot - Math.floor(number / ledger.quietRounds)) % longTurns !== 0 &&
+        (ledger.cells[ledger.at(slot, 0) + cell.pending] ?? 0) >= frequentUnits
       send(slot, isBrief ? this.#briefly : this.#fully)
     }
     this.#complete()

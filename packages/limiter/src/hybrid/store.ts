@@ -4,7 +4,7 @@ import type { AcquireRequest, AddRequest, CounterResult, CounterStore } from '..
 import { Combination, type Reservation } from './combination.ts'
 import { cell, type Ledger, tail } from './ledger.ts'
 import type { HybridOptions, HybridStore } from './options.ts'
-import { type LedgerEntry, limitAllowance } from './plan.ts'
+import { agesOf, type LedgerEntry, limitAllowance } from './plan.ts'
 import { PlanBook } from './plan-book.ts'
 import { Reconciler } from './reconciler.ts'
 import { reconcileDirty, type SendOptions } from './round.ts'
@@ -24,8 +24,11 @@ export function hybridStore(shared: CounterStore, options: HybridOptions): Hybri
   return new LedgerStore(shared, options)
 }
 
-/** With so many calls of the store under way, stale slots are spent from before it is called. */
+/** With so many calls of the store under way, slots of which it has reported nothing lately are spent from before it is called. */
 const maxPendingAcquires = 16
+const defaultIntervalMs = 100
+/** A round ends after a second, whether the store responds or not. */
+const maxClosingRounds = 5
 const sendFully: SendOptions = { isBrief: false, onComplete: () => {} }
 
 class LedgerStore implements HybridStore {
@@ -42,12 +45,12 @@ class LedgerStore implements HybridStore {
   #round = 0
   #isClosed = false
 
-  constructor(shared: CounterStore, { instances, intervalMs = 100, maxKeys = 500_000 }: HybridOptions) {
+  constructor(shared: CounterStore, { instances, intervalMs = defaultIntervalMs, maxKeys = 500_000 }: HybridOptions) {
     this.#shared = shared
     this.#instances = typeof instances === 'number' ? () => instances : instances
     this.#reconciler = new Reconciler(shared, this.#instances)
     this.#intervalMs = intervalMs
-    this.#plans = new PlanBook(this.#instances, maxKeys)
+    this.#plans = new PlanBook(this.#instances, maxKeys, intervalMs === 0 ? defaultIntervalMs : intervalMs)
     this.#combination = new Combination(shared, {
       reserve: (policy, identifier, cost, now) => this.#reserve(policy, identifier, cost, now),
       markDirty: (ledger, slot) => this.#markDirty(ledger, slot),
@@ -141,13 +144,13 @@ class LedgerStore implements HybridStore {
     this.#round++
     this.#plans.checkInstances()
     await this.#sendDirty(this.#round)
-    if (this.#plans.ledgers().some((ledger) => ledger.dirtyCount > 0)) this.#schedule()
+    if (this.#hasDirty()) this.#schedule()
   }
 
   async close(): Promise<void> {
     this.#isClosed = true
     clearTimeout(this.#timer)
-    await this.#sendDirty(0)
+    for (let round = 0; round < maxClosingRounds && this.#hasDirty(); round++) await this.#sendDirty(0)
   }
 
   /** Rejects while blocked, or spends from the allowance; undefined where the store has to be called. */
@@ -169,13 +172,18 @@ class LedgerStore implements HybridStore {
       const result = assess(entry, cost, now)
       if (!result.allowed) return result
     }
-    if (ledger.isFresh(slot, now, plan.staleMs)) return spend(entry, cost, now, into)
+    if (ledger.isFresh(slot, now, plan.ages.freshMs)) return spend(entry, cost, now, into)
     return this.#canSpendProvisionally(entry, now) ? spend(entry, cost, now, into) : undefined
   }
 
-  /** Whether a stale slot may be spent from, a little: while many calls of the store are under way already. */
+  /**
+   * Whether a little may be spent from a slot of which the store's last result is old: it was given within the shortest
+   * window, or many calls of the store are under way already.
+   */
   #canSpendProvisionally(entry: LedgerEntry, now: number): boolean {
-    if (this.#pendingAcquires < maxPendingAcquires || entry.plan.ledger.isInvalid(entry.slot)) return false
+    const { plan, slot } = entry
+    const isKnown = plan.ledger.isFresh(slot, now, plan.ages.knownMs) || this.#pendingAcquires >= maxPendingAcquires
+    if (!isKnown || plan.ledger.isInvalid(slot)) return false
     limitAllowance(entry, now, this.#instances())
     return true
   }
@@ -220,6 +228,10 @@ class LedgerStore implements HybridStore {
     return { plan, slot, identifier, result, since, syncedAt: ledger.cells[ledger.tail(slot) + tail.syncedAt] }
   }
 
+  #hasDirty(): boolean {
+    return this.#plans.ledgers().some((ledger) => ledger.dirtyCount > 0)
+  }
+
   #markDirty(ledger: Ledger, slot: number): void {
     ledger.markDirty(slot)
     if (this.#timer === undefined) this.#schedule()
@@ -248,7 +260,7 @@ class LedgerStore implements HybridStore {
     // A policy that has become exact, since more processes share it, still has counts to send.
     const local =
       plan.ledger === undefined
-        ? { policy, kind, ledger, currentOnly: policy, shortOnly: undefined, number: 0, staleMs: 0 }
+        ? { policy, kind, ledger, currentOnly: policy, shortOnly: undefined, number: 0, ages: agesOf(policy) }
         : plan
     this.#reconciler.send(local, slot, this.time(this.#lastNow), options)
   }

@@ -19,6 +19,8 @@ interface BatchOptions {
   readonly script: Script
   /** Whether the script reads the adjustment of each identifier. */
   readonly readsAdjustment?: boolean
+  /** Whether the script returns one text of numbers, as add.lua does, and not a number for each counter. */
+  readonly returnsText?: boolean
   /** Whether calls of the same time may run in any order: equal ones are then made consecutive, which shortens ARGV. */
   readonly isCommutative?: boolean
   readonly clock: ServerClock
@@ -29,7 +31,8 @@ interface BatchOptions {
   readonly onFirst: () => void
 }
 
-const maxCallsPerScript = 128
+/** Calls in one script call: half as many more, where that saves a second small one. */
+const callsPerScript = 128
 /** Lua unpacks no more than some thousand values at once. */
 const maxKeysPerScript = 4_000
 const maxUnansweredCalls = 16_384
@@ -39,7 +42,7 @@ const responseShare = 0.2
 const clockToleranceMs = 50
 const reportedStepMs = 50
 
-/** Sends the calls of one turn of the event loop together, up to 128 in one script call. Nothing is sent twice. */
+/** Sends the calls of one turn of the event loop together, about 128 in one script call. Nothing is sent twice. */
 export class Batch {
   readonly #options: BatchOptions
   #calls: Call[] = []
@@ -74,12 +77,14 @@ export class Batch {
   }
 
   async #sendChunk(calls: Call[]): Promise<void> {
-    const { readsAdjustment = false, isCommutative = false } = this.#options
+    const { readsAdjustment = false, isCommutative = false, returnsText = false } = this.#options
     if (isCommutative) calls.sort(compareCalls)
     try {
       const request = new ScriptRequest(calls[0]?.tag ?? '', readsAdjustment)
       for (const call of calls) request.push(call)
-      completeCalls(calls, await this.#runWithinTime(request, remainingMs(calls)))
+      const reply = await this.#runWithinTime(request, remainingMs(calls))
+      if (returnsText) completeAdded(calls, String(reply[2]).split(' '))
+      else completeCalls(calls, reply)
     } catch (error) {
       for (const { completion } of calls) completion.reject(error)
     } finally {
@@ -115,14 +120,18 @@ export class Batch {
   }
 }
 
-/** Divides calls into chunks of one script call each. */
+/**
+ * Divides calls into chunks of one script call each, of equal size: a small rest would cost almost as much as a whole
+ * script call.
+ */
 function divideCalls(calls: Call[]): Call[][] {
+  const size = Math.ceil(calls.length / Math.max(1, Math.round(calls.length / callsPerScript)))
   const chunks: Call[][] = []
   let keys = Number.POSITIVE_INFINITY
   for (const call of calls) {
     const maxKeys = 2 * call.policy.rules.length + 1
     const chunk = chunks.at(-1)
-    if (chunk === undefined || chunk.length === maxCallsPerScript || keys + maxKeys > maxKeysPerScript) {
+    if (chunk === undefined || chunk.length === size || keys + maxKeys > maxKeysPerScript) {
       chunks.push([call])
       keys = maxKeys
     } else {
@@ -162,12 +171,28 @@ function compareCalls(call: Call, other: Call): number {
   return 0
 }
 
+/** Completes calls of add.lua, which violate nothing, and of which a fixed window returns the current count alone. */
+function completeAdded(calls: readonly Call[], numbers: readonly string[]): void {
+  let at = 0
+  for (const { policy, now, completion } of calls) {
+    const { rules } = policy
+    const counters = createCounters(rules.length)
+    for (let i = 0; i < rules.length; i++) {
+      if (rules[i]?.algorithm !== 'fixed-window') counters[2 * i] = Number(numbers[at++])
+      counters[2 * i + 1] = Number(numbers[at++])
+    }
+    completion.resolve({ allowed: true, violated: 0, counters, now })
+  }
+}
+
+const createCounters = (rules: number): number[] => (rules === 2 ? [0, 0, 0, 0] : new Array<number>(2 * rules).fill(0))
+
 function completeCalls(calls: readonly Call[], reply: readonly unknown[]): void {
   let at = 2
   for (const { policy, now, completion } of calls) {
     const { rules } = policy
     const violated = Number(reply[at++])
-    const counters = rules.length === 2 ? [0, 0, 0, 0] : new Array<number>(2 * rules.length).fill(0)
+    const counters = createCounters(rules.length)
     for (let i = 0; i < counters.length; i++) counters[i] = Number(reply[at++])
     completion.resolve({ allowed: isAllowed(rules, violated), violated, counters, now })
   }

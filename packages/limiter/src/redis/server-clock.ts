@@ -1,3 +1,5 @@
+import { readCoarsely } from '../clock.ts'
+
 const sampleLifeMs = 10_000
 /** Clocks are read in integer steps, and are slewed a little. */
 const toleranceMs = 2
@@ -7,6 +9,8 @@ const toleranceMs = 2
  * windows, whatever its own clock says. It runs on the monotonic clock, so a step of the local clock changes nothing.
  */
 export class ServerClock {
+  /** Read about once a millisecond: hybrid counting asks for the time at every check. */
+  readonly #monotonic = readCoarsely(() => performance.now())
   #offsetMs: number | undefined
   /** The minimum of the offset: as if the reply had been made when it arrived. */
   #minOffsetMs = 0
@@ -15,7 +19,7 @@ export class ServerClock {
 
   /** The server's time in Unix milliseconds, or `otherwise` before the first reply. */
   now(otherwise: number): number {
-    return this.#offsetMs === undefined ? otherwise : Math.floor(performance.now() + this.#offsetMs)
+    return this.#offsetMs === undefined ? otherwise : Math.floor(this.#monotonic() + this.#offsetMs)
   }
 
   /**

@@ -105,7 +105,7 @@ class RedisCounters implements RedisStore {
     const batch = { client, clock: this.#clock, ...listeners }
     this.#acquires = new Batch({ ...batch, script: acquireScript })
     this.#timedAcquires = new Batch({ ...batch, script: timedAcquireScript })
-    this.#adds = new Batch({ ...batch, script: addScript, isCommutative: true })
+    this.#adds = new Batch({ ...batch, script: addScript, isCommutative: true, returnsText: true })
     this.#raises = new Batch({ ...batch, script: raiseScript, readsAdjustment: true })
     // Units that were spent locally are sent before any are acquired.
     const batches = [this.#adds, this.#raises, this.#acquires, this.#timedAcquires]
@@ -133,9 +133,7 @@ class RedisCounters implements RedisStore {
     const batch = withinMs === undefined ? this.#acquires : this.#timedAcquires
     const rest = cost === 1 ? one : [String(cost)]
     const until = withinMs === undefined ? undefined : performance.now() + withinMs
-    this.#whenTagged(completion, () =>
-      batch.call({ ...this.#addressOf(policy, identifier), now: this.time(now), rest, completion, until }),
-    )
+    this.#send(batch, { policy, identifier, now: this.time(now), rest, until }, completion)
   }
 
   peek(policy: Policy, identifier: Identifier, now: number): Promise<CounterResult> {
@@ -147,16 +145,13 @@ class RedisCounters implements RedisStore {
   }
 
   startAdd({ policy, identifier, amounts, now }: AddRequest, completion: Completion): void {
-    const rest = amounts.map(String)
-    this.#whenTagged(completion, () =>
-      this.#adds.call({ ...this.#addressOf(policy, identifier), now: this.time(now), rest, completion }),
-    )
+    this.#send(this.#adds, { policy, identifier, now: this.time(now), rest: amounts.map(String) }, completion)
   }
 
   /** Records the adjustment first: one that is recorded in vain only keeps counts from being restored. */
   async grant(policy: Policy, identifier: Identifier, amount: number, now: number): Promise<CounterResult> {
     await this.#confirmTags()
-    const { identifier: encoded, tag } = this.#addressOf(policy, identifier)
+    const { identifier: encoded, tag } = this.#addressOf(identifier)
     const key = adjustmentKey(encoded, tag)
     await adjustScript.run(this.#client, [key], adjustmentArguments(policy, this.time(now)), this.#onScriptLoss)
     return this.add({ policy, identifier, amounts: policy.rules.map(() => -amount), now })
@@ -169,28 +164,30 @@ class RedisCounters implements RedisStore {
 
   async reset(policy: Policy, identifier: Identifier, now: number): Promise<void> {
     await this.#confirmTags()
-    const { identifier: encoded, tag } = this.#addressOf(policy, identifier)
+    const { identifier: encoded, tag } = this.#addressOf(identifier)
     const keys = [...keysAt(policy, encoded, this.time(now), tag), adjustmentKey(encoded, tag)]
     await resetScript.run(this.#client, keys, adjustmentArguments(policy, this.time(now)), this.#onScriptLoss)
   }
 
-  #call(batch: Batch, { policy, identifier, now, rest }: ScriptCall): Promise<CounterResult> {
-    return new Promise((resolve, reject) => {
-      const completion = { resolve, reject }
-      this.#whenTagged(completion, () => batch.call({ ...this.#addressOf(policy, identifier), now, rest, completion }))
-    })
+  #call(batch: Batch, call: ScriptCall): Promise<CounterResult> {
+    return new Promise((resolve, reject) => this.#send(batch, call, { resolve, reject }))
   }
 
   /** Sends a call once the tags are known: at once, except before the first response and after a long idle time. */
-  #whenTagged(completion: Completion, send: () => void): void {
+  #send(batch: Batch, call: StoreCall, completion: Completion): void {
     const agreed = this.#agreedTags
     const current = agreed?.current
     if (current !== undefined) this.#tags = current
-    if (agreed === undefined || current !== undefined) send()
+    if (agreed === undefined || current !== undefined) batch.call(this.#addressed(call, completion))
     else
       this.#confirmTags()
-        .then(send)
+        .then(() => batch.call(this.#addressed(call, completion)))
         .catch((error) => completion.reject(error))
+  }
+
+  #addressed({ policy, identifier, now, rest, until }: StoreCall, completion: Completion): Call {
+    const { identifier: encoded, tag } = this.#addressOf(identifier)
+    return { policy, identifier: encoded, tag, now, rest, completion, until }
   }
 
   async #confirmTags(): Promise<void> {
@@ -198,17 +195,20 @@ class RedisCounters implements RedisStore {
   }
 
   /** Throws for an invalid identifier at once, so that the calls that travel with it do not fail. */
-  #addressOf(policy: Policy, identifier: Identifier): Address {
+  #addressOf(identifier: Identifier): Address {
     const { kind, id } = identifier
     if (kind !== this.#lastKind) checkKind(kind)
     this.#lastKind = kind
     const encoded = encodeId(id)
     const tag = this.#tags?.of(encoded) ?? ''
-    return { policy, identifier: encoded === id ? identifier : { kind, id: encoded }, tag }
+    return { identifier: encoded === id ? identifier : { kind, id: encoded }, tag }
   }
 }
 
-type Address = Pick<Call, 'policy' | 'identifier' | 'tag'>
+type Address = Pick<Call, 'identifier' | 'tag'>
+
+/** A call before its identifier was encoded. */
+type StoreCall = ScriptCall & Pick<Call, 'until'>
 
 /** Until when an adjustment holds, by the clock that windows are counted by, and its expiry. */
 function adjustmentArguments(policy: Policy, now: number): string[] {

@@ -6,6 +6,7 @@ import {
   definePolicy,
   type HybridStore,
   hybridStore,
+  type Identifier,
   type MemoryStore,
   memoryStore,
   tierPolicy,
@@ -105,6 +106,22 @@ test('with many calls under way, a share of a hundredth of the limit is spent lo
   assert.deepEqual(counted(), [0, local + 1])
 })
 
+test('a hundredth is spent from counts of the last window, and nothing from older ones', async () => {
+  const { one, counted } = setup()
+  const large = definePolicy('busy', [{ name: 'busy', limit: 4_000, windowMs: 60_000 }], { advisory: true })
+  const spendFrom = (now: number): number => {
+    let local = 0
+    while (!(one.acquire({ policy: large, identifier: who, cost: 1, now }) instanceof Promise)) local++
+    return local
+  }
+  assert.equal(spendFrom(start), 0)
+  await one.reconcile()
+  assert.equal(spendFrom(start + 5_001), Math.floor(3_999 / 100 / 2))
+  await one.reconcile()
+  assert.deepEqual(counted(), [0, 21])
+  assert.equal(spendFrom(start + 120_000), 0)
+})
+
 test('a granted or reset key calls the store first, however many calls are under way', async () => {
   const { one } = setup()
   await one.acquire({ policy: busy, identifier: who, cost: 1, now: start })
@@ -123,7 +140,7 @@ test('the previous window is read until all processes have reconciled it, and no
   for (const store of [one, two]) await store.acquire({ policy: busy, identifier: who, cost: 1, now: start })
   for (let i = 0; i < 10; i++) two.acquire({ policy: busy, identifier: who, cost: 1, now: start })
   const prev: (number | undefined)[] = []
-  for (const seconds of [60, 61, 62, 63, 64, 65, 66, 67, 68]) {
+  for (const seconds of [60, 61, 62, 63, 64, 68, 72, 73, 74, 75, 76]) {
     if (seconds === 62) {
       await two.acquire({ policy: busy, identifier: { kind: 'user', id: 'bob' }, cost: 1, now: start + 62_000 })
       await two.reconcile()
@@ -132,7 +149,7 @@ test('the previous window is read until all processes have reconciled it, and no
     await one.reconcile()
     prev.push((await one.acquire({ policy: busy, identifier: who, cost: 1, now: start + seconds * 1_000 })).counters[0])
   }
-  assert.deepEqual(prev, [2, 2, 12, 12, 12, 12, 12, 12, 12])
+  assert.deepEqual(prev, [2, 2, ...new Array<number>(9).fill(12)])
   assert.deepEqual(read.slice(-4), ['sliding-window', 'fixed-window', 'fixed-window', 'fixed-window'])
 })
 
@@ -159,22 +176,31 @@ test('limits that are small, not advisory, or fail closed are counted exactly', 
   assert.equal(calls(), 9)
 })
 
-test('quiet keys among very many are sent within 20 rounds, their days within 100', async () => {
+test('quiet keys among very many are sent within a sixth of a minute, days within five', async () => {
   const { one, memory } = setup()
   const tier = tierPolicy('pro', { rpm: 1_000, daily: 100_000 }, { advisory: true })
-  const users = Array.from({ length: 5_000 }, (_, i) => ({ kind: 'user', id: `user-${i}` }))
-  const now = start + 10_000
+  const users = Array.from({ length: 10_000 }, (_, i) => ({ kind: 'user', id: `user-${i}` }))
+  const now = start + 30_000
+  const rare = new Set(users.slice(0, 1_000))
+  const isRare = (user: Identifier) => rare.has(user)
   for (const user of users)
-    for (let times = 0; times < 3; times++) await one.acquire({ policy: tier, identifier: user, cost: 1, now })
+    for (let times = isRare(user) ? 3 : 0; times < 5; times++)
+      await one.acquire({ policy: tier, identifier: user, cost: 1, now })
+  const sent = (user: Identifier) => memory().peek(tier, user, now).counters
   const countSent = async (rounds: number) => {
     for (let round = 0; round < rounds; round++) await one.reconcile()
-    const counts = users.map((user) => memory().peek(tier, user, now).counters)
-    return [1, 3].map((at) => counts.filter((counters) => counters[at] === 3).length)
+    return [1, 3].map((at) => users.filter((user) => sent(user)[at] === (isRare(user) ? 2 : 5)).length)
   }
-  const [minutes = 0, days = 0] = await countSent(20)
-  assert.equal(minutes, 5_000)
-  assert(days <= 1_250, `${days} days were sent already`)
-  assert.deepEqual(await countSent(100), [5_000, 5_000])
+  const [early = 0] = await countSent(10)
+  assert(early <= 2_000, `${early} minutes were sent already`)
+  const [minutes = 0, days = 0] = await countSent(90)
+  assert.equal(minutes, 10_000)
+  assert(days <= 3_500, `${days} days were sent already`)
+  assert(
+    [...rare].every((user) => sent(user)[3] === 2),
+    'keys that are checked rarely are sent as a whole',
+  )
+  assert.deepEqual(await countSent(400), [10_000, 10_000])
 })
 
 test('identifiers beyond the maximum are counted exactly, and no count is lost', async () => {
@@ -249,6 +275,26 @@ test('closing sends the store what was spent', async () => {
   one.acquire({ policy: busy, identifier: who, cost: 1, now: start })
   await one.close()
   assert.deepEqual(counted(), [0, 2])
+})
+
+test('closing sends what fits into five seconds to a store that does not respond', async (context) => {
+  context.mock.timers.enable({ apis: ['setTimeout'] })
+  const { shared } = setup()
+  let sent = 0
+  const silent: CounterStore = { ...shared, add: () => new Promise(() => sent++) }
+  const store = hybridStore(silent, { instances: 2 })
+  for (let i = 0; i < 6_000; i++)
+    for (let times = 0; times < 2; times++)
+      await store.acquire({ policy: busy, identifier: { kind: 'user', id: `user-${i}` }, cost: 1, now: start })
+  const closed = store.close()
+  const sentBySecond: number[] = []
+  for (let second = 0; second < 5; second++) {
+    for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve))
+    sentBySecond.push(sent)
+    context.mock.timers.tick(1_000)
+  }
+  await closed
+  assert.deepEqual(sentBySecond, [1_024, 2_048, 3_072, 4_096, 5_120])
 })
 
 test('thousands of reloads neither mix up policies nor lose units of old ones', async () => {

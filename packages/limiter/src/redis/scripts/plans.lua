@@ -5,7 +5,7 @@
 --          window, 3 token bucket), limit, window in ms (bucket: tokens per ms), elapsed ms (bucket: time in Unix ms),
 --          expiry in ms, 1 in shadow; then runs of equal calls: plan, number of calls, what the script needs
 -- returns  server time (seconds, microseconds), then what the script appends
--- why      one MGET for a batch of up to 128 checks instead of a GET for each counter
+-- why      one MGET for a batch of about 128 checks instead of a GET for each counter
 local KEYS, ARGV, call, tonumber = KEYS, ARGV, redis.call, tonumber
 local reply, size, plans, at = call('TIME'), 2, {}, 2
 for p = 1, tonumber(ARGV[1]) do

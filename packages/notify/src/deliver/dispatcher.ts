@@ -107,6 +107,7 @@ export class Dispatcher {
 
 /** The results, without the reasons that quote a sensitive message. */
 function withoutQuotes(calls: readonly Call[], results: readonly SendResult[]): readonly SendResult[] {
+  if (!calls.some(({ attempt }) => attempt.claimed.sensitive)) return results
   return results.flatMap((result, index) => {
     const claimed = calls[index]?.attempt.claimed
     return claimed ? redactQuotes(claimed, [{ result }]).map((each) => each.result) : []

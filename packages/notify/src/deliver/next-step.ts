@@ -57,8 +57,6 @@ export function nextStep(attempt: Attempt, policy: RetryPolicy, context: StepCon
   if (!attempt.isMade) return { claimed }
   const assessment = assessResults(attempt)
   const { results, left, isFailure, failures } = assessment
-  const retry = planNextAttempt(claimed, assessment, policy, context)
-  const end = findEnd(claimed, assessment, retry, { policy, now: context.now })
   const accepted = results.find(({ result }) => result.kind === 'accepted')
   const column = accepted ? 'now' : acceptedBefore(claimed)
   const record = {
@@ -69,8 +67,13 @@ export function nextStep(attempt: Attempt, policy: RetryPolicy, context: StepCon
     ...suppressionOf(results, policy.suppressionDays, context.now),
     deadTokens: deadTokensOf(results, context.now),
   }
+  const ended = transitions.ended[column]
+  // Most attempts end so: what the next one would be need not be known.
+  if (left.length === 0 && ended.next === 'done') return { ...record, what: ended.entry, next: { kind: ended.next } }
+  const retry = planNextAttempt(claimed, assessment, policy, context)
+  const end = findEnd(claimed, assessment, retry, { policy, now: context.now })
   const { dueAt, history } = retry
-  if (end) return { ...record, ...endOf(record, transitions.ended[column], { ...end, left: history }) }
+  if (end) return { ...record, ...endOf(record, ended, { ...end, left: history }) }
   const { entry, next } = transitions[isFailure ? 'failed' : 'postponed'][column]
   const targets = left.map(({ target }) => target)
   const remembered = { targets, partlyAccepted: column !== 'never', ...history }

@@ -4,6 +4,7 @@ import { timeoutSeconds } from '../kind/shared-options.ts'
 import { sendEach } from '../mail/mail.ts'
 import type { OutgoingMessage } from '../model/message.ts'
 import type { SendResult } from '../model/send-result.ts'
+import type { HmacKey } from '../signature/hmac-key.ts'
 import { createHttpClient, type HttpClient, parseBaseUrl, resultOfError } from '../transport/http.ts'
 import { createHttpReportReader } from './reports.ts'
 import { resultOfResponse } from './send-result.ts'
@@ -17,7 +18,7 @@ const Secret = Type.String({
 
 interface HttpSender {
   readonly client: HttpClient
-  readonly keys: readonly Buffer[]
+  readonly keys: readonly HmacKey[]
   now(): number
 }
 
@@ -62,7 +63,7 @@ export const http = defineProvider({
   createReportReader: ({ secret }) => createHttpReportReader(parseKeys(secret)),
 })
 
-function parseKeys(secret: string | readonly string[]): Buffer[] {
+function parseKeys(secret: string | readonly string[]): HmacKey[] {
   try {
     return [secret].flat().map(parseWebhookKey)
   } catch (error) {

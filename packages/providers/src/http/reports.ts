@@ -1,6 +1,7 @@
 import { deliveryIdPattern } from '../model/delivery-id.ts'
 import type { ReadResult, ReportReader, ReportRequest, ReportType } from '../model/report.ts'
 import { parseTimestamp, timestampExpected } from '../model/timestamp.ts'
+import type { HmacKey } from '../signature/hmac-key.ts'
 import { checkWebhookHeaders, verifyWebhook } from './standard-webhooks.ts'
 
 const reportTypes: Readonly<Record<string, ReportType>> = {
@@ -15,7 +16,7 @@ const reportTypes: Readonly<Record<string, ReportType>> = {
  * Creates the reader of reports in JSON, signed according to Standard Webhooks: `{"type": "message.delivered",
  * "timestamp", "data": {"delivery_id", "reason"?, "soft"?}}`. The `webhook-id` is the event id. Unknown types are ignored.
  */
-export function createHttpReportReader(keys: readonly Buffer[]): ReportReader {
+export function createHttpReportReader(keys: readonly HmacKey[]): ReportReader {
   return {
     checkHeaders: checkWebhookHeaders,
     async read({ headers, body }: ReportRequest, now): Promise<ReadResult> {

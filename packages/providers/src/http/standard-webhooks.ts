@@ -1,5 +1,6 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
 import type { ReportHeaders } from '../model/report.ts'
+import { HmacKey } from '../signature/hmac-key.ts'
 
 /** The maximum difference between a webhook's timestamp and the clock. */
 const toleranceSeconds = 300
@@ -12,13 +13,13 @@ const maxKeyBytes = 64
  * Parses a secret of Standard Webhooks 1.0: base64 of 24 to 64 bytes, with or without `whsec_` before it.
  * @throws RangeError if it is anything else
  */
-export function parseWebhookKey(secret: string): Buffer {
+export function parseWebhookKey(secret: string): HmacKey {
   const text = secret.startsWith(prefix) ? secret.slice(prefix.length) : secret
   const key = Buffer.from(text, 'base64')
   const isBase64 = key.toString('base64').replace(/=+$/, '') === text.replace(/=+$/, '')
   if (!isBase64 || key.length < minKeyBytes || key.length > maxKeyBytes)
     throw new RangeError(`must be ${prefix} and base64 of ${minKeyBytes} to ${maxKeyBytes} bytes`)
-  return key
+  return new HmacKey(key)
 }
 
 /**
@@ -29,13 +30,16 @@ export function parseWebhookKey(secret: string): Buffer {
  * const headers = signWebhook([parseWebhookKey(secret)], 'msg_1', Date.now(), body)
  */
 export function signWebhook(
-  keys: readonly Buffer[],
+  keys: readonly HmacKey[],
   id: string,
   atMs: number,
   body: string | Buffer,
 ): Record<'webhook-id' | 'webhook-timestamp' | 'webhook-signature', string> {
   const timestamp = String(Math.floor(atMs / 1_000))
-  const signatures = keys.map((key) => `v1,${computeMac(key, id, timestamp, body).toString('base64')}`)
+  const head = `${id}.${timestamp}.`
+  const sign = (key: HmacKey) =>
+    typeof body === 'string' ? key.sign(head + body) : key.digest(head, body).toString('base64')
+  const signatures = keys.map((key) => `v1,${sign(key)}`)
   return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') }
 }
 
@@ -53,7 +57,7 @@ export type VerifiedWebhook =
  * if (webhook.kind === 'rejected') return respond(403, webhook.reason)
  */
 export function verifyWebhook(
-  keys: readonly Buffer[],
+  keys: readonly HmacKey[],
   headers: ReportHeaders,
   body: Buffer,
   now: number,
@@ -65,7 +69,7 @@ export function verifyWebhook(
     .split(' ')
     .flatMap((part) => (part.startsWith('v1,') ? [Buffer.from(part.slice('v1,'.length), 'base64')] : []))
   const isGenuine = keys.some((key) => {
-    const expected = computeMac(key, id, timestamp, body)
+    const expected = key.digest(`${id}.${timestamp}.`, body)
     return signatures.some((each) => each.length === expected.length && timingSafeEqual(each, expected))
   })
   if (!isGenuine) return { kind: 'rejected', reason: 'webhook-signature is invalid' }
@@ -83,8 +87,4 @@ export function checkWebhookHeaders(headers: ReportHeaders, now: number): string
     return 'webhook-id, webhook-timestamp or webhook-signature is malformed'
   const isOfNow = Math.abs(now - Number(timestamp) * 1_000) <= toleranceSeconds * 1_000
   return isOfNow ? undefined : 'webhook-timestamp is not of the last five minutes'
-}
-
-function computeMac(key: Buffer, id: string, timestamp: string, body: string | Buffer): Buffer {
-  return createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest()
 }

@@ -12,7 +12,7 @@ import { service } from '../notify/service.ts'
 
 const [events, batch, users, million] = [100_000, 500, 100_000, 1_000_000]
 /** Tables with less for each event are left out. */
-const leastBytes = 16
+const minBytes = 16
 
 export async function benchmark(): Promise<BenchmarkResult> {
   const postgres = await startPostgres({ settings: ['shared_buffers=256MB'] })
@@ -24,7 +24,7 @@ export async function benchmark(): Promise<BenchmarkResult> {
     const { rows } = await database.query<{ name: string; count: number; bytes: number }>(
       `SELECT relname AS name, reltuples::bigint AS count, pg_total_relation_size(oid) AS bytes FROM pg_class
         WHERE relnamespace = 'notify'::regnamespace AND relkind = 'r' AND pg_total_relation_size(oid) >= $1 ORDER BY 3 DESC`,
-      [events * leastBytes],
+      [events * minBytes],
     )
     for (const { name, count, bytes } of rows)
       console.log(

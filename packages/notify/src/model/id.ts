@@ -105,7 +105,7 @@ function slotOfId(id: string): number {
 
 /** The bucket that an id belongs to in a database of so many. */
 export function bucketOfId(id: string, buckets: number): number {
-  return bucketOfSlot(slotOfId(id), buckets)
+  return buckets === 1 ? 0 : bucketOfSlot(slotOfId(id), buckets)
 }
 
 /** When an id was made, in Unix milliseconds. */

@@ -20,7 +20,8 @@ export interface OutboxWorkerOptions {
   readonly onNumbered: () => void
 }
 
-const maxNumbered = 1_000
+/** Transactions, each of which has changed the state of many deliveries, or of one. */
+const maxNumbered = 200
 const maxPublished = 500
 
 /** Moves state changes from the outbox to the log, where they have an order. */
@@ -29,7 +30,7 @@ export function startOutboxWorker(settings: OutboxWorkerOptions): Worker {
   const work = async (buckets: readonly number[]): Promise<BucketsDone> => {
     const numbered = await stateChanges.number(buckets, maxNumbered, clock.now())
     if (numbered > 0) onNumbered()
-    return numbered === maxNumbered ? { done: [], more: buckets } : { done: buckets, more: [] }
+    return numbered >= maxNumbered ? { done: [], more: buckets } : { done: buckets, more: [] }
   }
   const pass = () => workOnDue({ name: 'outbox', agenda, now: clock.now(), log, apart, work })
   return startWorker({ name: 'outbox', log, pass, idleMs: options.idleMs })

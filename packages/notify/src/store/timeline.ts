@@ -68,7 +68,10 @@ export interface ChangePage extends LogPositions {
  * resumes after a number misses nothing that is committed late.
  */
 export interface StateChanges {
-  /** Numbers up to `limit` of those that wait in the outbox, in these buckets; answers how many. */
+  /**
+   * Numbers what up to `limit` transactions left in the outbox, in these buckets; answers how many changes: fewer than
+   * `limit` where no more wait.
+   */
   number(buckets: readonly number[], limit: number, now: number): Promise<number>
   positions(): Promise<LogPositions>
   /** Up to `limit` that match, with numbers above `after`, in order. Looks at a bounded number of changes. */
@@ -78,8 +81,8 @@ export interface StateChanges {
   /** Records that all up to `through` are published, and keeps or ends the lease. Never moves backwards. */
   recordPublished(holder: string, through: number, leaseMs: number): Promise<void>
   /**
-   * Removes up to `limit` of the oldest that were recorded before a time, where `onlyPublished` those alone that are;
-   * answers how many.
+   * Removes what up to `limit` of the oldest transactions left, of before a time, where `onlyPublished` only what is
+   * published; answers of how many.
    */
   purge(before: number, onlyPublished: boolean, limit: number): Promise<number>
 }

@@ -269,6 +269,7 @@ const deliveryId = "('01000000-0000-7000-8000-' || lpad(to_hex(n), 7, '0') || '1
 async function fill(database: Database): Promise<void> {
   const id = "('01000000-0000-7000-8000-' || lpad(to_hex(n), 7, '0') || '00000')::uuid"
   const delivery = deliveryId
+  const changes = `ARRAY[(${id}, ${delivery}, now(), 'u', NULL, 'sent', NULL)::notify.change]`
   const inserts: Record<string, string> = {
     recipient: `(bucket, user_id, email, updated_at) SELECT 0, 'user-' || n, 'a@example.com', now()`,
     preference: `(bucket, user_id, event_type, updated_at) SELECT 0, 'user-' || n, '*', now()`,
@@ -286,8 +287,8 @@ async function fill(database: Database): Promise<void> {
     pending_item: `(bucket, window_id, notification_id, actor, at, data, channels, by_request) SELECT 0, ${id}, ${id}, 'ann', now(), '{}', '{push}', false`,
     dead_letter: `(bucket, id, cause, detail, died_at) SELECT 0, ${id}, 'c', 'd', now()`,
     // Below what was removed, so that nobody reads them.
-    state_change: `(sequence, recorded_at, at, id, delivery_id, user_id, state) SELECT n - ${rows} - 1, now(), now(), ${id}, ${delivery}, 'u', 'sent'`,
-    outbox: `(bucket, id, delivery_id, at, user_id, state) SELECT 0, ${id}, ${id}, now(), 'u', 'sent'`,
+    state_change: `(sequence, recorded_at, changes) SELECT n - ${rows} - 1, now(), ${changes}`,
+    outbox: `(bucket, id, changes) SELECT 0, ${id}, ${changes}`,
   }
   for (const [table, insert] of Object.entries(inserts))
     await database.query(

@@ -33,7 +33,6 @@ END $$`
 const slots: Readonly<Record<string, string | null>> = {
   timeline_entry: slotOfId('notification_id'),
   pending_item: slotOfId('window_id'),
-  outbox: slotOfId('id'),
   dead_letter: slotOfId('id'),
   push_token: slotOf('left(token_hash, 4)'),
   topic_failure: null,
@@ -48,6 +47,11 @@ const endLeases = (buckets: number) => `
       DELETE FROM notify.bucket_lease WHERE bucket >= ${buckets};
       UPDATE notify.bucket_lease SET owner = NULL, fence = fence + 1;`
 
+/** The changes of a row of the outbox are of users whose buckets may be different ones from now on. */
+const numberOutbox = `
+      SELECT notify.number_state_changes(array_agg(bucket), array_agg('00000000-0000-0000-0000-000000000000'::uuid), 2147483647, now())
+        FROM (SELECT DISTINCT bucket FROM notify.outbox) AS waiting HAVING count(*) > 0;`
+
 /**
  * Moves all rows into so many buckets, in one transaction, as long as they are not distributed and nobody else works on
  * them. The ids stay: they carry the user's slot. The leases of the buckets end.
@@ -55,7 +59,7 @@ const endLeases = (buckets: number) => `
 export async function changeBuckets(session: Queryable, buckets: number, timeoutMs: number): Promise<void> {
   const tables = await citusTables(session)
   const statements = tables
-    .filter(({ table, placement }) => placement === 'divided' && table !== anchorTable)
+    .filter(({ table, placement }) => placement === 'divided' && table !== anchorTable && table !== 'outbox')
     .map(({ table }) => {
       const slot = slots[table] === undefined ? slotOfUser : slots[table]
       return slot === null
@@ -64,7 +68,7 @@ export async function changeBuckets(session: Queryable, buckets: number, timeout
     })
   await session.query({
     text: `${slotOfUserSql};
-      BEGIN;
+      BEGIN;${numberOutbox}
       ${statements.join(';\n')};${endLeases(buckets)}
       DELETE FROM notify.${anchorTable};
       INSERT INTO notify.${anchorTable} (bucket) SELECT generate_series(0, ${buckets - 1});

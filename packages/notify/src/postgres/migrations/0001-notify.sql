@@ -421,37 +421,39 @@ CREATE TABLE notify.timeline_entry (
   PRIMARY KEY (bucket, notification_id, id)
 );
 
--- State changes that have no number yet.
-CREATE TABLE notify.outbox (
-  bucket smallint NOT NULL,
+-- A state change, for consumers.
+CREATE TYPE notify.change AS (
   id uuid,
   -- it says the notification and the channel
-  delivery_id uuid NOT NULL,
-  at timestamptz NOT NULL,
-  user_id text NOT NULL,
+  delivery_id uuid,
+  at timestamptz,
+  user_id text,
   -- null when the notification was removed before
   event text,
-  state text NOT NULL,
+  state text,
   -- why nothing more is sent, where the state does not say so
-  ended text,
+  ended text
+);
+
+-- State changes that have no number yet: those of one transaction and bucket, in their order, are one row. As a row each
+-- they took nine times as much of the log, for each was written, locked, deleted and written again, with an entry in each
+-- index. One that is erased is null.
+CREATE TABLE notify.outbox (
+  bucket smallint NOT NULL,
+  -- of the first change
+  id uuid,
+  changes notify.change[] NOT NULL,
   PRIMARY KEY (bucket, id)
 );
 
--- State changes in one order, for readers that resume after the last one they have seen. Rows come from the outbox, are
--- numbered under one lock, so that a number becomes visible after all lower ones, and leave by age.
+-- State changes in one order, for readers that resume after the last one they have seen. Rows come from the outbox as they
+-- are, are numbered under one lock, so that a number becomes visible after all lower ones, and leave by age.
 CREATE TABLE notify.state_change (
+  -- of the last of its changes
   sequence bigint PRIMARY KEY,
   recorded_at timestamptz NOT NULL,
-  at timestamptz NOT NULL,
-  id uuid NOT NULL,
-  delivery_id uuid NOT NULL,
-  user_id text NOT NULL,
-  event text,
-  state text NOT NULL,
-  ended text
+  changes notify.change[] NOT NULL
 );
--- for erasure
-CREATE INDEX state_change_user ON notify.state_change (user_id);
 
 -- How far the log is: `last` is the last number assigned, up to `removed` all were removed by age, up to `published` the
 -- stream of NATS has them. The holder of the lease publishes.
@@ -463,49 +465,50 @@ CREATE TABLE notify.state_change_position (
 );
 INSERT INTO notify.state_change_position (name, sequence) VALUES ('last', 0), ('removed', 0), ('published', 0);
 
--- Where the outbox is on other nodes than the log: the changes of a bucket that were numbered last, which may still be in
--- its outbox. Whoever numbers or erases changes of a bucket makes another version of it.
+-- Where the outbox is on other nodes than the log: the rows of a bucket that were numbered last, which may still be in its
+-- outbox. Whoever numbers or erases changes of a bucket makes another version of it.
 CREATE TABLE notify.numbered_batch (
   bucket smallint PRIMARY KEY,
   version bigint NOT NULL DEFAULT 0,
   ids uuid[] NOT NULL DEFAULT '{}'
 );
 
--- Numbers changes that were read from the outbox of a bucket while it had a version, unless it has another one by now. It
+-- Numbers the changes of rows (`waiting`) that were read from the outbox of a bucket while it had a version, unless it has another one by now. It
 -- waits for nothing but the log.
-CREATE FUNCTION notify.number_read_changes(mine smallint, known bigint, changes json, numbered_at timestamptz)
+CREATE FUNCTION notify.number_read_changes(mine smallint, known bigint, waiting json, numbered_at timestamptz)
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
   newest bigint;
-  batch integer;
+  reached bigint;
 BEGIN
   UPDATE notify.numbered_batch
      SET version = version + 1,
-         ids = ARRAY(SELECT c.id FROM json_to_recordset(changes) AS c (id uuid) ORDER BY c.id)
+         ids = ARRAY(SELECT c.id FROM json_to_recordset(waiting) AS c (id uuid) ORDER BY c.id)
    WHERE bucket = mine AND version = known;
   IF NOT FOUND THEN
     RETURN false;
   END IF;
   SELECT sequence INTO newest FROM notify.state_change_position WHERE name = 'last' FOR UPDATE;
-  INSERT INTO notify.state_change (sequence, recorded_at, at, id, delivery_id, user_id, event, state, ended)
-  SELECT newest + row_number() OVER (ORDER BY c.id), numbered_at, c.at, c.id, c.delivery_id, c.user_id, c.event, c.state, c.ended
-    FROM json_to_recordset(changes)
-         AS c (id uuid, delivery_id uuid, at timestamptz, user_id text, event text, state text, ended text);
-  GET DIAGNOSTICS batch = ROW_COUNT;
-  UPDATE notify.state_change_position SET sequence = newest + batch WHERE name = 'last';
+  WITH inserted AS (
+    INSERT INTO notify.state_change (sequence, recorded_at, changes)
+    SELECT newest + sum(cardinality(w.changes)) OVER (ORDER BY w.id), numbered_at, w.changes
+      FROM json_to_recordset(waiting) AS w (id uuid, changes notify.change[])
+    RETURNING sequence
+  ) SELECT max(sequence) INTO reached FROM inserted;
+  UPDATE notify.state_change_position SET sequence = reached WHERE name = 'last';
   RETURN true;
 END $$;
 
--- Numbers up to `max_rows` rows of the outbox, bucket by bucket, in each those with ids from its part of `sinces` on, and
--- returns how many. A function, so that the lock is held within the server alone: a client that stops delays nobody. The limit is a
--- subquery, because a planner without statistics that knows the number reads and sorts all of a large outbox to number its
--- first rows.
+-- Numbers the changes of up to `max_rows` rows of the outbox, bucket by bucket, in each those with ids from its part of
+-- `sinces` on, and returns how many changes. A function, so that the lock is held within the server alone: a client that
+-- stops delays nobody. The limit is a subquery, because a planner without statistics that knows the number reads and sorts
+-- all of a large outbox to number its first rows.
 CREATE FUNCTION notify.number_state_changes(buckets smallint[], sinces uuid[], max_rows integer, numbered_at timestamptz)
 RETURNS integer LANGUAGE plpgsql SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
   newest bigint;
+  reached bigint;
   numbered integer := 0;
-  batch integer;
   mine smallint;
   since uuid;
 BEGIN
@@ -522,14 +525,14 @@ BEGIN
        ORDER BY id LIMIT (SELECT max_rows - numbered) FOR UPDATE SKIP LOCKED
     ), removed AS (
       DELETE FROM notify.outbox o WHERE o.bucket = mine AND o.id = ANY (ARRAY(SELECT id FROM waiting))
-      RETURNING o.id, o.delivery_id, o.at, o.user_id, o.event, o.state, o.ended
-    )
-    INSERT INTO notify.state_change (sequence, recorded_at, at, id, delivery_id, user_id, event, state, ended)
-    SELECT newest + row_number() OVER (ORDER BY r.id), numbered_at, r.at, r.id, r.delivery_id, r.user_id, r.event, r.state, r.ended
-      FROM removed r;
-    GET DIAGNOSTICS batch = ROW_COUNT;
-    newest := newest + batch;
-    numbered := numbered + batch;
+      RETURNING o.id, o.changes
+    ), inserted AS (
+      INSERT INTO notify.state_change (sequence, recorded_at, changes)
+      SELECT newest + sum(cardinality(r.changes)) OVER (ORDER BY r.id), numbered_at, r.changes FROM removed r
+      RETURNING sequence
+    ) SELECT coalesce(max(sequence), newest) INTO reached FROM inserted;
+    numbered := numbered + (reached - newest);
+    newest := reached;
   END LOOP;
   IF numbered > 0 THEN
     UPDATE notify.state_change_position SET sequence = newest WHERE name = 'last';

@@ -11,6 +11,11 @@ const ofUser = 'bucket = $1 AND user_id = $2'
 const notificationsOf = `(SELECT id FROM notify.notification WHERE ${ofUser})`
 const windowsOf = `(SELECT id FROM notify.pending_window WHERE ${ofUser})`
 
+/** Tables whose rows are changes of many users, and what tells the rows apart. */
+const batches: Readonly<Record<string, string>> = { outbox: 'id', state_change: 'sequence' }
+const hasChanges = 'EXISTS (SELECT FROM unnest(changes) AS e WHERE e.user_id = $2)'
+const hasOthers = 'EXISTS (SELECT FROM unnest(changes) AS e WHERE e.user_id <> $2)'
+
 /**
  * Every table that knows a user, children before what they hang on, and how its rows of the user are found; where others
  * lock more than one of them, in their order.
@@ -25,8 +30,8 @@ const tables: ReadonlyArray<readonly [string, string]> = [
   ['pending_window', ofUser],
   ['timeline_entry', `bucket = $1 AND notification_id IN ${notificationsOf}`],
   ['delivery', ofUser],
-  ['outbox', ofUser],
-  ['state_change', '$1::integer IS NOT NULL AND user_id = $2'],
+  ['outbox', `bucket = $1 AND ${hasChanges}`],
+  ['state_change', `$1::integer IS NOT NULL AND ${hasChanges}`],
   ['notification', ofUser],
   ['dedup_log', ofUser],
   ['inbox_count', ofUser],
@@ -49,10 +54,7 @@ export function postgresPrivacy(database: Database, layout: Buckets, inboxes: No
       const bucket = bucketOfUser(userId, buckets)
       const found: Record<string, unknown[]> = {}
       for (const [table, where] of tables) {
-        const { rows } = await everywhere(database).query<object>(`SELECT * FROM notify.${table} WHERE ${where}`, [
-          bucket,
-          userId,
-        ])
+        const { rows } = await everywhere(database).query<object>(exportSql(table, where), [bucket, userId])
         if (rows.length > 0) found[table] = rows.map(({ bucket: _, ...row }: { bucket?: number }) => row)
       }
       return withoutSecrets(found)
@@ -61,6 +63,11 @@ export function postgresPrivacy(database: Database, layout: Buckets, inboxes: No
     eraseUser: (userId) => everywhere(database).transaction((tx) => erase(tx, layout, userId)),
     purge: createPurge(database, layout, inboxes),
   }
+}
+
+function exportSql(table: string, where: string): string {
+  if (batches[table] === undefined) return `SELECT * FROM notify.${table} WHERE ${where}`
+  return `SELECT c.* FROM notify.${table} CROSS JOIN LATERAL unnest(changes) AS c WHERE ${where} AND c.user_id = $2`
 }
 
 interface Exported {
@@ -118,15 +125,23 @@ async function erase(tx: Transaction, { count, distributed }: Buckets, userId: s
 const erased = tables.filter(([table]) => table !== 'timeline_entry')
 const eventsOf = '$2::text IS NOT NULL AND bucket = $1 AND notification_id = ANY ($3::uuid[])'
 
+/** Removes rows of a user; of those that are others' as well the user's part, in the order in which any erasure locks them. */
+function eraseSql(table: string, where: string): string[] {
+  const id = batches[table]
+  if (id === undefined)
+    return [`DELETE FROM notify.${table} WHERE ${where}${table === 'notification' ? ' RETURNING id' : ''}`]
+  return [
+    `DELETE FROM notify.${table} WHERE ${where} AND NOT ${hasOthers}`,
+    `UPDATE notify.${table}
+        SET changes = ARRAY(SELECT CASE WHEN e.user_id = $2 THEN NULL ELSE e END FROM unnest(changes) AS e)
+      WHERE ${where} AND ${id} = ANY (ARRAY(SELECT ${id} FROM notify.${table} WHERE ${where} ORDER BY ${id} FOR UPDATE))`,
+  ]
+}
+
 /** The timelines go last, by the ids of all notifications that there were: nobody can write one any more. */
 async function eraseOnce(tx: Transaction, values: readonly unknown[], notifications: Set<string>): Promise<number> {
   const gone = await Promise.all(
-    erased.map(([table, where]) =>
-      tx.query<{ id?: string }>(
-        `DELETE FROM notify.${table} WHERE ${where}${table === 'notification' ? ' RETURNING id' : ''}`,
-        values,
-      ),
-    ),
+    erased.flatMap(([table, where]) => eraseSql(table, where).map((text) => tx.query<{ id?: string }>(text, values))),
   )
   for (const { id } of gone.flatMap(({ rows }) => rows)) if (id !== undefined) notifications.add(id)
   const timelines = await tx.query(`DELETE FROM notify.timeline_entry WHERE ${eventsOf}`, [

@@ -9,26 +9,27 @@ interface OutboxLook {
   readonly since: string
 }
 
-/** Numbers up to `limit` changes of these buckets, in this order; answers how many. */
+/** Numbers the changes of up to `limit` rows of these buckets, in this order; answers how many changes. */
 export type NumberInTurn = (looks: readonly OutboxLook[], limit: number, now: number) => Promise<number>
 
 /** What is known of a bucket: it stands for as long as nobody numbers or erases changes of it. */
 interface NumberedBatch {
   readonly version: number
-  /** The changes that were numbered last: they may still be in the outbox. */
+  /** The rows that were numbered last: they may still be in the outbox. */
   readonly ids: readonly string[]
 }
 
 interface WaitingRow {
   readonly id: string
-  readonly change: unknown
+  readonly waiting: unknown
+  readonly count: number
 }
 
 /** So often a bucket is looked at again where somebody else numbered or erased changes of it meanwhile. */
 const maxAttempts = 3
 
 const waitingSql = `
-SELECT o.id, row_to_json(o) AS change FROM notify.outbox o WHERE o.bucket = $1 AND o.id >= $2 ORDER BY o.id LIMIT $3`
+SELECT o.id, row_to_json(o) AS waiting, cardinality(o.changes) AS count FROM notify.outbox o WHERE o.bucket = $1 AND o.id >= $2 ORDER BY o.id LIMIT $3`
 
 /**
  * Numbers changes whose outbox is on another node than the log. Nothing of the log is locked while a node is waited for:
@@ -59,7 +60,7 @@ export function createNumberingApart(database: Database): NumberInTurn {
       rows.map(({ id }) => id),
     )
     known.set(bucket, { version: batch.version + 1, ids: [] })
-    return rows.length
+    return rows.reduce((sum, row) => sum + row.count, 0)
   }
   const numberBucket = async (look: OutboxLook, limit: number, now: number): Promise<number> => {
     for (let attempts = 0; attempts < maxAttempts; attempts++) {
@@ -98,7 +99,7 @@ async function numberRead(database: Database, { bucket, version, rows, now }: Re
   const found = await database.query<{ numbered: boolean }>({
     name: 'notify_number_read_changes',
     text: 'SELECT notify.number_read_changes($1, $2, $3, $4) AS numbered',
-    values: [bucket, version, documents(rows, ({ change }) => change), timestamp(now)],
+    values: [bucket, version, documents(rows, ({ waiting }) => waiting), timestamp(now)],
   })
   return found.rows[0]?.numbered ?? false
 }

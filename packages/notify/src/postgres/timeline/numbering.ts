@@ -31,7 +31,7 @@ export function createNumbering(database: Database, distributed: boolean): State
       limit,
       now,
     )
-    if (numbered === limit) return numbered
+    if (numbered >= limit) return numbered
     for (const bucket of inTurn) {
       const atAllFrom = looks.get(bucket)?.atAllFrom ?? 0
       looks.set(bucket, { at: begun, atAllFrom: begun >= atAllFrom ? begun + lookAtAllEveryMs : atAllFrom })

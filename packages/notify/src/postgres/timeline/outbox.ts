@@ -18,10 +18,12 @@ export function writeChanges(scope: BucketScope, changes: readonly StateChange[]
       name: nameFor(scope, 'notify_stream'),
       text: textFor(
         scope,
-        `INSERT INTO notify.outbox (bucket, id, delivery_id, at, user_id, event, state, ended)
-         SELECT o.bucket, o.id, o.delivery_id, o.at, o.user_id, o.event, o.state, o.ended
+        `INSERT INTO notify.outbox (bucket, id, changes)
+         SELECT o.bucket, (array_agg(o.id ORDER BY o.id))[1],
+                array_agg((o.id, o.delivery_id, o.at, o.user_id, o.event, o.state, o.ended)::notify.change ORDER BY o.id)
            FROM unnest($1::smallint[], $2::uuid[], $3::uuid[], $4::timestamptz[], $5::text[], $6::text[], $7::text[], $8::text[])
-                AS o (bucket, id, delivery_id, at, user_id, event, state, ended)`,
+                AS o (bucket, id, delivery_id, at, user_id, event, state, ended)
+          GROUP BY o.bucket`,
       ),
       values: [
         bucketsOfIds(scope, changes, ({ deliveryId }) => deliveryId),

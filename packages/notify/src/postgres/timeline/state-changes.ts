@@ -22,8 +22,8 @@ SELECT recorded_at FROM notify.state_change
 
 /** A change with the positions; without a change it has nulls. */
 interface FoundRow extends LogPositions {
-  readonly scanned: number
-  readonly through: number | null
+  /** The last number that was looked at. */
+  readonly through: number
   readonly sequence: number | null
   readonly id: string
   readonly delivery_id: string
@@ -54,7 +54,7 @@ export function postgresStateChanges(database: Database, distributed: boolean): 
       const { event = null, state = null, channel } = filter
       const values = [after, scan, limit, event, state, channel === undefined ? null : channelDigitOf(channel)]
       const { rows } = await database.query<FoundRow>(queries['timeline/read-state-changes'], values)
-      return pageOf(rows, after, limit, scan)
+      return pageOf(rows, after, limit)
     },
     async acquire(holder, leaseMs) {
       const { rows } = await database.query<{ sequence: number }>(acquireSql, [holder, leaseMs])
@@ -98,11 +98,9 @@ function changeOf(row: FoundRow): LoggedChange[] {
   return [{ sequence, id, payload: formatChange(change) }]
 }
 
-function pageOf(rows: readonly FoundRow[], after: number, limit: number, scan: number) {
-  const { last = 0, removed = 0, published = 0, scanned = 0, through = null } = rows[0] ?? {}
+function pageOf(rows: readonly FoundRow[], after: number, limit: number) {
+  const { last = 0, removed = 0, published = 0, through = 0 } = rows[0] ?? {}
   const changes = rows.flatMap(changeOf)
-  const lastMatch = changes.at(-1)?.sequence
-  const isWhole = scanned < scan && changes.length < limit
-  const reached = changes.length === limit ? lastMatch : through
-  return { last, removed, published, changes, through: isWhole ? Math.max(after, last) : (reached ?? after) }
+  const reached = changes.length === limit ? changes.at(-1)?.sequence : through
+  return { last, removed, published, changes, through: Math.max(after, reached ?? after) }
 }

@@ -52,7 +52,8 @@ async function wait(database: Database): Promise<void> {
     values(6),
   )
   await database.query(
-    `INSERT INTO notify.outbox (bucket, id, delivery_id, at, user_id, state) VALUES ($1, $2, $2, now(), 'u', 'sent')`,
+    `INSERT INTO notify.outbox (bucket, id, changes)
+     VALUES ($1, $2, ARRAY[($2, $2, now(), 'u', NULL, 'sent', NULL)::notify.change])`,
     values(7),
   )
 }

@@ -91,18 +91,20 @@ const contents = {
   delivery_queue: 'delivery_id',
   suppression: 'user_id, channel, address, scope, reason, since, expires_at, detail',
   timeline_entry: 'notification_id, delivery_id, entry_type, state, report_key, detail::text',
-  outbox: 'user_id, state, event, ended',
   inbox: 'user_id, id, event, subject, body, created_at, position, changed',
   inbox_count: 'user_id, sequence, total, unseen, unread',
 } as const
 
 async function storedBy({ database }: Division): Promise<unknown[]> {
-  return Promise.all(
-    Object.entries(contents).map(async ([table, columns]) => {
-      const { rows } = await database.query(`SELECT ${columns} FROM notify.${table} ORDER BY ${columns}`)
-      return [table, rows]
-    }),
+  const { rows: changes } = await database.query(
+    `SELECT e.user_id, e.state, e.event, e.ended FROM notify.outbox CROSS JOIN LATERAL unnest(changes) AS e
+      ORDER BY e.user_id, e.state, e.event, e.ended`,
   )
+  const tables = Object.entries(contents).map(async ([table, columns]) => {
+    const { rows } = await database.query(`SELECT ${columns} FROM notify.${table} ORDER BY ${columns}`)
+    return [table, rows]
+  })
+  return [...(await Promise.all(tables)), ['outbox', changes]]
 }
 
 async function assertBuckets({ database, buckets }: Division): Promise<void> {

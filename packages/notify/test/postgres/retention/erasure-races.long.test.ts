@@ -162,7 +162,7 @@ describe('an erasure', () => {
 const tablesSql = `
 SELECT DISTINCT table_name AS name FROM information_schema.columns
  WHERE table_schema = 'notify'
-   AND (column_name = 'user_id' OR table_name IN ('timeline_entry', 'pending_item', 'outbox'))`
+   AND (column_name = 'user_id' OR table_name IN ('timeline_entry', 'pending_item', 'outbox', 'state_change'))`
 
 async function leftIn(database: Database, tables: ReadonlyArray<{ readonly name: string }>): Promise<string[]> {
   const counts = tables.map(({ name }) => `SELECT '${name}' AS name FROM notify.${name}`)

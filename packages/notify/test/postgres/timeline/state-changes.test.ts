@@ -104,6 +104,51 @@ describe('the log of state changes', () => {
     assert.equal((await w.database.query('SELECT 1 FROM notify.outbox')).rowCount, 0)
   })
 
+  onBoth('a page begins and ends within what one transaction left, however large', async (w) => {
+    const users = Array.from({ length: 700 }, (_, n) => `user ${n}`)
+    await w.database.transaction((tx) => write(tx, ...users.slice(0, 1)))
+    await w.database.transaction((tx) => write(tx, ...users.slice(1, 650)))
+    await w.database.transaction((tx) => write(tx, ...users.slice(650)))
+    while ((await w.changes.number([0], 2, at)) > 0);
+    const pages = [await w.changes.read(0, 7, {}), await w.changes.read(7, 100, {}), await w.changes.read(640, 100, {})]
+    assert.deepEqual(
+      pages.map(({ changes, through }) => [...usersOf(changes), through]),
+      [
+        [...users.slice(0, 7), 7],
+        [...users.slice(7, 107), 107],
+        [...users.slice(640), 700],
+      ],
+    )
+    assert.deepEqual(new Set((await walk(w.changes, 0, 37)).users), new Set(users))
+  })
+
+  onBoth('what is erased leaves the numbers of the others, and readers pass over it', async (w) => {
+    await w.database.transaction((tx) => write(tx, 'alice', 'bob', 'alice', 'carol'))
+    await w.changes.number([0], 100, at)
+    await w.database.transaction((tx) => write(tx, 'alice'))
+    await w.changes.number([0], 100, at)
+    await w.database.transaction((tx) => write(tx, 'dan', 'alice', 'bob'))
+    const { privacy } = postgresNotifyStore(w.database)
+    const exported = (await privacy.exportUser('alice')) as Record<string, readonly unknown[]>
+    assert.deepEqual([exported.state_change?.length, exported.outbox?.length], [3, 1])
+    await privacy.eraseUser('alice')
+    assert.deepEqual(await privacy.exportUser('alice'), {})
+    await w.changes.number([0], 100, at)
+    const numbered = (await w.changes.read(0, 10, {})).changes.map(({ sequence, payload }) => [
+      sequence,
+      payload.user_id,
+    ])
+    assert.deepEqual(numbered, [
+      [2, 'bob'],
+      [4, 'carol'],
+      [6, 'dan'],
+      [8, 'bob'],
+    ])
+    assert.deepEqual((await walk(w.changes, 0, 1)).users, ['bob', 'carol', 'dan', 'bob'])
+    await privacy.eraseUser('bob')
+    assert.deepEqual((await walk(w.changes, 2, 3)).users, ['carol', 'dan'])
+  })
+
   onBoth('a filter leaves out what does not match, and its cursor passes over it', async (w) => {
     await w.database.transaction((tx) =>
       writeAll(tx, [change('a'), change('b', 'delivered'), change('c'), change('d', 'delivered'), change('e')]),
@@ -123,7 +168,8 @@ describe('the log of state changes', () => {
   onBoth('a change whose id was made long before it was committed is numbered too', async (w) => {
     await w.changes.number([0], 100, at)
     await w.database.query(
-      `INSERT INTO notify.outbox (bucket, id, delivery_id, at, user_id, state) VALUES (0, $1, $1, now(), 'late', 'sent')`,
+      `INSERT INTO notify.outbox (bucket, id, changes)
+       VALUES (0, $1, ARRAY[($1, $1, now(), 'late', NULL, 'sent', NULL)::notify.change])`,
       [firstIdAt(Date.now() - day)],
     )
     await eventually(
@@ -134,7 +180,7 @@ describe('the log of state changes', () => {
   })
 
   onBoth('a purge removes what is old and says so, and an emptied log keeps its numbers', async (w) => {
-    await w.database.transaction((tx) => write(tx, 'a', 'b'))
+    for (const user of ['a', 'b']) await w.database.transaction((tx) => write(tx, user))
     await w.changes.number([0], 100, at)
     await w.database.transaction((tx) => write(tx, 'c'))
     await w.changes.number([0], 100, at + day)
@@ -153,14 +199,17 @@ describe('the log of state changes', () => {
   })
 
   onBoth('what is not published yet stays, however old it is, where it is to be published', async (w) => {
-    await w.database.transaction((tx) => write(tx, 'a', 'b', 'c'))
+    for (const user of ['a', 'b']) await w.database.transaction((tx) => write(tx, user))
+    await w.database.transaction((tx) => write(tx, 'c', 'd'))
     await w.changes.number([0], 100, at)
     assert.equal(await w.changes.purge(at + 30 * day, true, 100), 0)
     const holder = '00000000-0000-7000-8000-000000000001'
     await w.changes.acquire(holder, 1_000)
-    await w.changes.recordPublished(holder, 2, 0)
+    await w.changes.recordPublished(holder, 3, 0)
     assert.equal(await w.changes.purge(at + 30 * day, true, 100), 2)
-    assert.equal(await w.changes.purge(at + 30 * day, true, 100), 0)
+    assert.equal(await w.changes.purge(at + 30 * day, true, 100), 0, 'a part of a transaction is not published')
+    await w.changes.recordPublished(holder, 4, 0)
+    assert.equal(await w.changes.purge(at + 30 * day, true, 100), 1)
   })
 
   onBoth('one process publishes at a time, and what is published never goes back', async (w) => {

@@ -14,5 +14,7 @@ WITH ended AS (
    WHERE d.bucket = ANY (ARRAY[e.bucket]) AND d.id = ANY (ARRAY[e.id]) AND d.state = 'queued' AND d.ended IS NULL
   RETURNING d.bucket, d.id, d.user_id, d.state, d.ended, e.change_id, e.changed_at, e.event
 )
-INSERT INTO notify.outbox (bucket, id, delivery_id, at, user_id, event, state, ended)
-SELECT bucket, change_id, id, changed_at, user_id, event, state, ended FROM ended WHERE changed_at IS NOT NULL
+INSERT INTO notify.outbox (bucket, id, changes)
+SELECT bucket, (array_agg(change_id ORDER BY change_id))[1],
+       array_agg((change_id, id, changed_at, user_id, event, state, ended)::notify.change ORDER BY change_id)
+  FROM ended WHERE changed_at IS NOT NULL GROUP BY bucket

@@ -1,6 +1,6 @@
 -- State changes after a number, and where the log begins and ends: one statement, and so one snapshot.
 -- $1 after bigint
--- $2 scan int: changes that are looked at
+-- $2 scan int: numbers that are looked at; what had one may be erased
 -- $3 limit int: changes that are returned
 -- $4 event text or null for any
 -- $5 state text or null for any
@@ -11,15 +11,27 @@ WITH position AS (
          max(sequence) FILTER (WHERE name = 'removed') AS removed,
          max(sequence) FILTER (WHERE name = 'published') AS published
     FROM notify.state_change_position
+), looked AS MATERIALIZED (
+  SELECT after, least(after + $2::integer, last) AS through
+    FROM (SELECT greatest($1::bigint, removed) AS after, last FROM position) AS p
 ), scanned AS MATERIALIZED (
-  SELECT sequence, id, delivery_id, at, user_id, event, state, ended FROM notify.state_change WHERE sequence > $1 ORDER BY sequence LIMIT $2
+  -- of the rows from the one with the first of these numbers to the one with the last
+  SELECT c.sequence - cardinality(c.changes) + e.place AS sequence,
+         e.id, e.delivery_id, e.at, e.user_id, e.event, e.state, e.ended
+    FROM looked l
+    JOIN notify.state_change c
+      ON c.sequence > l.after
+     AND c.sequence <= coalesce((SELECT min(sequence) FROM notify.state_change WHERE sequence >= l.through), l.through)
+   CROSS JOIN LATERAL unnest(c.changes) WITH ORDINALITY AS e (id, delivery_id, at, user_id, event, state, ended, place)
+   WHERE c.sequence - cardinality(c.changes) + e.place > l.after
+     AND c.sequence - cardinality(c.changes) + e.place <= l.through
 ), matching AS (
   SELECT * FROM scanned
-   WHERE ($4::text IS NULL OR event = $4) AND ($5::text IS NULL OR state = $5)
+   WHERE id IS NOT NULL AND ($4::text IS NULL OR event = $4) AND ($5::text IS NULL OR state = $5)
      AND ($6::text IS NULL OR substr(delivery_id::text, 32, 1) = $6)
    ORDER BY sequence LIMIT $3
 )
-SELECT p.last, p.removed, p.published, s.count AS scanned, s.through, m.sequence, m.id,
+SELECT p.last, p.removed, p.published, l.through, m.sequence, m.id,
        m.delivery_id, m.at, m.user_id, m.event, m.state, m.ended
-  FROM position p CROSS JOIN (SELECT count(*) AS count, max(sequence) AS through FROM scanned) s
+  FROM position p CROSS JOIN looked l
   LEFT JOIN matching m ON true ORDER BY m.sequence

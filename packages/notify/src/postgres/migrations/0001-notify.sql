@@ -288,32 +288,46 @@ BEGIN
   RETURN statement;
 END $$;
 
--- Has the transaction find rows by indexes alone. A plan is then the same whatever the tables hold and the statistics say, and
--- is made once for each connection, where one server or `shard` has all rows: to plan takes longer than to run.
-CREATE FUNCTION notify.use_index_plans(of_bucket smallint, shard bigint) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-  is_routed boolean := of_bucket IS NOT NULL AND shard IS NULL;
+-- Has the transaction find rows by indexes alone, whatever the tables hold and the statistics say.
+CREATE FUNCTION notify.use_indexes() RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM set_config('plan_cache_mode', CASE WHEN is_routed THEN 'force_custom_plan' ELSE 'force_generic_plan' END, true),
-          set_config('jit', 'off', true),
-          set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
+  PERFORM set_config('jit', 'off', true), set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
           set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true);
 END $$;
 
--- The call of a statement, which the connection keeps once it is prepared. That it does is noted in a setting, for the list of
--- those that are kept takes long to read; a transaction that fails takes the note back, and not what was prepared.
+-- The tables among whose indexes a plan of the statement chooses.
+CREATE FUNCTION notify.tables_to_choose_for(statement text) RETURNS oid[] LANGUAGE sql AS $$
+  SELECT coalesce(array_agg(DISTINCT named.id), '{}')
+    FROM (SELECT to_regclass('notify.' || found[1])::oid AS id
+            FROM regexp_matches(statement, '(?<!INTO )notify\.(\w+)', 'g') AS found) AS named
+   WHERE (SELECT count(*) FROM pg_index i WHERE i.indrelid = named.id) > 1
+$$;
+
+-- The call of a statement, which the connection keeps once it is prepared, and has planned: to plan takes longer than to run. Of
+-- a table that holds next to nothing all indexes seem as good, so as long as there is such a one it is planned for each call. That
+-- the connection keeps it is noted in a setting, with its tables, for the list of those that are kept takes long to read; a
+-- transaction that fails takes the note back, and not what was prepared.
 CREATE FUNCTION notify.call_kept(statement text, parameters text[], of_bucket smallint, shard bigint) RETURNS text
 LANGUAGE plpgsql AS $$
 DECLARE
+  enough_bytes CONSTANT bigint := 64 * 8192;
   kept text := concat_ws('_', 'notify', md5(statement), shard);
+  tables text := nullif(current_setting('gatehouse.' || kept, true), '');
 BEGIN
-  IF current_setting('gatehouse.' || kept, true) IS DISTINCT FROM 'kept' THEN
-    IF NOT EXISTS (SELECT FROM pg_prepared_statements p WHERE p.name = kept) THEN
-      EXECUTE format('PREPARE %I AS %s', kept,
-                     CASE WHEN shard IS NULL THEN statement ELSE notify.on_shards(statement, of_bucket) END);
+  IF tables IS NULL THEN
+    IF shard IS NOT NULL THEN
+      statement := notify.on_shards(statement, of_bucket);
     END IF;
-    PERFORM set_config('gatehouse.' || kept, 'kept', false);
+    IF NOT EXISTS (SELECT FROM pg_prepared_statements p WHERE p.name = kept) THEN
+      EXECUTE format('PREPARE %I AS %s', kept, statement);
+    END IF;
+    tables := notify.tables_to_choose_for(statement)::text;
+    PERFORM set_config('gatehouse.' || kept, tables, false);
   END IF;
+  PERFORM set_config('plan_cache_mode', CASE
+    WHEN of_bucket IS NOT NULL AND shard IS NULL THEN 'force_custom_plan'
+    WHEN EXISTS (SELECT FROM unnest(tables::oid[]) AS id WHERE pg_relation_size(id) < enough_bytes) THEN 'force_custom_plan'
+    ELSE 'force_generic_plan' END, true);
   RETURN 'EXECUTE ' || kept
     || coalesce('(' || (SELECT string_agg(quote_nullable(p), ',') FROM unnest(parameters) AS p) || ')', '');
 END $$;
@@ -330,7 +344,7 @@ DECLARE
   call text;
   passes boolean;
 BEGIN
-  PERFORM notify.use_index_plans(of_bucket, shard);
+  PERFORM notify.use_indexes();
   FOR place IN 1 .. cardinality(statements) LOOP
     call := notify.call_kept(
       statements[place], parameters[first : first + parameter_counts[place] - 1], of_bucket, shard);
@@ -360,7 +374,7 @@ DECLARE
   answer text;
   all_answers text[];
 BEGIN
-  PERFORM notify.use_index_plans(of_bucket, shard);
+  PERFORM notify.use_indexes();
   FOR place IN 1 .. cardinality(statements) LOOP
     EXECUTE notify.call_kept(
       format('SELECT coalesce(json_agg(r), ''[]'') FROM (%s) AS r', statements[place]),

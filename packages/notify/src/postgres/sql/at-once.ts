@@ -2,7 +2,7 @@ import { type Database, type Query, type Rows, sqlState } from '@gatehouse/kit'
 import { at } from '../nodes/spread-database.ts'
 import type { BucketScope } from './buckets.ts'
 import { columns, literal } from './columns.ts'
-import { readByIndexes } from './index-plans.ts'
+import { readTogether } from './plans.ts'
 
 type Value = string | number | boolean | null
 
@@ -42,10 +42,11 @@ export async function runAtOnce(
  */
 export async function readAtOnce(
   database: Database,
-  { bucket }: Pick<BucketScope, 'bucket'>,
+  scope: BucketScope,
   statements: readonly ReadStatement[],
 ): Promise<ReadonlyArray<Pick<Rows<object>, 'rows'>>> {
-  if (bucket === undefined) return readByIndexes(database, statements)
+  const { bucket } = scope
+  if (bucket === undefined) return readTogether(database, scope, statements)
   const { texts, counts, parameters } = literalsOf(statements)
   const text = `CALL notify.read_at_once('${bucket}', ${texts}, ${counts}, ${parameters}, NULL)`
   const { rows } = await at(database, bucket).query<{ answers: object[][] }>({ text })

@@ -13,12 +13,6 @@ const indexPlans: Query = {
                 set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`,
 }
 
-/** Statements in one transaction and one round trip, which find rows by indexes alone. */
-export async function readByIndexes(database: Database, queries: readonly Query[]): Promise<Array<Rows<object>>> {
-  const [, ...found] = await database.pipeline<object>([indexPlans, ...queries])
-  return found
-}
-
 /**
  * One statement in a transaction of its own, which finds rows by indexes alone: one round trip. For one bucket of a
  * distributed database it is planned for its values, as it has to be: without them nobody knows on which node that is.

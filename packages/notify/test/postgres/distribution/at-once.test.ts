@@ -27,7 +27,7 @@ const isOnShard = {
 }
 
 async function readUsers(database: Database): Promise<unknown[]> {
-  const [answer] = await readAtOnce(database, { bucket }, [users])
+  const [answer] = await readAtOnce(database, { count: 32, bucket }, [users])
   return answer?.rows.flatMap(Object.values) ?? []
 }
 

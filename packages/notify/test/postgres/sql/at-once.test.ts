@@ -31,7 +31,7 @@ test('each statement that runs at once has its own values, however many', async 
   const ones = Array.from({ length: 20 }, () => '1')
   const check = { precondition: true as const, text: 'SELECT $1::integer = $2::integer', values: ['7', '7'] }
   await runAtOnce(database, [putting('short', ['1']), check, putting('long', ones)])
-  const [short, long] = await readAtOnce(database, {}, [valueCalled('short'), valueCalled('long')])
+  const [short, long] = await readAtOnce(database, { count: 1 }, [valueCalled('short'), valueCalled('long')])
   assert.deepEqual([short?.rows, long?.rows], [[{ value: 1 }], [{ value: 20 }]])
 })
 

@@ -99,7 +99,7 @@ test('where one of a batch was claimed again, the others are recorded once and i
   })
 })
 
-test('where a state was raised before its sending was recorded, it stays and the others are recorded', async (t) => {
+test('a state that was raised before its sending was recorded stays, the others are recorded', async (t) => {
   const database = await embeddedDatabase()
   t.after(() => database.close())
   const { store, claimed } = await claimedDeliveries(database)

@@ -1,6 +1,7 @@
-import type { Transaction } from '@gatehouse/kit'
+import type { Query, Transaction } from '@gatehouse/kit'
 import { newIdBeside, notificationIdOf } from '../../model/id.ts'
 import type { AttemptRecord } from '../../store/store.ts'
+import type { Statement } from '../sql/at-once.ts'
 import { type BucketScope, bucketsOfIds, nameFor, textFor } from '../sql/buckets.ts'
 import { columns, timestamp } from '../sql/columns.ts'
 import { keyOf } from '../sql/plans.ts'
@@ -8,7 +9,8 @@ import { keyOf } from '../sql/plans.ts'
 type Acknowledged = AttemptRecord & Required<Pick<AttemptRecord, 'acknowledged'>>
 
 const idOf = ({ claimed }: AttemptRecord) => claimed.deliveryId
-const acknowledgedOf = (records: readonly AttemptRecord[]): Acknowledged[] =>
+/** Those of the attempts that a provider accepted. */
+export const acknowledgedOf = (records: readonly AttemptRecord[]): Acknowledged[] =>
   records.flatMap((r) => (r.acknowledged ? [{ ...r, acknowledged: r.acknowledged }] : []))
 const providerOf = ({ acknowledged }: Acknowledged) => acknowledged.provider
 const messageIdOf = ({ acknowledged }: Acknowledged) => acknowledged.providerMessageId ?? null
@@ -29,8 +31,24 @@ export async function acknowledge(
 ): Promise<Set<string>> {
   const acks = acknowledgedOf(current)
   if (acks.length === 0) return new Set()
-  const values = [bucketsOfIds(scope, acks, idOf), ...columns(acks, idOf, providerOf, messageIdOf)]
-  const { rows } = await tx.query<{ id: string }>({
+  const { rows } = await tx.query<{ id: string }>(acknowledgement(scope, acks))
+  if (rows.length < acks.length)
+    await tx.query({
+      name: nameFor(scope, 'notify_acknowledge_late'),
+      text: textFor(
+        scope,
+        `UPDATE notify.delivery d SET provider = a.provider, provider_message_id = a.provider_message_id
+           FROM unnest($1::smallint[], $2::uuid[], $3::text[], $4::text[]) AS a (bucket, id, provider, provider_message_id)
+          WHERE ${keyOf('d', 'a')} AND d.provider_message_id IS NULL`,
+      ),
+      values: ackColumns(scope, acks),
+    })
+  return new Set(rows.map(({ id }) => id))
+}
+
+/** The statement that makes those sent that are queued; it returns their ids. */
+export function acknowledgement(scope: BucketScope, acks: readonly Acknowledged[]): Query & Statement {
+  return {
     name: nameFor(scope, 'notify_acknowledge'),
     text: textFor(
       scope,
@@ -41,21 +59,14 @@ export async function acknowledge(
               AS a (bucket, id, provider, provider_message_id, sent_at, sent_entry, sent_attempt, sent_detail)
         WHERE ${keyOf('d', 'a')} AND d.state = 'queued' RETURNING d.id`,
     ),
-    values: [...values, ...sendingColumns(acks)],
-  })
-  if (rows.length < acks.length)
-    await tx.query({
-      name: nameFor(scope, 'notify_acknowledge_late'),
-      text: textFor(
-        scope,
-        `UPDATE notify.delivery d SET provider = a.provider, provider_message_id = a.provider_message_id
-           FROM unnest($1::smallint[], $2::uuid[], $3::text[], $4::text[]) AS a (bucket, id, provider, provider_message_id)
-          WHERE ${keyOf('d', 'a')} AND d.provider_message_id IS NULL`,
-      ),
-      values,
-    })
-  return new Set(rows.map(({ id }) => id))
+    values: [...ackColumns(scope, acks), ...sendingColumns(acks)],
+  }
 }
+
+const ackColumns = (scope: BucketScope, acks: readonly Acknowledged[]) => [
+  bucketsOfIds(scope, acks, idOf),
+  ...columns(acks, idOf, providerOf, messageIdOf),
+]
 
 /** What the delivery itself keeps of a sending; nothing for an attempt that its timeline tells of. */
 function sendingColumns(acks: readonly Acknowledged[]): string[] {

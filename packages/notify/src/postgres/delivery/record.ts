@@ -2,22 +2,29 @@ import type { Database, Notifier, Query, Transaction } from '@gatehouse/kit'
 import { notificationIdOf } from '../../model/id.ts'
 import type { StateChange } from '../../model/notification/state-change.ts'
 import type { AttemptRecord, RecordResult } from '../../store/store.ts'
-import { putItems } from '../inbox/inbox.ts'
+import { type NewItem, putItems } from '../inbox/inbox.ts'
 import { at } from '../nodes/spread-database.ts'
 import { eraseSensitive } from '../retention/erase-sensitive.ts'
+import { isConflict, runAtOnce, type Statement } from '../sql/at-once.ts'
 import { type BucketScope, bucketsOfIds, nameFor, textFor } from '../sql/buckets.ts'
-import { columns, documents, timestamp } from '../sql/columns.ts'
-import { byIndexes, keyOf } from '../sql/plans.ts'
+import { columns, timestamp } from '../sql/columns.ts'
+import { byIndexes } from '../sql/plans.ts'
 import { type StreamOptions, writeChanges } from '../timeline/outbox.ts'
 import { appendTimeline, type NewTimelineEntry } from '../timeline/timeline.ts'
 import { suppressAddresses } from '../users/suppressions.ts'
-import { acknowledge, acknowledgeLate, isWholeSending } from './acknowledge.ts'
+import { acknowledge, acknowledgedOf, acknowledgeLate, acknowledgement, isWholeSending } from './acknowledge.ts'
 import { addDeadLetters, endExpired } from './end.ts'
+import { removeFromQueue, returnToQueue } from './queue-steps.ts'
 
 /** Options of {@link record}. */
 export interface RecordOptions extends StreamOptions {
   /** Publishes the users whose inboxes have changed. */
   readonly inboxes: Notifier
+}
+
+interface Recorded extends Omit<RecordResult, 'failed'> {
+  /** What came into inboxes. */
+  readonly items: readonly NewItem[]
 }
 
 /**
@@ -31,15 +38,73 @@ export async function record(
   { streaming, inboxes }: RecordOptions,
 ): Promise<Omit<RecordResult, 'failed'>> {
   const sorted = [...records].sort((a, b) => (a.claimed.deliveryId < b.claimed.deliveryId ? -1 : 1))
-  const { items, ...result } = await at(database, scope.bucket).transaction(async (tx) => {
-    const { true: again = [], false: ending = [] } = Object.groupBy(sorted, ({ next }) => `${next.kind === 'again'}`)
+  const { items, ...result } =
+    (await recordUsual(database, scope, sorted, streaming)) ?? (await recordAny(database, scope, sorted, streaming))
+  if (items.length > 0) inboxes.publish(items.map(({ userId }) => userId))
+  return result
+}
+
+/**
+ * What nearly every batch is: deliveries that were accepted or go on, each still claimed, and whose states nobody has raised.
+ * What is to be written is then known from the start, and goes in one message. Undefined where something was otherwise:
+ * nothing was written.
+ */
+async function recordUsual(
+  database: Database,
+  scope: BucketScope,
+  records: readonly AttemptRecord[],
+  streaming: boolean,
+): Promise<Recorded | undefined> {
+  if (!records.every(isUsual)) return undefined
+  const { again, ending } = byNextStep(records)
+  const acks = acknowledgedOf(records)
+  const written = { records, sent: new Set(acks.map(deliveryId)), expired: new Set<string>(), overtaken: [] }
+  const statements = [
+    ...(ending.length > 0 ? [exactly(removeFromQueue(scope, ending), ending.length)] : []),
+    ...(again.length > 0 ? [exactly(returnToQueue(scope, again), again.length)] : []),
+    ...(acks.length > 0 ? [exactly(acknowledgement(scope, acks), acks.length)] : []),
+    ...whatFollows(scope, written, streaming),
+  ]
+  try {
+    const refusing = await runAtOnce(database, statements, scope)
+    return refusing ? undefined : { late: 0, deadDevices: [], items: records.flatMap(itemOf) }
+  } catch (error) {
+    if (isConflict(error)) return undefined
+    throw error
+  }
+}
+
+function isUsual(record: AttemptRecord): boolean {
+  const { next, deadTokens, suppressed } = record
+  const goesOn = next.kind === 'done' || next.kind === 'again'
+  return goesOn && deadTokens.length === 0 && suppressed === undefined && !isFinishedSensitive(record)
+}
+
+/** The statement as a precondition: it must return so many rows. */
+function exactly({ text, values }: Statement, count: number): Statement {
+  return {
+    precondition: true,
+    text: `WITH found AS (${text}) SELECT count(*) = $${values.length + 1}::integer FROM found`,
+    values: [...values, count],
+  }
+}
+
+/** Whatever the batch is, step by step: what is written depends on what is found. */
+function recordAny(
+  database: Database,
+  scope: BucketScope,
+  records: readonly AttemptRecord[],
+  streaming: boolean,
+): Promise<Recorded> {
+  return at(database, scope.bucket).transaction(async (tx) => {
+    const { again, ending } = byNextStep(records)
     const [, ...kept] = await Promise.all([
       scope.bucket === undefined ? tx.query(byIndexes) : undefined,
-      removeFromQueue(tx, scope, ending),
-      returnToQueue(tx, scope, again),
+      leave(tx, ending.length > 0 ? removeFromQueue(scope, ending) : undefined),
+      leave(tx, again.length > 0 ? returnToQueue(scope, again) : undefined),
     ])
     const { true: current = [], false: stale = [] } = Object.groupBy(
-      sorted,
+      records,
       ({ claimed }) => `${kept.some((ids) => ids.has(claimed.deliveryId))}`,
     )
     const [sent, expired] = await Promise.all([acknowledge(tx, scope, current), endExpired(tx, scope, current)])
@@ -50,21 +115,44 @@ export async function record(
     ])
     await eraseSensitive(tx, scope, current.filter(isFinishedSensitive).map(deliveryId))
     const overtaken = await acknowledgeLate(tx, scope, stale)
-    const items = current.flatMap(itemOf)
-    const entries = [...current, ...overtaken].filter((each) => !(sent.has(deliveryId(each)) && isWholeSending(each)))
-    // The inboxes come last: their locks last only as long as the server takes.
-    await tx.finish([
-      ...appendTimeline(
-        scope,
-        entries.map((each) => entryOf(each, sent)),
-      ),
-      ...(streaming ? stream(scope, current, sent, expired) : []),
-      ...putItems(scope, items),
-    ])
-    return { late: records.length - current.length - overtaken.length, deadDevices, items }
+    await tx.finish(whatFollows(scope, { records: current, sent, expired, overtaken }, streaming))
+    return {
+      late: records.length - current.length - overtaken.length,
+      deadDevices,
+      items: current.flatMap(itemOf),
+    }
   })
-  if (items.length > 0) inboxes.publish(items.map(({ userId }) => userId))
-  return result
+}
+
+function byNextStep(records: readonly AttemptRecord[]) {
+  const { true: again = [], false: ending = [] } = Object.groupBy(records, ({ next }) => `${next.kind === 'again'}`)
+  return { again, ending }
+}
+
+/** What became of a batch: the ids of those that were sent by it, and of those that it ended. */
+interface Outcome {
+  readonly records: readonly AttemptRecord[]
+  readonly sent: ReadonlySet<string>
+  readonly expired: ReadonlySet<string>
+  /** Others, whose work had ended before they were accepted. */
+  readonly overtaken: readonly AttemptRecord[]
+}
+
+/** The last statements. The inboxes come at the end: their locks last only as long as the server takes. */
+function whatFollows(
+  scope: BucketScope,
+  { records, sent, expired, overtaken }: Outcome,
+  streaming: boolean,
+): Array<Query & Statement> {
+  const entries = [...records, ...overtaken].filter((each) => !(sent.has(deliveryId(each)) && isWholeSending(each)))
+  return [
+    ...appendTimeline(
+      scope,
+      entries.map((each) => entryOf(each, sent)),
+    ),
+    ...(streaming ? stream(scope, records, sent, expired) : []),
+    ...putItems(scope, records.flatMap(itemOf)),
+  ]
 }
 
 /** The inbox item of an accepted attempt. */
@@ -75,75 +163,13 @@ function itemOf({ claimed, acknowledged, at }: AttemptRecord) {
   return [{ ...item, ...(subject === undefined ? {} : { subject }) }]
 }
 
-/**
- * Takes deliveries off the queue. The attempt number of one that was replayed goes on from the claims before: the lease,
- * which a replay begins without, leaves out a step of then that is recorded again.
- */
-async function removeFromQueue(
-  tx: Transaction,
-  scope: BucketScope,
-  records: readonly AttemptRecord[],
-): Promise<Set<string>> {
-  if (records.length === 0) return new Set()
-  const { rows } = await tx.query<{ delivery_id: string }>({
-    name: nameFor(scope, 'notify_remove_from_queue'),
-    text: textFor(
-      scope,
-      `DELETE FROM notify.delivery_queue w
-        USING unnest($1::smallint[], $2::uuid[], $3::integer[]) AS d (bucket, delivery_id, attempt)
-        WHERE ${keyOf('w', 'd', 'delivery_id')} AND w.attempt = d.attempt
-          AND w.lease_until IS NOT NULL
-    RETURNING w.delivery_id`,
-    ),
-    values: [bucketsOfIds(scope, records, deliveryId), ...columns(records, deliveryId, attempt)],
-  })
+/** The deliveries whose claims stood. */
+async function leave(tx: Transaction, query: Query | undefined): Promise<ReadonlySet<string>> {
+  const rows = query ? (await tx.query<{ delivery_id: string }>(query)).rows : []
   return new Set(rows.map((row) => row.delivery_id))
 }
 
 const deliveryId = ({ claimed }: AttemptRecord) => claimed.deliveryId
-const attempt = ({ claimed }: AttemptRecord) => claimed.attempt
-
-/**
- * Puts deliveries back into the queue. A step may be recorded again where it was not known whether it had been; the lease,
- * which the first time ends and only a claim begins, leaves the second out.
- */
-async function returnToQueue(
-  tx: Transaction,
-  scope: BucketScope,
-  records: readonly AttemptRecord[],
-): Promise<Set<string>> {
-  const waiting = records.flatMap((r) => (r.next.kind === 'again' ? [{ ...r, next: r.next }] : []))
-  if (waiting.length === 0) return new Set()
-  const { rows } = await tx.query<{ delivery_id: string }>({
-    name: nameFor(scope, 'notify_return_to_queue'),
-    text: textFor(
-      scope,
-      `UPDATE notify.delivery_queue w
-          SET due_at = r.due_at, lease_until = NULL, failures = r.failures, crashes = r.crashes,
-              message = r.message
-         FROM ROWS FROM (
-                unnest($1::smallint[], $2::uuid[], $3::integer[], $4::timestamptz[], $5::integer[], $7::integer[]),
-                json_array_elements($6::json))
-              AS r (bucket, delivery_id, attempt, due_at, failures, crashes, message)
-        WHERE ${keyOf('w', 'r', 'delivery_id')} AND w.attempt = r.attempt
-          AND w.lease_until IS NOT NULL
-    RETURNING w.delivery_id`,
-    ),
-    values: [
-      bucketsOfIds(scope, waiting, deliveryId),
-      ...columns(
-        waiting,
-        deliveryId,
-        attempt,
-        (r) => timestamp(r.next.dueAt),
-        (r) => r.next.failures,
-      ),
-      documents(waiting, (r) => ({ ...r.claimed.message, ...r.next.left })),
-      ...columns(waiting, (r) => r.next.crashes ?? 0),
-    ],
-  })
-  return new Set(rows.map((row) => row.delivery_id))
-}
 
 function entryOf({ claimed, at, what, detail }: AttemptRecord, sent: ReadonlySet<string>): NewTimelineEntry {
   const { deliveryId, channel, attempt } = claimed
@@ -206,7 +232,7 @@ function stream(
   current: readonly AttemptRecord[],
   sent: ReadonlySet<string>,
   expired: ReadonlySet<string>,
-): Query[] {
+): Array<Query & Statement> {
   const changes = current.flatMap(({ claimed, at }): StateChange[] => {
     if (sent.has(claimed.deliveryId)) return [{ ...claimed, state: 'sent', at }]
     return expired.has(claimed.deliveryId) ? [{ ...claimed, state: 'queued', ended: 'expired', at }] : []

@@ -62,7 +62,8 @@ export async function distributeTables(on: Queryable): Promise<string[]> {
     await on.query({ text: placeSql(table, placement), values, timeoutMs: copyTimeoutMs })
     await on.query({ text: removeSql, values, timeoutMs: copyTimeoutMs })
   }
-  await on.query(distributeProcedureSql)
+  await on.query(distributeFunctionsSql)
+  await on.query(distributeProceduresSql)
   return missing.map(({ table }) => table)
 }
 
@@ -73,12 +74,19 @@ function placeSql(table: string, placement: Placement): string {
   return `SELECT create_distributed_table($1, 'bucket', colocate_with => '${companion}')`
 }
 
-/** Has a call of `run_at_once` run on the node of its bucket, with one round trip instead of one for each statement. */
-const distributeProcedureSql = `
+/** Has calls of these procedures run on the node of their bucket, with one round trip instead of one for each statement. */
+const distributeProceduresSql = `
 SELECT create_distributed_function(p.oid::regprocedure, 'of_bucket', colocate_with => 'notify.${anchorTable}')
   FROM pg_proc p
- WHERE p.oid = to_regproc('notify.run_at_once')
+ WHERE p.oid IN (to_regproc('notify.run_at_once'), to_regproc('notify.read_at_once'))
    AND NOT EXISTS (SELECT FROM pg_dist_object o WHERE o.objid = p.oid AND o.distribution_argument_index IS NOT NULL)`
+
+/** What those call has to be on each node. */
+const distributeFunctionsSql = `
+SELECT create_distributed_function(p.oid::regprocedure)
+  FROM unnest(ARRAY['hold_shard', 'on_shards', 'use_indexes', 'tables_to_choose_for', 'call_kept']) AS name
+  JOIN pg_proc p ON p.oid = to_regproc('notify.' || name)
+ WHERE NOT EXISTS (SELECT FROM pg_dist_object o WHERE o.classid = 'pg_proc'::regclass AND o.objid = p.oid)`
 
 /** @throws StartError where there is no Citus, or it has no workers, or knows no coordinator, or this is a worker */
 async function refuseWithoutWorkers(on: Queryable): Promise<number> {

@@ -1,6 +1,7 @@
 import type { Query, Transaction } from '@gatehouse/kit'
 import type { InboxCounts } from '../../store/store.ts'
 import { queries } from '../queries/index.ts'
+import type { Statement } from '../sql/at-once.ts'
 import { type BucketScope, bucketsOfUsers, nameFor, textFor } from '../sql/buckets.ts'
 
 /** Who listens for changed inboxes, and what is said there: users' ids. */
@@ -10,7 +11,7 @@ export const inboxChannel = 'notify_inbox'
  * Locks the inboxes of users, in order, and makes their counters where there are none. Whoever changes an inbox holds
  * this lock from before its statement to its commit: so the numbers it gives become visible in their order.
  */
-export function openInboxes(scope: BucketScope, users: Iterable<string>): Query {
+export function openInboxes(scope: BucketScope, users: Iterable<string>): Query & Statement {
   const inOrder = [...new Set(users)].sort()
   return {
     name: nameFor(scope, 'notify_open_inboxes'),

@@ -3,6 +3,7 @@ import { bucketOfUser } from '../../model/id.ts'
 import type { Inbox, InboxFilter, InboxItem, InboxNews, InboxPage } from '../../store/store.ts'
 import { at } from '../nodes/spread-database.ts'
 import { queries } from '../queries/index.ts'
+import type { Statement } from '../sql/at-once.ts'
 import { type BucketScope, type Buckets, bucketsOfUsers, groupByBucket, nameFor, textFor } from '../sql/buckets.ts'
 import { columns, timestamp, withoutNulls } from '../sql/columns.ts'
 import { byIndexes, customPlan } from '../sql/plans.ts'
@@ -93,7 +94,7 @@ function filterSql({ unread, archived }: InboxFilter): string {
 }
 
 /** The statements that put items into inboxes, none of them twice. */
-export function putItems(scope: BucketScope, items: readonly NewItem[]): Query[] {
+export function putItems(scope: BucketScope, items: readonly NewItem[]): Array<Query & Statement> {
   if (items.length === 0) return []
   const users = items.map(({ userId }) => userId)
   return [

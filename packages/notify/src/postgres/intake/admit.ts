@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Database, Problem, sqlState } from '@gatehouse/kit'
+import { type Database, Problem } from '@gatehouse/kit'
 import { type Admission, type AdmissionDecision, type AdmissionState, UserErased } from '../../admission/admission.ts'
 import type { Counters } from '../../admission/caps.ts'
 import type { AdmissionUnit, PlannedNotification } from '../../admission/planned.ts'
 import { bucketOfId, newId } from '../../model/id.ts'
 import type { Profile, Profiles } from '../../store/store.ts'
 import { queries } from '../queries/index.ts'
-import { runAtOnce, type Statement } from '../sql/at-once.ts'
+import { isConflict, runAtOnce, type Statement } from '../sql/at-once.ts'
 import { type BucketScope, type Buckets, bucketsOfIds, groupByBucket, scopeOf, textFor } from '../sql/buckets.ts'
 import { columns } from '../sql/columns.ts'
 import type { StreamOptions } from '../timeline/outbox.ts'
@@ -101,13 +101,10 @@ async function write(
     return refusing === undefined
   } catch (error) {
     if (leased) leases?.cancel(leased)
-    if (conflicts.has(sqlState(error) ?? '')) return false
+    if (isConflict(error)) return false
     throw error
   }
 }
-
-/** SQLSTATEs of a serialization failure and of a deadlock. */
-const conflicts: ReadonlySet<string> = new Set(['40001', '40P01'])
 
 function answersOf(
   units: readonly AdmissionUnit[],

@@ -1,12 +1,12 @@
-import type { Database, Query, Rows } from '@gatehouse/kit'
+import type { Database, Rows } from '@gatehouse/kit'
 import { type AdmissionState, type DedupEntry, logId } from '../../admission/admission.ts'
 import type { Counters } from '../../admission/caps.ts'
 import type { AdmissionUnit, PlannedNotification } from '../../admission/planned.ts'
 import type { Channel } from '../../model/channel.ts'
 import { deliveryIdOf } from '../../model/id.ts'
+import { type ReadStatement, readAtOnce } from '../sql/at-once.ts'
 import { type BucketScope, bucketsOfIds, textFor } from '../sql/buckets.ts'
 import { columns } from '../sql/columns.ts'
-import { readTogether } from '../sql/plans.ts'
 import { dedupHash } from './dedup-hash.ts'
 import { settledOf, settledQueries } from './settle.ts'
 
@@ -43,6 +43,8 @@ interface UserRow extends UserVersion {
   readonly counters: Counters
 }
 
+type Answer<Row> = Pick<Rows<Row>, 'rows'>
+
 /** A key to be looked up in the log. */
 interface LogKey {
   /** Of a notification of its user. */
@@ -73,13 +75,13 @@ export async function readState(
   const notifications = units.flatMap((unit) => unit.notifications)
   const keys = logKeysOf(notifications)
   const log = keys.length === 0 ? [] : [logQuery(scope, keys)]
-  const [read, ...answers] = await readTogether(database, scope, [
+  const [read, ...answers] = await readAtOnce(database, scope, [
     usersQuery(scope, usersOf(notifications)),
     ...log,
     ...settledQueries(scope, units, now),
   ])
-  const { rows: users } = read as Rows<UserRow>
-  const rows = log.length === 0 ? [] : (answers[0] as Rows<LogRow>).rows
+  const { rows: users } = read as Answer<UserRow>
+  const rows = log.length === 0 ? [] : (answers[0] as Answer<LogRow>).rows
   return {
     users: new Map(users.map((row) => [row.user_id, row])),
     counters: new Map(users.map((row) => [row.user_id, row.counters])),
@@ -88,7 +90,7 @@ export async function readState(
   }
 }
 
-function usersQuery(scope: BucketScope, users: readonly BatchUser[]): Query {
+function usersQuery(scope: BucketScope, users: readonly BatchUser[]): ReadStatement {
   return {
     name: 'notify_read_users',
     text: textFor(
@@ -109,7 +111,7 @@ function logKeysOf(notifications: readonly PlannedNotification[]): LogKey[] {
   )
 }
 
-function logQuery(scope: BucketScope, keys: readonly LogKey[]): Query {
+function logQuery(scope: BucketScope, keys: readonly LogKey[]): ReadStatement {
   return {
     name: 'notify_read_log',
     text: textFor(
@@ -168,7 +170,7 @@ async function flushedSince(
 ): Promise<Set<string>> {
   const ids = originals.flatMap(({ deliveryId, hasDelivery }) => (hasDelivery ? [] : [deliveryId]))
   if (ids.length === 0) return new Set()
-  const [found] = await readTogether(database, scope, [
+  const [found] = await readAtOnce(database, scope, [
     {
       name: 'notify_flushed_since',
       text: textFor(
@@ -180,5 +182,5 @@ async function flushedSince(
       values: [bucketsOfIds(scope, ids, (id) => id), ids],
     },
   ])
-  return new Set((found as Rows<{ id: string }>).rows.map(({ id }) => id))
+  return new Set((found as Answer<{ id: string }>).rows.map(({ id }) => id))
 }

@@ -1,7 +1,7 @@
-import type { Query, Rows } from '@gatehouse/kit'
+import type { Rows } from '@gatehouse/kit'
 import type { AdmissionUnit } from '../../admission/planned.ts'
 import { newIdBeside } from '../../model/id.ts'
-import type { Statement } from '../sql/at-once.ts'
+import type { ReadStatement, Statement } from '../sql/at-once.ts'
 import { type BucketScope, bucketsOfIds, textFor } from '../sql/buckets.ts'
 import { timestamp } from '../sql/columns.ts'
 import { countItemsQuery, findCompleteWindows, removeItems, removeWindows } from '../waiting/windows.ts'
@@ -21,9 +21,9 @@ const windowsOf = (units: readonly AdmissionUnit[]) =>
   thingsOf(units).flatMap((each) => (each.kind === 'window' ? [each] : []))
 
 /** What tells which of the things that units settle are still there; nothing where none settles any. */
-export function settledQueries(scope: BucketScope, units: readonly AdmissionUnit[], now: number): Query[] {
+export function settledQueries(scope: BucketScope, units: readonly AdmissionUnit[], now: number): ReadStatement[] {
   const windows = windowsOf(units)
-  const found = (Object.keys(tables) as Array<keyof typeof tables>).flatMap((kind): Query[] => {
+  const found = (Object.keys(tables) as Array<keyof typeof tables>).flatMap((kind): ReadStatement[] => {
     const ids = idsOf(units, kind)
     const text = `SELECT found.id FROM unnest($1::smallint[], $2::uuid[]) AS k (bucket, id)
                    CROSS JOIN LATERAL (
@@ -36,7 +36,10 @@ export function settledQueries(scope: BucketScope, units: readonly AdmissionUnit
 }
 
 /** The answers to {@link settledQueries}: for each unit whether it may go on. False when another took its thing first. */
-export function settledOf(units: readonly AdmissionUnit[], answers: ReadonlyArray<Rows<object>>): boolean[] {
+export function settledOf(
+  units: readonly AdmissionUnit[],
+  answers: ReadonlyArray<Pick<Rows<object>, 'rows'>>,
+): boolean[] {
   const rows = answers.flatMap((answer) => answer.rows) as Array<{ id: string; items?: number }>
   const windows = windowsOf(units)
   const there = new Set(rows.flatMap(({ id, items }) => (items === undefined ? [id] : [])))

@@ -248,47 +248,142 @@ CREATE TABLE notify.notification (
 -- The user first: a plan made while the table is empty must not find this as good as the primary key for its bucket.
 CREATE INDEX notification_user ON notify.notification (user_id, bucket);
 
+-- Statements that arrive together, as texts with `$1 …`, and are run within the server. `of_bucket` is null on one server. On a
+-- distributed engine it is the bucket that they are about, and its node runs them on the bucket's own shards: to route each
+-- of them anew takes that engine many times as long as to run it.
+
+-- The shard of a bucket on Citus, if this node has it, alone: it stays for as long as the transaction lasts. Null elsewhere.
+CREATE FUNCTION notify.hold_shard(of_bucket smallint) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+  share_lock CONSTANT integer := 5;
+  shard bigint;
+BEGIN
+  IF of_bucket IS NULL OR to_regproc('pg_catalog.lock_shard_metadata') IS NULL THEN
+    RETURN NULL;
+  END IF;
+  shard := get_shard_id_for_distribution_column('notify.bucket_anchor', of_bucket);
+  PERFORM lock_shard_metadata(share_lock, ARRAY[shard]);
+  IF (SELECT count(*) = 1 AND bool_and(p.groupid = here.groupid)
+        FROM pg_dist_placement p CROSS JOIN pg_dist_local_group here WHERE p.shardid = shard) THEN
+    RETURN shard;
+  END IF;
+  RETURN NULL;
+END $$;
+
+-- A statement with the shards that have the rows of a bucket in the place of their tables.
+CREATE FUNCTION notify.on_shards(statement text, of_bucket smallint) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  placed record;
+BEGIN
+  FOR placed IN
+    SELECT c.relname AS name,
+           shard_name(p.logicalrelid, CASE p.partmethod
+             WHEN 'h' THEN get_shard_id_for_distribution_column(p.logicalrelid, of_bucket)
+             ELSE (SELECT s.shardid FROM pg_dist_shard s WHERE s.logicalrelid = p.logicalrelid) END) AS shard
+      FROM pg_dist_partition p JOIN pg_class c ON c.oid = p.logicalrelid
+     WHERE c.relnamespace = 'notify'::regnamespace AND (p.partmethod = 'h' OR p.repmodel = 't')
+  LOOP
+    statement := regexp_replace(statement, '\mnotify\.' || placed.name || '\M', placed.shard, 'g');
+  END LOOP;
+  RETURN statement;
+END $$;
+
+-- Has the transaction find rows by indexes alone, whatever the tables hold and the statistics say.
+CREATE FUNCTION notify.use_indexes() RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM set_config('jit', 'off', true), set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
+          set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true);
+END $$;
+
+-- The tables among whose indexes a plan of the statement chooses.
+CREATE FUNCTION notify.tables_to_choose_for(statement text) RETURNS oid[] LANGUAGE sql AS $$
+  SELECT coalesce(array_agg(DISTINCT named.id), '{}')
+    FROM (SELECT to_regclass('notify.' || found[1])::oid AS id
+            FROM regexp_matches(statement, '(?<!INTO )notify\.(\w+)', 'g') AS found) AS named
+   WHERE (SELECT count(*) FROM pg_index i WHERE i.indrelid = named.id) > 1
+$$;
+
+-- The call of a statement, which the connection keeps once it is prepared, and has planned: to plan takes longer than to run. Of
+-- a table that holds next to nothing all indexes seem as good, so as long as there is such a one it is planned for each call. That
+-- the connection keeps it is noted in a setting, with its tables, for the list of those that are kept takes long to read; a
+-- transaction that fails takes the note back, and not what was prepared.
+CREATE FUNCTION notify.call_kept(statement text, parameters text[], of_bucket smallint, shard bigint) RETURNS text
+LANGUAGE plpgsql AS $$
+DECLARE
+  enough_bytes CONSTANT bigint := 64 * 8192;
+  kept text := concat_ws('_', 'notify', md5(statement), shard);
+  tables text := nullif(current_setting('gatehouse.' || kept, true), '');
+BEGIN
+  IF tables IS NULL THEN
+    IF shard IS NOT NULL THEN
+      statement := notify.on_shards(statement, of_bucket);
+    END IF;
+    IF NOT EXISTS (SELECT FROM pg_prepared_statements p WHERE p.name = kept) THEN
+      EXECUTE format('PREPARE %I AS %s', kept, statement);
+    END IF;
+    tables := notify.tables_to_choose_for(statement)::text;
+    PERFORM set_config('gatehouse.' || kept, tables, false);
+  END IF;
+  PERFORM set_config('plan_cache_mode', CASE
+    WHEN of_bucket IS NOT NULL AND shard IS NULL THEN 'force_custom_plan'
+    WHEN EXISTS (SELECT FROM unnest(tables::oid[]) AS id WHERE pg_relation_size(id) < enough_bytes) THEN 'force_custom_plan'
+    ELSE 'force_generic_plan' END, true);
+  RETURN 'EXECUTE ' || kept
+    || coalesce('(' || (SELECT string_agg(quote_nullable(p), ',') FROM unnest(parameters) AS p) || ')', '');
+END $$;
+
 -- Runs statements in one transaction and commits it, all on one message of the client: no lock that they acquire waits for
--- another byte from it. Each statement has its own snapshot, and up to 16 of `parameters`. A precondition returns a boolean:
--- unless it is true nothing is written, and `failed` is its position; otherwise `failed` is 0. On a distributed engine all of
--- it runs on the node of `of_bucket`.
---
--- Each parameter is one of its statement's own: of an array that holds them, the planner would copy the whole wherever a
--- statement names one.
---
--- They find rows by their keys: for a few hundred keys the planner takes reading a whole table for cheaper, and where
--- statistics are missing it takes any table for small.
+-- another byte from it. Each statement has its own snapshot, and its own ones of `parameters`. A precondition returns a boolean:
+-- unless it is true nothing is written, and `failed` is its position; otherwise `failed` is 0.
 CREATE PROCEDURE notify.run_at_once(
   of_bucket smallint, statements text[], parameter_counts integer[], preconditions boolean[], parameters text[], INOUT failed integer)
 LANGUAGE plpgsql AS $$
 DECLARE
+  shard bigint := notify.hold_shard(of_bucket);
   first integer := 1;
-  own text[];
+  call text;
   passes boolean;
 BEGIN
-  PERFORM set_config(setting, 'off', true) FROM unnest(ARRAY['enable_seqscan', 'enable_hashjoin', 'enable_mergejoin']) AS setting;
+  PERFORM notify.use_indexes();
   FOR place IN 1 .. cardinality(statements) LOOP
-    own := parameters[first : first + parameter_counts[place] - 1];
+    call := notify.call_kept(
+      statements[place], parameters[first : first + parameter_counts[place] - 1], of_bucket, shard);
     IF preconditions[place] THEN
-      EXECUTE statements[place] INTO passes
-        USING own[1], own[2], own[3], own[4], own[5], own[6], own[7], own[8],
-              own[9], own[10], own[11], own[12], own[13], own[14], own[15], own[16];
+      EXECUTE call INTO passes;
       IF passes IS NOT TRUE THEN
         ROLLBACK;
         failed := place;
         RETURN;
       END IF;
     ELSE
-      EXECUTE statements[place]
-        USING own[1], own[2], own[3], own[4], own[5], own[6], own[7], own[8],
-              own[9], own[10], own[11], own[12], own[13], own[14], own[15], own[16];
+      EXECUTE call;
     END IF;
     first := first + parameter_counts[place];
   END LOOP;
   COMMIT;
   failed := 0;
-END
-$$;
+END $$;
+
+-- Runs statements that read, each on its own snapshot. `answers` has an array of rows for each.
+CREATE PROCEDURE notify.read_at_once(
+  of_bucket smallint, statements text[], parameter_counts integer[], parameters text[], INOUT answers json)
+LANGUAGE plpgsql AS $$
+DECLARE
+  shard bigint := notify.hold_shard(of_bucket);
+  first integer := 1;
+  answer text;
+  all_answers text[];
+BEGIN
+  PERFORM notify.use_indexes();
+  FOR place IN 1 .. cardinality(statements) LOOP
+    EXECUTE notify.call_kept(
+      format('SELECT coalesce(json_agg(r), ''[]'') FROM (%s) AS r', statements[place]),
+      parameters[first : first + parameter_counts[place] - 1], of_bucket, shard) INTO answer;
+    all_answers := all_answers || answer;
+    first := first + parameter_counts[place];
+  END LOOP;
+  answers := '[' || array_to_string(all_answers, ',') || ']';
+END $$;
 
 -- ---------------------------------------------------------------------------------------------------------------------
 -- Delivery.

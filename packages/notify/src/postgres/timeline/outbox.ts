@@ -1,6 +1,7 @@
 import type { Query } from '@gatehouse/kit'
 import { newIdBeside } from '../../model/id.ts'
 import type { StateChange } from '../../model/notification/state-change.ts'
+import type { Statement } from '../sql/at-once.ts'
 import { type BucketScope, bucketsOfIds, nameFor, textFor } from '../sql/buckets.ts'
 import { columns, timestamp } from '../sql/columns.ts'
 
@@ -11,7 +12,7 @@ export interface StreamOptions {
 }
 
 /** The statement that keeps state changes for the event stream. */
-export function writeChanges(scope: BucketScope, changes: readonly StateChange[]): Query[] {
+export function writeChanges(scope: BucketScope, changes: readonly StateChange[]): Array<Query & Statement> {
   if (changes.length === 0) return []
   return [
     {

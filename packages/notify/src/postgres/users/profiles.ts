@@ -4,9 +4,9 @@ import type { Suppression } from '../../model/delivery/suppression.ts'
 import { bucketOfUser } from '../../model/id.ts'
 import type { Device, Preference, Profile, Profiles, Recipient } from '../../store/store.ts'
 import { queries } from '../queries/index.ts'
+import { readAtOnce } from '../sql/at-once.ts'
 import { type Buckets, bucketsOfUsers, groupByBucket, textFor } from '../sql/buckets.ts'
 import { withoutNulls } from '../sql/columns.ts'
-import { readTogether } from '../sql/plans.ts'
 
 interface ProfileRow extends RecipientRow {
   readonly settings_version: number
@@ -57,7 +57,7 @@ export async function readProfiles(
 ): Promise<Profiles> {
   const read = await Promise.all(
     groupByBucket(buckets, userIds, bucketOfUser).map(({ scope, items }) =>
-      readTogether(database, scope, [
+      readAtOnce(database, scope, [
         {
           name: 'notify_profiles',
           text: textFor(scope, queries['users/read-profiles']),
@@ -66,7 +66,7 @@ export async function readProfiles(
       ]),
     ),
   )
-  const answers = read.flat() as Array<Rows<ProfileRow>>
+  const answers = read.flat() as Array<Pick<Rows<ProfileRow>, 'rows'>>
   const rows = answers.flatMap((each) => each.rows)
   return {
     settingsVersion: Math.max(0, ...answers.map(({ rows: [first] }) => first?.settings_version ?? 0)),

@@ -1,11 +1,11 @@
-import type { Database, Query } from '@gatehouse/kit'
+import type { Database } from '@gatehouse/kit'
 import type { SettledWindow } from '../../admission/planned.ts'
 import type { Channel } from '../../model/channel.ts'
 import type { Data } from '../../model/notification/notification.ts'
 import type { ChosenBy, ClosedWindow, GatheredWindow, PendingItem, WindowSummary } from '../../store/store.ts'
 import { at } from '../nodes/spread-database.ts'
 import { queries } from '../queries/index.ts'
-import type { Statement } from '../sql/at-once.ts'
+import type { ReadStatement, Statement } from '../sql/at-once.ts'
 import { type BucketScope, bucketsOfIds, textFor } from '../sql/buckets.ts'
 import { columns, timestamp, withoutNulls } from '../sql/columns.ts'
 import { among, customPlan } from '../sql/plans.ts'
@@ -216,7 +216,7 @@ interface ItemCountRow {
 export function countItemsQuery(
   scope: BucketScope,
   parts: ReadonlyArray<{ readonly id: string; readonly items?: readonly string[] }>,
-): Query {
+): ReadStatement {
   return {
     name: 'notify_count_items',
     text: textFor(

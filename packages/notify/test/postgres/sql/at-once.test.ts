@@ -1,35 +1,60 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { migrateNotify } from '../../../src/postgres/index.ts'
-import { runAtOnce } from '../../../src/postgres/sql/at-once.ts'
+import { readAtOnce, runAtOnce } from '../../../src/postgres/sql/at-once.ts'
 import { embeddedDatabase } from '../../support/engine/embedded.ts'
 
-/** Stores its first value in a row named by its last. */
+/** Stores the sum of its values in a row named by its last. */
 function putting(name: string, values: readonly string[]) {
-  const last = values.length + 1
-  const text = `INSERT INTO notify.property (name, value) SELECT $${last}::text, $1::bigint`
-  return { text, values: [...values, name] }
+  const sum = values.map((_, index) => `$${index + 1}::bigint`).join(' + ')
+  return {
+    text: `INSERT INTO notify.property (name, value) SELECT $${values.length + 1}::text, ${sum}`,
+    values: [...values, name],
+  }
 }
 
-test('each statement that runs at once has its own values, up to 16', async (t) => {
+const valueCalled = (name: string) => ({
+  name: 'test_value_called',
+  text: 'SELECT p.value FROM notify.property p WHERE p.name = $1::text',
+  values: [name],
+})
+
+async function preparedHere() {
   const database = await embeddedDatabase()
-  t.after(() => database.close())
   await migrateNotify(database)
-  const others = (count: number) => Array.from({ length: count }, () => 'x')
+  return database
+}
+
+test('each statement that runs at once has its own values, however many', async (t) => {
+  const database = await preparedHere()
+  t.after(() => database.close())
+  const ones = Array.from({ length: 20 }, () => '1')
   const check = { precondition: true as const, text: 'SELECT $1::integer = $2::integer', values: ['7', '7'] }
-  await runAtOnce(database, [putting('short', ['1']), check, putting('long', ['2', ...others(14)])])
-  const { rows } = await database.query("SELECT name, value FROM notify.property WHERE name IN ('short', 'long')")
-  assert.deepEqual(
-    new Map(rows.map(Object.values) as Array<[string, number]>),
-    new Map([
-      ['short', 1],
-      ['long', 2],
-    ]),
+  await runAtOnce(database, [putting('short', ['1']), check, putting('long', ones)])
+  const [short, long] = await readAtOnce(database, { count: 1 }, [valueCalled('short'), valueCalled('long')])
+  assert.deepEqual([short?.rows, long?.rows], [[{ value: 1 }], [{ value: 20 }]])
+})
+
+test('texts of values arrive as they are', async (t) => {
+  const database = await preparedHere()
+  t.after(() => database.close())
+  const odd = `it's \\ "quoted", {1,2}; -- $1\n%s`
+  const same = { precondition: true as const, text: 'SELECT $1::text = $2::text', values: [odd, odd] }
+  const nothing = { precondition: true as const, text: 'SELECT $1::text IS NULL', values: [null] }
+  const list = { precondition: true as const, text: 'SELECT ($1::text[])[2] = $2::text', values: [['a', odd], odd] }
+  assert.equal(await runAtOnce(database, [same, nothing, list]), undefined)
+})
+
+test('a statement is kept whose transaction failed, and where the note of it is gone', async (t) => {
+  const database = await preparedHere()
+  t.after(() => database.close())
+  const fails = { precondition: true as const, text: 'SELECT $1::boolean', values: [false] }
+  assert.equal(await runAtOnce(database, [putting('kept', ['1']), fails]), fails)
+  assert.equal(await runAtOnce(database, [putting('kept', ['2'])]), undefined)
+  const { rows } = await database.query<{ count: number }>(
+    "SELECT count(*) AS count FROM pg_prepared_statements WHERE statement LIKE 'PREPARE notify_%'",
   )
-  await assert.rejects(
-    runAtOnce(database, [putting('never', ['1']), putting('longer', ['2', ...others(15)])]),
-    /a statement has 17 values, and may have 16: INSERT INTO notify.property/,
-  )
-  const { rows: left } = await database.query("SELECT FROM notify.property WHERE name = 'never'")
-  assert.equal(left.length, 0)
+  assert.equal(rows[0]?.count, 2)
+  await database.query('RESET ALL')
+  assert.equal(await runAtOnce(database, [putting('again', ['3'])]), undefined)
 })

@@ -68,7 +68,7 @@ async function readState(database: Database) {
     waiting: await one('notify.delivery_queue WHERE lease_until IS NULL'),
     claimed: await one('notify.delivery_queue WHERE lease_until IS NOT NULL'),
     sent: await one("notify.delivery WHERE state = 'sent'"),
-    changes: await one('notify.outbox'),
+    changes: await one('notify.outbox, unnest(changes)'),
     entries: await one('notify.timeline_entry'),
     items: await one('notify.inbox'),
     unread: await one('notify.inbox_count WHERE unread = 1'),

@@ -10,8 +10,7 @@ before(async () => {
     passwords: { maxConcurrent: 2, maxWaiting: 2 },
     accessTokenAlgorithm: 'RS256',
   })
-  const longCheck =
-    "UPDATE identity.account SET password_hash = replace(password_hash, 'm=64,t=1,', 'm=98304,t=10,')"
+  const longCheck = "UPDATE identity.account SET password_hash = replace(password_hash, 'm=64,t=1,', 'm=98304,t=10,')"
   await running.database.query(longCheck)
 })
 after(() => running.close())

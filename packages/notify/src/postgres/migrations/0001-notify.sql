@@ -295,18 +295,18 @@ BEGIN
           set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true);
 END $$;
 
--- The tables among whose indexes a plan of the statement chooses.
-CREATE FUNCTION notify.tables_to_choose_for(statement text) RETURNS oid[] LANGUAGE sql AS $$
+-- The tables whose rows a plan of the statement looks for by their indexes.
+CREATE FUNCTION notify.tables_looked_up(statement text) RETURNS oid[] LANGUAGE sql AS $$
   SELECT coalesce(array_agg(DISTINCT named.id), '{}')
     FROM (SELECT to_regclass('notify.' || found[1])::oid AS id
             FROM regexp_matches(statement, '(?<!INTO )notify\.(\w+)', 'g') AS found) AS named
-   WHERE (SELECT count(*) FROM pg_index i WHERE i.indrelid = named.id) > 1
+   WHERE EXISTS (SELECT FROM pg_index i WHERE i.indrelid = named.id)
 $$;
 
 -- The call of a statement, which the connection keeps once it is prepared, and has planned: to plan takes longer than to run. Of
--- a table that holds next to nothing all indexes seem as good, so as long as there is such a one it is planned for each call. That
--- the connection keeps it is noted in a setting, with its tables, for the list of those that are kept takes long to read; a
--- transaction that fails takes the note back, and not what was prepared.
+-- a table that holds next to nothing every index seems as good, and its first column as good as its key, so as long as there is such
+-- a one it is planned for each call. That the connection keeps it is noted in a setting, with its tables, for the list of those that
+-- are kept takes long to read; a transaction that fails takes the note back, and not what was prepared.
 CREATE FUNCTION notify.call_kept(statement text, parameters text[], of_bucket smallint, shard bigint) RETURNS text
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -321,7 +321,7 @@ BEGIN
     IF NOT EXISTS (SELECT FROM pg_prepared_statements p WHERE p.name = kept) THEN
       EXECUTE format('PREPARE %I AS %s', kept, statement);
     END IF;
-    tables := notify.tables_to_choose_for(statement)::text;
+    tables := notify.tables_looked_up(statement)::text;
     PERFORM set_config('gatehouse.' || kept, tables, false);
   END IF;
   PERFORM set_config('plan_cache_mode', CASE

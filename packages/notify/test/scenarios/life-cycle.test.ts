@@ -194,6 +194,7 @@ async function exportAndRemove({ s }: Scene): Promise<void> {
   while ((await s.store.stateChanges.purge(later, false, 1_000)) > 0);
   const aging = [...tablesOfUsers, 'outbox', 'delivery_queue', 'deferred', 'scheduled', 'pending_window', 'dead_letter']
   assert.deepEqual(await countRows(s, aging), Object.fromEntries(aging.map((table) => [table, 0])))
+  assert.equal((await s.database.query('SELECT FROM notify.state_change')).rowCount, 0, 'gaps too')
 }
 
 test('a notification lives from its acceptance to its removal, whatever becomes of it', async (t) => {

@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test'
 import { createMetrics, silentLog } from '@gatehouse/kit'
 import { Agenda } from '../../src/agenda/agenda.ts'
 import { defaultOptions } from '../../src/config/options.ts'
-import { deliveryIdOf, newId } from '../../src/model/id.ts'
+import { deliveryIdOf, newId, slotOfUser } from '../../src/model/id.ts'
 import { writeChanges } from '../../src/postgres/timeline/outbox.ts'
 import { startRetentionWorker } from '../../src/privacy/retention.ts'
 import { eventually, type Setup, type SetupOptions, seedEventType, setup } from '../support/setup.ts'
@@ -33,7 +33,7 @@ const writeEvents = (s: Setup, ...users: string[]) => writeEventsOf(s, 'order.sh
 async function writeEventsOf(s: Setup, event: string, ...users: string[]): Promise<void> {
   const { last } = await s.store.stateChanges.positions()
   const changes = users.map((userId) => ({
-    deliveryId: deliveryIdOf(newId(0), 'email'),
+    deliveryId: deliveryIdOf(newId(slotOfUser(userId)), 'email'),
     userId,
     channel: 'email' as const,
     event,

@@ -550,6 +550,16 @@ CREATE TABLE notify.state_change (
   changes notify.change[] NOT NULL
 );
 
+-- The slots of the users whose changes these are: the last 16 bits of an id of theirs.
+CREATE FUNCTION notify.slots_of(changes notify.change[]) RETURNS integer[]
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
+  SELECT array_agg(DISTINCT get_byte(uuid_send(c.delivery_id), 14) * 256 + get_byte(uuid_send(c.delivery_id), 15))
+    FROM unnest(changes) AS c WHERE c.id IS NOT NULL
+$$;
+-- For export and erasure. Users share a slot, so it has few keys and next to no size: an entry for each change would cost as
+-- much as the change.
+CREATE INDEX state_change_slots ON notify.state_change USING gin (notify.slots_of(changes));
+
 -- How far the log is: `last` is the last number assigned, up to `removed` all were removed by age, up to `published` the
 -- stream of NATS has them. The holder of the lease publishes.
 CREATE TABLE notify.state_change_position (

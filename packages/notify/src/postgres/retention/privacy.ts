@@ -1,5 +1,6 @@
 import type { Database, Notifier, Transaction } from '@gatehouse/kit'
-import { bucketOfUser, notificationIdOf } from '../../model/id.ts'
+import { channels } from '../../model/channel.ts'
+import { bucketOfUser, channelDigitOf, notificationIdOf, slotOfUser } from '../../model/id.ts'
 import type { Privacy } from '../../store/store.ts'
 import { everywhere } from '../nodes/spread-database.ts'
 import type { Buckets } from '../sql/buckets.ts'
@@ -8,8 +9,15 @@ import { lockTokens } from '../users/devices.ts'
 import { createPurge } from './purge.ts'
 
 const ofUser = 'bucket = $1 AND user_id = $2'
-const notificationsOf = `(SELECT id FROM notify.notification WHERE ${ofUser})`
+const notificationsOf = `SELECT id FROM notify.notification WHERE ${ofUser}`
 const windowsOf = `(SELECT id FROM notify.pending_window WHERE ${ofUser})`
+
+/** Rows that belong to notifications. By their keys: they have no index by user, and a table is too long to be read. */
+const entriesOf = (notifications: string) => `bucket = $1 AND notification_id = ANY (ARRAY(${notifications}))`
+const digits = channels.map((channel) => `'${channelDigitOf(channel)}'`).join()
+const deliveriesOf = (notifications: string) => `bucket = $1 AND id = ANY (ARRAY(
+  SELECT overlay(n.id::text PLACING digit FROM 32)::uuid
+    FROM (${notifications}) AS n (id) CROSS JOIN unnest(ARRAY[${digits}]) AS digit))`
 
 /** Tables whose rows are changes of many users, and what tells the rows apart. */
 const batches: Readonly<Record<string, string>> = { outbox: 'id', state_change: 'sequence' }
@@ -28,10 +36,10 @@ const tables: ReadonlyArray<readonly [string, string]> = [
   ['parked', ofUser],
   ['pending_item', `bucket = $1 AND window_id IN ${windowsOf}`],
   ['pending_window', ofUser],
-  ['timeline_entry', `bucket = $1 AND notification_id IN ${notificationsOf}`],
-  ['delivery', ofUser],
+  ['timeline_entry', entriesOf(notificationsOf)],
+  ['delivery', deliveriesOf(notificationsOf)],
   ['outbox', `bucket = $1 AND ${hasChanges}`],
-  ['state_change', `$1::integer IS NOT NULL AND ${hasChanges}`],
+  ['state_change', `notify.slots_of(changes) @> ARRAY[$1::integer] AND ${hasChanges}`],
   ['notification', ofUser],
   ['dedup_log', ofUser],
   ['inbox_count', ofUser],
@@ -51,10 +59,10 @@ export function postgresPrivacy(database: Database, layout: Buckets, inboxes: No
   const buckets = layout.count
   return {
     async exportUser(userId) {
-      const bucket = bucketOfUser(userId, buckets)
+      const values = valuesFor(userId, buckets)
       const found: Record<string, unknown[]> = {}
       for (const [table, where] of tables) {
-        const { rows } = await everywhere(database).query<object>(exportSql(table, where), [bucket, userId])
+        const { rows } = await everywhere(database).query<object>(exportSql(table, where), values(table))
         if (rows.length > 0) found[table] = rows.map(({ bucket: _, ...row }: { bucket?: number }) => row)
       }
       return withoutSecrets(found)
@@ -63,6 +71,12 @@ export function postgresPrivacy(database: Database, layout: Buckets, inboxes: No
     eraseUser: (userId) => everywhere(database).transaction((tx) => erase(tx, layout, userId)),
     purge: createPurge(database, layout, inboxes),
   }
+}
+
+/** `$1` and `$2` of the statements about a table. The log of state changes is in no bucket, and has an index by slot. */
+function valuesFor(userId: string, buckets: number) {
+  const [bucket, slot] = [bucketOfUser(userId, buckets), slotOfUser(userId)]
+  return (table: string): [number, string] => [table === 'state_change' ? slot : bucket, userId]
 }
 
 function exportSql(table: string, where: string): string {
@@ -104,26 +118,34 @@ const maxRounds = 20
  * once all have been removed; then another round removes what it added.
  */
 async function erase(tx: Transaction, { count, distributed }: Buckets, userId: string): Promise<number> {
-  const bucket = bucketOfUser(userId, count)
-  const values = [bucket, userId]
+  const values = valuesFor(userId, count)
   const { rowCount: made } = await tx.query(
     'INSERT INTO notify.cap (bucket, user_id) VALUES ($1, $2) ON CONFLICT (bucket, user_id) DO NOTHING',
-    values,
+    values('cap'),
   )
-  await tx.query('SELECT FROM notify.cap WHERE bucket = $1 AND user_id = $2 FOR UPDATE', values)
+  await tx.query('SELECT FROM notify.cap WHERE bucket = $1 AND user_id = $2 FOR UPDATE', values('cap'))
   await lockTokens(tx, count, userId)
-  if (distributed) await forbidReadChanges(tx, bucket)
+  if (distributed) await forbidReadChanges(tx, bucketOfUser(userId, count))
   const notifications = new Set<string>()
   let removed = -made
   for (let rounds = 1; ; rounds++) {
     removed += await eraseOnce(tx, values, notifications)
-    if (!(await hasLeft(tx, [...values, [...notifications]]))) return removed
+    if (!(await hasLeft(tx, values, notifications))) return removed
     if (rounds >= maxRounds) throw new Error('rows about a user were added as fast as they were removed')
   }
 }
 
-const erased = tables.filter(([table]) => table !== 'timeline_entry')
-const eventsOf = '$2::text IS NOT NULL AND bucket = $1 AND notification_id = ANY ($3::uuid[])'
+type ValuesOf = ReturnType<typeof valuesFor>
+
+/** Notifications that were there when the erasure began, or that a round of it removed: `$3`. */
+const removedIds = 'SELECT unnest($3::uuid[])'
+const entriesOfRemoved = `$2::text IS NOT NULL AND ${entriesOf(removedIds)}`
+const erased: typeof tables = tables
+  .filter(([table]) => table !== 'timeline_entry')
+  .map(([table, where]) => [
+    table,
+    table === 'delivery' ? deliveriesOf(`${notificationsOf} UNION ALL ${removedIds}`) : where,
+  ])
 
 /** Removes rows of a user; of those that are others' as well the user's part, in the order in which any erasure locks them. */
 function eraseSql(table: string, where: string): string[] {
@@ -139,15 +161,20 @@ function eraseSql(table: string, where: string): string[] {
 }
 
 /** The timelines go last, by the ids of all notifications that there were: nobody can write one any more. */
-async function eraseOnce(tx: Transaction, values: readonly unknown[], notifications: Set<string>): Promise<number> {
+async function eraseOnce(tx: Transaction, values: ValuesOf, notifications: Set<string>): Promise<number> {
+  const withRemoved = (table: string) => [...values(table), [...notifications]]
   const gone = await Promise.all(
-    erased.flatMap(([table, where]) => eraseSql(table, where).map((text) => tx.query<{ id?: string }>(text, values))),
+    erased.flatMap(([table, where]) =>
+      eraseSql(table, where).map((text) =>
+        tx.query<{ id?: string }>(text, table === 'delivery' ? withRemoved(table) : values(table)),
+      ),
+    ),
   )
   for (const { id } of gone.flatMap(({ rows }) => rows)) if (id !== undefined) notifications.add(id)
-  const timelines = await tx.query(`DELETE FROM notify.timeline_entry WHERE ${eventsOf}`, [
-    ...values,
-    [...notifications],
-  ])
+  const timelines = await tx.query(
+    `DELETE FROM notify.timeline_entry WHERE ${entriesOfRemoved}`,
+    withRemoved('timeline_entry'),
+  )
   return [...gone, timelines].reduce((sum, { rowCount }) => sum + rowCount, 0)
 }
 
@@ -161,17 +188,20 @@ const isLeft = (parts: ReadonlyArray<readonly [string, string]>) =>
  * The tables of the bucket on one snapshot: a row that has moved from one of them to another is not missed in both. The
  * others come after, for rows move there and never back.
  */
-const leftSql = [
-  isLeft([...erased.filter(([table]) => !elsewhere.has(table)), ['timeline_entry', eventsOf]]),
-  ...erased.filter(([table]) => elsewhere.has(table)).map((part) => isLeft([part])),
-]
+const leftInBucket = isLeft([
+  ...erased.filter(([table]) => !elsewhere.has(table)),
+  ['timeline_entry', entriesOfRemoved],
+])
+/** Counted: EXISTS expects to meet one of the user's rows early, and would read the whole log to find none. */
+const leftElsewhere = erased
+  .filter(([table]) => elsewhere.has(table))
+  .map(([table, where]) => [table, `SELECT count(*) > 0 AS left FROM notify.${table} WHERE ${where}`] as const)
 
 /** Whether a round of erasure left rows about a user, or somebody added some meanwhile. */
-async function hasLeft(tx: Transaction, values: readonly unknown[]): Promise<boolean> {
-  const [ofBucket, ...others] = leftSql
+async function hasLeft(tx: Transaction, values: ValuesOf, notifications: ReadonlySet<string>): Promise<boolean> {
   const found = await Promise.all([
-    tx.query<{ left: boolean }>(ofBucket ?? '', values),
-    ...others.map((text) => tx.query<{ left: boolean }>(text, values.slice(0, 2))),
+    tx.query<{ left: boolean }>(leftInBucket, [...values('timeline_entry'), [...notifications]]),
+    ...leftElsewhere.map(([table, text]) => tx.query<{ left: boolean }>(text, values(table))),
   ])
   return found.some(({ rows }) => rows[0]?.left === true)
 }

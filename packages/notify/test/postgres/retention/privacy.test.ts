@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Database } from '@gatehouse/kit'
 import { defaultOptions } from '../../../src/config/options.ts'
 import type { Provider } from '../../../src/index.ts'
-import { bucketOfUser, newId } from '../../../src/model/id.ts'
+import { bucketOfUser, deliveryIdOf, newId, slotOfUser } from '../../../src/model/id.ts'
 import { testBuckets } from '../../support/engine/engine.ts'
 import { eventually, seedEventType, setup } from '../../support/setup.ts'
 import { createManualTopic } from '../../support/topic/manual-topic.ts'
@@ -22,6 +22,9 @@ async function columnsOf(database: Database, where: string): Promise<Map<string,
   return Map.groupBy(rows, (row) => row.table_name)
 }
 
+const notificationId = newId(slotOfUser('alice'))
+const deliveryId = deliveryIdOf(notificationId, 'email')
+
 const values: Readonly<Record<string, unknown>> = {
   text: 'x',
   // The bucket. A table that has another smallint takes it too.
@@ -29,7 +32,7 @@ const values: Readonly<Record<string, unknown>> = {
   integer: 1,
   bigint: 1,
   boolean: false,
-  uuid: newId(0),
+  uuid: notificationId,
   ARRAY: [],
   json: '{}',
   jsonb: '{}',
@@ -91,9 +94,10 @@ test('every table that names a user is exported and erased with the user’s dat
   )
   assert.ok(named.size >= 18, [...named.keys()].join())
   for (const [table, columns] of named) {
-    const inserted = columns.map(({ column_name, data_type }) =>
-      column_name === 'user_id' ? 'alice' : values[data_type],
-    )
+    const inserted = columns.map(({ column_name, data_type }) => {
+      if (column_name === 'user_id') return 'alice'
+      return table === 'delivery' && column_name === 'id' ? deliveryId : values[data_type]
+    })
     assert.ok(
       inserted.every((value) => value !== undefined),
       `${table} has a column of a type that this test can't fill`,
@@ -104,10 +108,23 @@ test('every table that names a user is exported and erased with the user’s dat
       inserted,
     )
   }
+  // These name their users within what one transaction changed.
+  const batches = ['outbox', 'state_change']
+  const change = `ARRAY[($2, $3, now(), 'alice', NULL, 'sent', NULL)::notify.change]`
+  const ids = [notificationId, deliveryId]
+  await s.database.query(`INSERT INTO notify.outbox (bucket, id, changes) VALUES ($1, $2, ${change})`, [
+    bucketOfUser('alice', testBuckets),
+    ...ids,
+  ])
+  await s.database.query(
+    `INSERT INTO notify.state_change (sequence, recorded_at, changes) VALUES ($1, now(), ${change})`,
+    [1, ...ids],
+  )
+  const tables = [...named.keys(), ...batches]
   const { body } = await s.call('GET', '/v1/users/alice/data')
-  assert.deepEqual(Object.keys(body.data).sort(), [...named.keys()].sort())
+  assert.deepEqual(Object.keys(body.data).sort(), tables.sort())
   await s.call('DELETE', '/v1/users/alice/data')
-  for (const table of named.keys())
+  for (const table of tables)
     assert.equal((await s.database.query(`SELECT 1 FROM notify.${table}`)).rowCount, 0, `${table} still knows the user`)
 })
 

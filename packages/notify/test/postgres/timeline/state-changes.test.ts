@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Database } from '@gatehouse/kit'
 import { testWith } from '@gatehouse/testing'
-import { bucketOfUser, deliveryIdOf, firstIdAt, newId } from '../../../src/model/id.ts'
+import { bucketOfUser, deliveryIdOf, firstIdAt, newId, slotOfUser } from '../../../src/model/id.ts'
 import { writeChanges } from '../../../src/postgres/timeline/outbox.ts'
 import type { StateChanges } from '../../../src/store/store.ts'
 import { notifyDatabase } from '../../support/engine/database.ts'
@@ -28,7 +28,7 @@ const alice =
 
 /** A change of state, as a delivery leaves it in the outbox; it is known by its user. */
 const change = (userId: string, state: 'sent' | 'delivered' = 'sent') => ({
-  deliveryId: deliveryIdOf(newId(0), 'email'),
+  deliveryId: deliveryIdOf(newId(slotOfUser(userId)), 'email'),
   userId,
   channel: 'email' as const,
   event: 'order.shipped',

@@ -39,7 +39,7 @@ export async function record(
 ): Promise<Omit<RecordResult, 'failed'>> {
   const sorted = [...records].sort((a, b) => (a.claimed.deliveryId < b.claimed.deliveryId ? -1 : 1))
   const { items, ...result } =
-    (await recordUsual(database, scope, sorted, streaming)) ?? (await recordAny(database, scope, sorted, streaming))
+    (await recordAtOnce(database, scope, sorted, streaming)) ?? (await recordStepByStep(database, scope, sorted, streaming))
   if (items.length > 0) inboxes.publish(items.map(({ userId }) => userId))
   return result
 }
@@ -49,7 +49,7 @@ export async function record(
  * What is to be written is then known from the start, and goes in one message. Undefined where something was otherwise:
  * nothing was written.
  */
-async function recordUsual(
+async function recordAtOnce(
   database: Database,
   scope: BucketScope,
   records: readonly AttemptRecord[],
@@ -90,7 +90,7 @@ function exactly({ text, values }: Statement, count: number): Statement {
 }
 
 /** Whatever the batch is, step by step: what is written depends on what is found. */
-function recordAny(
+function recordStepByStep(
   database: Database,
   scope: BucketScope,
   records: readonly AttemptRecord[],
@@ -100,8 +100,8 @@ function recordAny(
     const { again, ending } = byNextStep(records)
     const [, ...kept] = await Promise.all([
       scope.bucket === undefined ? tx.query(byIndexes) : undefined,
-      leave(tx, ending.length > 0 ? removeFromQueue(scope, ending) : undefined),
-      leave(tx, again.length > 0 ? returnToQueue(scope, again) : undefined),
+      leaveQueue(tx, ending.length > 0 ? removeFromQueue(scope, ending) : undefined),
+      leaveQueue(tx, again.length > 0 ? returnToQueue(scope, again) : undefined),
     ])
     const { true: current = [], false: stale = [] } = Object.groupBy(
       records,
@@ -164,7 +164,7 @@ function itemOf({ claimed, acknowledged, at }: AttemptRecord) {
 }
 
 /** The deliveries whose claims stood. */
-async function leave(tx: Transaction, query: Query | undefined): Promise<ReadonlySet<string>> {
+async function leaveQueue(tx: Transaction, query: Query | undefined): Promise<ReadonlySet<string>> {
   const rows = query ? (await tx.query<{ delivery_id: string }>(query)).rows : []
   return new Set(rows.map((row) => row.delivery_id))
 }

@@ -84,7 +84,7 @@ SELECT create_distributed_function(p.oid::regprocedure, 'of_bucket', colocate_wi
 /** What those call has to be on each node. */
 const distributeFunctionsSql = `
 SELECT create_distributed_function(p.oid::regprocedure)
-  FROM unnest(ARRAY['hold_shard', 'on_shards', 'use_indexes', 'tables_looked_up', 'call_kept']) AS name
+  FROM unnest(ARRAY['lock_shard', 'name_shards', 'use_indexes', 'tables_looked_up', 'prepared_call']) AS name
   JOIN pg_proc p ON p.oid = to_regproc('notify.' || name)
  WHERE NOT EXISTS (SELECT FROM pg_dist_object o WHERE o.classid = 'pg_proc'::regclass AND o.objid = p.oid)`
 

@@ -39,21 +39,22 @@ CREATE TABLE notify.sealed_secret (
 -- ---------------------------------------------------------------------------------------------------------------------
 -- Who works in which bucket.
 
--- The processes that run workers. Each makes its row last longer while it lives; who finds one expired removes it, and with
--- it the right to its leases.
+-- The processes that run workers. Each makes its row last longer while it lives; who finds one expired removes it, and
+-- with it the right to its leases.
 CREATE TABLE notify.worker_process (
   id uuid PRIMARY KEY,
   expires_at timestamptz NOT NULL
 );
 
--- One row, raised whenever a process comes or goes: of two that know different processes, the one with the greater number
--- knows those of later.
+-- One row, raised whenever a process comes or goes: of two that know different processes, the one with the greater
+-- number knows those of later.
 CREATE TABLE notify.worker_generation (
   generation bigint NOT NULL
 );
 INSERT INTO notify.worker_generation (generation) VALUES (0);
 
--- The process that works in a bucket. The lease is free where no such process is known. Each change of owner raises `fence`.
+-- The process that works in a bucket. The lease is free where no such process is known. Each change of owner raises
+-- `fence`.
 CREATE TABLE notify.bucket_lease (
   bucket smallint PRIMARY KEY,
   owner uuid,
@@ -176,8 +177,8 @@ CREATE TABLE notify.push_token (
 -- for erasure: the tokens of a user are in any bucket
 CREATE INDEX push_token_user ON notify.push_token (user_id);
 
--- A suppression applies to one event type or to all (`*`), to one address or to every address of the user (`*`), and may
--- expire. Each reason is a row of its own, so that lifting one leaves the others.
+-- A suppression applies to one event type or to all (`*`), to one address or to every address of the user (`*`), and
+-- may expire. Each reason is a row of its own, so that lifting one leaves the others.
 CREATE TABLE notify.suppression (
   bucket smallint NOT NULL,
   user_id text,
@@ -248,12 +249,13 @@ CREATE TABLE notify.notification (
 -- The user first: a plan made while the table is empty must not find this as good as the primary key for its bucket.
 CREATE INDEX notification_user ON notify.notification (user_id, bucket);
 
--- Statements that arrive together, as texts with `$1 …`, and are run within the server. `of_bucket` is null on one server. On a
--- distributed engine it is the bucket that they are about, and its node runs them on the bucket's own shards: to route each
--- of them anew takes that engine many times as long as to run it.
+-- Statements that arrive together, as texts with `$1 …`, and are run within the server. `of_bucket` is null on one
+-- server. On a distributed engine it is the bucket that they are about, and its node runs them on the bucket's own
+-- shards: to route each of them anew takes that engine many times as long as to run it.
 
--- The shard of a bucket on Citus, if this node has it, alone: it stays for as long as the transaction lasts. Null elsewhere.
-CREATE FUNCTION notify.hold_shard(of_bucket smallint) RETURNS bigint LANGUAGE plpgsql AS $$
+-- The shard of a bucket on Citus, if this node has it, alone: it stays for as long as the transaction lasts. Null
+-- elsewhere.
+CREATE FUNCTION notify.lock_shard(of_bucket smallint) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
   share_lock CONSTANT integer := 5;
   shard bigint;
@@ -271,7 +273,7 @@ BEGIN
 END $$;
 
 -- A statement with the shards that have the rows of a bucket in the place of their tables.
-CREATE FUNCTION notify.on_shards(statement text, of_bucket smallint) RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION notify.name_shards(statement text, of_bucket smallint) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   placed record;
 BEGIN
@@ -303,11 +305,12 @@ CREATE FUNCTION notify.tables_looked_up(statement text) RETURNS oid[] LANGUAGE s
    WHERE EXISTS (SELECT FROM pg_index i WHERE i.indrelid = named.id)
 $$;
 
--- The call of a statement, which the connection keeps once it is prepared, and has planned: to plan takes longer than to run. Of
--- a table that holds next to nothing every index seems as good, and its first column as good as its key, so as long as there is such
--- a one it is planned for each call. That the connection keeps it is noted in a setting, with its tables, for the list of those that
--- are kept takes long to read; a transaction that fails takes the note back, and not what was prepared.
-CREATE FUNCTION notify.call_kept(statement text, parameters text[], of_bucket smallint, shard bigint) RETURNS text
+-- The call of a statement, which the connection keeps once it is prepared, and has planned: to plan takes longer than
+-- to run. Of a table that holds next to nothing every index seems as good, and its first column as good as its key, so
+-- as long as there is such a one it is planned for each call. That the connection keeps it is noted in a setting, with
+-- its tables, for the list of those that are kept takes long to read; a transaction that fails takes the note back, and
+-- not what was prepared.
+CREATE FUNCTION notify.prepared_call(statement text, parameters text[], of_bucket smallint, shard bigint) RETURNS text
 LANGUAGE plpgsql AS $$
 DECLARE
   enough_bytes CONSTANT bigint := 64 * 8192;
@@ -316,7 +319,7 @@ DECLARE
 BEGIN
   IF tables IS NULL THEN
     IF shard IS NOT NULL THEN
-      statement := notify.on_shards(statement, of_bucket);
+      statement := notify.name_shards(statement, of_bucket);
     END IF;
     IF NOT EXISTS (SELECT FROM pg_prepared_statements p WHERE p.name = kept) THEN
       EXECUTE format('PREPARE %I AS %s', kept, statement);
@@ -332,21 +335,21 @@ BEGIN
     || coalesce('(' || (SELECT string_agg(quote_nullable(p), ',') FROM unnest(parameters) AS p) || ')', '');
 END $$;
 
--- Runs statements in one transaction and commits it, all on one message of the client: no lock that they acquire waits for
--- another byte from it. Each statement has its own snapshot, and its own ones of `parameters`. A precondition returns a boolean:
--- unless it is true nothing is written, and `failed` is its position; otherwise `failed` is 0.
+-- Runs statements in one transaction and commits it, all on one message of the client: no lock that they acquire waits
+-- for another byte from it. Each statement has its own snapshot, and its own ones of `parameters`. A precondition
+-- returns a boolean: unless it is true nothing is written, and `failed` is its position; otherwise `failed` is 0.
 CREATE PROCEDURE notify.run_at_once(
   of_bucket smallint, statements text[], parameter_counts integer[], preconditions boolean[], parameters text[], INOUT failed integer)
 LANGUAGE plpgsql AS $$
 DECLARE
-  shard bigint := notify.hold_shard(of_bucket);
+  shard bigint := notify.lock_shard(of_bucket);
   first integer := 1;
   call text;
   passes boolean;
 BEGIN
   PERFORM notify.use_indexes();
   FOR place IN 1 .. cardinality(statements) LOOP
-    call := notify.call_kept(
+    call := notify.prepared_call(
       statements[place], parameters[first : first + parameter_counts[place] - 1], of_bucket, shard);
     IF preconditions[place] THEN
       EXECUTE call INTO passes;
@@ -369,14 +372,14 @@ CREATE PROCEDURE notify.read_at_once(
   of_bucket smallint, statements text[], parameter_counts integer[], parameters text[], INOUT answers json)
 LANGUAGE plpgsql AS $$
 DECLARE
-  shard bigint := notify.hold_shard(of_bucket);
+  shard bigint := notify.lock_shard(of_bucket);
   first integer := 1;
   answer text;
   all_answers text[];
 BEGIN
   PERFORM notify.use_indexes();
   FOR place IN 1 .. cardinality(statements) LOOP
-    EXECUTE notify.call_kept(
+    EXECUTE notify.prepared_call(
       format('SELECT coalesce(json_agg(r), ''[]'') FROM (%s) AS r', statements[place]),
       parameters[first : first + parameter_counts[place] - 1], of_bucket, shard) INTO answer;
     all_answers := all_answers || answer;
@@ -461,8 +464,8 @@ CREATE TABLE notify.provider_order (
   changed_at timestamptz NOT NULL
 );
 
--- Calls of providers by minute, kind of answer and duration: `slot` n holds those of up to 2^(n/4) milliseconds. Kept for a
--- day and written every two seconds, for who repairs; the history of 400 days is in `stat`.
+-- Calls of providers by minute, kind of answer and duration: `slot` n holds those of up to 2^(n/4) milliseconds. Kept
+-- for a day and written every two seconds, for who repairs; the history of 400 days is in `stat`.
 CREATE TABLE notify.provider_call (
   provider text,
   at timestamptz,
@@ -530,9 +533,9 @@ CREATE TYPE notify.change AS (
   ended text
 );
 
--- State changes that have no number yet: those of one transaction and bucket, in their order, are one row. As a row each
--- they took nine times as much of the log, for each was written, locked, deleted and written again, with an entry in each
--- index. One that is erased is null.
+-- State changes that have no number yet: those of one transaction and bucket, in their order, are one row. As a row
+-- each they took nine times as much of the log, for each was written, locked, deleted and written again, with an entry
+-- in each index. One that is erased is null.
 CREATE TABLE notify.outbox (
   bucket smallint NOT NULL,
   -- of the first change
@@ -541,8 +544,8 @@ CREATE TABLE notify.outbox (
   PRIMARY KEY (bucket, id)
 );
 
--- State changes in one order, for readers that resume after the last one they have seen. Rows come from the outbox as they
--- are, are numbered under one lock, so that a number becomes visible after all lower ones, and leave by age.
+-- State changes in one order, for readers that resume after the last one they have seen. Rows come from the outbox as
+-- they are, are numbered under one lock, so that a number becomes visible after all lower ones, and leave by age.
 CREATE TABLE notify.state_change (
   -- of the last of its changes
   sequence bigint PRIMARY KEY,
@@ -556,12 +559,12 @@ LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
   SELECT array_agg(DISTINCT get_byte(uuid_send(c.delivery_id), 14) * 256 + get_byte(uuid_send(c.delivery_id), 15))
     FROM unnest(changes) AS c WHERE c.id IS NOT NULL
 $$;
--- For export and erasure. Users share a slot, so it has few keys and next to no size: an entry for each change would cost as
--- much as the change.
+-- For export and erasure. Users share a slot, so it has few keys and next to no size: an entry for each change would
+-- cost as much as the change.
 CREATE INDEX state_change_slots ON notify.state_change USING gin (notify.slots_of(changes));
 
--- How far the log is: `last` is the last number assigned, up to `removed` all were removed by age, up to `published` the
--- stream of NATS has them. The holder of the lease publishes.
+-- How far the log is: `last` is the last number assigned, up to `removed` all were removed by age, up to `published`
+-- the stream of NATS has them. The holder of the lease publishes.
 CREATE TABLE notify.state_change_position (
   name text PRIMARY KEY,
   sequence bigint NOT NULL,
@@ -570,16 +573,16 @@ CREATE TABLE notify.state_change_position (
 );
 INSERT INTO notify.state_change_position (name, sequence) VALUES ('last', 0), ('removed', 0), ('published', 0);
 
--- Where the outbox is on other nodes than the log: the rows of a bucket that were numbered last, which may still be in its
--- outbox. Whoever numbers or erases changes of a bucket makes another version of it.
+-- Where the outbox is on other nodes than the log: the rows of a bucket that were numbered last, which may still be in
+-- its outbox. Whoever numbers or erases changes of a bucket makes another version of it.
 CREATE TABLE notify.numbered_batch (
   bucket smallint PRIMARY KEY,
   version bigint NOT NULL DEFAULT 0,
   ids uuid[] NOT NULL DEFAULT '{}'
 );
 
--- Numbers the changes of rows (`waiting`) that were read from the outbox of a bucket while it had a version, unless it has another one by now. It
--- waits for nothing but the log.
+-- Numbers the changes of rows (`waiting`) that were read from the outbox of a bucket while it had a version, unless it
+-- has another one by now. It waits for nothing but the log.
 CREATE FUNCTION notify.number_read_changes(mine smallint, known bigint, waiting json, numbered_at timestamptz)
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
@@ -605,9 +608,9 @@ BEGIN
 END $$;
 
 -- Numbers the changes of up to `max_rows` rows of the outbox, bucket by bucket, in each those with ids from its part of
--- `sinces` on, and returns how many changes. A function, so that the lock is held within the server alone: a client that
--- stops delays nobody. The limit is a subquery, because a planner without statistics that knows the number reads and sorts
--- all of a large outbox to number its first rows.
+-- `sinces` on, and returns how many changes. A function, so that the lock is held within the server alone: a client
+-- that stops delays nobody. The limit is a subquery, because a planner without statistics that knows the number reads
+-- and sorts all of a large outbox to number its first rows.
 CREATE FUNCTION notify.number_state_changes(buckets smallint[], sinces uuid[], max_rows integer, numbered_at timestamptz)
 RETURNS integer LANGUAGE plpgsql SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
@@ -768,9 +771,9 @@ LANGUAGE sql AS $$
   ON CONFLICT (event) DO UPDATE SET event = excluded.event
 $$;
 
--- `requests` names each event type once, with how many of its events must be answered now (`count`); `parkable` are those
--- that may wait, in their order. Those that exceed the rate, or find others of their type waiting in a bucket of theirs, are
--- parked.
+-- `requests` names each event type once, with how many of its events must be answered now (`count`); `parkable` are
+-- those that may wait, in their order. Those that exceed the rate, or find others of their type waiting in a bucket of
+-- theirs, are parked.
 CREATE FUNCTION notify.acquire_rates_locked(requests json, parkable json, at timestamptz) RETURNS json
 LANGUAGE plpgsql SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
@@ -927,8 +930,8 @@ CREATE INDEX inbox_changed ON notify.inbox (bucket, user_id, changed);
 -- for retention
 CREATE INDEX inbox_created_at ON notify.inbox (bucket, created_at);
 
--- One row per user. Whoever changes the user's inbox locks it first, so numbers become visible in the order in which they
--- were assigned.
+-- One row per user. Whoever changes the user's inbox locks it first, so numbers become visible in the order in which
+-- they were assigned.
 CREATE TABLE notify.inbox_count (
   bucket smallint NOT NULL,
   user_id text,
@@ -953,7 +956,8 @@ CREATE TABLE notify.mailbox (
 CREATE INDEX mailbox_at ON notify.mailbox (at);
 
 -- ---------------------------------------------------------------------------------------------------------------------
--- What was counted, by the minute and by the hour (`step`, in seconds). Labels are closed sets and hold nothing personal.
+-- What was counted, by the minute and by the hour (`step`, in seconds). Labels are closed sets and hold nothing
+-- personal.
 
 CREATE TABLE notify.stat (
   step integer,

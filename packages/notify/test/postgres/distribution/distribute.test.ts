@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { after, before, describe } from 'node:test'
 import { type Database, openPostgres, readTableSizes, Secret, StartError, silentLog } from '@gatehouse/kit'
 import { type CitusServer, createCitusDatabase, sharedPostgres, startCitus, testWith } from '@gatehouse/testing'
-import { newId } from '../../../src/model/id.ts'
+import { deliveryIdOf, newId, slotOfUser } from '../../../src/model/id.ts'
 import { distributeNotify, migrateNotify, postgresNotifyStore } from '../../../src/postgres/index.ts'
+import { writeChanges } from '../../../src/postgres/timeline/outbox.ts'
 import { eventually, seedEventType, setup } from '../../support/setup.ts'
 
 const open = (url: string, connections: number = 1) =>
@@ -19,6 +20,8 @@ async function withDatabase(url: string, work: (database: Database) => Promise<v
 }
 
 const anHour = 3_600_000
+
+const change = { channel: 'sms', state: 'bounced', at: Date.UTC(2026, 5, 1) } as const
 
 const refused = (message: RegExp) => (error: unknown) => error instanceof StartError && message.test(error.message)
 
@@ -174,12 +177,22 @@ describe('tables are distributed over the workers of Citus', () => {
     }
     await before.close()
     await withDatabase(url, async (database) => {
+      const waiting = users.map((userId) => ({
+        ...change,
+        deliveryId: deliveryIdOf(newId(slotOfUser(userId)), 'sms'),
+        userId,
+      }))
+      for (const query of writeChanges({ count: 1, bucket: 0 }, waiting)) await database.query(query)
       const { buckets } = await eventually(
         () =>
           distributeNotify(database, { buckets: 1, changeTo: 32 }).catch((error: unknown) => ({ error, buckets: 0 })),
         (report) => report.buckets === 32,
       )
       assert.equal(buckets, 32)
+      const { rows } = await database.query<{ user_id: string }>(
+        "SELECT c.user_id FROM notify.state_change CROSS JOIN unnest(changes) AS c WHERE c.state = 'bounced'",
+      )
+      assert.deepEqual(rows.map((row) => row.user_id).toSorted(), users.toSorted(), 'what waited has numbers')
     })
     const later = await setup({ database: await open(url, 5), tables: { buckets: 32 } })
     try {

@@ -39,7 +39,8 @@ export async function record(
 ): Promise<Omit<RecordResult, 'failed'>> {
   const sorted = [...records].sort((a, b) => (a.claimed.deliveryId < b.claimed.deliveryId ? -1 : 1))
   const { items, ...result } =
-    (await recordAtOnce(database, scope, sorted, streaming)) ?? (await recordStepByStep(database, scope, sorted, streaming))
+    (await recordAtOnce(database, scope, sorted, streaming)) ??
+    (await recordStepByStep(database, scope, sorted, streaming))
   if (items.length > 0) inboxes.publish(items.map(({ userId }) => userId))
   return result
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe } from 'node:test'
 import { type Database, openPostgres, readTableSizes, Secret, StartError, silentLog } from '@gatehouse/kit'
 import { type CitusServer, createCitusDatabase, sharedPostgres, startCitus, testWith } from '@gatehouse/testing'
-import { deliveryIdOf, newId, slotOfUser } from '../../../src/model/id.ts'
+import { deliveryIdOf, newId, newIdOfUser } from '../../../src/model/id.ts'
 import { distributeNotify, migrateNotify, postgresNotifyStore } from '../../../src/postgres/index.ts'
 import { writeChanges } from '../../../src/postgres/timeline/outbox.ts'
 import { eventually, seedEventType, setup } from '../../support/setup.ts'
@@ -179,7 +179,7 @@ describe('tables are distributed over the workers of Citus', () => {
     await withDatabase(url, async (database) => {
       const waiting = users.map((userId) => ({
         ...change,
-        deliveryId: deliveryIdOf(newId(slotOfUser(userId)), 'sms'),
+        deliveryId: deliveryIdOf(newIdOfUser(userId), 'sms'),
         userId,
       }))
       for (const query of writeChanges({ count: 1, bucket: 0 }, waiting)) await database.query(query)

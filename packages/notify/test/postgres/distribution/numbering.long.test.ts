@@ -9,7 +9,7 @@ import {
   startSilentProxy,
   testWith,
 } from '@gatehouse/testing'
-import { bucketOfId, bucketOfUser, deliveryIdOf, newId } from '../../../src/model/id.ts'
+import { bucketOfId, bucketOfUser, deliveryIdOf, newId, newIdOfUser } from '../../../src/model/id.ts'
 import { distributeNotify, postgresNotifyStore } from '../../../src/postgres/index.ts'
 import { writeChanges } from '../../../src/postgres/timeline/outbox.ts'
 import { createBarrier, withBarrier } from '../../support/processes/barriers.ts'
@@ -47,7 +47,7 @@ const changesOf = (database: Database) =>
 /** Writes a change about this user. */
 async function writeOf(database: Database, bucket: number, userId: string): Promise<void> {
   const change = {
-    deliveryId: deliveryIdOf(newId(bucket), 'email'),
+    deliveryId: deliveryIdOf(newIdOfUser(userId), 'email'),
     userId,
     channel: 'email',
     state: 'sent',

@@ -6,7 +6,7 @@ import { createAdmission } from '../../../src/admission/admission.ts'
 import type { AdmissionUnit, DeliveryPlan, PlannedNotification, Settled } from '../../../src/admission/planned.ts'
 import { defaultOptions } from '../../../src/config/options.ts'
 import type { Channel } from '../../../src/model/channel.ts'
-import { newId } from '../../../src/model/id.ts'
+import { newId, newIdOfUser } from '../../../src/model/id.ts'
 import { createReason } from '../../../src/model/notification/reason.ts'
 import type { AttemptRecord, ClaimedDelivery, NotifyStore } from '../../../src/store/store.ts'
 import {
@@ -226,7 +226,7 @@ function report({ deliveryId }: ClaimedDelivery, kind: 'delivered' | 'bounced') 
 function unit(channel: Channel, plan?: DeliveryPlan, settles?: Settled): AdmissionUnit {
   const message = { body: 'x', locale: 'en', targets: [{ id: channel, address: 'alice@example.com' }] }
   const notification: PlannedNotification = {
-    id: newId(0),
+    id: newIdOfUser('alice'),
     userId: 'alice',
     event: 'order.shipped',
     data: {},

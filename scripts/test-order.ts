@@ -15,10 +15,18 @@ const root = resolve(import.meta.dirname, '..')
 export const slowFiles: readonly string[] = [
   'packages/notify/test/scenarios/simulation.long.test.ts',
   'packages/notify/test/postgres/distribution/suite.long.test.ts',
+  'packages/notify/test/postgres/retention/year.long.test.ts',
+  'apps/gatehouse/test/docs/schemathesis.long.test.ts',
+  'apps/gatehouse/test/processes/restart.long.test.ts',
   'apps/gatehouse/test/failures/versions.long.test.ts',
+  'apps/gatehouse/test/failures/half-dead.long.test.ts',
+  'apps/gatehouse/test/dev-pages/pages.long.test.ts',
+  'apps/gatehouse/test/console/german.long.test.ts',
+  'packages/notify/test/postgres/search/search.long.test.ts',
+  'apps/gatehouse/test/snippets/toolchains.long.test.ts',
+  'packages/notify/test/postgres/plans.long.test.ts',
   'apps/gatehouse/test/failures/backup.long.test.ts',
   'packages/notify/test/postgres/delivery/claim-under-snapshot.long.test.ts',
-  'packages/notify/test/postgres/search/search.long.test.ts',
 ]
 
 /** What a byte of a test takes, where nothing better is known. */

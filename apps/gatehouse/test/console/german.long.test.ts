@@ -32,6 +32,8 @@ describe('the console in German, whose words are long', () => {
         await tab().setViewportSize({ width, height: 800 })
         // The layout moves to its new width; one that stays too wide never gets there.
         await until(tab(), 'document.documentElement.scrollWidth <= innerWidth')
+        // A pressed button shows a turning mark instead of its words until its answer is there.
+        await until(tab(), "document.querySelector('[data-loading]') === null")
         await readable(tab(), `${path}, ${width} pixels`)
         await faultless(tab(), `${path}, ${width} pixels, ${colorScheme}`)
       }

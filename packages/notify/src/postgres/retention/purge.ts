@@ -1,5 +1,6 @@
 import type { Database, Notifier, Statements, Transaction } from '@gatehouse/kit'
 import type { Retention } from '../../config/options.ts'
+import { notificationIdOf } from '../../model/id.ts'
 import { purgeDeadLetters } from '../dead-letters/dead-letters.ts'
 import { purgeInboxes } from '../inbox/inbox-count.ts'
 import { at } from '../nodes/spread-database.ts'
@@ -23,6 +24,8 @@ interface Old {
 
 interface Purged {
   readonly removed: number
+  /** The first notification that may have rows left which are old, where a batch did not hold all of them. */
+  readonly upTo?: string
   /** Whose inboxes changed. */
   readonly users?: readonly string[]
 }
@@ -55,14 +58,16 @@ export function createPurge(
   const [undivided, divided] = [false, true].map((own) => rows.filter(([{ bucketed = true }]) => bucketed === own))
   const purgeTables = async (on: Statements, of: typeof rows = [], { bucket, retention, now }: Purging) => {
     let removed = 0
+    const ends: Record<string, string> = {}
     for (const [table, purge] of of) {
-      const before = olderThan(table, retention, now)
+      const before = earlierId(olderThan(table, retention, now), ends[table.table])
       const purged = await on.transaction(async (tx) => {
         const [, batch] = await Promise.all([tx.query(byIndexes), purge(tx, { bucket, before, now })])
         return batch
       })
       inboxes.publish(purged.users ?? [])
       removed += purged.removed
+      if (table.of && purged.upTo) ends[table.of] = earlierId(purged.upTo, ends[table.of])
     }
     return removed
   }
@@ -82,6 +87,8 @@ export function createPurge(
     return removed
   }
 }
+
+const earlierId = (id: string, other: string = id) => (other < id ? other : id)
 
 /**
  * Removes the first rows of the index of their age, and goes on where it ended before: what was removed stays in the index
@@ -105,15 +112,16 @@ function purgeRows(table: AgingTable): PurgeBatch {
     const [{ reached, found } = { reached: null, found: 0 }] = rows
     sweeps.set(bucket, { ...sweep, reached: reached ?? sweep.reached })
     if (reached === null || found === 0) return { removed: 0 }
-    const removed = await tx.query(removeSql, [bucket, before, sweep.reached, reached, batchSize])
-    return { removed: removed.rowCount }
+    const { rowCount } = await tx.query(removeSql, [bucket, before, sweep.reached, reached, batchSize])
+    const isFull = table.of !== undefined && found === batchSize
+    return { removed: rowCount, ...(isFull && { upTo: notificationIdOf(reached) }) }
   }
 }
 
-const conditionsOf = ({ age, unless, bucketed = true }: AgingTable): string => {
+const conditionsOf = ({ age, unless = [], bucketed = true }: AgingTable): string => {
   const type = age.holds === 'id' ? 'uuid' : 'timestamptz'
   return `${bucketed ? 'bucket = $1' : '$1::integer IS NOT NULL'}
-         AND ${age.column} < $2::${type} AND ${age.column} >= $3::${type}${unless ? ` AND NOT ${unless}` : ''}`
+         AND ${age.column} < $2::${type} AND ${age.column} >= $3::${type}${unless.map((one) => ` AND NOT ${one}`).join('')}`
 }
 
 /** How old the last row of the next batch is, and how many there are. */

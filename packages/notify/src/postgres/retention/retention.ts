@@ -14,8 +14,10 @@ export interface AgingTable extends TableBound {
    * whoever removes that knows how.
    */
   readonly key?: readonly string[]
-  /** What else must hold of a row (SQL); `$1` is the bucket. */
-  readonly unless?: string
+  /** What keeps a row, however old it is (SQL, each a condition); `$1` is the bucket. */
+  readonly unless?: readonly string[]
+  /** The table that its rows belong to: none of that is removed before them. */
+  readonly of?: string
   /** False for a table that is not divided into buckets. Default true. */
   readonly bucketed?: boolean
 }
@@ -33,14 +35,21 @@ const providerErrorDays = 7
 /** A notification is needed as long as something of it waits to be planned again. */
 const awaited = 'EXISTS (SELECT FROM notify.deferred d WHERE d.bucket = $1 AND d.notification_id = notification.id)'
 
+/** An export and an erasure find deliveries by their notification. Their ids come right after its own. */
+const delivered = `EXISTS (SELECT FROM notify.delivery d WHERE d.bucket = $1 AND d.id > notification.id
+                    AND d.id < overlay(notification.id::text PLACING 'f' FROM 32)::uuid)`
+
 /**
  * What is removed for its age, in this order: children before what they hang on. Each has an index that begins with the
  * bucket and its age, so that a purge reads what it removes and nothing else.
  */
 export const agingTables: readonly AgingTable[] = [
-  aging('timeline_entry', 'notification_id', 'notificationDays', { key: ['notification_id', 'id'] }),
-  aging('delivery', 'id', 'notificationDays', { key: ['id'] }),
-  aging('notification', 'id', 'notificationDays', { key: ['id'], unless: awaited }),
+  aging('timeline_entry', 'notification_id', 'notificationDays', {
+    key: ['notification_id', 'id'],
+    of: 'notification',
+  }),
+  aging('delivery', 'id', 'notificationDays', { key: ['id'], of: 'notification' }),
+  aging('notification', 'id', 'notificationDays', { key: ['id'], unless: [awaited, delivered] }),
   aging('dedup_log', 'recorded_at', 'logDays', { key: ['user_id', 'key_hash'] }),
   aging('topic_failure', 'at', { days: topicFailureDays }, { key: ['key'] }),
   aging('suppression', 'expires_at', 'expires', {
@@ -128,7 +137,7 @@ function aging(
   table: string,
   column: string,
   keeps: AgingTable['keeps'],
-  { alive, ...more }: Pick<AgingTable, 'key' | 'unless' | 'bucketed'> & { readonly alive?: string } = {},
+  { alive, ...more }: Pick<AgingTable, 'key' | 'unless' | 'of' | 'bucketed'> & { readonly alive?: string } = {},
 ): AgingTable {
   const holds = column === 'id' || column.endsWith('_id') ? 'id' : 'time'
   const bound = holds === 'id' ? `the time in \`${column}\`` : `\`${column}\``

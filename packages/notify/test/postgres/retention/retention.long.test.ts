@@ -70,6 +70,27 @@ describe('a retention that runs period after period', () => {
     }
     assert.ok(first.idle <= 300, `an idle purge read ${first.idle} pages`)
   })
+
+  it('looks at no notification before its rows are gone, however many wait', async (t) => {
+    const { privacy } = postgresNotifyStore(database)
+    const now = endOf(periods + 5)
+    await fill(database, endOf(periods + 3))
+    const others = [1, 3, 4].map((digit) => `overlay(id::text PLACING '${digit}' FROM 32)::uuid`)
+    for (const other of others)
+      await database.query(
+        `INSERT INTO notify.delivery (bucket, id, user_id, channel, state)
+         SELECT bucket, ${other}, user_id, 'push', 'sent' FROM notify.delivery WHERE id::text LIKE '%20000'`,
+      )
+    const read: number[] = []
+    for (let removed = -1; removed !== 0; ) {
+      ran.length = 0
+      removed = await privacy.purge(0, retention, now)
+      read.push(buffersOf(ran.filter(({ 'Query Text': text }) => text.includes('FROM notify.notification'))))
+    }
+    t.diagnostic(`pages read by each batch: ${read.join(' ')}`)
+    assert.ok(read.length >= (4 * rowsAPeriod) / 1_000, 'the batches are of deliveries')
+    assert.ok(Math.max(...read) <= 12_000, `${Math.max(...read)} pages were read by a batch`)
+  })
 })
 
 /** What a period leaves: rows of every kind that ages, spread over it. */

@@ -559,8 +559,7 @@ LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
   SELECT array_agg(DISTINCT get_byte(uuid_send(c.delivery_id), 14) * 256 + get_byte(uuid_send(c.delivery_id), 15))
     FROM unnest(changes) AS c WHERE c.id IS NOT NULL
 $$;
--- For export and erasure. Users share a slot, so it has few keys and next to no size: an entry for each change would
--- cost as much as the change.
+-- For export and erasure. Users share slots: an index by user would have an entry for each change.
 CREATE INDEX state_change_slots ON notify.state_change USING gin (notify.slots_of(changes));
 
 -- How far the log is: `last` is the last number assigned, up to `removed` all were removed by age, up to `published`

@@ -1,7 +1,8 @@
 -- Removes the oldest rows of state changes, and records up to where. Starts behind what was removed before, so that it
--- never reads over removed rows; one row that is not old is enough to know that nothing is. $1 before timestamptz: what
--- was recorded then or later stays $2 only_published bool: keep what the stream has not published $3 limit int: rows,
--- which are of many changes each
+-- never reads over removed rows; one row that is not old is enough to know that nothing is.
+-- $1 before timestamptz: what was recorded then or later stays
+-- $2 only_published bool: keep what the stream has not published
+-- $3 limit int: rows, which are of many changes each
 
 WITH begin AS MATERIALIZED (
   SELECT sequence FROM notify.state_change_position WHERE name = 'removed'

@@ -14,17 +14,19 @@ WITH position AS (
 ), looked AS MATERIALIZED (
   SELECT after, least(after + $2::integer, last) AS through
     FROM (SELECT greatest($1::bigint, removed) AS after, last FROM position) AS p
-), scanned AS MATERIALIZED (
-  -- of the rows from the one with the first of these numbers to the one with the last
-  SELECT c.sequence - cardinality(c.changes) + e.place AS sequence,
-         e.id, e.delivery_id, e.at, e.user_id, e.event, e.state, e.ended
+), batches AS MATERIALIZED (
+  -- the rows from the one with the first of these numbers to the one with the last; the number before each is found here
+  -- once, because each look at a large array unpacks all of it
+  SELECT c.sequence - cardinality(c.changes) AS before, c.changes
     FROM looked l
     JOIN notify.state_change c
       ON c.sequence > l.after
      AND c.sequence <= coalesce((SELECT min(sequence) FROM notify.state_change WHERE sequence >= l.through), l.through)
-   CROSS JOIN LATERAL unnest(c.changes) WITH ORDINALITY AS e (id, delivery_id, at, user_id, event, state, ended, place)
-   WHERE c.sequence - cardinality(c.changes) + e.place > l.after
-     AND c.sequence - cardinality(c.changes) + e.place <= l.through
+), scanned AS MATERIALIZED (
+  SELECT b.before + e.place AS sequence, e.id, e.delivery_id, e.at, e.user_id, e.event, e.state, e.ended
+    FROM looked l CROSS JOIN batches b
+   CROSS JOIN LATERAL unnest(b.changes) WITH ORDINALITY AS e (id, delivery_id, at, user_id, event, state, ended, place)
+   WHERE b.before + e.place > l.after AND b.before + e.place <= l.through
 ), matching AS (
   SELECT * FROM scanned
    WHERE id IS NOT NULL AND ($4::text IS NULL OR event = $4) AND ($5::text IS NULL OR state = $5)

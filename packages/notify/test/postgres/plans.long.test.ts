@@ -1,21 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { createDatabase, type Database, typeParsers } from '@gatehouse/kit'
-import { type Server, startPostgres } from '@gatehouse/testing'
-import pg from 'pg'
+import type { Database } from '@gatehouse/kit'
+import type { Server } from '@gatehouse/testing'
 import { createAdmission } from '../../src/admission/admission.ts'
 import type { AdmissionUnit, PlannedNotification } from '../../src/admission/planned.ts'
 import { newId } from '../../src/model/id.ts'
 import { migrateNotify, postgresNotifyStore } from '../../src/postgres/index.ts'
 import type { AttemptRecord, ClaimedDelivery, NotifyStore } from '../../src/store/store.ts'
-import {
-  assertFewRead,
-  bigNodesOf,
-  type Explained,
-  longLived,
-  onlyLongLived,
-  type PlanNode,
-} from '../support/engine/plan-nodes.ts'
+import { type RunNode, type RunStatement, startExplainingPostgres } from '../support/engine/explain-plans.ts'
+import { assertFewRead, bigNodesOf, longLived, onlyLongLived } from '../support/engine/plan-nodes.ts'
 import { claimDue } from '../support/processes/claims.ts'
 
 /**
@@ -33,30 +26,11 @@ describe('the plans of the hot statements', () => {
   let server: Server
   let database: Database
   let store: NotifyStore
-  const explained: Explained[] = []
+  let explained: RunStatement[]
   let texts: string[] = []
 
   before(async () => {
-    server = await startPostgres({
-      settings: [
-        'autovacuum=off',
-        'shared_preload_libraries=auto_explain',
-        'auto_explain.log_min_duration=0',
-        'auto_explain.log_analyze=on',
-        'auto_explain.log_timing=off',
-        'auto_explain.log_format=json',
-        'auto_explain.log_nested_statements=on',
-        'auto_explain.log_level=notice',
-      ],
-    })
-    const pool = new pg.Pool({ connectionString: server.url, max: 1, pipeline: true, types: typeParsers })
-    pool.on('connect', (client) =>
-      client.on('notice', ({ message = '' }) => {
-        const at = message.indexOf('{')
-        if (at >= 0) explained.push(JSON.parse(message.slice(at)) as Explained)
-      }),
-    )
-    database = createDatabase(pool, { engine: 'postgres', listen: () => assert.fail('nobody listens') })
+    ;({ server, database, ran: explained } = await startExplainingPostgres({ nested: true }))
     await migrateNotify(database)
     store = postgresNotifyStore(database, { streaming: true })
   })
@@ -89,7 +63,7 @@ describe('the plans of the hot statements', () => {
       const parameters = Math.max(0, ...[...text.matchAll(/\$(\d+)/g)].map(([, number]) => Number(number)))
       await database.query(`PREPARE generic_${n} AS ${text}`)
       const nulls = Array.from({ length: parameters }, () => 'NULL').join(', ')
-      const { rows: plans } = await database.query<{ 'QUERY PLAN': Array<{ Plan: PlanNode }> }>(
+      const { rows: plans } = await database.query<{ 'QUERY PLAN': Array<{ Plan: RunNode }> }>(
         `EXPLAIN (FORMAT JSON) EXECUTE generic_${n}${nulls && `(${nulls})`}`,
       )
       for (const { Plan } of plans[0]?.['QUERY PLAN'] ?? [])

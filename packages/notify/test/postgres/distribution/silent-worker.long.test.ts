@@ -28,7 +28,7 @@ const startWithinMs = 100_000
 const dueInMs = 3_000
 /** For so long its buckets fail, until each waits for half a minute from one try to the next. */
 const silentMs = 40_000
-const returnedMs = 20_000
+const returnedMs = 10_000
 
 interface Sending {
   readonly event: 'note' | 'retried'

@@ -6,6 +6,10 @@ import pg from 'pg'
 export interface RunNode {
   readonly 'Node Type': string
   readonly 'Relation Name'?: string
+  readonly 'Actual Rows'?: number
+  readonly 'Actual Loops'?: number
+  readonly 'Rows Removed by Filter'?: number
+  readonly 'Rows Removed by Index Recheck'?: number
   readonly 'Shared Hit Blocks': number
   readonly 'Shared Read Blocks': number
   readonly Plans?: readonly RunNode[]
@@ -17,8 +21,15 @@ export interface RunStatement {
   readonly Plan: RunNode
 }
 
-/** A PostgreSQL that reports every statement as it ran, on the one connection of `database`. */
-export async function startExplainingPostgres(): Promise<{ server: Server; database: Database; ran: RunStatement[] }> {
+/** A server that explains, the database of its one connection, and what ran on it. */
+export interface ExplainingPostgres {
+  readonly server: Server
+  readonly database: Database
+  readonly ran: RunStatement[]
+}
+
+/** A PostgreSQL that reports every statement as it ran, where `nested` is set those within functions too. */
+export async function startExplainingPostgres({ nested = false } = {}): Promise<ExplainingPostgres> {
   const server = await startPostgres({
     settings: [
       'autovacuum=off',
@@ -28,6 +39,7 @@ export async function startExplainingPostgres(): Promise<{ server: Server; datab
       'auto_explain.log_buffers=on',
       'auto_explain.log_timing=off',
       'auto_explain.log_format=json',
+      ...(nested ? ['auto_explain.log_nested_statements=on'] : []),
       'auto_explain.log_level=notice',
     ],
   })

@@ -1,24 +1,8 @@
 import assert from 'node:assert/strict'
-
-/** A node of a plan as auto_explain writes it, with what it really read. */
-export interface PlanNode {
-  readonly 'Node Type': string
-  readonly 'Relation Name'?: string
-  readonly 'Actual Rows'?: number
-  readonly 'Actual Loops'?: number
-  readonly 'Rows Removed by Filter'?: number
-  readonly 'Rows Removed by Index Recheck'?: number
-  readonly Plans?: readonly PlanNode[]
-}
-
-/** A statement and its plan. */
-export interface Explained {
-  readonly 'Query Text': string
-  readonly Plan: PlanNode
-}
+import type { RunNode, RunStatement } from './explain-plans.ts'
 
 /** Asserts that no table was read whole, and no node read more than `maxRowsRead` rows. */
-export function assertFewRead(explained: readonly Explained[], maxRowsRead: number): void {
+export function assertFewRead(explained: readonly RunStatement[], maxRowsRead: number): void {
   for (const { 'Query Text': text, Plan } of explained)
     for (const node of bigNodesOf(Plan)) {
       const report = `${text}\n${JSON.stringify(Plan, null, 1)}`
@@ -36,23 +20,23 @@ export const longLived: ReadonlySet<string | undefined> = new Set([
 ])
 
 /** A plan without what it reads of other tables. */
-export function onlyLongLived(plan: PlanNode): PlanNode {
+export function onlyLongLived(plan: RunNode): RunNode {
   const { 'Relation Name': table, Plans = [], ...node } = plan
   return {
     ...node,
     ...(longLived.has(table) ? { 'Relation Name': table } : {}),
     Plans: Plans.map(onlyLongLived),
-  } as PlanNode
+  } as RunNode
 }
 
 /** The nodes that read a table which grows. */
-export function bigNodesOf(plan: PlanNode): PlanNode[] {
+export function bigNodesOf(plan: RunNode): RunNode[] {
   const table = plan['Relation Name']
   const own = table === undefined || small.has(table) ? [] : [plan]
   return [...own, ...(plan.Plans ?? []).flatMap(bigNodesOf)]
 }
 
-function readBy(node: PlanNode): number {
+function readBy(node: RunNode): number {
   const each =
     (node['Actual Rows'] ?? 0) + (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Index Recheck'] ?? 0)
   return each * (node['Actual Loops'] ?? 0)

@@ -7,12 +7,9 @@ import { started } from '../support/program.ts'
 import { loaded, until } from './page.ts'
 import { screens } from './screens.ts'
 
-/** Each width, and both colours of every screen. */
-const looks = [
-  { width: 1280, colorScheme: 'light' },
-  { width: 390, colorScheme: 'dark' },
-  { width: 320, colorScheme: 'light' },
-] as const
+const looks = [1280, 390, 320].flatMap((width) =>
+  (['light', 'dark'] as const).map((colorScheme) => ({ width, colorScheme })),
+)
 
 describe('the console in German, whose words are long', () => {
   const { tab, program, faults } = consoleOfSuite({ start: started, first: ['/', 'Overview'] })

@@ -139,7 +139,7 @@ const sharedUsers = 40
 const stops = 12
 /** Longer than the server lets a transaction be idle: whoever waits for one of the stopped process waits three seconds. */
 const stopSeconds = 4
-const maxWaitMs = 2_800
+const maxWaitMs = 2_000
 
 /** Sends events, by default each of a new user, from several producers at once, until it is stopped. */
 function produce(program: Program, userOf = (next: number) => `${program.process.pid}-${next}`) {

@@ -25,6 +25,8 @@ async function sendDuring(program: Supervised, during: () => Promise<void>): Pro
   const token = await shopToken(program)
   const accepted = new Map<number, string>()
   let isStopped = false
+  /** Whether the test has failed: nobody answers an event then. */
+  let hasFailed = false
   let errors = 0
   let next = 0
   const eventAt = (index: number) => ({
@@ -37,7 +39,7 @@ async function sendDuring(program: Supervised, during: () => Promise<void>): Pro
   const produce = async () => {
     while (!isStopped) {
       const index = next++
-      while (!accepted.has(index)) {
+      while (!accepted.has(index) && !hasFailed) {
         await sendEvents(program, {
           token,
           producers: 1,
@@ -55,10 +57,16 @@ async function sendDuring(program: Supervised, during: () => Promise<void>): Pro
     }
   }
   const producers = Promise.all(Array.from({ length: 6 }, produce))
-  await until('events are accepted', 30_000, () => accepted.size > 200)
-  await during()
-  isStopped = true
-  await producers
+  try {
+    await until('events are accepted', 30_000, () => accepted.size > 200)
+    await during()
+  } catch (error) {
+    hasFailed = true
+    throw error
+  } finally {
+    isStopped = true
+    await producers
+  }
   return { accepted, errors }
 }
 

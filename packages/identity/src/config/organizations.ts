@@ -17,11 +17,14 @@ export const roleKey = Type.String({
   examples: ['editor'],
 })
 
+/** Text without control characters that is not blank: spaces, a character that is none, then anything. */
+const visibleText = '^[^\\S\\x00-\\x1f]*[^\\s\\x00-\\x1f\\x7f][^\\x00-\\x1f\\x7f]*$'
+
 const name = (description: string, example: string) =>
   Type.String({
     minLength: 1,
     maxLength: 100,
-    pattern: '^(?=.*\\S)[^\\x00-\\x1f\\x7f]+$',
+    pattern: visibleText,
     description,
     examples: [example],
   })

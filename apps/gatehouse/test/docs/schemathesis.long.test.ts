@@ -27,9 +27,6 @@ const endless = ['/v1/users/{id}/inbox/stream', '/admin/v1/live']
 /** What may take the run's own credential away, since ids are taken from earlier answers. These paths come last. */
 const selfDestructive = ['/admin/v1/clients/{id}', '/admin/v1/signing-keys/rotate']
 
-/** The operations of the services, then those of the management: half of the time is spent on each. */
-const halves = ['--exclude-path-regex=^/admin/', '--include-path-regex=^/admin/']
-
 const settings = join(import.meta.dirname, 'schemathesis.toml')
 
 testWith('schemathesis', 'every documented operation answers generated requests as documented', async () => {
@@ -39,8 +36,12 @@ testWith('schemathesis', 'every documented operation answers generated requests 
   const program = await started({ env: { GATEHOUSE_CONFIG: file } })
   try {
     const first = await tokenOf(program.url, 'first')
-    const excluded = [...endless, ...selfDestructive].map((path) => `--exclude-path=${path}`)
-    for (const half of halves) await schemathesis(folder, program.url, first, [half, ...excluded])
+    await schemathesis(
+      folder,
+      program.url,
+      first,
+      [...endless, ...selfDestructive].map((path) => `--exclude-path=${path}`),
+    )
     assert.equal(await statusWith(program.url, first), 200, 'the credential is good to the end')
     const second = await tokenOf(program.url, 'second')
     await schemathesis(
@@ -54,8 +55,11 @@ testWith('schemathesis', 'every documented operation answers generated requests 
   }
 })
 
-/** How long one run may take: one that takes longer hangs, and found no fault. */
-const maxRunMs = 240_000
+/**
+ * How long one run may take: one that takes longer hangs, and found no fault. A response that does not come ends its
+ * request after 10 s (request-timeout), so this waits for the generator alone, whose pace is that of the machine.
+ */
+const maxRunMs = 25 * 60_000
 
 /** Ends with what it printed when a check failed. The same requests are sent in every run. */
 function schemathesis(folder: string, url: string, token: string, selection: readonly string[]): Promise<void> {

@@ -1,33 +1,49 @@
 import type { JetStreamClient, JsMsg } from '@nats-io/jetstream'
+import { InvalidArgumentError } from '@nats-io/transport-node'
 import { createKeyedOrder } from '../model/work/keyed-order.ts'
 import { partitionOfUser } from '../model/work/partition.ts'
+import type { TopicMessage } from '../model/work/topic.ts'
 import { type Layout, partitionSubject } from './layout.ts'
-import { headersOfMoved, keyOf, textOf } from './message.ts'
-import type { HandleMessage } from './reader.ts'
+import { headersOfMoved, keyOf, orderedMessage, textOf } from './message.ts'
+import type { HandleMessage, Interrupt } from './reader.ts'
 
 const publishMs = 5_000
 const retryDelayMs = 1_000
 
+/** Options of {@link createMover}. */
+export interface MoverOptions {
+  readonly client: JetStreamClient
+  readonly layout: Layout
+  /** Takes a message that can't be moved, where it is. */
+  readonly handle: (message: TopicMessage) => Promise<void>
+}
+
 /**
  * Moves messages of the subject `notifications` to the partition of their user, which stands in their body alone: where a
  * producer names the user in the subject, the server does this by itself. What has no user goes to the first partition,
- * where it becomes a dead letter. A message that is moved twice keeps its key, by which the second is a duplicate.
+ * where it becomes a dead letter. A message that is moved twice keeps its key, by which the second is a duplicate. One
+ * that the server would not take a second time, since with its key it is larger than `max_payload`, is handled here.
  */
-export function createMover(client: JetStreamClient, layout: Layout): HandleMessage {
+export function createMover({ client, layout, handle }: MoverOptions): HandleMessage {
   const inOrder = createKeyedOrder()
   return async (message, interrupt) => {
     const userId = userOf(message) ?? ''
     const partition = userId === '' ? 0 : partitionOfUser(userId, layout.partitions)
-    const isMoved = await inOrder(userId, () =>
-      move(client, message, { partition, stream: layout.streamOf(partition) }).then(
-        () => true,
-        () => {
-          interrupt(retryDelayMs)
-          return false
-        },
-      ),
-    )
-    if (isMoved) message.ack()
+    let isInterrupted = false
+    const stopHere: Interrupt = (delayMs, cause) => {
+      isInterrupted = true
+      interrupt(delayMs, cause)
+    }
+    await inOrder(userId, async () => {
+      try {
+        await move(client, message, { partition, stream: layout.streamOf(partition) })
+        message.ack()
+      } catch (error) {
+        if (error instanceof InvalidArgumentError) await handle(orderedMessage(message, stopHere))
+        else stopHere(retryDelayMs, error)
+      }
+      return !isInterrupted
+    })
   }
 }
 

@@ -93,7 +93,7 @@ export class PartitionReaders {
   }
 
   #openMover(stream: string): Reader {
-    const { client, resources, layout, ownership, concurrency, log } = this.#options
+    const { client, resources, layout, ownership, handle, concurrency, log } = this.#options
     const options = { group: 'move', maxAckPending: concurrency * 2 }
     return new Reader({
       what: `the stream ${stream}, which is not divided,`,
@@ -101,7 +101,7 @@ export class PartitionReaders {
         ownership.ownedPartitions().includes(0)
           ? resources.openExclusive(stream, options, ownership.generation)
           : undefined,
-      handle: withoutGaps(createMover(client, layout)),
+      handle: withoutGaps(createMover({ client, layout, handle })),
       concurrency,
       log,
     })

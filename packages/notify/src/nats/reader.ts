@@ -2,8 +2,14 @@ import { type Log, withinTime } from '@gatehouse/kit'
 import type { Consumer, ConsumerMessages, JsMsg } from '@nats-io/jetstream'
 import { pause } from './pause.ts'
 
-/** Handles a message. `interrupt` ends the reading and lets it begin again, with a consumer opened anew, after a while. */
-export type HandleMessage = (message: JsMsg, interrupt: (delayMs: number) => void) => Promise<void>
+/**
+ * Ends the reading and lets it begin again, with a consumer opened anew, after a while. With a cause it is logged, and a
+ * `fault` until then.
+ */
+export type Interrupt = (delayMs: number, cause?: unknown) => void
+
+/** Handles a message. */
+export type HandleMessage = (message: JsMsg, interrupt: Interrupt) => Promise<void>
 
 /** Options of {@link Reader}. */
 export interface ReaderOptions {
@@ -101,7 +107,8 @@ export class Reader {
 
   async #handleMessages(): Promise<void> {
     const { handle, concurrency, log } = this.#options
-    const interrupt = (delayMs: number) => {
+    const interrupt: Interrupt = (delayMs, cause) => {
+      if (cause !== undefined) this.#reportInterruption(cause)
       this.#interruptedMs = Math.max(delayMs, this.#interruptedMs ?? 0)
       this.#messages?.stop()
     }
@@ -116,6 +123,13 @@ export class Reader {
       this.#underWay.add(done)
       if (this.#underWay.size >= concurrency) await Promise.race(this.#underWay)
     }
+  }
+
+  /** The first of those that fail together is reported. */
+  #reportInterruption(cause: unknown): void {
+    const { log, what } = this.#options
+    if (this.#fault === undefined) log.error({ err: cause }, `${what} is not read further; it will be tried again`)
+    this.#fault ??= cause instanceof Error ? cause : new Error(String(cause))
   }
 
   async #waitInterrupted(delayMs: number): Promise<void> {

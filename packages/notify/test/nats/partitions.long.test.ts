@@ -32,6 +32,8 @@ async function setupServer(t: TestContext, options: NatsOptions = {}) {
   return {
     url: server.url,
     client,
+    /** How large a message with its headers may be, in bytes. */
+    maxPayload: connection.info?.max_payload ?? 0,
     manager: await jetstreamManager(connection),
     /** Publishes an event of a user, who stands in the subject too, or in the body alone. */
     async publish(userId: string, n: number, isInSubject: boolean) {
@@ -283,6 +285,50 @@ testWith(program, 'events stay in order when the leader of their stream is kille
     (size) => size === count * users.length,
   )
   checkOrder(received, users, count)
+})
+
+testWith(
+  program,
+  'a message that does not fit a second time with its key is handled, and stops no other',
+  async (t) => {
+    const { url, client, maxPayload, publish } = await setupServer(t)
+    const topic = await openTopic(t, url, { count: 4 })
+    const large = (bytes: number) =>
+      JSON.stringify({ event: 'note', user_id: 'alice', data: { n: 0, text: 'x'.repeat(bytes) } })
+    await client.publish('notifications', large(maxPayload - large(0).length))
+    await publish('alice', 1, false)
+    await publish('bob', 0, false)
+    const received: Received[] = []
+    const consuming = await topic.consume(async (message) => {
+      received.push(receivedOf(message))
+      message.ack()
+    }, owning(4))
+    t.after(() => consuming.stop())
+    await eventuallyOnCluster(
+      async () => received.length,
+      (count) => count === 3,
+    )
+    checkOrder(received, ['alice'], 2)
+    checkOrder(received, ['bob'], 1)
+  },
+)
+
+testWith(program, 'a partition that takes no more is a fault that is named', async (t) => {
+  const { url, client } = await setupServer(t)
+  const intake = { maxBytes: 4_096, discard: 'new' } as const
+  const topic = await natsTopic({ url, log: silentLog, partitions: { count: 2 }, intake })
+  t.after(() => topic.close())
+  const user = users.find((each) => partitionOfUser(each, 2) === 1) ?? ''
+  const event = JSON.stringify({ event: 'note', user_id: user, data: { text: 'x'.repeat(3_000) } })
+  await client.publish(`notifications.user.${tokenOfUser(user)}`, event)
+  const consuming = await topic.consume(async () => {}, { ...owning(2), ownedPartitions: () => [0] })
+  t.after(() => consuming.stop())
+  await topic.ping()
+  await client.publish('notifications', event)
+  await eventuallyOnCluster(
+    () => topic.ping().then(() => 'well', String),
+    (answer) => answer.includes('maximum bytes exceeded'),
+  )
 })
 
 const mapped = ['mappings = { "notifications.user.*": "notification-partitions.{{partition(8,1)}}" }']

@@ -59,8 +59,8 @@ export function startOwner(options: OwnerOptions): Worker {
 
 class Owner {
   readonly #options: OwnerOptions
-  /** A process that was not heard of for too long comes back under another id, so that nothing is taken for its own. */
-  #process = randomUUID()
+  /** The id under which it joined last. */
+  #process = ''
   #hasJoined = false
   #owned: readonly number[] = []
   #end: NodeJS.Timeout | undefined
@@ -91,10 +91,14 @@ class Owner {
     this.#options.announce()
   }
 
+  /**
+   * Joins under an id of its own each time: nothing that was acquired before is taken for its own, and where the response
+   * to an earlier attempt was lost, the row that it may have left ends by itself.
+   */
   async #join(): Promise<LeaseTable> {
     const { ownership, leaseMs, announce } = this.#options
     this.#ownNothing()
-    if (this.#hasJoined) this.#process = randomUUID()
+    this.#process = randomUUID()
     await ownership.join(this.#process, leaseMs)
     this.#hasJoined = true
     announce()

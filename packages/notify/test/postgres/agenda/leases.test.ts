@@ -192,6 +192,24 @@ describe('leases of buckets on PostgreSQL', () => {
     }
   })
 
+  scene('a process to whose first join the response was lost owns every bucket once that has ended', async (world) => {
+    let joins = 0
+    const lossy: Ownership = {
+      ...world.ownership,
+      async join(...request) {
+        await world.ownership.join(...request)
+        if (joins++ === 0) throw new Error('the connection broke')
+      },
+    }
+    const alone = share({ ...world, ownership: lossy }, { leaseMs: 1_000 })
+    try {
+      await divided(alone)
+      assert.ok(joins > 1)
+    } finally {
+      await alone.stop()
+    }
+  })
+
   scene('a process whose lease ended while it acquired buckets works in none of them', async ({ ownership }) => {
     const shares: WorkShare[] = []
     const ended = Promise.withResolvers<void>()

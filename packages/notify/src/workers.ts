@@ -152,7 +152,7 @@ function startSharing(
   const onLeases = () => owner.resume()
   const onGap = () => {
     owner.resume()
-    surveyor.resume()
+    surveyor.missed()
   }
   const stop = receiveHints({ exchange, agendas, onLeases, onGap })
   return [owner, { name: 'hints', resume: onGap, stop }]

@@ -13,6 +13,7 @@ import {
 } from '@gatehouse/kit'
 import type { Config } from '../config/config.ts'
 import { gatherApi } from '../docs/routes.ts'
+import { closeServer } from '../http/close-server.ts'
 import { registerCors } from '../http/cors.ts'
 import { type Engine, readReadiness, registerHealth } from '../http/health.ts'
 import type { BannerOptions } from '../process/banner.ts'
@@ -153,7 +154,7 @@ async function build(options: ComposeOptions, resources: Dispose[]): Promise<Omi
   const described = { ...engines, metricsUrl, developmentKey: keys?.development }
   const liveEngines = async () => (await readiness()).engines
   await composeStartPage(parts, http, site, { ...described, version, identity, engines: liveEngines })
-  resources.push(() => http.close())
+  resources.push(() => closeServer(http))
   // What streams would keep the server from closing.
   resources.push(async () => live.close())
   await http.ready()

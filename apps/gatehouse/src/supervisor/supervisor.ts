@@ -167,11 +167,14 @@ export class Supervisor {
   async #replaceAll(): Promise<void> {
     while (this.#replaceAgain && !this.#isStopping) {
       this.#replaceAgain = false
-      for (const slot of this.#slots) {
-        if (this.#isStopping || !(await this.#replaceOne(slot))) return
-      }
-      this.#options.log.info('all workers are replaced')
+      if (await this.#replaceEach()) this.#options.log.info('all workers are replaced')
     }
+  }
+
+  /** Whether each number has another process now: the first that can't be replaced ends it. */
+  async #replaceEach(): Promise<boolean> {
+    for (const slot of this.#slots) if (this.#isStopping || !(await this.#replaceOne(slot))) return false
+    return true
   }
 
   /** Whether another process has the number now: where it can't start, the old one stays. */

@@ -44,9 +44,10 @@ test('SIGTERM exits 0 within ten seconds despite an open request; a second signa
     program.process.kill('SIGTERM')
     await refusesConnections(Number(port))
     if (signals === 2) program.process.kill('SIGTERM')
-    const { code } = await program.ended
+    const { code, stdout } = await program.ended
     socket.destroy()
     assert.equal(code, expected)
+    assert.doesNotMatch(stdout, /what is still held/, 'all else is let go of in order')
   }
 })
 

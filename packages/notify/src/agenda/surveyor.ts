@@ -24,6 +24,8 @@ export interface Surveyor extends Worker {
   readonly failing: number
   /** Makes it look at these buckets alone, at once at those that are new. */
   own(buckets: readonly number[]): void
+  /** Hints were missed: every bucket of its own is looked at now. */
+  missed(): void
   /** The node of these buckets is back: those that could not be looked at are looked at now. */
   returned(buckets: readonly number[]): void
 }
@@ -66,6 +68,10 @@ export function startSurveyor(options: SurveyorOptions): Surveyor {
       const added = rounds.own(buckets)
       rounds.hint(added)
       if (added.length > 0) worker.resume()
+    },
+    missed() {
+      rounds.hint(rounds.buckets)
+      worker.resume()
     },
     returned(buckets) {
       rounds.returned(buckets)

@@ -15,6 +15,8 @@ interface ClusterMessage {
  */
 export function rescueConnections(worker: Worker): void {
   const { process } = worker
+  // It has no channel when the system had no room for it, and never begins.
+  if (!process.send) return
   const open = new Set<number>()
   const send = process.send.bind(process) as (...sent: unknown[]) => boolean
   process.send = (...sent: unknown[]) => {

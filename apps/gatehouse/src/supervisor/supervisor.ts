@@ -76,7 +76,7 @@ export class Supervisor {
    * @throws StartError when one ends before it listens
    */
   async start(): Promise<WorkerAbout> {
-    const [first, ...others] = this.#slots.map((slot) => () => this.#launch(slot).ready)
+    const [first, ...others] = this.#slots.map((slot) => () => this.#adopt(slot, this.#run(slot.number)).ready)
     if (!first) throw new RangeError('a supervisor has at least one worker')
     const about = await first()
     await Promise.all(others.map((start) => start()))
@@ -116,9 +116,15 @@ export class Supervisor {
     for (const worker of this.#running) worker.kill()
   }
 
-  #launch(slot: Slot): WorkerProcess {
-    const worker = this.#run(slot.number)
+  /** Starts a process for a slot that has none, again later where the system has no room for one. */
+  #launch(slot: Slot): void {
     slot.restart = undefined
+    const worker = this.#tryToRun(slot.number)
+    if (worker) this.#adopt(slot, worker)
+    else this.#restartUnless(slot)
+  }
+
+  #adopt(slot: Slot, worker: WorkerProcess): WorkerProcess {
     slot.current = worker
     worker.ready.then(
       () => {
@@ -139,6 +145,15 @@ export class Supervisor {
       this.#options.onEnded(worker, ending)
     })
     return worker
+  }
+
+  #tryToRun(number: number): WorkerProcess | undefined {
+    try {
+      return this.#run(number)
+    } catch (error) {
+      this.#options.log.error({ err: error, worker: number }, 'the system starts no process')
+      return undefined
+    }
   }
 
   #restart(slot: Slot, worker: WorkerProcess, ending: Ending): void {
@@ -183,7 +198,11 @@ export class Supervisor {
     clearTimeout(slot.restart)
     slot.restart = undefined
     const old = slot.current
-    const next = this.#run(slot.number)
+    const next = this.#tryToRun(slot.number)
+    if (!next) {
+      this.#restartUnless(slot)
+      return false
+    }
     const tooLate = setTimeout(() => next.kill(), maxReplacementMs)
     try {
       await next.ready
@@ -207,7 +226,7 @@ export class Supervisor {
     return true
   }
 
-  /** A worker that ended while its replacement failed has to be started again. */
+  /** A worker that ended while its replacement failed has to be started again, after a while. */
   #restartUnless(slot: Slot): void {
     if (slot.current || slot.restart || this.#isStopping) return
     slot.restart = setTimeout(() => this.#launch(slot), slot.backoff.delayAfter(0))

@@ -1,5 +1,4 @@
 import type { Worker } from 'node:cluster'
-import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Clock, StartError } from '@gatehouse/kit'
 import type { SupervisorMessage, Topic, WorkerAbout, WorkerMessage } from '../process/messages.ts'
@@ -58,7 +57,6 @@ export class WorkerProcess {
     this.ready = this.#listening.promise
     this.ready.catch(() => {})
     this.ended = this.#ends()
-    process.on('error', () => {})
     process.on('message', (message: WorkerMessage) => this.#receive(message))
   }
 
@@ -123,15 +121,15 @@ export class WorkerProcess {
   /** The end of the process, and of what it had sent before: its last messages may be read after its exit. */
   async #ends(): Promise<Ending> {
     const { process } = this.#options
-    const disconnected = once(process, 'disconnect')
-    const [code, signal] = (await once(process, 'exit')) as [number | null, string | null]
+    const disconnected = new Promise((resolve) => process.once('disconnect', resolve))
+    const exit = await exitOf(process)
+    if ('error' in exit) return this.#end({ cause: 'unavailable', reason: exit.error.message, listenedMs: 0 })
     await Promise.race([disconnected, pause(maxLastMessageMs, undefined, { ref: false })])
-    return this.#end(code, signal)
+    return this.#end(this.#ending(exit.code, exit.signal))
   }
 
-  #end(code: number | null, signal: string | null): Ending {
+  #end(ending: Ending): Ending {
     this.#questions.close()
-    const ending = this.#ending(code, signal)
     this.#listening.reject(new StartError(ending.reason))
     return ending
   }
@@ -154,4 +152,16 @@ export class WorkerProcess {
     const { process } = this.#options
     if (process.isConnected()) process.send(message, undefined, () => {})
   }
+}
+
+type Exit = { readonly code: number | null; readonly signal: string | null } | { readonly error: Error }
+
+/** How a process ended, or why it never began. An error of a message to one that runs is followed by its end. */
+function exitOf(worker: Worker): Promise<Exit> {
+  return new Promise((resolve) => {
+    worker.once('exit', (code: number | null, signal: string | null) => resolve({ code, signal }))
+    worker.on('error', (error: Error) => {
+      if (worker.process.pid === undefined) resolve({ error })
+    })
+  })
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { get } from 'node:http'
 import { connect, type Socket } from 'node:net'
@@ -108,6 +109,29 @@ testWith('postgresql', 'a worker that does not respond is named, killed after te
   const metrics = await readMetrics(program)
   assert.equal(metrics.get(`gatehouse_worker_ends_total{worker="${missing[0]}",cause="blocked"}`), 1)
 })
+
+testWith(
+  'postgresql',
+  'a supervisor that has no room for a process keeps the others, and starts one later',
+  async (t) => {
+    const program = await startSupervised(t, { processes: 2 })
+    const { pid = 0 } = program.process
+    const [killed = 0, other = 0] = workersOf(program)
+    limitDescriptors(pid, 3)
+    process.kill(killed, 'SIGKILL')
+    await program.printed('EMFILE')
+    assert.deepEqual(workersOf(program).filter(isRunning), [other])
+    limitDescriptors(pid, 4_096)
+    await complete(program, 2)
+    assert.ok(workersOf(program).includes(other))
+    assert.equal((await fetch(`${program.url}/healthz`)).status, 200)
+  },
+)
+
+/** How many files and connections a process that runs may have open from now on. */
+function limitDescriptors(pid: number, most: number): void {
+  execFileSync('prlimit', ['--pid', String(pid), `--nofile=${most}:`])
+}
 
 testWith('postgresql', 'workers whose supervisor was killed finish their requests and exit', async (t) => {
   const program = await startSupervised(t, { processes: 2 })

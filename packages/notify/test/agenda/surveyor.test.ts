@@ -55,6 +55,35 @@ test('where buckets are apart, one in which something was due is looked at for w
   assert.deepEqual(agenda.take(clock.now()), [1])
 })
 
+test('where buckets are apart, all of them are looked at when hints were missed', async (t) => {
+  const looks: number[] = []
+  const surveyor = startSurveyor({
+    survey: {
+      apart: true,
+      async survey(buckets) {
+        looks.push(...buckets)
+        return []
+      },
+    },
+    agendas: new Agendas({ count: 3, sweepMs: day }),
+    idleMs: 5,
+    sweepMs: day,
+    clock: manualClock(0),
+    log: silentLog,
+    onSurveyed() {},
+  })
+  t.after(() => surveyor.stop())
+  surveyor.own([0, 1, 2])
+  const looked = (times: number) =>
+    eventually(
+      async () => looks.toSorted(),
+      (all) => all.length === 3 * times,
+    )
+  await looked(1)
+  surveyor.missed()
+  assert.deepEqual(await looked(2), [0, 0, 1, 1, 2, 2])
+})
+
 test('buckets that cannot be looked at are reported as failing until they can', async (t) => {
   const agendas = new Agendas({ count: 3, sweepMs: day })
   const away = new Set([1])

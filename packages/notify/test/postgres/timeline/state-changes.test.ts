@@ -204,6 +204,16 @@ describe('the log of state changes', () => {
     )
   })
 
+  onBoth('of a transaction that is young a purge hides no change', async (w) => {
+    await w.database.transaction((tx) => write(tx, 'old'))
+    await w.changes.number([0], 100, at)
+    await w.database.transaction((tx) => write(tx, 'a', 'b', 'c'))
+    await w.changes.number([0], 100, at + day)
+    assert.equal(await w.changes.purge(at + 1, false, 100), 1)
+    const { removed, changes } = await w.changes.read(1, 10, {})
+    assert.deepEqual([removed, usersOf(changes)], [1, ['a', 'b', 'c']])
+  })
+
   onBoth('what is not published yet stays, however old it is, where it is to be published', async (w) => {
     for (const user of ['a', 'b']) await w.database.transaction((tx) => write(tx, user))
     await w.database.transaction((tx) => write(tx, 'c', 'd'))

@@ -28,6 +28,8 @@ interface Purged {
   readonly upTo?: string
   /** Whose inboxes changed. */
   readonly users?: readonly string[]
+  /** To be called once it is committed. */
+  readonly onCommitted?: () => void
 }
 
 /** What a purge of a bucket is to remove. */
@@ -65,6 +67,7 @@ export function createPurge(
         const [, batch] = await Promise.all([tx.query(byIndexes), purge(tx, { bucket, before, now })])
         return batch
       })
+      purged.onCommitted?.()
       inboxes.publish(purged.users ?? [])
       removed += purged.removed
       if (table.of && purged.upTo) ends[table.of] = earlierId(purged.upTo, ends[table.of])
@@ -110,11 +113,11 @@ function purgeRows(table: AgingTable): PurgeBatch {
       batchSize,
     ])
     const [{ reached, found } = { reached: null, found: 0 }] = rows
-    sweeps.set(bucket, { ...sweep, reached: reached ?? sweep.reached })
-    if (reached === null || found === 0) return { removed: 0 }
+    const onCommitted = () => sweeps.set(bucket, { ...sweep, reached: reached ?? sweep.reached })
+    if (reached === null || found === 0) return { removed: 0, onCommitted }
     const { rowCount } = await tx.query(removeSql, [bucket, before, sweep.reached, reached, batchSize])
     const isFull = table.of !== undefined && found === batchSize
-    return { removed: rowCount, ...(isFull && { upTo: notificationIdOf(reached) }) }
+    return { removed: rowCount, onCommitted, ...(isFull && { upTo: notificationIdOf(reached) }) }
   }
 }
 

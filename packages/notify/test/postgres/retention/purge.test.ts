@@ -59,6 +59,28 @@ test('a purge that has more to remove than a batch removes no notification befor
     assert.equal(await countOf(database, table), 0, table)
 })
 
+test('a purge of which any statement failed removes no notification before its rows', async (t) => {
+  const database = await notifyDatabase()
+  t.after(() => database.close())
+  await migrateNotify(database, { buckets: 1 })
+  const now = Date.now()
+  for (let place = 0, hasFailed = true; hasFailed; place++) {
+    await fill(database, 10)
+    hasFailed = false
+    let left: number | undefined = place
+    const pass = async () => {
+      hasFailed ||= left === 0
+      if (left !== undefined && left-- === 0) throw new Error('the statement timed out')
+    }
+    const { privacy } = postgresNotifyStore(withBarrier({ pass }, database), { buckets: 1 })
+    await privacy.purge(0, retention, now).catch(() => {})
+    left = undefined
+    do assert.deepEqual(await orphans(database), [0, 0], `after the failure of statement ${place}`)
+    while ((await privacy.purge(0, retention, now)) > 0)
+    assert.equal(await countOf(database, 'notification'), 0)
+  }
+})
+
 test('an erasure during a purge leaves no delivery of the user', async (t) => {
   const database = await notifyDatabase()
   t.after(() => database.close())

@@ -129,8 +129,8 @@ testWith(
 )
 
 /** How many files and connections a process that runs may have open from now on. */
-function limitDescriptors(pid: number, most: number): void {
-  execFileSync('prlimit', ['--pid', String(pid), `--nofile=${most}:`])
+function limitDescriptors(pid: number, maxDescriptors: number): void {
+  execFileSync('prlimit', ['--pid', String(pid), `--nofile=${maxDescriptors}:`])
 }
 
 testWith('postgresql', 'workers whose supervisor was killed finish their requests and exit', async (t) => {

@@ -137,7 +137,7 @@ async function erase(tx: Transaction, { count, distributed }: Buckets, userId: s
 
 type ValuesOf = ReturnType<typeof valuesFor>
 
-/** Notifications that were there when the erasure began, or that a round of it removed: `$3`. */
+/** Notifications that the rounds of the erasure have removed: `$3`. */
 const removedIds = 'SELECT unnest($3::uuid[])'
 const entriesOfRemoved = `$2::text IS NOT NULL AND ${entriesOf(removedIds)}`
 const erased: typeof tables = tables
@@ -160,7 +160,7 @@ function eraseSql(table: string, where: string): string[] {
   ]
 }
 
-/** The timelines go last, by the ids of all notifications that there were: nobody can write one any more. */
+/** The timelines go last, by the ids of all notifications that were removed. */
 async function eraseOnce(tx: Transaction, values: ValuesOf, notifications: Set<string>): Promise<number> {
   const withRemoved = (table: string) => [...values(table), [...notifications]]
   const gone = await Promise.all(

@@ -1,3 +1,4 @@
+import { countedIdentifier, partsOf } from '../combination/combine.ts'
 import { encodeId, type Identifier } from '../key.ts'
 import type { Policy } from '../policy.ts'
 import type { AcquireRequest, AddRequest, CounterResult, CounterStore } from '../store.ts'
@@ -265,11 +266,14 @@ class LedgerStore implements HybridStore {
     this.#reconciler.send(local, slot, this.time(this.#lastNow), options)
   }
 
-  /** The next check of the identifier calls the store. */
+  /** The next check of the identifier by this policy, or by a part of it, calls the store. */
   #invalidate(policy: Policy, identifier: Identifier): void {
-    const { ledger } = this.#plans.planOf(policy, identifier.kind)
-    const slot = ledger?.find(identifier.id)
-    if (slot !== undefined) ledger?.invalidate(slot)
+    for (const part of partsOf(policy)) {
+      const { kind, id } = countedIdentifier(part, identifier)
+      const { ledger } = this.#plans.planOf(part, kind)
+      const slot = ledger?.find(id)
+      if (slot !== undefined) ledger?.invalidate(slot)
+    }
   }
 
   #insert(ledger: Ledger, id: string, now: number): number | undefined {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
   type CounterStore,
+  combinePolicies,
   createLimiter,
   definePolicy,
   type HybridStore,
@@ -267,6 +268,19 @@ test('a reset is noticed at once by its process, and by others when they reconci
   await one.reset(busy, who, start)
   assert.deepEqual((await one.acquire({ policy: busy, identifier: who, cost: 1, now: start })).counters, [0, 1])
   assert.deepEqual(counted(), [0, 1])
+})
+
+test('what is given back of several policies together is noticed in each of them', async () => {
+  const { one } = setup()
+  const route = definePolicy('route', [{ name: 'route', limit: 2_000, windowMs: 60_000 }], { advisory: true })
+  const both = combinePolicies([busy, route])
+  const check = async () => (await one.acquire({ policy: both, identifier: who, cost: 1, now: start })).counters
+  for (let n = 0; n < 3; n++) await check()
+  await one.reconcile()
+  await one.add({ policy: both, identifier: who, amounts: [-2, -2], now: start })
+  assert.deepEqual(await check(), [0, 2, 0, 2])
+  await one.reset(both, who, start)
+  assert.deepEqual(await check(), [0, 1, 0, 1])
 })
 
 test('closing sends the store what was spent', async () => {

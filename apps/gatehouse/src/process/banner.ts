@@ -1,5 +1,5 @@
 import type { Secret } from '@gatehouse/kit'
-import { tourist } from '../config/tour.ts'
+import { requestsOverPlan, tourist } from '../config/tour.ts'
 
 /** Something the first run created that its operator has to know of. */
 export interface Seeded {
@@ -117,14 +117,14 @@ function linesWithKey({ baseUrl, services, mailbox }: BannerOptions, key: Secret
   const [notifies, limits] = [services.includes('notify'), services.includes('gateway')]
   const sections = [
     ...(notifies ? ['a notification, what became of it, and what was sent'] : []),
-    ...(limits ? ['requests up to the limit'] : []),
+    ...(limits ? ['requests past the limit'] : []),
   ]
   return [
     '',
     `Try it: ${sections.join('; ')}:`,
     `KEY=${key.reveal()}`,
     ...(notifies ? notify : []),
-    ...(limits ? [limitLine(baseUrl, credential, 11)] : []),
+    ...(limits ? [limitLine(baseUrl, credential, requestsOverPlan.key)] : []),
   ]
 }
 
@@ -149,8 +149,8 @@ function tokenLines({ baseUrl, authUrl, services, seeded }: BannerOptions): stri
   if (!services.includes('gateway')) return ['', 'Try it: a token, and the plan of a user:', ...lines]
   return [
     '',
-    'Try it: a token, the plan of a user, and requests up to the limit:',
+    'Try it: a token, the plan of a user, and requests past the limit:',
     ...lines,
-    limitLine(baseUrl, credential, 100),
+    limitLine(baseUrl, credential, requestsOverPlan.client),
   ]
 }

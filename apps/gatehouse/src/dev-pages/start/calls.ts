@@ -1,5 +1,5 @@
 import type { Secret } from '@gatehouse/kit'
-import { tourist } from '../../config/tour.ts'
+import { requestsOverPlan, tourist } from '../../config/tour.ts'
 
 /** What the first calls are made with. */
 export type CallCredential =
@@ -60,12 +60,10 @@ const outcomeCall = ({ baseUrl }: CallOptions, header: string): FirstCall => ({
   text: `curl -s ${baseUrl}/v1/notifications/$ID -H "${header}"`,
 })
 
-/**
- * More requests than the plan has in a minute: the client of the tour is on pro, a key of the start on free. A few
- * more, since they may begin in one minute and end in the next.
- */
+/** More requests than the plan has in a minute, and what the answer to one more says. */
 function limitCall({ baseUrl, credential }: CallOptions, header: string): FirstCall {
-  const [requests, path] = credential.kind === 'client' ? [115, `/users/${tourist.user}`] : [15, '/admin/v1/limits']
+  const requests = requestsOverPlan[credential.kind]
+  const path = credential.kind === 'client' ? `/users/${tourist.user}` : '/admin/v1/limits'
   return {
     name: 'limit',
     text: `for n in $(seq ${requests}); do

@@ -2,8 +2,10 @@
  * Runs the tests: `node scripts/test.ts [--long] [folder or file …]`. Prints at the end how many tests wait for a server
  * that is not installed; under REQUIRE_SERVICES=1 those fail instead. A file that is asked for by name, and each long
  * one, has a process of its own; the others share one by groups (test-groups.ts). What takes longest comes first
- * (test-order.ts).
+ * (test-order.ts). Before all others, one at a time, come those that say how long something may take where a process
+ * or a connection is half dead (`*.timed.long.test.ts`): beside others they would measure these.
  */
+import { once } from 'node:events'
 import { readdirSync, statSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -11,7 +13,7 @@ import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { briefly } from '../testing/src/briefly.ts'
 import { groupFiles, groupOfOne } from './test-groups.ts'
-import { readDurations, sortByDuration, writeDurations } from './test-order.ts'
+import { isTimed, readDurations, sortByDuration, writeDurations } from './test-order.ts'
 
 const root = resolve(import.meta.dirname, '..')
 const cache = join(root, 'node_modules/.cache/tests')
@@ -35,30 +37,41 @@ const waiting = new Map<string, number>()
 const durations = join(cache, 'durations.json')
 const known = readDurations(durations)
 const measured = new Map<string, number>()
-const groups = long ? files.map(groupOfOne) : groupFiles(files, { alone: named, folder: join(cache, 'groups') })
-const tests = run({
-  files: sortByDuration(groups, known).map(({ path }) => path),
-  execArgv: [...briefly],
-  // Short tests wait for leases and disks too: with one process more than processors, none of these is idle.
-  concurrency: Math.max(2, availableParallelism()) + 1,
-  timeout: long ? 30 * 60_000 : 10 * 60_000,
-})
-tests.on('test:fail', () => {
-  process.exitCode = 1
-})
-tests.on('test:pass', ({ skip }) => {
-  const server = /^waits for (.+)$/.exec(String(skip ?? ''))?.[1]
-  if (server) waiting.set(server, (waiting.get(server) ?? 0) + 1)
-})
-tests.on('test:summary', ({ file, duration_ms }) => {
-  const group = groups.find(({ path }) => path === file)
-  if (group) for (const member of group.files) measured.set(member, duration_ms / group.files.length)
-})
-tests.on('end', () => {
-  writeDurations(durations, measured)
-  for (const [server, count] of waiting) console.log(`${count} tests wait for ${server}`)
-})
-tests.compose(new spec()).pipe(process.stdout)
+const [timed, others] = [files.filter(isTimed), files.filter((file) => !isTimed(file))]
+const groups = long ? others.map(groupOfOne) : groupFiles(others, { alone: named, folder: join(cache, 'groups') })
+// Short tests wait for leases and disks too: with one process more than processors, none of these is idle.
+const concurrency = Math.max(2, availableParallelism()) + 1
+const parts = [
+  { groups: timed.map(groupOfOne), concurrency: 1 },
+  { groups, concurrency },
+]
+for (const part of parts.filter(({ groups }) => groups.length > 0)) await runAll(part)
+writeDurations(durations, measured)
+for (const [server, count] of waiting) console.log(`${count} tests wait for ${server}`)
+
+/** Runs groups of files, so many at a time, and prints what came of each. */
+async function runAll({ groups, concurrency }: (typeof parts)[number]): Promise<void> {
+  const tests = run({
+    files: sortByDuration(groups, known).map(({ path }) => path),
+    execArgv: [...briefly],
+    concurrency,
+    timeout: long ? 30 * 60_000 : 10 * 60_000,
+  })
+  tests.on('test:fail', () => {
+    process.exitCode = 1
+  })
+  tests.on('test:pass', ({ skip }) => {
+    const server = /^waits for (.+)$/.exec(String(skip ?? ''))?.[1]
+    if (server) waiting.set(server, (waiting.get(server) ?? 0) + 1)
+  })
+  tests.on('test:summary', ({ file, duration_ms }) => {
+    const group = groups.find(({ path }) => path === file)
+    if (group) for (const member of group.files) measured.set(member, duration_ms / group.files.length)
+  })
+  const report = tests.compose(new spec())
+  report.pipe(process.stdout, { end: false })
+  await once(report, 'end')
+}
 
 function testFiles(path: string): string[] {
   if (statSync(path).isFile()) return [path]

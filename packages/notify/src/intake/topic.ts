@@ -66,12 +66,15 @@ async function accept(message: TopicMessage, request: NotifyRequest, options: To
   await refuse(message, { reason: result.refused.message, userId, event, request }, options)
 }
 
+/** What is wrong with a message, whom and what it is about. */
+type Invalid = Omit<InvalidMessage, 'key' | 'text'>
+
 async function refuse(
   message: TopicMessage,
-  invalid: Omit<InvalidMessage, 'text'>,
+  invalid: Invalid,
   { deadLetters, clock }: TopicIntakeOptions,
 ): Promise<void> {
-  await deadLetters.addInvalid({ ...invalid, text: textOf(message) }, clock.now())
+  await deadLetters.addInvalid({ ...invalid, key: message.key, text: textOf(message) }, clock.now())
   message.terminate(invalid.reason)
 }
 
@@ -118,7 +121,7 @@ function createTroubleLog(log: Log): (error: unknown) => void {
   }
 }
 
-type Read = NotifyRequest | Omit<InvalidMessage, 'text'>
+type Read = NotifyRequest | Invalid
 
 /** The request in a message, its key filled in, or what is wrong with it. */
 function requestOf({ text, key }: TopicMessage): Read {

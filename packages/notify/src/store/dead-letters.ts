@@ -23,6 +23,8 @@ export interface DeadLetter {
 
 /** A message of the topic that can't be taken. */
 export interface InvalidMessage {
+  /** The same however often the message is delivered. */
+  readonly key: string
   readonly text: string
   readonly reason: string
   /** Whom and what it is about, as far as it tells. */
@@ -165,6 +167,7 @@ export interface DeadLetters {
   replay(filter: DeadLetterFilter, limit: number, at: number, pace?: ReplayPace): Promise<Replayed>
   /** Takes letters away for good; answers how many. */
   discard(filter: DeadLetterFilter, limit: number): Promise<number>
+  /** Makes one dead letter of a message, however often it comes again. */
   addInvalid(message: InvalidMessage, now: number): Promise<void>
   /** Counts a failure of a message, and makes one dead letter of it at the `maxAttempts`th, however often it comes again. */
   countFailure(message: FailedMessage, maxAttempts: number, now: number): Promise<CountedFailure>

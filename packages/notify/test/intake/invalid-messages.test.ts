@@ -37,6 +37,26 @@ test('an invalid message of the topic becomes a readable dead letter', async (t)
   }
 })
 
+test('an invalid message that is delivered again is one dead letter', async (t) => {
+  const { s, deliver } = await withTopic(t)
+  const invalid = ['{', { ...shipped, colour: 'red' }, { ...shipped, event: 'order.lost' }]
+  for (const [place, message] of invalid.entries()) {
+    const answers = await Promise.all([deliver(place + 1, message), deliver(place + 1, message)])
+    assert.deepEqual([...answers, await deliver(place + 1, message)], ['terminate', 'terminate', 'terminate'])
+  }
+  assert.equal(causes(await s.call('GET', '/v1/dead-letters')).length, invalid.length)
+  await deliver(invalid.length + 1, '{')
+  assert.equal(causes(await s.call('GET', '/v1/dead-letters')).length, invalid.length + 1, 'the same text again')
+})
+
+test('an invalid message whose dead letter was discarded makes no other one', async (t) => {
+  const { s, deliver } = await withTopic(t)
+  await deliver(1, { ...shipped, colour: 'red' })
+  assert.equal((await s.call('POST', '/v1/dead-letters/discard', { cause: 'invalid_message' })).body.discarded, 1)
+  assert.equal(await deliver(1, { ...shipped, colour: 'red' }), 'terminate')
+  assert.deepEqual(causes(await s.call('GET', '/v1/dead-letters')), [])
+})
+
 test('a message with an event type that is added later is accepted once when replayed', async (t) => {
   const { s, deliver } = await withTopic(t)
   assert.equal(await deliver(1, { ...shipped, event: 'order.lost' }), 'terminate')

@@ -56,7 +56,12 @@ export function postgresDeadLetters(database: Database, buckets: number): DeadLe
       return { replayed, expired }
     },
     discard: (filter, limit) => inEach(filter, limit, (tx, bucket, left) => discard(tx, bucket, filter, left)),
-    addInvalid: (message, now) => addInvalid(database, buckets, message, now),
+    addInvalid(message, now) {
+      const { text, reason, userId } = message
+      const invalid = { ...message, text: storable(text), reason: storable(reason) }
+      const bucket = userId === undefined ? 0 : bucketOfUser(userId, buckets)
+      return at(database, bucket).transaction((tx) => addInvalid(tx, bucket, invalid, now))
+    },
     countFailure(message, maxAttempts, now) {
       const { text, reason, request } = message
       const counted = { ...message, text: storable(text), reason: storable(reason) }

@@ -892,7 +892,8 @@ CREATE TABLE notify.replay_batch (
   stopped_at timestamptz
 );
 
--- How often a message of the topic failed because of the message itself. Rows leave a week after the last failure.
+-- How often a message of the topic failed because of the message itself, and whether it is a dead letter, as an invalid
+-- one is at once. Rows leave a week after the last failure.
 CREATE TABLE notify.topic_failure (
   bucket smallint NOT NULL,
   key text,

@@ -92,20 +92,22 @@ interface Exported {
 }
 
 /**
- * What waits to be sent, died, or lies in the development mailbox of a sensitive event type is not handed out: its links
- * and codes let whoever reads them in. What belongs to a notification that is purged counts as sensitive.
+ * What waits to be sent, is gathered, died, or lies in the development mailbox of a sensitive event type is not handed out:
+ * its links and codes let whoever reads them in. What belongs to a notification that is purged counts as sensitive.
  */
 function withoutSecrets(found: Record<string, unknown[]>): Record<string, unknown[]> {
   const rows = (table: string) => (found[table] ?? []) as Exported[]
-  const open = new Set(rows('notification').flatMap(({ id, sensitive }) => (sensitive ? [] : [id])))
-  const hide = (table: string, member: string, isSecret: (row: Exported) => boolean) =>
-    found[table] ? { [table]: rows(table).map((row) => (isSecret(row) ? { ...row, [member]: null } : row)) } : {}
+  const open = new Set<unknown>(rows('notification').flatMap(({ id, sensitive }) => (sensitive ? [] : [id])))
+  const hide = (table: string, hidden: object, isSecret: (row: Exported) => boolean) =>
+    found[table] ? { [table]: rows(table).map((row) => (isSecret(row) ? { ...row, ...hidden } : row)) } : {}
   return {
     ...found,
-    ...hide('notification', 'data', ({ sensitive }) => sensitive === true),
-    ...hide('delivery_queue', 'message', ({ sensitive }) => sensitive === true),
-    ...hide('mailbox', 'message', ({ delivery_id: id }) => id !== undefined && !open.has(notificationIdOf(id))),
-    ...hide('dead_letter', 'message', ({ notification_id: id }) => id !== null && !open.has(id)),
+    ...hide('notification', { data: null }, ({ sensitive }) => sensitive === true),
+    ...hide('delivery_queue', { message: null }, ({ sensitive }) => sensitive === true),
+    // The actor is a part of the data.
+    ...hide('pending_item', { data: null, actor: null }, ({ notification_id: id }) => !open.has(id)),
+    ...hide('mailbox', { message: null }, ({ delivery_id: id }) => id !== undefined && !open.has(notificationIdOf(id))),
+    ...hide('dead_letter', { message: null }, ({ notification_id: id }) => id !== null && !open.has(id)),
   }
 }
 

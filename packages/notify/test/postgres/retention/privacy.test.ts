@@ -128,6 +128,26 @@ test('every table that names a user is exported and erased with the user’s dat
     assert.equal((await s.database.query(`SELECT 1 FROM notify.${table}`)).rowCount, 0, `${table} still knows the user`)
 })
 
+test('what an open window holds of a sensitive event type is not exported', async (t) => {
+  const s = await setup({ work: false })
+  t.after(s.close)
+  await seedEventType(s, 'photo.liked', { aggregation: { actor: 'actor' } })
+  await seedEventType(s, 'photo.reported', { aggregation: { actor: 'actor' }, sensitive: true })
+  const data = { order_id: 'A-1', actor: 'bob' }
+  for (const event of ['photo.liked', 'photo.reported'])
+    assert.equal((await s.call('POST', '/v1/notify', { event, user_id: 'alice', data })).status, 202)
+  const { body } = await s.call('GET', '/v1/users/alice/data')
+  const eventOf = new Map(body.data.notification.map(({ id, event }: { id: string; event: string }) => [id, event]))
+  const items = body.data.pending_item.map((item: { notification_id: string; data: unknown; actor: unknown }) => [
+    eventOf.get(item.notification_id),
+    { data: item.data, actor: item.actor },
+  ])
+  assert.deepEqual(Object.fromEntries(items), {
+    'photo.liked': { data, actor: 'bob' },
+    'photo.reported': { data: null, actor: null },
+  })
+})
+
 /** Every row of every table, as text. */
 async function everything(database: Database): Promise<string[]> {
   const tables = await columnsOf(database, 'true')

@@ -1,18 +1,9 @@
 import { isAllowed } from '../algorithms/counters.ts'
-import type { Completion } from '../store.ts'
+import { type Call, WaitingCalls } from './calls.ts'
 import type { RedisClient } from './client.ts'
-import { type ScriptCall, ScriptRequest } from './request.ts'
+import { ScriptRequest } from './request.ts'
 import type { Script } from './script.ts'
 import type { ServerClock } from './server-clock.ts'
-
-/** One call of a method of the store. */
-export interface Call extends ScriptCall {
-  /** The hash tag of its keys, in braces; '' for none. */
-  readonly tag: string
-  readonly completion: Completion
-  /** Until when its caller waits, by `performance.now()`, where nothing may be counted after that. */
-  readonly until?: number | undefined
-}
 
 interface BatchOptions {
   readonly client: RedisClient
@@ -36,11 +27,10 @@ const callsPerScript = 128
 /** Lua unpacks no more than some thousand values at once. */
 const maxKeysPerScript = 4_000
 const maxUnansweredCalls = 16_384
-/** The part of a caller's wait that is left for the response. */
-const responseShare = 0.2
 /** How far the server's clock may be behind its estimate. */
 const clockToleranceMs = 50
 const reportedStepMs = 50
+const tooLate = 'the check reached the counter store too late and was not counted'
 
 /** Sends the calls of one turn of the event loop together, about 128 in one script call. Nothing is sent twice. */
 export class Batch {
@@ -77,42 +67,48 @@ export class Batch {
   }
 
   async #sendChunk(calls: Call[]): Promise<void> {
-    const { readsAdjustment = false, isCommutative = false, returnsText = false } = this.#options
+    const { isCommutative = false, returnsText = false } = this.#options
     if (isCommutative) calls.sort(compareCalls)
+    const waiting = new WaitingCalls(calls)
     try {
-      const request = new ScriptRequest(calls[0]?.tag ?? '', readsAdjustment)
-      for (const call of calls) request.push(call)
-      const reply = await this.#runWithinTime(request, remainingMs(calls))
-      if (returnsText) completeAdded(calls, String(reply[2]).split(' '))
-      else completeCalls(calls, reply)
+      const reply = waiting.areTimed ? await this.#runWithinTime(waiting) : await this.#run(this.#requestOf(calls))
+      if (returnsText) completeAdded(waiting.calls, String(reply[2]).split(' '))
+      else completeCalls(waiting.calls, reply)
     } catch (error) {
-      for (const { completion } of calls) completion.reject(error)
+      for (const { completion } of waiting.calls) completion.reject(error)
     } finally {
       this.#unanswered -= calls.length
     }
   }
 
   /**
-   * Runs the script within a time, by the server's clock: a server that was frozen in the meantime counts nothing when it
-   * continues. A server whose clock differs from the estimate reports its time, and is called once more by that.
+   * Runs the script within the time of its calls, by the server's clock: a server that was frozen in the meantime counts
+   * nothing when it continues. A server whose clock differs from the estimate reports its time, and is called once more by
+   * that. Calls whose time has expired are rejected, and the script runs for the others alone.
    */
-  async #runWithinTime({ keys, args }: ScriptRequest, withinMs: number | undefined): Promise<readonly unknown[]> {
-    if (withinMs === undefined) return this.#run(keys, args)
-    if (withinMs <= 0) throw new Error('the check waited too long for the counter store and was not sent')
-    const spanMs = withinMs * (1 - responseShare)
-    const sentAt = performance.now()
-    const reply = await this.#run(keys, [...args, ...timeSpan(this.#options.clock.earliest(0), spanMs)])
-    if (hasRun(reply)) return reply
-    const leftMs = spanMs - (performance.now() - sentAt)
-    const second = leftMs > 0 ? await this.#run(keys, [...args, ...timeSpan(serverMs(reply), leftMs)]) : reply
-    if (hasRun(second)) return second
-    throw new Error('the check reached the counter store too late and was not counted')
+  async #runWithinTime(waiting: WaitingCalls): Promise<readonly unknown[]> {
+    waiting.rejectExpired('the check waited too long for the counter store and was not sent')
+    let now = this.#options.clock.earliest(0)
+    for (let isEstimate = true; waiting.calls.length > 0; isEstimate = false) {
+      const reply = await this.#run(this.#requestOf(waiting.calls), timeSpan(now, waiting.leftMs))
+      if (hasRun(reply)) return reply
+      const expired = waiting.rejectExpired(tooLate)
+      if (expired === 0 && !isEstimate) throw new Error(tooLate)
+      now = serverMs(reply)
+    }
+    return []
   }
 
-  async #run(keys: string[], args: string[]): Promise<readonly unknown[]> {
+  #requestOf(calls: readonly Call[]): ScriptRequest {
+    const request = new ScriptRequest(calls[0]?.tag ?? '', this.#options.readsAdjustment ?? false)
+    for (const call of calls) request.push(call)
+    return request
+  }
+
+  async #run({ keys, args }: ScriptRequest, span: readonly string[] = []): Promise<readonly unknown[]> {
     const { client, script, clock, onScriptLoss, onClockStep } = this.#options
     const sentAt = performance.now()
-    const reply = await script.run(client, keys, args, onScriptLoss)
+    const reply = await script.run(client, keys, [...args, ...span], onScriptLoss)
     if (!Array.isArray(reply)) throw new TypeError('the reply of the counter store must be an array')
     const stepMs = clock.learn(serverMs(reply), sentAt, performance.now())
     if (stepMs > reportedStepMs) onClockStep(stepMs)
@@ -154,12 +150,6 @@ function serverMs(reply: readonly unknown[]): number {
 /** From when and until when a script may run. */
 function timeSpan(now: number, milliseconds: number): string[] {
   return [String(now - clockToleranceMs), String(now + milliseconds)]
-}
-
-/** How long the caller with the shortest wait still waits. */
-function remainingMs(calls: readonly Call[]): number | undefined {
-  const until = calls.reduce((min, call) => Math.min(min, call.until ?? min), Number.POSITIVE_INFINITY)
-  return Number.isFinite(until) ? until - performance.now() : undefined
 }
 
 /** Makes equal calls consecutive; calls of an earlier window stay before those that read it as the previous one. */

@@ -1,4 +1,5 @@
-import type { Batch, Call } from './batch.ts'
+import type { Batch } from './batch.ts'
+import type { Call } from './calls.ts'
 
 /** A call that has no response by then no longer delays the next ones. */
 const maxHoldMs = 50

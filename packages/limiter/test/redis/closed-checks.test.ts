@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { createLimiter, definePolicy, type Limiter } from '@gatehouse/limiter'
+import { setTimeout } from 'node:timers/promises'
+import { type CounterResult, createLimiter, definePolicy, type Limiter } from '@gatehouse/limiter'
 import { type IoredisClient, redisStore } from '@gatehouse/limiter/redis'
 import { startRedis, testWith } from '@gatehouse/testing'
 import { Redis } from 'ioredis'
@@ -39,6 +40,44 @@ redisTest('checks that timed out on a frozen Redis are not counted when it conti
   await redis.ping()
   assert.deepEqual(await redis.keys('rl:login:*'), [], 'nothing was counted')
   assert.equal(await admitted([1, 2, 3].map(() => limiter.check(policy, alice))), 2)
+})
+
+/** `allowed` of each result, or the message of its error. */
+const outcomesOf = async (results: readonly Promise<CounterResult>[]) =>
+  (await Promise.allSettled(results)).map((result) =>
+    result.status === 'fulfilled' ? result.value.allowed : (result.reason as Error).message,
+  )
+
+redisTest('a check whose time has expired does not fail the checks of its batch', async () => {
+  await using bench = await setup()
+  const store = redisStore(bench.redis)
+  const policy = login(5)
+  await store.peek(policy, alice, 0)
+  const acquire = (withinMs: number) =>
+    Promise.resolve(store.acquire({ policy, identifier: alice, cost: 1, now: 0, withinMs }))
+  assert.deepEqual(await outcomesOf([acquire(5_000), acquire(0), acquire(5_000)]), [
+    true,
+    'the check waited too long for the counter store and was not sent',
+    true,
+  ])
+  assert.deepEqual((await store.peek(policy, alice, 0)).counters, [0, 2])
+})
+
+redisTest('a check that reaches Redis too late fails alone in its batch', async () => {
+  await using bench = await setup()
+  const { server, redis } = bench
+  const store = redisStore(redis)
+  const policy = login(5)
+  await store.peek(policy, alice, 0)
+  const acquire = (withinMs: number) =>
+    Promise.resolve(store.acquire({ policy, identifier: alice, cost: 1, now: 0, withinMs }))
+  server.process.kill('SIGSTOP')
+  const outcomes = outcomesOf([acquire(5_000), acquire(150), acquire(300), acquire(5_000)])
+  await setTimeout(400)
+  server.process.kill('SIGCONT')
+  const tooLate = 'the check reached the counter store too late and was not counted'
+  assert.deepEqual(await outcomes, [true, tooLate, tooLate, true])
+  assert.deepEqual((await store.peek(policy, alice, 0)).counters, [0, 2])
 })
 
 redisTest('no check is counted late after a slow reply gave an imprecise clock', async () => {

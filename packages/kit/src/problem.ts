@@ -30,6 +30,7 @@ const titles: Readonly<Record<number, string>> = {
   415: 'Unsupported Media Type',
   422: 'Unprocessable Content',
   429: 'Too Many Requests',
+  431: 'Request Header Fields Too Large',
   500: 'Internal Server Error',
   502: 'Bad Gateway',
   503: 'Service Unavailable',
@@ -55,12 +56,17 @@ export class Problem extends Error {
     this.#options = options
   }
 
+  /** What kind of problem it is, in words; without a type of its own, the phrase of the status. */
+  get title(): string {
+    return this.#options.title ?? titles[this.status] ?? 'Error'
+  }
+
   /** The body of the answer (RFC 9457 §3.1). */
   body(): Record<string, unknown> {
-    const { type, title, errors, members } = this.#options
+    const { type, errors, members } = this.#options
     return {
       type: type ?? 'about:blank',
-      title: title ?? titles[this.status] ?? 'Error',
+      title: this.title,
       status: this.status,
       detail: this.message,
       ...(errors ? { errors } : {}),

@@ -173,7 +173,7 @@ interface Traits {
 }
 
 function problemsOf({ answers, asks, sends, names, limited, matches }: Traits): ProblemStatus[] {
-  const always: ProblemStatus[] = [405, ...(sends ? ([408] as const) : [])]
+  const always: ProblemStatus[] = [405, 431, ...(sends ? ([408] as const) : [])]
   if (answers === 'OAuth errors') return always
   const isPage = answers === 'pages'
   return [

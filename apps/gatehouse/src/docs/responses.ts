@@ -32,6 +32,7 @@ const problems = {
     'Well-formed, but the content refers to something that does not exist or is not allowed.',
   ],
   429: ['TooManyRequests', 'Limit exceeded. `Retry-After` says how long to wait.'],
+  431: ['HeadersTooLarge', 'The request line and the headers are larger than 16 KiB.'],
   500: ['InternalServerError', 'An unexpected error; the log has its cause under the request id.'],
   503: ['ServiceUnavailable', 'An engine that this operation needs does not answer. Try again.'],
 } as const
@@ -87,7 +88,7 @@ export function problemResponses(statuses: readonly ProblemStatus[], html = fals
 }
 
 /** What is answered before a route is found, and so always as problem details. */
-const beforeRoutes: ReadonlySet<ProblemStatus> = new Set([405, 408, 414])
+const beforeRoutes: ReadonlySet<ProblemStatus> = new Set([405, 408, 414, 431])
 
 /** A response with the headers of the limit that the request was counted by. */
 export function withLimits(status: string, response: Response | Reference): Response | Reference {

@@ -78,7 +78,7 @@ describe('the OpenAPI document of a running program', () => {
 
   test('describes the problems, limit headers and statuses of every response', () => {
     const notify = document.paths?.['/v1/notify']?.post
-    for (const status of ['202', '400', '401', '403', '405', '408', '413', '415', '422', '429', '500', '503'])
+    for (const status of ['202', '400', '401', '403', '405', '408', '413', '415', '422', '429', '431', '500', '503'])
       assert.ok(notify?.responses && status in notify.responses, status)
     assert.match(JSON.stringify(notify?.responses?.['202']), /X-RateLimit-Remaining/)
     assert.ok(!JSON.stringify(document.paths?.['/healthz']).includes('X-RateLimit'))

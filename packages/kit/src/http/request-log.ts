@@ -1,8 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import type { Socket } from 'node:net'
 import {
   type FastifyBaseLogger,
-  type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
   LogController,
@@ -37,14 +35,6 @@ function addressFor(raw: RawRequestDefaultExpression, addressOf: AddressOf): str
   } catch {
     return peerAddress(raw)
   }
-}
-
-/** Bytes that are no HTTP request, or none in time, have no request to be logged with. */
-export function logBrokenRequests(http: Pick<FastifyInstance, 'server' | 'log'>): void {
-  http.server.prependListener('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    if (error.code === 'ECONNRESET') return
-    http.log.info({ ip: socket.remoteAddress ?? 'unknown', code: error.code }, 'refused: not a request')
-  })
 }
 
 /** One line a request, once it is answered, or its caller has gone. */

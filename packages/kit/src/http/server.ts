@@ -19,10 +19,11 @@ import { DatabasePartUnavailable, isUnavailable } from '../database/error.ts'
 import type { Log } from '../log.ts'
 import { Problem } from '../problem.ts'
 import { decodeUtf8, findTextFault } from '../text/clean-text.ts'
+import { answerBrokenRequest, maxHeaderBytes } from './broken-request.ts'
 import { addFormats } from './formats.ts'
 import { jsonTypes, mediaTypeExpected, refusePatchElsewhere } from './media-types.ts'
 import { recordMethods } from './methods.ts'
-import { type AddressOf, AnswerLog, addressedLog, logBrokenRequests, peerAddress, requestLog } from './request-log.ts'
+import { type AddressOf, AnswerLog, addressedLog, peerAddress, requestLog } from './request-log.ts'
 import { targetFault } from './request-target.ts'
 import { type BodyPatience, refuseSlowBodies } from './slow-body.ts'
 import { partOf, prototypeMember, validationFault } from './validation-fault.ts'
@@ -78,7 +79,12 @@ export function createHttp(options: HttpOptions): Http {
     bodyLimit: options.bodyLimitBytes ?? 256 * 1024,
     genReqId: (request) => requestId(request.headers['x-request-id']),
     routerOptions: { maxParamLength, ignoreTrailingSlash: false },
-    http: { headersTimeout: headersTimeoutMs, connectionsCheckingInterval: Math.min(5_000, headersTimeoutMs) },
+    http: {
+      maxHeaderSize: maxHeaderBytes,
+      headersTimeout: headersTimeoutMs,
+      connectionsCheckingInterval: Math.min(5_000, headersTimeoutMs),
+    },
+    clientErrorHandler: answerBrokenRequest,
     requestTimeout: 0,
     schemaController: { compilersFactory: { buildSerializer: lazySerialization } },
     forceCloseConnections: 'idle',
@@ -91,7 +97,6 @@ export function createHttp(options: HttpOptions): Http {
   http.setValidatorCompiler(strictValidation())
   http.removeContentTypeParser(['application/json', 'text/plain'])
   http.addContentTypeParser([...jsonTypes], { parseAs: 'buffer' }, parseJson(http))
-  logBrokenRequests(http)
   recordMethods(http)
   http.addHook('onRequest', async (request) => {
     if (options.addressOf) Object.defineProperty(request, 'ip', { value: addressOf(request.raw), configurable: true })

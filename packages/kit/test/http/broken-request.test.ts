@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { type TestContext, test } from 'node:test'
+import { createHttp, silentLog } from '../../src/index.ts'
+
+async function setup(context: TestContext) {
+  const http = createHttp({ log: silentLog, headersTimeoutMs: 100 })
+  http.get('/things', async () => ({ things: [] }))
+  http.get('/stream', (_request, reply) => reply.send(Readable.from(endless())))
+  const { port } = new URL(await http.listen({ port: 0, host: '127.0.0.1' }))
+  context.after(() => {
+    http.server.closeAllConnections()
+    return http.close()
+  })
+  return (sent: string): Socket => {
+    const socket = connect(Number(port), '127.0.0.1')
+    socket.on('error', () => {})
+    socket.write(sent)
+    return socket
+  }
+}
+
+async function* endless() {
+  yield 'begun\n'
+  await new Promise(() => {})
+}
+
+const request = (target: string) => `GET ${target} HTTP/1.1\r\nhost: x\r\n\r\n`
+
+for (const [what, sent, status, detail] of [
+  ['a request line of more than 16 KiB', request(`/things?cursor=${'%F0%9F%98%80'.repeat(2_000)}`), 431, /16384 bytes/],
+  ['headers of more than 16 KiB', `GET /things HTTP/1.1\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`, 431, /16384 bytes/],
+  ['headers that do not come', 'GET /things HTTP/1.1\r\nhost: x\r\n', 408, /too slowly/],
+  ['bytes that are no request', 'hello\r\n\r\n', 400, /no HTTP request/],
+] as const)
+  test(`${what}: a problem with ${status}, and the end of the connection`, async (context) => {
+    const open = await setup(context)
+    const [head = '', body = ''] = (await text(open(sent))).split('\r\n\r\n')
+    assert.match(head, new RegExp(`^HTTP/1\\.1 ${status} `))
+    assert.match(head, /content-type: application\/problem\+json/)
+    assert.match(head, new RegExp(`content-length: ${body.length}`))
+    const problem = JSON.parse(body)
+    assert.equal(problem.status, status)
+    assert.match(problem.detail, detail)
+  })
+
+test('what follows a request and is none ends the connection without words in the answer under way', async (context) => {
+  const open = await setup(context)
+  const socket = open(request('/stream'))
+  const [first] = (await once(socket, 'data')) as [Buffer]
+  socket.write('hello\r\n\r\n')
+  const answer = first.toString() + (await text(socket).catch(() => ''))
+  assert.match(answer, /^HTTP\/1\.1 200 /)
+  assert.doesNotMatch(answer, /400|no HTTP request/)
+})

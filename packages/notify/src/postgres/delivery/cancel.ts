@@ -47,7 +47,8 @@ export function cancel(
     const scope = { tx, bucket, id, channels }
     const queued = await removeQueued(scope)
     const gathered = await removeGathered(scope, { ...notification, now })
-    const prevented = await preventFallback(scope, notification.user_id, gathered)
+    // An email that was queued has a delivery.
+    const prevented = queued.includes('email') ? [] : await preventFallback(scope, notification.user_id, gathered)
     const deferred = await removeDeferred(scope)
     const cancelled = channels.filter((channel) =>
       [queued, deferred.cancelled, gathered.cancelled, prevented].some((each) => each.includes(channel)),
@@ -172,12 +173,13 @@ async function keepGathered({ tx, bucket, id }: Scope, window: string, kept: rea
   )
 }
 
-/** The channels that a closed window holds; it was due before it was closed. */
+/** The channels that a closed window holds; it was due before it was closed. The item is locked as by {@link isPushLeft}. */
 async function findFlushing({ tx, bucket, id }: Scope, { user_id: userId, event, now }: Gathering): Promise<Channel[]> {
   const { rows } = await tx.query<{ channels: Channel[] }>(
     `SELECT i.channels FROM notify.pending_window w
        JOIN notify.pending_item i ON i.bucket = $1 AND i.window_id = w.id AND i.notification_id = $4
-      WHERE w.bucket = $1 AND w.user_id = $2 AND w.event = $3 AND w.state = 'closed' AND w.flush_at <= $5`,
+      WHERE w.bucket = $1 AND w.user_id = $2 AND w.event = $3 AND w.state = 'closed' AND w.flush_at <= $5
+      FOR KEY SHARE OF i`,
     [bucket, userId, event, id, timestamp(now)],
   )
   return rows.flatMap((row) => row.channels)
@@ -204,16 +206,20 @@ async function preventFallback(
   return rowCount > 0 ? ['email'] : []
 }
 
-/** Whether the push is queued, or deferred and stays so. */
+/**
+ * Whether the push is queued, or deferred and stays so. Its row is locked until the commit, for more is written about the
+ * user because of it: an erasure waits, or was first and has removed the row. A claim passes the row over meanwhile.
+ */
 async function isPushLeft({ tx, bucket, id, channels }: Scope): Promise<boolean> {
-  const queued = await tx.query('SELECT 1 FROM notify.delivery_queue WHERE bucket = $1 AND delivery_id = $2', [
-    bucket,
-    deliveryIdOf(id, 'push'),
-  ])
+  const queued = await tx.query(
+    'SELECT 1 FROM notify.delivery_queue WHERE bucket = $1 AND delivery_id = $2 FOR KEY SHARE',
+    [bucket, deliveryIdOf(id, 'push')],
+  )
   if (queued.rowCount > 0) return true
   const deferred = await tx.query(
     `SELECT 1 FROM notify.deferred
-      WHERE bucket = $1 AND notification_id = $2 AND 'push' = ANY (channels) AND (${isLeased} OR NOT $3::boolean)`,
+      WHERE bucket = $1 AND notification_id = $2 AND 'push' = ANY (channels) AND (${isLeased} OR NOT $3::boolean)
+      FOR KEY SHARE`,
     [bucket, id, channels.includes('push')],
   )
   return deferred.rowCount > 0

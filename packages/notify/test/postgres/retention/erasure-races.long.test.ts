@@ -92,6 +92,14 @@ const racers: Readonly<Record<string, Racer>> = {
     }))
     return ({ intake }) => intake.admit([{ ...resumed, notifications }], createAdmission(rules, now))
   },
+  'a cancellation of the fallback of a queued push': (store) => cancelling(store),
+  'a cancellation of the fallback of a deferred push': (store) => cancelling(store, { kind: 'defer', resumeAt: now }),
+  'a cancellation of the fallback of a push in an open window': (store) => cancelling(store, { kind: 'aggregate' }),
+  'a cancellation of the fallback of a push in a closed window': async (store) => {
+    const step = await cancelling(store, { kind: 'aggregate' })
+    await store.waiting.closeWindows([0], 10, 60_000, now)
+    return step
+  },
   'a schedule that is due': async (store) => {
     const id = await store.schedule.add(now, { event: 'order.shipped', user_id: 'alice', data: {} })
     await store.waiting.claimScheduled([0], 10, 60_000, now)
@@ -186,6 +194,14 @@ async function known({ recipients, devices, preferences }: NotifyStore): Promise
 
 async function admitted({ intake }: NotifyStore, channel: Channel): Promise<void> {
   await intake.admit([unit(channel)], createAdmission(rules, now))
+}
+
+/** Cancels the email that a push could fall back to. */
+async function cancelling({ intake }: NotifyStore, plan?: DeliveryPlan) {
+  const pushed = unit('push', plan)
+  await intake.admit([pushed], createAdmission(rules, now))
+  const [notification] = pushed.notifications
+  return ({ notifications }: NotifyStore) => notifications.cancel(notification?.id ?? '', ['email'], now)
 }
 
 async function claimedOf(store: NotifyStore, channel: Channel): Promise<[ClaimedDelivery]> {

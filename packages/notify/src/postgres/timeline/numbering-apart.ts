@@ -28,8 +28,13 @@ interface WaitingRow {
 /** So often a bucket is looked at again where somebody else numbered or erased changes of it meanwhile. */
 const maxAttempts = 3
 
+/**
+ * An erasure is committed here before it is on the other node: the version of the bucket is already that after it, and
+ * the rows are not. Locked, they are read only once that node has committed it as well.
+ */
 const waitingSql = `
-SELECT o.id, row_to_json(o) AS waiting, cardinality(o.changes) AS count FROM notify.outbox o WHERE o.bucket = $1 AND o.id >= $2 ORDER BY o.id LIMIT $3`
+SELECT o.id, row_to_json(o) AS waiting, cardinality(o.changes) AS count
+  FROM notify.outbox o WHERE o.bucket = $1 AND o.id >= $2 ORDER BY o.id LIMIT $3 FOR SHARE`
 
 /**
  * Numbers changes whose outbox is on another node than the log. Nothing of the log is locked while a node is waited for:

@@ -11,6 +11,7 @@ import {
 } from '@gatehouse/testing'
 import { bucketOfId, bucketOfUser, deliveryIdOf, newId, newIdOfUser } from '../../../src/model/id.ts'
 import { distributeNotify, postgresNotifyStore } from '../../../src/postgres/index.ts'
+import { forbidReadChanges } from '../../../src/postgres/timeline/numbering-apart.ts'
 import { writeChanges } from '../../../src/postgres/timeline/outbox.ts'
 import { createBarrier, withBarrier } from '../../support/processes/barriers.ts'
 import { eventually } from '../../support/setup.ts'
@@ -73,6 +74,28 @@ async function bucketsOn(database: Database, port: number): Promise<number[]> {
     [count, port],
   )
   return rows.map(({ bucket }) => bucket)
+}
+
+/** The node with the outbox of a bucket, on which a change of its rows can be left prepared. */
+async function openWorkerOf(database: Database, url: string, bucket: number) {
+  const { rows } = await database.query<{ shard: number; port: number }>(
+    `SELECT shardid::integer AS shard, nodeport AS port FROM citus_shards
+      WHERE shardid = get_shard_id_for_distribution_column('notify.outbox', $1::smallint)`,
+    [bucket],
+  )
+  const { shard, port } = rows[0] ?? assert.fail('no shard has the bucket')
+  const worker = await open(Object.assign(new URL(url), { port: String(port) }).href, 2)
+  return {
+    database: worker,
+    close: () => worker.close(),
+    prepare: (change: string) =>
+      worker.session(async (session) => {
+        await session.query('BEGIN')
+        await session.query(`UPDATE notify.outbox_${shard} SET ${change} WHERE bucket = ${bucket}`)
+        await session.query("PREPARE TRANSACTION 'erasure'")
+      }),
+    commitPrepared: () => worker.query("COMMIT PREPARED 'erasure'"),
+  }
 }
 
 /** The log has each of these once, under numbers without a gap, and the outbox is empty. */
@@ -190,6 +213,25 @@ describe('state changes are numbered on a distributed database', () => {
       )
       await assertNumbered(database, first)
     })
+
+  testWith('citus', 'an erasure that a worker has prepared and not committed is waited for', async (t) => {
+    const { url } = await distributed(t)
+    const database = await open(url, 8)
+    t.after(() => database.close())
+    const bucket = bucketOfUser('alice', count)
+    await writeOf(database, bucket, 'alice')
+    const worker = await openWorkerOf(database, url, bucket)
+    t.after(() => worker.close())
+    // What an erasure has done between its commit on the coordinator and that on the worker.
+    await worker.prepare('changes = ARRAY[NULL]::notify.change[]')
+    await database.transaction((tx) => forbidReadChanges(tx, bucket))
+    const numbering = changesOf(database).number([bucket], 10, at)
+    await Promise.race([numbering, someoneWaits(worker.database)])
+    await worker.commitPrepared()
+    assert.equal(await numbering, 1)
+    const { rows } = await database.query<{ changes: unknown }>('SELECT changes::text FROM notify.state_change')
+    assert.deepEqual(rows, [{ changes: '{NULL}' }])
+  })
 
   testWith('citus', 'an erasure leaves nothing behind in any interleaving with the numbering', async (t) => {
     const database = await open((await distributed(t)).url, 8)

@@ -6,6 +6,9 @@ export interface Clock {
 /** The clock of the machine. */
 export const systemClock: Clock = { now: () => Date.now() }
 
+/** For how long something took alone: nobody sets it, and it begins with the process. */
+export const steadyClock: Clock = { now: () => performance.now() }
+
 /** A clock that moves only when a test moves it. */
 export interface ManualClock extends Clock {
   advance(milliseconds: number): void

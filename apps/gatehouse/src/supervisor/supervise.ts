@@ -1,5 +1,5 @@
 import cluster from 'node:cluster'
-import { createMetrics, type Log, Secret, systemClock } from '@gatehouse/kit'
+import { createMetrics, type Log, Secret, steadyClock } from '@gatehouse/kit'
 import { type Config, readConfig } from '../config/config.ts'
 import { declaresTour } from '../config/tour.ts'
 import { probePort } from '../http/listen.ts'
@@ -37,7 +37,7 @@ export async function supervise({ config, version, log }: SuperviseOptions): Pro
   const supervisor: Supervisor = new Supervisor({
     count: settings.processes,
     log,
-    clock: systemClock,
+    clock: steadyClock,
     launch: (number) => launch(number, settings.port, reports),
     onEnded: (worker, { cause }) => reports.end(worker, cause),
     onSurrender: (line) => void giveUp(line, supervisor),
@@ -63,7 +63,7 @@ function launch(number: number, port: number, reports: Reports<WorkerProcess>): 
   const worker: WorkerProcess = new WorkerProcess({
     number,
     process,
-    clock: systemClock,
+    clock: steadyClock,
     answers: (topic) => reports.answer(topic),
     onLastMetrics: (metrics) => reports.record(worker, metrics),
   })

@@ -20,8 +20,8 @@ export interface SilentProxy {
   stop(): Promise<void>
 }
 
-/** Starts a proxy on the loopback address before `port` there. */
-export async function startSilentProxy(port: number): Promise<SilentProxy> {
+/** Starts a proxy on the loopback address before `port` there, at a port of its own where none is named. */
+export async function startSilentProxy(port: number, at = 0): Promise<SilentProxy> {
   const pairs = new Set<readonly [Socket, Socket]>()
   let connections = 0
   let sent = 0
@@ -82,7 +82,7 @@ export async function startSilentProxy(port: number): Promise<SilentProxy> {
       socket.on('close', () => pairs.delete(pair))
     }
   })
-  server.listen(0, '127.0.0.1')
+  server.listen(at, '127.0.0.1')
   await once(server, 'listening')
   return {
     port: (server.address() as AddressInfo).port,

@@ -137,17 +137,19 @@ function startSharing(
   onOwned: (buckets: readonly number[]) => void,
 ): Worker[] {
   const { ownership, hints: exchange } = settings.store
-  const { agendas, options, log } = settings
+  const { agendas, options, topic, log } = settings
   const { count } = agendas
   const onShare = (share: WorkShare | undefined) => assignPartitions(settings, share)
   if (!ownership) {
     const ownedBuckets = Array.from({ length: count }, (_, bucket) => bucket)
     onOwned(ownedBuckets)
-    onShare({ process: 'this', processes: ['this'], generation: 0, buckets: count, ownedBuckets })
+    onShare({ process: 'this', processes: ['this'], readers: ['this'], generation: 0, buckets: count, ownedBuckets })
     return []
   }
   const announce = () => exchange && announceLeases(exchange)
-  const owner = startOwner({ ownership, count, leaseMs: options.bucketLeaseMs, log, onOwned, onShare, announce })
+  const readsTopic = () => topic?.isReachable() ?? false
+  const leaseMs = options.bucketLeaseMs
+  const owner = startOwner({ ownership, count, leaseMs, readsTopic, log, onOwned, onShare, announce })
   if (!exchange) return [owner]
   const onLeases = () => owner.resume()
   const onGap = () => {

@@ -11,6 +11,8 @@ export interface OwnerOptions {
   readonly count: number
   /** For how long a process that says nothing more keeps its buckets, in milliseconds. */
   readonly leaseMs: number
+  /** Whether this process reaches the topic now. */
+  readonly readsTopic: () => boolean
   readonly log: Log
   /** Called with the buckets in which this process works from now on. */
   readonly onOwned: (buckets: readonly number[]) => void
@@ -62,6 +64,8 @@ class Owner {
   /** The id under which it joined last. */
   #process = ''
   #hasJoined = false
+  /** What it said last of whether it reaches the topic. */
+  #reads = true
   #owned: readonly number[] = []
   #end: NodeJS.Timeout | undefined
   /** When the leases end, on the clock of `performance.now()`. */
@@ -73,11 +77,13 @@ class Owner {
 
   /** Renews the leases and follows its share; answers whether every bucket has an owner then. */
   async renew(): Promise<boolean> {
-    const { ownership, leaseMs, announce } = this.#options
+    const { leaseMs, readsTopic, announce } = this.#options
     const begun = performance.now()
-    const table = (this.#hasJoined && (await ownership.renew(this.#process, leaseMs))) || (await this.#join())
+    const formerReads = this.#reads
+    this.#reads = readsTopic()
+    const table = (this.#hasJoined && (await this.#renewLeases())) || (await this.#join())
     this.#lastUntil(begun + leaseMs)
-    if (table.foundGone) announce()
+    if (table.foundGone || this.#reads !== formerReads) announce()
     return this.#share(table)
   }
 
@@ -102,9 +108,14 @@ class Owner {
     await ownership.join(this.#process, leaseMs)
     this.#hasJoined = true
     announce()
-    const table = await ownership.renew(this.#process, leaseMs)
+    const table = await this.#renewLeases()
     if (!table) throw new Error('the process was forgotten while it joined')
     return table
+  }
+
+  #renewLeases(): Promise<LeaseTable | undefined> {
+    const { ownership, leaseMs } = this.#options
+    return ownership.renew(this.#process, leaseMs, this.#reads)
   }
 
   /**
@@ -146,14 +157,14 @@ class Owner {
   }
 
   /** Owns these, unless the leases ended while the database was asked. */
-  #own(ownedBuckets: readonly number[], { processes, generation }: LeaseTable): void {
+  #own(ownedBuckets: readonly number[], { processes, readers, generation }: LeaseTable): void {
     if (performance.now() >= this.#endsAt) {
       this.#ownNothing()
       return
     }
     this.#setOwned(ownedBuckets.toSorted((a, b) => a - b))
     const { count: buckets, onShare } = this.#options
-    onShare({ process: this.#process, processes, generation, buckets, ownedBuckets })
+    onShare({ process: this.#process, processes, readers, generation, buckets, ownedBuckets })
   }
 
   #ownNothing(): void {

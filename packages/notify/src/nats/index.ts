@@ -37,6 +37,8 @@ const pingIntervalMs = 10_000
 const publishMs = 5_000
 const readyMs = 2_000
 const closeMs = 5_000
+/** Without a connection for so long, a process leaves its partitions to others. All move, so a restart is waited for. */
+const lostMs = 10_000
 
 /**
  * The topic `notifications` and the stream `notifications.events` on NATS JetStream. Streams and durable consumers are
@@ -55,10 +57,11 @@ export async function natsTopic(options: NatsTopicOptions): Promise<Topic> {
   await prepareJetStream(connection, () => resources.prepare())
   const publisher = new OrderedPublisher(client, layout.changes.subjects[0] ?? '')
   const consuming = new Set<Reading>()
-  watch(connection, log)
+  const { isLost } = watch(connection, log)
   resources.startChecks(checkMs)
   return {
     partitions: layout.partitions,
+    isReachable: () => !isLost(),
     async consume(handle, ownership) {
       const reading = startReading({ client, resources, layout, handle, ownership, concurrency, log })
       consuming.add(reading)
@@ -122,11 +125,22 @@ async function prepareJetStream<T>(connection: NatsConnection, work: () => Promi
   }
 }
 
-/** Logs what becomes of the connection. */
-async function watch(connection: NatsConnection, log: Log): Promise<void> {
-  for await (const { type } of connection.status()) {
-    if (type === 'disconnect') log.warn('the connection to NATS is lost; it will be made again')
-    if (type === 'reconnect') log.info('the connection to NATS is there again')
-    if (type === 'staleConnection') log.warn('NATS does not answer; the connection will be made again')
+/** Logs what becomes of the connection, and knows whether it was lost a while ago. */
+function watch(connection: NatsConnection, log: Log) {
+  let lostAt: number | undefined
+  const follow = async () => {
+    for await (const { type } of connection.status()) {
+      if (type === 'disconnect') {
+        lostAt ??= performance.now()
+        log.warn('the connection to NATS is lost; it will be made again')
+      }
+      if (type === 'reconnect') {
+        lostAt = undefined
+        log.info('the connection to NATS is there again')
+      }
+      if (type === 'staleConnection') log.warn('NATS does not answer; the connection will be made again')
+    }
   }
+  void follow()
+  return { isLost: () => lostAt !== undefined && performance.now() - lostAt >= lostMs }
 }

@@ -10,7 +10,9 @@ export interface BucketLease {
 /** The processes that live and the leases of all buckets, as they are after a process renewed its own. */
 export interface LeaseTable {
   readonly processes: readonly string[]
-  /** Grows whenever a process comes or goes: two that know the same one know the same processes. */
+  /** Those of them that reach the topic. */
+  readonly readers: readonly string[]
+  /** Grows whenever a process comes or goes, or reaches the topic or no more: two that know the same one know the same. */
   readonly generation: number
   /** Whether this call found that others are gone, which nobody has announced yet. */
   readonly foundGone: boolean
@@ -25,8 +27,8 @@ export interface LeaseTable {
 export interface Ownership {
   /** Makes a process known for a time. */
   join(process: string, leaseMs: number): Promise<void>
-  /** Makes it known for longer; undefined when its time had ended. */
-  renew(process: string, leaseMs: number): Promise<LeaseTable | undefined>
+  /** Makes it known for longer, and whether it reaches the topic; undefined when its time had ended. */
+  renew(process: string, leaseMs: number, reads: boolean): Promise<LeaseTable | undefined>
   /** Takes those of these leases that are as they were read, and free; answers what it got, with new fences. */
   acquire(
     process: string,

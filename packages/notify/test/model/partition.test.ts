@@ -53,9 +53,10 @@ test('with at least as many partitions as buckets, a partition has users of one 
 })
 
 test('a partition belongs to the owner of its bucket where all processes have buckets', () => {
-  const share = { processes: ['a', 'b'], process: 'a', generation: 1, buckets: 4, ownedBuckets: [1, 2] }
+  const both = ['a', 'b']
+  const share = { processes: both, readers: both, process: 'a', generation: 1, buckets: 4, ownedBuckets: [1, 2] }
   assert.deepEqual(sharePartitions(16, share), [1, 2, 5, 6, 9, 10, 13, 14])
-  const alone = { ...share, processes: ['a'], buckets: 1, ownedBuckets: [0] }
+  const alone = { ...share, processes: ['a'], readers: ['a'], buckets: 1, ownedBuckets: [0] }
   assert.deepEqual(sharePartitions(4, alone), [0, 1, 2, 3])
 })
 
@@ -63,7 +64,7 @@ test('processes take partitions in turns where a partition has no owner of its b
   for (const buckets of [1, 2, 3, 16]) {
     const processes = ['c', 'a', 'b']
     const all = processes.map((process) =>
-      sharePartitions(8, { processes, process, generation: 1, buckets, ownedBuckets: [0] }),
+      sharePartitions(8, { processes, readers: processes, process, generation: 1, buckets, ownedBuckets: [0] }),
     )
     assert.deepEqual(all, [
       [2, 5],
@@ -71,8 +72,28 @@ test('processes take partitions in turns where a partition has no owner of its b
       [1, 4, 7],
     ])
   }
-  const unknown = { processes: ['a', 'c'], process: 'b', generation: 1, buckets: 1, ownedBuckets: [] }
+  const others = ['a', 'c']
+  const unknown = { processes: others, readers: others, process: 'b', generation: 1, buckets: 1, ownedBuckets: [] }
   assert.deepEqual(sharePartitions(8, unknown), [])
+})
+
+test('the partitions of a process that does not reach the topic are read by the others, if one of them does', () => {
+  const processes = ['a', 'b', 'c']
+  const sharesWith = (readers: readonly string[]) =>
+    processes.map((process, n) =>
+      sharePartitions(4, {
+        processes,
+        readers,
+        process,
+        generation: 1,
+        buckets: 4,
+        ownedBuckets: n === 0 ? [0, 1] : [n + 1],
+      }),
+    )
+  assert.deepEqual(sharesWith(processes), [[0, 1], [2], [3]])
+  assert.deepEqual(sharesWith(['c', 'a']), [[0, 2], [], [1, 3]])
+  assert.deepEqual(sharesWith(['b']), [[], [0, 1, 2, 3], []])
+  assert.deepEqual(sharesWith([]), [[0, 1], [2], [3]])
 })
 
 test('an assignment is announced when it changes', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { type Database, silentLog } from '@gatehouse/kit'
-import { findProgram, startNats, testWith } from '@gatehouse/testing'
+import { findProgram, startNats, startSilentProxy, testWith } from '@gatehouse/testing'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
 import { AssignedPartitions } from '../../src/model/work/partition.ts'
@@ -129,7 +129,7 @@ scene('a process that was frozen past its lease reads no partition when it goes 
 scene('a process that lost the database reads nothing once its lease ended; others do', 8, async (t, world) => {
   const { database } = world
   await database.query('CREATE ROLE cut_off LOGIN SUPERUSER')
-  const [lost, other] = [await startProcess(t, world, 'cut_off'), await startProcess(t, world)]
+  const [lost, other] = [await startProcess(t, world, { role: 'cut_off' }), await startProcess(t, world)]
   await divided(lost, other)
   await publishTimes(world, 10)
   await database.query('ALTER ROLE cut_off NOLOGIN')
@@ -153,6 +153,33 @@ scene('a process that lost the database reads nothing once its lease ended; othe
   await divided(lost, other)
   await publishTimes(world, 10)
   await acceptedInOrder(world)
+})
+
+scene('a process that lost NATS leaves its partitions to others until it is back', 8, async (t, world) => {
+  const server = Number(new URL(world.natsUrl).port)
+  const proxy = await startSilentProxy(server)
+  const [lost, other] = [
+    await startProcess(t, world, { natsUrl: `nats://127.0.0.1:${proxy.port}` }),
+    await startProcess(t, world),
+  ]
+  await divided(lost, other)
+  await publishTimes(world, 10)
+  await acceptedInOrder(world)
+  const received = lost.received()
+  await proxy.stop()
+  await publishTimes(world, 10)
+  await eventuallyOnCluster(
+    async () => [lost.owned().length, other.owned().length],
+    ([former, present]) => former === 0 && present === partitions,
+  )
+  await acceptedInOrder(world)
+  assert.equal(lost.received(), received)
+  const again = await startSilentProxy(server, proxy.port)
+  t.after(() => again.stop())
+  await divided(lost, other)
+  await publishTimes(world, 10)
+  await acceptedInOrder(world)
+  assert.ok(lost.received() > received, 'it reads again')
 })
 
 testWith(nats, 'an owner of a former generation does not take a partition back', async (t) => {

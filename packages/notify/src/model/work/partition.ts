@@ -19,7 +19,7 @@ export function partitionOfUser(userId: string, partitions: number): number {
  */
 export interface PartitionOwnership {
   ownedPartitions(): readonly number[]
-  /** Grows with each process that comes or goes. */
+  /** Grows with each process that comes or goes, or reaches the topic or no more. */
   readonly generation: number
   /** Calls `changed` whenever others are owned than before. Answers how to stop that. */
   onChange(changed: () => void): () => void
@@ -29,9 +29,11 @@ export interface PartitionOwnership {
 export interface WorkShare {
   /** All processes that live, with this one. */
   readonly processes: readonly string[]
+  /** Those of them that reach the topic. */
+  readonly readers: readonly string[]
   /** This process. */
   readonly process: string
-  /** Grows with each process that comes or goes. */
+  /** Grows with each process that comes or goes, or reaches the topic or no more. */
   readonly generation: number
   /** How many buckets there are. */
   readonly buckets: number
@@ -42,18 +44,19 @@ export interface WorkShare {
 /**
  * The partitions of this process. Both partitions and buckets divide users by the same hash: where the number of buckets
  * divides that of partitions, all users of a partition are of one bucket, and it belongs to the owner of that. Where it
- * does not, or where there are fewer buckets than processes, the processes take partitions in turns.
+ * does not, where there are fewer buckets than processes, or where a process does not reach the topic, those that do take
+ * partitions in turns. Where none does, nothing is known better than that all of them will again.
  */
 export function sharePartitions(partitions: number, share: WorkShare): readonly number[] {
   const { processes, process, buckets, ownedBuckets } = share
+  const readers = share.readers.length > 0 ? share.readers : processes
   const all = Array.from({ length: partitions }, (_, partition) => partition)
-  if (buckets >= processes.length && partitions % buckets === 0) {
+  if (readers.length === processes.length && buckets >= processes.length && partitions % buckets === 0) {
     const owned = new Set(ownedBuckets)
     return all.filter((partition) => owned.has(partition % buckets))
   }
-  const living = processes.toSorted()
-  const place = living.indexOf(process)
-  return all.filter((partition) => partition % living.length === place)
+  const place = readers.toSorted().indexOf(process)
+  return all.filter((partition) => partition % readers.length === place)
 }
 
 /** An ownership that is said what is owned. */

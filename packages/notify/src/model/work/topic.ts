@@ -44,6 +44,8 @@ export interface StreamedEvent {
 export interface Topic {
   /** How many partitions it has. With 1, every process reads all of it. */
   readonly partitions: number
+  /** False where its server was out of reach for so long that others should read what this process does. */
+  isReachable(): boolean
   /**
    * Hands every message to `handle`, several at once. With one partition all processes share all messages, whatever they
    * own. With more, each is read by the process that owns it.

@@ -23,12 +23,20 @@ INSERT INTO notify.bucket_lease (bucket, fence) SELECT b, 0 FROM generate_series
 ON CONFLICT (bucket) DO NOTHING`
 
 const renewSql = `
-UPDATE notify.worker_process SET expires_at = now() + $2::integer * interval '1 millisecond'
- WHERE id = $1 AND expires_at > now() RETURNING id`
+WITH former AS MATERIALIZED (
+  SELECT id, reads_topic FROM notify.worker_process WHERE id = $1 AND expires_at > now() FOR UPDATE
+), renewed AS (
+  UPDATE notify.worker_process p
+     SET expires_at = now() + $2::integer * interval '1 millisecond', reads_topic = $3::boolean
+    FROM former WHERE p.id = former.id RETURNING p.id
+), raised AS (
+  ${raiseGeneration} WHERE EXISTS (SELECT FROM former WHERE reads_topic <> $3::boolean)
+)
+SELECT id FROM renewed`
 
 /** In one statement, so that a generation has the same processes for whoever reads it. */
 const processesSql = `
-SELECT g.generation, p.id FROM notify.worker_generation g LEFT JOIN notify.worker_process p ON true`
+SELECT g.generation, p.id, p.reads_topic FROM notify.worker_generation g LEFT JOIN notify.worker_process p ON true`
 
 const leaveSql = `
 WITH gone AS (DELETE FROM notify.worker_process WHERE id = $1 RETURNING id)
@@ -42,6 +50,7 @@ UPDATE notify.bucket_lease SET owner = NULL, fence = fence + 1 WHERE owner = $1 
 interface ProcessRow {
   readonly generation: number
   readonly id: string | null
+  readonly reads_topic: boolean | null
 }
 
 interface LeaseRow {
@@ -61,9 +70,9 @@ export function postgresOwnership(database: Database, count: number): Ownership 
         { text: addBucketsSql, values: [count] },
       ])
     },
-    async renew(process, leaseMs) {
+    async renew(process, leaseMs, reads) {
       const [renewed, removed, processes, leases] = await database.pipeline<object>([
-        { name: 'notify_renew_process', text: renewSql, values: [process, leaseMs] },
+        { name: 'notify_renew_process', text: renewSql, values: [process, leaseMs, reads] },
         removeExpired,
         { name: 'notify_processes', text: processesSql },
         { name: 'notify_bucket_leases', text: leasesSql },
@@ -72,6 +81,7 @@ export function postgresOwnership(database: Database, count: number): Ownership 
       const known = (processes?.rows ?? []) as ProcessRow[]
       return {
         processes: known.flatMap(({ id }) => id ?? []),
+        readers: known.flatMap(({ id, reads_topic }) => (reads_topic ? (id ?? []) : [])),
         generation: known[0]?.generation ?? 0,
         foundGone: removed?.rowCount === 1,
         leases: ((leases?.rows ?? []) as LeaseRow[]).map(leaseOf),

@@ -40,14 +40,15 @@ CREATE TABLE notify.sealed_secret (
 -- Who works in which bucket.
 
 -- The processes that run workers. Each makes its row last longer while it lives; who finds one expired removes it, and
--- with it the right to its leases.
+-- with it the right to its leases. One that does not reach the topic leaves its partitions to the others.
 CREATE TABLE notify.worker_process (
   id uuid PRIMARY KEY,
-  expires_at timestamptz NOT NULL
+  expires_at timestamptz NOT NULL,
+  reads_topic boolean NOT NULL DEFAULT true
 );
 
--- One row, raised whenever a process comes or goes: of two that know different processes, the one with the greater
--- number knows those of later.
+-- One row, raised whenever a process comes or goes, or begins or ceases to read the topic: of two that know different
+-- processes, the one with the greater number knows those of later.
 CREATE TABLE notify.worker_generation (
   generation bigint NOT NULL
 );

@@ -45,6 +45,7 @@ function share(
     ownership,
     count,
     leaseMs,
+    readsTopic: () => true,
     log: silentLog,
     onOwned(buckets) {
       owned = buckets
@@ -106,7 +107,7 @@ describe('leases of buckets on PostgreSQL', () => {
     const [a, b] = [newId(0), newId(0)]
     await Promise.all([ownership.join(a, anHour), ownership.join(b, anHour)])
     for (let round = 0; round < 10; round++) {
-      const { leases } = (await ownership.renew(a, anHour)) ?? assert.fail('a is not known')
+      const { leases } = (await ownership.renew(a, anHour, true)) ?? assert.fail('a is not known')
       const got = await Promise.all([ownership.acquire(a, leases), ownership.acquire(b, leases.toReversed())])
       const buckets = got.flat().map(({ bucket }) => bucket)
       assert.deepEqual(
@@ -123,26 +124,46 @@ describe('leases of buckets on PostgreSQL', () => {
     const [a, b] = [newId(0), newId(0)]
     await ownership.join(a, anHour)
     await ownership.join(b, anHour)
-    const { leases: read } = (await ownership.renew(b, anHour)) ?? assert.fail('b is not known')
+    const { leases: read } = (await ownership.renew(b, anHour, true)) ?? assert.fail('b is not known')
     await ownership.acquire(a, read)
     await ownership.release(a, [3])
     assert.deepEqual(await ownership.acquire(b, read), [])
   })
 
+  scene(
+    'a process that does not reach the topic is no reader of it, from a new generation on',
+    async ({ ownership }) => {
+      const [a, b] = [newId(0), newId(0)]
+      await Promise.all([ownership.join(a, anHour), ownership.join(b, anHour)])
+      const seen = async (process: string, reads: boolean) => {
+        const { processes, readers, generation } =
+          (await ownership.renew(process, anHour, reads)) ?? assert.fail(process)
+        assert.deepEqual(processes.toSorted(), [a, b].toSorted())
+        return { readers: readers.toSorted(), generation }
+      }
+      const both = await seen(a, true)
+      assert.deepEqual(both.readers, [a, b].toSorted())
+      assert.deepEqual(await seen(a, false), { readers: [b], generation: both.generation + 1 })
+      assert.deepEqual(await seen(a, false), { readers: [b], generation: both.generation + 1 })
+      assert.deepEqual(await seen(b, true), { readers: [b], generation: both.generation + 1 })
+      assert.deepEqual(await seen(a, true), { readers: both.readers, generation: both.generation + 2 })
+    },
+  )
+
   scene('a process that was frozen past its lease has lost it for good', async ({ ownership, database }) => {
     const [frozen, other] = [newId(0), newId(0)]
     await ownership.join(frozen, anHour)
-    const { leases = [] } = (await ownership.renew(frozen, anHour)) ?? {}
+    const { leases = [] } = (await ownership.renew(frozen, anHour, true)) ?? {}
     await ownership.acquire(frozen, leases)
     await database.query("UPDATE notify.worker_process SET expires_at = now() - interval '1 second'")
     await ownership.join(other, anHour)
-    const after = (await ownership.renew(other, anHour)) ?? assert.fail('the other is not known')
+    const after = (await ownership.renew(other, anHour, true)) ?? assert.fail('the other is not known')
     assert.deepEqual(after.processes, [other])
     assert.equal((await ownership.acquire(other, after.leases)).length, count)
-    assert.equal(await ownership.renew(frozen, anHour), undefined)
-    assert.deepEqual(await ownership.acquire(frozen, (await ownership.renew(other, anHour))?.leases ?? []), [])
+    assert.equal(await ownership.renew(frozen, anHour, true), undefined)
+    assert.deepEqual(await ownership.acquire(frozen, (await ownership.renew(other, anHour, true))?.leases ?? []), [])
     await ownership.release(frozen, all)
-    const { leases: left = [] } = (await ownership.renew(other, anHour)) ?? {}
+    const { leases: left = [] } = (await ownership.renew(other, anHour, true)) ?? {}
     assert.ok(left.every(({ owner }) => owner === other))
   })
 
@@ -225,6 +246,7 @@ describe('leases of buckets on PostgreSQL', () => {
       ownership: slow,
       count,
       leaseMs: 300,
+      readsTopic: () => true,
       log: silentLog,
       onOwned() {},
       onShare(known) {

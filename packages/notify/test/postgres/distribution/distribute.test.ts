@@ -137,7 +137,7 @@ describe('tables are distributed over the workers of Citus', () => {
         const database = await open(url, 2)
         const ownership = await ownershipOf(database, former)
         await ownership.join(dead, anHour)
-        const { leases } = (await ownership.renew(dead, anHour)) ?? assert.fail('it is not known')
+        const { leases } = (await ownership.renew(dead, anHour, true)) ?? assert.fail('it is not known')
         const acquired = await ownership.acquire(dead, leases)
         await database.close()
         return acquired
@@ -149,9 +149,9 @@ describe('tables are distributed over the workers of Citus', () => {
           (report) => report?.buckets === 32,
         )
         const ownership = await ownershipOf(database, 32)
-        assert.equal(await ownership.renew(dead, anHour), undefined, 'who comes back is not known any more')
+        assert.equal(await ownership.renew(dead, anHour, true), undefined, 'who comes back is not known any more')
         await ownership.join(living, anHour)
-        const { processes, leases } = (await ownership.renew(living, anHour)) ?? assert.fail('it is not known')
+        const { processes, leases } = (await ownership.renew(living, anHour, true)) ?? assert.fail('it is not known')
         assert.deepEqual(processes, [living])
         assert.deepEqual(
           leases.map(({ bucket, owner }) => [bucket, owner]),

@@ -89,9 +89,15 @@ async function declareEvent(database: Database, buckets: number): Promise<void> 
   await declaring.stop()
 }
 
+/** How a process reaches the servers, where not as the tests do. */
+export interface Access {
+  readonly role?: string
+  readonly natsUrl?: string
+}
+
 /** A process, what it says that it owns, and how many messages it was given. */
-export async function startProcess(t: TestContext, world: World, role?: string) {
-  const { natsUrl, buckets } = world
+export async function startProcess(t: TestContext, world: World, { role, natsUrl = world.natsUrl }: Access = {}) {
+  const { buckets } = world
   const options: TopicWorkerOptions = {
     databaseUrl: world.databaseUrl(role),
     natsUrl,

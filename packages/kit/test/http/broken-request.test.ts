@@ -47,7 +47,7 @@ for (const [what, sent, status, detail] of [
     assert.match(problem.detail, detail)
   })
 
-test('what follows a request and is none ends the connection without words in the answer under way', async (context) => {
+test('bytes that are no request end the connection, and are not answered within an answer', async (context) => {
   const open = await setup(context)
   const socket = open(request('/stream'))
   const [first] = (await once(socket, 'data')) as [Buffer]

@@ -77,7 +77,7 @@ test('processes take partitions in turns where a partition has no owner of its b
   assert.deepEqual(sharePartitions(8, unknown), [])
 })
 
-test('the partitions of a process that does not reach the topic are read by the others, if one of them does', () => {
+test('processes that reach the topic read the partitions of those that do not', () => {
   const processes = ['a', 'b', 'c']
   const sharesWith = (readers: readonly string[]) =>
     processes.map((process, n) =>

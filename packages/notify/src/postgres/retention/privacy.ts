@@ -65,7 +65,8 @@ export function postgresPrivacy(database: Database, layout: Buckets, inboxes: No
         const { rows } = await everywhere(database).query<object>(exportSql(table, where), values(table))
         if (rows.length > 0) found[table] = rows.map(({ bucket: _, ...row }: { bucket?: number }) => row)
       }
-      return withoutSecrets(found)
+      const { rows } = await database.query<{ event: string }>(openEventsSql)
+      return withoutSecrets(found, new Set(rows.map(({ event }) => event)))
     },
     // Push tokens are in all buckets.
     eraseUser: (userId) => everywhere(database).transaction((tx) => erase(tx, layout, userId)),
@@ -84,22 +85,39 @@ function exportSql(table: string, where: string): string {
   return `SELECT c.* FROM notify.${table} CROSS JOIN LATERAL unnest(changes) AS c WHERE ${where} AND c.user_id = $2`
 }
 
+/** Event types that are not sensitive. */
+const openEventsSql = `
+SELECT event FROM notify.event_type WHERE NOT coalesce((settings->>'sensitive')::boolean, false)`
+
 interface Exported {
   readonly id?: string
+  readonly event?: string | null
+  readonly payload?: { readonly event?: string }
   readonly notification_id?: string | null
   readonly delivery_id?: string
   readonly sensitive?: boolean
 }
 
 /**
- * What waits to be sent, is gathered, died, or lies in the development mailbox of a sensitive event type is not handed out:
- * its links and codes let whoever reads them in. What belongs to a notification that is purged counts as sensitive.
+ * What waits for its time or to be sent, is gathered, died, or lies in the development mailbox of a sensitive event type is
+ * not handed out: its links and codes let whoever reads them in. What belongs to a notification that is purged, or to an
+ * event type that is not there any more, counts as sensitive.
+ *
+ * @param openEvents the event types that are not sensitive
  */
-function withoutSecrets(found: Record<string, unknown[]>): Record<string, unknown[]> {
+function withoutSecrets(found: Record<string, unknown[]>, openEvents: ReadonlySet<unknown>): Record<string, unknown[]> {
   const rows = (table: string) => (found[table] ?? []) as Exported[]
   const open = new Set<unknown>(rows('notification').flatMap(({ id, sensitive }) => (sensitive ? [] : [id])))
+  const hideBy = (table: string, hiddenOf: (row: Exported) => object, isSecret: (row: Exported) => boolean) =>
+    found[table] ? { [table]: rows(table).map((row) => (isSecret(row) ? { ...row, ...hiddenOf(row) } : row)) } : {}
   const hide = (table: string, hidden: object, isSecret: (row: Exported) => boolean) =>
-    found[table] ? { [table]: rows(table).map((row) => (isSecret(row) ? { ...row, ...hidden } : row)) } : {}
+    hideBy(table, () => hidden, isSecret)
+  const hideData = (table: string) =>
+    hideBy(
+      table,
+      ({ payload }) => ({ payload: { ...payload, data: null } }),
+      ({ payload }) => !openEvents.has(payload?.event),
+    )
   return {
     ...found,
     ...hide('notification', { data: null }, ({ sensitive }) => sensitive === true),
@@ -107,7 +125,11 @@ function withoutSecrets(found: Record<string, unknown[]>): Record<string, unknow
     // The actor is a part of the data.
     ...hide('pending_item', { data: null, actor: null }, ({ notification_id: id }) => !open.has(id)),
     ...hide('mailbox', { message: null }, ({ delivery_id: id }) => id !== undefined && !open.has(notificationIdOf(id))),
-    ...hide('dead_letter', { message: null }, ({ notification_id: id }) => id !== null && !open.has(id)),
+    ...hideData('scheduled'),
+    ...hideData('parked'),
+    ...hide('dead_letter', { message: null }, ({ notification_id: id, event }) =>
+      id === null ? !openEvents.has(event) : !open.has(id),
+    ),
   }
 }
 

@@ -148,6 +148,55 @@ test('what an open window holds of a sensitive event type is not exported', asyn
   })
 })
 
+test('what waits or died before it was accepted of a sensitive event type is not exported', async (t) => {
+  const s = await setup({ work: false })
+  t.after(s.close)
+  await seedEventType(s, 'order.shipped')
+  await seedEventType(s, 'sign_in.code', { sensitive: true })
+  const data = { order_id: 'A-1' }
+  const bucket = bucketOfUser('alice', testBuckets)
+  for (const event of ['order.shipped', 'sign_in.code', 'former']) {
+    const request = { event, user_id: 'alice', data }
+    const id = newId(slotOfUser('alice'))
+    await s.store.schedule.add(Date.now() + 60_000, request)
+    await s.database.query(
+      `INSERT INTO notify.parked (bucket, key, id, user_id, event, place, payload) VALUES ($1, $2, $3, 'alice', $2, 1, $4)`,
+      [bucket, event, id, request],
+    )
+    await s.database.query(
+      `INSERT INTO notify.dead_letter (bucket, id, user_id, event, cause, detail, died_at, message)
+       VALUES ($1, $2, 'alice', $3, 'invalid', 'no reason', now(), $4)`,
+      [bucket, id, event, request],
+    )
+  }
+  const { body } = await s.call('GET', '/v1/users/alice/data')
+  const shown = (table: string, rows: ReadonlyArray<readonly [string, unknown]>) =>
+    assert.deepEqual(
+      Object.fromEntries(rows),
+      { 'order.shipped': data, 'sign_in.code': undefined, former: undefined },
+      table,
+    )
+  for (const table of ['scheduled', 'parked'])
+    shown(
+      table,
+      body.data[table].map(({ payload }: { payload: Request }) => [payload.event, payload.data ?? undefined]),
+    )
+  shown(
+    'dead_letter',
+    body.data.dead_letter.map(({ event, message }: Letter) => [event, message?.data]),
+  )
+})
+
+interface Request {
+  readonly event: string
+  readonly data: unknown
+}
+
+interface Letter {
+  readonly event: string
+  readonly message: Request | null
+}
+
 /** Every row of every table, as text. */
 async function everything(database: Database): Promise<string[]> {
   const tables = await columnsOf(database, 'true')

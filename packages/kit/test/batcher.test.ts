@@ -71,3 +71,25 @@ test('a batch that waits for further items runs as soon as there are enough', as
   await Promise.all([first, add(5)])
   assert.deepEqual(batches, [10, 20])
 })
+
+test('a batch that waits for further items waits no longer than it may', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const batches: number[] = []
+  const gatherer = createBatcher<number, number>(
+    async (items) => {
+      batches.push(items.length)
+      return [...items]
+    },
+    { ...options, gatherMs: 50, gatherUntil: 80 },
+  )
+  const add = (count: number) => Promise.all(Array.from({ length: count }, (_, item) => gatherer.add(item)))
+  await add(10)
+  const second = add(15)
+  t.mock.timers.tick(49)
+  const third = add(3)
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.deepEqual(batches, [10], 'it waits')
+  t.mock.timers.tick(1)
+  await Promise.all([second, third])
+  assert.deepEqual(batches, [10, 18])
+})

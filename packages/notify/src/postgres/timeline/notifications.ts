@@ -89,25 +89,37 @@ export function postgresNotifications(database: Database, buckets: number): Noti
   }
 }
 
+const millisecondsOf = (column: string) => `round(extract(epoch FROM ${column}) * 1000)`
+
+/** In one statement, and so as they were at one time: no entry says that a message was sent which its delivery does not. */
+const followSql = `
+SELECT id, user_id, event, priority, dedup_key, decisions, accepted_at, expires_at,
+       (SELECT json_agg(json_build_object(
+                 'id', d.id, 'state', d.state, 'provider', d.provider, 'ended', d.ended,
+                 'sent_at', ${millisecondsOf('d.sent_at')}, 'sent_entry', d.sent_entry,
+                 'sent_attempt', d.sent_attempt, 'sent_detail', d.sent_detail,
+                 'delivered_at', ${millisecondsOf('d.delivered_at')}, 'delivered_entry', d.delivered_entry) ORDER BY d.id)
+          FROM notify.delivery d WHERE d.bucket = $1 AND d.id = ANY ($3::uuid[])) AS deliveries,
+       (SELECT json_agg(json_build_object(
+                 'id', e.id, 'channel', e.channel, 'at', ${millisecondsOf('e.at')}, 'entry_type', e.entry_type,
+                 'state', e.state, 'detail', e.detail) ORDER BY e.id)
+          FROM notify.timeline_entry e WHERE e.bucket = $1 AND e.notification_id = $2) AS entries
+  FROM notify.notification WHERE bucket = $1 AND id = $2`
+
+interface FollowedRow extends NotificationRow {
+  readonly deliveries: DeliveryRow[] | null
+  readonly entries: EventRow[] | null
+}
+
 async function follow(database: Database, bucket: number, id: string): Promise<FollowedNotification | undefined> {
-  const own = at(database, bucket)
-  const { rows } = await own.query<NotificationRow>(
-    `SELECT id, user_id, event, priority, dedup_key, decisions, accepted_at, expires_at FROM notify.notification
-      WHERE bucket = $1 AND id = $2`,
-    [bucket, id],
-  )
+  const { rows } = await at(database, bucket).query<FollowedRow>(followSql, [
+    bucket,
+    id,
+    channels.map((channel) => deliveryIdOf(id, channel)),
+  ])
   const [row] = rows
   if (!row) return undefined
-  const deliveries = await own.query<DeliveryRow>(
-    `SELECT id, state, provider, ended, sent_at, sent_entry, sent_attempt, sent_detail, delivered_at, delivered_entry
-       FROM notify.delivery WHERE bucket = $1 AND id = ANY($2::uuid[]) ORDER BY id`,
-    [bucket, channels.map((channel) => deliveryIdOf(id, channel))],
-  )
-  const events = await own.query<EventRow>(
-    `SELECT id, channel, at, entry_type, state, detail FROM notify.timeline_entry
-      WHERE bucket = $1 AND notification_id = $2 ORDER BY id`,
-    [bucket, id],
-  )
+  const deliveries = row.deliveries ?? []
   const about = {
     id: row.id,
     userId: row.user_id,
@@ -117,12 +129,12 @@ async function follow(database: Database, bucket: number, id: string): Promise<F
     ...withoutNulls({ expiresAt: row.expires_at }),
     ...(row.dedup_key === null ? {} : { dedupKey: row.dedup_key }),
   }
-  const happened = [...events.rows, ...deliveries.rows.flatMap(ownEntriesOf)].sort((a, b) => (a.id < b.id ? -1 : 1))
+  const happened = [...(row.entries ?? []), ...deliveries.flatMap(ownEntriesOf)].sort((a, b) => (a.id < b.id ? -1 : 1))
   const decisions = readDecisions(about, row.decisions)
   const timeline = [...decisions, ...happened.map(entryOf)]
   return {
     ...about,
-    deliveries: deliveriesOf(timeline, deliveries.rows),
+    deliveries: deliveriesOf(timeline, deliveries),
     timeline,
     entryIds: [...decisions.map((_, n) => `${id}/${n}`), ...happened.map((each) => each.id)],
   }

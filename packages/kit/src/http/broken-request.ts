@@ -7,16 +7,31 @@ import { Problem } from '../problem.ts'
 /** How large the request line and the headers of a request may be together, in bytes. */
 export const maxHeaderBytes = 16 * 1024
 
+/** How long the other end may take to read the answer and close, while the rest of what it sends is thrown away. */
+const lingerMs = 2_000
+
+/** Connections that are answered: the parser refuses whatever comes after. */
+const answered = new WeakSet<Socket>()
+
 /**
  * Answers bytes that the HTTP parser refuses, because they are no request, have too large headers, or these did not come
- * in time. There is no request that this could be logged with, so it has a line of its own.
+ * in time. There is no request that this could be logged with, so it has a line of its own. The connection is not closed
+ * before the other end has sent what it was sending: a system that has unread bytes resets it, and the answer is lost.
  */
 export function answerBrokenRequest(this: FastifyInstance, error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || socket.destroyed) return
+  if (error.code === 'ECONNRESET' || socket.destroyed || answered.has(socket)) return
+  answered.add(socket)
   const id = randomUUIDv7()
   this.log.info({ reqId: id, ip: socket.remoteAddress ?? 'unknown', code: error.code }, 'refused: not a request')
-  if (!socket.writable || isAnswering(socket)) socket.destroy(error)
-  else socket.end(textOf(problemOf(error), id), () => socket.destroy(error))
+  if (!socket.writable || isAnswering(socket)) {
+    socket.destroy(error)
+    return
+  }
+  socket.end(textOf(problemOf(error), id))
+  const end = () => socket.destroy(error)
+  const late = setTimeout(end, lingerMs).unref()
+  socket.once('end', end)
+  socket.once('close', () => clearTimeout(late))
 }
 
 /** Within an answer that has begun, another one would be read as a part of it. */

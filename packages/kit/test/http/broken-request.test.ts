@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { createHttp, silentLog } from '../../src/index.ts'
 
-async function setup(context: TestContext) {
+async function setupServer(context: TestContext) {
   const http = createHttp({ log: silentLog, headersTimeoutMs: 100 })
   http.get('/things', async () => ({ things: [] }))
   http.get('/stream', (_request, reply) => reply.send(Readable.from(endless())))
@@ -15,13 +15,16 @@ async function setup(context: TestContext) {
     http.server.closeAllConnections()
     return http.close()
   })
-  return (sent: string): Socket => {
+  const open = (sent: string): Socket => {
     const socket = connect(Number(port), '127.0.0.1')
     socket.on('error', () => {})
     socket.write(sent)
     return socket
   }
+  return { http, open }
 }
+
+const setup = async (context: TestContext) => (await setupServer(context)).open
 
 async function* endless() {
   yield 'begun\n'
@@ -46,6 +49,22 @@ for (const [what, sent, status, detail] of [
     assert.equal(problem.status, status)
     assert.match(problem.detail, detail)
   })
+
+test('headers that are still being sent when they are refused: the answer arrives all the same', async (context) => {
+  const open = await setup(context)
+  const socket = open('GET /things HTTP/1.1\r\n')
+  const answer = text(socket)
+  for (let sent = 0; sent < 64; sent++) socket.write(`x-${sent}: ${'y'.repeat(16_000)}\r\n`)
+  assert.match(await answer, /^HTTP\/1\.1 431 .*16384 bytes/s)
+})
+
+test('who neither reads nor closes after a refusal is let go', async (context) => {
+  const { http, open } = await setupServer(context)
+  const accepted = once(http.server, 'connection') as Promise<[Socket]>
+  open('hello\r\n\r\n').pause()
+  const [socket] = await accepted
+  await new Promise((resolve) => socket.once('close', resolve))
+})
 
 test('bytes that are no request end the connection, and are not answered within an answer', async (context) => {
   const open = await setup(context)

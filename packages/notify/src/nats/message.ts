@@ -17,11 +17,17 @@ const publishedAtOf = ({ info }: JsMsg): number => Math.floor(info.timestampNano
 /** When the message of a key was published, in microseconds: what nanoseconds are more than that a number cannot hold. */
 const placeOf = (key: string): number => Math.floor(Number(key.slice(key.lastIndexOf(':') + 1)) / 1_000)
 
-/** The key of a message and when it was published, where it came from before it was moved. */
+const keyPattern = /^[\w-]{1,64}:\d{1,20}:\d{1,20}$/
+const timePattern = /^\d{1,15}$/
+
+/**
+ * The key of a message and when it was published, where it came from before it was moved. Producers may send headers too:
+ * what can't be ours is not read.
+ */
 function originOf(message: JsMsg): { readonly key: string; readonly publishedAt: number } {
-  const moved = message.headers?.has(movedHeaders.key) ? message.headers : undefined
-  return moved
-    ? { key: moved.get(movedHeaders.key), publishedAt: Number(moved.get(movedHeaders.publishedAt)) }
+  const [key, time] = [movedHeaders.key, movedHeaders.publishedAt].map((name) => message.headers?.get(name) ?? '')
+  return key && time && keyPattern.test(key) && timePattern.test(time)
+    ? { key, publishedAt: Number(time) }
     : { key: keyOf(message), publishedAt: publishedAtOf(message) }
 }
 

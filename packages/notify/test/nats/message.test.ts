@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JsMsg } from '@nats-io/jetstream'
+import { headers } from '@nats-io/transport-node'
 import { headersOfMoved, orderedMessage } from '../../src/nats/message.ts'
 
 const publishedAt = Date.UTC(2026, 10, 23)
@@ -29,6 +30,22 @@ test('messages of several streams and partitions are in the order in which they 
   )
   assert.equal(topicMessageOf(first).place, topicMessageOf(moved(first, 7)).place, 'it is moved, and keeps its place')
   assert.ok(places.every(Number.isSafeInteger))
+})
+
+test('headers of a producer that are not those of a moved message change nothing', () => {
+  const original = received('events', 900, 10)
+  for (const [key, time] of [
+    ['x'.repeat(5_000), '1'],
+    ['events:1:2', 'soon'],
+    ['events:1', '1'],
+  ] as const) {
+    const forged = headers()
+    forged.set('Gatehouse-Key', key)
+    forged.set('Gatehouse-Published-At', time)
+    const message = topicMessageOf({ ...original, headers: forged } as JsMsg)
+    assert.equal(message.key, topicMessageOf(original).key)
+    assert.equal(message.publishedAt, publishedAt)
+  }
 })
 
 test('a message that is moved again keeps the key and the time of where it was published', () => {

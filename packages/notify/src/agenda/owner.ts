@@ -64,7 +64,7 @@ class Owner {
   /** The id under which it joined last. */
   #process = ''
   #hasJoined = false
-  /** What it said last of whether it reaches the topic. */
+  /** Whether it reaches the topic, as it said last. */
   #reads = true
   #owned: readonly number[] = []
   #end: NodeJS.Timeout | undefined
@@ -77,13 +77,15 @@ class Owner {
 
   /** Renews the leases and follows its share; answers whether every bucket has an owner then. */
   async renew(): Promise<boolean> {
-    const { leaseMs, readsTopic, announce } = this.#options
+    const { ownership, leaseMs, readsTopic, announce } = this.#options
     const begun = performance.now()
-    const formerReads = this.#reads
-    this.#reads = readsTopic()
-    const table = (this.#hasJoined && (await this.#renewLeases())) || (await this.#join())
+    const reads = readsTopic()
+    const table =
+      (this.#hasJoined && (await ownership.renew(this.#process, leaseMs, reads))) || (await this.#join(reads))
     this.#lastUntil(begun + leaseMs)
-    if (table.foundGone || this.#reads !== formerReads) announce()
+    const isNews = reads !== this.#reads
+    this.#reads = reads
+    if (table.foundGone || isNews) announce()
     return this.#share(table)
   }
 
@@ -101,21 +103,16 @@ class Owner {
    * Joins under an id of its own each time: nothing that was acquired before is taken for its own, and where the response
    * to an earlier attempt was lost, the row that it may have left ends by itself.
    */
-  async #join(): Promise<LeaseTable> {
+  async #join(reads: boolean): Promise<LeaseTable> {
     const { ownership, leaseMs, announce } = this.#options
     this.#ownNothing()
     this.#process = randomUUID()
-    await ownership.join(this.#process, leaseMs)
+    await ownership.join(this.#process, leaseMs, reads)
     this.#hasJoined = true
     announce()
-    const table = await this.#renewLeases()
+    const table = await ownership.renew(this.#process, leaseMs, reads)
     if (!table) throw new Error('the process was forgotten while it joined')
     return table
-  }
-
-  #renewLeases(): Promise<LeaseTable | undefined> {
-    const { ownership, leaseMs } = this.#options
-    return ownership.renew(this.#process, leaseMs, this.#reads)
   }
 
   /**

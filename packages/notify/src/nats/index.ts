@@ -34,6 +34,9 @@ const defaultCheckMs = 10_000
 const connectMs = 10_000
 /** A server that says nothing any more is given up after two of these. */
 const pingIntervalMs = 10_000
+const maxPingOut = 2
+/** For so long it has said nothing then. */
+const silentMs = maxPingOut * pingIntervalMs
 const publishMs = 5_000
 const readyMs = 2_000
 const closeMs = 5_000
@@ -106,7 +109,7 @@ async function open({ url }: NatsTopicOptions): Promise<NatsConnection> {
       name: 'gatehouse',
       timeout: connectMs,
       pingInterval: pingIntervalMs,
-      maxPingOut: 2,
+      maxPingOut,
       maxReconnectAttempts: -1,
       reconnectTimeWait: 500,
     })
@@ -138,7 +141,10 @@ function watch(connection: NatsConnection, log: Log) {
         lostAt = undefined
         log.info('the connection to NATS is there again')
       }
-      if (type === 'staleConnection') log.warn('NATS does not answer; the connection will be made again')
+      if (type === 'staleConnection') {
+        lostAt ??= performance.now() - silentMs
+        log.warn('NATS does not answer; the connection will be made again')
+      }
     }
   }
   void follow()

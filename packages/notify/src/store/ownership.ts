@@ -25,9 +25,9 @@ export interface LeaseTable {
  * the leases of the rows alone.
  */
 export interface Ownership {
-  /** Makes a process known for a time. */
-  join(process: string, leaseMs: number): Promise<void>
-  /** Makes it known for longer, and whether it reaches the topic; undefined when its time had ended. */
+  /** Makes a process known for a time, and whether it reaches the topic. */
+  join(process: string, leaseMs: number, reads: boolean): Promise<void>
+  /** Makes it known for longer; undefined when its time had ended. */
   renew(process: string, leaseMs: number, reads: boolean): Promise<LeaseTable | undefined>
   /** Takes those of these leases that are as they were read, and free; answers what it got, with new fences. */
   acquire(

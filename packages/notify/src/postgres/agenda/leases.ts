@@ -16,7 +16,8 @@ WITH gone AS (
 ${raiseGeneration} WHERE EXISTS (SELECT FROM gone)`
 
 const joinSql = `
-INSERT INTO notify.worker_process (id, expires_at) VALUES ($1, now() + $2::integer * interval '1 millisecond')`
+INSERT INTO notify.worker_process (id, expires_at, reads_topic)
+VALUES ($1, now() + $2::integer * interval '1 millisecond', $3)`
 
 const addBucketsSql = `
 INSERT INTO notify.bucket_lease (bucket, fence) SELECT b, 0 FROM generate_series(0, $1::integer - 1) AS b
@@ -62,9 +63,9 @@ interface LeaseRow {
 /** The leases of the buckets on PostgreSQL. Times are the database's. */
 export function postgresOwnership(database: Database, count: number): Ownership {
   return {
-    async join(process, leaseMs) {
+    async join(process, leaseMs, reads) {
       await database.pipeline([
-        { text: joinSql, values: [process, leaseMs] },
+        { text: joinSql, values: [process, leaseMs, reads] },
         removeExpired,
         raiseGeneration,
         { text: addBucketsSql, values: [count] },

@@ -44,7 +44,7 @@ CREATE TABLE notify.sealed_secret (
 CREATE TABLE notify.worker_process (
   id uuid PRIMARY KEY,
   expires_at timestamptz NOT NULL,
-  reads_topic boolean NOT NULL DEFAULT true
+  reads_topic boolean NOT NULL
 );
 
 -- One row, raised whenever a process comes or goes, or begins or ceases to read the topic: of two that know different

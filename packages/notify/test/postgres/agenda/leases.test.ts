@@ -105,7 +105,7 @@ describe('leases of buckets on PostgreSQL', () => {
 
   scene('two processes that acquire the same leases at once get each of them once', async ({ ownership }) => {
     const [a, b] = [newId(0), newId(0)]
-    await Promise.all([ownership.join(a, anHour), ownership.join(b, anHour)])
+    await Promise.all([ownership.join(a, anHour, true), ownership.join(b, anHour, true)])
     for (let round = 0; round < 10; round++) {
       const { leases } = (await ownership.renew(a, anHour, true)) ?? assert.fail('a is not known')
       const got = await Promise.all([ownership.acquire(a, leases), ownership.acquire(b, leases.toReversed())])
@@ -122,8 +122,8 @@ describe('leases of buckets on PostgreSQL', () => {
 
   scene('a lease that has changed its owner since it was read is not acquired', async ({ ownership }) => {
     const [a, b] = [newId(0), newId(0)]
-    await ownership.join(a, anHour)
-    await ownership.join(b, anHour)
+    await ownership.join(a, anHour, true)
+    await ownership.join(b, anHour, true)
     const { leases: read } = (await ownership.renew(b, anHour, true)) ?? assert.fail('b is not known')
     await ownership.acquire(a, read)
     await ownership.release(a, [3])
@@ -134,7 +134,7 @@ describe('leases of buckets on PostgreSQL', () => {
     'a process that does not reach the topic is no reader of it, from a new generation on',
     async ({ ownership }) => {
       const [a, b] = [newId(0), newId(0)]
-      await Promise.all([ownership.join(a, anHour), ownership.join(b, anHour)])
+      await Promise.all([ownership.join(a, anHour, true), ownership.join(b, anHour, true)])
       const seen = async (process: string, reads: boolean) => {
         const { processes, readers, generation } =
           (await ownership.renew(process, anHour, reads)) ?? assert.fail(process)
@@ -147,16 +147,61 @@ describe('leases of buckets on PostgreSQL', () => {
       assert.deepEqual(await seen(a, false), { readers: [b], generation: both.generation + 1 })
       assert.deepEqual(await seen(b, true), { readers: [b], generation: both.generation + 1 })
       assert.deepEqual(await seen(a, true), { readers: both.readers, generation: both.generation + 2 })
+      await ownership.leave(b)
+      await ownership.join(b, anHour, false)
+      assert.deepEqual((await seen(a, true)).readers, [a])
+    },
+  )
+
+  scene(
+    'others are told that a process reaches the topic no more, also where saying so failed first',
+    async (world) => {
+      const { ownership, database } = world
+      let [isAway, reads, failed, announced] = [false, true, 0, 0]
+      const worker = startOwner({
+        ownership: {
+          ...ownership,
+          async renew(...args) {
+            if (!isAway) return ownership.renew(...args)
+            failed++
+            throw new Error('the database is away')
+          },
+        },
+        count,
+        leaseMs: halfAMinute,
+        readsTopic: () => reads,
+        log: silentLog,
+        onOwned() {},
+        onShare() {},
+        announce: () => announced++,
+      })
+      const readers = async () => (await database.query('SELECT FROM notify.worker_process WHERE reads_topic')).rowCount
+      await eventually(readers, (known) => known === 1)
+      isAway = true
+      reads = false
+      worker.resume()
+      await eventually(
+        async () => failed,
+        (times) => times > 0,
+      )
+      const before = announced
+      isAway = false
+      await eventually(readers, (known) => known === 0)
+      await eventually(
+        async () => announced,
+        (times) => times > before,
+      )
+      await worker.stop()
     },
   )
 
   scene('a process that was frozen past its lease has lost it for good', async ({ ownership, database }) => {
     const [frozen, other] = [newId(0), newId(0)]
-    await ownership.join(frozen, anHour)
+    await ownership.join(frozen, anHour, true)
     const { leases = [] } = (await ownership.renew(frozen, anHour, true)) ?? {}
     await ownership.acquire(frozen, leases)
     await database.query("UPDATE notify.worker_process SET expires_at = now() - interval '1 second'")
-    await ownership.join(other, anHour)
+    await ownership.join(other, anHour, true)
     const after = (await ownership.renew(other, anHour, true)) ?? assert.fail('the other is not known')
     assert.deepEqual(after.processes, [other])
     assert.equal((await ownership.acquire(other, after.leases)).length, count)
@@ -180,7 +225,7 @@ describe('leases of buckets on PostgreSQL', () => {
     await divided(a, c, d)
     assert.ok(a.changes() - (changes[0] ?? 0) <= 2 && c.changes() - (changes[1] ?? 0) <= 2, 'nothing goes to and fro')
     const killed = newId(0)
-    await world.ownership.join(killed, anHour)
+    await world.ownership.join(killed, anHour, true)
     announceLeases(world.exchange)
     await eventually(
       async () => [a, c, d].reduce((sum, { owned }) => sum + owned().length, 0),
@@ -195,7 +240,7 @@ describe('leases of buckets on PostgreSQL', () => {
 
   scene('a bucket that each process takes for another’s is acquired all the same', async (world) => {
     const dying = newId(0)
-    await world.ownership.join(dying, anHour)
+    await world.ownership.join(dying, anHour, true)
     const started = [1, 2, 3].map(() => share(world, { leaseMs: anHour, isDeaf: true }))
     const sized = (sharing: Sharing | undefined, isWanted: (size: number) => boolean) =>
       eventually(async () => sharing?.owned().length ?? 0, isWanted)

@@ -136,7 +136,7 @@ describe('tables are distributed over the workers of Citus', () => {
       const owned = await (async () => {
         const database = await open(url, 2)
         const ownership = await ownershipOf(database, former)
-        await ownership.join(dead, anHour)
+        await ownership.join(dead, anHour, true)
         const { leases } = (await ownership.renew(dead, anHour, true)) ?? assert.fail('it is not known')
         const acquired = await ownership.acquire(dead, leases)
         await database.close()
@@ -150,7 +150,7 @@ describe('tables are distributed over the workers of Citus', () => {
         )
         const ownership = await ownershipOf(database, 32)
         assert.equal(await ownership.renew(dead, anHour, true), undefined, 'who comes back is not known any more')
-        await ownership.join(living, anHour)
+        await ownership.join(living, anHour, true)
         const { processes, leases } = (await ownership.renew(living, anHour, true)) ?? assert.fail('it is not known')
         assert.deepEqual(processes, [living])
         assert.deepEqual(

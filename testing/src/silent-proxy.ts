@@ -8,6 +8,8 @@ export interface SilentProxy {
   readonly connections: number
   /** From now on nothing passes on the connections that are open; they stay open. New ones work. */
   silence(): void
+  /** From now on it takes no new connections; those that are open stay. */
+  refuse(): void
   /** Lets so many bytes more pass to the server, counted over all connections, then goes silent; resolves when it has. */
   silenceAfter(bytes: number): Promise<void>
   /**
@@ -93,6 +95,9 @@ export async function startSilentProxy(port: number, at = 0): Promise<SilentProx
       return sent
     },
     silence,
+    refuse() {
+      server.close()
+    },
     loseAnswerTo(...patterns) {
       return new Promise((resolve) => {
         awaited = { patterns, onLost: resolve }
@@ -106,6 +111,7 @@ export async function startSilentProxy(port: number, at = 0): Promise<SilentProx
     },
     async stop() {
       for (const pair of pairs) for (const socket of pair) socket.destroy()
+      if (!server.listening) return
       server.close()
       await once(server, 'close')
     },

@@ -6,6 +6,12 @@ import { readDeliveries } from '../../src/demo/settled.ts'
 import { sharedSecrets } from '../support/apart.ts'
 import { demoSecret } from '../support/demo-client.ts'
 import { started } from '../support/program.ts'
+import { eventually } from '../support/shop.ts'
+
+interface ApiDescription {
+  readonly info: { readonly description: string }
+  readonly paths: object
+}
 
 /** Through the front door: a token, a notification that is sent, the user, and what is refused. */
 async function journey(front: string, secret: string): Promise<void> {
@@ -55,8 +61,13 @@ test('the journey works with each service in its own process on embedded engines
   const token = await tokenOf(gateway.url, demoSecret(identity))
   const limited = await fetch(`${gateway.url}/users/alice`, { headers: { authorization: `Bearer ${token}` } })
   assert.equal(limited.headers.get('x-ratelimit-limit'), '100', "the client's plan is looked up over HTTP")
-  const { paths } = (await (await fetch(`${gateway.url}/openapi.json`)).json()) as { paths: object }
-  for (const path of ['/token', '/v1/notify', '/admin/v1/limits']) assert.ok(path in paths, `${path} is described`)
+  // A service that has to write its document first may be left out of one answer, which says so.
+  const isDescribed = (paths: object) => ['/token', '/v1/notify', '/admin/v1/limits'].every((path) => path in paths)
+  await eventually(async () => {
+    const document = (await (await fetch(`${gateway.url}/openapi.json`)).json()) as ApiDescription
+    assert.ok(isDescribed(document.paths) || /^Left out/.test(document.info.description), document.info.description)
+    return document.paths
+  }, isDescribed)
   for (const program of [gateway, notify, identity]) {
     assert.equal((await fetch(`${program.url}/readyz`)).status, 200)
     assert.equal((await program.stop()).code, 0)

@@ -182,6 +182,26 @@ scene('a process that lost NATS leaves its partitions to others until it is back
   assert.ok(lost.received() > received, 'it reads again')
 })
 
+scene('a process whose connection to NATS fell silent leaves its partitions to others', 8, async (t, world) => {
+  const proxy = await startSilentProxy(Number(new URL(world.natsUrl).port))
+  t.after(() => proxy.stop())
+  const [silent, other] = [
+    await startProcess(t, world, { natsUrl: `nats://127.0.0.1:${proxy.port}` }),
+    await startProcess(t, world),
+  ]
+  await divided(silent, other)
+  await publishTimes(world, 10)
+  await acceptedInOrder(world)
+  proxy.refuse()
+  proxy.silence()
+  await publishTimes(world, 10)
+  await eventuallyOnCluster(
+    async () => [silent.owned().length, other.owned().length],
+    ([former, present]) => former === 0 && present === partitions,
+  )
+  await acceptedInOrder(world)
+})
+
 testWith(nats, 'an owner of a former generation does not take a partition back', async (t) => {
   const server = await startNats({ program: nats })
   t.after(() => server.stop())

@@ -153,47 +153,44 @@ describe('leases of buckets on PostgreSQL', () => {
     },
   )
 
-  scene(
-    'others are told that a process reaches the topic no more, also where saying so failed first',
-    async (world) => {
-      const { ownership, database } = world
-      let [isAway, reads, failed, announced] = [false, true, 0, 0]
-      const worker = startOwner({
-        ownership: {
-          ...ownership,
-          async renew(...args) {
-            if (!isAway) return ownership.renew(...args)
-            failed++
-            throw new Error('the database is away')
-          },
+  scene('others hear that a process reaches the topic no more, also where saying so failed first', async (world) => {
+    const { ownership, database } = world
+    let [isAway, reads, failed, announced] = [false, true, 0, 0]
+    const worker = startOwner({
+      ownership: {
+        ...ownership,
+        async renew(...args) {
+          if (!isAway) return ownership.renew(...args)
+          failed++
+          throw new Error('the database is away')
         },
-        count,
-        leaseMs: halfAMinute,
-        readsTopic: () => reads,
-        log: silentLog,
-        onOwned() {},
-        onShare() {},
-        announce: () => announced++,
-      })
-      const readers = async () => (await database.query('SELECT FROM notify.worker_process WHERE reads_topic')).rowCount
-      await eventually(readers, (known) => known === 1)
-      isAway = true
-      reads = false
-      worker.resume()
-      await eventually(
-        async () => failed,
-        (times) => times > 0,
-      )
-      const before = announced
-      isAway = false
-      await eventually(readers, (known) => known === 0)
-      await eventually(
-        async () => announced,
-        (times) => times > before,
-      )
-      await worker.stop()
-    },
-  )
+      },
+      count,
+      leaseMs: halfAMinute,
+      readsTopic: () => reads,
+      log: silentLog,
+      onOwned() {},
+      onShare() {},
+      announce: () => announced++,
+    })
+    const readers = async () => (await database.query('SELECT FROM notify.worker_process WHERE reads_topic')).rowCount
+    await eventually(readers, (known) => known === 1)
+    isAway = true
+    reads = false
+    worker.resume()
+    await eventually(
+      async () => failed,
+      (times) => times > 0,
+    )
+    const before = announced
+    isAway = false
+    await eventually(readers, (known) => known === 0)
+    await eventually(
+      async () => announced,
+      (times) => times > before,
+    )
+    await worker.stop()
+  })
 
   scene('a process that was frozen past its lease has lost it for good', async ({ ownership, database }) => {
     const [frozen, other] = [newId(0), newId(0)]

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { Secret } from '@gatehouse/kit'
 import { readConfig } from '../../src/config/config.ts'
-import { declaresTour } from '../../src/config/tour.ts'
+import { declaresTour, requestsOverPlan } from '../../src/config/tour.ts'
 import { banner } from '../../src/process/banner.ts'
 import { root } from '../support/program.ts'
 
@@ -27,6 +28,12 @@ const options = {
 
 test('the lines to paste carry the secret of the client that they use', () => {
   assert.match(banner({ ...options, tour: true }), /\/token -u 'demo:shown-once'/)
+})
+
+test('the README and the lines to paste send as many requests to exceed a plan', () => {
+  const loop = `$(seq ${requestsOverPlan.client})`
+  const printed = banner({ ...options, services: ['identity', 'gateway'], tour: true })
+  for (const text of [readFileSync(`${root}/README.md`, 'utf8'), printed]) assert.ok(text.includes(loop), loop)
 })
 
 test('lines to paste are printed only while the file declares what they use', async () => {

@@ -176,11 +176,11 @@ function eraseSql(table: string, where: string): string[] {
   const id = batches[table]
   if (id === undefined)
     return [`DELETE FROM notify.${table} WHERE ${where}${table === 'notification' ? ' RETURNING id' : ''}`]
-  const locked = `${where} AND ${id} = ANY (ARRAY(SELECT ${id} FROM notify.${table} WHERE ${where} ORDER BY ${id} FOR UPDATE))`
+  const inOrder = `SELECT ${id} FROM notify.${table} WHERE ${where} ORDER BY ${id} FOR UPDATE`
   return [
     `UPDATE notify.${table}
         SET changes = ARRAY(SELECT CASE WHEN e.user_id = $2 THEN NULL ELSE e END FROM unnest(changes) AS e)
-      WHERE ${locked} AND ${hasOthers}`,
+      WHERE ${where} AND ${hasOthers} AND ${id} = ANY (ARRAY(${inOrder}))`,
     `DELETE FROM notify.${table} WHERE ${where} AND NOT ${hasOthers}`,
   ]
 }

@@ -6,7 +6,7 @@ import { createAdmission } from '../../../src/admission/admission.ts'
 import type { AdmissionUnit, DeliveryPlan, PlannedNotification, Settled } from '../../../src/admission/planned.ts'
 import { defaultOptions } from '../../../src/config/options.ts'
 import type { Channel } from '../../../src/model/channel.ts'
-import { newId, newIdOfUser } from '../../../src/model/id.ts'
+import { bucketOfUser, newId, newIdOfUser } from '../../../src/model/id.ts'
 import { createReason } from '../../../src/model/notification/reason.ts'
 import type { AttemptRecord, ClaimedDelivery, NotifyStore } from '../../../src/store/store.ts'
 import {
@@ -15,9 +15,11 @@ import {
   postgresDatabase,
   postgresNotifyStore,
   startDatabaseServer,
+  testBuckets,
 } from '../../support/engine/engine.ts'
 import { createBarrier, withBarrier } from '../../support/processes/barriers.ts'
 import { claimDue } from '../../support/processes/claims.ts'
+import { eventually } from '../../support/setup.ts'
 
 const now = Date.parse('2026-06-01T12:00:00Z')
 const rules = { caps: { total: 1_000, channels: {}, priorities: {} }, windowMs: 86_400_000 }
@@ -164,7 +166,49 @@ describe('an erasure', () => {
         await database.close()
       }
     })
+
+  testWith('postgresql', 'locks the changes that it removes in their order, as numbering does', async () => {
+    const database = await postgresDatabase(server ?? assert.fail('PostgreSQL did not start'))
+    try {
+      await migrateNotify(database)
+      const bucket = bucketOfUser('alice', testBuckets)
+      const [shared = '', own = ''] = [newId(0), newId(0)].toSorted()
+      const change = (user: string) => `($2, $2, now(), '${user}', NULL, 'sent', NULL)::notify.change`
+      const insert = (users: readonly string[]) =>
+        `INSERT INTO notify.outbox (bucket, id, changes) VALUES ($1, $2, ARRAY[${users.map(change).join()}])`
+      await database.query(insert(['alice', 'bob']), [bucket, shared])
+      await database.query(insert(['alice']), [bucket, own])
+      const lock = 'SELECT FROM notify.outbox WHERE bucket = $1 AND id = $2 FOR SHARE'
+      await database.session(async (numbering) => {
+        await numbering.query('BEGIN')
+        await numbering.query(lock, [bucket, shared])
+        const erasing = postgresNotifyStore(database).privacy.eraseUser('alice')
+        await eventually(
+          () => waitingFor(database),
+          (waits) => waits > 0,
+        )
+        const { rowCount } = await numbering.query(`${lock} NOWAIT`, [bucket, own])
+        assert.equal(rowCount, 1, 'the second is not locked before the first')
+        await numbering.query('COMMIT')
+        await erasing
+      })
+      const { rows } = await database.query<{ users: Array<string | null> }>(
+        'SELECT ARRAY(SELECT e.user_id FROM unnest(changes) AS e) AS users FROM notify.outbox',
+      )
+      assert.deepEqual(rows, [{ users: [null, 'bob'] }])
+    } finally {
+      await database.close()
+    }
+  })
 })
+
+/** How many wait for a lock. */
+async function waitingFor(database: Database): Promise<number> {
+  const { rowCount } = await database.query(
+    `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`,
+  )
+  return rowCount
+}
 
 /** Every table that knows users by name, and those that hang on them. */
 const tablesSql = `
@@ -180,10 +224,7 @@ async function leftIn(database: Database, tables: ReadonlyArray<{ readonly name:
 
 /** Resolves when somebody waits for a lock. */
 async function waiting(database: Database): Promise<void> {
-  const sql = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`
-  for (let looks = 0; looks < 50; looks++) {
-    if ((await database.query(sql)).rowCount > 0) return
-  }
+  for (let looks = 0; looks < 50; looks++) if ((await waitingFor(database)) > 0) return
 }
 
 async function known({ recipients, devices, preferences }: NotifyStore): Promise<void> {

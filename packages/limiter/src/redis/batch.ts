@@ -108,7 +108,7 @@ export class Batch {
   async #run({ keys, args }: ScriptRequest, span: readonly string[] = []): Promise<readonly unknown[]> {
     const { client, script, clock, onScriptLoss, onClockStep } = this.#options
     const sentAt = performance.now()
-    const reply = await script.run(client, keys, [...args, ...span], onScriptLoss)
+    const reply = await script.run(client, keys, span.length > 0 ? [...args, ...span] : args, onScriptLoss)
     if (!Array.isArray(reply)) throw new TypeError('the reply of the counter store must be an array')
     const stepMs = clock.learn(serverMs(reply), sentAt, performance.now())
     if (stepMs > reportedStepMs) onClockStep(stepMs)

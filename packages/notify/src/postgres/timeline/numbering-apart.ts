@@ -109,13 +109,15 @@ async function numberRead(database: Database, { bucket, version, rows, now }: Re
   return found.rows[0]?.numbered ?? false
 }
 
+/** Several may remove the same rows, and others read them: all lock them in the order of their ids, so that none waits for ever. */
+const removeSql = `
+DELETE FROM notify.outbox
+ WHERE bucket = $1 AND id = ANY (ARRAY(
+       SELECT id FROM notify.outbox WHERE bucket = $1 AND id = ANY ($2::uuid[]) ORDER BY id FOR UPDATE))`
+
 async function removeNumbered(database: Database, bucket: number, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return
-  await at(database, bucket).query({
-    name: 'notify_remove_numbered',
-    text: 'DELETE FROM notify.outbox WHERE bucket = $1 AND id = ANY ($2::uuid[])',
-    values: [bucket, ids],
-  })
+  await at(database, bucket).query({ name: 'notify_remove_numbered', text: removeSql, values: [bucket, ids] })
 }
 
 /**

@@ -59,10 +59,10 @@ async function writeOf(database: Database, bucket: number, userId: string): Prom
   )
 }
 
-/** Resolves when somebody waits for a lock. */
-async function someoneWaits(database: Database): Promise<void> {
+/** Resolves when so many wait for a lock. */
+async function someoneWaits(database: Database, waiting = 1): Promise<void> {
   const sql = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
-  for (let looks = 0; looks < 50; looks++) if ((await database.query(sql)).rowCount > 0) return
+  for (let looks = 0; looks < 50; looks++) if ((await database.query(sql)).rowCount >= waiting) return
 }
 
 /** The buckets whose rows are on the node of a port. */
@@ -88,10 +88,13 @@ async function openWorkerOf(database: Database, url: string, bucket: number) {
   return {
     database: worker,
     close: () => worker.close(),
-    prepare: (change: string) =>
+    prepare: (change: string, ids?: readonly string[]) =>
       worker.session(async (session) => {
         await session.query('BEGIN')
-        await session.query(`UPDATE notify.outbox_${shard} SET ${change} WHERE bucket = ${bucket}`)
+        await session.query({
+          text: `UPDATE notify.outbox_${shard} SET ${change} WHERE bucket = $1 AND id = ANY (coalesce($2, ARRAY[id]))`,
+          values: [bucket, ids ?? null],
+        })
         await session.query("PREPARE TRANSACTION 'erasure'")
       }),
     commitPrepared: () => worker.query("COMMIT PREPARED 'erasure'"),
@@ -231,6 +234,40 @@ describe('state changes are numbered on a distributed database', () => {
     assert.equal(await numbering, 1)
     const { rows } = await database.query<{ changes: unknown }>('SELECT changes::text FROM notify.state_change')
     assert.deepEqual(rows, [{ changes: '{NULL}' }])
+  })
+
+  testWith('citus', 'who removes what is numbered and who reads it wait for each other in one order', async (t) => {
+    const { url } = await distributed(t)
+    const database = await open(url, 8)
+    t.after(() => database.close())
+    const bucket = bucketOfUser('alice', count)
+    const reading = changesOf(database)
+    assert.equal(await reading.number([bucket], 10, at), 0)
+    // The rows lie in the table in another order than that of their ids.
+    const ids = Array.from({ length: 9 }, () => newIdOfUser('alice')).toSorted()
+    for (const id of ids.toReversed())
+      await database.query(
+        `INSERT INTO notify.outbox (bucket, id, changes)
+         VALUES ($1, $2, ARRAY[($2, $2, now(), 'alice', 'sent', 'sent', NULL)::notify.change])`,
+        [bucket, id],
+      )
+    await database.query('VACUUM ANALYZE notify.outbox')
+    // Who numbered them is gone before it removed them, and somebody else has the one in the middle.
+    const { rows } = await database.query<{ waiting: string }>(
+      'SELECT json_agg(o)::text AS waiting FROM notify.outbox o WHERE bucket = $1',
+      [bucket],
+    )
+    await database.query('SELECT notify.number_read_changes($1, 0, $2, now())', [bucket, rows[0]?.waiting])
+    const worker = await openWorkerOf(database, url, bucket)
+    t.after(() => worker.close())
+    await worker.prepare('changes = changes', ids.slice(4, 5))
+    const removed = changesOf(database).number([bucket], 10, at)
+    await Promise.race([removed, someoneWaits(worker.database, 1)])
+    const read = reading.number([bucket], 10, at)
+    await Promise.race([read, someoneWaits(worker.database, 2)])
+    await worker.commitPrepared()
+    assert.deepEqual(await Promise.all([removed, read]), [0, 0])
+    await assertNumbered(database, ids.fill('alice'))
   })
 
   testWith('citus', 'an erasure leaves nothing behind in any interleaving with the numbering', async (t) => {

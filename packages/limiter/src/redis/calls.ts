@@ -41,15 +41,23 @@ export class WaitingCalls {
   /** Removes the calls whose time has expired and rejects them; the others go on. Returns how many it removed. */
   rejectExpired(message: string): number {
     const spentMs = performance.now() - this.#sentAt
-    const expiredUntil = this.#sentAt + spentMs / (1 - responseShare)
-    if (this.#minUntil > expiredUntil) return 0
-    const isExpired = ({ until = Number.POSITIVE_INFINITY }: Call): boolean => until <= expiredUntil
-    const expired = this.#calls.filter(isExpired)
-    this.#calls = this.#calls.filter((call) => !isExpired(call))
+    return this.#reject(this.#sentAt + spentMs / (1 - responseShare), message)
+  }
+
+  /** Removes the calls with the shortest wait and rejects them: all of them, where no wait is limited. */
+  rejectFirstToExpire(message: string): void {
+    this.#reject(this.#minUntil, message)
+  }
+
+  #reject(lastUntil: number, message: string): number {
+    if (this.#minUntil > lastUntil) return 0
+    const isRejected = ({ until = Number.POSITIVE_INFINITY }: Call): boolean => until <= lastUntil
+    const rejected = this.#calls.filter(isRejected)
+    this.#calls = this.#calls.filter((call) => !isRejected(call))
     this.#minUntil = minUntil(this.#calls)
     const error = new Error(message)
-    for (const { completion } of expired) completion.reject(error)
-    return expired.length
+    for (const { completion } of rejected) completion.reject(error)
+    return rejected.length
   }
 }
 

@@ -175,6 +175,31 @@ for (const [what, first, then] of [
     assert.ok(calls.length <= 4, 'at most one check is sent twice')
   })
 
+redisTest('a check fails alone in its batch if a reply that was late left it too little time', async () => {
+  await using bench = await setup()
+  const skew: { ms: number } = { ms: 0 }
+  const { client } = skewed(bench.redis, skew)
+  let late: Promise<unknown> = Promise.resolve()
+  const lateClient: IoredisClient = {
+    ...client,
+    async eval(script, keys, ...rest) {
+      const reply = await client.eval(script, keys, ...rest)
+      await late
+      return reply
+    },
+  }
+  const store = redisStore(lateClient)
+  const policy = login(5)
+  await store.peek(policy, alice, 0)
+  const acquire = (withinMs: number) =>
+    Promise.resolve(store.acquire({ policy, identifier: alice, cost: 1, now: 0, withinMs }))
+  skew.ms = 10_000
+  late = setTimeout(600)
+  const outcomes = outcomesOf([acquire(60_000), acquire(1_000), acquire(60_000)])
+  assert.deepEqual(await outcomes, [true, 'the check reached the counter store too late and was not counted', true])
+  assert.deepEqual((await store.peek(policy, alice, 0)).counters, [0, 2])
+})
+
 redisTest('a limit that fails closed is not reset by a Redis that evicts its counter', async () => {
   await using bench = await setup(['--maxmemory-policy', 'allkeys-lru', '--maxmemory-samples', '10'])
   const { redis } = bench

@@ -208,7 +208,7 @@ async function preventFallback(
 
 /**
  * Whether the push is queued, or deferred and stays so. Its row is locked until the commit, for more is written about the
- * user because of it: an erasure waits, or was first and has removed the row. A claim passes the row over meanwhile.
+ * user because of it: an erasure waits, or was first and has removed the row. A claim keeps the key and may have the row.
  */
 async function isPushLeft({ tx, bucket, id, channels }: Scope): Promise<boolean> {
   const queued = await tx.query(

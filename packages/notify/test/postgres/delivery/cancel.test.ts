@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, before, describe } from 'node:test'
 import { testWith } from '@gatehouse/testing'
-import { channels } from '../../../src/model/channel.ts'
-import { type DatabaseServer, postgresDatabase, startDatabaseServer } from '../../support/engine/engine.ts'
+import { type Channel, channels } from '../../../src/model/channel.ts'
+import {
+  type DatabaseServer,
+  postgresDatabase,
+  postgresNotifyStore,
+  startDatabaseServer,
+} from '../../support/engine/engine.ts'
+import { createBarrier, withBarrier } from '../../support/processes/barriers.ts'
 import { claimDue } from '../../support/processes/claims.ts'
 import { type Setup, seedEventType, setup } from '../../support/setup.ts'
 
@@ -29,12 +35,12 @@ describe('a cancellation and a worker at once', () => {
       }
     })
 
-  const accept = async ({ call }: Setup, count: number): Promise<string[]> => {
+  const accept = async ({ call }: Setup, count: number, channel: Channel = 'email'): Promise<string[]> => {
     const events = Array.from({ length: count }, () => ({
       event: 'order.shipped',
       user_id: 'alice',
       data: { order_id: 'A-1' },
-      channels: ['email'],
+      channels: [channel],
     }))
     const answers = await Promise.all(events.map((event) => call('POST', '/v1/notify', event)))
     return answers.map(({ body }) => body.id)
@@ -62,6 +68,21 @@ describe('a cancellation and a worker at once', () => {
       }
       const left = await claimDue(deliveries, { channel: 'email', now, limit: 100 })
       assert.equal(won.length + claimedIds.length + left.length, ids.length, 'none is lost')
+    }
+  })
+
+  withSetup('that prevents the fallback of a push do not keep it from being claimed', async (s) => {
+    for (let place = 0, last = Number.POSITIVE_INFINITY; place <= last; place++) {
+      const [id = ''] = await accept(s, 1, 'push')
+      const barrier = createBarrier(place)
+      const { notifications } = postgresNotifyStore(withBarrier(barrier, s.database))
+      const cancelled = notifications.cancel(id, ['email'], s.clock.now())
+      await Promise.race([barrier.reached, cancelled])
+      const claimed = await claimDue(s.store.deliveries, { channel: 'push', now: s.clock.now() })
+      barrier.lift()
+      assert.equal(claimed.length, 1, `the cancellation was stopped before statement ${place}`)
+      assert.deepEqual((await cancelled)?.cancelled, ['email'])
+      last = barrier.passes
     }
   })
 

@@ -2,8 +2,9 @@
 -- some due gives them in order, up to an even share of its priority's types, and each of its parts as evenly. Where several
 -- priorities or buckets have some due, their rows are counted first and taken turn by turn, each priority as often as its
 -- weight says; what a part gives of that is then locked. A part may be counted for more than its even share, since others
--- may have less. The result lists every part, with when its first row is due (`front`) and, where that is now, when the
--- first is that is due later (`later`); then the claimed rows.
+-- may have less. The lock keeps the key, so that what a cancellation looks at is not passed over. The result lists every
+-- part, with when its first row is due (`front`) and, where that is now, when the first is that is due later (`later`);
+-- then the claimed rows.
 -- `{groups}` is claim-groups-from-beginning.sql or claim-groups-from-marks.sql, which define `present`: the parts with
 -- their first row.
 -- $1 buckets smallint[], or one smallint
@@ -64,7 +65,7 @@ WITH RECURSIVE visited AS MATERIALIZED (
          WHERE w.bucket = d.bucket AND w.channel = $2 AND w.priority = d.priority AND w.event = d.event
            AND (w.due_at, w.delivery_id) >= (d.due_at, d.delivery_id) AND w.due_at <= $5
            AND (w.lease_until IS NULL OR w.lease_until < now())
-         ORDER BY w.due_at, w.delivery_id LIMIT d.part FOR UPDATE SKIP LOCKED) AS rows) AS locked
+         ORDER BY w.due_at, w.delivery_id LIMIT d.part FOR NO KEY UPDATE SKIP LOCKED) AS rows) AS locked
    ORDER BY locked.rank, d.seat LIMIT $3::integer
 ), claimed AS (
   UPDATE notify.delivery_queue w

@@ -8,7 +8,7 @@ WITH due AS MATERIALIZED (
   SELECT first.bucket, first.id FROM unnest($1::smallint[]) AS b (bucket) CROSS JOIN LATERAL (
     SELECT d.bucket, d.id FROM notify.deferred d
      WHERE d.bucket = b.bucket AND d.resume_at <= $4 AND (d.lease_until IS NULL OR d.lease_until < now())
-     ORDER BY d.resume_at LIMIT (SELECT $2::integer) FOR UPDATE SKIP LOCKED) AS first
+     ORDER BY d.resume_at LIMIT (SELECT $2::integer) FOR NO KEY UPDATE SKIP LOCKED) AS first
    LIMIT (SELECT $2::integer)
 ), claimed AS (
   UPDATE notify.deferred d SET lease_until = now() + $3::integer * interval '1 millisecond'

@@ -154,7 +154,7 @@ function statementsOn(connections: Connections): Statements {
     async query(query, values) {
       if (inTransaction.getStore())
         throw new Error('a query on the database inside an open transaction; use its handle')
-      return connections.use((client) => run(client, query, values))
+      return withRetries(() => connections.use((client) => run(client, query, values)))
     },
     transaction: (work) =>
       withRetries(() => connections.use((client, discard) => runTransaction(client, discard, work))),
@@ -185,7 +185,7 @@ async function runSession<T>(client: Client, work: (session: Queryable) => Promi
   }
 }
 
-/** Runs a transaction again after a deadlock or a serialization failure. */
+/** Runs a transaction, or a statement, again after a deadlock or a serialization failure: it has written nothing. */
 async function withRetries<T>(work: () => Promise<T>): Promise<T> {
   if (inTransaction.getStore()) throw new Error('a transaction inside an open transaction; use its handle')
   for (let attempts = 1; ; attempts++) {

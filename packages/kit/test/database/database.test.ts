@@ -178,6 +178,28 @@ describe('on PostgreSQL', () => {
     assert.ok(attempts >= 3, 'one of them was run again')
   })
 
+  testWith('postgresql', 'a statement by itself that meets a deadlock runs again', async () => {
+    const database = await postgresDatabase(running())
+    await database.query('CREATE TABLE counter (id int PRIMARY KEY, n int); INSERT INTO counter VALUES (1, 0), (2, 0)')
+    const [locked, waited] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const holding = database.transaction(async (tx) => {
+      // Of both the other one is ended.
+      await tx.query("SET LOCAL deadlock_timeout = '1min'")
+      await tx.query('UPDATE counter SET n = n + 1 WHERE id = 1')
+      locked.resolve()
+      await waited.promise
+      await tx.query('UPDATE counter SET n = n + 1 WHERE id = 2')
+    })
+    await locked.promise
+    const backwards = database.query('SELECT n FROM counter ORDER BY id DESC FOR UPDATE')
+    const waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+    while ((await database.query(waiting)).rowCount === 0);
+    waited.resolve()
+    const [{ rows }] = await Promise.all([backwards, holding])
+    await database.close()
+    assert.deepEqual(rows, [{ n: 1 }, { n: 1 }])
+  })
+
   testWith('postgresql', 'a listener whose connection is cut listens again and learns of the gap', async () => {
     const database = await postgresDatabase(running())
     const { notices, hearing, next } = listener()

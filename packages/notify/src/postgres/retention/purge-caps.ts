@@ -16,26 +16,27 @@ interface Sweep {
 /**
  * Removes the cap counters of users who have nothing left: their windows have ended, for a window is no longer than the
  * least retention. A batch of users at a time, in the order of their ids, each once a day: to look at the users of what
- * was purged would look at each of them for every notification they ever got.
+ * was purged would look at each of them for every notification they ever got. Resolves with what is to be called once it
+ * is committed: only then the next batch follows.
  */
-export function createCapSweep(limit: number): (tx: Transaction, bucket: number, now: number) => Promise<void> {
+export function createCapSweep(limit: number): (tx: Transaction, bucket: number, now: number) => Promise<() => void> {
   const sweeps = new Map<number, Sweep>()
   return async (tx, bucket, now) => {
     const last = sweeps.get(bucket)
     const sweep = last && now >= last.since && now < last.since + sweepMs ? last : { since: now, reached: '' }
-    if (sweep.reached === undefined) return
+    if (sweep.reached === undefined) return () => {}
     const { rows } = await tx.query<{ user_id: string; needed: boolean }>(
       `SELECT c.user_id, ${leftSql('c.user_id')} AS needed
          FROM (SELECT user_id FROM notify.cap WHERE bucket = $1 AND user_id > $2 ORDER BY user_id LIMIT $3) AS c
         ORDER BY c.user_id`,
       [bucket, sweep.reached, limit],
     )
-    sweeps.set(bucket, { ...sweep, reached: rows.length < limit ? undefined : rows.at(-1)?.user_id })
     await removeCaps(
       tx,
       bucket,
       rows.flatMap(({ user_id: user, needed }) => (needed ? [] : [user])),
     )
+    return () => sweeps.set(bucket, { ...sweep, reached: rows.length < limit ? undefined : rows.at(-1)?.user_id })
   }
 }
 

@@ -80,9 +80,11 @@ export function createPurge(
     // What is in no bucket first, and devices last: no node of others' keeps the rest from being removed.
     let removed = bucket === 0 ? await purgeTables(database, undivided, purging) : 0
     removed += await purgeTables(own, divided, purging)
-    await own.transaction(async (tx) => {
-      await Promise.all([tx.query(byIndexes), purgeCaps(tx, bucket, now)])
+    const onCommitted = await own.transaction(async (tx) => {
+      const [, purged] = await Promise.all([tx.query(byIndexes), purgeCaps(tx, bucket, now)])
+      return purged
     })
+    onCommitted()
     for (const table of devices) {
       const deadBefore = olderThan(table, retention, now)
       removed += await purgeDevices(database, layout, { bucket, deadBefore, limit: batchSize })

@@ -59,13 +59,14 @@ test('a purge that has more to remove than a batch removes no notification befor
     assert.equal(await countOf(database, table), 0, table)
 })
 
-test('a purge of which any statement failed removes no notification before its rows', async (t) => {
+test('a purge of which a statement failed removes no notification before its rows, then all', async (t) => {
   const database = await notifyDatabase()
   t.after(() => database.close())
   await migrateNotify(database, { buckets: 1 })
   const now = Date.now()
   for (let place = 0, hasFailed = true; hasFailed; place++) {
     await fill(database, 10)
+    await database.query('INSERT INTO notify.cap (bucket, user_id) VALUES (0, $1)', [user])
     hasFailed = false
     let left: number | undefined = place
     const pass = async () => {
@@ -77,7 +78,8 @@ test('a purge of which any statement failed removes no notification before its r
     left = undefined
     do assert.deepEqual(await orphans(database), [0, 0], `after the failure of statement ${place}`)
     while ((await privacy.purge(0, retention, now)) > 0)
-    assert.equal(await countOf(database, 'notification'), 0)
+    for (const table of ['notification', 'cap'])
+      assert.equal(await countOf(database, table), 0, `${table} after the failure of statement ${place}`)
   }
 })
 

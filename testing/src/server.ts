@@ -168,7 +168,8 @@ export function requireProgram(name: ServerName, program: string = programs[name
 }
 
 /** Below the ports that systems give to connections, so that none takes one before who asked for it listens. */
-const ephemeralPorts = { from: 10_000, to: 32_000 }
+// Above 10 080, which `fetch` and browsers refuse.
+const ephemeralPorts = { from: 10_081, to: 32_000 }
 
 /** A TCP port that nothing listens on at this moment. */
 export async function freePort(): Promise<number> {

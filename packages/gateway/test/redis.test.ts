@@ -47,7 +47,7 @@ testWith('redis-server', 'two gateway processes on one Redis share one limit', a
 async function beforeRedis() {
   const port = await freePort()
   const redis = await startRedis({ port })
-  const { limiter, close } = await redisLimiter(redis.url)
+  const { limiter, close } = await redisLimiter(redis.url, { breaker: { openMs: 2_000 } })
   const { http } = await setup({
     limiter,
     routes: [

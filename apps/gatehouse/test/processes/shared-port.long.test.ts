@@ -20,7 +20,7 @@ clients:
 tiers:
   free: { rpm: 10 }
   roomy: { rpm: 1000000 }
-policies: { anonymous: { rpm: 100000 }, identity: { rpm: 100000 }, few: { daily: 30 } }
+policies: { anonymous: { rpm: 100000 }, identity: { rpm: 100000 }, few: { daily: 30, failure_mode: closed } }
 event_types:
   - { event: parcel.moved, channels: [in-app] }
 recipients: [{ user_id: alice, locale: en }]
@@ -70,22 +70,24 @@ async function token({ url }: Supervised): Promise<string> {
 async function streamed({ url }: Supervised, authorization: string, ready: () => void, text: string): Promise<void> {
   const answer = await fetch(`${url}/v1/users/alice/inbox/stream`, { headers: { authorization } })
   assert.equal(answer.status, 200)
-  ready()
   const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader() ?? assert.fail('no body')
   for (let received = ''; !received.includes(text); ) {
     const { done, value = '' } = await reader.read()
     assert.ok(!done, `the stream ended with ${received}`)
     received += value
+    // It says where it begins: what is written from now on is in it.
+    if (/^id:/m.test(received)) ready()
   }
   await reader.cancel()
 }
 
 /**
  * Reads alice's stream as a browser does: when it ends, again after the last event. Counts how often each place was received.
- * Returns what ends it and resolves with how often the stream ended before.
+ * `stop` ends it and resolves with how often the stream ended before.
  */
 function readThroughEnds({ url }: Supervised, authorization: string, received: Map<string, number>) {
   const stop = new AbortController()
+  const begun = Promise.withResolvers<void>()
   let ends = 0
   let lastId: string | undefined
   const readOnce = async () => {
@@ -98,6 +100,7 @@ function readThroughEnds({ url }: Supervised, authorization: string, received: M
       rest = events.pop() ?? ''
       for (const event of events) {
         lastId = /^id: ?(.+)$/m.exec(event)?.[1] ?? lastId
+        if (lastId !== undefined) begun.resolve()
         for (const [place] of event.matchAll(/stop \d+\./g)) received.set(place, (received.get(place) ?? 0) + 1)
       }
     }
@@ -108,10 +111,14 @@ function readThroughEnds({ url }: Supervised, authorization: string, received: M
       if (!stop.signal.aborted) ends++
     }
   })()
-  return async () => {
-    stop.abort()
-    await reading
-    return ends
+  return {
+    /** Resolves once the stream has said where it begins: what is written from then on is in it. */
+    begun: begun.promise,
+    async stop() {
+      stop.abort()
+      await reading
+      return ends
+    },
   }
 }
 
@@ -137,7 +144,11 @@ testWith('postgresql', 'workers that share the port serve as one program', async
   await t.test('readiness and public metrics are those of all workers', async () => {
     const readiness = await (await fetch(`${program.url}/readyz`)).json()
     assert.deepEqual(readiness, { status: 'ready', engines: { database: 'ok', counters: 'ok', workers: 'ok' } })
-    const text = await (await fetch(`${program.url}/metrics`, { headers: { authorization } })).text()
+    let text = ''
+    await until('all workers respond to one scrape', 60_000, async () => {
+      text = await (await fetch(`${program.url}/metrics`, { headers: { authorization } })).text()
+      return !/^gatehouse_worker_up\{worker="\d+"\} 0$/m.test(text)
+    })
     for (const worker of ['1', '2', '3', 'supervisor'])
       assert.match(text, new RegExp(`^process_resident_memory_bytes\\{worker="${worker}"\\} \\d`, 'm'))
     assert.match(text, /^identity_tokens_issued_total\{grant_type="client_credentials"\} 1$/m)
@@ -149,7 +160,7 @@ testWith('postgresql', 'workers that share the port serve as one program', async
   await t.test('what all workers know alike is reported once', async () => {
     await until('each worker knows the others', 60_000, async () => {
       const text = await (await fetch(`${program.url}/metrics`, { headers: { authorization } })).text()
-      const [, processes] = /^notify_worker_processes (\d+)$/m.exec(text) ?? []
+      const [, processes = '0'] = /^notify_worker_processes (\d+)$/m.exec(text) ?? []
       assert.ok(Number(processes) <= 3, `${processes} processes`)
       return Number(processes) === 3
     })
@@ -191,7 +202,7 @@ testWith('postgresql', 'workers that share the port serve as one program', async
   await t.test('a reader of a stream has every item once, through the replacement of all workers', async () => {
     const before = workersOf(program)
     const received = new Map<string, number>()
-    const isDone = readThroughEnds(program, authorization, received)
+    const reader = readThroughEnds(program, authorization, received)
     const sendItem = (n: number) =>
       fetch(`${program.url}/v1/notify`, {
         method: 'POST',
@@ -201,6 +212,7 @@ testWith('postgresql', 'workers that share the port serve as one program', async
     const maxSent = 7
     let sent = 0
     const send = async () => assert.equal((await sendItem(sent++)).status, 202)
+    await reader.begun
     await send()
     await until('the reader has an item', 30_000, () => received.size > 0)
     program.process.kill('SIGHUP')
@@ -214,7 +226,7 @@ testWith('postgresql', 'workers that share the port serve as one program', async
     })
     await send()
     await until('the reader has all items', 30_000, () => received.size >= sent)
-    const ends = await isDone()
+    const ends = await reader.stop()
     assert.ok(ends > 0, 'the stream ended with its worker')
     assert.deepEqual(
       [...received].filter(([, times]) => times !== 1),

@@ -36,10 +36,10 @@ describe('on PostgreSQL', () => {
 
   const refresh = (refresh_token: string, at: Running = running, secret = webSecret) =>
     at.post('/token', { grant_type: 'refresh_token', refresh_token, ...secret })
-  /** Resolves once `count` statements of the database wait for a lock. */
+  /** Resolves once `count` or more statements of the database wait for a lock. */
   const waiting = async (count: number): Promise<void> => {
     const text = `SELECT count(*) AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`
-    while ((await database.query<{ n: number }>(text)).rows[0]?.n !== count) await nextTurn()
+    while (((await database.query<{ n: number }>(text)).rows[0]?.n ?? 0) < count) await nextTurn()
   }
   const succeeded = (responses: readonly TestResponse[]) => responses.filter(({ status }) => status === 200)
 
@@ -102,11 +102,13 @@ describe('on PostgreSQL', () => {
     async () => {
       const { refresh_token = '' } = await getTokens(running)
       const successor = String((await refresh(refresh_token)).body.refresh_token)
-      const released = Promise.withResolvers<void>()
+      const [locked, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
       const locking = database.transaction(async (tx) => {
         await tx.query('LOCK TABLE identity.revocation')
+        locked.resolve()
         await released.promise
       })
+      await locked.promise
       const revoking = running.post('/revoke', { token: successor, ...webSecret })
       await waiting(1)
       const repeating = refresh(refresh_token)

@@ -42,7 +42,7 @@ test('a body that trickles is answered with 408 and its connection ends', async 
 })
 
 test('a fast body may take longer than the grace period, up to the limit of its route', async (context) => {
-  const { open } = await setup(context, { bodyPatience: { graceMs: 40, bytesPerSecond: 10, totalMs: 80 } })
+  const { open } = await setup(context, { bodyPatience: { graceMs: 100, bytesPerSecond: 10, totalMs: 80 } })
   const send = async (target: string): Promise<string> => {
     const socket = open(target, 22)
     socket.on('error', () => {})

@@ -14,6 +14,8 @@ const closed = { failureMode: 'closed' } as const
 async function setup(args: readonly string[] = []) {
   const server = await startRedis({ args })
   const redis = new Redis(server.url)
+  // The first reply says what time the server has: it is not to wait for the connection.
+  await redis.ping()
   return {
     server,
     redis,

@@ -10,7 +10,7 @@ import { ProviderPool } from '../../src/deliver/providers/provider-pool.ts'
 import type { Provider } from '../../src/index.ts'
 import { fresh, playBegins, target } from '../support/play.ts'
 
-const leaseMs = 400
+const leaseMs = 1_500
 
 /** Dispatches a delivery in a process that stands still for a while between the checks and the call. */
 async function dispatchAfter(stillMs: number): Promise<{ readonly calls: number; readonly isMade: boolean }> {

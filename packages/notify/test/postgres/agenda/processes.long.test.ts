@@ -54,10 +54,13 @@ testWith('postgresql', 'of three processes one is killed under load: nothing is 
   const divided = (processes: number) =>
     eventually(
       () => readOwners(database),
-      (owners) => owners.size === buckets && sharesOf(owners).length === processes,
+      (owners) => {
+        const shares = sharesOf(owners)
+        const isEven = Math.max(...shares) - Math.min(...shares) <= 1
+        return owners.size === buckets && shares.length === processes && isEven
+      },
     )
   const before = await divided(3)
-  assert.deepEqual(sharesOf(before).toSorted(), [10, 11, 11])
 
   let killedAt = 0
   const ids: string[] = []

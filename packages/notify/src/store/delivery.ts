@@ -119,6 +119,13 @@ export interface ClaimResult {
 /** The buckets whose part of the work failed, and why. An engine that keeps buckets on several nodes has some. */
 export type BucketErrors = ReadonlyMap<number, unknown>
 
+/** Claimed deliveries that are still their claimer's. */
+export interface CurrentClaims {
+  readonly ids: ReadonlySet<string>
+  /** The buckets of which nothing is known: of their deliveries none is among the ids. */
+  readonly failed: BucketErrors
+}
+
 /** What became of records. */
 export interface RecordResult {
   /** How many came too late, and were left out. */
@@ -147,17 +154,13 @@ export interface Deliveries {
    * the buckets of which nothing was released.
    */
   release(claimed: readonly ClaimedDelivery[], dueAt: number, waitsSince?: number): Promise<BucketErrors>
-  /**
-   * The ids of those that are still their claimer's: neither erased, nor ended by a report, nor claimed again. Those that
-   * can't be looked up are left out.
-   */
-  findStillClaimed(claimed: readonly ClaimKey[]): Promise<ReadonlySet<string>>
+  /** Those that are still their claimer's: neither erased, nor ended by a report, nor claimed again. */
+  findStillClaimed(claimed: readonly ClaimKey[]): Promise<CurrentClaims>
   /**
    * Remembers of claimed deliveries which provider is about to be called for a target, so that no other one is called
-   * should this process die before it knows the answer. Answers the ids of those that are still their claimer's, and are
-   * marked.
+   * should this process die before it knows the answer. Answers those that are still their claimer's, and are marked.
    */
-  markCalled(calls: readonly MarkedCall[]): Promise<ReadonlySet<string>>
+  markCalled(calls: readonly MarkedCall[]): Promise<CurrentClaims>
   /**
    * Applies later reports, in the order given; each event id counts once. Answers for each. `onFresh` is called for those
    * that were not there before, once they are committed.

@@ -36,7 +36,10 @@ async function dispatchAfter(stillMs: number): Promise<{ readonly calls: number;
     {
       channel: 'push',
       activity: { recordCall: () => {} },
-      deliveries: { findStillClaimed: async () => new Set([fresh.deliveryId]), markCalled: async () => new Set() },
+      deliveries: {
+        findStillClaimed: async () => ({ ids: new Set([fresh.deliveryId]), failed: new Map() }),
+        markCalled: async () => ({ ids: new Set(), failed: new Map() }),
+      },
       options: { ...defaultOptions, leaseMs },
       clock,
       log: silentLog,

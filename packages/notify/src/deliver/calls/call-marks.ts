@@ -1,5 +1,5 @@
 import { createBatcher } from '@gatehouse/kit'
-import type { Deliveries, MarkedCall } from '../../store/store.ts'
+import type { BucketErrors, Deliveries, MarkedCall } from '../../store/store.ts'
 
 /**
  * Stores which provider is about to be called, where no other provider may be called after one that may have accepted the
@@ -7,18 +7,22 @@ import type { Deliveries, MarkedCall } from '../../store/store.ts'
  * together.
  */
 export interface CallMarks {
-  /** Marks calls; false for those whose delivery is no longer claimed by this process. */
+  /** Marks calls; false for those whose delivery is no longer known to be this process's. */
   mark(calls: readonly MarkedCall[]): Promise<readonly boolean[]>
 }
 
 const maxBatchSize = 500
 
-/** Creates the marks of a channel's worker. */
-export function createCallMarks(deliveries: Pick<Deliveries, 'markCalled'>): CallMarks {
+/** Creates the marks of a channel's worker. Buckets in which nothing could be marked are told to `onFailed`. */
+export function createCallMarks(
+  deliveries: Pick<Deliveries, 'markCalled'>,
+  onFailed: (failed: BucketErrors) => void,
+): CallMarks {
   const marks = createBatcher<MarkedCall, boolean>(
     async (calls) => {
-      const marked = await deliveries.markCalled(calls)
-      return calls.map(({ claimed }) => marked.has(claimed.deliveryId))
+      const { ids, failed } = await deliveries.markCalled(calls)
+      if (failed.size > 0) onFailed(failed)
+      return calls.map(({ claimed }) => ids.has(claimed.deliveryId))
     },
     { maxBatch: maxBatchSize, concurrency: 1, maxWaiting: Number.POSITIVE_INFINITY },
   )

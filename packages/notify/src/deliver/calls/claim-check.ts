@@ -1,6 +1,6 @@
 import { createBatcher } from '@gatehouse/kit'
 import { uncheckedMs } from '../../model/erasure.ts'
-import type { ClaimedDelivery, Deliveries } from '../../store/store.ts'
+import type { BucketErrors, ClaimedDelivery, Deliveries } from '../../store/store.ts'
 
 /** Checks that claimed deliveries are still this process's to send: an erasure, a report or another claim ends that. */
 export interface ClaimCheck {
@@ -13,12 +13,16 @@ export interface ClaimCheck {
 
 const maxBatchSize = 500
 
-/** Creates the check of a channel's worker. */
-export function createClaimCheck(deliveries: Pick<Deliveries, 'findStillClaimed'>): ClaimCheck {
+/** Creates the check of a channel's worker. Buckets that can't be looked up are told to `onFailed`. */
+export function createClaimCheck(
+  deliveries: Pick<Deliveries, 'findStillClaimed'>,
+  onFailed: (failed: BucketErrors) => void,
+): ClaimCheck {
   const lookups = createBatcher<ClaimedDelivery, boolean>(
     async (claimed) => {
-      const current = await deliveries.findStillClaimed(claimed)
-      return claimed.map(({ deliveryId }) => current.has(deliveryId))
+      const { ids, failed } = await deliveries.findStillClaimed(claimed)
+      if (failed.size > 0) onFailed(failed)
+      return claimed.map(({ deliveryId }) => ids.has(deliveryId))
     },
     { maxBatch: maxBatchSize, concurrency: 1, maxWaiting: Number.POSITIVE_INFINITY },
   )

@@ -1,7 +1,7 @@
 import type { Clock, Log } from '@gatehouse/kit'
 import type { NotifyOptions } from '../../config/options.ts'
 import type { Channel } from '../../model/channel.ts'
-import type { Deliveries } from '../../store/store.ts'
+import type { BucketErrors, Deliveries } from '../../store/store.ts'
 import type { Call } from '../attempt.ts'
 import { unresolvedProvider } from '../providers/provider-history.ts'
 import type { ProviderPool } from '../providers/provider-pool.ts'
@@ -18,6 +18,9 @@ export interface PreflightOptions {
   readonly log: Log
 }
 
+const unchecked = 'claimed deliveries could not be checked; they wait'
+const unmarked = 'calls could not be marked; their deliveries wait'
+
 /** The last checks before a provider is called: a delivery may have waited for a slot since it was claimed. */
 export class Preflight {
   readonly #settings: PreflightOptions
@@ -28,8 +31,8 @@ export class Preflight {
   constructor(settings: PreflightOptions, pool: Pick<ProviderPool, 'availability'>) {
     this.#settings = settings
     this.#pool = pool
-    this.#claimCheck = createClaimCheck(settings.deliveries)
-    this.#callMarks = createCallMarks(settings.deliveries)
+    this.#claimCheck = createClaimCheck(settings.deliveries, (failed) => this.#warnOfBuckets(failed, unchecked))
+    this.#callMarks = createCallMarks(settings.deliveries, (failed) => this.#warnOfBuckets(failed, unmarked))
   }
 
   /**
@@ -49,7 +52,7 @@ export class Preflight {
     try {
       return await this.#claimCheck.check(claimed, claimedAt)
     } catch (error) {
-      this.#warn(error, 'claimed deliveries could not be checked; they wait')
+      this.#warn(error, unchecked)
       return calls.map(() => false)
     }
   }
@@ -60,11 +63,11 @@ export class Preflight {
     if (marking.length === 0) return isAllowed
     try {
       const isMarked = await this.#callMarks.mark(marking.map(markOf))
-      const unmarked = new Set(marking.filter((_, index) => !isMarked[index]))
+      const leftOut = new Set(marking.filter((_, index) => !isMarked[index]))
       const now = this.#settings.clock.now()
-      return calls.map((call, index) => isAllowed[index] === true && !unmarked.has(call) && this.#canSend(call, now))
+      return calls.map((call, index) => isAllowed[index] === true && !leftOut.has(call) && this.#canSend(call, now))
     } catch (error) {
-      this.#warn(error, 'calls could not be marked; their deliveries wait')
+      this.#warn(error, unmarked)
       return calls.map((call, index) => isAllowed[index] === true && !marking.includes(call))
     }
   }
@@ -82,6 +85,11 @@ export class Preflight {
   #warn(error: unknown, message: string): void {
     const { channel, log } = this.#settings
     log.warn({ err: error, channel }, message)
+  }
+
+  #warnOfBuckets(failed: BucketErrors, message: string): void {
+    const { channel, log } = this.#settings
+    for (const [bucket, err] of failed) log.warn({ err, channel, bucket }, message)
   }
 }
 

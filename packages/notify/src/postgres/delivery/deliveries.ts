@@ -41,13 +41,13 @@ export function postgresDeliveries(
     },
     async findStillClaimed(claimed) {
       const groups = groupByBucket(buckets, claimed, ({ bucket }) => bucket)
-      const { results } = await inGroups(groups, ({ scope, items }) => findStillClaimed(database, scope, items))
-      return new Set(results.flat())
+      const { results, failed } = await inGroups(groups, ({ scope, items }) => findStillClaimed(database, scope, items))
+      return { ids: new Set(results.flat()), failed }
     },
     async markCalled(calls) {
       const groups = groupByBucket(buckets, calls, ({ claimed }) => claimed.bucket)
-      const { results } = await inGroups(groups, ({ scope, items }) => markCalled(database, scope, items))
-      return new Set(results.flat())
+      const { results, failed } = await inGroups(groups, ({ scope, items }) => markCalled(database, scope, items))
+      return { ids: new Set(results.flat()), failed }
     },
     report: (reports, now, onFresh) =>
       applyReports(database, reports, { buckets, now, streaming: options.streaming, ...(onFresh && { onFresh }) }),

@@ -8,6 +8,7 @@ import type { StateChanges } from '../../../src/store/store.ts'
 import { notifyDatabase } from '../../support/engine/database.ts'
 import {
   type DatabaseServer,
+  isDistributed,
   migrateNotify,
   postgresDatabase,
   postgresNotifyStore,
@@ -109,6 +110,32 @@ describe('the log of state changes', () => {
     assert.equal((await w.changes.read(3, 2, {})).changes.length, 0)
     assert.equal((await w.database.query('SELECT 1 FROM notify.outbox')).rowCount, 0)
   })
+
+  if (!isDistributed)
+    onBoth('those of several buckets are numbered together, up to a limit, each bucket’s in their order', async (w) => {
+      const changes = Array.from({ length: 12 }, (_, n) => ({
+        ...change(`${n}`),
+        deliveryId: deliveryIdOf(newId(n % 3), 'email'),
+      }))
+      for (const each of changes)
+        await w.database.transaction((tx) =>
+          Promise.all(writeChanges({ count: 3 }, [each]).map((query) => tx.query(query))),
+        )
+      const { number } = postgresNotifyStore(w.database, { buckets: 3 }).stateChanges
+      assert.equal(await number([2, 0], 5, at), 5)
+      assert.equal(await number([0, 1, 2], 100, at), 7)
+      assert.equal(await number([0, 1, 2], 100, at), 0)
+      const page = await w.changes.read(0, 100, {})
+      assert.deepEqual(
+        page.changes.map(({ sequence }) => sequence),
+        changes.map((_, n) => n + 1),
+      )
+      for (const bucket of [0, 1, 2])
+        assert.deepEqual(
+          usersOf(page.changes).filter((user) => Number(user) % 3 === bucket),
+          [0, 1, 2, 3].map((n) => `${3 * n + bucket}`),
+        )
+    })
 
   onBoth('a page begins and ends within what one transaction left, however large', async (w) => {
     const users = Array.from({ length: 700 }, (_, n) => `user ${n}`)

@@ -94,7 +94,7 @@ describe('figures, first steps and the system, from the first start', () => {
 
 /** The message in the mailbox on a channel, once it is there. */
 async function entryOf(url: string, channel: string): Promise<string> {
-  const deadline = AbortSignal.timeout(60_000)
+  const deadline = AbortSignal.timeout(10_000)
   for (;;) {
     const answer = await fetch(`${url}/dev/mailbox`, { headers: { accept: 'application/json' } })
     const { messages } = (await answer.json()) as { messages: { id: string; channel: string }[] }

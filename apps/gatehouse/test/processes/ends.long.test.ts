@@ -103,6 +103,7 @@ testWith('postgresql', 'a worker that does not respond is named, killed after te
   let missing: string[] = []
   await until('one is missing', 10_000, async () => {
     missing = await missingWorkers(program)
+    assert.ok(missing.length > 0, 'each scrape names the worker that does not respond')
     return missing.length === 1
   })
   const answers = Promise.all(Array.from({ length: 6 }, () => requestAlone(`${program.url}/healthz`)))

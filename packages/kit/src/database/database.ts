@@ -47,6 +47,11 @@ export interface Transaction extends Queryable {
 /** What runs statements, each on some connection of a pool. */
 export interface Statements extends Queryable {
   /**
+   * Runs one statement in a transaction of its own, and again after a deadlock or a serialization failure, which has
+   * written nothing: a procedure that commits does so as its last step.
+   */
+  query<Row extends object>(query: string | Query, values?: readonly unknown[]): Promise<Rows<Row>>
+  /**
    * Runs `work` in one transaction (READ COMMITTED): committed when it resolves, rolled back when it throws. The whole
    * of it runs again after a deadlock or a serialization failure, so it makes no calls to the outside. A query on the
    * database itself while a transaction of the same call is open throws: on one connection it would wait for ever.

@@ -183,7 +183,7 @@ describe('on PostgreSQL', () => {
     await database.query('CREATE TABLE counter (id int PRIMARY KEY, n int); INSERT INTO counter VALUES (1, 0), (2, 0)')
     const [locked, waited] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const holding = database.transaction(async (tx) => {
-      // Of both the other one is ended.
+      // The server cancels the statement, which waits for less time before it looks for a deadlock.
       await tx.query("SET LOCAL deadlock_timeout = '1min'")
       await tx.query('UPDATE counter SET n = n + 1 WHERE id = 1')
       locked.resolve()

@@ -125,7 +125,7 @@ testWith('redis-server', 'with one primary frozen, the store still decides for g
   try {
     const limiter = createLimiter({
       store: redisStore(cluster, { keyTag: 'braces' }),
-      deadlineMs: 500,
+      deadlineMs: 100,
       breaker: { failures: 1_000_000 },
     })
     const policy = definePolicy('p', [{ name: 'p', limit: 1_000, windowMs: 3_600_000 }])

@@ -13,7 +13,7 @@ export interface CallMarks {
 
 const maxBatchSize = 500
 
-/** Creates the marks of a channel's worker. Buckets in which nothing could be marked are told to `onFailed`. */
+/** Creates the marks of a channel's worker. `onFailed` is called with the buckets in which nothing could be marked. */
 export function createCallMarks(
   deliveries: Pick<Deliveries, 'markCalled'>,
   onFailed: (failed: BucketErrors) => void,

@@ -13,7 +13,7 @@ export interface ClaimCheck {
 
 const maxBatchSize = 500
 
-/** Creates the check of a channel's worker. Buckets that can't be looked up are told to `onFailed`. */
+/** Creates the check of a channel's worker. `onFailed` is called with the buckets that could not be read. */
 export function createClaimCheck(
   deliveries: Pick<Deliveries, 'findStillClaimed'>,
   onFailed: (failed: BucketErrors) => void,

@@ -629,8 +629,8 @@ BEGIN
   WITH waiting AS MATERIALIZED (
     SELECT first.bucket, first.id FROM unnest(buckets, sinces) AS b (bucket, since) CROSS JOIN LATERAL (
       SELECT o.bucket, o.id FROM notify.outbox o WHERE o.bucket = b.bucket AND o.id >= b.since
-       ORDER BY o.id LIMIT (SELECT max_rows) FOR UPDATE SKIP LOCKED) AS first
-     LIMIT (SELECT max_rows)
+       ORDER BY o.id LIMIT max_rows FOR UPDATE SKIP LOCKED) AS first
+     LIMIT max_rows
   ), removed AS (
     DELETE FROM notify.outbox o USING waiting w WHERE o.bucket = w.bucket AND o.id = w.id
     RETURNING o.bucket, o.id, o.changes

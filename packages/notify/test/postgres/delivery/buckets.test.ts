@@ -166,7 +166,7 @@ for (const division of divisions) {
       else assert.ok(shipped >= 15 && shipped <= 25, `${shipped} of 40`)
     })
 
-    // Citus has no triggers of its tables.
+    // Citus allows no triggers on distributed tables.
     if (distributed && !isDistributed)
       withQueue('of a bucket that fails are not marked, and it is named', async ({ database, deliveries, claim }) => {
         await writeQueued(database, { buckets, count: 40, dueAt: now })

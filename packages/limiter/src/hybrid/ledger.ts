@@ -19,8 +19,10 @@ export const cell = {
   reserved: 6,
   /** Sent to the store, which has not responded yet; part of `cur`. */
   sent: 7,
+  /** Spent here in the previous window and not yet sent to the store; part of `prev`. */
+  ended: 8,
 } as const
-const perWindow = 8
+const perWindow = 9
 
 /**
  * Numbers stored for a whole slot, from `Ledger.tail(slot)` on. Times are the low 32 bits of Unix milliseconds. They
@@ -184,7 +186,8 @@ export class Ledger {
     const { cells, windows } = this
     for (let i = 0; i < windows; i++) {
       const at = this.at(slot, i)
-      if ((cells[at + cell.pending] ?? 0) * 4 > (cells[at + cell.allowance] ?? 0)) return false
+      const unsent = (cells[at + cell.pending] ?? 0) + (cells[at + cell.ended] ?? 0)
+      if (unsent * 4 > (cells[at + cell.allowance] ?? 0)) return false
     }
     return true
   }

@@ -135,29 +135,30 @@ export function blockMs({ rules }: Policy, result: CounterResult): number {
   return Math.max(minBlockMs, Math.min(maxBlockMs, maxWaitMs(rules, result, 1)))
 }
 
-/** Moves window i of a slot to the time. Returns the units of the old window that were not sent, with its index. */
-export function rollWindow(
-  { plan, slot }: LedgerEntry,
-  i: number,
-  now: number,
-  instances: number,
-): { readonly index: number; readonly unsent: number } | undefined {
-  const rule = plan.policy.rules[i]
-  if (rule === undefined) return undefined
+/**
+ * Moves the windows of a slot to the time. What a window that has just ended had not sent is kept, to be sent to it with
+ * the next counts of the slot. That of earlier windows is dropped: no decision reads them any more.
+ */
+export function advance({ plan, slot }: LedgerEntry, now: number, instances: number): void {
+  const { rules } = plan.policy
   const { cells } = plan.ledger
-  const at = plan.ledger.at(slot, i)
-  const index = windowIndex(now, rule.windowMs)
-  const old = cells[at + cell.index] ?? 0
-  if (index <= old) return undefined
-  const unsent = cells[at + cell.pending] ?? 0
-  const prev = index === old + 1 ? (cells[at + cell.cur] ?? 0) : 0
-  cells[at + cell.index] = index
-  cells[at + cell.prev] = prev
-  cells[at + cell.cur] = 0
-  cells[at + cell.pending] = 0
-  cells[at + cell.reserved] = 0
-  cells[at + cell.confirmed] = 0
-  cells[at + cell.sent] = 0
-  cells[at + cell.allowance] = allowance(rule, { prev, cur: 0, unconfirmed: 0 }, now, instances)
-  return unsent === 0 ? undefined : { index: old, unsent }
+  for (let i = 0; i < rules.length; i++) {
+    const rule = rules[i]
+    if (rule === undefined) continue
+    const at = plan.ledger.at(slot, i)
+    const index = windowIndex(now, rule.windowMs)
+    const old = cells[at + cell.index] ?? 0
+    if (index <= old) continue
+    const isNext = index === old + 1
+    const prev = isNext ? (cells[at + cell.cur] ?? 0) : 0
+    cells[at + cell.index] = index
+    cells[at + cell.prev] = prev
+    cells[at + cell.ended] = isNext ? (cells[at + cell.pending] ?? 0) : 0
+    cells[at + cell.cur] = 0
+    cells[at + cell.pending] = 0
+    cells[at + cell.reserved] = 0
+    cells[at + cell.confirmed] = 0
+    cells[at + cell.sent] = 0
+    cells[at + cell.allowance] = allowance(rule, { prev, cur: 0, unconfirmed: 0 }, now, instances)
+  }
 }

@@ -1,11 +1,8 @@
 import { elapsedMs, windowIndex } from '../algorithms/window.ts'
 import { type AddRequest, type Completion, type CounterResult, type CounterStore, startAdd } from '../store.ts'
 import { cell, type Ledger } from './ledger.ts'
-import { allowance, blockMs, type LedgerEntry, type LocalPlan, rollWindow } from './plan.ts'
+import { advance, allowance, blockMs, type LedgerEntry, type LocalPlan } from './plan.ts'
 import type { SendOptions } from './round.ts'
-
-/** The next check that calls the store finds out that it is unavailable. */
-const ignore = (): void => {}
 
 /** An entry for which the store was called. */
 export interface CalledEntry extends LedgerEntry {
@@ -23,18 +20,9 @@ export class Reconciler {
     this.#instances = instances
   }
 
-  /** Moves the windows of a slot to the time, and sends what those that have ended had not sent. */
+  /** Moves the windows of a slot to the time. */
   advance(entry: LedgerEntry, now: number): void {
-    const { policy } = entry.plan
-    const { rules } = policy
-    for (let i = 0; i < rules.length; i++) {
-      const ended = rollWindow(entry, i, now, this.#instances())
-      if (ended === undefined) continue
-      const amounts = rules.map((_, j) => (j === i ? ended.unsent : 0))
-      const countedAt = ended.index * (rules[i]?.windowMs ?? 0)
-      const { identifier } = entry
-      Promise.resolve(this.#shared.add({ policy, identifier, amounts, now, countedAt })).catch(ignore)
-    }
+    advance(entry, now, this.#instances())
   }
 
   /**
@@ -48,15 +36,24 @@ export class Reconciler {
     this.advance(entry, now)
     const isPreviousKnown = knowsPrevious(entry, now)
     const policy = isPreviousKnown ? ((isBrief ? plan.shortOnly : undefined) ?? plan.currentOnly) : plan.policy
+    const ended = collectEnded(entry, now)
     const amounts = collectPending(ledger, slot, policy.rules.length)
     ledger.markClean(slot)
     if (policy === plan.shortOnly) ledger.markDirty(slot)
-    if (amounts === undefined) {
+    let unanswered = ended.length + (amounts === undefined ? 0 : 1)
+    if (unanswered === 0) {
       onComplete()
       return
     }
+    const onAnswer = (): void => {
+      unanswered--
+      if (unanswered === 0) onComplete()
+    }
+    // First, since the counts that follow may read them.
+    for (const request of ended) startAdd(this.#shared, request, { resolve: onAnswer, reject: onAnswer })
+    if (amounts === undefined) return
     const since = ledger.resultsOf(slot)
-    const sent = { plan, slot, policy, identifier, amounts, now, since, withPrevious: !isPreviousKnown, onComplete }
+    const sent = { plan, slot, policy, identifier, amounts, now, since, withPrevious: !isPreviousKnown, onAnswer }
     startAdd(this.#shared, sent, new SentCounts(this, sent))
   }
 
@@ -90,7 +87,9 @@ export class Reconciler {
       if (rule === undefined || cells[at + cell.index] !== windowIndex(now, rule.windowMs)) continue
       const confirmed = counters[2 * i + 1]
       if (confirmed === undefined) continue
-      const prev = (withPrevious ? counters[2 * i] : cells[at + cell.prev]) ?? 0
+      const known = counters[2 * i]
+      const prev =
+        withPrevious && known !== undefined ? known + (cells[at + cell.ended] ?? 0) : (cells[at + cell.prev] ?? 0)
       const unconfirmed = ledger.unconfirmedUnits(at)
       const cur = confirmed + unconfirmed
       cells[at + cell.prev] = prev
@@ -105,7 +104,8 @@ export class Reconciler {
     const { ledger, policy } = plan
     const min = policy.rules.flatMap((_, i) => {
       const at = ledger.at(slot, i)
-      return [ledger.cells[at + cell.prev] ?? 0, (ledger.cells[at + cell.confirmed] ?? 0) + (amounts[i] ?? 0)]
+      const prev = (ledger.cells[at + cell.prev] ?? 0) - (ledger.cells[at + cell.ended] ?? 0)
+      return [prev, (ledger.cells[at + cell.confirmed] ?? 0) + (amounts[i] ?? 0)]
     })
     try {
       const raised = await this.#shared.raise(policy, identifier, min, now)
@@ -115,9 +115,26 @@ export class Reconciler {
       })
       this.receive({ ...entry, since: ledger.resultsOf(slot) }, raised, [])
     } catch {
-      ignore()
+      // The next check that calls the store finds out that it is unavailable.
     }
   }
+}
+
+/** Collects the units that windows which have ended had not sent: one request for each of those windows. */
+function collectEnded({ plan, slot, identifier }: LedgerEntry, now: number): AddRequest[] {
+  const { policy, ledger } = plan
+  const { cells } = ledger
+  const requests: AddRequest[] = []
+  for (let i = 0; i < policy.rules.length; i++) {
+    const at = ledger.at(slot, i)
+    const ended = cells[at + cell.ended] ?? 0
+    if (ended === 0) continue
+    cells[at + cell.ended] = 0
+    const amounts = policy.rules.map((_, j) => (j === i ? ended : 0))
+    const countedAt = ((cells[at + cell.index] ?? 0) - 1) * (policy.rules[i]?.windowMs ?? 1)
+    requests.push({ policy, identifier, amounts, now, countedAt })
+  }
+  return requests
 }
 
 /** Collects the pending units of the first windows of a slot as sent; undefined when there are none. */
@@ -169,7 +186,7 @@ function isBelowConfirmed({ plan, slot }: LedgerEntry, { counters, now }: Counte
 interface Sent extends CalledEntry, AddRequest {
   readonly identifier: LedgerEntry['identifier']
   readonly withPrevious: boolean
-  readonly onComplete: () => void
+  readonly onAnswer: () => void
 }
 
 /** Applies the store's response to the counts of a slot. */
@@ -185,13 +202,13 @@ class SentCounts implements Completion {
   resolve(result: CounterResult): void {
     this.#settle()
     this.#reconciler.receive(this.#sent, result, this.#sent.amounts, this.#sent.withPrevious)
-    this.#sent.onComplete()
+    this.#sent.onAnswer()
   }
 
   /** The remaining allowance is spent; the next check that calls the store finds out that it is unavailable. */
   reject(): void {
     this.#settle()
-    this.#sent.onComplete()
+    this.#sent.onAnswer()
   }
 
   #settle(): void {

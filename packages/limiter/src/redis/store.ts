@@ -141,12 +141,13 @@ class RedisCounters implements RedisStore {
     return this.#call(this.#acquires, { policy, identifier, now: this.time(now), rest: ['0'] })
   }
 
-  add({ policy, identifier, amounts, now, countedAt = this.time(now) }: AddRequest): Promise<CounterResult> {
-    return this.#call(this.#adds, { policy, identifier, now: countedAt, rest: amounts.map(String) })
+  add(request: AddRequest): Promise<CounterResult> {
+    return new Promise((resolve, reject) => this.startAdd(request, { resolve, reject }))
   }
 
-  startAdd({ policy, identifier, amounts, now }: AddRequest, completion: Completion): void {
-    this.#send(this.#adds, { policy, identifier, now: this.time(now), rest: amounts.map(String) }, completion)
+  startAdd({ policy, identifier, amounts, now, countedAt }: AddRequest, completion: Completion): void {
+    const time = countedAt ?? this.time(now)
+    this.#send(this.#adds, { policy, identifier, now: time, rest: amounts.map(String) }, completion)
   }
 
   /** Records the adjustment first: one that is recorded in vain only keeps counts from being restored. */

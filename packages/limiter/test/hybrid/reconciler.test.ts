@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type CounterStore, definePolicy, hybridStore, memoryStore, type Policy, tierPolicy } from '@gatehouse/limiter'
+import { redisStore } from '@gatehouse/limiter/redis'
+import { startRedis, testWith } from '@gatehouse/testing'
+import { Redis } from 'ioredis'
+
+const start = Date.UTC(2026, 0, 1)
+const minuteMs = 60_000
+const who = { kind: 'user', id: 'alice' }
+const busy = definePolicy('busy', [{ name: 'busy', limit: 1_000, windowMs: minuteMs }], { advisory: true })
+const tier = tierPolicy('pro', { rpm: 1_000, daily: 100_000 }, { advisory: true })
+/** More than the calls that may be unanswered at a time. */
+const users = Array.from({ length: 20_000 }, (_, i) => ({ kind: 'user', id: `user-${i}` }))
+
+/** Checks every user once by the store, which counts further checks here from then on. */
+async function checkAll(store: CounterStore, now: number): Promise<void> {
+  for (let i = 0; i < users.length; i += 16)
+    await Promise.all(
+      users.slice(i, i + 16).map((identifier) => store.acquire({ policy: tier, identifier, cost: 1, now })),
+    )
+}
+
+function checkAllHere(store: CounterStore, now: number): void {
+  for (const identifier of users)
+    assert(!(store.acquire({ policy: tier, identifier, cost: 1, now }) instanceof Promise), 'counted here')
+}
+
+/** The counters of all users, each once. */
+async function differentCounters(store: CounterStore, now: number): Promise<string[]> {
+  const found = new Set<string>()
+  for (let i = 0; i < users.length; i += 5_000) {
+    const results = await Promise.all(users.slice(i, i + 5_000).map((user) => store.peek(tier, user, now)))
+    for (const { counters } of results) found.add(counters.join(' '))
+  }
+  return [...found]
+}
+
+testWith('redis-server', 'units of a minute that ends reach Redis, of however many keys', async (context) => {
+  const server = await startRedis()
+  const client = new Redis(server.url)
+  try {
+    const counters = redisStore(client, { clock: 'limiter' })
+    const store = hybridStore(counters, { instances: 1, intervalMs: 0 })
+    const last = start + minuteMs - 1_000
+    await checkAll(store, last)
+    checkAllHere(store, last)
+    const next = start + minuteMs + 1_000
+    checkAllHere(store, next)
+    // The round ends by its answers alone, however slow the machine is.
+    context.mock.timers.enable({ apis: ['setTimeout'] })
+    await store.close()
+    assert.deepEqual(await differentCounters(counters, next), ['2 1 0 3'])
+  } finally {
+    client.disconnect()
+    await server.stop()
+  }
+})
+
+/** A store in this process that promises. */
+function setup() {
+  let memory = memoryStore()
+  const lose = (): void => {
+    memory = memoryStore()
+  }
+  const state = { stepMs: 0, lose }
+  const counted = (policy: Policy, now: number) => memory.peek(policy, who, now).counters
+  const call = async <T>(act: () => T): Promise<T> => act()
+  const shared: CounterStore = {
+    acquire: (request) => call(() => memory.acquire({ ...request, now: request.now + state.stepMs })),
+    peek: (...args) => call(() => memory.peek(...args)),
+    add: (request) => call(() => memory.add(request)),
+    grant: (...args) => call(() => memory.grant(...args)),
+    raise: (...args) => call(() => memory.raise(...args)),
+    reset: (...args) => call(() => memory.reset(...args)),
+  }
+  return { shared, counted, state, store: hybridStore(shared, { instances: 2, intervalMs: 0 }) }
+}
+
+test('a result of the next minute does not hide units of the last one that are not sent', async () => {
+  const { counted, state, store } = setup()
+  const now = start + minuteMs - 100
+  await store.acquire({ policy: busy, identifier: who, cost: 1, now })
+  state.stepMs = 200
+  const late = store.acquire({ policy: busy, identifier: who, cost: 50, now })
+  assert(late instanceof Promise)
+  for (let i = 0; i < 10; i++)
+    assert(!(store.acquire({ policy: busy, identifier: who, cost: 1, now }) instanceof Promise))
+  await late
+  const next = start + minuteMs + 200
+  assert.deepEqual((await store.acquire({ policy: busy, identifier: who, cost: 1, now: next })).counters, [11, 51])
+  await store.reconcile()
+  assert.deepEqual(counted(busy, next), [11, 51])
+})
+
+test('counts that were lost as a minute ended are raised without units that are sent afterwards', async () => {
+  const { counted, state, store } = setup()
+  const now = start + minuteMs - 100
+  const spend = (cost: number, at = now) => store.acquire({ policy: tier, identifier: who, cost, now: at })
+  await spend(1)
+  for (let round = 0; round < 3; round++) {
+    await spend(40)
+    await store.reconcile()
+  }
+  state.lose()
+  state.stepMs = 200
+  const late = spend(60)
+  spend(10)
+  await late
+  state.stepMs = 0
+  await spend(1, now + 200)
+  await store.reconcile()
+  assert.deepEqual(counted(tier, now + 200), [131, 61, 0, 192])
+})
+
+test('a busy key among very many is sent in the round after its minute has ended', async (context) => {
+  const { shared, store } = setup()
+  context.mock.timers.enable({ apis: ['setTimeout'] })
+  const some = users.slice(0, 4_500)
+  const next = start + minuteMs
+  for (const identifier of some) {
+    for (const cost of [1, 30]) await store.acquire({ policy: busy, identifier, cost, now: next - 100 })
+    await store.acquire({ policy: busy, identifier, cost: 1, now: next })
+  }
+  await store.reconcile()
+  const found = new Set<number | undefined>()
+  for (const identifier of some) found.add((await shared.peek(busy, identifier, next)).counters[0])
+  assert.deepEqual([...found], [31])
+})

@@ -4,6 +4,9 @@ import { cell, type Ledger } from './ledger.ts'
 import { advance, allowance, blockMs, type LedgerEntry, type LocalPlan } from './plan.ts'
 import type { SendOptions } from './round.ts'
 
+/** Calls of all rounds that may be unanswered. A store that keeps up never has as many; further counts wait here. */
+const maxUnanswered = 8_192
+
 /** An entry for which the store was called. */
 export interface CalledEntry extends LedgerEntry {
   /** {@link Ledger.resultsOf} the slot when the call began. */
@@ -14,10 +17,16 @@ export interface CalledEntry extends LedgerEntry {
 export class Reconciler {
   readonly #shared: CounterStore
   readonly #instances: () => number
+  #unanswered = 0
 
   constructor(shared: CounterStore, instances: () => number) {
     this.#shared = shared
     this.#instances = instances
+  }
+
+  /** Whether so many calls are unanswered that nothing is sent. */
+  get isFull(): boolean {
+    return this.#unanswered >= maxUnanswered
   }
 
   /** Moves the windows of a slot to the time. */
@@ -27,9 +36,13 @@ export class Reconciler {
 
   /**
    * Sends what a slot has spent, of its short windows alone where `isBrief` allows it. What gets no response is not sent
-   * again: the store may have counted it.
+   * again: the store may have counted it. Sends nothing while `isFull`.
    */
   send(plan: LocalPlan, slot: number, now: number, { isBrief, onComplete }: SendOptions): void {
+    if (this.isFull) {
+      onComplete()
+      return
+    }
     const { ledger } = plan
     const identifier = { kind: ledger.kind, id: ledger.idOf(slot) }
     const entry = { plan, slot, identifier }
@@ -45,7 +58,9 @@ export class Reconciler {
       onComplete()
       return
     }
+    this.#unanswered += unanswered
     const onAnswer = (): void => {
+      this.#unanswered--
       unanswered--
       if (unanswered === 0) onComplete()
     }

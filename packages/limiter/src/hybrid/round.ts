@@ -3,7 +3,7 @@ import { cell, type Ledger, manyDirty } from './ledger.ts'
 /** Slots sent, and visited, before the event loop gets its turn. */
 const chunk = 256
 const maxVisited = 8_192
-/** Slots that may be sent without a response at a time. */
+/** Slots that a round may have sent without a response at a time. */
 const maxUnanswered = 1_024
 /**
  * The long windows of a quiet slot are sent in one of so many of its rounds, when it has spent so much in each of them
@@ -22,18 +22,22 @@ export interface SendOptions {
   onComplete(): void
 }
 
-/** Sends the counts of a slot. */
-export type SendSlot = (slot: number, options: SendOptions) => void
+/** Sends the counts of slots. */
+export interface SlotSender {
+  send(slot: number, options: SendOptions): void
+  /** Whether so many calls of this round and others are unanswered that nothing is sent. */
+  readonly isFull: boolean
+}
 
 /**
  * Sends the dirty slots of a ledger to the store, in chunks and with a bounded number of unanswered calls, so that a store
  * that cannot keep up is called less often, not more. Round 0 leaves no slot out.
  */
-export function reconcileDirty(ledger: Ledger, number: number, send: SendSlot): Promise<void> {
+export function reconcileDirty(ledger: Ledger, number: number, sender: SlotSender): Promise<void> {
   const sparesQuiet = number > 0 && ledger.dirtyCount > manyDirty
   const slots = ledger.collectDirty(number, !sparesQuiet)
   if (slots.length === 0) return Promise.resolve()
-  return new Promise((resolve) => new Round(ledger, { number, slots, sparesQuiet, send, resolve }).sendChunk())
+  return new Promise((resolve) => new Round(ledger, { number, slots, sparesQuiet, sender, resolve }).sendChunk())
 }
 
 interface RoundOptions {
@@ -41,7 +45,7 @@ interface RoundOptions {
   readonly slots: readonly number[]
   /** Whether quiet slots wait for their round. */
   readonly sparesQuiet: boolean
-  readonly send: SendSlot
+  readonly sender: SlotSender
   readonly resolve: () => void
 }
 
@@ -69,14 +73,14 @@ class Round {
 
   /** Sends a chunk; responses cause the next. */
   sendChunk(): void {
-    const { number, slots, sparesQuiet, send } = this.#options
+    const { number, slots, sparesQuiet, sender } = this.#options
     const ledger = this.#ledger
     this.#isScheduled = false
     let sent = 0
     const end = Math.min(slots.length, this.#next + maxVisited)
     // One more than those sent, so that a store that responds at once does not end the round from within.
     this.#unanswered++
-    while (this.#next < end && sent < chunk && this.#unanswered <= maxUnanswered) {
+    while (this.#next < end && sent < chunk && this.#unanswered <= maxUnanswered && !sender.isFull) {
       const slot = slots[this.#next++] ?? 0
       const quiet = sparesQuiet && ledger.isQuiet(slot)
       if (quiet && (slot - number) % ledger.quietRounds !== 0) {
@@ -89,13 +93,13 @@ class Round {
         quiet &&
         (slot - Math.floor(number / ledger.quietRounds)) % longTurns !== 0 &&
         (ledger.cells[ledger.at(slot, 0) + cell.pending] ?? 0) >= frequentUnits
-      send(slot, isBrief ? this.#briefly : this.#fully)
+      sender.send(slot, isBrief ? this.#briefly : this.#fully)
     }
     this.#complete()
   }
 
   #schedule(): void {
-    if (this.#isScheduled || this.#unanswered >= maxUnanswered) return
+    if (this.#isScheduled || this.#unanswered >= maxUnanswered || this.#options.sender.isFull) return
     this.#isScheduled = true
     setImmediate(() => this.sendChunk())
   }

@@ -8,7 +8,7 @@ import type { HybridOptions, HybridStore } from './options.ts'
 import { agesOf, type LedgerEntry, limitAllowance } from './plan.ts'
 import { PlanBook } from './plan-book.ts'
 import { Reconciler } from './reconciler.ts'
-import { reconcileDirty, type SendOptions } from './round.ts'
+import { reconcileDirty, type SendOptions, type SlotSender } from './round.ts'
 import { assess, spend } from './spend.ts'
 
 /**
@@ -246,8 +246,14 @@ class LedgerStore implements HybridStore {
   }
 
   async #sendDirty(round: number): Promise<void> {
-    for (const ledger of this.#plans.ledgers())
-      await reconcileDirty(ledger, round, (slot, options) => this.#send(ledger, slot, options))
+    const reconciler = this.#reconciler
+    const senderOf = (ledger: Ledger): SlotSender => ({
+      send: (slot, options) => this.#send(ledger, slot, options),
+      get isFull() {
+        return reconciler.isFull
+      },
+    })
+    await Promise.all(this.#plans.ledgers().map((ledger) => reconcileDirty(ledger, round, senderOf(ledger))))
   }
 
   #send(ledger: Ledger, slot: number, options: SendOptions): void {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { type CounterStore, definePolicy, hybridStore, memoryStore, type Policy, tierPolicy } from '@gatehouse/limiter'
 import { redisStore } from '@gatehouse/limiter/redis'
 import { startRedis, testWith } from '@gatehouse/testing'
@@ -13,6 +13,28 @@ const tier = tierPolicy('pro', { rpm: 1_000, daily: 100_000 }, { advisory: true 
 /** More than the calls that may be unanswered at a time. */
 const users = Array.from({ length: 20_000 }, (_, i) => ({ kind: 'user', id: `user-${i}` }))
 
+/** A server whose commands wait while it is `silent`. */
+async function startSlowRedis() {
+  const server = await startRedis()
+  const client = new Redis(server.url)
+  let silence = Promise.withResolvers<void>()
+  silence.resolve()
+  return {
+    client: {
+      evalsha: async (...call: Parameters<Redis['evalsha']>) => silence.promise.then(() => client.evalsha(...call)),
+      eval: async (...call: Parameters<Redis['eval']>) => silence.promise.then(() => client.eval(...call)),
+    },
+    begin() {
+      silence = Promise.withResolvers<void>()
+    },
+    end: () => silence.resolve(),
+    async stop() {
+      client.disconnect()
+      await server.stop()
+    },
+  }
+}
+
 /** Checks every user once by the store, which counts further checks here from then on. */
 async function checkAll(store: CounterStore, now: number): Promise<void> {
   for (let i = 0; i < users.length; i += 16)
@@ -21,9 +43,9 @@ async function checkAll(store: CounterStore, now: number): Promise<void> {
     )
 }
 
-function checkAllHere(store: CounterStore, now: number): void {
+function checkAllHere(store: CounterStore, now: number, cost = 1): void {
   for (const identifier of users)
-    assert(!(store.acquire({ policy: tier, identifier, cost: 1, now }) instanceof Promise), 'counted here')
+    assert(!(store.acquire({ policy: tier, identifier, cost, now }) instanceof Promise), 'counted here')
 }
 
 /** The counters of all users, each once. */
@@ -36,11 +58,18 @@ async function differentCounters(store: CounterStore, now: number): Promise<stri
   return [...found]
 }
 
+/** Begins a round and lets it run for as long as it may last. */
+async function passSecond(context: TestContext, store: { reconcile(): Promise<void> }): Promise<void> {
+  const round = store.reconcile()
+  for (let turn = 0; turn < 40; turn++) await new Promise((resolve) => setImmediate(resolve))
+  context.mock.timers.tick(1_000)
+  await round
+}
+
 testWith('redis-server', 'units of a minute that ends reach Redis, of however many keys', async (context) => {
-  const server = await startRedis()
-  const client = new Redis(server.url)
+  const redis = await startSlowRedis()
   try {
-    const counters = redisStore(client, { clock: 'limiter' })
+    const counters = redisStore(redis.client, { clock: 'limiter' })
     const store = hybridStore(counters, { instances: 1, intervalMs: 0 })
     const last = start + minuteMs - 1_000
     await checkAll(store, last)
@@ -52,8 +81,28 @@ testWith('redis-server', 'units of a minute that ends reach Redis, of however ma
     await store.close()
     assert.deepEqual(await differentCounters(counters, next), ['2 1 0 3'])
   } finally {
-    client.disconnect()
-    await server.stop()
+    await redis.stop()
+  }
+})
+
+testWith('redis-server', 'units wait here while a store is silent, and none is dropped', async (context) => {
+  const redis = await startSlowRedis()
+  try {
+    const counters = redisStore(redis.client, { clock: 'limiter' })
+    const store = hybridStore(counters, { instances: 1, intervalMs: 0 })
+    await checkAll(store, start)
+    redis.begin()
+    context.mock.timers.enable({ apis: ['setTimeout'] })
+    checkAllHere(store, start, 30)
+    for (let second = 0; second < 20; second++) await passSecond(context, store)
+    redis.end()
+    // Answered after all that was sent before.
+    await counters.peek(tier, who, start)
+    await store.close()
+    assert.deepEqual(await differentCounters(counters, start), ['0 31 0 31'])
+  } finally {
+    redis.end()
+    await redis.stop()
   }
 })
 
@@ -126,4 +175,26 @@ test('a busy key among very many is sent in the round after its minute has ended
   const found = new Set<number | undefined>()
   for (const identifier of some) found.add((await shared.peek(busy, identifier, next)).counters[0])
   assert.deepEqual([...found], [31])
+})
+
+test('closing several kinds of identifiers takes no more than five seconds', async (context) => {
+  const { shared } = setup()
+  const silent: CounterStore = { ...shared, add: () => new Promise(() => {}) }
+  const store = hybridStore(silent, { instances: 2, intervalMs: 0 })
+  for (const kind of ['user', 'client', 'ip'])
+    for (let i = 0; i < 6_000; i++)
+      for (let times = 0; times < 2; times++)
+        await store.acquire({ policy: busy, identifier: { kind, id: `${i}` }, cost: 1, now: start })
+  context.mock.timers.enable({ apis: ['setTimeout'] })
+  let isClosed = false
+  const closed = store.close().then(() => {
+    isClosed = true
+  })
+  for (let second = 0; second < 5; second++) {
+    for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve))
+    context.mock.timers.tick(1_000)
+  }
+  await new Promise((resolve) => setImmediate(resolve))
+  assert(isClosed)
+  await closed
 })

@@ -22,6 +22,7 @@ export { observeBearer } from './metrics/bearer-metrics.ts'
 export {
   countClockJumps,
   countEvictions,
+  countUnconfirmedUnits,
   observeLimiter,
   reportEviction,
   reportGateways,

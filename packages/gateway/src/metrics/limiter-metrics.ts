@@ -56,6 +56,16 @@ export function countClockJumps(registry: Registry): () => void {
   return () => moves.inc()
 }
 
+/** Counts units of hybrid limits whose call of the counter store failed: a callback for `onUnconfirmed`. */
+export function countUnconfirmedUnits(registry: Registry): (units: number) => void {
+  const unconfirmed = new Counter({
+    name: 'rate_limit_unconfirmed_units_total',
+    help: 'Units counted here whose call of the counter store failed',
+    registers: [registry],
+  })
+  return (units) => unconfirmed.inc(units)
+}
+
 /** Reports whether the counter store may evict counters, once that is known. */
 export function reportEviction(registry: Registry): (mayEvict: boolean) => void {
   const evicting = new Gauge({

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createMetrics, silentLog } from '@gatehouse/kit'
-import { type CounterStore, createLimiter, definePolicy, memoryStore } from '@gatehouse/limiter'
-import { observeLimiter } from '../../src/index.ts'
+import { type CounterStore, createLimiter, definePolicy, hybridStore, memoryStore } from '@gatehouse/limiter'
+import { countUnconfirmedUnits, observeLimiter } from '../../src/index.ts'
 import { setup } from '../support/setup.ts'
 
 test('breakers of the counter store and of each upstream are reported from the start', async () => {
@@ -33,4 +33,19 @@ test('responses, timeouts and failures of the counter store and its breaker are 
   assert.equal(await shown('rate_limit_store_timeouts_total'), 'rate_limit_store_timeouts_total 0')
   assert.equal(await shown('rate_limit_store_failures_total'), 'rate_limit_store_failures_total 5')
   assert.match(await metrics.metrics(), /^rate_limit_store_breaker\{scope="standard"\} 2$/m)
+})
+
+test('units of hybrid limits whose call of the counter store failed are counted', async () => {
+  const metrics = createMetrics()
+  const memory = memoryStore()
+  const shared: CounterStore = { ...memory, add: () => Promise.reject(new Error('away')) }
+  shared.acquire = async (request) => memory.acquire(request)
+  const store = hybridStore(shared, { instances: 1, intervalMs: 0, onUnconfirmed: countUnconfirmedUnits(metrics) })
+  const policy = definePolicy('p', [{ name: 'p', limit: 1_000, windowMs: 60_000 }], { advisory: true })
+  const check = async (now: number) =>
+    store.acquire({ policy, identifier: { kind: 'user', id: 'u1' }, cost: 3, now: Date.UTC(2026, 0, 1) + now })
+  for (const now of [59_000, 59_000, 59_000, 60_000]) await check(now)
+  await store.reconcile()
+  const text = await metrics.metrics()
+  assert.match(text, /^rate_limit_unconfirmed_units_total 9$/m)
 })

@@ -32,6 +32,11 @@ function waitOf({ rules }: Policy, result: CounterResult | undefined, cost: numb
   return result.waitMs ?? maxWaitMs(rules, result, cost)
 }
 
+/** The amounts that a request acquired: nothing where a shadow rule was violated. */
+export function acquiredAmounts({ rules }: Policy, { allowed, violated }: CounterResult, cost: number): number[] {
+  return rules.map((_, i) => (allowed && (violated & (1 << i)) === 0 ? cost : 0))
+}
+
 /** The amounts that return what a request acquired: nothing where a shadow rule was violated. */
 export function releaseAmounts({ rules }: Policy, { violated }: CounterResult, cost: number): number[] {
   return rules.map((_, i) => ((violated & (1 << i)) === 0 ? -cost : 0))

@@ -1,6 +1,6 @@
 import { windowIndex } from '../algorithms/window.ts'
 import { countedIdentifier, partsOf } from '../combination/combine.ts'
-import { joinResults, resultOfShare } from '../combination/results.ts'
+import { acquiredAmounts, joinResults, resultOfShare } from '../combination/results.ts'
 import { divideIntoShares, type Share } from '../combination/shares.ts'
 import type { Identifier } from '../key.ts'
 import type { Policy } from '../policy.ts'
@@ -112,8 +112,9 @@ export class Combination {
       at += part.rules.length
       const reservation = reservations.get(part)
       if (reservation === undefined) continue
-      const amounts = part.rules.map(() => (result.allowed ? cost : 0))
-      this.#local.receive(reservation, resultOfShare({ policy: part, places }, result), amounts)
+      const own = resultOfShare({ policy: part, places }, result)
+      const amounts = result.allowed ? acquiredAmounts(part, own, cost) : []
+      this.#local.receive(reservation, own, amounts)
     }
   }
 

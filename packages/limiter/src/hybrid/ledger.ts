@@ -36,12 +36,13 @@ const maxPolicies = 1_024
 
 /**
  * Bits of `tail.flags`: the slot has counts to send; the store has reported its counts; the known counts are invalid; its
- * counts wait for a later round, as a quiet slot.
+ * counts wait for a later round, as a quiet slot; a call that sent some has failed since the store's last result.
  */
 const dirtyFlag = 1
 const syncedFlag = 2
 const invalidFlag = 4
 const quietFlag = 8
+const failedFlag = 16
 
 /** With more dirty slots than this, quiet ones wait for their round. */
 export const manyDirty = 4_096
@@ -204,7 +205,18 @@ export class Ledger {
     this.cells[end + tail.syncedAt] = now | 0
     this.cells[end + tail.blockedUntil] = blockedUntil | 0
     this.cells[end + tail.results] = (this.resultsOf(slot) + 1) | 0
-    this.cells[end + tail.flags] = ((this.cells[end + tail.flags] ?? 0) | syncedFlag) & ~invalidFlag
+    this.cells[end + tail.flags] = ((this.cells[end + tail.flags] ?? 0) | syncedFlag) & ~(invalidFlag | failedFlag)
+  }
+
+  /** Records that a call which sent counts has failed: whether the store has counted them is not known. */
+  markFailed(slot: number): void {
+    const at = this.tail(slot) + tail.flags
+    this.cells[at] = (this.cells[at] ?? 0) | failedFlag
+  }
+
+  /** Whether a call that sent counts has failed since the store's last result. */
+  hasFailed(slot: number): boolean {
+    return ((this.cells[this.tail(slot) + tail.flags] ?? 0) & failedFlag) !== 0
   }
 
   /** How many results of the store were applied to a slot: a call that began at another number may be answered late. */

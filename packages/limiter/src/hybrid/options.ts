@@ -11,6 +11,12 @@ export interface HybridOptions {
   readonly intervalMs?: number
   /** Maximum number of identifiers of one kind counted here; others are counted exactly. Default 500,000. */
   readonly maxKeys?: number
+  /**
+   * Called when a call that sent counts has failed, with the number of its units. Whether the store has counted them is not
+   * known: counts of a current window are raised once the store responds and reports less, those of one that has ended are
+   * not.
+   */
+  readonly onUnconfirmed?: (units: number) => void
 }
 
 /** A store that counts advisory limits locally and reconciles them with the shared store about every 100 ms. */

@@ -17,11 +17,14 @@ export interface CalledEntry extends LedgerEntry {
 export class Reconciler {
   readonly #shared: CounterStore
   readonly #instances: () => number
+  readonly #onUnconfirmed: (units: number) => void
   #unanswered = 0
 
-  constructor(shared: CounterStore, instances: () => number) {
+  /** @param onUnconfirmed called with the units of a call that failed */
+  constructor(shared: CounterStore, instances: () => number, onUnconfirmed: (units: number) => void) {
     this.#shared = shared
     this.#instances = instances
+    this.#onUnconfirmed = onUnconfirmed
   }
 
   /** Whether so many calls are unanswered that nothing is sent. */
@@ -59,13 +62,17 @@ export class Reconciler {
       return
     }
     this.#unanswered += unanswered
-    const onAnswer = (): void => {
+    const onAnswer = (unconfirmed: number): void => {
       this.#unanswered--
       unanswered--
+      if (unconfirmed > 0) this.#onUnconfirmed(unconfirmed)
       if (unanswered === 0) onComplete()
     }
     // First, since the counts that follow may read them.
-    for (const request of ended) startAdd(this.#shared, request, { resolve: onAnswer, reject: onAnswer })
+    for (const request of ended) {
+      const reject = (): void => onAnswer(Math.max(...request.amounts))
+      startAdd(this.#shared, request, { resolve: () => onAnswer(0), reject })
+    }
     if (amounts === undefined) return
     const since = ledger.resultsOf(slot)
     const sent = { plan, slot, policy, identifier, amounts, now, since, withPrevious: !isPreviousKnown, onAnswer }
@@ -84,7 +91,7 @@ export class Reconciler {
     // The slot may have been freed for another id.
     if (ledger.idOf(slot) !== identifier.id) return
     this.advance(entry, result.now)
-    const isLower = isBelowConfirmed(entry, result)
+    const isLower = isBelowConfirmed(entry, result, ledger.hasFailed(slot) ? amounts : [])
     if (isLower && ledger.resultsOf(slot) !== entry.since) return
     if (isLower) void this.#restoreCounts(entry, amounts, result.now)
     else this.#applyCounts(entry, result, withPrevious)
@@ -184,15 +191,20 @@ function knowsPrevious({ plan, slot }: LedgerEntry, now: number): boolean {
   return true
 }
 
-/** Whether the store reports less in a window than it had confirmed. */
-function isBelowConfirmed({ plan, slot }: LedgerEntry, { counters, now }: CounterResult): boolean {
+/** Whether the store, after it has counted `amounts`, reports less in a window than those and what it had confirmed. */
+function isBelowConfirmed(
+  { plan, slot }: LedgerEntry,
+  { counters, now }: CounterResult,
+  amounts: readonly number[],
+): boolean {
   const { ledger } = plan
   const { rules } = plan.policy
   for (let i = 0; i < rules.length; i++) {
     const rule = rules[i]
     const at = ledger.at(slot, i)
     if (rule === undefined || ledger.cells[at + cell.index] !== windowIndex(now, rule.windowMs)) continue
-    if ((counters[2 * i + 1] ?? Number.POSITIVE_INFINITY) < (ledger.cells[at + cell.confirmed] ?? 0)) return true
+    const expected = (ledger.cells[at + cell.confirmed] ?? 0) + (amounts[i] ?? 0)
+    if ((counters[2 * i + 1] ?? Number.POSITIVE_INFINITY) < expected) return true
   }
   return false
 }
@@ -201,7 +213,8 @@ function isBelowConfirmed({ plan, slot }: LedgerEntry, { counters, now }: Counte
 interface Sent extends CalledEntry, AddRequest {
   readonly identifier: LedgerEntry['identifier']
   readonly withPrevious: boolean
-  readonly onAnswer: () => void
+  /** Called with the number of units that are not confirmed, since the call has failed. */
+  readonly onAnswer: (unconfirmed: number) => void
 }
 
 /** Applies the store's response to the counts of a slot. */
@@ -215,28 +228,34 @@ class SentCounts implements Completion {
   }
 
   resolve(result: CounterResult): void {
-    this.#settle()
+    this.#settle(false)
     this.#reconciler.receive(this.#sent, result, this.#sent.amounts, this.#sent.withPrevious)
-    this.#sent.onAnswer()
+    this.#sent.onAnswer(0)
   }
 
-  /** The remaining allowance is spent; the next check that calls the store finds out that it is unavailable. */
+  /**
+   * The remaining allowance is spent; the next check that calls the store finds out that it is unavailable. The store is
+   * expected to have counted what was sent: when it next responds and reports less, its counts are raised.
+   */
   reject(): void {
-    this.#settle()
-    this.#sent.onAnswer()
+    this.#settle(true)
+    this.#sent.onAnswer(Math.max(...this.#sent.amounts))
   }
 
-  #settle(): void {
+  #settle(hasFailed: boolean): void {
     const { plan, slot, identifier, amounts, now } = this.#sent
     const { ledger, policy } = plan
     // The slot may have been freed for another id.
     if (ledger.idOf(slot) !== identifier.id) return
     const { cells } = ledger
+    if (hasFailed) ledger.markFailed(slot)
     for (let i = 0; i < amounts.length; i++) {
       const at = ledger.at(slot, i)
+      const amount = amounts[i] ?? 0
       const { windowMs } = policy.rules[i] ?? { windowMs: 1 }
-      if (cells[at + cell.index] === windowIndex(now, windowMs))
-        cells[at + cell.sent] = Math.max(0, (cells[at + cell.sent] ?? 0) - (amounts[i] ?? 0))
+      if (cells[at + cell.index] !== windowIndex(now, windowMs)) continue
+      cells[at + cell.sent] = Math.max(0, (cells[at + cell.sent] ?? 0) - amount)
+      if (hasFailed) cells[at + cell.confirmed] = (cells[at + cell.confirmed] ?? 0) + amount
     }
   }
 }

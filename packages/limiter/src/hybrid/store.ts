@@ -1,4 +1,5 @@
 import { countedIdentifier, partsOf } from '../combination/combine.ts'
+import { acquiredAmounts } from '../combination/results.ts'
 import { encodeId, type Identifier } from '../key.ts'
 import type { Policy } from '../policy.ts'
 import type { AcquireRequest, AddRequest, CounterResult, CounterStore } from '../store.ts'
@@ -46,10 +47,11 @@ class LedgerStore implements HybridStore {
   #round = 0
   #isClosed = false
 
-  constructor(shared: CounterStore, { instances, intervalMs = defaultIntervalMs, maxKeys = 500_000 }: HybridOptions) {
+  constructor(shared: CounterStore, options: HybridOptions) {
+    const { instances, intervalMs = defaultIntervalMs, maxKeys = 500_000, onUnconfirmed = () => {} } = options
     this.#shared = shared
     this.#instances = typeof instances === 'number' ? () => instances : instances
-    this.#reconciler = new Reconciler(shared, this.#instances)
+    this.#reconciler = new Reconciler(shared, this.#instances, onUnconfirmed)
     this.#intervalMs = intervalMs
     this.#plans = new PlanBook(this.#instances, maxKeys, intervalMs === 0 ? defaultIntervalMs : intervalMs)
     this.#combination = new Combination(shared, {
@@ -196,8 +198,7 @@ class LedgerStore implements HybridStore {
     this.#send(ledger, slot, sendFully)
     const since = ledger.resultsOf(slot)
     const receive = (result: CounterResult): CounterResult => {
-      const amounts = policy.rules.map(() => (result.allowed ? cost : 0))
-      this.#reconciler.receive({ plan, slot, identifier, since }, result, amounts)
+      this.#reconciler.receive({ plan, slot, identifier, since }, result, acquiredAmounts(policy, result, cost))
       return result
     }
     const result = this.#shared.acquire({ policy, identifier, cost, now })

@@ -106,15 +106,24 @@ testWith('redis-server', 'units wait here while a store is silent, and none is d
   }
 })
 
-/** A store in this process that promises. */
+/** A store in this process that promises, and fails while it `isBroken`: before it counts, or after. */
 function setup() {
   let memory = memoryStore()
   const lose = (): void => {
     memory = memoryStore()
   }
-  const state = { stepMs: 0, lose }
+  const state: { isBroken: false | 'before' | 'after'; stepMs: number; lose(): void } = {
+    isBroken: false,
+    stepMs: 0,
+    lose,
+  }
   const counted = (policy: Policy, now: number) => memory.peek(policy, who, now).counters
-  const call = async <T>(act: () => T): Promise<T> => act()
+  const call = async <T>(act: () => T): Promise<T> => {
+    if (state.isBroken === 'before') throw new Error('the store is unavailable')
+    const result = act()
+    if (state.isBroken === 'after') throw new Error('no response')
+    return result
+  }
   const shared: CounterStore = {
     acquire: (request) => call(() => memory.acquire({ ...request, now: request.now + state.stepMs })),
     peek: (...args) => call(() => memory.peek(...args)),
@@ -125,6 +134,61 @@ function setup() {
   }
   return { shared, counted, state, store: hybridStore(shared, { instances: 2, intervalMs: 0 }) }
 }
+
+for (const [what, isBroken, between] of [
+  ['that the store has not counted are restored', 'before', 0],
+  ['that the store has not counted are restored when more follow', 'before', 20],
+  ['that the store has counted are not counted twice', 'after', 20],
+] as const)
+  test(`units of a call that failed ${what}`, async () => {
+    const { counted, state, store } = setup()
+    await store.acquire({ policy: busy, identifier: who, cost: 1, now: start })
+    state.isBroken = isBroken
+    for (let i = 0; i < 10; i++) store.acquire({ policy: busy, identifier: who, cost: 1, now: start })
+    await store.reconcile()
+    state.isBroken = false
+    for (let i = 0; i < between + 1; i++) await store.acquire({ policy: busy, identifier: who, cost: 1, now: start })
+    await store.reconcile()
+    await store.reconcile()
+    assert.deepEqual(counted(busy, start), [0, 12 + between])
+  })
+
+test('an operator who resets a key after a call failed is not overruled', async () => {
+  const { shared, counted, state, store } = setup()
+  await store.acquire({ policy: busy, identifier: who, cost: 1, now: start })
+  state.isBroken = 'before'
+  for (let i = 0; i < 10; i++) store.acquire({ policy: busy, identifier: who, cost: 1, now: start })
+  await store.reconcile()
+  state.isBroken = false
+  await shared.reset(busy, who, start)
+  store.acquire({ policy: busy, identifier: who, cost: 1, now: start })
+  await store.reconcile()
+  assert.deepEqual(counted(busy, start), [0, 1])
+  assert.deepEqual((await store.acquire({ policy: busy, identifier: who, cost: 1, now: start })).counters, [0, 2])
+})
+
+test('a shadow rule that rejects is not raised after a call failed', async () => {
+  const { shared, counted, state, store } = setup()
+  const shadowed = definePolicy(
+    'shadowed',
+    [
+      { name: 'busy', limit: 1_000, windowMs: minuteMs },
+      { name: 'candidate', limit: 40, windowMs: minuteMs, shadow: true },
+    ],
+    { advisory: true },
+  )
+  const check = () => store.acquire({ policy: shadowed, identifier: who, cost: 1, now: start })
+  await shared.acquire({ policy: shadowed, identifier: who, cost: 40, now: start })
+  await check()
+  state.isBroken = 'before'
+  check()
+  await store.reconcile()
+  await assert.rejects(async () => store.acquire({ policy: shadowed, identifier: who, cost: 500, now: start }))
+  state.isBroken = false
+  await store.acquire({ policy: shadowed, identifier: who, cost: 100, now: start })
+  await store.reconcile()
+  assert.deepEqual(counted(shadowed, start), [0, 142, 0, 40])
+})
 
 test('a result of the next minute does not hide units of the last one that are not sent', async () => {
   const { counted, state, store } = setup()

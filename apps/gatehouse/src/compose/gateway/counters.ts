@@ -1,6 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { History } from '@gatehouse/gateway'
-import { countClockJumps, countEvictions, reportEviction, reportGateways, reportHotKeys } from '@gatehouse/gateway'
+import {
+  countClockJumps,
+  countEvictions,
+  countUnconfirmedUnits,
+  reportEviction,
+  reportGateways,
+  reportHotKeys,
+} from '@gatehouse/gateway'
 import { redisHistory } from '@gatehouse/gateway/redis'
 import { attemptLimitPolicies } from '@gatehouse/identity'
 import { type Database, type Log, migrate, type Registry, silentLog } from '@gatehouse/kit'
@@ -106,7 +113,7 @@ function redisCounters({ settings, file }: Config, url: string, log: Log, metric
   const region = regional && storeIn(regional, key, { onClockMoved, tags })
   const activeGateways = () => Math.max(gateways ?? 1, presence.instances ?? defaultGateways)
   const hot = hotKeyStore(counters, { perSecond, instances: activeGateways })
-  const hybrid = hybridStore(hot, { instances: activeGateways })
+  const hybrid = hybridStore(hot, { instances: activeGateways, onUnconfirmed: countUnconfirmedUnits(metrics) })
   if (settings.services.has('gateway')) reportGateways(metrics, activeGateways)
   reportHotKeys(metrics, () => hot.hotKeys)
   return {

@@ -44,6 +44,9 @@ const invalidFlag = 4
 const quietFlag = 8
 const failedFlag = 16
 
+/** How long a rejection is repeated without a call: not longer, to notice grants of other processes. */
+export const maxBlockMs = 1_000
+
 /** With more dirty slots than this, quiet ones wait for their round. */
 export const manyDirty = 4_096
 
@@ -252,7 +255,8 @@ export class Ledger {
   isBlocked(slot: number, now: number): boolean {
     const end = this.tail(slot)
     const left = ((this.cells[end + tail.blockedUntil] ?? 0) - now) | 0
-    return left > 0 && ((this.cells[end + tail.flags] ?? 0) & syncedFlag) !== 0
+    // More is left only where the clock went back.
+    return left > 0 && left <= maxBlockMs && ((this.cells[end + tail.flags] ?? 0) & syncedFlag) !== 0
   }
 
   #grow(): void {

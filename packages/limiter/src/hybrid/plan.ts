@@ -4,7 +4,7 @@ import type { Identifier } from '../key.ts'
 import type { Policy } from '../policy.ts'
 import type { CountedRule } from '../rule.ts'
 import type { CounterResult } from '../store.ts'
-import { cell, type Ledger } from './ledger.ts'
+import { cell, type Ledger, maxBlockMs } from './ledger.ts'
 
 /** How a policy is counted for one kind of identifier: in a ledger, or by the shared store alone. */
 export type Plan = LocalPlan | ExactPlan
@@ -125,9 +125,7 @@ export function limitAllowance({ plan, slot }: LedgerEntry, now: number, instanc
   }
 }
 
-/** How long a rejection is repeated without a call: not longer, to notice grants of other processes. */
-const maxBlockMs = 1_000
-/** Not shorter, so that a flood does not call the store for every check. */
+/** A rejection is repeated no shorter, so that a flood does not call the store for every check. */
 const minBlockMs = 10
 
 /** How long to repeat a rejection, unless a request is admitted sooner. */

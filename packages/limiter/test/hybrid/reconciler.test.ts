@@ -241,6 +241,15 @@ test('a busy key among very many is sent in the round after its minute has ended
   assert.deepEqual([...found], [31])
 })
 
+test('a rejection is not repeated without a call once the clock has gone back', async () => {
+  const { store } = setup()
+  const check = (cost: number, now: number) => store.acquire({ policy: busy, identifier: who, cost, now })
+  await check(1_000, start)
+  assert(!(await check(1, start)).allowed)
+  assert(!(check(1, start) instanceof Promise))
+  assert(check(1, start - 60 * minuteMs) instanceof Promise)
+})
+
 test('closing several kinds of identifiers takes no more than five seconds', async (context) => {
   const { shared } = setup()
   const silent: CounterStore = { ...shared, add: () => new Promise(() => {}) }

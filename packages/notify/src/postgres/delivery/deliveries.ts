@@ -3,7 +3,7 @@ import type { Channel } from '../../model/channel.ts'
 import type { BucketErrors, ClaimedDelivery, ClaimKey, Deliveries, MarkedCall } from '../../store/store.ts'
 import { type BucketScope, type Buckets, bucketsOfIds, groupByBucket, nameFor, textFor } from '../sql/buckets.ts'
 import { columns, timestamp } from '../sql/columns.ts'
-import { keyOf, queryByIndexes } from '../sql/plans.ts'
+import { keyOf, queryQueue } from '../sql/plans.ts'
 import type { Claimer } from './claim/claim.ts'
 import { placeAt } from './claim/claim-marks.ts'
 import { type RecordOptions, record } from './record.ts'
@@ -95,7 +95,7 @@ async function findStillClaimed(
   scope: BucketScope,
   claimed: readonly ClaimKey[],
 ): Promise<string[]> {
-  const { rows } = await queryByIndexes<{ delivery_id: string }>(database, scope, {
+  const { rows } = await queryQueue<{ delivery_id: string }>(database, scope, {
     name: nameFor(scope, 'notify_find_still_claimed'),
     text: textFor(
       scope,
@@ -115,7 +115,7 @@ async function markCalled(database: Database, scope: BucketScope, calls: readonl
     const unresolved = Object.fromEntries(own.map(({ target, provider }) => [target, provider]))
     return own[0] ? [{ ...own[0].claimed, unresolved: JSON.stringify(unresolved) }] : []
   })
-  const { rows } = await queryByIndexes<{ delivery_id: string }>(database, scope, {
+  const { rows } = await queryQueue<{ delivery_id: string }>(database, scope, {
     name: nameFor(scope, 'notify_mark_called'),
     text: textFor(
       scope,
@@ -137,7 +137,7 @@ async function release(
   claimed: readonly ClaimedDelivery[],
   { dueAt, waitsSince }: { readonly dueAt: number; readonly waitsSince: number | undefined },
 ): Promise<ReleasedRow[]> {
-  const { rows } = await queryByIndexes<ReleasedRow>(database, scope, {
+  const { rows } = await queryQueue<ReleasedRow>(database, scope, {
     name: nameFor(scope, 'notify_release'),
     text: textFor(
       scope,

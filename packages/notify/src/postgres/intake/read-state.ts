@@ -4,7 +4,7 @@ import type { Counters } from '../../admission/caps.ts'
 import type { AdmissionUnit, PlannedNotification } from '../../admission/planned.ts'
 import type { Channel } from '../../model/channel.ts'
 import { deliveryIdOf } from '../../model/id.ts'
-import { type ReadStatement, readAtOnce } from '../sql/at-once.ts'
+import { onePlan, type ReadStatement, readAtOnce } from '../sql/at-once.ts'
 import { type BucketScope, bucketsOfIds, textFor } from '../sql/buckets.ts'
 import { columns } from '../sql/columns.ts'
 import { dedupHash } from './dedup-hash.ts'
@@ -92,10 +92,9 @@ export async function readState(
 
 function usersQuery(scope: BucketScope, users: readonly BatchUser[]): ReadStatement {
   return {
-    name: 'notify_read_users',
     text: textFor(
       scope,
-      `SELECT u.user_id, found.generation, found.version, found.counters
+      `${onePlan}SELECT u.user_id, found.generation, found.version, found.counters
          FROM unnest($1::smallint[], $2::text[]) AS u (bucket, user_id)
         CROSS JOIN LATERAL (
           SELECT c.generation, c.version, c.counters FROM notify.cap c
@@ -113,7 +112,6 @@ function logKeysOf(notifications: readonly PlannedNotification[]): LogKey[] {
 
 function logQuery(scope: BucketScope, keys: readonly LogKey[]): ReadStatement {
   return {
-    name: 'notify_read_log',
     text: textFor(
       scope,
       `SELECT a.place, found.notification_id, found.has_delivery
@@ -172,7 +170,6 @@ async function flushedSince(
   if (ids.length === 0) return new Set()
   const [found] = await readAtOnce(database, scope, [
     {
-      name: 'notify_flushed_since',
       text: textFor(
         scope,
         `SELECT found.id FROM unnest($1::smallint[], $2::uuid[]) AS a (bucket, id)

@@ -30,7 +30,7 @@ export function settledQueries(scope: BucketScope, units: readonly AdmissionUnit
                      SELECT t.id FROM ${tables[kind]} t
                       WHERE t.bucket = k.bucket AND t.id = k.id AND ${dueAt[kind]} <= $3::timestamptz LIMIT 1) AS found`
     const values = [bucketsOfIds(scope, ids, (id) => id), ids, timestamp(now)]
-    return ids.length === 0 ? [] : [{ name: `notify_find_${kind}`, text: textFor(scope, text), values }]
+    return ids.length === 0 ? [] : [{ text: textFor(scope, text), values }]
   })
   return [...found, ...(windows.length === 0 ? [] : [countItemsQuery(scope, windows)])]
 }

@@ -291,32 +291,38 @@ BEGIN
   RETURN statement;
 END $$;
 
--- Has the transaction find rows by indexes alone, whatever the tables hold and the statistics say.
+-- Has the transaction find rows by indexes alone, whatever the tables hold and the statistics say. (An assignment runs no
+-- query, which takes many times as long.)
 CREATE FUNCTION notify.use_indexes() RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  ignored text;
 BEGIN
-  PERFORM set_config('jit', 'off', true), set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
-          set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true);
+  ignored := set_config('jit', 'off', true) || set_config('enable_seqscan', 'off', true) || set_config('enable_bitmapscan', 'off', true)
+    || set_config('enable_hashjoin', 'off', true) || set_config('enable_mergejoin', 'off', true);
 END $$;
 
--- The tables whose rows a plan of the statement looks for by their indexes.
+-- The tables whose rows a plan of the statement looks for by their indexes; none where it says that it has one plan.
 CREATE FUNCTION notify.tables_looked_up(statement text) RETURNS oid[] LANGUAGE sql AS $$
   SELECT coalesce(array_agg(DISTINCT named.id), '{}')
     FROM (SELECT to_regclass('notify.' || found[1])::oid AS id
             FROM regexp_matches(statement, '(?<!INTO )notify\.(\w+)', 'g') AS found) AS named
-   WHERE EXISTS (SELECT FROM pg_index i WHERE i.indrelid = named.id)
+   WHERE statement NOT LIKE '%/* one plan */%'
+     AND EXISTS (SELECT FROM pg_index i WHERE i.indrelid = named.id)
 $$;
 
--- The call of a statement, which the connection keeps once it is prepared, and has planned: to plan takes longer than
--- to run. Of a table that holds next to nothing every index seems as good, and its first column as good as its key, so
--- as long as there is such a one it is planned for each call. That the connection keeps it is noted in a setting, with
--- its tables, for the list of those that are kept takes long to read; a transaction that fails takes the note back, and
--- not what was prepared.
-CREATE FUNCTION notify.prepared_call(statement text, parameters text[], of_bucket smallint, shard bigint) RETURNS text
+-- The call of a statement without its arguments. The connection keeps it, under `name` where its shard is not named, once
+-- it is prepared, and has planned: to plan takes longer than to run. Of a table that holds next to nothing every index
+-- seems as good, and its first column as good as its key, so as long as there is such a one it is planned for each call.
+-- That the connection keeps it is noted in a setting, with its tables, for the list of those that are kept takes long to
+-- read; a transaction that fails takes the note back, and not what was prepared.
+CREATE FUNCTION notify.prepared_call(name text, statement text, of_bucket smallint, shard bigint) RETURNS text
 LANGUAGE plpgsql AS $$
 DECLARE
   enough_bytes CONSTANT bigint := 64 * 8192;
-  kept text := concat_ws('_', 'notify', md5(statement), shard);
-  tables text := nullif(current_setting('gatehouse.' || kept, true), '');
+  kept text := CASE WHEN shard IS NULL THEN name ELSE name || '_' || shard END;
+  tables oid[] := nullif(current_setting('gatehouse.' || kept, true), '');
+  plans text := 'force_generic_plan';
+  looked_up oid;
 BEGIN
   IF tables IS NULL THEN
     IF shard IS NOT NULL THEN
@@ -325,33 +331,36 @@ BEGIN
     IF NOT EXISTS (SELECT FROM pg_prepared_statements p WHERE p.name = kept) THEN
       EXECUTE format('PREPARE %I AS %s', kept, statement);
     END IF;
-    tables := notify.tables_looked_up(statement)::text;
-    PERFORM set_config('gatehouse.' || kept, tables, false);
+    tables := notify.tables_looked_up(statement);
+    PERFORM set_config('gatehouse.' || kept, tables::text, false);
   END IF;
-  PERFORM set_config('plan_cache_mode', CASE
-    WHEN of_bucket IS NOT NULL AND shard IS NULL THEN 'force_custom_plan'
-    WHEN EXISTS (SELECT FROM unnest(tables::oid[]) AS id WHERE pg_relation_size(id) < enough_bytes) THEN 'force_custom_plan'
-    ELSE 'force_generic_plan' END, true);
-  RETURN 'EXECUTE ' || kept
-    || coalesce('(' || (SELECT string_agg(quote_nullable(p), ',') FROM unnest(parameters) AS p) || ')', '');
+  IF of_bucket IS NOT NULL AND shard IS NULL THEN
+    plans := 'force_custom_plan';
+  END IF;
+  FOREACH looked_up IN ARRAY tables LOOP
+    IF pg_relation_size(looked_up) < enough_bytes THEN
+      plans := 'force_custom_plan';
+    END IF;
+  END LOOP;
+  plans := set_config('plan_cache_mode', plans, true);
+  RETURN 'EXECUTE ' || kept;
 END $$;
 
 -- Runs statements in one transaction and commits it, all on one message of the client: no lock that they acquire waits
--- for another byte from it. Each statement has its own snapshot, and its own ones of `parameters`. A precondition
--- returns a boolean: unless it is true nothing is written, and `failed` is its position; otherwise `failed` is 0.
+-- for another byte from it. Each statement has a name, a snapshot of its own, and its arguments, written out in brackets
+-- (a text without any: nothing). A precondition returns a boolean: unless it is true nothing is written, and `failed` is
+-- its position; otherwise `failed` is 0.
 CREATE PROCEDURE notify.run_at_once(
-  of_bucket smallint, statements text[], parameter_counts integer[], preconditions boolean[], parameters text[], INOUT failed integer)
+  of_bucket smallint, names text[], preconditions boolean[], statements text[], arguments text[], INOUT failed integer)
 LANGUAGE plpgsql AS $$
 DECLARE
   shard bigint := notify.lock_shard(of_bucket);
-  first integer := 1;
   call text;
   passes boolean;
 BEGIN
-  PERFORM notify.use_indexes();
+  call := notify.use_indexes();
   FOR place IN 1 .. cardinality(statements) LOOP
-    call := notify.prepared_call(
-      statements[place], parameters[first : first + parameter_counts[place] - 1], of_bucket, shard);
+    call := notify.prepared_call(names[place], statements[place], of_bucket, shard) || arguments[place];
     IF preconditions[place] THEN
       EXECUTE call INTO passes;
       IF passes IS NOT TRUE THEN
@@ -362,31 +371,27 @@ BEGIN
     ELSE
       EXECUTE call;
     END IF;
-    first := first + parameter_counts[place];
   END LOOP;
   COMMIT;
   failed := 0;
 END $$;
 
--- Runs statements that read, each on its own snapshot. `answers` has an array of rows for each.
+-- Runs statements that return one document each, each on its own snapshot. `answers` has them with commas between.
 CREATE PROCEDURE notify.read_at_once(
-  of_bucket smallint, statements text[], parameter_counts integer[], parameters text[], INOUT answers json)
+  of_bucket smallint, names text[], statements text[], arguments text[], INOUT answers text)
 LANGUAGE plpgsql AS $$
 DECLARE
   shard bigint := notify.lock_shard(of_bucket);
-  first integer := 1;
+  call text;
   answer text;
-  all_answers text[];
 BEGIN
-  PERFORM notify.use_indexes();
+  call := notify.use_indexes();
+  answers := NULL;
   FOR place IN 1 .. cardinality(statements) LOOP
-    EXECUTE notify.prepared_call(
-      format('SELECT coalesce(json_agg(r), ''[]'') FROM (%s) AS r', statements[place]),
-      parameters[first : first + parameter_counts[place] - 1], of_bucket, shard) INTO answer;
-    all_answers := all_answers || answer;
-    first := first + parameter_counts[place];
+    call := notify.prepared_call(names[place], statements[place], of_bucket, shard) || arguments[place];
+    EXECUTE call INTO answer;
+    answers := concat_ws(',', answers, answer);
   END LOOP;
-  answers := '[' || array_to_string(all_answers, ',') || ']';
 END $$;
 
 -- ---------------------------------------------------------------------------------------------------------------------

@@ -1,21 +1,29 @@
+import { hash } from 'node:crypto'
 import { type Database, type Query, type Rows, sqlState } from '@gatehouse/kit'
 import { at } from '../nodes/spread-database.ts'
 import type { BucketScope } from './buckets.ts'
 import { columns, literal } from './columns.ts'
-import { readTogether } from './plans.ts'
 
 type Value = string | number | boolean | null
 
-/** A statement that runs within the server. Each `$n` has a cast to its type, for the values travel as text. */
-export interface Statement {
+/** A statement that reads. Each `$n` has a cast to its type, for the values travel as text. */
+export interface ReadStatement {
   readonly text: string
   readonly values: ReadonlyArray<Value | readonly Value[]>
+}
+
+/** A statement that runs within the server, as {@link ReadStatement} does. */
+export interface Statement extends ReadStatement {
   /** It answers one boolean; unless that is true, nothing of the whole is written. */
   readonly precondition?: true
 }
 
-/** A statement that reads. Its rows may travel as JSON: they hold no points in time. */
-export type ReadStatement = Omit<Statement, 'precondition'> & Pick<Required<Query>, 'name'>
+/**
+ * Says at the head of a text that it has one plan, whatever its tables hold: for each row of its parameters it looks for
+ * others (a subquery, or LATERAL with LIMIT), by the only index that fits. Others are planned for each call while one of
+ * their tables is small, for then an index seems as good as another, and the whole of it as a look for each row.
+ */
+export const onePlan = '/* one plan */ '
 
 /**
  * Runs statements in one transaction, in order, each on a snapshot of its own, on one message to the server, which
@@ -30,27 +38,29 @@ export async function runAtOnce(
   statements: readonly Statement[],
   { bucket }: Pick<BucketScope, 'bucket'> = {},
 ): Promise<Statement | undefined> {
-  const query = bucket === undefined ? callHere(statements) : callOnNode(bucket, statements)
+  const preconditions = statements.map(({ precondition = false }) => precondition)
+  const query = callOf('run_at_once', bucket, statements, [preconditions])
   const { rows } = await at(database, bucket).query<{ failed: number }>(query)
   const [{ failed } = { failed: 0 }] = rows
   return statements[failed - 1]
 }
 
 /**
- * Runs statements that read, in order and on one message, each on a snapshot of its own; for one bucket of a distributed
- * database on the node that has it, which keeps their plans as those of {@link runAtOnce}.
+ * Runs statements that read, as {@link runAtOnce} does. Their rows travel as JSON: they hold no points in time.
  */
 export async function readAtOnce(
   database: Database,
-  scope: BucketScope,
+  { bucket }: Pick<BucketScope, 'bucket'>,
   statements: readonly ReadStatement[],
 ): Promise<ReadonlyArray<Pick<Rows<object>, 'rows'>>> {
-  const { bucket } = scope
-  if (bucket === undefined) return readTogether(database, scope, statements)
-  const { texts, counts, parameters } = literalsOf(statements)
-  const text = `CALL notify.read_at_once('${bucket}', ${texts}, ${counts}, ${parameters}, NULL)`
-  const { rows } = await at(database, bucket).query<{ answers: object[][] }>({ text })
-  return (rows[0]?.answers ?? []).map((answer) => ({ rows: answer }))
+  const reading = statements.map(({ text, values }) => ({ text: documentOf(text), values }))
+  const { rows } = await at(database, bucket).query<{ answers: string }>(callOf('read_at_once', bucket, reading, []))
+  const answers: object[][] = JSON.parse(`[${rows[0]?.answers ?? ''}]`)
+  return answers.map((answer) => ({ rows: answer }))
+}
+
+function documentOf(text: string): string {
+  return `SELECT coalesce(json_agg(r), '[]') FROM (${text}) AS r`
 }
 
 /** SQLSTATEs of a serialization failure and of a deadlock. */
@@ -61,41 +71,53 @@ export function isConflict(error: unknown): boolean {
   return conflicts.has(sqlState(error) ?? '')
 }
 
-function callHere(statements: readonly Statement[]): Query {
-  const parameters = statements.flatMap(({ values }) => values.map(textOf))
-  const slots = parameters.map((_, index) => `$${index + 4}`).join(', ')
+/**
+ * A call of a procedure with the names of statements, `more` about each, their texts and their arguments. A distributed
+ * engine hands it over to the node of its bucket only where all that it is given is written out.
+ */
+function callOf(
+  procedure: 'run_at_once' | 'read_at_once',
+  bucket: number | undefined,
+  statements: readonly ReadStatement[],
+  more: ReadonlyArray<readonly boolean[]>,
+): Query {
+  const names = statements.map(({ text }) => nameOf(text))
+  const lists = [names, ...more].map((list) => columns<string | boolean>(list, (each) => each)[0] ?? '{}')
+  const texts = statements.map(({ text }) => text)
+  const written = statements.map(argumentsOf)
+  if (bucket !== undefined) {
+    const arrays = [texts, written].map((list) => `ARRAY[${list.map(literal).join(',')}]`)
+    return { text: `CALL notify.${procedure}('${bucket}', ${[...lists.map(literal), ...arrays].join(', ')}, NULL)` }
+  }
+  const values = [...lists, ...texts, ...written]
+  const slots = values.map((_, index) => `$${index + 1}`)
+  const arrayFrom = (first: number) => `ARRAY[${slots.slice(first, first + texts.length).join(', ')}]`
+  const all = [...slots.slice(0, lists.length), arrayFrom(lists.length), arrayFrom(lists.length + texts.length)]
   return {
-    name: `notify_at_once_${parameters.length}`,
-    text: `CALL notify.run_at_once(NULL, $1, $2, $3, ARRAY[${slots}]::text[], NULL)`,
-    values: [
-      statements.map(({ text }) => text),
-      statements.map(({ values }) => values.length),
-      statements.map(({ precondition = false }) => precondition),
-      ...parameters,
-    ],
+    name: `notify_${procedure}_${statements.length}`,
+    text: `CALL notify.${procedure}(NULL, ${all.join(', ')}, NULL)`,
+    values,
   }
 }
 
-/** A distributed engine hands a call over to the node of its bucket only where all that it is given is written out. */
-function callOnNode(bucket: number, statements: readonly Statement[]): Query {
-  const { texts, counts, parameters } = literalsOf(statements)
-  const preconditions = statements.map(({ precondition = false }) => precondition)
-  return {
-    text: `CALL notify.run_at_once('${bucket}', ${texts}, ${counts}, ARRAY[${preconditions.join(',')}], ${parameters}, NULL)`,
-  }
-}
-
-function literalsOf(statements: readonly Statement[]) {
-  const texts = statements.map(({ text }) => literal(text))
-  const parameters = statements.flatMap(({ values }) => values.map((value) => literal(textOf(value))))
-  return {
-    texts: `ARRAY[${texts.join(',')}]`,
-    counts: `ARRAY[${statements.map(({ values }) => values.length).join(',')}]`,
-    parameters: `ARRAY[${parameters.join(',')}]::text[]`,
-  }
+/** The values of a statement as they are written behind its name: `('{1,2}','it''s')`. */
+function argumentsOf({ values }: ReadStatement): string {
+  return values.length === 0 ? '' : `(${values.map((value) => literal(textOf(value))).join(',')})`
 }
 
 function textOf(value: Value | readonly Value[]): string | null {
   if (Array.isArray(value)) return columns(value as readonly Value[], (each) => each)[0] ?? null
   return value === null ? null : String(value)
+}
+
+/** Of the texts, which are few and fixed. */
+const knownNames = new Map<string, string>()
+
+/** The name under which connections keep a statement. */
+function nameOf(text: string): string {
+  const known = knownNames.get(text)
+  if (known !== undefined) return known
+  const name = `notify_${hash('sha256', text).slice(0, 32)}`
+  knownNames.set(text, name)
+  return name
 }

@@ -46,26 +46,56 @@ export async function readTogether(
   return answers.slice(settings.length)
 }
 
+/** Joins the rows of parameters to tables row by row, by the tables' indexes, whatever a planner takes those for. */
+export const joinsByIndex = `set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
+                set_config('enable_seqscan', 'off', true)`
+
 /**
  * Has the statements of a transaction that follow join the rows of their parameters to tables row by row, by the tables'
  * indexes: those rows are few, whatever a planner without statistics takes their tables for.
  */
 export const byIndexes: Query = {
   name: 'notify_by_indexes',
-  text: `SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('enable_hashjoin', 'off', true),
-                set_config('enable_mergejoin', 'off', true), set_config('enable_seqscan', 'off', true)`,
+  text: `SELECT set_config('plan_cache_mode', 'force_custom_plan', true), ${joinsByIndex}`,
 }
+
+/**
+ * Has a statement on the delivery queue planned once for each connection, as to plan takes longer than to run. Of a queue
+ * that holds next to nothing every index seems as good, so as long as it is small it is planned for each call.
+ */
+export const keepsPlansOfQueue = `set_config('plan_cache_mode', CASE WHEN pg_relation_size('notify.delivery_queue') < 64 * 8192
+  THEN 'force_custom_plan' ELSE 'force_generic_plan' END, true)`
+
+const queueByIndexes: Query = { name: 'notify_queue_by_indexes', text: `SELECT ${keepsPlansOfQueue}, ${joinsByIndex}` }
 
 /**
  * One statement in a transaction of its own and one round trip, planned {@link byIndexes}. Where it is for one bucket on some
  * node, its plan is kept.
  */
-export async function queryByIndexes<Row extends object>(
+export function queryByIndexes<Row extends object>(
   database: Database,
   scope: BucketScope,
   query: Query,
 ): Promise<Rows<Row>> {
+  return queryPlanned(database, scope, query, byIndexes)
+}
+
+/** The same for a statement on the delivery queue alone, whose plan is kept once the queue is large enough to tell. */
+export function queryQueue<Row extends object>(
+  database: Database,
+  scope: BucketScope,
+  query: Query,
+): Promise<Rows<Row>> {
+  return queryPlanned(database, scope, query, queueByIndexes)
+}
+
+async function queryPlanned<Row extends object>(
+  database: Database,
+  scope: BucketScope,
+  query: Query,
+  settings: Query,
+): Promise<Rows<Row>> {
   if (scope.bucket !== undefined) return at(database, scope.bucket).query<Row>(query)
-  const [, found] = await database.pipeline<Row>([byIndexes, query])
+  const [, found] = await database.pipeline<Row>([settings, query])
   return found as Rows<Row>
 }

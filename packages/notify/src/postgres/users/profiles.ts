@@ -4,7 +4,7 @@ import type { Suppression } from '../../model/delivery/suppression.ts'
 import { bucketOfUser } from '../../model/id.ts'
 import type { Device, Preference, Profile, Profiles, Recipient } from '../../store/store.ts'
 import { queries } from '../queries/index.ts'
-import { readAtOnce } from '../sql/at-once.ts'
+import { onePlan, readAtOnce } from '../sql/at-once.ts'
 import { type Buckets, bucketsOfUsers, groupByBucket, textFor } from '../sql/buckets.ts'
 import { withoutNulls } from '../sql/columns.ts'
 
@@ -59,8 +59,7 @@ export async function readProfiles(
     groupByBucket(buckets, userIds, bucketOfUser).map(({ scope, items }) =>
       readAtOnce(database, scope, [
         {
-          name: 'notify_profiles',
-          text: textFor(scope, queries['users/read-profiles']),
+          text: onePlan + textFor(scope, queries['users/read-profiles']),
           values: [bucketsOfUsers(scope, items), items],
         },
       ]),

@@ -218,7 +218,6 @@ export function countItemsQuery(
   parts: ReadonlyArray<{ readonly id: string; readonly items?: readonly string[] }>,
 ): ReadStatement {
   return {
-    name: 'notify_count_items',
     text: textFor(
       scope,
       `SELECT w.id, (SELECT count(*) FROM notify.pending_item i

@@ -14,7 +14,6 @@ const adding = (userId: string) => ({
 })
 
 const users = {
-  name: 'test_users',
   text: 'SELECT c.user_id FROM notify.cap c WHERE c.bucket = $1::smallint ORDER BY c.user_id',
   values: [bucket],
 }
@@ -27,7 +26,7 @@ const isOnShard = {
 }
 
 async function readUsers(database: Database): Promise<unknown[]> {
-  const [answer] = await readAtOnce(database, { count: 32, bucket }, [users])
+  const [answer] = await readAtOnce(database, { bucket }, [users])
   return answer?.rows.flatMap(Object.values) ?? []
 }
 

@@ -1,4 +1,5 @@
 import { queries } from '../../queries/index.ts'
+import { joinsByIndex, keepsPlansOfQueue } from '../../sql/plans.ts'
 
 const claimWith = (groups: string) => queries['delivery/claim'].replace('{groups}', () => groups)
 
@@ -18,12 +19,10 @@ const entriesRead = "pg_stat_get_xact_tuples_returned('notify.delivery_queue_due
 export const allOfIndexMs = 60_000
 
 /**
- * Has the claim planned for the table as it is now, not compiled, and by its indexes, whatever a planner without statistics
- * makes of it. Like the two below it returns how many entries of the index this connection has read.
+ * Has the claim planned by its indexes, whatever a planner without statistics makes of the queue, and not compiled. Like the
+ * two below it returns how many entries of the index this connection has read.
  */
-export const beforeClaimSql = `SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true),
-  set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
-  set_config('enable_seqscan', 'off', true), ${entriesRead}`
+export const beforeClaimSql = `SELECT ${keepsPlansOfQueue}, set_config('jit', 'off', true), ${joinsByIndex}, ${entriesRead}`
 
 /** The same, before a claim that reads all of the index: it may take {@link allOfIndexMs}. */
 export const beforeClaimOfAllSql = `${beforeClaimSql}, set_config('statement_timeout', '${allOfIndexMs}', true)`

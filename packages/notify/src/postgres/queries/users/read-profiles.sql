@@ -15,7 +15,9 @@ SELECT u.user_id,
           FROM notify.device d WHERE d.bucket = u.bucket AND d.user_id = u.user_id AND d.dead_at IS NULL) AS devices,
        (SELECT json_agg(json_build_object('channel', s.channel, 'address', s.address, 'scope', s.scope, 'reason', s.reason,
                                           'expires_at', round(extract(epoch FROM s.expires_at) * 1000)))
-          FROM notify.suppression s WHERE s.bucket = u.bucket AND s.user_id = u.user_id) AS suppressions
+          -- only the primary key has this order: while there are next to none, another index would seem as good
+          FROM (SELECT * FROM notify.suppression s WHERE s.bucket = u.bucket AND s.user_id = u.user_id
+                 ORDER BY s.channel, s.address, s.scope) AS s) AS suppressions
   FROM unnest($1::smallint[], $2::text[]) AS u (bucket, user_id)
   LEFT JOIN LATERAL (
     SELECT * FROM notify.recipient k WHERE k.bucket = u.bucket AND k.user_id = u.user_id LIMIT 1) AS r ON true

@@ -8,7 +8,7 @@ import { banner } from '../process/banner.ts'
 import { onHangup } from '../process/hangup.ts'
 import { stopOnSignal } from '../process/lifecycle.ts'
 import type { WorkerAbout } from '../process/messages.ts'
-import { rescueConnections } from './handover.ts'
+import { Handover } from './handover.ts'
 import { Reports } from './reports.ts'
 import { Supervisor } from './supervisor.ts'
 import { WorkerProcess } from './worker-process.ts'
@@ -32,13 +32,14 @@ export async function supervise({ config, version, log }: SuperviseOptions): Pro
   const { settings } = config
   await probePort(settings.host, settings.port)
   const reports: Reports<WorkerProcess> = new Reports(createMetrics({ processMetrics: true }), () => supervisor)
+  const handover = new Handover()
   cluster.schedulingPolicy = cluster.SCHED_RR
   cluster.setupPrimary({ serialization: 'advanced' })
   const supervisor: Supervisor = new Supervisor({
     count: settings.processes,
     log,
     clock: steadyClock,
-    launch: (number) => launch(number, settings.port, reports),
+    launch: (number) => launch(number, { port: settings.port, reports, handover }),
     onEnded: (worker, { cause }) => reports.end(worker, cause),
     onSurrender: (line) => void giveUp(line, supervisor),
   })
@@ -56,10 +57,16 @@ export async function supervise({ config, version, log }: SuperviseOptions): Pro
   onHangup(() => void reloadAndReplace(supervisor, log))
 }
 
-function launch(number: number, port: number, reports: Reports<WorkerProcess>): WorkerProcess {
+interface LaunchOptions {
+  readonly port: number
+  readonly reports: Reports<WorkerProcess>
+  readonly handover: Handover
+}
+
+function launch(number: number, { port, reports, handover }: LaunchOptions): WorkerProcess {
   // A port that was chosen for PORT=0 is that of all.
   const process = cluster.fork({ PORT: String(port) })
-  rescueConnections(process)
+  handover.watch(process)
   const worker: WorkerProcess = new WorkerProcess({
     number,
     process,

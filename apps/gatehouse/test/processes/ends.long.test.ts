@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { get } from 'node:http'
 import { connect, type Socket } from 'node:net'
@@ -8,6 +7,7 @@ import { testWith } from '@gatehouse/testing'
 import {
   complete,
   isRunning,
+  limitDescriptors,
   missingWorkers,
   readMetrics,
   signalIfRunning,
@@ -131,11 +131,6 @@ testWith(
     assert.equal((await fetch(`${program.url}/healthz`)).status, 200)
   },
 )
-
-/** How many files and connections a process that runs may have open from now on. */
-function limitDescriptors(pid: number, maxDescriptors: number): void {
-  execFileSync('prlimit', ['--pid', String(pid), `--nofile=${maxDescriptors}:`])
-}
 
 testWith('postgresql', 'workers whose supervisor was killed finish their requests and exit', async (t) => {
   const program = await startSupervised(t, { processes: 2 })

@@ -1,4 +1,5 @@
 /** The program as a supervisor with workers, on PostgreSQL and Redis. */
+import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
@@ -75,6 +76,11 @@ export function isRunning(pid: number): boolean {
   } catch {
     return false
   }
+}
+
+/** How many files and connections a process that runs may have open from now on. */
+export function limitDescriptors(pid: number, maxDescriptors: number): void {
+  execFileSync('prlimit', ['--pid', String(pid), `--nofile=${maxDescriptors}:`])
 }
 
 export function signalIfRunning(pid: number, signal: NodeJS.Signals): void {

@@ -103,11 +103,11 @@ export async function joinSupervisor(): Promise<Supervision | undefined> {
   if (!worker) return undefined
   // A terminal sends it to the whole group, as it does SIGHUP; the supervisor decides what they mean for its workers.
   process.on('SIGINT', () => {})
-  const number = new Promise<number>((resolve) => {
+  return new Promise((resolve) => {
     worker.on('message', (message: SupervisorMessage) => {
-      if (message.type === 'start') resolve(message.worker)
+      // Built at once: what comes right after it, such as an order to stop, would have no listener yet.
+      if (message.type === 'start') resolve(new Supervision(worker, message.worker))
     })
+    worker.send({ type: 'hello' } satisfies WorkerMessage)
   })
-  worker.send({ type: 'hello' } satisfies WorkerMessage)
-  return new Supervision(worker, await number)
 }

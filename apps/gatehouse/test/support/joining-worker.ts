@@ -1,0 +1,3 @@
+import { joinSupervisor } from '../../src/process/supervision.ts'
+
+await joinSupervisor()

@@ -6,10 +6,8 @@ import type { Ending, WorkerProcess } from './worker-process.ts'
 const heartbeatMs = 1_000
 /** Before this, clients of kept-alive connections move to another worker by themselves. */
 const graceMs = 1_000
-/** A worker exits within 9 s of being stopped. */
-const maxStopMs = 9_400
-/** A worker that takes another's place and does not listen in time is given up, and the other stays. */
-const maxReplacementMs = 120_000
+/** A worker that takes another's place and does not listen in time is killed. The first ones may migrate for longer. */
+const maxStartMs = 120_000
 
 /** A worker's number, and what is known of the process that has it now. */
 interface Slot {
@@ -101,14 +99,12 @@ export class Supervisor {
   async stop(): Promise<void> {
     this.#isStopping = true
     for (const { restart } of this.#slots) clearTimeout(restart)
-    const killing = setTimeout(() => this.killAll(), maxStopMs)
     await Promise.all(
       [...this.#running].map((worker) => {
         worker.stop(0)
         return worker.ended
       }),
     )
-    clearTimeout(killing)
     clearInterval(this.#heartbeats)
   }
 
@@ -120,8 +116,10 @@ export class Supervisor {
   #launch(slot: Slot): void {
     slot.restart = undefined
     const worker = this.#tryToRun(slot.number)
-    if (worker) this.#adopt(slot, worker)
-    else this.#restartUnless(slot)
+    if (worker) {
+      worker.limitStart(maxStartMs)
+      this.#adopt(slot, worker)
+    } else this.#restartUnless(slot)
   }
 
   #adopt(slot: Slot, worker: WorkerProcess): WorkerProcess {
@@ -203,7 +201,7 @@ export class Supervisor {
       this.#restartUnless(slot)
       return false
     }
-    const tooLate = setTimeout(() => next.kill(), maxReplacementMs)
+    next.limitStart(maxStartMs)
     try {
       await next.ready
     } catch (error) {
@@ -214,8 +212,6 @@ export class Supervisor {
         )
       this.#restartUnless(slot)
       return false
-    } finally {
-      clearTimeout(tooLate)
     }
     const between = slot.current
     slot.current = next

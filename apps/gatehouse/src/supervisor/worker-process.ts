@@ -7,10 +7,12 @@ import { Questions } from '../process/questions.ts'
 /** Heartbeats without a response after which a worker counts as blocked: one each second, more while it starts. */
 const maxMissed = { starting: 60, listening: 10 } as const
 const maxLastMessageMs = 1_000
+/** A worker exits within 9 s of being stopped. */
+const maxStopMs = 9_400
 
 /**
- * How a worker ended: it was stopped, it refused to start (for good, or for a server that was unavailable), or it crashed
- * or was blocked.
+ * How a worker ended: it was stopped, it refused to start (for good, or for a server that was unavailable, which may keep
+ * it from listening in time as well), or it crashed or was blocked.
  */
 export interface Ending {
   readonly cause: 'stopped' | 'refused' | 'unavailable' | 'crashed' | 'blocked'
@@ -46,6 +48,7 @@ export class WorkerProcess {
   #refusal: Extract<WorkerMessage, { type: 'refused' }> | undefined
   #missed = 0
   #isBlocked = false
+  #isLate = false
   #isStopping = false
 
   constructor(options: WorkerProcessOptions) {
@@ -82,11 +85,23 @@ export class WorkerProcess {
     this.#send({ type: 'reload' })
   }
 
-  /** Lets it finish what is under way and exit. */
+  /** Kills it where it does not listen within `maxMs`. */
+  limitStart(maxMs: number): void {
+    const tooLate = setTimeout(() => {
+      this.#isLate = true
+      this.kill()
+    }, maxMs)
+    const clear = () => clearTimeout(tooLate)
+    this.ready.then(clear, clear)
+  }
+
+  /** Lets it finish what is under way and exit; kills it where it does not within ten seconds. */
   stop(graceMs: number): void {
     if (this.#isStopping) return
     this.#isStopping = true
     this.#send({ type: 'stop', graceMs })
+    const killing = setTimeout(() => this.kill(), maxStopMs)
+    void this.ended.then(() => clearTimeout(killing))
   }
 
   kill(): void {
@@ -144,6 +159,7 @@ export class WorkerProcess {
         listenedMs,
       }
     if (this.#isBlocked) return { cause: 'blocked', reason: 'did not respond for too long and was killed', listenedMs }
+    if (this.#isLate) return { cause: 'unavailable', reason: 'did not listen for too long and was killed', listenedMs }
     if (this.#isStopping || code === 0) return { cause: 'stopped', reason: how, listenedMs }
     return { cause: 'crashed', reason: how, listenedMs }
   }

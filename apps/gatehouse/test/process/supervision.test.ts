@@ -6,6 +6,8 @@ import { type TestContext, test } from 'node:test'
 import { steadyClock } from '@gatehouse/kit'
 import { WorkerProcess } from '../../src/supervisor/worker-process.ts'
 
+const bounded = { timeout: 60_000 }
+
 /** Starts a worker that joins and never listens. */
 function launch(t: TestContext) {
   const exec = join(import.meta.dirname, '../support/joining-worker.ts')
@@ -22,7 +24,7 @@ function launch(t: TestContext) {
   return { process, worker }
 }
 
-test('an order to stop that a worker reads together with its number is followed', { timeout: 60_000 }, async (t) => {
+test('an order to stop that a worker reads together with its number is followed', bounded, async (t) => {
   const { process, worker } = launch(t)
   process.process.prependOnceListener('message', () => process.process.kill('SIGSTOP'))
   await once(process, 'message')
@@ -30,4 +32,24 @@ test('an order to stop that a worker reads together with its number is followed'
   process.process.kill('SIGCONT')
   const { cause, reason } = await worker.ended
   assert.deepEqual([cause, reason], ['stopped', 'exited with code 0'])
+})
+
+test('a worker that does not follow an order to stop is killed before ten seconds have passed', bounded, async (t) => {
+  const { process, worker } = launch(t)
+  await once(process, 'message')
+  process.process.kill('SIGSTOP')
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  worker.stop(0)
+  t.mock.timers.tick(9_999)
+  t.mock.timers.reset()
+  const { cause, reason } = await worker.ended
+  assert.deepEqual([cause, reason], ['stopped', 'ended by SIGKILL'])
+})
+
+test('a worker that does not listen in time is killed and counts as unavailable', bounded, async (t) => {
+  const { worker } = launch(t)
+  worker.limitStart(1)
+  const { cause } = await worker.ended
+  assert.equal(cause, 'unavailable')
+  await assert.rejects(worker.ready, { message: 'did not listen for too long and was killed' })
 })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import { manualClock, StartError, silentLog } from '@gatehouse/kit'
 import { Supervisor } from '../../src/supervisor/supervisor.ts'
 import type { Ending, WorkerProcess } from '../../src/supervisor/worker-process.ts'
@@ -8,6 +9,7 @@ import type { Ending, WorkerProcess } from '../../src/supervisor/worker-process.
 function scripted(number: number) {
   const ready = Promise.withResolvers<object>()
   const ended = Promise.withResolvers<Ending>()
+  const limits: number[] = []
   ready.promise.catch(() => {})
   const end = (cause: Ending['cause']) => {
     ready.reject(new StartError('it did not start'))
@@ -19,13 +21,17 @@ function scripted(number: number) {
     ended: ended.promise,
     isListening: true,
     beat() {},
+    limits,
+    limitStart: (maxMs: number) => limits.push(maxMs),
     stop: () => end('stopped'),
     listens: () => ready.resolve({}),
     refuses: () => end('refused'),
+    crashes: () => end('crashed'),
   }
 }
 
-test('a second replacement that is asked for while the first one fails takes place', async (t) => {
+/** A supervisor of one worker that is scripted, and what it launched. */
+function superviseScripted(t: TestContext) {
   const launched: ReturnType<typeof scripted>[] = []
   const supervisor = new Supervisor({
     count: 1,
@@ -40,14 +46,36 @@ test('a second replacement that is asked for while the first one fails takes pla
     onSurrender: (line) => assert.fail(line),
   })
   t.after(() => supervisor.stop())
+  return { supervisor, launched }
+}
+
+test('a second replacement that is asked for while the first one fails takes place', async (t) => {
+  const { supervisor, launched } = superviseScripted(t)
   const starting = supervisor.start()
   launched[0]?.listens()
   await starting
   const replacing = supervisor.replace()
   const again = supervisor.replace()
   launched[1]?.refuses()
-  while (launched.length < 3) await new Promise((resolve) => setImmediate(resolve))
+  while (launched.length < 3) await turn()
   launched[2]?.listens()
   await Promise.all([replacing, again])
   assert.equal(launched.length, 3)
+})
+
+test('a worker that takes the place of another has a bound for its start, the first has none', async (t) => {
+  const { supervisor, launched } = superviseScripted(t)
+  const starting = supervisor.start()
+  launched[0]?.listens()
+  await starting
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  launched[0]?.crashes()
+  await turn()
+  t.mock.timers.tick(100)
+  t.mock.timers.reset()
+  void supervisor.replace()
+  assert.deepEqual(
+    launched.map(({ limits }) => limits),
+    [[], [120_000], [120_000]],
+  )
 })

@@ -49,6 +49,7 @@ export async function supervise({ config, version, log }: SuperviseOptions): Pro
     if (settings.metricsPort !== undefined)
       await listenForMetrics({ settings, log, contentType, text: () => reports.metrics() })
     const about = await supervisor.start()
+    if (!about) return
     process.stdout.write(banner(bannerOptions(config, version, about)))
   } catch (error) {
     await supervisor.stop()

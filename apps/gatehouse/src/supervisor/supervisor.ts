@@ -70,15 +70,20 @@ export class Supervisor {
 
   /**
    * Starts the first worker and, once it listens, the others: so one alone migrates the database and creates what the
-   * file declares. Resolves with what the first one reports.
+   * file declares. Resolves with what the first one reports; with undefined where all are stopped before that.
    * @throws StartError when one ends before it listens
    */
-  async start(): Promise<WorkerAbout> {
+  async start(): Promise<WorkerAbout | undefined> {
     const [first, ...others] = this.#slots.map((slot) => () => this.#adopt(slot, this.#run(slot.number)).ready)
     if (!first) throw new RangeError('a supervisor has at least one worker')
-    const about = await first()
-    await Promise.all(others.map((start) => start()))
-    return about
+    try {
+      const about = await first()
+      if (!this.#isStopping) await Promise.all(others.map((start) => start()))
+      return this.#isStopping ? undefined : about
+    } catch (error) {
+      if (this.#isStopping) return undefined
+      throw error
+    }
   }
 
   /** Lets all workers read the limits of the file again. */
@@ -89,9 +94,7 @@ export class Supervisor {
   /** Replaces the workers one at a time; while that goes on, another call replaces them once more after it. */
   replace(): Promise<void> {
     this.#replaceAgain = true
-    this.#replacing ??= this.#replaceAll().finally(() => {
-      this.#replacing = undefined
-    })
+    this.#replacing ??= this.#replaceAll()
     return this.#replacing
   }
 
@@ -182,6 +185,8 @@ export class Supervisor {
       this.#replaceAgain = false
       if (await this.#replaceEach()) this.#options.log.info('all workers are replaced')
     }
+    // In the same step: a call after it begins another one.
+    this.#replacing = undefined
   }
 
   /** Whether each number has another process now: the first that can't be replaced ends it. */

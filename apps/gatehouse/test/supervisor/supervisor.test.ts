@@ -30,11 +30,11 @@ function scripted(number: number) {
   }
 }
 
-/** A supervisor of one worker that is scripted, and what it launched. */
-function superviseScripted(t: TestContext) {
+/** A supervisor of workers that are scripted, and what it launched. */
+function superviseScripted(t: TestContext, count = 1) {
   const launched: ReturnType<typeof scripted>[] = []
   const supervisor = new Supervisor({
-    count: 1,
+    count,
     log: silentLog,
     clock: manualClock(0),
     launch(number) {
@@ -78,4 +78,31 @@ test('a worker that takes the place of another has a bound for its start, the fi
     launched.map(({ limits }) => limits),
     [[], [120_000], [120_000]],
   )
+})
+
+test('a replacement that is asked for at the very end of another one takes place', async (t) => {
+  for (let steps = 0; steps < 40; steps++) {
+    const { supervisor, launched } = superviseScripted(t)
+    const starting = supervisor.start()
+    launched[0]?.listens()
+    await starting
+    void supervisor.replace()
+    launched[1]?.listens()
+    for (let step = 0; step < steps; step++) await undefined
+    void supervisor.replace()
+    await turn()
+    assert.equal(launched.length, 3, `asked for after ${steps} steps`)
+  }
+})
+
+test('a supervisor that is stopped while its first worker starts ends without an error', async (t) => {
+  for (const end of ['listens', 'refuses'] as const) {
+    const { supervisor, launched } = superviseScripted(t, 2)
+    const starting = supervisor.start()
+    launched[0]?.[end]()
+    const stopping = supervisor.stop()
+    assert.equal(await starting, undefined)
+    await stopping
+    assert.equal(launched.length, 1)
+  }
 })

@@ -9,9 +9,10 @@ import { onHangup } from '../process/hangup.ts'
 import { stopOnSignal } from '../process/lifecycle.ts'
 import type { WorkerAbout } from '../process/messages.ts'
 import { Handover } from './handover.ts'
+import { launchWorker } from './launch.ts'
 import { Reports } from './reports.ts'
 import { Supervisor } from './supervisor.ts'
-import { WorkerProcess } from './worker-process.ts'
+import type { WorkerProcess } from './worker-process.ts'
 
 /** Workers are stopped or killed before this. */
 const exitAfterMs = 9_800
@@ -39,7 +40,7 @@ export async function supervise({ config, version, log }: SuperviseOptions): Pro
     count: settings.processes,
     log,
     clock: steadyClock,
-    launch: (number) => launch(number, { port: settings.port, reports, handover }),
+    launch: (number) => launchWorker(number, { port: settings.port, reports, handover }),
     onEnded: (worker, { cause }) => reports.end(worker, cause),
     onSurrender: (line) => void giveUp(line, supervisor),
   })
@@ -56,26 +57,6 @@ export async function supervise({ config, version, log }: SuperviseOptions): Pro
     throw error
   }
   onHangup(() => void reloadAndReplace(supervisor, log))
-}
-
-interface LaunchOptions {
-  readonly port: number
-  readonly reports: Reports<WorkerProcess>
-  readonly handover: Handover
-}
-
-function launch(number: number, { port, reports, handover }: LaunchOptions): WorkerProcess {
-  // A port that was chosen for PORT=0 is that of all.
-  const process = cluster.fork({ PORT: String(port) })
-  handover.watch(process)
-  const worker: WorkerProcess = new WorkerProcess({
-    number,
-    process,
-    clock: steadyClock,
-    answers: (topic) => reports.answer(topic),
-    onLastMetrics: (metrics) => reports.record(worker, metrics),
-  })
-  return worker
 }
 
 /** The limits of the file count at once in all workers; everything else of it in those that take their places. */

@@ -6,8 +6,9 @@
  * and Redis beside it. By the clock nothing is compared: the generator, the servers and four workers do not have a core
  * each here.
  *
- * Equal on all sides: the same servers, 32 kept-alive connections for each worker, so that each gathers batches of the
- * same size; the sides take turns, and the median of the rounds counts.
+ * Equal on all sides: servers of the same kind, 32 kept-alive connections for each worker, so that each gathers batches of
+ * the same size; the sides take turns, and the median of the rounds counts. All run from the beginning to the end, so that
+ * each is warmed up once.
  * Not equal: more workers poll more while they are idle, and in the same elapsed time each has less to do, because all
  * share the cores of this machine. Both add to what a request costs.
  *
@@ -26,7 +27,7 @@ import { type Program, startProgram } from '../program/program.ts'
 const counts = [1, 2, 4] as const
 const rounds = 3
 const seconds = 4
-/** For each worker: all of them share the cores of this machine, and each compiles the program by itself. */
+/** For each kind and worker: all share the cores of this machine, and each compiles the program by itself. */
 const warmUpSeconds = 3
 const connectionsEach = 32
 const secret = 'a-secret-of-the-benchmark-0123456789'
@@ -43,6 +44,7 @@ ${clients
     (id) => `  - client_id: ${id}
     client_secret: ${secret}
     grant_types: [client_credentials]
+    access_token_lifetime_seconds: 3600
     scopes: [write:notifications, admin:notifications]
     plan: roomy`,
   )
@@ -57,6 +59,16 @@ routes: [{ path: /healthz, public: true, policy: two }]
 event_types: [{ event: parcel.moved, channels: [in-app] }]
 `
 
+const names = ['token', 'event', 'check'] as const
+
+interface Side extends AsyncDisposable {
+  readonly count: number
+  readonly program: Program
+  readonly works: Readonly<Record<(typeof names)[number], Work>>
+  /** Processor time so far, in milliseconds. */
+  cpuMs(): { readonly program: number; readonly servers: number }
+}
+
 interface Cost {
   readonly programUs: number
   readonly serversUs: number
@@ -69,40 +81,60 @@ interface Work {
 }
 
 export async function benchmark(): Promise<BenchmarkResult> {
-  const [postgres, redis] = [await startPostgres({ settings: durable }), await startRedis()]
-  const file = join(temporaryFolder('processes'), 'gatehouse.yaml')
-  writeFileSync(file, configuration)
-  const env = {
-    GATEHOUSE_CONFIG: file,
-    DATABASE_URL: postgres.url,
-    REDIS_URL: redis.url,
-    ENCRYPTION_KEY: 'an-encryption-key-of-the-benchmark-12345',
-    TRUSTED_PROXIES: '127.0.0.0/8',
-  }
-  const servers = () => cpuOf(postgres.process.pid) + cpuOf(redis.process.pid)
+  await using sides = new AsyncDisposableStack()
+  const started: Side[] = []
+  for (const count of counts) started.push(sides.use(await startSide(count)))
   const costs = new Map<string, Cost[]>()
-  try {
-    for (let round = 0; round < rounds; round++) {
-      for (const count of counts) {
-        const port = await freePort()
-        await using program = await startProgram(port, { ...env, PROCESSES: String(count) })
-        for (const [name, work] of Object.entries(await worksOf(program))) {
-          await load(program, work, count, warmUpSeconds * count)
-          const before = { program: cpuOf(program.pid), servers: servers() }
-          const done = await load(program, work, count, seconds)
-          const cost = {
-            programUs: ((cpuOf(program.pid) - before.program) * 1_000) / done,
-            serversUs: ((servers() - before.servers) * 1_000) / done,
-          }
-          const key = `${name}_${count}`
-          costs.set(key, [...(costs.get(key) ?? []), cost])
-        }
+  for (let round = 0; round < rounds; round++) {
+    for (const side of started) {
+      for (const name of names) {
+        const key = `${name}_${side.count}`
+        costs.set(key, [...(costs.get(key) ?? []), await costOf(side, side.works[name])])
       }
     }
-    return report(costs)
-  } finally {
+  }
+  return report(costs)
+}
+
+/** A program with so many workers, warmed up, on servers of its own. */
+async function startSide(count: number): Promise<Side> {
+  await using stack = new AsyncDisposableStack()
+  const [postgres, redis] = [await startPostgres({ settings: durable }), await startRedis()]
+  stack.defer(async () => {
     await redis.stop()
     await postgres.stop()
+  })
+  const file = join(temporaryFolder('processes'), 'gatehouse.yaml')
+  writeFileSync(file, configuration)
+  const program = stack.use(
+    await startProgram(await freePort(), {
+      GATEHOUSE_CONFIG: file,
+      DATABASE_URL: postgres.url,
+      REDIS_URL: redis.url,
+      ENCRYPTION_KEY: 'an-encryption-key-of-the-benchmark-12345',
+      TRUSTED_PROXIES: '127.0.0.0/8',
+      PROCESSES: String(count),
+    }),
+  )
+  const works = await worksOf(program)
+  for (const name of names) await load(program, works[name], count, warmUpSeconds * count)
+  const rest = stack.move()
+  return {
+    count,
+    program,
+    works,
+    cpuMs: () => ({ program: cpuOf(program.pid), servers: cpuOf(postgres.process.pid) + cpuOf(redis.process.pid) }),
+    [Symbol.asyncDispose]: () => rest.disposeAsync(),
+  }
+}
+
+async function costOf({ program, count, cpuMs }: Side, work: Work): Promise<Cost> {
+  const before = cpuMs()
+  const done = await load(program, work, count, seconds)
+  const after = cpuMs()
+  return {
+    programUs: ((after.program - before.program) * 1_000) / done,
+    serversUs: ((after.servers - before.servers) * 1_000) / done,
   }
 }
 
@@ -110,7 +142,7 @@ function load({ url }: Program, { next, status }: Work, count: number, forSecond
   return ask({ url, next, status, connections: connectionsEach * count, seconds: forSeconds })
 }
 
-async function worksOf({ url }: Program): Promise<Record<'token' | 'event' | 'check', Work>> {
+async function worksOf({ url }: Program): Promise<Side['works']> {
   const forms = clients.map((id) =>
     new URLSearchParams({ grant_type: 'client_credentials', client_id: id, client_secret: secret }).toString(),
   )
@@ -156,7 +188,7 @@ function report(costs: ReadonlyMap<string, readonly Cost[]>): BenchmarkResult {
   const members: Record<string, number> = {}
   const ratios: number[] = []
   console.log('µs of processor each, program + servers, by the number of workers')
-  for (const name of ['token', 'event', 'check']) {
+  for (const name of names) {
     const row = counts.map((count) => {
       const key = `${name}_${count}`
       const ratio = Math.round((us(key, 'programUs') / us(`${name}_1`, 'programUs')) * 100) / 100

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Database, Transaction } from '@gatehouse/kit'
+import type { Database, Statements, Transaction } from '@gatehouse/kit'
 import { defaultOptions } from '../../config/options.ts'
 import { bucketOfHash, bucketOfUser } from '../../model/id.ts'
 import type { Device, Devices } from '../../store/store.ts'
@@ -30,15 +30,14 @@ export function postgresDevices(database: Database, buckets: number): Devices {
     },
     async remove(userId, deviceId) {
       const bucket = bucketOfUser(userId, buckets)
-      const tokens = await readTokens(database, bucket, { userId, deviceId })
+      const tokens = await readTokens(at(database, bucket), bucket, { userId, deviceId })
+      if (tokens.length === 0) return false
       const ofTokens = tokens.map((token) => bucketOfToken(token, buckets))
       return atEach(database, [bucket, ...ofTokens]).transaction(async (tx) => {
-        const { rows } = await tx.query<{ token: string }>(
-          'DELETE FROM notify.device WHERE bucket = $1 AND user_id = $2 AND device_id = $3 RETURNING token',
-          [bucket, userId, deviceId],
-        )
-        for (const { token } of rows) await releaseToken(tx, buckets, { token, userId, deviceId })
-        return rows.length > 0
+        const unlock = await lockUser(tx, bucket, userId)
+        const isRemoved = await removeDevice(tx, buckets, { userId, deviceId })
+        await unlock()
+        return isRemoved
       })
     },
     async markDead(userId, token, deadAt, reason) {
@@ -152,14 +151,17 @@ export async function lockTokens(tx: Transaction, buckets: number, userId: strin
     'SELECT token, device_id FROM notify.device WHERE bucket = $1 AND user_id = $2 ORDER BY token COLLATE "C"',
     [bucketOfUser(userId, buckets), userId],
   )
-  for (const { token, device_id: deviceId } of rows) {
-    const tokenHash = hash('sha256', token)
-    await tx.query(
-      `INSERT INTO notify.push_token AS p (bucket, token_hash, user_id, device_id) VALUES ($1, $2, $3, $4)
-       ON CONFLICT (bucket, token_hash) DO UPDATE SET user_id = p.user_id`,
-      [bucketOfHash(tokenHash, buckets), tokenHash, userId, deviceId],
-    )
-  }
+  for (const { token, device_id: deviceId } of rows) await lockToken(tx, buckets, { token, userId, deviceId })
+}
+
+/** Locks a push token. One that is not there, or not yet to be seen, is made and has this owner. */
+async function lockToken(tx: Transaction, buckets: number, { token, userId, deviceId }: TokenOwner): Promise<void> {
+  const tokenHash = hash('sha256', token)
+  await tx.query(
+    `INSERT INTO notify.push_token AS p (bucket, token_hash, user_id, device_id) VALUES ($1, $2, $3, $4)
+     ON CONFLICT (bucket, token_hash) DO UPDATE SET user_id = p.user_id`,
+    [bucketOfHash(tokenHash, buckets), tokenHash, userId, deviceId],
+  )
 }
 
 /** The bucket of a push token. */
@@ -169,21 +171,41 @@ export function bucketOfToken(token: string, buckets: number): number {
 
 /** The tokens of a device: one, or none where it is not known. */
 async function readTokens(
-  database: Database,
+  on: Pick<Statements, 'query'>,
   bucket: number,
-  { userId, deviceId }: Pick<TokenOwner, 'userId' | 'deviceId'>,
+  { userId, deviceId }: DeviceKey,
 ): Promise<string[]> {
-  const { rows } = await at(database, bucket).query<{ token: string }>(
+  const { rows } = await on.query<{ token: string }>(
     'SELECT token FROM notify.device WHERE bucket = $1 AND user_id = $2 AND device_id = $3',
     [bucket, userId, deviceId],
   )
   return rows.map(({ token }) => token)
 }
 
-interface TokenOwner {
-  readonly token: string
+/**
+ * Removes a device of a user who is locked; its token first, as all who need both lock them. The token is locked, not
+ * just removed: the registration that made it may have committed on the node of the user and not yet on that of the token.
+ */
+async function removeDevice(tx: Transaction, buckets: number, device: DeviceKey): Promise<boolean> {
+  const bucket = bucketOfUser(device.userId, buckets)
+  for (const token of await readTokens(tx, bucket, device)) {
+    await lockToken(tx, buckets, { ...device, token })
+    await releaseToken(tx, buckets, { ...device, token })
+  }
+  const { rowCount } = await tx.query(
+    'DELETE FROM notify.device WHERE bucket = $1 AND user_id = $2 AND device_id = $3',
+    [bucket, device.userId, device.deviceId],
+  )
+  return rowCount > 0
+}
+
+interface DeviceKey {
   readonly userId: string
   readonly deviceId: string
+}
+
+interface TokenOwner extends DeviceKey {
+  readonly token: string
 }
 
 async function acquireToken(tx: Transaction, buckets: number, { token, userId, deviceId }: TokenOwner): Promise<void> {

@@ -19,6 +19,17 @@ const deliveriesOf = (notifications: string) => `bucket = $1 AND id = ANY (ARRAY
   SELECT overlay(n.id::text PLACING digit FROM 32)::uuid
     FROM (${notifications}) AS n (id) CROSS JOIN unnest(ARRAY[${digits}]) AS digit))`
 
+/** Tables of which others lock several rows of a user at once as well: the key of a row, and in which order they do. */
+const lockOrders: Readonly<Record<string, readonly [key: string, order: string]>> = {
+  dead_letter: ['id', 'id'],
+  delivery_queue: ['delivery_id', 'delivery_id'],
+  deferred: ['id', 'id'],
+  scheduled: ['id', 'id'],
+  parked: ['key', 'event, place, id'],
+  delivery: ['id', 'id'],
+  notification: ['id', 'id'],
+}
+
 /** Tables whose rows are changes of many users, and what tells the rows apart. */
 const batches: Readonly<Record<string, string>> = { outbox: 'id', state_change: 'sequence' }
 const hasChanges = 'EXISTS (SELECT FROM unnest(changes) AS e WHERE e.user_id = $2)'
@@ -175,7 +186,9 @@ const erased: typeof tables = tables
 function eraseSql(table: string, where: string): string[] {
   const id = batches[table]
   if (id === undefined)
-    return [`DELETE FROM notify.${table} WHERE ${where}${table === 'notification' ? ' RETURNING id' : ''}`]
+    return [
+      `DELETE FROM notify.${table} WHERE ${inLockOrder(table, where)}${table === 'notification' ? ' RETURNING id' : ''}`,
+    ]
   const inOrder = `SELECT ${id} FROM notify.${table} WHERE ${where} ORDER BY ${id} FOR UPDATE`
   return [
     `UPDATE notify.${table}
@@ -183,6 +196,13 @@ function eraseSql(table: string, where: string): string[] {
       WHERE ${where} AND ${hasOthers} AND ${id} = ANY (ARRAY(${inOrder}))`,
     `DELETE FROM notify.${table} WHERE ${where} AND NOT ${hasOthers}`,
   ]
+}
+
+function inLockOrder(table: string, where: string): string {
+  const [key, order] = lockOrders[table] ?? []
+  if (key === undefined) return where
+  return `bucket = $1 AND ${key} = ANY (ARRAY(
+    SELECT ${key} FROM notify.${table} WHERE ${where} ORDER BY ${order} FOR UPDATE))`
 }
 
 /** The timelines go last, by the ids of all notifications that were removed. */

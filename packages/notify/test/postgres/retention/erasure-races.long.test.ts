@@ -6,7 +6,7 @@ import { createAdmission } from '../../../src/admission/admission.ts'
 import type { AdmissionUnit, DeliveryPlan, PlannedNotification, Settled } from '../../../src/admission/planned.ts'
 import { defaultOptions } from '../../../src/config/options.ts'
 import type { Channel } from '../../../src/model/channel.ts'
-import { bucketOfUser, newId, newIdOfUser } from '../../../src/model/id.ts'
+import { bucketOfUser, deliveryIdOf, newId, newIdOfUser } from '../../../src/model/id.ts'
 import { createReason } from '../../../src/model/notification/reason.ts'
 import type { AttemptRecord, ClaimedDelivery, NotifyStore } from '../../../src/store/store.ts'
 import {
@@ -127,6 +127,20 @@ const racers: Readonly<Record<string, Racer>> = {
   },
 }
 
+/** Columns of tables and what two rows of alice have in them, the key first. */
+const lockedInOrder: Readonly<Record<string, readonly [columns: string, values: string]>> = {
+  dead_letter: ['id, cause, detail, died_at', "delivery, 'c', 'd', now()"],
+  delivery_queue: [
+    'delivery_id, channel, event, priority, due_at, sensitive, message',
+    "delivery, 'email', 'e', 1, now(), false, '{}'",
+  ],
+  deferred: ['id, notification_id, channels, reason, resume_at', "id, id, '{email}', 'quiet_hours', now()"],
+  scheduled: ['id, fire_at, payload', "id, now(), '{}'"],
+  parked: ['key, id, event, place, payload', "place, id, 'e', place, '{}'"],
+  delivery: ['id, channel, state', "delivery, 'email', 'queued'"],
+  notification: ['id', 'id'],
+}
+
 describe('an erasure', () => {
   let server: DatabaseServer | undefined
   before(async () => {
@@ -162,6 +176,49 @@ describe('an erasure', () => {
             last = barrier.passes
             assert.deepEqual(await leftIn(database, tables), [], `the ${stopped} was stopped before statement ${place}`)
           }
+      } finally {
+        await database.close()
+      }
+    })
+
+  for (const [table, [columns, values]] of Object.entries(lockedInOrder))
+    testWith('postgresql', `locks the rows of ${table} in the order in which others do`, async () => {
+      const database = await postgresDatabase(server ?? assert.fail('PostgreSQL did not start'))
+      try {
+        await migrateNotify(database)
+        const bucket = bucketOfUser('alice', testBuckets)
+        const ids = [newIdOfUser('alice'), newIdOfUser('alice')].toSorted()
+        await database.query(
+          `INSERT INTO notify.notification (bucket, id, user_id, event, priority, sensitive, decisions, accepted_at)
+           SELECT $1, unnest($2::uuid[]), 'alice', 'e', 'normal', false, '[]', now()`,
+          [bucket, ids.toReversed()],
+        )
+        // The rows are in the table in another order than in that of their ids.
+        if (table !== 'notification')
+          for (const id of ids.toReversed())
+            await database.query(
+              `INSERT INTO notify.${table} (bucket, user_id, ${columns})
+               SELECT $1, 'alice', ${values} FROM (SELECT $2::uuid AS id, $3::uuid AS delivery, $4::integer AS place) AS of`,
+              [bucket, id, deliveryIdOf(id, 'email'), ids.indexOf(id)],
+            )
+        const [key = ''] = columns.split(', ')
+        const { rows } = await database.query<{ key: string }>(
+          `SELECT ${key} AS key FROM notify.${table} ORDER BY ${key}`,
+        )
+        const lock = `SELECT FROM notify.${table} WHERE bucket = $1 AND ${key} = $2 FOR SHARE`
+        await database.session(async (other) => {
+          await other.query('BEGIN')
+          await other.query(lock, [bucket, rows[0]?.key])
+          const erasing = postgresNotifyStore(database).privacy.eraseUser('alice')
+          await eventually(
+            () => waitingFor(database),
+            (waits) => waits > 0,
+          )
+          const { rowCount } = await other.query(`${lock} NOWAIT`, [bucket, rows[1]?.key])
+          assert.equal(rowCount, 1, 'the second is not locked before the first')
+          await other.query('COMMIT')
+          await erasing
+        })
       } finally {
         await database.close()
       }

@@ -8,7 +8,7 @@ import { newId } from '../../src/model/id.ts'
 import { migrateNotify, postgresNotifyStore } from '../../src/postgres/index.ts'
 import type { AttemptRecord, ClaimedDelivery, NotifyStore } from '../../src/store/store.ts'
 import { type RunNode, type RunStatement, startExplainingPostgres } from '../support/engine/explain-plans.ts'
-import { assertFewRead, bigNodesOf, longLived, onlyLongLived } from '../support/engine/plan-nodes.ts'
+import { assertFewRead, bigNodesOf, ofUsers, onlyOfUsers } from '../support/engine/plan-nodes.ts'
 import { claimDue } from '../support/processes/claims.ts'
 
 /**
@@ -78,11 +78,11 @@ describe('the plans of the hot statements', () => {
     explained.length = 0
     await store.privacy.exportUser('user-7')
     await store.privacy.eraseUser('user-7')
-    const known = explained.map(({ Plan, ...statement }) => ({ ...statement, Plan: onlyLongLived(Plan) }))
+    const known = explained.map(({ Plan, ...statement }) => ({ ...statement, Plan: onlyOfUsers(Plan) }))
     assertFewRead(known, maxRowsRead)
     assert.deepEqual(
       new Set(known.flatMap(({ Plan }) => bigNodesOf(Plan)).map((node) => node['Relation Name'])),
-      longLived,
+      ofUsers,
     )
   })
 
@@ -239,6 +239,7 @@ async function fill(database: Database): Promise<void> {
     timeline_entry: `(bucket, notification_id, id, at, entry_type) SELECT 0, ${id}, ${id}, now(), 'queued'`,
     delivery_queue: `(bucket, delivery_id, user_id, channel, event, priority, due_at, sensitive, message) SELECT 0, ${delivery}, 'user-' || n, 'push', 'e', 1, now(), false, '{"body": "b", "locale": "en", "targets": []}'`,
     scheduled: `(bucket, id, user_id, fire_at, payload) SELECT 0, ${id}, 'user-' || n, now(), '{"user_id": "u"}'`,
+    parked: `(bucket, key, id, user_id, event, place, payload) SELECT 0, n::text, ${id}, 'user-' || n, 'e', n, '{"user_id": "u"}'`,
     deferred: `(bucket, id, notification_id, user_id, channels, reason, resume_at) SELECT 0, ${id}, ${id}, 'user-' || n, '{push}', 'quiet_hours', now()`,
     pending_window: `(bucket, id, user_id, event, state, flush_at) SELECT 0, ${id}, 'user-' || n, 'other', 'open', now()`,
     pending_item: `(bucket, window_id, notification_id, actor, at, data, channels, by_request) SELECT 0, ${id}, ${id}, 'ann', now(), '{}', '{push}', false`,

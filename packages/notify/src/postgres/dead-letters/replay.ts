@@ -69,14 +69,14 @@ function replayedEntry({ id, channel }: RemovedLetter, at: number): NewTimelineE
   return { notificationId: notificationIdOf(id), deliveryId: id, channel, at, entryType: 'replayed', detail }
 }
 
-/** The notifications of letters that have not been purged. */
+/** The notifications of letters that have not been purged, nor are until the transaction ends. */
 async function storedOf(
   tx: Transaction,
   bucket: number,
   letters: readonly RemovedLetter[],
 ): Promise<Set<string | null>> {
   const { rows } = await tx.query<{ id: string }>(
-    `SELECT id FROM notify.notification WHERE bucket = $1 AND ${among('id', '$2')}`,
+    `SELECT id FROM notify.notification WHERE bucket = $1 AND ${among('id', '$2')} ORDER BY id FOR KEY SHARE`,
     [bucket, letters.map((letter) => letter.notification_id)],
   )
   return new Set(rows.map((row) => row.id))

@@ -29,13 +29,13 @@ export interface RemovedLetter extends Omit<LetterRow, 'provider' | 'fingerprint
 /** One that goes back to be delivered at a time (Unix milliseconds). */
 export interface DueLetter extends RemovedLetter {
   readonly dueAt: number
-  /** The replay that it goes back with, where that can be stopped. */
+  /** The replay that it goes back with, where that is recorded. */
   readonly batchId?: string | undefined
 }
 
 /** What a stopped replay makes a dead letter of again. */
 export interface KeptLetter {
-  readonly batch: string
+  readonly batch: string | undefined
   readonly id: string
   readonly cause: string
   readonly detail: string
@@ -44,9 +44,9 @@ export interface KeptLetter {
   readonly event: string | null
 }
 
-function keptOf({ batchId: batch, id, cause, detail, died_at, event }: DueLetter): string | null {
-  const kept: KeptLetter | undefined = batch === undefined ? undefined : { batch, id, cause, detail, died_at, event }
-  return kept ? JSON.stringify(kept) : null
+function keptOf({ batchId: batch, id, cause, detail, died_at, event }: DueLetter): string {
+  const kept: KeptLetter = { batch, id, cause, detail, died_at, event }
+  return JSON.stringify(kept)
 }
 
 /**

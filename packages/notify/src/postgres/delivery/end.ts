@@ -98,7 +98,10 @@ function replayable({ message, attempt }: ClaimedDelivery, left: Partial<Message
   }
 }
 
-/** Falls back to email for a failed push, once: not when the notification has an email delivery already. */
+/**
+ * Falls back to email for a failed push, once: not when the notification has an email delivery already, nor when it was
+ * purged before a replay of its push.
+ */
 async function fallBack(tx: Transaction, scope: BucketScope, dead: readonly AttemptRecord[]): Promise<void> {
   if (dead.length === 0) return
   const emails = dead.map((r) => ({
@@ -113,7 +116,8 @@ async function fallBack(tx: Transaction, scope: BucketScope, dead: readonly Atte
       scope,
       `INSERT INTO notify.delivery (bucket, id, user_id, channel, state)
        SELECT e.bucket, e.id, e.user_id, 'email', 'queued'
-         FROM unnest($1::smallint[], $2::uuid[], $3::text[]) AS e (bucket, id, user_id)
+         FROM unnest($1::smallint[], $2::uuid[], $3::text[], $4::uuid[]) AS e (bucket, id, user_id, notification_id)
+         JOIN notify.notification n ON ${keyOf('n', 'e', 'id', 'notification_id')}
        ON CONFLICT (bucket, id) DO NOTHING RETURNING id`,
     ),
     values: [
@@ -122,6 +126,7 @@ async function fallBack(tx: Transaction, scope: BucketScope, dead: readonly Atte
         emails,
         (e) => e.id,
         (e) => e.userId,
+        (e) => e.notificationId,
       ),
     ],
   })

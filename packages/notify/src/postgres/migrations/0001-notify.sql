@@ -440,13 +440,16 @@ CREATE TABLE notify.delivery_queue (
   sensitive boolean NOT NULL,
   message json NOT NULL,
   expires_at timestamptz,
-  -- of a replay that can be stopped: cause, detail and time of the dead letter that it was
+  -- of a replay, which can be stopped: cause, detail and time of the dead letter that it was
   letter json,
   PRIMARY KEY (bucket, delivery_id)
   -- A claim and every retry rewrite the row.
 ) WITH (fillfactor = 45);
 -- For claims. With the id at its end every row has a position of its own, from which the next claim can continue.
 CREATE INDEX delivery_queue_due ON notify.delivery_queue (bucket, channel, priority, event, due_at, delivery_id);
+-- For export and erasure: those of a user are found by the user's notifications, which a replay may outlive. The user
+-- first, as in notification_user.
+CREATE INDEX delivery_queue_replayed ON notify.delivery_queue (user_id, bucket) WHERE letter IS NOT NULL;
 
 -- The circuit breakers of providers, shared by all processes.
 CREATE TABLE notify.provider_health (
@@ -688,7 +691,8 @@ CREATE TABLE notify.deferred (
   PRIMARY KEY (bucket, id)
 );
 CREATE INDEX deferred_due ON notify.deferred (bucket, resume_at);
--- for retention and for the data of sensitive notifications: is any of the notification still waiting?
+-- For retention and for the data of sensitive notifications: is any of the notification still waiting? For export and
+-- erasure, which find what waits by the user's notifications.
 CREATE INDEX deferred_notification ON notify.deferred (bucket, notification_id);
 
 -- Aggregation: one open window per user and event type, and the items in it.
@@ -705,6 +709,8 @@ CREATE TABLE notify.pending_window (
   PRIMARY KEY (bucket, id)
 );
 CREATE UNIQUE INDEX pending_window_open ON notify.pending_window (bucket, user_id, event) WHERE state = 'open';
+-- For export, erasure and retention: the closed ones too. The user first, as in notification_user.
+CREATE INDEX pending_window_user ON notify.pending_window (user_id, bucket);
 CREATE INDEX pending_window_due ON notify.pending_window (bucket, flush_at);
 
 CREATE TABLE notify.pending_item (

@@ -10,14 +10,28 @@ import { createPurge } from './purge.ts'
 
 const ofUser = 'bucket = $1 AND user_id = $2'
 const notificationsOf = `SELECT id FROM notify.notification WHERE ${ofUser}`
-const windowsOf = `(SELECT id FROM notify.pending_window WHERE ${ofUser})`
+const windowsOf = `ARRAY(SELECT id FROM notify.pending_window WHERE ${ofUser})`
 
-/** Rows that belong to notifications. By their keys: they have no index by user, and a table is too long to be read. */
+/**
+ * Rows that belong to notifications. By their keys: they have no index by user, and a table is too long to be read. A
+ * notification stays as long as there are such rows, but for the deliveries of replays, which have an index of their own.
+ */
 const entriesOf = (notifications: string) => `bucket = $1 AND notification_id = ANY (ARRAY(${notifications}))`
 const digits = channels.map((channel) => `'${channelDigitOf(channel)}'`).join()
-const deliveriesOf = (notifications: string) => `bucket = $1 AND id = ANY (ARRAY(
+const deliveryIdsOf = (notifications: string) => `
   SELECT overlay(n.id::text PLACING digit FROM 32)::uuid
-    FROM (${notifications}) AS n (id) CROSS JOIN unnest(ARRAY[${digits}]) AS digit))`
+    FROM (${notifications}) AS n (id) CROSS JOIN unnest(ARRAY[${digits}]) AS digit`
+const deliveriesOf = (notifications: string) => `bucket = $1 AND id = ANY (ARRAY(${deliveryIdsOf(notifications)}))`
+const queuedOf = (notifications: string) => `bucket = $1 AND delivery_id = ANY (ARRAY(${deliveryIdsOf(notifications)}
+  UNION ALL SELECT delivery_id FROM notify.delivery_queue WHERE ${ofUser} AND letter IS NOT NULL))`
+
+/** The tables with such rows. */
+const ofNotifications: Readonly<Record<string, (notifications: string) => string>> = {
+  delivery_queue: queuedOf,
+  deferred: entriesOf,
+  timeline_entry: entriesOf,
+  delivery: deliveriesOf,
+}
 
 /** Tables of which others lock several rows of a user at once as well: the key of a row, and in which order they do. */
 const lockOrders: Readonly<Record<string, readonly [key: string, order: string]>> = {
@@ -41,11 +55,11 @@ const hasOthers = 'EXISTS (SELECT FROM unnest(changes) AS e WHERE e.user_id <> $
  */
 const tables: ReadonlyArray<readonly [string, string]> = [
   ['dead_letter', ofUser],
-  ['delivery_queue', ofUser],
-  ['deferred', ofUser],
+  ['delivery_queue', queuedOf(notificationsOf)],
+  ['deferred', entriesOf(notificationsOf)],
   ['scheduled', ofUser],
   ['parked', ofUser],
-  ['pending_item', `bucket = $1 AND window_id IN ${windowsOf}`],
+  ['pending_item', `bucket = $1 AND window_id = ANY (${windowsOf})`],
   ['pending_window', ofUser],
   ['timeline_entry', entriesOf(notificationsOf)],
   ['delivery', deliveriesOf(notificationsOf)],
@@ -177,10 +191,7 @@ const removedIds = 'SELECT unnest($3::uuid[])'
 const entriesOfRemoved = `$2::text IS NOT NULL AND ${entriesOf(removedIds)}`
 const erased: typeof tables = tables
   .filter(([table]) => table !== 'timeline_entry')
-  .map(([table, where]) => [
-    table,
-    table === 'delivery' ? deliveriesOf(`${notificationsOf} UNION ALL ${removedIds}`) : where,
-  ])
+  .map(([table, where]) => [table, ofNotifications[table]?.(`${notificationsOf} UNION ALL ${removedIds}`) ?? where])
 
 /** Removes rows of a user; of those that are others' as well the user's part, in the order in which any erasure locks them. */
 function eraseSql(table: string, where: string): string[] {
@@ -211,7 +222,7 @@ async function eraseOnce(tx: Transaction, values: ValuesOf, notifications: Set<s
   const gone = await Promise.all(
     erased.flatMap(([table, where]) =>
       eraseSql(table, where).map((text) =>
-        tx.query<{ id?: string }>(text, table === 'delivery' ? withRemoved(table) : values(table)),
+        tx.query<{ id?: string }>(text, table in ofNotifications ? withRemoved(table) : values(table)),
       ),
     ),
   )

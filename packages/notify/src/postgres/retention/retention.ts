@@ -36,8 +36,15 @@ const providerErrorDays = 7
 const awaited = 'EXISTS (SELECT FROM notify.deferred d WHERE d.bucket = $1 AND d.notification_id = notification.id)'
 
 /** An export and an erasure find deliveries by their notification. Their ids come right after its own. */
-const delivered = `EXISTS (SELECT FROM notify.delivery d WHERE d.bucket = $1 AND d.id > notification.id
-                    AND d.id < overlay(notification.id::text PLACING 'f' FROM 32)::uuid)`
+const hasDeliveries = (table: string, id: string) =>
+  `EXISTS (SELECT FROM notify.${table} d WHERE d.bucket = $1 AND d.${id} > notification.id
+            AND d.${id} < overlay(notification.id::text PLACING 'f' FROM 32)::uuid)`
+const delivered = hasDeliveries('delivery', 'id')
+const queued = hasDeliveries('delivery_queue', 'delivery_id')
+/** What is gathered may yet be sent by itself. */
+const gathered = `EXISTS (SELECT FROM notify.pending_window w
+  JOIN notify.pending_item i ON i.bucket = $1 AND i.window_id = w.id AND i.notification_id = notification.id
+ WHERE w.bucket = $1 AND w.user_id = notification.user_id)`
 
 /**
  * What is removed for its age, in this order: children before what they hang on. Each has an index that begins with the
@@ -49,7 +56,10 @@ export const agingTables: readonly AgingTable[] = [
     of: 'notification',
   }),
   aging('delivery', 'id', 'notificationDays', { key: ['id'], of: 'notification' }),
-  aging('notification', 'id', 'notificationDays', { key: ['id'], unless: [awaited, delivered] }),
+  aging('notification', 'id', 'notificationDays', {
+    key: ['id'],
+    unless: [awaited, delivered, queued, gathered],
+  }),
   aging('dedup_log', 'recorded_at', 'logDays', { key: ['user_id', 'key_hash'] }),
   aging('topic_failure', 'at', { days: topicFailureDays }, { key: ['key'] }),
   aging('suppression', 'expires_at', 'expires', {

@@ -5,6 +5,7 @@ import { defaultOptions } from '../../../src/config/options.ts'
 import type { Provider } from '../../../src/index.ts'
 import { bucketOfUser, deliveryIdOf, newId, slotOfUser } from '../../../src/model/id.ts'
 import { testBuckets } from '../../support/engine/engine.ts'
+import { claimDue } from '../../support/processes/claims.ts'
 import { eventually, seedEventType, setup } from '../../support/setup.ts'
 import { createManualTopic } from '../../support/topic/manual-topic.ts'
 
@@ -38,6 +39,8 @@ const values: Readonly<Record<string, unknown>> = {
   jsonb: '{}',
   'timestamp with time zone': '2026-06-01T12:00:00Z',
 }
+
+const deliveryKeys = ['delivery.id', 'delivery_queue.delivery_id']
 
 test('no call begins for a user who was erased, though their deliveries were claimed before', async (t) => {
   const begun: string[] = []
@@ -96,7 +99,7 @@ test('every table that names a user is exported and erased with the user’s dat
   for (const [table, columns] of named) {
     const inserted = columns.map(({ column_name, data_type }) => {
       if (column_name === 'user_id') return 'alice'
-      return table === 'delivery' && column_name === 'id' ? deliveryId : values[data_type]
+      return deliveryKeys.includes(`${table}.${column_name}`) ? deliveryId : values[data_type]
     })
     assert.ok(
       inserted.every((value) => value !== undefined),
@@ -269,4 +272,26 @@ test('of a user who was erased nothing is left in any table, whatever was under 
     (await everything(s.database)).filter((row) => row.includes('zelda')),
     [],
   )
+})
+
+test('what is replayed of a notification that was purged is exported and erased', async (t) => {
+  const s = await setup({ work: false })
+  t.after(s.close)
+  const { database, store, clock } = s
+  await database.query(
+    `INSERT INTO notify.dead_letter (bucket, id, notification_id, user_id, channel, event, cause, detail, died_at, message)
+     VALUES ($1, $2, $3, 'alice', 'push', 'e', 'permanent', 'no', now(), '{"targets": [], "body": "x", "locale": "en"}')`,
+    [bucketOfUser('alice', testBuckets), deliveryIdOf(notificationId, 'push'), notificationId],
+  )
+  const now = clock.now()
+  assert.equal((await store.deadLetters.replay({}, 10, now)).replayed, 1)
+  assert.ok('delivery_queue' in (await store.privacy.exportUser('alice')))
+  const [claimed = assert.fail('nothing was replayed')] = await claimDue(store.deliveries, { channel: 'push', now })
+  const next = { kind: 'dead', cause: 'permanent', detail: 'no', fallback: true } as const
+  await store.deliveries.record([{ claimed, at: now, what: 'dead_letter', detail: {}, deadTokens: [], next }])
+  for (const table of ['delivery', 'deferred'])
+    assert.equal((await database.query(`SELECT FROM notify.${table}`)).rowCount, 0, `no email of it is in ${table}`)
+  assert.equal((await store.deadLetters.replay({}, 10, now)).replayed, 1)
+  await store.privacy.eraseUser('alice')
+  assert.equal((await database.query('SELECT FROM notify.delivery_queue')).rowCount, 0)
 })

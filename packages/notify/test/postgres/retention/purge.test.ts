@@ -134,3 +134,41 @@ test('a delivery made during a purge keeps its notification, wherever the purge 
     await database.query('DELETE FROM notify.notification')
   }
 })
+
+/** What is still to be sent of an old notification, or may be. */
+const awaiting: Readonly<Record<string, readonly string[]>> = {
+  'a delivery of it is queued': [
+    `INSERT INTO notify.delivery_queue (bucket, delivery_id, user_id, channel, event, priority, due_at, sensitive, message)
+     VALUES (0, $2, $3, 'email', 'e', 1, now(), false, jsonb_build_object('of', $1::uuid))`,
+  ],
+  'it is gathered in a window': [
+    `INSERT INTO notify.pending_window (bucket, id, user_id, event, state, flush_at)
+     VALUES (0, $2, $3, $1::uuid::text, 'closed', now())`,
+    `INSERT INTO notify.pending_item (bucket, window_id, notification_id, actor, at, data, channels, by_request)
+     VALUES (0, $2, $1, $3, now(), '{}', '{email}', false)`,
+  ],
+}
+
+for (const [what, inserts] of Object.entries(awaiting))
+  test(`a purge removes no notification as long as ${what}, then it does`, async (t) => {
+    const database = await notifyDatabase()
+    t.after(() => database.close())
+    await migrateNotify(database, { buckets: 1 })
+    const id = newIdOfUser(user)
+    await database.query(
+      `INSERT INTO notify.notification (bucket, id, user_id, event, priority, sensitive, data, decisions, accepted_at)
+       VALUES (0, $1, $2, 'e', 'normal', false, '{}', '[]', now())`,
+      [id, user],
+    )
+    for (const insert of inserts) await database.query(insert, [id, deliveryIdOf(id, 'email'), user])
+    const { privacy } = postgresNotifyStore(database, { buckets: 1 })
+    const old = Date.now() + (retention.notificationDays + 1) * dayMs
+    await privacy.purge(0, retention, old)
+    assert.equal(await countOf(database, 'notification'), 1)
+    const tables = ['delivery_queue', 'pending_window', 'pending_item', 'notification']
+    const exported = await privacy.exportUser(user)
+    assert.equal(Object.keys(exported).length, inserts.length + 1, 'it is exported')
+    for (const table of tables.slice(0, -1)) await database.query(`DELETE FROM notify.${table}`)
+    await privacy.purge(0, retention, old)
+    assert.equal(await countOf(database, 'notification'), 0)
+  })

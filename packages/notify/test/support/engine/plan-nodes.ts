@@ -14,18 +14,20 @@ export function assertFewRead(explained: readonly RunStatement[], maxRowsRead: n
 /** Tables that hold a handful of rows, whatever the traffic. */
 const small = new Set(['property', 'migration', 'event_type', 'template', 'state_change_position'])
 
-/** Tables that keep all rows of days or months. */
-export const longLived: ReadonlySet<string | undefined> = new Set([
+/** Tables with rows of a user that grow with the number of users, what they are sent, or what of it waits. */
+export const ofUsers: ReadonlySet<string | undefined> = new Set([
   ...['notification', 'delivery', 'timeline_entry', 'dedup_log', 'state_change'],
+  ...['delivery_queue', 'deferred', 'scheduled', 'parked', 'pending_window', 'pending_item', 'dead_letter'],
+  ...['recipient', 'preference', 'device', 'suppression', 'cap'],
 ])
 
 /** A plan without what it reads of other tables. */
-export function onlyLongLived(plan: RunNode): RunNode {
+export function onlyOfUsers(plan: RunNode): RunNode {
   const { 'Relation Name': table, Plans = [], ...node } = plan
   return {
     ...node,
-    ...(longLived.has(table) ? { 'Relation Name': table } : {}),
-    Plans: Plans.map(onlyLongLived),
+    ...(ofUsers.has(table) ? { 'Relation Name': table } : {}),
+    Plans: Plans.map(onlyOfUsers),
   } as RunNode
 }
 

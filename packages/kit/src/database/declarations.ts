@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Database, Transaction } from './database.ts'
+import type { Database, Statements, Transaction } from './database.ts'
 
 /** Something the configuration file declares: what kind of thing, under which id, with what in it. */
 export interface Declaration<Entry> {
@@ -22,7 +22,7 @@ export interface DeclaredKind {
  * wrote.
  */
 export async function applyDeclared<Entry>(
-  database: Database,
+  database: Pick<Statements, 'query' | 'transaction'>,
   { schema, kind }: DeclaredKind,
   declarations: ReadonlyArray<Declaration<Entry>>,
   write: (tx: Transaction, id: string, entry: Entry) => Promise<void>,

@@ -110,7 +110,7 @@ export function postgresNotifyStore(server: Database, options: PostgresNotifyOpt
     privacy: postgresPrivacy(database, layout, inboxes),
     recipients: postgresRecipients(database, buckets),
     preferences: postgresPreferences(database, buckets),
-    devices: postgresDevices(database, buckets),
+    devices: postgresDevices(database, layout),
     shortLinks: postgresShortLinks(database, buckets),
     suppressions: postgresSuppressions(database, layout),
     standings: postgresStandings(database, buckets),

@@ -4,11 +4,13 @@ import { defaultOptions } from '../../config/options.ts'
 import { bucketOfHash, bucketOfUser } from '../../model/id.ts'
 import type { Device, Devices } from '../../store/store.ts'
 import { at, atEach } from '../nodes/spread-database.ts'
+import type { Buckets } from '../sql/buckets.ts'
 import { timestamp } from '../sql/columns.ts'
 import { type DeviceRow, deviceOf } from './profiles.ts'
 
 /** Devices and push tokens on PostgreSQL. */
-export function postgresDevices(database: Database, buckets: number): Devices {
+export function postgresDevices(database: Database, layout: Buckets): Devices {
+  const buckets = layout.count
   return {
     async list(userId) {
       const bucket = bucketOfUser(userId, buckets)
@@ -19,11 +21,14 @@ export function postgresDevices(database: Database, buckets: number): Devices {
       )
       return rows.map(deviceOf)
     },
-    put(userId, device, now, limit = defaultOptions.devicesPerUser) {
+    async put(userId, device, now, limit = defaultOptions.devicesPerUser) {
       const bucket = bucketOfUser(userId, buckets)
-      return atEach(database, [bucket, bucketOfToken(device.token, buckets)]).transaction(async (tx) => {
+      const registration = { buckets, userId, device, now, limit }
+      const elsewhere = layout.distributed ? await bucketsOfOthers(database, registration) : []
+      const own = atEach(database, [bucket, bucketOfToken(device.token, buckets), ...elsewhere])
+      return own.transaction(async (tx) => {
         const unlock = await lockUser(tx, bucket, userId)
-        const dropped = await putDevice(tx, { buckets, userId, device, now, limit })
+        const dropped = await putDevice(tx, registration)
         await unlock()
         return dropped
       })
@@ -93,16 +98,8 @@ export async function putDevice(
   { buckets, userId, device: { deviceId, token, service }, now, limit }: NewDevice,
 ): Promise<Device[]> {
   const bucket = bucketOfUser(userId, buckets)
-  const { rows } = await tx.query<DeviceRow>(
-    `SELECT device_id, token, service, registered_at, dead_at, dead_reason FROM notify.device
-      WHERE bucket = $1 AND user_id = $2 ORDER BY dead_at IS NULL, registered_at, device_id`,
-    [bucket, userId],
-  )
-  const others = rows.map(deviceOf).filter((device) => device.deviceId !== deviceId && device.token !== token)
-  const dropped = others.slice(0, Math.max(0, others.length + 1 - limit))
+  const { dropped, released } = replacedBy({ deviceId, token }, await readDevices(tx, bucket, userId), limit)
   // In the order of the tokens, so that two devices that swap theirs wait for one another instead of both.
-  const known = rows.filter((row) => row.device_id === deviceId).map((row) => ({ deviceId, token: row.token }))
-  const released = [...dropped, ...known].filter((each) => each.token !== token)
   for (const each of [{ deviceId, token }, ...released].sort((a, b) => (a.token < b.token ? -1 : 1)))
     await (each.token === token ? acquireToken : releaseToken)(tx, buckets, {
       userId,
@@ -123,6 +120,51 @@ export async function putDevice(
     [bucket, userId, deviceId, token, service, timestamp(now)],
   )
   return dropped
+}
+
+async function readDevices(on: Pick<Statements, 'query'>, bucket: number, userId: string): Promise<Device[]> {
+  const { rows } = await on.query<DeviceRow>(
+    `SELECT device_id, token, service, registered_at, dead_at, dead_reason FROM notify.device
+      WHERE bucket = $1 AND user_id = $2 ORDER BY dead_at IS NULL, registered_at, device_id`,
+    [bucket, userId],
+  )
+  return rows.map(deviceOf)
+}
+
+/** The devices of a user that a new one takes the place of, and all of them whose tokens are released. */
+function replacedBy(
+  { deviceId, token }: Pick<Device, 'deviceId' | 'token'>,
+  known: readonly Device[],
+  limit: number,
+): { readonly dropped: Device[]; readonly released: Device[] } {
+  const others = known.filter((device) => device.deviceId !== deviceId && device.token !== token)
+  const dropped = others.slice(0, Math.max(0, others.length + 1 - limit))
+  const before = known.filter((device) => device.deviceId === deviceId)
+  return { dropped, released: [...dropped, ...before].filter((each) => each.token !== token) }
+}
+
+/**
+ * The buckets that a registration changes beside those of its user and its token: of the tokens that it releases, and of
+ * the one who had the token. Read without a lock, they say which nodes it needs; where that changes meanwhile, it may have
+ * to wait for another one.
+ */
+async function bucketsOfOthers(
+  database: Database,
+  { buckets, userId, device, limit }: Omit<NewDevice, 'now'>,
+): Promise<number[]> {
+  const [bucket, tokenHash] = [bucketOfUser(userId, buckets), hash('sha256', device.token)]
+  const ofToken = bucketOfHash(tokenHash, buckets)
+  const [known, owners] = await Promise.all([
+    readDevices(at(database, bucket), bucket, userId),
+    at(database, ofToken).query<{ user_id: string }>(
+      'SELECT user_id FROM notify.push_token WHERE bucket = $1 AND token_hash = $2',
+      [ofToken, tokenHash],
+    ),
+  ])
+  return [
+    ...replacedBy(device, known, limit).released.map(({ token }) => bucketOfToken(token, buckets)),
+    ...owners.rows.map((owner) => bucketOfUser(owner.user_id, buckets)),
+  ]
 }
 
 /**

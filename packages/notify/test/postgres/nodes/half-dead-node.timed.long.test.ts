@@ -146,6 +146,47 @@ describe('a distributed database of which one node is half dead', () => {
     assert.equal((await store.recipients.search({ prefix: 'user' }, '', 10)).length, 1)
   })
 
+  testWith('citus', 'who takes over what a frozen node has is refused, and holds up nobody', async (t) => {
+    const { database, store, url, worker, lost } = await createWorld(t)
+    const isLost = (user: string) => lost.has(bucketOfUser(user, buckets))
+    const [own, other] = [textIn(isLost, 'user'), textIn((user) => !isLost(user), 'user')]
+    const tokensIn = (isWanted: boolean, name: string) =>
+      Array.from({ length: 12 }, (_, n) =>
+        textIn((token) => lost.has(bucketOfToken(token, buckets)) === isWanted, `${name}-${n}`),
+      )
+    const device = (token: string, deviceId = token) => ({ deviceId, token, service: 'fcm' as const })
+    const [owned, released, fresh] = [tokensIn(false, 'owned'), tokensIn(true, 'released'), tokensIn(false, 'fresh')]
+    for (const token of owned) await store.devices.put(own, device(token), now)
+    for (const token of released) await store.devices.put(other, device(token), now)
+    const opened = postgresNotifyStore(database, { buckets, distributed: true })
+    await opened.recipients.put([{ userId: other }], now)
+    worker.freeze()
+    const begun = performance.now()
+    const refused = [
+      // Their former owner is there, or the tokens that they had before.
+      ...owned.map((token) => opened.devices.put(other, device(token), now)),
+      ...fresh.map((token, n) => opened.devices.put(other, device(token, released[n]), now)),
+      ...released.map((token) => opened.devices.remove(other, token)),
+    ].map((work) => assert.rejects(work, NodeUnavailable))
+    for (let looks = 0; looks < 5; looks++) {
+      const since = performance.now()
+      assert.equal((await opened.recipients.find(other))?.userId, other)
+      assert.ok(performance.now() - since < noticedMs, `it took ${performance.now() - since} ms`)
+    }
+    await Promise.all(refused)
+    assert.ok(performance.now() - begun < 3 * noticedMs, `they took ${performance.now() - begun} ms`)
+    const declared = { recipient: { userId: other }, devices: [device(owned[0] ?? '')] }
+    await refusedAtOnce('a declared device', () =>
+      opened.declared.recipients([{ id: other, entry: declared as never }], now),
+    )
+    const starting = await openPostgres({ url: new Secret(url), log: silentLog, connections: 2, timeouts })
+    t.after(() => starting.close())
+    const started = performance.now()
+    const { declared: declarations } = postgresNotifyStore(starting, { buckets, distributed: true })
+    await assert.rejects(declarations.recipients([{ id: 'declared', entry: declared as never }], now), NodeUnavailable)
+    assert.ok(performance.now() - started < 3 * noticedMs, `it took ${performance.now() - started} ms`)
+  })
+
   testWith('citus', 'retention removes what is on the other nodes, and the rest once the node is back', async (t) => {
     const { database, store, worker, lost } = await createWorld(t)
     const other = textIn((user) => !lost.has(bucketOfUser(user, buckets)), 'user')

@@ -22,6 +22,11 @@ export interface PartitionReadersOptions {
 }
 
 const minConcurrency = 20
+/**
+ * How many messages of a consumer may wait to be tried again. The server counts them as delivered and not acknowledged,
+ * as it does those under way: within a smaller bound they would hold up all that follow.
+ */
+const maxWaiting = 10_000
 
 /** Reads the partitions that this process owns, each alone. The owner of the first also moves messages to partitions. */
 export class PartitionReaders {
@@ -78,7 +83,7 @@ export class PartitionReaders {
     const options = {
       group: `notify-${partition}`,
       filter: partitionSubject(partition),
-      maxAckPending: concurrency * 2,
+      maxAckPending: concurrency * 2 + maxWaiting,
     }
     return new Reader({
       what: `partition ${partition} of the topic`,
@@ -94,7 +99,7 @@ export class PartitionReaders {
 
   #openMover(stream: string): Reader {
     const { client, resources, layout, ownership, handle, concurrency, log } = this.#options
-    const options = { group: 'move', maxAckPending: concurrency * 2 }
+    const options = { group: 'move', maxAckPending: concurrency * 2 + maxWaiting }
     return new Reader({
       what: `the stream ${stream}, which is not divided,`,
       openConsumer: async () =>

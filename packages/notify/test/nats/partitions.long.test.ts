@@ -313,6 +313,31 @@ testWith(
   },
 )
 
+testWith(program, 'messages that wait to be tried again hold up no others of their partition', async (t) => {
+  const { url, publish } = await setupServer(t)
+  const count = 32
+  const topic = await openTopic(t, url, { count })
+  const candidates = Array.from({ length: 1_000 }, (_, n) => `user-${n}`)
+  const [failing = '', ...others] = candidates.filter((user) => partitionOfUser(user, count) === 0)
+  for (let n = 0; n < 300; n++) await publish(failing, n, true)
+  for (const user of others) await publish(user, 0, true)
+  const [received, failed]: [Received[], Set<string>] = [[], new Set()]
+  const consuming = await topic.consume(async (message) => {
+    const each = receivedOf(message)
+    if (each.userId === failing) {
+      failed.add(each.key)
+      return message.later(600_000)
+    }
+    received.push(each)
+    message.ack()
+  }, owning(count))
+  t.after(() => consuming.stop())
+  await eventuallyOnCluster(
+    async () => [failed.size, received.length],
+    ([waiting, done]) => waiting === 300 && done === others.length,
+  )
+})
+
 testWith(program, 'a partition that takes no more is a fault that is named', async (t) => {
   const { url, client } = await setupServer(t)
   const intake = { maxBytes: 4_096, discard: 'new' } as const

@@ -101,6 +101,8 @@ class ClusterNode implements NatsNode {
     this.#program = requireProgram(program)
     this.#config = [
       `server_name: ${place.name}`,
+      // A stream may be placed on a server by its name.
+      `server_tags: ["${place.name}"]`,
       `listen: 127.0.0.1:${place.port}`,
       `http: 127.0.0.1:${place.monitorPort}`,
       `jetstream { store_dir: ${JSON.stringify(temporaryFolder('nats-kept'))} }`,

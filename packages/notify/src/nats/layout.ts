@@ -14,7 +14,10 @@ export interface PartitionSettings {
 export interface Layout {
   readonly intake: StreamDefinition
   readonly changes: StreamDefinition
-  /** Where messages of an undivided topic wait that were set aside; of one that is divided by now, some may be left. */
+  /**
+   * Where messages of an undivided topic wait that were set aside; of one that is divided by now, some may be left. And
+   * those for streams of partitions that take nothing.
+   */
   readonly waiting: StreamDefinition
   /** How many partitions; 1 where the topic is not divided. */
   readonly partitions: number
@@ -29,6 +32,12 @@ const intakeSubject = 'notifications'
 
 /** The subject of messages that were set aside. */
 export const waitingSubject = 'notification-waiting'
+
+/** The subject of messages that were set aside since a stream of partitions did not take them. */
+export const waitingSubjectOf = (stream: string): string => `${waitingSubject}.${stream}`
+
+/** The subjects of all such streams. */
+export const waitingSubjects = waitingSubjectOf('*')
 
 /** The subject of a partition. Those below `notifications` would overlap that of the state changes. */
 export const partitionSubject = (partition: number | string): string => `notification-partitions.${partition}`
@@ -75,7 +84,7 @@ export function layoutOf({ count: partitions = 1, streams = 1 }: PartitionSettin
       subjects: partitions === 1 ? [intakeSubject, userSubjects] : [intakeSubject],
     },
     changes: changesStream,
-    waiting: { ...intakeOf, name: 'NOTIFICATIONS_WAITING', subjects: [waitingSubject] },
+    waiting: { ...intakeOf, name: 'NOTIFICATIONS_WAITING', subjects: [waitingSubject, waitingSubjects] },
     partitions,
     partitionStreams,
     streamOf: (partition) => nameOf(Math.floor(partition / perStream)),

@@ -3,7 +3,8 @@ import { InvalidArgumentError } from '@nats-io/transport-node'
 import { createKeyedOrder } from '../model/work/keyed-order.ts'
 import { partitionOfUser } from '../model/work/partition.ts'
 import type { TopicMessage } from '../model/work/topic.ts'
-import { type Layout, partitionSubject } from './layout.ts'
+import type { AwayStreams } from './away-streams.ts'
+import { type Layout, partitionSubject, waitingSubjectOf } from './layout.ts'
 import { headersOfMoved, keyOf, orderedMessage, textOf } from './message.ts'
 import type { HandleMessage, Interrupt } from './reader.ts'
 
@@ -16,6 +17,10 @@ export interface MoverOptions {
   readonly layout: Layout
   /** Takes a message that can't be moved, where it is. */
   readonly handle: (message: TopicMessage) => Promise<void>
+  /** Where there are several streams of partitions: those that messages are set aside for. */
+  readonly away?: AwayStreams
+  /** Called with each message that was moved. */
+  readonly onMoved?: (message: JsMsg) => void
 }
 
 /**
@@ -23,9 +28,22 @@ export interface MoverOptions {
  * producer names the user in the subject, the server does this by itself. What has no user goes to the first partition,
  * where it becomes a dead letter. A message that is moved twice keeps its key, by which the second is a duplicate. One
  * that the server would not take a second time, since with its key it is larger than `max_payload`, is handled here.
+ * What a stream does not take is set aside where there are others, else it is tried again, and with it all that follows.
  */
-export function createMover({ client, layout, handle }: MoverOptions): HandleMessage {
+export function createMover({ client, layout, handle, away, onMoved }: MoverOptions): HandleMessage {
   const inOrder = createKeyedOrder()
+  const move = async (message: JsMsg, partition: number) => {
+    const stream = layout.streamOf(partition)
+    const setAside = () => publish(client, message, { subject: waitingSubjectOf(stream), stream: layout.waiting.name })
+    if (away?.has(stream)) return setAside()
+    try {
+      await publish(client, message, { subject: partitionSubject(partition), stream })
+    } catch (error) {
+      if (!away || error instanceof InvalidArgumentError) throw error
+      away.add(stream, error)
+      await setAside()
+    }
+  }
   return async (message, interrupt) => {
     const userId = userOf(message) ?? ''
     const partition = userId === '' ? 0 : partitionOfUser(userId, layout.partitions)
@@ -36,8 +54,12 @@ export function createMover({ client, layout, handle }: MoverOptions): HandleMes
     }
     await inOrder(userId, async () => {
       try {
-        await move(client, message, { partition, stream: layout.streamOf(partition) })
-        message.ack()
+        if (away?.isBack(layout.streamOf(partition))) stopHere(0)
+        else {
+          await move(message, partition)
+          message.ack()
+          onMoved?.(message)
+        }
       } catch (error) {
         if (error instanceof InvalidArgumentError) await handle(orderedMessage(message, stopHere))
         else stopHere(retryDelayMs, error)
@@ -47,12 +69,12 @@ export function createMover({ client, layout, handle }: MoverOptions): HandleMes
   }
 }
 
-async function move(
+async function publish(
   client: JetStreamClient,
   message: JsMsg,
-  { partition, stream }: { readonly partition: number; readonly stream: string },
+  { subject, stream }: { readonly subject: string; readonly stream: string },
 ): Promise<void> {
-  await client.publish(partitionSubject(partition), message.data, {
+  await client.publish(subject, message.data, {
     msgID: keyOf(message),
     headers: headersOfMoved(message),
     timeout: publishMs,

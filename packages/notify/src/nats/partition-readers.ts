@@ -2,11 +2,12 @@ import type { Log } from '@gatehouse/kit'
 import type { JetStreamClient } from '@nats-io/jetstream'
 import type { PartitionOwnership } from '../model/work/partition.ts'
 import type { TopicMessage } from '../model/work/topic.ts'
+import { AwayStreams } from './away-streams.ts'
 import { withoutGaps } from './gaps.ts'
-import { type Layout, partitionSubject } from './layout.ts'
+import { type Layout, partitionSubject, waitingSubject, waitingSubjectOf } from './layout.ts'
 import { orderedMessage } from './message.ts'
 import { createMover } from './mover.ts'
-import { Reader } from './reader.ts'
+import { type HandleMessage, Reader } from './reader.ts'
 import type { Resources } from './resources.ts'
 
 /** Options of {@link PartitionReaders}. */
@@ -32,12 +33,14 @@ const maxWaiting = 10_000
 export class PartitionReaders {
   readonly #options: PartitionReadersOptions
   readonly #readers = new Map<string, Reader>()
+  readonly #away: AwayStreams
   readonly #unsubscribe: () => void
   #isStopping = false
   #following: Promise<void> = Promise.resolve()
 
   constructor(options: PartitionReadersOptions) {
     this.#options = options
+    this.#away = new AwayStreams(options)
     this.#unsubscribe = options.ownership.onChange(() => this.#followSoon())
     this.#followSoon()
   }
@@ -73,8 +76,29 @@ export class PartitionReaders {
     const { ownership, layout } = this.#options
     const owned = ownership.ownedPartitions().filter((partition) => partition < layout.partitions)
     const readers = owned.map((partition) => [`notify-${partition}`, () => this.#openPartition(partition)] as const)
-    const moved = [layout.intake, layout.waiting].map(({ name }) => [name, () => this.#openMover(name)] as const)
-    return new Map([...readers, ...(owned.includes(0) ? moved : [])])
+    return new Map([...readers, ...(owned.includes(0) ? this.#wantedMovers() : [])])
+  }
+
+  /** Of `NOTIFICATIONS`, of what an undivided topic had set aside, and of what waits for each of several streams. */
+  #wantedMovers(): Array<readonly [string, () => Reader]> {
+    const { client, layout, handle } = this.#options
+    const { intake, waiting, partitionStreams } = layout
+    const moving = { client, layout, handle }
+    const several = partitionStreams.length > 1 ? partitionStreams.map(({ name }) => name) : []
+    const away = this.#away
+    const movers: MoverReaderOptions[] = [
+      several.length > 1
+        ? { stream: intake.name, group: 'move', handle: createMover({ ...moving, away }), onOpen: () => away.read() }
+        : { stream: intake.name, group: 'move', handle: createMover(moving) },
+      { stream: waiting.name, group: 'move', filter: waitingSubject, handle: createMover(moving) },
+      ...several.map((name) => ({
+        stream: waiting.name,
+        group: `wait-${name}`,
+        filter: waitingSubjectOf(name),
+        handle: createMover({ ...moving, onMoved: ({ info }) => info.pending === 0 && away.endWaiting(name) }),
+      })),
+    ]
+    return movers.map((each) => [`${each.stream} ${each.group}`, () => this.#openMover(each)])
   }
 
   #openPartition(partition: number): Reader {
@@ -97,18 +121,32 @@ export class PartitionReaders {
     })
   }
 
-  #openMover(stream: string): Reader {
-    const { client, resources, layout, ownership, handle, concurrency, log } = this.#options
-    const options = { group: 'move', maxAckPending: concurrency * 2 + maxWaiting }
+  #openMover({ stream, group, filter, handle, onOpen }: MoverReaderOptions): Reader {
+    const { resources, ownership, concurrency, log } = this.#options
+    const options = { group, maxAckPending: concurrency * 2 + maxWaiting, ...(filter === undefined ? {} : { filter }) }
     return new Reader({
       what: `the stream ${stream}, which is not divided,`,
-      openConsumer: async () =>
-        ownership.ownedPartitions().includes(0)
-          ? resources.openExclusive(stream, options, ownership.generation)
-          : undefined,
-      handle: withoutGaps(createMover({ client, layout, handle })),
+      openConsumer: async () => {
+        if (!ownership.ownedPartitions().includes(0)) return undefined
+        const consumer = await resources.openExclusive(stream, options, ownership.generation)
+        if (consumer) await onOpen?.()
+        return consumer
+      },
+      handle: withoutGaps(handle),
       concurrency,
       log,
     })
   }
+}
+
+/** What is moved to partitions. */
+interface MoverReaderOptions {
+  readonly stream: string
+  /** For the names of its consumers. */
+  readonly group: string
+  /** The subjects; left out for all of the stream. */
+  readonly filter?: string
+  readonly handle: HandleMessage
+  /** Called before each reading, once nobody else reads it any more. */
+  readonly onOpen?: () => Promise<void>
 }

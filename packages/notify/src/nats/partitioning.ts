@@ -2,8 +2,9 @@ import type { JetStreamManager } from '@nats-io/jetstream'
 import { headers, type NatsConnection, RequestError } from '@nats-io/transport-node'
 import { partitionOfUser } from '../model/work/partition.ts'
 import { tokenOfUser } from '../model/work/user-token.ts'
-import { isPartitionStream, type Layout, mappingOf } from './layout.ts'
+import { isPartitionStream, type Layout, mappingOf, waitingSubjectOf, waitingSubjects } from './layout.ts'
 import { pause } from './pause.ts'
+import { isMissing } from './streams.ts'
 
 /** Since then a stream transforms subjects. */
 const firstVersion = [2, 10] as const
@@ -28,6 +29,24 @@ export async function checkFormerPartitions(
         'start with the former settings until it is empty, then delete it',
     )
   }
+  await checkFormerWaiting(manager, layout)
+}
+
+/** What waits for a stream that these settings do not have would be read by nobody, or out of its order. */
+async function checkFormerWaiting(manager: JetStreamManager, { waiting, partitionStreams }: Layout): Promise<void> {
+  const info = await manager.streams
+    .info(waiting.name, { subjects_filter: waitingSubjects })
+    .catch((error: unknown) => {
+      if (!isMissing(error)) throw error
+    })
+  const streams = partitionStreams.length > 1 ? partitionStreams : []
+  const known = new Set(streams.map(({ name }) => waitingSubjectOf(name)))
+  for (const [subject, count] of Object.entries(info?.state.subjects ?? {}))
+    if (!known.has(subject))
+      throw new Error(
+        `the stream ${waiting.name} has ${count} messages of other partitions (${subject}) than the settings say: ` +
+          'start with the former settings until they are moved',
+      )
 }
 
 function isSupported(version = ''): boolean {

@@ -50,16 +50,19 @@ export class Resources {
 
   /** @throws when a stream or a shared consumer is missing, or the server does not answer */
   async verify(): Promise<void> {
-    const { manager, layout } = this.#options
-    await Promise.all([
-      ...[...intakesOf(layout), layout.changes].map(({ name }) => manager.streams.info(name)),
-      ...[...this.#shared.keys()].map((stream) => manager.consumers.info(stream, sharedName)),
-    ])
+    await Promise.all(this.#lookUp())
   }
 
-  /** The consumer of a stream that all processes share. The streams are created before, where they are missing. */
+  /** How many messages a stream has of each of some subjects. */
+  async countMessages(stream: string, subjects: string): Promise<Readonly<Record<string, number>>> {
+    await this.#prepareOne(stream)
+    const { state } = await this.#options.manager.streams.info(stream, { subjects_filter: subjects })
+    return state.subjects ?? {}
+  }
+
+  /** The consumer of a stream that all processes share. The stream is created before, where it is missing. */
   async openShared(stream: string): Promise<Consumer> {
-    await this.prepare()
+    await this.#prepareOne(stream)
     await this.#addShared(stream)
     return this.#options.client.consumers.get(stream, sharedName)
   }
@@ -86,7 +89,7 @@ export class Resources {
     { group, filter, maxAckPending }: ExclusiveOptions,
     generation: number,
   ): Promise<Consumer | undefined> {
-    await this.prepare()
+    await this.#prepareOne(stream)
     const { manager, client } = this.#options
     for await (const { name, config } of manager.consumers.list(stream)) {
       if (name !== sharedName && !name.startsWith(`${group}-`)) continue
@@ -125,12 +128,11 @@ export class Resources {
 
   async #check(): Promise<void> {
     if (this.#preparing) return
-    const fault = await this.verify().then(
-      () => undefined,
-      (error: Error) => error,
-    )
-    if (fault === undefined) return
-    if (!isMissing(fault)) throw fault
+    const results = await Promise.allSettled(this.#lookUp())
+    const faults = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
+    if (faults.length === 0) return
+    const fault = faults.find(isMissing)
+    if (fault === undefined) throw faults[0]
     this.#options.log.error({ err: fault }, 'a stream or the consumer of NATS is gone; it is created again')
     const missing = await this.#findMissing()
     await this.prepare()
@@ -138,6 +140,15 @@ export class Resources {
       await this.#addShared(stream)
       for (const lost of this.#shared.get(stream) ?? []) lost(fault)
     }
+  }
+
+  /** Asks for each stream and each shared consumer. */
+  #lookUp(): Promise<unknown>[] {
+    const { manager, layout } = this.#options
+    return [
+      ...[...intakesOf(layout), layout.changes].map(({ name }) => manager.streams.info(name)),
+      ...[...this.#shared.keys()].map((stream) => manager.consumers.info(stream, sharedName)),
+    ]
   }
 
   /** The streams whose shared consumer is missing. */
@@ -155,15 +166,28 @@ export class Resources {
   async #prepare(): Promise<void> {
     const { connection, manager, layout } = this.#options
     if (!this.#isSettled) await checkFormerPartitions(connection, manager, layout)
-    const { intake, changes } = this.#options
-    for (const stream of intakesOf(layout)) await this.#prepareStream(stream, intake)
-    await this.#prepareStream(layout.changes, changes)
+    const faults: unknown[] = []
+    for (const stream of [...intakesOf(layout), layout.changes])
+      await this.#prepareStream(stream).catch((error: unknown) => {
+        if (!this.#isSettled) throw error
+        // One that is away keeps no other from being created.
+        faults.push(error)
+      })
+    if (faults.length > 0) throw faults[0]
     if (!this.#isSettled) await checkMapping(connection, layout)
     this.#isSettled = true
   }
 
-  async #prepareStream(definition: StreamDefinition, settings: StreamSettings): Promise<void> {
-    const { manager, log } = this.#options
+  /** Creates a stream that is missing. The others may be away: it is used without them. */
+  async #prepareOne(name: string): Promise<void> {
+    const { layout } = this.#options
+    const definition = intakesOf(layout).find((stream) => stream.name === name)
+    if (definition) await this.#prepareStream(definition)
+  }
+
+  async #prepareStream(definition: StreamDefinition): Promise<void> {
+    const { manager, layout, intake, changes, log } = this.#options
+    const settings = definition === layout.changes ? changes : intake
     if (await createMissing(manager, definition, settings))
       log.info({ stream: definition.name }, 'a stream of NATS was created')
     else if (!this.#isSettled) await applySettings(manager, definition, settings, log)

@@ -147,9 +147,9 @@ function startSharing(
     return []
   }
   const announce = () => exchange && announceLeases(exchange)
-  const readsTopic = () => topic?.isReachable() ?? false
+  const reach = () => topic?.reach() ?? 'lost'
   const leaseMs = options.bucketLeaseMs
-  const owner = startOwner({ ownership, count, leaseMs, readsTopic, log, onOwned, onShare, announce })
+  const owner = startOwner({ ownership, count, leaseMs, reach, log, onOwned, onShare, announce })
   if (!exchange) return [owner]
   const onLeases = () => owner.resume()
   const onGap = () => {

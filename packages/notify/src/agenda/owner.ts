@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type Log, startWorker, type Worker } from '@gatehouse/kit'
 import type { WorkShare } from '../model/work/partition.ts'
+import type { TopicReach } from '../model/work/topic.ts'
 import type { LeaseTable, Ownership } from '../store/ownership.ts'
 import { divideBuckets } from './shares.ts'
 
@@ -12,7 +13,7 @@ export interface OwnerOptions {
   /** For how long a process that says nothing more keeps its buckets, in milliseconds. */
   readonly leaseMs: number
   /** Whether this process reaches the topic now. */
-  readonly readsTopic: () => boolean
+  readonly reach: () => TopicReach
   readonly log: Log
   /** Called with the buckets in which this process works from now on. */
   readonly onOwned: (buckets: readonly number[]) => void
@@ -65,7 +66,7 @@ class Owner {
   #process = ''
   #hasJoined = false
   /** Whether it reaches the topic, as it said last. */
-  #reads = true
+  #reach: TopicReach = 'unsure'
   #owned: readonly number[] = []
   #end: NodeJS.Timeout | undefined
   /** When the leases end, on the clock of `performance.now()`. */
@@ -77,14 +78,14 @@ class Owner {
 
   /** Renews the leases and follows its share; answers whether every bucket has an owner then. */
   async renew(): Promise<boolean> {
-    const { ownership, leaseMs, readsTopic, announce } = this.#options
+    const { ownership, leaseMs, announce } = this.#options
     const begun = performance.now()
-    const reads = readsTopic()
+    const reach = this.#options.reach()
     const table =
-      (this.#hasJoined && (await ownership.renew(this.#process, leaseMs, reads))) || (await this.#join(reads))
+      (this.#hasJoined && (await ownership.renew(this.#process, leaseMs, reach))) || (await this.#join(reach))
     this.#lastUntil(begun + leaseMs)
-    const isNews = reads !== this.#reads
-    this.#reads = reads
+    const isNews = (reach === 'lost') !== (this.#reach === 'lost')
+    this.#reach = reach
     if (table.foundGone || isNews) announce()
     return this.#share(table)
   }
@@ -103,14 +104,14 @@ class Owner {
    * Joins under an id of its own each time: nothing that was acquired before is taken for its own, and where the response
    * to an earlier attempt was lost, the row that it may have left ends by itself.
    */
-  async #join(reads: boolean): Promise<LeaseTable> {
+  async #join(reach: TopicReach): Promise<LeaseTable> {
     const { ownership, leaseMs, announce } = this.#options
     this.#ownNothing()
     this.#process = randomUUID()
-    await ownership.join(this.#process, leaseMs, reads)
+    await ownership.join(this.#process, leaseMs, reach)
     this.#hasJoined = true
     announce()
-    const table = await ownership.renew(this.#process, leaseMs, reads)
+    const table = await ownership.renew(this.#process, leaseMs, reach)
     if (!table) throw new Error('the process was forgotten while it joined')
     return table
   }

@@ -4,6 +4,7 @@ import { connect, type NatsConnection } from '@nats-io/transport-node'
 import type { Topic } from '../model/work/topic.ts'
 import { layoutOf, type PartitionSettings } from './layout.ts'
 import { OrderedPublisher } from './publisher.ts'
+import { Reach } from './reach.ts'
 import { type Reading, startReading } from './reading.ts'
 import { Resources } from './resources.ts'
 import type { StreamSettings } from './streams.ts'
@@ -35,13 +36,9 @@ const connectMs = 10_000
 /** A server that says nothing any more is given up after two of these. */
 const pingIntervalMs = 10_000
 const maxPingOut = 2
-/** For so long it has said nothing then. */
-const silentMs = maxPingOut * pingIntervalMs
 const publishMs = 5_000
 const readyMs = 2_000
 const closeMs = 5_000
-/** Without a connection for so long, a process leaves its partitions to others. All move, so a restart is waited for. */
-const lostMs = 10_000
 
 /**
  * The topic `notifications` and the stream `notifications.events` on NATS JetStream. Streams and durable consumers are
@@ -60,11 +57,12 @@ export async function natsTopic(options: NatsTopicOptions): Promise<Topic> {
   await prepareJetStream(connection, () => resources.prepare())
   const publisher = new OrderedPublisher(client, layout.changes.subjects[0] ?? '')
   const consuming = new Set<Reading>()
-  const { isLost } = watch(connection, log)
+  void followConnection(connection, log)
+  const reach = new Reach(connection)
   resources.startChecks(checkMs)
   return {
     partitions: layout.partitions,
-    isReachable: () => !isLost(),
+    reach: () => reach.state,
     async consume(handle, ownership) {
       const reading = startReading({ client, resources, layout, handle, ownership, concurrency, log })
       consuming.add(reading)
@@ -88,6 +86,7 @@ export async function natsTopic(options: NatsTopicOptions): Promise<Topic> {
       await withinTime(readyMs, 'the answer of NATS', resources.verify())
     },
     async close() {
+      reach.stop()
       resources.stopChecks()
       await withinTime(closeMs, 'draining the connection to NATS', connection.drain())
         .catch(() => withinTime(closeMs, 'closing the connection to NATS', connection.close()))
@@ -128,25 +127,11 @@ async function prepareJetStream<T>(connection: NatsConnection, work: () => Promi
   }
 }
 
-/** Logs what becomes of the connection, and knows whether it was lost a while ago. */
-function watch(connection: NatsConnection, log: Log) {
-  let lostAt: number | undefined
-  const follow = async () => {
-    for await (const { type } of connection.status()) {
-      if (type === 'disconnect') {
-        lostAt ??= performance.now()
-        log.warn('the connection to NATS is lost; it will be made again')
-      }
-      if (type === 'reconnect') {
-        lostAt = undefined
-        log.info('the connection to NATS is there again')
-      }
-      if (type === 'staleConnection') {
-        lostAt ??= performance.now() - silentMs
-        log.warn('NATS does not answer; the connection will be made again')
-      }
-    }
+/** Logs what becomes of the connection. */
+async function followConnection(connection: NatsConnection, log: Log): Promise<void> {
+  for await (const { type } of connection.status()) {
+    if (type === 'disconnect') log.warn('the connection to NATS is lost; it will be made again')
+    if (type === 'reconnect') log.info('the connection to NATS is there again')
+    if (type === 'staleConnection') log.warn('NATS does not answer; the connection will be made again')
   }
-  void follow()
-  return { isLost: () => lostAt !== undefined && performance.now() - lostAt >= lostMs }
 }

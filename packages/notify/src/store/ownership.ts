@@ -1,3 +1,4 @@
+import type { TopicReach } from '../model/work/topic.ts'
 import type { DueWork } from '../model/work/work-kind.ts'
 
 /** The right of a process to work in a bucket. The fence grows with each change of owner. */
@@ -10,11 +11,11 @@ export interface BucketLease {
 /** The processes that live and the leases of all buckets, as they are after a process renewed its own. */
 export interface LeaseTable {
   readonly processes: readonly string[]
-  /** Those of them that reach the topic. */
+  /** Those of them to which partitions of the topic belong. */
   readonly readers: readonly string[]
-  /** Grows whenever a process comes or goes, or reaches the topic or no more: two that know the same one know the same. */
+  /** Grows whenever a process comes or goes, or becomes a reader or no more: two that know the same one know the same. */
   readonly generation: number
-  /** Whether this call found that others are gone, which nobody has announced yet. */
+  /** Whether this call found that others are gone, or made them readers no more, which nobody has announced yet. */
   readonly foundGone: boolean
   readonly leases: readonly BucketLease[]
 }
@@ -25,10 +26,13 @@ export interface LeaseTable {
  * the leases of the rows alone.
  */
 export interface Ownership {
-  /** Makes a process known for a time, and whether it reaches the topic. */
-  join(process: string, leaseMs: number, reads: boolean): Promise<void>
-  /** Makes it known for longer; undefined when its time had ended. */
-  renew(process: string, leaseMs: number, reads: boolean): Promise<LeaseTable | undefined>
+  /** Makes a process known for a time, as a reader of the topic unless it has lost that. */
+  join(process: string, leaseMs: number, reach: TopicReach): Promise<void>
+  /**
+   * Makes it known for longer; undefined when its time had ended. Those that have lost the topic are readers until another
+   * renews that reaches it for certain: while nobody does, all readers stay. One that has not lost it is a reader again.
+   */
+  renew(process: string, leaseMs: number, reach: TopicReach): Promise<LeaseTable | undefined>
   /** Takes those of these leases that are as they were read, and free; answers what it got, with new fences. */
   acquire(
     process: string,

@@ -202,6 +202,32 @@ scene('a process whose connection to NATS fell silent leaves its partitions to o
   await acceptedInOrder(world)
 })
 
+scene('no partition moves while no process reaches NATS, and after it', 8, async (t, world) => {
+  const processes = [await startProcess(t, world), await startProcess(t, world), await startProcess(t, world)]
+  await divided(...processes)
+  await publishTimes(world, 10)
+  await acceptedInOrder(world)
+  const owned = processes.map((process) => process.owned())
+  const read = async () => {
+    const { rows } = await world.database.query<{ lost: number; generation: number }>(
+      `SELECT generation, (SELECT count(*)::integer FROM notify.worker_process WHERE lost_topic) AS lost
+         FROM notify.worker_generation`,
+    )
+    return rows[0] ?? assert.fail('no generation')
+  }
+  const { generation } = await read()
+  const startNatsAgain = await world.stopNats()
+  await eventuallyOnCluster(read, ({ lost }) => lost === processes.length)
+  await startNatsAgain()
+  await publishTimes(world, 10)
+  await acceptedInOrder(world)
+  assert.deepEqual(await eventuallyOnCluster(read, ({ lost }) => lost === 0), { generation, lost: 0 })
+  assert.deepEqual(
+    processes.map((process) => process.owned()),
+    owned,
+  )
+})
+
 testWith(nats, 'an owner of a former generation does not take a partition back', async (t) => {
   const server = await startNats({ program: nats })
   t.after(() => server.stop())

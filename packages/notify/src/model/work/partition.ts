@@ -19,7 +19,7 @@ export function partitionOfUser(userId: string, partitions: number): number {
  */
 export interface PartitionOwnership {
   ownedPartitions(): readonly number[]
-  /** Grows with each process that comes or goes, or reaches the topic or no more. */
+  /** Grows with each process that comes or goes, or begins or ceases to read the topic. */
   readonly generation: number
   /** Calls `changed` whenever others are owned than before. Answers how to stop that. */
   onChange(changed: () => void): () => void
@@ -29,11 +29,11 @@ export interface PartitionOwnership {
 export interface WorkShare {
   /** All processes that live, with this one. */
   readonly processes: readonly string[]
-  /** Those of them that reach the topic. */
+  /** Those of them that read the topic: others read for one that has lost it. */
   readonly readers: readonly string[]
   /** This process. */
   readonly process: string
-  /** Grows with each process that comes or goes, or reaches the topic or no more. */
+  /** Grows with each process that comes or goes, or begins or ceases to read the topic. */
   readonly generation: number
   /** How many buckets there are. */
   readonly buckets: number
@@ -44,7 +44,7 @@ export interface WorkShare {
 /**
  * The partitions of this process. Both partitions and buckets divide users by the same hash: where the number of buckets
  * divides that of partitions, all users of a partition are of one bucket, and it belongs to the owner of that. Where it
- * does not, where there are fewer buckets than processes, or where a process does not reach the topic, those that do take
+ * does not, where there are fewer buckets than processes, or where a process does not read the topic, those that do take
  * partitions in turns. Where none does, nothing is known better than that all of them will again.
  */
 export function sharePartitions(partitions: number, share: WorkShare): readonly number[] {

@@ -40,12 +40,18 @@ export interface StreamedEvent {
   readonly payload: Readonly<Record<string, unknown>>
 }
 
+/**
+ * Whether a process reaches the server of the topic: for certain; not for so long that others should read what it does; or
+ * it is not known, as when the server did not answer for a moment, or has not answered for long yet.
+ */
+export type TopicReach = 'reached' | 'unsure' | 'lost'
+
 /** The queue that events come in by and state changes go out by. */
 export interface Topic {
   /** How many partitions it has. With 1, every process reads all of it. */
   readonly partitions: number
-  /** False where its server was out of reach for so long that others should read what this process does. */
-  isReachable(): boolean
+  /** Whether this process reaches its server. */
+  reach(): TopicReach
   /**
    * Hands every message to `handle`, several at once. With one partition all processes share all messages, whatever they
    * own. With more, each is read by the process that owns it.

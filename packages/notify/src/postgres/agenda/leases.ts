@@ -16,8 +16,8 @@ WITH gone AS (
 ${raiseGeneration} WHERE EXISTS (SELECT FROM gone)`
 
 const joinSql = `
-INSERT INTO notify.worker_process (id, expires_at, reads_topic)
-VALUES ($1, now() + $2::integer * interval '1 millisecond', $3)`
+INSERT INTO notify.worker_process (id, expires_at, reads_topic, lost_topic)
+VALUES ($1, now() + $2::integer * interval '1 millisecond', NOT $3::boolean, $3::boolean)`
 
 const addBucketsSql = `
 INSERT INTO notify.bucket_lease (bucket, fence) SELECT b, 0 FROM generate_series(0, $1::integer - 1) AS b
@@ -28,12 +28,24 @@ WITH former AS MATERIALIZED (
   SELECT id, reads_topic FROM notify.worker_process WHERE id = $1 AND expires_at > now() FOR UPDATE
 ), renewed AS (
   UPDATE notify.worker_process p
-     SET expires_at = now() + $2::integer * interval '1 millisecond', reads_topic = $3::boolean
+     SET expires_at = now() + $2::integer * interval '1 millisecond',
+         reads_topic = p.reads_topic OR NOT $3::boolean, lost_topic = $3::boolean
     FROM former WHERE p.id = former.id RETURNING p.id
 ), raised AS (
-  ${raiseGeneration} WHERE EXISTS (SELECT FROM former WHERE reads_topic <> $3::boolean)
+  ${raiseGeneration} WHERE EXISTS (SELECT FROM former WHERE NOT reads_topic AND NOT $3::boolean)
 )
 SELECT id FROM renewed`
+
+/** For a process that reaches the topic for certain: it and others read the partitions of those that have lost it. */
+const replaceLostSql = `
+WITH lost AS (
+  UPDATE notify.worker_process SET reads_topic = false WHERE id IN (
+    SELECT id FROM notify.worker_process
+     WHERE lost_topic AND reads_topic AND $2::boolean
+       AND EXISTS (SELECT FROM notify.worker_process WHERE id = $1 AND expires_at > now())
+       FOR UPDATE SKIP LOCKED) RETURNING id
+)
+${raiseGeneration} WHERE EXISTS (SELECT FROM lost)`
 
 /** In one statement, so that a generation has the same processes for whoever reads it. */
 const processesSql = `
@@ -63,18 +75,19 @@ interface LeaseRow {
 /** The leases of the buckets on PostgreSQL. Times are the database's. */
 export function postgresOwnership(database: Database, count: number): Ownership {
   return {
-    async join(process, leaseMs, reads) {
+    async join(process, leaseMs, reach) {
       await database.pipeline([
-        { text: joinSql, values: [process, leaseMs, reads] },
+        { text: joinSql, values: [process, leaseMs, reach === 'lost'] },
         removeExpired,
         raiseGeneration,
         { text: addBucketsSql, values: [count] },
       ])
     },
-    async renew(process, leaseMs, reads) {
-      const [renewed, removed, processes, leases] = await database.pipeline<object>([
-        { name: 'notify_renew_process', text: renewSql, values: [process, leaseMs, reads] },
+    async renew(process, leaseMs, reach) {
+      const [renewed, removed, replaced, processes, leases] = await database.pipeline<object>([
+        { name: 'notify_renew_process', text: renewSql, values: [process, leaseMs, reach === 'lost'] },
         removeExpired,
+        { name: 'notify_replace_lost', text: replaceLostSql, values: [process, reach === 'reached'] },
         { name: 'notify_processes', text: processesSql },
         { name: 'notify_bucket_leases', text: leasesSql },
       ])
@@ -84,7 +97,7 @@ export function postgresOwnership(database: Database, count: number): Ownership 
         processes: known.flatMap(({ id }) => id ?? []),
         readers: known.flatMap(({ id, reads_topic }) => (reads_topic ? (id ?? []) : [])),
         generation: known[0]?.generation ?? 0,
-        foundGone: removed?.rowCount === 1,
+        foundGone: removed?.rowCount === 1 || replaced?.rowCount === 1,
         leases: ((leases?.rows ?? []) as LeaseRow[]).map(leaseOf),
       }
     },

@@ -40,11 +40,12 @@ CREATE TABLE notify.sealed_secret (
 -- Who works in which bucket.
 
 -- The processes that run workers. Each makes its row last longer while it lives; who finds one expired removes it, and
--- with it the right to its leases. One that does not reach the topic leaves its partitions to the others.
+-- with it the right to its leases. One that has lost the topic reads it no more once another that reaches it has seen that.
 CREATE TABLE notify.worker_process (
   id uuid PRIMARY KEY,
   expires_at timestamptz NOT NULL,
-  reads_topic boolean NOT NULL
+  reads_topic boolean NOT NULL,
+  lost_topic boolean NOT NULL
 );
 
 -- One row, raised whenever a process comes or goes, or begins or ceases to read the topic: of two that know different

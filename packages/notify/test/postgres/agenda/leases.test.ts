@@ -6,6 +6,7 @@ import { startOwner } from '../../../src/agenda/owner.ts'
 import { announceLeases } from '../../../src/agenda/shared-hints.ts'
 import { newId } from '../../../src/model/id.ts'
 import type { WorkShare } from '../../../src/model/work/partition.ts'
+import type { TopicReach } from '../../../src/model/work/topic.ts'
 import { migrateNotify, postgresNotifyStore } from '../../../src/postgres/index.ts'
 import type { HintExchange, Ownership } from '../../../src/store/ownership.ts'
 import { eventually } from '../../support/setup.ts'
@@ -45,7 +46,7 @@ function share(
     ownership,
     count,
     leaseMs,
-    readsTopic: () => true,
+    reach: () => 'reached',
     log: silentLog,
     onOwned(buckets) {
       owned = buckets
@@ -105,9 +106,9 @@ describe('leases of buckets on PostgreSQL', () => {
 
   scene('two processes that acquire the same leases at once get each of them once', async ({ ownership }) => {
     const [a, b] = [newId(0), newId(0)]
-    await Promise.all([ownership.join(a, anHour, true), ownership.join(b, anHour, true)])
+    await Promise.all([ownership.join(a, anHour, 'reached'), ownership.join(b, anHour, 'reached')])
     for (let round = 0; round < 10; round++) {
-      const { leases } = (await ownership.renew(a, anHour, true)) ?? assert.fail('a is not known')
+      const { leases } = (await ownership.renew(a, anHour, 'reached')) ?? assert.fail('a is not known')
       const got = await Promise.all([ownership.acquire(a, leases), ownership.acquire(b, leases.toReversed())])
       const buckets = got.flat().map(({ bucket }) => bucket)
       assert.deepEqual(
@@ -122,36 +123,59 @@ describe('leases of buckets on PostgreSQL', () => {
 
   scene('a lease that has changed its owner since it was read is not acquired', async ({ ownership }) => {
     const [a, b] = [newId(0), newId(0)]
-    await ownership.join(a, anHour, true)
-    await ownership.join(b, anHour, true)
-    const { leases: read } = (await ownership.renew(b, anHour, true)) ?? assert.fail('b is not known')
+    await ownership.join(a, anHour, 'reached')
+    await ownership.join(b, anHour, 'reached')
+    const { leases: read } = (await ownership.renew(b, anHour, 'reached')) ?? assert.fail('b is not known')
     await ownership.acquire(a, read)
     await ownership.release(a, [3])
     assert.deepEqual(await ownership.acquire(b, read), [])
   })
 
-  scene(
-    'a process that does not reach the topic is no reader of it, from a new generation on',
-    async ({ ownership }) => {
-      const [a, b] = [newId(0), newId(0)]
-      await Promise.all([ownership.join(a, anHour, true), ownership.join(b, anHour, true)])
-      const seen = async (process: string, reads: boolean) => {
-        const { processes, readers, generation } =
-          (await ownership.renew(process, anHour, reads)) ?? assert.fail(process)
-        assert.deepEqual(processes.toSorted(), [a, b].toSorted())
-        return { readers: readers.toSorted(), generation }
-      }
-      const both = await seen(a, true)
-      assert.deepEqual(both.readers, [a, b].toSorted())
-      assert.deepEqual(await seen(a, false), { readers: [b], generation: both.generation + 1 })
-      assert.deepEqual(await seen(a, false), { readers: [b], generation: both.generation + 1 })
-      assert.deepEqual(await seen(b, true), { readers: [b], generation: both.generation + 1 })
-      assert.deepEqual(await seen(a, true), { readers: both.readers, generation: both.generation + 2 })
-      await ownership.leave(b)
-      await ownership.join(b, anHour, false)
-      assert.deepEqual((await seen(a, true)).readers, [a])
-    },
-  )
+  const readersSeen = async (ownership: Ownership, process: string, reach: TopicReach) => {
+    const { readers, generation } = (await ownership.renew(process, anHour, reach)) ?? assert.fail(process)
+    return { readers: readers.toSorted(), generation }
+  }
+
+  scene('a process that lost the topic reads it until another sees that and reaches it', async ({ ownership }) => {
+    const [a, b] = [newId(0), newId(0)]
+    await Promise.all([ownership.join(a, anHour, 'reached'), ownership.join(b, anHour, 'reached')])
+    const seen = (process: string, reach: TopicReach) => readersSeen(ownership, process, reach)
+    const both = await seen(a, 'reached')
+    assert.deepEqual(both.readers, [a, b].toSorted())
+    for (const [process, reach] of [
+      [a, 'lost'],
+      [a, 'lost'],
+      [b, 'unsure'],
+    ] as const)
+      assert.deepEqual(await seen(process, reach), both)
+    const alone = { readers: [b], generation: both.generation + 1 }
+    for (const process of [b, a]) assert.deepEqual(await seen(process, process === a ? 'lost' : 'reached'), alone)
+    assert.deepEqual(await seen(b, 'lost'), alone, 'nobody comes back by that')
+    assert.deepEqual(await seen(a, 'unsure'), { readers: both.readers, generation: both.generation + 2 })
+    await ownership.leave(b)
+    await ownership.join(b, anHour, 'lost')
+    assert.deepEqual((await seen(a, 'reached')).readers, [a])
+  })
+
+  scene('processes that lose the topic together, and reach it again, all stay its readers', async ({ ownership }) => {
+    const processes = [newId(0), newId(0), newId(0)]
+    for (const process of processes) await ownership.join(process, anHour, 'reached')
+    const before = await readersSeen(ownership, processes[0] ?? '', 'reached')
+    for (const reach of ['unsure', 'lost', 'unsure', 'reached'] as const)
+      for (const process of processes) assert.deepEqual(await readersSeen(ownership, process, reach), before)
+  })
+
+  scene('an expired process makes no other a reader no more', async ({ ownership, database }) => {
+    const [expired, lost] = [newId(0), newId(0)]
+    await ownership.join(expired, anHour, 'reached')
+    await ownership.join(lost, anHour, 'reached')
+    const before = await readersSeen(ownership, lost, 'lost')
+    await database.query("UPDATE notify.worker_process SET expires_at = now() - interval '1 s' WHERE id = $1", [
+      expired,
+    ])
+    assert.equal(await ownership.renew(expired, anHour, 'reached'), undefined)
+    assert.deepEqual(await readersSeen(ownership, lost, 'lost'), { readers: [lost], generation: before.generation + 1 })
+  })
 
   scene('others hear that a process reaches the topic no more, also where saying so failed first', async (world) => {
     const { ownership, database } = world
@@ -167,13 +191,14 @@ describe('leases of buckets on PostgreSQL', () => {
       },
       count,
       leaseMs: halfAMinute,
-      readsTopic: () => reads,
+      reach: () => (reads ? 'reached' : 'lost'),
       log: silentLog,
       onOwned() {},
       onShare() {},
       announce: () => announced++,
     })
-    const readers = async () => (await database.query('SELECT FROM notify.worker_process WHERE reads_topic')).rowCount
+    const readers = async () =>
+      (await database.query('SELECT FROM notify.worker_process WHERE NOT lost_topic')).rowCount
     await eventually(readers, (known) => known === 1)
     isAway = true
     reads = false
@@ -194,18 +219,21 @@ describe('leases of buckets on PostgreSQL', () => {
 
   scene('a process that was frozen past its lease has lost it for good', async ({ ownership, database }) => {
     const [frozen, other] = [newId(0), newId(0)]
-    await ownership.join(frozen, anHour, true)
-    const { leases = [] } = (await ownership.renew(frozen, anHour, true)) ?? {}
+    await ownership.join(frozen, anHour, 'reached')
+    const { leases = [] } = (await ownership.renew(frozen, anHour, 'reached')) ?? {}
     await ownership.acquire(frozen, leases)
     await database.query("UPDATE notify.worker_process SET expires_at = now() - interval '1 second'")
-    await ownership.join(other, anHour, true)
-    const after = (await ownership.renew(other, anHour, true)) ?? assert.fail('the other is not known')
+    await ownership.join(other, anHour, 'reached')
+    const after = (await ownership.renew(other, anHour, 'reached')) ?? assert.fail('the other is not known')
     assert.deepEqual(after.processes, [other])
     assert.equal((await ownership.acquire(other, after.leases)).length, count)
-    assert.equal(await ownership.renew(frozen, anHour, true), undefined)
-    assert.deepEqual(await ownership.acquire(frozen, (await ownership.renew(other, anHour, true))?.leases ?? []), [])
+    assert.equal(await ownership.renew(frozen, anHour, 'reached'), undefined)
+    assert.deepEqual(
+      await ownership.acquire(frozen, (await ownership.renew(other, anHour, 'reached'))?.leases ?? []),
+      [],
+    )
     await ownership.release(frozen, all)
-    const { leases: left = [] } = (await ownership.renew(other, anHour, true)) ?? {}
+    const { leases: left = [] } = (await ownership.renew(other, anHour, 'reached')) ?? {}
     assert.ok(left.every(({ owner }) => owner === other))
   })
 
@@ -222,7 +250,7 @@ describe('leases of buckets on PostgreSQL', () => {
     await divided(a, c, d)
     assert.ok(a.changes() - (changes[0] ?? 0) <= 2 && c.changes() - (changes[1] ?? 0) <= 2, 'nothing goes to and fro')
     const killed = newId(0)
-    await world.ownership.join(killed, anHour, true)
+    await world.ownership.join(killed, anHour, 'reached')
     announceLeases(world.exchange)
     await eventually(
       async () => [a, c, d].reduce((sum, { owned }) => sum + owned().length, 0),
@@ -237,7 +265,7 @@ describe('leases of buckets on PostgreSQL', () => {
 
   scene('a bucket that each process takes for another’s is acquired all the same', async (world) => {
     const dying = newId(0)
-    await world.ownership.join(dying, anHour, true)
+    await world.ownership.join(dying, anHour, 'reached')
     const started = [1, 2, 3].map(() => share(world, { leaseMs: anHour, isDeaf: true }))
     const sized = (sharing: Sharing | undefined, isWanted: (size: number) => boolean) =>
       eventually(async () => sharing?.owned().length ?? 0, isWanted)
@@ -288,7 +316,7 @@ describe('leases of buckets on PostgreSQL', () => {
       ownership: slow,
       count,
       leaseMs: 300,
-      readsTopic: () => true,
+      reach: () => 'reached',
       log: silentLog,
       onOwned() {},
       onShare(known) {

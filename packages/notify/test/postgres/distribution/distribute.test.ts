@@ -136,8 +136,8 @@ describe('tables are distributed over the workers of Citus', () => {
       const owned = await (async () => {
         const database = await open(url, 2)
         const ownership = await ownershipOf(database, former)
-        await ownership.join(dead, anHour, true)
-        const { leases } = (await ownership.renew(dead, anHour, true)) ?? assert.fail('it is not known')
+        await ownership.join(dead, anHour, 'reached')
+        const { leases } = (await ownership.renew(dead, anHour, 'reached')) ?? assert.fail('it is not known')
         const acquired = await ownership.acquire(dead, leases)
         await database.close()
         return acquired
@@ -149,9 +149,10 @@ describe('tables are distributed over the workers of Citus', () => {
           (report) => report?.buckets === 32,
         )
         const ownership = await ownershipOf(database, 32)
-        assert.equal(await ownership.renew(dead, anHour, true), undefined, 'who comes back is not known any more')
-        await ownership.join(living, anHour, true)
-        const { processes, leases } = (await ownership.renew(living, anHour, true)) ?? assert.fail('it is not known')
+        assert.equal(await ownership.renew(dead, anHour, 'reached'), undefined, 'who comes back is not known any more')
+        await ownership.join(living, anHour, 'reached')
+        const { processes, leases } =
+          (await ownership.renew(living, anHour, 'reached')) ?? assert.fail('it is not known')
         assert.deepEqual(processes, [living])
         assert.deepEqual(
           leases.map(({ bucket, owner }) => [bucket, owner]),

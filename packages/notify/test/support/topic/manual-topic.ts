@@ -6,7 +6,7 @@ export function createManualTopic() {
   const published: StreamedEvent[] = []
   const topic: Topic = {
     partitions: 1,
-    isReachable: () => true,
+    reach: () => 'reached',
     async consume(handler) {
       handle = handler
       return { stop: async () => {} }

@@ -4,13 +4,14 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { createMetrics, type Database, silentLog, systemClock } from '@gatehouse/kit'
-import { postgresDatabase, startNats, startPostgres } from '@gatehouse/testing'
+import { postgresDatabase, startNats, startPostgres, temporaryFolder } from '@gatehouse/testing'
 import { jetstream } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
 import { createNotify } from '../../../src/index.ts'
 import { tokenOfUser } from '../../../src/model/work/user-token.ts'
 import { natsTopic } from '../../../src/nats/index.ts'
 import { migrateNotify, postgresNotifyStore } from '../../../src/postgres/index.ts'
+import { eventuallyOnCluster } from '../patience.ts'
 import type { TopicWorkerOptions, TopicWorkerReport } from './topic-worker.ts'
 
 /** The server that divides the topic. */
@@ -25,6 +26,8 @@ export interface World {
   /** The address of the database, for another role than that of the tests where one is named. */
   readonly databaseUrl: (role?: string) => string
   readonly natsUrl: string
+  /** Ends the server of NATS, which keeps its streams. Answers how to start it again. */
+  readonly stopNats: () => Promise<() => Promise<void>>
   readonly buckets: number
   /** Publishes the next event of each user; every second user is named in the body alone. */
   readonly publish: () => Promise<void>
@@ -39,9 +42,10 @@ export async function createWorld(t: TestContext, buckets: number): Promise<Worl
   const database = await postgresDatabase(postgres)
   t.after(() => database.close())
   await declareEvent(database, buckets)
-  const server = await startNats({ program: nats })
+  const folder = temporaryFolder('nats-kept')
+  let server = await startNats({ program: nats, folder })
   t.after(() => server.stop())
-  const connection = await connect({ servers: server.url.replace('nats://', '') })
+  const connection = await connect({ servers: server.url.replace('nats://', ''), maxReconnectAttempts: -1 })
   t.after(() => connection.close())
   const client = jetstream(connection, { timeout: 10_000 })
   await (await natsTopic({ url: server.url, log: silentLog, partitions: { count: partitions } })).close()
@@ -55,6 +59,21 @@ export async function createWorld(t: TestContext, buckets: number): Promise<Worl
       return url.href
     },
     natsUrl: server.url,
+    async stopNats() {
+      const { port } = server
+      await server.stop()
+      return async () => {
+        server = await startNats({ program: nats, folder, port })
+        await eventuallyOnCluster(
+          () =>
+            connection.flush().then(
+              () => true,
+              () => false,
+            ),
+          Boolean,
+        )
+      }
+    },
     buckets,
     async publish() {
       const n = published++

@@ -1,6 +1,7 @@
 import type { Database } from '@gatehouse/kit'
-import { bucketOfId, newIdOfUser } from '../../model/id.ts'
+import { bucketOfUser, newIdOfUser } from '../../model/id.ts'
 import type { RateGrant, RateRequest } from '../../store/store.ts'
+import { atEach } from '../nodes/spread-database.ts'
 import { documents, timestamp } from '../sql/columns.ts'
 
 /**
@@ -16,7 +17,9 @@ export async function acquireRates(
 ): Promise<Map<string, RateGrant>> {
   const sorted = [...requests].sort((a, b) => (a.event < b.event ? -1 : 1))
   const waiting = sorted.flatMap(({ event, parkable }) => parkable.map((each, turn) => ({ ...each, event, turn })))
-  const { rows } = await database.query<{ results: ReadonlyArray<RateGrant & { readonly event: string }> | null }>({
+  const mayWaitIn = [...new Set(waiting.map(({ request }) => bucketOfUser(request.user_id, buckets)))]
+  const on = mayWaitIn.length > 0 ? atEach(database, mayWaitIn) : database
+  const { rows } = await on.query<{ results: ReadonlyArray<RateGrant & { readonly event: string }> | null }>({
     name: 'notify_acquire_rates',
     text: 'CALL notify.acquire_rates($1, $2, $3, NULL)',
     values: [
@@ -27,20 +30,17 @@ export async function acquireRates(
         maximum: rate.limit,
         span_ms: rate.perSeconds * 1000,
       })),
-      documents(waiting, ({ event, key, place, turn, request, occurredAt }) => {
-        const id = newIdOfUser(request.user_id)
-        return {
-          bucket: bucketOfId(id, buckets),
-          event,
-          key,
-          id,
-          place,
-          turn,
-          user_id: request.user_id,
-          payload: request,
-          occurred_at: timestamp(occurredAt),
-        }
-      }),
+      documents(waiting, ({ event, key, place, turn, request, occurredAt }) => ({
+        bucket: bucketOfUser(request.user_id, buckets),
+        event,
+        key,
+        id: newIdOfUser(request.user_id),
+        place,
+        turn,
+        user_id: request.user_id,
+        payload: request,
+        occurred_at: timestamp(occurredAt),
+      })),
       timestamp(now),
     ],
   })

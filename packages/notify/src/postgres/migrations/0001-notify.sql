@@ -790,6 +790,10 @@ DECLARE
   ahead record;
   blocked text[] := '{}';
 BEGIN
+  -- Before the rates are locked, for all processes: a node of a distributed engine may not answer.
+  FOR ahead IN SELECT DISTINCT bucket FROM json_to_recordset(parkable) AS r (bucket smallint) LOOP
+    PERFORM FROM notify.parked p WHERE p.bucket = ahead.bucket LIMIT 1;
+  END LOOP;
   PERFORM notify.lock_rates(
     ARRAY(SELECT a.value->>'event' FROM json_array_elements(requests) WITH ORDINALITY AS a ORDER BY ordinality), at);
   -- One at a time, so that each stays within one bucket.
@@ -841,6 +845,10 @@ DECLARE
   keys text[];
   allowed integer;
 BEGIN
+  -- As in acquire_rates_locked, before the rate is locked.
+  IF NOT EXISTS (SELECT FROM notify.parked WHERE bucket = of_bucket AND event = of_event) THEN
+    RETURN 0;
+  END IF;
   PERFORM notify.lock_rates(ARRAY[of_event], at);
   keys := ARRAY(
     SELECT key FROM notify.parked WHERE bucket = of_bucket AND event = of_event

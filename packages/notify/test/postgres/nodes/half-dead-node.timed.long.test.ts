@@ -146,6 +146,36 @@ describe('a distributed database of which one node is half dead', () => {
     assert.equal((await store.recipients.search({ prefix: 'user' }, '', 10)).length, 1)
   })
 
+  testWith('citus', 'the rate of an event type is free while events of a frozen node would wait for it', async (t) => {
+    const { database, store, worker, lost } = await createWorld(t)
+    const isLost = (user: string) => lost.has(bucketOfUser(user, buckets))
+    const [own, other] = [textIn(isLost, 'user'), textIn((user) => !isLost(user), 'user')]
+    const rate = { limit: 2, perSeconds: 3_600 }
+    const parkable = (user: string, place: number) => ({
+      key: `topic:${place}`,
+      place,
+      request: { event: 'note', user_id: user, data: {} },
+      occurredAt: now,
+    })
+    const acquire = (count: number, ...parked: readonly string[]) =>
+      store.intake.acquireRates(
+        [{ event: 'note', count, parkable: parked.map((user, place) => parkable(user, place)), rate }],
+        now,
+      )
+    // On every connection, so that none has yet to learn how the statements are run.
+    await Promise.all(Array.from({ length: 10 }, () => database.query('SELECT pg_sleep(0.1)')))
+    worker.freeze()
+    const refused = [
+      acquire(0, own),
+      store.parked.release(bucketOfUser(own, buckets), { event: 'note', rate }, 10, now),
+    ].map((work) => assert.rejects(work as Promise<unknown>, NodeUnavailable))
+    const answered = await acquire(1)
+    assert.equal(answered.get('note')?.granted, 1)
+    await Promise.all(refused)
+    await refusedAtOnce('an event that may have to wait', () => acquire(0, own))
+    assert.equal((await acquire(0, other, other)).get('note')?.passed, 1, 'the other of them is parked')
+  })
+
   testWith('citus', 'who takes over what a frozen node has is refused, and holds up nobody', async (t) => {
     const { database, store, url, worker, lost } = await createWorld(t)
     const isLost = (user: string) => lost.has(bucketOfUser(user, buckets))

@@ -147,9 +147,10 @@ test('a message whose part of the database is away is set aside, and accepted on
   let isAway = false
   const database: Database = {
     ...embedded,
-    pipeline(queries) {
-      if (isAway) throw new DatabasePartUnavailable('the node 10.0.0.7 does not answer', 'A node does not answer')
-      return embedded.pipeline(queries)
+    async query(query, values) {
+      if (isAway && typeof query !== 'string' && query.text.includes('read_at_once'))
+        throw new DatabasePartUnavailable('the node 10.0.0.7 does not answer', 'A node does not answer')
+      return embedded.query(query, values)
     },
   }
   const s = await setup({ database, topic })

@@ -134,9 +134,9 @@ export class Resources {
     const fault = faults.find(isMissing)
     if (fault === undefined) throw faults[0]
     this.#options.log.error({ err: fault }, 'a stream or the consumer of NATS is gone; it is created again')
-    const missing = await this.#findMissing()
     await this.prepare()
-    for (const stream of missing) {
+    // Only now: a reader may have opened its stream by itself meanwhile.
+    for (const stream of await this.#findMissing()) {
       await this.#addShared(stream)
       for (const lost of this.#shared.get(stream) ?? []) lost(fault)
     }
@@ -182,15 +182,18 @@ export class Resources {
   async #prepareOne(name: string): Promise<void> {
     const { layout } = this.#options
     const definition = intakesOf(layout).find((stream) => stream.name === name)
-    if (definition) await this.#prepareStream(definition)
+    if (!definition || !(await this.#prepareStream(definition)) || !this.#isSettled) return
+    this.#options.log.error({ stream: name }, 'a stream of NATS was gone, and was created again')
   }
 
-  async #prepareStream(definition: StreamDefinition): Promise<void> {
+  /** Answers whether it was missing. */
+  async #prepareStream(definition: StreamDefinition): Promise<boolean> {
     const { manager, layout, intake, changes, log } = this.#options
     const settings = definition === layout.changes ? changes : intake
-    if (await createMissing(manager, definition, settings))
-      log.info({ stream: definition.name }, 'a stream of NATS was created')
+    const isCreated = await createMissing(manager, definition, settings)
+    if (isCreated) log.info({ stream: definition.name }, 'a stream of NATS was created')
     else if (!this.#isSettled) await applySettings(manager, definition, settings, log)
+    return isCreated
   }
 
   async #addShared(stream: string): Promise<void> {

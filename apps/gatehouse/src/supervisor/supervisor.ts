@@ -181,12 +181,15 @@ export class Supervisor {
   }
 
   async #replaceAll(): Promise<void> {
-    while (this.#replaceAgain && !this.#isStopping) {
-      this.#replaceAgain = false
-      if (await this.#replaceEach()) this.#options.log.info('all workers are replaced')
+    try {
+      while (this.#replaceAgain && !this.#isStopping) {
+        this.#replaceAgain = false
+        if (await this.#replaceEach()) this.#options.log.info('all workers are replaced')
+      }
+    } finally {
+      // In the same step: a call after it begins another one.
+      this.#replacing = undefined
     }
-    // In the same step: a call after it begins another one.
-    this.#replacing = undefined
   }
 
   /** Whether each number has another process now: the first that can't be replaced ends it. */

@@ -45,7 +45,8 @@ export function nextHealth(before: Health, added: CountedCalls, rules: BreakerRu
   return isTripped ? openBreaker(before, rules, now) : { since: current.since, calls, failures, openings: 0 }
 }
 
-function closedHealth(now: number): Health {
+/** A closed breaker whose calls count from now on, Unix milliseconds. */
+export function closedHealth(now: number): Health {
   return { since: now, calls: 0, failures: 0, openings: 0 }
 }
 

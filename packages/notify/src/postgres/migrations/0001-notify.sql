@@ -356,10 +356,10 @@ CREATE PROCEDURE notify.run_at_once(
 LANGUAGE plpgsql AS $$
 DECLARE
   shard bigint := notify.lock_shard(of_bucket);
+  ignored text := notify.use_indexes();
   call text;
   passes boolean;
 BEGIN
-  call := notify.use_indexes();
   FOR place IN 1 .. cardinality(statements) LOOP
     call := notify.prepared_call(names[place], statements[place], of_bucket, shard) || arguments[place];
     IF preconditions[place] THEN
@@ -383,10 +383,10 @@ CREATE PROCEDURE notify.read_at_once(
 LANGUAGE plpgsql AS $$
 DECLARE
   shard bigint := notify.lock_shard(of_bucket);
+  ignored text := notify.use_indexes();
   call text;
   answer text;
 BEGIN
-  call := notify.use_indexes();
   answers := NULL;
   FOR place IN 1 .. cardinality(statements) LOOP
     call := notify.prepared_call(names[place], statements[place], of_bucket, shard) || arguments[place];

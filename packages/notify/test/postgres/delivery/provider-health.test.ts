@@ -103,4 +103,22 @@ describe('what processes report of a provider', () => {
         assert.equal((await healthOf(provider))?.calls, calls + (place < barrier.passes ? 20 : 10))
       }
     })
+
+  testWith('postgresql', 'opens its breaker, whatever others add between its statements', async () => {
+    for (let place = 0, last = Number.POSITIVE_INFINITY; place <= last; place++) {
+      const provider = `failing-${place}`
+      const { providerHealth } = postgresNotifyStore(database)
+      await providerHealth.report(provider, { calls: 1, failures: 0 }, rules, start)
+      const barrier = createBarrier(place)
+      const failing = postgresNotifyStore(withBarrier(barrier, database)).providerHealth
+      const reported = failing.report(provider, { calls: 30, failures: 30 }, rules, start)
+      await Promise.race([barrier.reached, reported])
+      await providerHealth.report(provider, { calls: 2, failures: 0 }, rules, start)
+      barrier.lift()
+      assert.equal(await reported, true, `it was stopped before statement ${place}`)
+      assert.equal(barrier.passes, 3, 'none of them is repeated')
+      assert.equal((await healthOf(provider))?.openUntil, start + rules.openMs)
+      last = barrier.passes
+    }
+  })
 })

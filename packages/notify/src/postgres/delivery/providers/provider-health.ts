@@ -1,5 +1,5 @@
 import type { Database } from '@gatehouse/kit'
-import { type BreakerRules, type Health, nextHealth } from '../../../model/delivery/breaker.ts'
+import { type BreakerRules, closedHealth, type Health, nextHealth } from '../../../model/delivery/breaker.ts'
 import type { ProviderHealth, ReportedCalls } from '../../../store/store.ts'
 import { optionalTimestamp, timestamp } from '../../sql/columns.ts'
 
@@ -13,8 +13,26 @@ interface HealthRow {
 
 const pauseHorizonMs = 60_000
 const maxReasonLength = 500
-/** Where so many others came between, these calls are left out: the others say the same. */
+/** Where so many others opened or closed it between, these calls are left out: theirs are newer. */
 const maxAttempts = 24
+
+/** The calls of the current window, with those that are added. */
+const inWindow = `(
+  SELECT CASE WHEN h.since > $5::timestamptz THEN h.calls ELSE 0 END + $3 AS calls,
+         CASE WHEN h.since > $5::timestamptz THEN h.failures ELSE 0 END + $4 AS failures)`
+
+/** Those of a window that is over ($5) count no more. A breaker that has no row yet is one that the calls may open ($8). */
+const addToClosedSql = `
+INSERT INTO notify.provider_health AS h (provider, since, calls, failures)
+SELECT $1, $2::timestamptz, $3::integer, $4::integer
+ WHERE NOT $8::boolean OR EXISTS (SELECT FROM notify.provider_health WHERE provider = $1)
+ON CONFLICT (provider) DO UPDATE
+   SET (since, calls, failures) = (
+         SELECT CASE WHEN h.since > $5::timestamptz THEN h.since ELSE $2 END, w.calls, w.failures FROM ${inWindow} AS w),
+       openings = 0, probe_until = NULL,
+       misconfigured = CASE WHEN $4 = $3 THEN h.misconfigured END
+ WHERE h.open_until IS NULL
+   AND (SELECT w.failures = 0 OR w.calls < $6::integer OR w.failures < w.calls * $7::float8 FROM ${inWindow} AS w)`
 
 /** Circuit breakers of providers on PostgreSQL. */
 export function postgresProviderHealth(database: Database): ProviderHealth {
@@ -35,15 +53,15 @@ export function postgresProviderHealth(database: Database): ProviderHealth {
       return rows[0]?.providers ?? []
     },
     async report(provider, counted, rules, now) {
-      const isFine = counted.failures === 0 && counted.misconfigured === undefined
-      if (isFine && (await addToClosed(database, provider, counted, rules, now))) return false
       for (let attempts = 0; attempts < maxAttempts; attempts++) {
+        if (await addToClosed(database, provider, counted, rules, now)) return false
         const before = await read(database, provider)
-        const known = before ?? { since: now, calls: 0, failures: 0, openings: 0 }
+        const known = before ?? closedHealth(now)
         const after = nextHealth(known, counted, rules, now)
         // Of calls that were under way when it opened there is nothing to store.
         if (after === known && counted.misconfigured === undefined) return false
-        if (await replace(database, provider, { before, after, counted }))
+        const opensOrCloses = known.openUntil !== undefined || after.openUntil !== undefined
+        if (opensOrCloses && (await replace(database, provider, { before, after, counted })))
           return known.openUntil === undefined && after.openUntil !== undefined
       }
       return false
@@ -60,28 +78,30 @@ export function postgresProviderHealth(database: Database): ProviderHealth {
 }
 
 /**
- * Adds calls that went well to a breaker that is closed and that they do not open, as nearly all do: in one statement, so
- * that the processes of a fleet, which all report to one row, wait for the server alone. False where nothing was added.
+ * Adds calls to a breaker that is closed and that they do not open, as nearly all do: in one statement, so that the
+ * processes of a fleet, which all report to one row, wait for the server alone. False where nothing was added.
  */
 async function addToClosed(
   database: Database,
   provider: string,
-  { calls }: ReportedCalls,
-  { windowMs, minCalls, failureRate }: BreakerRules,
+  counted: ReportedCalls,
+  rules: BreakerRules,
   now: number,
 ): Promise<boolean> {
+  const opensNew = nextHealth(closedHealth(now), counted, rules, now).openUntil !== undefined
   const { rowCount } = await database.query({
     name: 'notify_add_calls',
-    text: `INSERT INTO notify.provider_health AS h (provider, since, calls, failures) VALUES ($1, $2::timestamptz, $3::integer, 0)
-           ON CONFLICT (provider) DO UPDATE
-              SET since = CASE WHEN h.since > $4 THEN h.since ELSE $2 END,
-                  calls = CASE WHEN h.since > $4 THEN h.calls ELSE 0 END + $3,
-                  failures = CASE WHEN h.since > $4 THEN h.failures ELSE 0 END,
-                  openings = 0, probe_until = NULL, misconfigured = NULL
-            WHERE h.open_until IS NULL
-              AND (h.since <= $4::timestamptz OR h.failures = 0 OR h.calls + $3 < $5::integer
-                   OR h.failures < (h.calls + $3) * $6::float8)`,
-    values: [provider, timestamp(now), calls, timestamp(now - windowMs), minCalls, failureRate],
+    text: addToClosedSql,
+    values: [
+      provider,
+      timestamp(now),
+      counted.calls,
+      counted.failures,
+      timestamp(now - rules.windowMs),
+      rules.minCalls,
+      rules.failureRate,
+      opensNew,
+    ],
   })
   return rowCount > 0
 }
@@ -105,7 +125,10 @@ interface Replacement {
   readonly counted: ReportedCalls
 }
 
-/** Stores the state after calls, unless another process has stored one meanwhile: false then. */
+/**
+ * Opens, closes or keeps open a breaker, unless another process has done so since it was read: false then. Each sets
+ * `since`. What others have added meanwhile is of no account after it.
+ */
 async function replace(
   database: Database,
   provider: string,
@@ -133,14 +156,14 @@ async function replace(
     text: `UPDATE notify.provider_health
               SET since = $2, calls = $3, failures = $4, open_until = $5, openings = $6, probe_until = NULL,
                   misconfigured = coalesce($7, CASE WHEN $8::boolean THEN misconfigured END)
-            WHERE provider = $1 AND since = $9 AND calls = $10 AND failures = $11
-              AND open_until IS NOT DISTINCT FROM $12::timestamptz AND openings = $13`,
+            WHERE provider = $1 AND since = $9 AND open_until IS NOT DISTINCT FROM $10::timestamptz`,
     values: [
       provider,
       ...state(after),
       reason,
       after.openUntil !== undefined || counted.failures === counted.calls,
-      ...state(before),
+      timestamp(before.since),
+      optionalTimestamp(before.openUntil),
     ],
   })
   return rowCount > 0

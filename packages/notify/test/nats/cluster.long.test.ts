@@ -82,17 +82,27 @@ async function replaceLeader(cluster: NatsCluster, stream: string): Promise<void
   await leader.restart()
 }
 
-/** The ids of the stream of state changes, in its order. */
+/**
+ * The ids of the stream of state changes, in its order. A new consumer lives on one server, and the others answer that
+ * nobody responds until they have heard of it: what could not be read is read anew, from the beginning.
+ */
 async function publishedChanges(url: string): Promise<string[]> {
   const connection = await connect({ servers: servers(url) })
   try {
     const manager = await jetstreamManager(connection, { timeout: 10_000 })
-    const { state } = await manager.streams.info('NOTIFICATION_EVENTS')
-    const ids: string[] = []
-    const consumer = await jetstream(connection).consumers.get('NOTIFICATION_EVENTS')
-    for await (const message of await consumer.fetch({ max_messages: state.messages, expires: 30_000 }))
-      ids.push(message.headers?.get('Nats-Msg-Id') ?? '')
-    return ids
+    const read = async (): Promise<string[]> => {
+      const { state } = await manager.streams.info('NOTIFICATION_EVENTS')
+      const ids: string[] = []
+      const consumer = await jetstream(connection).consumers.get('NOTIFICATION_EVENTS')
+      for await (const message of await consumer.fetch({ max_messages: state.messages, expires: 30_000 }))
+        ids.push(message.headers?.get('Nats-Msg-Id') ?? '')
+      return ids
+    }
+    const answer = await eventuallyOnCluster(
+      () => read().catch((error: unknown) => String(error)),
+      (ids) => Array.isArray(ids),
+    )
+    return answer as string[]
   } finally {
     await connection.close()
   }

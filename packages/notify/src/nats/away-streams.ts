@@ -17,6 +17,8 @@ export interface AwayStreamsOptions {
  */
 export class AwayStreams {
   readonly #options: AwayStreamsOptions
+  /** How often it was read what waits. */
+  #readings = 0
   #away = new Set<string>()
   #back = new Set<string>()
 
@@ -27,7 +29,10 @@ export class AwayStreams {
   /** Reads for which streams messages wait. Called once no other reads `NOTIFICATIONS` any more. */
   async read(): Promise<void> {
     const { resources, layout } = this.#options
+    const reading = ++this.#readings
     const counts = await resources.countMessages(layout.waiting.name, waitingSubjects)
+    // A reader that was left without waiting for it has another after it.
+    if (reading !== this.#readings) return
     const waiting = layout.partitionStreams.filter(({ name }) => (counts[waitingSubjectOf(name)] ?? 0) > 0)
     this.#away = new Set(waiting.map(({ name }) => name))
     this.#back = new Set()

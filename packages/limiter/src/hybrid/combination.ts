@@ -1,4 +1,3 @@
-import { windowIndex } from '../algorithms/window.ts'
 import { countedIdentifier, partsOf } from '../combination/combine.ts'
 import { acquiredAmounts, joinResults, resultOfShare } from '../combination/results.ts'
 import { divideIntoShares, type Share } from '../combination/shares.ts'
@@ -12,6 +11,8 @@ import type { CalledEntry } from './reconciler.ts'
 export interface Reservation extends CalledEntry {
   /** The local result: reserved, or rejected; undefined where the store has to be called. */
   readonly result: CounterResult | undefined
+  /** {@link Ledger.indexesOf} the slot when the units were reserved. */
+  readonly indexes: readonly number[]
   /** Time of the store's last result, as in the ledger. */
   readonly syncedAt: number | undefined
 }
@@ -139,18 +140,17 @@ export class Combination {
  * the store has to be sent apart, since their window has ended or their slot was freed for another id.
  */
 function settleRule(
-  { plan, slot, identifier, syncedAt }: Reservation,
-  { violated, now }: CounterResult,
+  { plan, slot, identifier, indexes, syncedAt }: Reservation,
+  { violated }: CounterResult,
   i: number,
   amount: number,
 ): number {
   if ((violated & (1 << i)) !== 0) return 0
-  const { ledger, policy } = plan
+  const { ledger } = plan
   const { cells } = ledger
   const at = ledger.at(slot, i)
-  const index = windowIndex(now, policy.rules[i]?.windowMs ?? 1)
   const isHere = ledger.idOf(slot) === identifier.id
-  if (!isHere || cells[at + cell.index] !== index) return Math.max(0, amount)
+  if (!isHere || cells[at + cell.index] !== indexes[i]) return Math.max(0, amount)
   cells[at + cell.reserved] = (cells[at + cell.reserved] ?? 0) - Math.abs(amount)
   if (amount > 0) {
     cells[at + cell.pending] = (cells[at + cell.pending] ?? 0) + amount

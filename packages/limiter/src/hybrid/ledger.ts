@@ -227,6 +227,13 @@ export class Ledger {
     return this.cells[this.tail(slot) + tail.results] ?? 0
   }
 
+  /** The windows that a slot counts in. After a clock has gone back they are later than the time. */
+  indexesOf(slot: number): number[] {
+    const indexes = new Array<number>(this.windows)
+    for (let i = 0; i < this.windows; i++) indexes[i] = this.cells[this.at(slot, i) + cell.index] ?? 0
+    return indexes
+  }
+
   /** Units of a window that were spent here and that the store has not confirmed. */
   unconfirmedUnits(at: number): number {
     const { cells } = this

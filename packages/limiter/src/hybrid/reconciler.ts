@@ -27,7 +27,7 @@ export class Reconciler {
     this.#onUnconfirmed = onUnconfirmed
   }
 
-  /** Whether so many calls are unanswered that nothing is sent. */
+  /** Whether so many calls are unanswered that rounds send nothing. */
   get isFull(): boolean {
     return this.#unanswered >= maxUnanswered
   }
@@ -39,13 +39,10 @@ export class Reconciler {
 
   /**
    * Sends what a slot has spent, of its short windows alone where `isBrief` allows it. What gets no response is not sent
-   * again: the store may have counted it. Sends nothing while `isFull`.
+   * again: the store may have counted it. It sends while `isFull`, too: units before which the store acquired others of
+   * the same key would seem to be lost.
    */
   send(plan: LocalPlan, slot: number, now: number, { isBrief, onComplete }: SendOptions): void {
-    if (this.isFull) {
-      onComplete()
-      return
-    }
     const { ledger } = plan
     const identifier = { kind: ledger.kind, id: ledger.idOf(slot) }
     const entry = { plan, slot, identifier }
@@ -74,8 +71,9 @@ export class Reconciler {
       startAdd(this.#shared, request, { resolve: () => onAnswer(0), reject })
     }
     if (amounts === undefined) return
-    const since = ledger.resultsOf(slot)
-    const sent = { plan, slot, policy, identifier, amounts, now, since, withPrevious: !isPreviousKnown, onAnswer }
+    const [since, indexes] = [ledger.resultsOf(slot), ledger.indexesOf(slot)]
+    const withPrevious = !isPreviousKnown
+    const sent = { plan, slot, policy, identifier, amounts, now, since, indexes, withPrevious, onAnswer }
     startAdd(this.#shared, sent, new SentCounts(this, sent))
   }
 
@@ -212,6 +210,8 @@ function isBelowConfirmed(
 /** Counts of a slot on their way to the store. */
 interface Sent extends CalledEntry, AddRequest {
   readonly identifier: LedgerEntry['identifier']
+  /** {@link Ledger.indexesOf} the slot when they were sent. */
+  readonly indexes: readonly number[]
   readonly withPrevious: boolean
   /** Called with the number of units that are not confirmed, since the call has failed. */
   readonly onAnswer: (unconfirmed: number) => void
@@ -243,8 +243,8 @@ class SentCounts implements Completion {
   }
 
   #settle(hasFailed: boolean): void {
-    const { plan, slot, identifier, amounts, now } = this.#sent
-    const { ledger, policy } = plan
+    const { plan, slot, identifier, amounts, indexes } = this.#sent
+    const { ledger } = plan
     // The slot may have been freed for another id.
     if (ledger.idOf(slot) !== identifier.id) return
     const { cells } = ledger
@@ -252,8 +252,7 @@ class SentCounts implements Completion {
     for (let i = 0; i < amounts.length; i++) {
       const at = ledger.at(slot, i)
       const amount = amounts[i] ?? 0
-      const { windowMs } = policy.rules[i] ?? { windowMs: 1 }
-      if (cells[at + cell.index] !== windowIndex(now, windowMs)) continue
+      if (cells[at + cell.index] !== indexes[i]) continue
       cells[at + cell.sent] = Math.max(0, (cells[at + cell.sent] ?? 0) - amount)
       if (hasFailed) cells[at + cell.confirmed] = (cells[at + cell.confirmed] ?? 0) + amount
     }

@@ -45,6 +45,8 @@ class LedgerStore implements HybridStore {
   #pendingAcquires = 0
   #timer: NodeJS.Timeout | undefined
   #round = 0
+  /** Rounds under way: the slots that they have not sent are dirty nowhere else. */
+  readonly #rounds = new Set<Promise<void>>()
   #isClosed = false
 
   constructor(shared: CounterStore, options: HybridOptions) {
@@ -153,7 +155,8 @@ class LedgerStore implements HybridStore {
   async close(): Promise<void> {
     this.#isClosed = true
     clearTimeout(this.#timer)
-    for (let round = 0; round < maxClosingRounds && this.#hasDirty(); round++) await this.#sendDirty(0)
+    for (let round = 0; round < maxClosingRounds && (this.#hasDirty() || this.#rounds.size > 0); round++)
+      await Promise.all([...this.#rounds, this.#sendDirty(0)])
   }
 
   /** Rejects while blocked, or spends from the allowance; undefined where the store has to be called. */
@@ -226,8 +229,15 @@ class LedgerStore implements HybridStore {
     const slot = ledger.find(identifier.id) ?? this.#insert(ledger, identifier.id, now)
     if (slot === undefined) return undefined
     const result = this.#decideLocally({ plan, slot, identifier }, cost, now, cell.reserved)
-    const since = ledger.resultsOf(slot)
-    return { plan, slot, identifier, result, since, syncedAt: ledger.cells[ledger.tail(slot) + tail.syncedAt] }
+    return {
+      plan,
+      slot,
+      identifier,
+      result,
+      since: ledger.resultsOf(slot),
+      indexes: ledger.indexesOf(slot),
+      syncedAt: ledger.cells[ledger.tail(slot) + tail.syncedAt],
+    }
   }
 
   #hasDirty(): boolean {
@@ -254,7 +264,12 @@ class LedgerStore implements HybridStore {
         return reconciler.isFull
       },
     })
-    await Promise.all(this.#plans.ledgers().map((ledger) => reconcileDirty(ledger, round, senderOf(ledger))))
+    const ledgers = this.#plans.ledgers().map((ledger) => reconcileDirty(ledger, round, senderOf(ledger)))
+    const sending = Promise.all(ledgers).then(() => {
+      this.#rounds.delete(sending)
+    })
+    this.#rounds.add(sending)
+    await sending
   }
 
   #send(ledger: Ledger, slot: number, options: SendOptions): void {

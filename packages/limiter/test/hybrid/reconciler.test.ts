@@ -271,3 +271,48 @@ test('closing several kinds of identifiers takes no more than five seconds', asy
   assert(isClosed)
   await closed
 })
+
+test('closing waits for the round under way', async () => {
+  const { shared, counted, store } = setup()
+  const some = users.slice(0, 3_000)
+  for (const identifier of [who, ...some])
+    for (let times = 0; times < 2; times++) await store.acquire({ policy: busy, identifier, cost: 1, now: start })
+  void store.reconcile()
+  await store.close()
+  const counts = await Promise.all(some.map((identifier) => shared.peek(busy, identifier, start)))
+  assert.deepEqual([...new Set(counts.map(({ counters }) => counters[1]))], [2])
+  assert.deepEqual(counted(busy, start), [0, 2])
+})
+
+test('units of a key are sent before more are acquired for it, however many calls are unanswered', async (context) => {
+  const { shared, counted } = setup()
+  const silent = new Promise<never>(() => {})
+  const store = hybridStore(
+    { ...shared, add: (request) => (request.identifier.kind === 'ip' ? silent : shared.add(request)) },
+    { instances: 2, intervalMs: 0 },
+  )
+  for (let i = 0; i < 20_000; i++)
+    for (const cost of [1, 30])
+      await store.acquire({ policy: busy, identifier: { kind: 'ip', id: `${i}` }, cost, now: start })
+  await store.acquire({ policy: busy, identifier: who, cost: 1, now: start })
+  context.mock.timers.enable({ apis: ['setTimeout'] })
+  for (let second = 0; second < 10; second++) await passSecond(context, store)
+  for (let i = 0; i < 30; i++) store.acquire({ policy: busy, identifier: who, cost: 1, now: start })
+  const { counters } = await store.acquire({ policy: busy, identifier: who, cost: 100, now: start })
+  assert.deepEqual(counters, [0, 131])
+  assert.deepEqual(counted(busy, start), [0, 131])
+})
+
+test('units that are counted while the clock has gone back over the start of a minute are settled', async () => {
+  const { counted, store } = setup()
+  const next = start + minuteMs
+  const check = (cost: number, now: number) => store.acquire({ policy: busy, identifier: who, cost, now })
+  await check(1, next + 1)
+  for (let i = 0; i < 10; i++) assert(!(check(1, next - 1) instanceof Promise), 'counted here')
+  await store.reconcile()
+  await check(200, next + 1)
+  const result = check(1, next + 1)
+  assert(!(result instanceof Promise), 'counted here')
+  await store.reconcile()
+  assert.deepEqual(result.counters[1], counted(busy, next + 1)[1])
+})

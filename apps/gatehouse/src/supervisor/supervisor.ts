@@ -6,7 +6,7 @@ import type { Ending, WorkerProcess } from './worker-process.ts'
 const heartbeatMs = 1_000
 /** Before this, clients of kept-alive connections move to another worker by themselves. */
 const graceMs = 1_000
-/** A worker that takes another's place and does not listen in time is killed. The first ones may migrate for longer. */
+/** A worker that does not listen in time is killed. The first of all, which may migrate, has no limit. */
 const maxStartMs = 120_000
 
 /** A worker's number, and what is known of the process that has it now. */
@@ -74,11 +74,11 @@ export class Supervisor {
    * @throws StartError when one ends before it listens
    */
   async start(): Promise<WorkerAbout | undefined> {
-    const [first, ...others] = this.#slots.map((slot) => () => this.#adopt(slot, this.#run(slot.number)).ready)
+    const [first, ...others] = this.#slots
     if (!first) throw new RangeError('a supervisor has at least one worker')
     try {
-      const about = await first()
-      if (!this.#isStopping) await Promise.all(others.map((start) => start()))
+      const about = await this.#adopt(first, this.#run(first.number)).ready
+      if (!this.#isStopping) await Promise.all(others.map((slot) => this.#startInTime(slot)))
       return this.#isStopping ? undefined : about
     } catch (error) {
       if (this.#isStopping) return undefined
@@ -113,6 +113,12 @@ export class Supervisor {
 
   killAll(): void {
     for (const worker of this.#running) worker.kill()
+  }
+
+  #startInTime(slot: Slot): Promise<WorkerAbout> {
+    const worker = this.#adopt(slot, this.#run(slot.number))
+    worker.limitStart(maxStartMs)
+    return worker.ready
   }
 
   /** Starts a process for a slot that has none, again later where the system has no room for one. */
@@ -166,7 +172,8 @@ export class Supervisor {
     const bindings = { worker: slot.number, cause, reason }
     if (cause === 'refused') {
       log.error(bindings, 'a worker is not started again until SIGHUP: its settings are wrong')
-      if (this.#slots.every(({ current, restart }) => !current && !restart)) onSurrender(reason)
+      // One that is to take its place may have settings that are right; where it fails too, a restart follows.
+      if (!this.#replacing && this.#slots.every(({ current, restart }) => !current && !restart)) onSurrender(reason)
       return
     }
     const isCrash = cause === 'crashed' || cause === 'blocked'

@@ -80,6 +80,35 @@ test('a worker that takes the place of another has a bound for its start, the fi
   )
 })
 
+test('of the first workers those have a bound for their start that do not migrate', async (t) => {
+  const { supervisor, launched } = superviseScripted(t, 3)
+  void supervisor.start()
+  launched[0]?.listens()
+  await turn()
+  assert.deepEqual(
+    launched.map(({ limits }) => limits),
+    [[], [120_000], [120_000]],
+  )
+})
+
+test('a worker that refuses its settings ends nothing while another is to take its place', async (t) => {
+  const { supervisor, launched } = superviseScripted(t)
+  const starting = supervisor.start()
+  launched[0]?.listens()
+  await starting
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  launched[0]?.crashes()
+  await turn()
+  t.mock.timers.tick(100)
+  t.mock.timers.reset()
+  const replacing = supervisor.replace()
+  launched[1]?.refuses()
+  await turn()
+  launched[2]?.listens()
+  await replacing
+  assert.equal(launched.length, 3)
+})
+
 test('a replacement that is asked for at the very end of another one takes place', async (t) => {
   for (let steps = 0; steps < 40; steps++) {
     const { supervisor, launched } = superviseScripted(t)

@@ -284,7 +284,7 @@ test('closing waits for the round under way', async () => {
   assert.deepEqual(counted(busy, start), [0, 2])
 })
 
-test('units of a key are sent before more are acquired for it, however many calls are unanswered', async (context) => {
+test('units of a key are sent before more are acquired, however many calls are unanswered', async (context) => {
   const { shared, counted } = setup()
   const silent = new Promise<never>(() => {})
   const store = hybridStore(
@@ -303,7 +303,7 @@ test('units of a key are sent before more are acquired for it, however many call
   assert.deepEqual(counted(busy, start), [0, 131])
 })
 
-test('units that are counted while the clock has gone back over the start of a minute are settled', async () => {
+test('units counted while the clock has gone back over the start of a minute are settled', async () => {
   const { counted, store } = setup()
   const next = start + minuteMs
   const check = (cost: number, now: number) => store.acquire({ policy: busy, identifier: who, cost, now })

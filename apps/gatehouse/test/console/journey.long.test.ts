@@ -75,6 +75,7 @@ describe('the console in a browser', () => {
     await tab().keyboard.press('/')
     await tab().getByRole('textbox', { name: 'Search' }).waitFor()
     await tab().keyboard.type('alice')
+    await tab().getByText('Audit events about alice', { exact: true }).waitFor()
     await tab().getByText('User alice').waitFor()
     await faultless('the search')
     await tab().keyboard.press('Enter')
@@ -84,6 +85,27 @@ describe('the console in a browser', () => {
     await tab().getByRole('dialog', { name: 'Keyboard' }).waitFor()
     await faultless('the help')
     await tab().keyboard.press('Escape')
+  })
+
+  testWith('chromium', 'Enter opens the first line of the search, also where that arrived late', async () => {
+    const typed = Promise.withResolvers<void>()
+    const isSearch = (url: URL) => /v1\/(?:users|recipients)\b/.test(url.pathname)
+    await open('/clients', 'Clients')
+    await tab().route(isSearch, async (route) => {
+      await typed.promise
+      await route.continue()
+    })
+    await tab().keyboard.press('/')
+    const search = tab().getByRole('textbox', { name: 'Search' })
+    await search.fill('alic')
+    await tab().getByText('Audit events about alic', { exact: true }).waitFor()
+    await search.press('e')
+    await tab().getByText('Audit events about alice', { exact: true }).waitFor()
+    typed.resolve()
+    await tab().getByText('User alice').waitFor()
+    await search.press('Enter')
+    await heading('alice')
+    await tab().unroute(isSearch)
   })
 
   testWith('chromium', 'German and the dark theme are chosen and stay', async () => {

@@ -1,6 +1,6 @@
-import { Spotlight, spotlight } from '@mantine/spotlight'
+import { Spotlight } from '@mantine/spotlight'
 import { useNavigate } from '@tanstack/react-router'
-import { type KeyboardEvent, type ReactNode, useState } from 'react'
+import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 'react'
 import { useMay, useSeesPersonalData } from '../../api/session.tsx'
 import { Icon, type IconName } from '../../parts/icon.tsx'
 import { wordOf } from '../../screens/deliver/word-of.ts'
@@ -33,19 +33,27 @@ export function CommandPalette() {
     [t.sections.audit, links],
   ]
   const isEmpty = groups.every(([, lines]) => lines.length === 0)
-  // Lines that arrive late are not selected by themselves: Enter opens the first.
-  const openFirst = (event: KeyboardEvent<HTMLInputElement>) => {
-    const [first] = groups.flatMap(([, lines]) => lines)
-    const isSelected = event.currentTarget.closest('[role=dialog]')?.querySelector('[data-selected]') ?? null
-    if (event.key !== 'Enter' || isSelected !== null || text === '' || first === undefined) return
-    spotlight.close()
-    first.open()
+  const list = useRef<HTMLDivElement>(null)
+  const isChosen = useRef(false)
+  const shown = groups.flatMap(([, lines]) => lines.map(({ id }) => id)).join(' ')
+  // The first line is selected, also where it arrived after others, until a key moves the selection.
+  useEffect(() => {
+    if (isChosen.current || text === '' || shown === '') return
+    list.current?.querySelector('[data-selected]')?.removeAttribute('data-selected')
+    list.current?.querySelector('[data-action]')?.setAttribute('data-selected', 'true')
+  }, [text, shown])
+  const enter = (query: string) => {
+    isChosen.current = false
+    setText(query)
+  }
+  const noteChoice = ({ key }: KeyboardEvent) => {
+    isChosen.current ||= key === 'ArrowDown' || key === 'ArrowUp'
   }
   return (
     <Spotlight.Root
       attributes={{ content: { 'aria-label': t.common.search } }}
       query={text}
-      onQueryChange={setText}
+      onQueryChange={enter}
       shortcut="mod + K"
       scrollable
       maxHeight={480}
@@ -55,10 +63,10 @@ export function CommandPalette() {
         aria-label={t.common.search}
         autoComplete="off"
         maxLength={maxSearchLength}
-        onKeyDown={openFirst}
+        onKeyDown={noteChoice}
         leftSection={<Icon name="search" />}
       />
-      <Spotlight.ActionsList>
+      <Spotlight.ActionsList ref={list}>
         {groups.map(
           ([name, lines]) =>
             lines.length > 0 && (

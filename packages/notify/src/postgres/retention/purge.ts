@@ -98,12 +98,11 @@ const earlierId = (id: string, other: string = id) => (other < id ? other : id)
 /**
  * Removes the first rows of the index of their age, and goes on where it ended before: what was removed stays in the index
  * until it is vacuumed, and would be walked through each time. Once an hour it begins at the head again, for a row may
- * not have been to be removed yet. No row is locked before it is deleted, but the few that a replay may need: that would
- * write each of them twice.
+ * not have been to be removed yet. No row is locked before it is deleted: that would write each of them twice.
  */
 function purgeRows(table: AgingTable): PurgeBatch {
   const { age } = table
-  const [firstSql, lockSql, removeSql] = [firstRowsSql(table), lockSqlOf(table), removeSqlOf(table)]
+  const [firstSql, removeSql] = [firstRowsSql(table), removeSqlOf(table)]
   const head = age.holds === 'id' ? '00000000-0000-0000-0000-000000000000' : '-infinity'
   const sweeps = new Map<number, { since: number; reached: string }>()
   return async (tx, { bucket, before, now }) => {
@@ -118,9 +117,7 @@ function purgeRows(table: AgingTable): PurgeBatch {
     const [{ reached, found } = { reached: null, found: 0 }] = rows
     const onCommitted = () => sweeps.set(bucket, { ...sweep, reached: reached ?? sweep.reached })
     if (reached === null || found === 0) return { removed: 0, onCommitted }
-    const range = [bucket, before, sweep.reached, reached]
-    if (lockSql) await tx.query(lockSql, range)
-    const { rowCount } = await tx.query(removeSql, [...range, batchSize])
+    const { rowCount } = await tx.query(removeSql, [bucket, before, sweep.reached, reached, batchSize])
     const isFull = table.of !== undefined && found === batchSize
     return { removed: rowCount, onCommitted, ...(isFull && { upTo: notificationIdOf(reached) }) }
   }
@@ -138,14 +135,6 @@ function firstRowsSql(table: AgingTable): string {
   return `SELECT (array_agg(age ORDER BY age DESC))[1]::text AS reached, count(*)::integer AS found
             FROM (SELECT ${column} AS age FROM notify.${table.table}
                    WHERE ${conditionsOf(table)} ORDER BY ${column} LIMIT $4) AS first`
-}
-
-/** Locks what may not be removed as it seems, in the order of replays. The removal that follows sees what they have left. */
-function lockSqlOf({ table, age, lockedIf, unless, ...more }: AgingTable): string | undefined {
-  if (lockedIf === undefined) return undefined
-  return `SELECT FROM notify.${table}
-           WHERE ${conditionsOf({ table, age, ...more })} AND ${age.column} <= $4::uuid AND ${lockedIf}
-           ORDER BY ${age.column} FOR UPDATE`
 }
 
 /**

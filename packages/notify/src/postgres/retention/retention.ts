@@ -16,11 +16,6 @@ export interface AgingTable extends TableBound {
   readonly key?: readonly string[]
   /** What keeps a row, however old it is (SQL, each a condition); `$1` is the bucket. */
   readonly unless?: readonly string[]
-  /**
-   * Which rows are locked, in the order of their age, before `unless` is looked at (SQL, a condition): those of which
-   * something may be on its way from a table that does not keep the row to one that does.
-   */
-  readonly lockedIf?: string
   /** The table that its rows belong to: none of that is removed before them. */
   readonly of?: string
   /** False for a table that is not divided into buckets. Default true. */
@@ -46,8 +41,6 @@ const hasDeliveries = (table: string, id: string) =>
             AND d.${id} < overlay(notification.id::text PLACING 'f' FROM 32)::uuid)`
 const delivered = hasDeliveries('delivery', 'id')
 const queued = hasDeliveries('delivery_queue', 'delivery_id')
-/** A replay removes the dead letter, locks the notification, and then has it wait to be planned again. */
-const replayable = hasDeliveries('dead_letter', 'id')
 /** What is gathered may yet be sent by itself. */
 const gathered = `EXISTS (SELECT FROM notify.pending_window w
   JOIN notify.pending_item i ON i.bucket = $1 AND i.window_id = w.id AND i.notification_id = notification.id
@@ -66,7 +59,6 @@ export const agingTables: readonly AgingTable[] = [
   aging('notification', 'id', 'notificationDays', {
     key: ['id'],
     unless: [awaited, delivered, queued, gathered],
-    lockedIf: replayable,
   }),
   aging('dedup_log', 'recorded_at', 'logDays', { key: ['user_id', 'key_hash'] }),
   aging('topic_failure', 'at', { days: topicFailureDays }, { key: ['key'] }),
@@ -155,10 +147,7 @@ function aging(
   table: string,
   column: string,
   keeps: AgingTable['keeps'],
-  {
-    alive,
-    ...more
-  }: Pick<AgingTable, 'key' | 'unless' | 'lockedIf' | 'of' | 'bucketed'> & { readonly alive?: string } = {},
+  { alive, ...more }: Pick<AgingTable, 'key' | 'unless' | 'of' | 'bucketed'> & { readonly alive?: string } = {},
 ): AgingTable {
   const holds = column === 'id' || column.endsWith('_id') ? 'id' : 'time'
   const bound = holds === 'id' ? `the time in \`${column}\`` : `\`${column}\``

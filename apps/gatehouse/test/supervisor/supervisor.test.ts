@@ -49,6 +49,20 @@ function superviseScripted(t: TestContext, count = 1) {
   return { supervisor, launched }
 }
 
+/** One of a single worker, which crashed and was started again: the second does not listen yet. */
+async function superviseRestarted(t: TestContext) {
+  const { supervisor, launched } = superviseScripted(t)
+  const starting = supervisor.start()
+  launched[0]?.listens()
+  await starting
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  launched[0]?.crashes()
+  await turn()
+  t.mock.timers.tick(100)
+  t.mock.timers.reset()
+  return { supervisor, launched }
+}
+
 test('a second replacement that is asked for while the first one fails takes place', async (t) => {
   const { supervisor, launched } = superviseScripted(t)
   const starting = supervisor.start()
@@ -64,15 +78,7 @@ test('a second replacement that is asked for while the first one fails takes pla
 })
 
 test('a worker that takes the place of another has a bound for its start, the first has none', async (t) => {
-  const { supervisor, launched } = superviseScripted(t)
-  const starting = supervisor.start()
-  launched[0]?.listens()
-  await starting
-  t.mock.timers.enable({ apis: ['setTimeout'] })
-  launched[0]?.crashes()
-  await turn()
-  t.mock.timers.tick(100)
-  t.mock.timers.reset()
+  const { supervisor, launched } = await superviseRestarted(t)
   void supervisor.replace()
   assert.deepEqual(
     launched.map(({ limits }) => limits),
@@ -92,15 +98,7 @@ test('of the first workers those have a bound for their start that do not migrat
 })
 
 test('a worker that refuses its settings ends nothing while another is to take its place', async (t) => {
-  const { supervisor, launched } = superviseScripted(t)
-  const starting = supervisor.start()
-  launched[0]?.listens()
-  await starting
-  t.mock.timers.enable({ apis: ['setTimeout'] })
-  launched[0]?.crashes()
-  await turn()
-  t.mock.timers.tick(100)
-  t.mock.timers.reset()
+  const { supervisor, launched } = await superviseRestarted(t)
   const replacing = supervisor.replace()
   launched[1]?.refuses()
   await turn()

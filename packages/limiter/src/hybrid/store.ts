@@ -46,7 +46,7 @@ class LedgerStore implements HybridStore {
   #timer: NodeJS.Timeout | undefined
   #round = 0
   /** Rounds under way: the slots that they have not sent are dirty nowhere else. */
-  readonly #rounds = new Set<Promise<void>>()
+  readonly #rounds = new Set<Promise<unknown>>()
   #isClosed = false
 
   constructor(shared: CounterStore, options: HybridOptions) {
@@ -229,15 +229,9 @@ class LedgerStore implements HybridStore {
     const slot = ledger.find(identifier.id) ?? this.#insert(ledger, identifier.id, now)
     if (slot === undefined) return undefined
     const result = this.#decideLocally({ plan, slot, identifier }, cost, now, cell.reserved)
-    return {
-      plan,
-      slot,
-      identifier,
-      result,
-      since: ledger.resultsOf(slot),
-      indexes: ledger.indexesOf(slot),
-      syncedAt: ledger.cells[ledger.tail(slot) + tail.syncedAt],
-    }
+    const [since, indexes] = [ledger.resultsOf(slot), ledger.indexesOf(slot)]
+    const syncedAt = ledger.cells[ledger.tail(slot) + tail.syncedAt]
+    return { plan, slot, identifier, result, since, indexes, syncedAt }
   }
 
   #hasDirty(): boolean {
@@ -264,12 +258,10 @@ class LedgerStore implements HybridStore {
         return reconciler.isFull
       },
     })
-    const ledgers = this.#plans.ledgers().map((ledger) => reconcileDirty(ledger, round, senderOf(ledger)))
-    const sending = Promise.all(ledgers).then(() => {
-      this.#rounds.delete(sending)
-    })
+    const sending = Promise.all(this.#plans.ledgers().map((ledger) => reconcileDirty(ledger, round, senderOf(ledger))))
     this.#rounds.add(sending)
     await sending
+    this.#rounds.delete(sending)
   }
 
   #send(ledger: Ledger, slot: number, options: SendOptions): void {

@@ -17,7 +17,7 @@ export interface AwayStreamsOptions {
  */
 export class AwayStreams {
   readonly #options: AwayStreamsOptions
-  /** How often it was read what waits. */
+  /** Calls of `read` so far. */
   #readings = 0
   #away = new Set<string>()
   #back = new Set<string>()
@@ -31,7 +31,7 @@ export class AwayStreams {
     const { resources, layout } = this.#options
     const reading = ++this.#readings
     const counts = await resources.countMessages(layout.waiting.name, waitingSubjects)
-    // A reader that was left without waiting for it has another after it.
+    // The caller is a reader that was left before it had an answer, and another has asked since.
     if (reading !== this.#readings) return
     const waiting = layout.partitionStreams.filter(({ name }) => (counts[waitingSubjectOf(name)] ?? 0) > 0)
     this.#away = new Set(waiting.map(({ name }) => name))

@@ -83,7 +83,7 @@ export class Reader {
         this.#fault = error as Error
         log.error({ err: error, failures }, `${what} is not read; its consumer will be opened again`)
         await pause(Math.min(maxPauseMs, 100 * 2 ** failures) * (0.5 + Math.random() / 2), signal)
-        // What is read anew is after these.
+        // Those under way come before what is read anew.
         await Promise.all(this.#underWay)
       }
     }

@@ -98,7 +98,8 @@ const earlierId = (id: string, other: string = id) => (other < id ? other : id)
 /**
  * Removes the first rows of the index of their age, and goes on where it ended before: what was removed stays in the index
  * until it is vacuumed, and would be walked through each time. Once an hour it begins at the head again, for a row may
- * not have been to be removed yet. No row is locked before it is deleted: that would write each of them twice.
+ * not have been to be removed yet. No row is locked before it is deleted, but the few that a replay may need: that would
+ * write each of them twice.
  */
 function purgeRows(table: AgingTable): PurgeBatch {
   const { age } = table
@@ -117,6 +118,7 @@ function purgeRows(table: AgingTable): PurgeBatch {
     const [{ reached, found } = { reached: null, found: 0 }] = rows
     const onCommitted = () => sweeps.set(bucket, { ...sweep, reached: reached ?? sweep.reached })
     if (reached === null || found === 0) return { removed: 0, onCommitted }
+    if (table.lock) await tx.query(table.lock, [bucket, sweep.reached, reached])
     const { rowCount } = await tx.query(removeSql, [bucket, before, sweep.reached, reached, batchSize])
     const isFull = table.of !== undefined && found === batchSize
     return { removed: rowCount, onCommitted, ...(isFull && { upTo: notificationIdOf(reached) }) }

@@ -16,6 +16,11 @@ export interface AgingTable extends TableBound {
   readonly key?: readonly string[]
   /** What keeps a row, however old it is (SQL, each a condition); `$1` is the bucket. */
   readonly unless?: readonly string[]
+  /**
+   * A statement that locks rows of a batch before `unless` is looked at: those of which something may be on its way from
+   * a table that does not keep them to one that does. `$1` is the bucket, `$2` and `$3` the first and the last id.
+   */
+  readonly lock?: string
   /** The table that its rows belong to: none of that is removed before them. */
   readonly of?: string
   /** False for a table that is not divided into buckets. Default true. */
@@ -38,9 +43,20 @@ const awaited = 'EXISTS (SELECT FROM notify.deferred d WHERE d.bucket = $1 AND d
 /** An export and an erasure find deliveries by their notification. Their ids come right after its own. */
 const hasDeliveries = (table: string, id: string) =>
   `EXISTS (SELECT FROM notify.${table} d WHERE d.bucket = $1 AND d.${id} > notification.id
-            AND d.${id} < overlay(notification.id::text PLACING 'f' FROM 32)::uuid)`
+            AND d.${id} < ${lastDeliveryOf('notification.id')})`
+const lastDeliveryOf = (id: string) => `overlay(${id}::text PLACING 'f' FROM 32)::uuid`
 const delivered = hasDeliveries('delivery', 'id')
 const queued = hasDeliveries('delivery_queue', 'delivery_id')
+/**
+ * A replay removes a dead letter that was never written, locks its notification, and then has that wait to be planned
+ * again. In the order of replays.
+ */
+const lockReplayable = `SELECT FROM notify.notification
+ WHERE bucket = $1 AND id = ANY (ARRAY(
+         SELECT l.notification_id FROM notify.dead_letter l
+          WHERE l.bucket = $1 AND l.id > $2::uuid AND l.id < ${lastDeliveryOf('$3::uuid')}
+            AND l.message IS NULL AND l.notification_id IS NOT NULL))
+ ORDER BY id FOR UPDATE`
 /** What is gathered may yet be sent by itself. */
 const gathered = `EXISTS (SELECT FROM notify.pending_window w
   JOIN notify.pending_item i ON i.bucket = $1 AND i.window_id = w.id AND i.notification_id = notification.id
@@ -59,6 +75,7 @@ export const agingTables: readonly AgingTable[] = [
   aging('notification', 'id', 'notificationDays', {
     key: ['id'],
     unless: [awaited, delivered, queued, gathered],
+    lock: lockReplayable,
   }),
   aging('dedup_log', 'recorded_at', 'logDays', { key: ['user_id', 'key_hash'] }),
   aging('topic_failure', 'at', { days: topicFailureDays }, { key: ['key'] }),
@@ -147,7 +164,10 @@ function aging(
   table: string,
   column: string,
   keeps: AgingTable['keeps'],
-  { alive, ...more }: Pick<AgingTable, 'key' | 'unless' | 'of' | 'bucketed'> & { readonly alive?: string } = {},
+  {
+    alive,
+    ...more
+  }: Pick<AgingTable, 'key' | 'unless' | 'lock' | 'of' | 'bucketed'> & { readonly alive?: string } = {},
 ): AgingTable {
   const holds = column === 'id' || column.endsWith('_id') ? 'id' : 'time'
   const bound = holds === 'id' ? `the time in \`${column}\`` : `\`${column}\``

@@ -14,6 +14,7 @@ import { distributeNotify, postgresNotifyStore } from '../../../src/postgres/ind
 import { forbidReadChanges } from '../../../src/postgres/timeline/numbering-apart.ts'
 import { writeChanges } from '../../../src/postgres/timeline/outbox.ts'
 import { createBarrier, withBarrier } from '../../support/processes/barriers.ts'
+import { someoneWaits } from '../../support/processes/lock-waits.ts'
 import { eventually } from '../../support/setup.ts'
 
 const count = 32
@@ -57,12 +58,6 @@ async function writeOf(database: Database, bucket: number, userId: string): Prom
   await database.transaction((tx) =>
     Promise.all(writeChanges({ count, bucket }, [change]).map((query) => tx.query(query))),
   )
-}
-
-/** Resolves when so many wait for a lock. */
-async function someoneWaits(database: Database, waiting = 1): Promise<void> {
-  const sql = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
-  for (let looks = 0; looks < 50; looks++) if ((await database.query(sql)).rowCount >= waiting) return
 }
 
 /** The buckets whose rows are on the node of a port. */

@@ -19,6 +19,7 @@ import {
 } from '../../support/engine/engine.ts'
 import { createBarrier, withBarrier } from '../../support/processes/barriers.ts'
 import { claimDue } from '../../support/processes/claims.ts'
+import { lockWaits, someoneWaits } from '../../support/processes/lock-waits.ts'
 import { eventually } from '../../support/setup.ts'
 
 const now = Date.parse('2026-06-01T12:00:00Z')
@@ -170,7 +171,7 @@ describe('an erasure', () => {
             const first = run[stopped](slow)
             await Promise.race([barrier.reached, first])
             const second = run[stopped === 'racer' ? 'erasure' : 'racer'](store)
-            await Promise.race([second, waiting(database)])
+            await Promise.race([second, someoneWaits(database)])
             barrier.lift()
             await Promise.all([first, second])
             last = barrier.passes
@@ -211,7 +212,7 @@ describe('an erasure', () => {
           await other.query(lock, [bucket, rows[0]?.key])
           const erasing = postgresNotifyStore(database).privacy.eraseUser('alice')
           await eventually(
-            () => waitingFor(database),
+            () => lockWaits(database),
             (waits) => waits > 0,
           )
           const { rowCount } = await other.query(`${lock} NOWAIT`, [bucket, rows[1]?.key])
@@ -241,7 +242,7 @@ describe('an erasure', () => {
         await numbering.query(lock, [bucket, shared])
         const erasing = postgresNotifyStore(database).privacy.eraseUser('alice')
         await eventually(
-          () => waitingFor(database),
+          () => lockWaits(database),
           (waits) => waits > 0,
         )
         const { rowCount } = await numbering.query(`${lock} NOWAIT`, [bucket, own])
@@ -259,14 +260,6 @@ describe('an erasure', () => {
   })
 })
 
-/** How many wait for a lock. */
-async function waitingFor(database: Database): Promise<number> {
-  const { rowCount } = await database.query(
-    `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`,
-  )
-  return rowCount
-}
-
 /** Every table that knows users by name, and those that hang on them. */
 const tablesSql = `
 SELECT DISTINCT table_name AS name FROM information_schema.columns
@@ -277,11 +270,6 @@ async function leftIn(database: Database, tables: ReadonlyArray<{ readonly name:
   const counts = tables.map(({ name }) => `SELECT '${name}' AS name FROM notify.${name}`)
   const { rows } = await database.query<{ name: string }>(counts.join(' UNION ALL '))
   return rows.map(({ name }) => name)
-}
-
-/** Resolves when somebody waits for a lock. */
-async function waiting(database: Database): Promise<void> {
-  for (let looks = 0; looks < 50; looks++) if ((await waitingFor(database)) > 0) return
 }
 
 async function known({ recipients, devices, preferences }: NotifyStore): Promise<void> {

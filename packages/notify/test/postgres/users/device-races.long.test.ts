@@ -14,6 +14,7 @@ import {
   testBuckets,
 } from '../../support/engine/engine.ts'
 import { createBarrier, withBarrier } from '../../support/processes/barriers.ts'
+import { someoneWaits } from '../../support/processes/lock-waits.ts'
 
 const now = Date.parse('2026-06-01T12:00:00Z')
 const diedAt = now - 1_000
@@ -59,7 +60,7 @@ describe('of a device and its token', () => {
           const slow = steps[first]?.(withBarrier(barrier, noting(database, failures)))
           await Promise.race([barrier.reached, slow])
           const other = steps[second]?.(noting(database, failures))
-          await Promise.race([other, waiting(database)])
+          await Promise.race([other, someoneWaits(database)])
           barrier.lift()
           await Promise.all([slow, other])
           last = barrier.passes
@@ -95,12 +96,6 @@ function noting(database: Database, failures: unknown[]): Database {
         }
       }),
   }
-}
-
-/** Resolves when somebody waits for a lock. */
-async function waiting(database: Database): Promise<void> {
-  const sql = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
-  for (let looks = 0; looks < 50; looks++) if ((await database.query(sql)).rowCount > 0) return
 }
 
 /** The devices that are known, or those whose tokens are: the two must be the same. */

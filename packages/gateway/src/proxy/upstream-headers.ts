@@ -20,9 +20,10 @@ export interface UpstreamHeadersOptions {
 }
 
 /**
- * The headers of an upstream request, as a flat list of names and values: the caller's own without the hop-by-hop ones,
- * those its Connection header nominates and those that only the gateway may set; then the gateway's. Nominations are
- * applied before ours are added, so that `Connection: x-gatehouse-user` removes nothing of ours (CVE-2026-33805).
+ * The headers of an upstream request, as a flat list of names and values: the gateway's, then the caller's own without
+ * the hop-by-hop ones, those its Connection header nominates and those that only the gateway may set. Nominations apply
+ * to the caller's only, so that `Connection: x-gatehouse-user` removes nothing of ours (CVE-2026-33805). Ours come first,
+ * because some servers read only so many lines.
  */
 export function upstreamHeaders(
   raw: IncomingMessage,
@@ -30,7 +31,10 @@ export function upstreamHeaders(
 ): string[] {
   const nominated = nominatedHeaders(raw.headers.connection)
   const bearer = /^bearer(?: |$)/i.test(raw.headers.authorization ?? '')
-  const list: string[] = []
+  const { chain, peer, proto, host } = forwarding
+  const list = ['x-forwarded-for', chain === undefined ? peer : `${chain}, ${peer}`]
+  list.push('x-forwarded-proto', proto, 'x-forwarded-host', host)
+  for (const [name, value] of Object.entries(added)) list.push(name, value)
   for (let i = 0; i < raw.rawHeaders.length; i += 2) {
     const name = raw.rawHeaders[i] ?? ''
     const lower = name.toLowerCase()
@@ -43,10 +47,6 @@ export function upstreamHeaders(
     if (passed !== undefined) list.push(name, passed)
   }
   if (acceptsTrailers(raw)) list.push('te', 'trailers')
-  const { chain, peer, proto, host } = forwarding
-  list.push('x-forwarded-for', chain === undefined ? peer : `${chain}, ${peer}`)
-  list.push('x-forwarded-proto', proto, 'x-forwarded-host', host)
-  for (const [name, value] of Object.entries(added)) list.push(name, value)
   return list
 }
 

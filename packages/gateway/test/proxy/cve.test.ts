@@ -50,6 +50,14 @@ test("CVE-2026-33805: Connection cannot remove the gateway's identity headers", 
   assert.equal(headers['x-request-id']?.length, 1)
 })
 
+test("the gateway's headers come first, for servers that read only so many", async (context) => {
+  const { seen, token } = await startEcho(context)
+  const names = Object.keys(await seen('/app/x', [token, 'A: 1', 'X-Custom: 2']))
+  const first = Math.min(names.indexOf('a'), names.indexOf('x-custom'))
+  for (const name of ['x-gatehouse-user', 'x-gatehouse-context', 'x-forwarded-for', 'x-request-id'])
+    assert.ok(names.includes(name) && names.indexOf(name) < first, name)
+})
+
 test('headers that Connection nominates are not forwarded', async (context) => {
   const { seen } = await startEcho(context)
   const headers = await seen('/public/x', [

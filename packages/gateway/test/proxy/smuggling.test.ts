@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { IncomingMessage } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import { rawRequest, sendRaw, statuses } from '../support/raw-http.ts'
 import { listen, setup, startUpstream } from '../support/setup.ts'
@@ -12,6 +13,11 @@ async function smuggler(context: TestContext) {
     seen.push(`${req.method} ${req.url} ${Buffer.concat(chunks)}`)
     res.end('served')
   })
+  const upgraded: string[] = []
+  upstream.server.on('upgrade', (req: IncomingMessage, socket) => {
+    upgraded.push(`${req.headers['x-gatehouse-user']}`)
+    socket.end('HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: websocket\r\n\r\n')
+  })
   const made = await setup({
     routes: [
       { path: '/public/*', public: true, upstream: 'app' },
@@ -19,7 +25,7 @@ async function smuggler(context: TestContext) {
     ],
     upstreams: { app: { url: upstream.url, retries: 0 } },
   })
-  return { ...made, seen, url: await listen(context, made) }
+  return { ...made, seen, upgraded, url: await listen(context, made) }
 }
 
 const hidden = 'GET /admin/secret HTTP/1.1\r\nHost: x\r\n\r\n'
@@ -129,3 +135,19 @@ test('headers beyond 16 KiB are refused', async (context) => {
   assert.deepEqual(statuses(answer), [431])
   assert.deepEqual(seen, [])
 })
+
+for (const [how, upgrade] of [
+  ['as a request', []],
+  ['as an upgrade', ['Upgrade: websocket', 'Connection: Upgrade']],
+] as const)
+  test(`header lines that would displace those of the gateway are refused ${how}`, async (context) => {
+    const { url, seen, bearer, upgraded } = await smuggler(context)
+    const { authorization } = bearer()
+    const padding = Array.from({ length: 980 }, () => 'a:')
+    const lines = [`Authorization: ${authorization}`, ...upgrade, ...padding]
+    const [head = '', body = ''] = (await sendRaw(url, rawRequest('/admin/x', lines))).split('\r\n\r\n')
+    assert.deepEqual(statuses(head), [431])
+    assert.match(head, /content-type: application\/problem\+json/i)
+    assert.match(body, /more than 200 header lines/)
+    assert.deepEqual([seen, upgraded], [[], []])
+  })

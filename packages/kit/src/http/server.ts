@@ -19,7 +19,7 @@ import { DatabasePartUnavailable, isUnavailable } from '../database/error.ts'
 import type { Log } from '../log.ts'
 import { Problem } from '../problem.ts'
 import { decodeUtf8, findTextFault } from '../text/clean-text.ts'
-import { answerBrokenRequest, maxHeaderBytes } from './broken-request.ts'
+import { answerBrokenRequest, maxHeaderBytes, refuseManyHeaders } from './broken-request.ts'
 import { addFormats } from './formats.ts'
 import { jsonTypes, mediaTypeExpected, refusePatchElsewhere } from './media-types.ts'
 import { recordMethods } from './methods.ts'
@@ -99,6 +99,7 @@ export function createHttp(options: HttpOptions): Http {
   http.addContentTypeParser([...jsonTypes], { parseAs: 'buffer' }, parseJson(http))
   recordMethods(http)
   http.addHook('onRequest', async (request) => {
+    refuseManyHeaders(request.raw)
     if (options.addressOf) Object.defineProperty(request, 'ip', { value: addressOf(request.raw), configurable: true })
     const fault = targetFault(request.raw.url ?? '')
     if (fault !== undefined) throw new Problem(400, fault)

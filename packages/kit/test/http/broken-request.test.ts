@@ -31,7 +31,7 @@ async function* endless() {
   await new Promise(() => {})
 }
 
-const request = (target: string) => `GET ${target} HTTP/1.1\r\nhost: x\r\n\r\n`
+const request = (target: string, lines = 1) => `GET ${target} HTTP/1.1\r\nhost: x\r\n${'a:\r\n'.repeat(lines - 1)}\r\n`
 
 for (const [what, sent, status, detail] of [
   ['a request line of more than 16 KiB', request(`/things?cursor=${'%F0%9F%98%80'.repeat(2_000)}`), 431, /16384 bytes/],
@@ -48,6 +48,16 @@ for (const [what, sent, status, detail] of [
     const problem = JSON.parse(body)
     assert.equal(problem.status, status)
     assert.match(problem.detail, detail)
+  })
+
+for (const target of ['/things', '/nothing'])
+  test(`more than 200 header lines to ${target} are a problem with 431, fewer are not`, async (context) => {
+    const open = await setup(context)
+    const bytes = request(target, 200) + request(target, 201) + request(target, 1_500)
+    const answer = await text(open(bytes))
+    const statuses = [...answer.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => Number(status))
+    assert.deepEqual(statuses, [target === '/things' ? 200 : 404, 431, 431])
+    assert.match(answer, /more than 200 header lines.*more than 200 header lines/s)
   })
 
 test('headers that are still being sent when they are refused: the answer arrives all the same', async (context) => {

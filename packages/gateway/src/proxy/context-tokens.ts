@@ -6,7 +6,10 @@ import type { Caller } from '../model/caller.ts'
 const contextLifetimeSeconds = 60
 /** A token is reused for the same caller and request until this age, in seconds. */
 const reuseSeconds = 20
-const maxTokensPerCaller = 64
+/** Tokens for longer targets, in characters, are not reused: few of them would displace many others. */
+const maxReusedTarget = 1_024
+/** How many characters of tokens, with what they are found by, are kept for all callers together. */
+const maxCharacters = 16 * 1024 * 1024
 
 /** The request that a context token is bound to, as the upstream receives it. */
 interface BoundRequest {
@@ -35,22 +38,64 @@ export function createContextTokens(issuer: string, clock: Clock, secret?: Secre
   const jwks = keys.map(publicJwk)
   const [key, kid] = [keys[0] as KeyObject, jwks[0]?.kid]
   const header = encodePart({ alg: 'EdDSA', typ: 'gatehouse-context+jwt', kid })
-  const issued = new WeakMap<Caller, Map<string, { readonly token: string; readonly at: number }>>()
+  const issued = new IssuedTokens()
   return {
     keys: () => jwks,
     issue(caller, request) {
       const at = Math.floor(clock.now() / 1000)
-      const tokens = issued.get(caller) ?? new Map()
-      const name = `${request.upstream} ${request.method} ${request.target}`
-      const known = tokens.get(name)
-      if (known && at - known.at < reuseSeconds) return known.token
+      const name = issued.nameOf(caller, request)
+      const known = issued.find(name, at)
+      if (known !== undefined) return known
       const signed = `${header}.${encodePart(claimsOf(issuer, caller, request, at))}`
       const token = `${signed}.${sign(null, Buffer.from(signed), key).toString('base64url')}`
-      if (tokens.size >= maxTokensPerCaller) tokens.clear()
-      tokens.set(name, { token, at })
-      issued.set(caller, tokens)
+      issued.add(name, token, at)
       return token
     },
+  }
+}
+
+interface IssuedToken {
+  readonly token: string
+  /** In Unix seconds. */
+  readonly at: number
+}
+
+/** Tokens that may be reused, of all callers, within bounded memory: a full generation replaces the one before. */
+class IssuedTokens {
+  readonly #numbers = new WeakMap<Caller, number>()
+  #callers = 0
+  #young = new Map<string, IssuedToken>()
+  #old = new Map<string, IssuedToken>()
+  #youngCharacters = 0
+
+  /** What a token is found by; undefined for one that is not reused. */
+  nameOf(caller: Caller, { upstream, method, target }: BoundRequest): string | undefined {
+    return target.length > maxReusedTarget ? undefined : `${this.#numberOf(caller)} ${upstream} ${method} ${target}`
+  }
+
+  find(name: string | undefined, at: number): string | undefined {
+    if (name === undefined) return undefined
+    const known = this.#young.get(name) ?? this.#old.get(name)
+    return known && known.at <= at && at - known.at < reuseSeconds ? known.token : undefined
+  }
+
+  add(name: string | undefined, token: string, at: number): void {
+    if (name === undefined) return
+    const characters = name.length + token.length
+    if (this.#youngCharacters + characters > maxCharacters / 2) {
+      this.#old = this.#young
+      this.#young = new Map()
+      this.#youngCharacters = 0
+    }
+    this.#young.set(name, { token, at })
+    this.#youngCharacters += characters
+  }
+
+  #numberOf(caller: Caller): number {
+    const known = this.#numbers.get(caller)
+    if (known !== undefined) return known
+    this.#numbers.set(caller, ++this.#callers)
+    return this.#callers
   }
 }
 

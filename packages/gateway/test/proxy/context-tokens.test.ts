@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { createHash, createPublicKey, verify } from 'node:crypto'
 import { test } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { KeyRing, manualClock, Secret } from '@gatehouse/kit'
 import type { Caller } from '../../src/model/caller.ts'
 import { createContextTokens } from '../../src/proxy/context-tokens.ts'
@@ -108,3 +110,38 @@ test('gateways that have the same secrets in different orders publish both keys'
   assert.deepEqual(kids(old, next), kids(next, old).reverse())
   assert.equal(new Set(kids(old, next)).size, 2)
 })
+
+test('a caller never receives the token of another, and a clock that is set back ends reuse', () => {
+  const clock = manualClock()
+  const tokens = createContextTokens('gateway', clock)
+  const subjectOf = (token: string) => read(token, tokens.keys()[0] ?? {}).claims.sub
+  const other = { ...caller, subject: 'u2' }
+  for (let turn = 0; turn < 2; turn++)
+    assert.deepEqual(
+      [caller, other].map((one) => subjectOf(tokens.issue(one, request))),
+      ['u1', 'u2'],
+    )
+  clock.advance(-3_600_000)
+  assert.equal(read(tokens.issue(caller, request), tokens.keys()[0] ?? {}).claims.iat, clock.now() / 1000)
+})
+
+for (const [length, count] of [
+  [15_000, 200],
+  [1_000, 400],
+] as const)
+  test(`tokens for targets of ${length} characters retain bounded memory, whoever calls`, () => {
+    const tokens = createContextTokens('gateway', manualClock())
+    const callers = Array.from({ length: count }, (_, n): Caller => ({ ...caller, subject: `u${n}` }))
+    const before = usedMemory()
+    for (const [n, one] of callers.entries())
+      for (let k = 0; k < 64; k++) tokens.issue(one, { ...request, target: `/${'x'.repeat(length)}?${n * 64 + k}` })
+    const retained = usedMemory() - before
+    assert.ok(retained < 24 * 1024 * 1024, `${retained} bytes for ${callers.length} callers`)
+  })
+
+/** Bytes of the heap that are in use after a collection. */
+function usedMemory(): number {
+  setFlagsFromString('--expose-gc')
+  runInNewContext('gc')()
+  return process.memoryUsage().heapUsed
+}

@@ -1,7 +1,7 @@
 import { type ClientRequest, request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { Socket } from 'node:net'
-import type { Duplex } from 'node:stream'
+import { type Duplex, finished } from 'node:stream'
 import { hasBody, Problem } from '@gatehouse/kit'
 import { responseHeaders } from './response-headers.ts'
 import type { Upstream } from './upstream.ts'
@@ -75,16 +75,27 @@ export function forwardUpgrade(upstream: Upstream, upgrade: ForwardUpgrade): Pro
   })
 }
 
-/** Answers the caller with a response that is no upgrade. */
+/**
+ * Answers the caller with a response that is no upgrade. Its connection is reset where the response breaks off, or pauses
+ * for too long, the caller's own pauses included.
+ */
 function writeResponse(upstream: Upstream, upgrade: ForwardUpgrade, response: IncomingMessage): void {
   const { socket, gatewayHeaders, onResponse } = upgrade
   upstream.recordSuccess()
   socket.write(formatResponseHead(response, upstream, { ...gatewayHeaders, connection: 'close' }))
+  response.socket.setTimeout(upstream.bodyTimeoutMs, () => response.destroy())
+  finished(response, (error) => error && cutOff(socket))
   response.pipe(socket)
   runAtClose(
     socket,
-    onResponse?.(() => socket.destroy()),
+    onResponse?.(() => cutOff(socket)),
   )
+}
+
+/** Resets a connection: where a response without a length ends with it, half of one would pass for the whole. */
+function cutOff(socket: Duplex): void {
+  if (socket instanceof Socket) socket.resetAndDestroy()
+  else socket.destroy()
 }
 
 /** Answers the caller with 101 and joins the connections. */

@@ -4,6 +4,9 @@ import type { Http } from '@gatehouse/kit'
 import { type EndWebSocket, isWebSocketUpgrade, type UpgradeRequest } from './forward-upgrade.ts'
 import { closeCodes } from './web-socket-close.ts'
 
+/** How long a client whose upgrade was refused may take to read the answer and close. */
+const lingerMs = 2_000
+
 /**
  * Passes WebSocket upgrades through the same middleware as every other request. A route without an upstream answers
  * them as plain requests. A server does not track its upgraded connections, so they are closed here when it closes, with
@@ -29,7 +32,17 @@ export function listenForUpgrades(http: Http, upgrades: WeakMap<IncomingMessage,
     response.shouldKeepAlive = false
     response.assignSocket(socket as never)
     response.once('finish', () => socket.end())
+    socket.once('finish', () => {
+      const isJoined = open.get(socket) !== undefined
+      if (!isJoined) closeLater(socket)
+    })
     upgrades.set(raw, { socket, head, onJoined: (end) => void (open.has(socket) && open.set(socket, end)) })
     http.routing(raw, response)
   })
+}
+
+/** Closes a connection that is answered: the server's own timeouts no longer apply to it. */
+function closeLater(socket: Duplex): void {
+  const late = setTimeout(() => socket.destroy(), lingerMs).unref()
+  socket.once('close', () => clearTimeout(late))
 }

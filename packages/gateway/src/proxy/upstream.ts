@@ -55,6 +55,8 @@ export interface Upstream {
   requestHeaders(raw: IncomingMessage, target: string): Readonly<Record<string, string>>
   /** How long a request's body may take, in milliseconds. */
   readonly requestTimeoutMs: number
+  /** How long a response's body may pause, in milliseconds. */
+  readonly bodyTimeoutMs: number
   /** Whether WebSockets stay open when their credential has ended. */
   readonly keepsWebSockets: boolean
   /** Whether responses continue when the credential of their request has ended. */
@@ -106,6 +108,7 @@ export function openUpstream(name: string, declared: Sibling, { clock, onChange 
     ownCookies: declared.ownCookies ?? false,
     requestHeaders: (raw, target) => declared.requestHeaders?.(raw, target) ?? {},
     requestTimeoutMs: options.request_timeout_ms,
+    bodyTimeoutMs: options.body_timeout_ms,
     keepsWebSockets: options.websockets_at_expiry === 'keep',
     keepsStreams: options.streams_at_expiry === 'keep',
     mapTarget: createTargetMapper(origin.pathname.replace(/\/$/, ''), options.strip_prefix),

@@ -237,6 +237,51 @@ test('the response of an upstream that refuses an upgrade reaches the client', a
   assert.match(received, /no socket here/)
 })
 
+for (const [who, path, status] of [
+  ['the gateway', '/orders/live', 401],
+  ['an upstream', '/public/live', 426],
+] as const)
+  test(`a client that does not close after ${who} refused its upgrade is closed`, async (context) => {
+    const { url } = await proxied(context, (_req, res) => res.writeHead(426).end('no socket here'), {
+      routes: [
+        { path: '/orders/*', upstream: 'orders' },
+        { path: '/public/*', upstream: 'orders', public: true },
+      ],
+    })
+    const { host, hostname, port } = new URL(url)
+    const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true })
+    socket.write(`GET ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: Upgrade\r\nupgrade: websocket\r\n\r\n`)
+    let received = ''
+    socket.setEncoding('utf8').on('data', (data) => {
+      received += data
+    })
+    await once(socket, 'end')
+    assert.match(received, new RegExp(`^HTTP/1\\.1 ${status} `))
+    // Nobody reads these: the first that meets a closed connection ends with a reset.
+    const writing = setInterval(() => socket.write('still here'), 50)
+    context.after(() => clearInterval(writing))
+    const [error] = await once(socket, 'error')
+    assert.match(error.code, /^(ECONNRESET|EPIPE)$/)
+  })
+
+for (const [what, head] of [
+  ['with a length', { 'content-length': '100' }],
+  ['without a length', {}],
+] as const)
+  for (const how of ['breaks off', 'stalls'] as const)
+    test(`the response to an upgrade ${what} that ${how} is cut off, never completed`, async (context) => {
+      const upstream = await startUpstream(context, (_req, res) => {
+        res.writeHead(403, head)
+        res.write('half', () => how === 'breaks off' && res.destroy())
+      })
+      const upstreams = { orders: { url: upstream.url, body_timeout_ms: 100 } }
+      const url = await listen(context, await setup({ routes: everything, upstreams }))
+      const { host, hostname, port } = new URL(url)
+      const socket = connect(Number(port), hostname)
+      socket.write(`GET /orders/live HTTP/1.1\r\nhost: ${host}\r\nconnection: Upgrade\r\nupgrade: websocket\r\n\r\n`)
+      await assert.rejects(text(socket), { code: 'ECONNRESET' })
+    })
+
 test('open WebSocket connections end when the gateway closes', async (context) => {
   const upstream = await startUpstream(context, (_req, res) => res.end())
   upstream.server.on('upgrade', (_req: IncomingMessage, socket) => {

@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '../core/clock.ts'
+import { type Clock, isAhead, systemClock } from '../core/clock.ts'
 import { isJsonObject } from '../core/strict-json.ts'
 import { authenticatedForm, type ClientAuthentication } from './client-authentication.ts'
 import { defaultFetchOptions, endpointUrl, type FetchOptions, fetchJson } from './fetch-json.ts'
@@ -29,6 +29,7 @@ export interface ServiceTokenOptions extends ClientAuthentication {
 
 interface IssuedToken {
   readonly token: string
+  readonly requestedAt: number
   /** From here on a new one is requested. */
   readonly renewAt: number
   readonly expiresAt: number
@@ -74,7 +75,7 @@ class ClientCredentials implements ServiceToken {
   async current(): Promise<string> {
     const now = this.#clock.now()
     const issued = this.#issued
-    if (issued !== undefined && now < issued.renewAt) return issued.token
+    if (issued !== undefined && issued.requestedAt <= now && now < issued.renewAt) return issued.token
     try {
       return (await this.#requestOnce(now)).token
     } catch (cause) {
@@ -89,7 +90,8 @@ class ClientCredentials implements ServiceToken {
 
   #requestOnce(now: number): Promise<IssuedToken> {
     if (this.#pending !== undefined) return this.#pending
-    if (this.#failed !== undefined && now < this.#failed.until) return Promise.reject(this.#failed.cause)
+    if (this.#failed !== undefined && isAhead(this.#failed.until, backoffMs, now))
+      return Promise.reject(this.#failed.cause)
     this.#pending = this.#request(now)
       .then((issued) => {
         this.#issued = issued
@@ -122,7 +124,8 @@ class ClientCredentials implements ServiceToken {
       throw new TypeError('the token endpoint must answer with an access_token of token_type Bearer')
     }
     const lifeMs = (typeof expiresIn === 'number' && expiresIn > 0 ? expiresIn : defaultLifetimeSeconds) * 1000
-    return { token, renewAt: now + lifeMs - Math.min(lifeMs * renewFraction, maxRenewMs), expiresAt: now + lifeMs }
+    const expiresAt = now + lifeMs
+    return { token, requestedAt: now, renewAt: expiresAt - Math.min(lifeMs * renewFraction, maxRenewMs), expiresAt }
   }
 }
 

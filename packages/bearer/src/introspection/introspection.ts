@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { BearerError, invalidToken } from '../core/bearer-error.ts'
 import { callerOf } from '../core/caller.ts'
-import { type Clock, systemClock } from '../core/clock.ts'
+import { type Clock, isAhead, systemClock } from '../core/clock.ts'
 import { RecentCache, type Weighted } from '../core/recent-cache.ts'
 import { freezeJson, isJsonObject, type JsonObject } from '../core/strict-json.ts'
 import { authenticatedForm, type ClientAuthentication } from '../http/client-authentication.ts'
@@ -103,7 +103,8 @@ class CachedIntrospection implements Introspection {
   verify(token: string, expected: ExpectedClaims, beforeRequest?: () => void): VerifiedToken | Promise<VerifiedToken> {
     const digest = hash('sha256', token, 'latin1')
     const known = this.#responses.get(digest)
-    if (known !== undefined && this.#clock.now() < known.until) return verifyResponse(known, expected)
+    if (known !== undefined && isAhead(known.until, this.#cacheMs, this.#clock.now()))
+      return verifyResponse(known, expected)
     beforeRequest?.()
     return this.#introspectOnce(token, digest).then((answer) => verifyResponse(answer, expected))
   }

@@ -1,5 +1,5 @@
 import { BearerError, invalidToken } from '../core/bearer-error.ts'
-import type { Clock } from '../core/clock.ts'
+import { type Clock, isAhead } from '../core/clock.ts'
 import type { BearerObserver } from '../core/observer.ts'
 import { RecentCache, type Weighted } from '../core/recent-cache.ts'
 import type { TokenHeader } from '../token/token-header.ts'
@@ -47,6 +47,7 @@ export class IssuerKeys {
   #refreshAt = 0
   #expiresAt = 0
   #failures = 0
+  #backoffMs = 0
   #nextAttemptAt = Number.NEGATIVE_INFINITY
   #reading: Promise<void> | undefined
   #revokedKeys = 0
@@ -68,7 +69,7 @@ export class IssuerKeys {
    * @throws BearerError `unavailable`, at once or as a rejection
    */
   current(now: number): KeySet | Promise<KeySet> {
-    if (this.#set !== undefined && now < this.#refreshAt) return this.#set
+    if (this.#set !== undefined && this.#loadedAt <= now && now < this.#refreshAt) return this.#set
     return this.#currentOrRefresh(now)
   }
 
@@ -109,7 +110,7 @@ export class IssuerKeys {
 
   #currentOrRefresh(now: number): KeySet | Promise<KeySet> {
     const usable = this.#usable(now)
-    const mayRead = this.#reading !== undefined || now >= this.#nextAttemptAt
+    const mayRead = this.#reading !== undefined || !this.#isBackingOff(now)
     if (usable === undefined) {
       if (!mayRead) throw this.#unavailable(now)
       return this.refresh().then(() => this.#usableOrThrow())
@@ -122,9 +123,10 @@ export class IssuerKeys {
 
   #findAfterReading(kid: string, alg: string, now: number): Promise<VerificationKey> {
     const unknown = this.#unknown.get(kid)
-    if (unknown !== undefined && now < unknown.until) throw invalidToken('unknown_key')
-    const backingOff = this.#failures > 0 && now < this.#nextAttemptAt
-    const renewing = now < this.#renewalUntil
+    if (unknown !== undefined && isAhead(unknown.until, this.#options.source.unknownKidMs, now))
+      throw invalidToken('unknown_key')
+    const backingOff = this.#failures > 0 && this.#isBackingOff(now)
+    const renewing = isAhead(this.#renewalUntil, renewalMs, now)
     const bucket = renewing ? this.#renewalBucket : this.#bucket
     if (this.#reading === undefined && (backingOff || !bucket.tryConsume(now))) throw invalidToken('unknown_key')
     const unknownMs = renewing ? renewalIntervalMs : this.#options.source.unknownKidMs
@@ -139,7 +141,10 @@ export class IssuerKeys {
 
   async #read(now: number): Promise<void> {
     const { source, observer } = this.#options
-    this.#nextAttemptAt = now + Math.min(firstBackoffMs * 2 ** this.#failures, maxBackoffMs)
+    this.#backoffMs = Math.min(firstBackoffMs * 2 ** this.#failures, maxBackoffMs)
+    this.#nextAttemptAt = now + this.#backoffMs
+    // The clock was set back: how old the keys are is not known any more, so their age counts from here.
+    if (now < this.#loadedAt) this.#loadedAt = this.#refreshAt = now
     try {
       const { keys, maxAgeMs } = await source.read()
       const changed = keys === undefined ? false : this.#replace(keys)
@@ -161,6 +166,10 @@ export class IssuerKeys {
     this.#set = set
     this.#generation += 1
     return true
+  }
+
+  #isBackingOff(now: number): boolean {
+    return isAhead(this.#nextAttemptAt, this.#backoffMs, now)
   }
 
   #usable(now: number): KeySet | undefined {

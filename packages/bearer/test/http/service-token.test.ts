@@ -101,3 +101,16 @@ test('CVE-2026-104850: credentials go only to the configured endpoint, and only 
   assert.throws(() => createServiceToken({ ...options, tokenEndpoint: 'http://auth.example/token' }), /must be https/)
   assert.throws(() => createServiceToken({ ...options, tokenEndpoint: 'ftp://auth.example/token' }), /must be https/)
 })
+
+test('a clock that is set back delays neither the renewal of a token nor the retry of a failure', async (t) => {
+  const { server, state, clock, token } = await setup(t)
+  state.answer = { status: 503, body: {} }
+  await assert.rejects(token.current(), /answered 503/)
+  state.answer = undefined
+  clock.advance(-3_600_000)
+  assert.equal(await token.current(), 'token-2')
+  clock.advance(-3_600_000)
+  assert.equal(await token.current(), 'token-3')
+  assert.equal(await token.current(), 'token-3')
+  assert.equal(server.requests.length, 3)
+})

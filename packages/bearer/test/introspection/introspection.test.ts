@@ -123,3 +123,12 @@ test('createIntrospection rejects an insecure endpoint and a cache time that is 
   assert.throws(() => createIntrospection({ ...options, endpoint: 'http://auth.example/' }), /endpoint must be https/)
   assert.throws(() => createIntrospection({ ...options, cacheForSeconds: 61 }), /cacheForSeconds/)
 })
+
+test('a response is not used any longer because the clock was set back', async (t) => {
+  const { server, authenticate, clock, state } = await setup(t)
+  await authenticate()
+  clock.advance(-20_000)
+  state.answer = { body: { active: false } }
+  await assert.rejects(authenticate(), { code: 'invalid_token', reason: 'inactive' })
+  assert.equal(server.requests.length, 2)
+})

@@ -253,3 +253,44 @@ test('beforeVerify can refuse an uncached token before a signature check or a fe
   assert.equal(server.requests.length, 1)
   assert.equal((await bearer.authenticate(known, { beforeVerify: refuse })).subject, 'alice')
 })
+
+test('keys that were never fetched are fetched again after the clock was set back', async (t) => {
+  const { bearer, header, clock, state, key, down } = await setup(t)
+  down()
+  await assert.rejects(async () => bearer.authenticate(await header()), unavailable)
+  clock.advance(-60 * minute)
+  await assert.rejects(async () => bearer.authenticate(await header()), { ...unavailable, retryAfterSeconds: 2 })
+  clock.advance(-500)
+  state.answer = { body: { keys: [key.jwk] } }
+  assert.equal((await bearer.authenticate(await header())).subject, 'alice')
+})
+
+test('known keys are refreshed after the clock was set back, and used for a day from then', async (t) => {
+  const { bearer, header, server, clock, down } = await setup(t)
+  await bearer.authenticate(await header())
+  down()
+  clock.advance(-48 * 60 * minute)
+  assert.equal((await bearer.authenticate(await header())).subject, 'alice')
+  await bearer.prefetch()
+  assert.equal(server.requests.length, 2)
+  clock.advance(2 * minute)
+  assert.equal((await bearer.authenticate(await header())).subject, 'alice')
+  await bearer.prefetch()
+  assert.equal(server.requests.length, 3, 'a failed refresh is tried again')
+  clock.advance(24 * 60 * minute)
+  await assert.rejects(async () => bearer.authenticate(await header()), { code: 'unavailable' })
+})
+
+test('an unknown key id is fetched again within a minute after the clock was set back', async (t) => {
+  const { bearer, header, clock, key, state } = await setup(t)
+  await bearer.prefetch()
+  const next = await signingKey('ES256', 'next')
+  await assert.rejects(async () => bearer.authenticate(await header(next)), unknownKey)
+  clock.advance(-60 * minute)
+  for (let n = 0; n < 2; n++) {
+    await assert.rejects(async () => bearer.authenticate(await header(next)), unknownKey)
+    clock.advance(30_000)
+  }
+  state.answer = { body: { keys: [key.jwk, next.jwk] } }
+  assert.equal((await bearer.authenticate(await header(next))).subject, 'alice')
+})

@@ -45,7 +45,8 @@ export function createApiKeys(resolve: ResolveApiKey | undefined, clock: Clock, 
       const hash = tokenHash(key)
       const now = clock.now()
       const cached = known.get(hash)
-      if (cached && now < cached.until) return { caller: cached.caller, hash }
+      // More than that is left only when the clock was set back.
+      if (cached && now < cached.until && cached.until - now <= keyFreshMs) return { caller: cached.caller, hash }
       beforeLookup?.()
       const found = await resolve(key).catch((cause: unknown) => {
         throw new Problem(503, 'API keys cannot be looked up at the moment.', { cause })

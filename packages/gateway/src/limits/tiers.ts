@@ -56,7 +56,9 @@ class CachedPlans implements Tiers {
       const lookup = withinTime(coldLookupMs, 'the lookup of a plan', this.#lookUp(subject))
       return lookup.catch(() => this.tierOfPlan(undefined))
     }
-    if (this.#options.clock.now() >= plan.staleAt) this.#lookUp(subject)
+    const freshMs = plan.staleAt - this.#options.clock.now()
+    // More than that is left only when the clock was set back.
+    if (freshMs <= 0 || freshMs > planFreshMs) this.#lookUp(subject)
     return this.tierOfPlan(plan.name)
   }
 

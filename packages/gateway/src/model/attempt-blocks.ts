@@ -6,6 +6,7 @@ const maxBlocks = 10_000
 const readEveryMs = 5_000
 
 interface Block {
+  readonly seconds: number
   readonly until: number
   readonly readAt: number
 }
@@ -25,7 +26,7 @@ export class AttemptBlocks {
     this.#blocks.delete(key)
     if (seconds === 0) return
     const now = this.#clock.now()
-    this.#blocks.set(key, { until: now + seconds * 1_000, readAt: now })
+    this.#blocks.set(key, { seconds, until: now + seconds * 1_000, readAt: now })
     const [oldest] = this.#blocks.keys()
     if (this.#blocks.size > maxBlocks && oldest !== undefined) this.#blocks.delete(oldest)
   }
@@ -37,8 +38,8 @@ export class AttemptBlocks {
 
   /** Whole seconds for which attempts are rejected; 0 for none. */
   secondsOf(policy: string, identifier: Identifier): number {
-    const { until = 0 } = this.#blocks.get(keyOf(policy, identifier)) ?? {}
-    return Math.max(0, Math.ceil((until - this.#clock.now()) / 1_000))
+    const { seconds = 0, until = 0 } = this.#blocks.get(keyOf(policy, identifier)) ?? {}
+    return Math.min(seconds, Math.max(0, Math.ceil((until - this.#clock.now()) / 1_000)))
   }
 
   /** Whether the counters are to be asked again. Whoever is told so asks them; for others the rejection lasts meanwhile. */
@@ -46,7 +47,10 @@ export class AttemptBlocks {
     const key = keyOf(policy, identifier)
     const block = this.#blocks.get(key)
     const now = this.#clock.now()
-    if (block === undefined || now - block.readAt < readEveryMs) return false
+    if (block === undefined) return false
+    const age = now - block.readAt
+    // A negative one: the clock was set back.
+    if (age >= 0 && age < readEveryMs) return false
     this.#blocks.set(key, { ...block, readAt: now })
     return true
   }

@@ -102,6 +102,18 @@ test('an API key is looked up once in five seconds; a removed one stops working 
   assert.deepEqual([await ask(), await ask()], [401, 401])
 })
 
+test('a removed API key works no longer because the clock was set back', async () => {
+  let removed = false
+  const { http, clock } = await setup({
+    resolveApiKey: async () => (removed ? undefined : { id: '1', owner: 'u1', kind: 'user', scopes: ['read:notes'] }),
+  })
+  const ask = async () => (await http.inject({ url: '/notes', headers: { 'x-api-key': 'k' } })).statusCode
+  assert.equal(await ask(), 200)
+  removed = true
+  clock.advance(-3_600_000)
+  assert.equal(await ask(), 401)
+})
+
 test('a failed API key lookup answers 503 only where a caller is needed', async () => {
   const { http } = await setup({ resolveApiKey: () => Promise.reject(new Error('identity is away')) })
   const headers = { 'x-api-key': 'k' }

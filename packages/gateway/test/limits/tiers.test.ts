@@ -104,3 +104,14 @@ test('a plan without a tier, or no plan at all, is the lowest tier', async () =>
   await lookups[1]?.answer()
   assert.deepEqual([await odd, await none], ['free', 'free'])
 })
+
+test('a plan is looked up again after the clock was set back', async () => {
+  const { tiers, clock, lookups } = setup()
+  const first = tiers.tierOf('u1')
+  await lookups[0]?.answer('free')
+  await first
+  clock.advance(-3_600_000)
+  assert.equal(tiers.tierOf('u1'), 'free')
+  await lookups[1]?.answer('pro')
+  assert.deepEqual([tiers.tierOf('u1'), lookups.length], ['pro', 2])
+})

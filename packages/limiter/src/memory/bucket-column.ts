@@ -10,15 +10,15 @@ export class BucketColumn implements CounterColumn {
   #now = 0
   #tokens = 0
   #time = 0
-  /** The smallest bucket counted here: once it is full again, a slot is idle. */
-  #smallest: CountedRule
+  /** Of the buckets counted here the largest capacity, the longest time to fill, and the slowest refill. */
+  #maxLimit = 0
+  #maxFillMs = 0
+  #minRefillPerMs = Number.POSITIVE_INFINITY
 
-  constructor(rule: CountedRule) {
-    this.#smallest = rule
-  }
-
-  registerRule(rule: CountedRule): void {
-    if (rule.limit < this.#smallest.limit) this.#smallest = rule
+  registerRule({ limit, windowMs, refillPerMs }: CountedRule): void {
+    this.#maxLimit = Math.max(limit, this.#maxLimit)
+    this.#maxFillMs = Math.max(windowMs, this.#maxFillMs)
+    this.#minRefillPerMs = Math.min(refillPerMs, this.#minRefillPerMs)
   }
 
   seek(slot: number, rule: CountedRule, now: number): void {
@@ -75,15 +75,21 @@ export class BucketColumn implements CounterColumn {
     this.#cells.fill(0, slot * 2, slot * 2 + 2)
   }
 
+  /**
+   * True once the bucket is full by every rule: a bucket of the largest capacity that takes longest to fill is full no
+   * earlier than any other with these tokens, of which a smaller part is missing. Not so below zero.
+   */
   isIdle(slot: number, now: number): boolean {
-    return this.#refill(slot, this.#smallest, now) >= this.#smallest.limit
+    const isOverdrawn = (this.#cells[slot * 2] ?? 0) < 0
+    const refillPerMs = isOverdrawn ? this.#minRefillPerMs : this.#maxLimit / this.#maxFillMs
+    return this.#refill(slot, { limit: this.#maxLimit, refillPerMs }, now) >= this.#maxLimit
   }
 
   isBlocking(slot: number, now: number): boolean {
-    return this.#refill(slot, this.#smallest, now) < 1
+    return this.#refill(slot, { limit: this.#maxLimit, refillPerMs: this.#minRefillPerMs }, now) < 1
   }
 
-  #refill(slot: number, rule: CountedRule, now: number): number {
+  #refill(slot: number, rule: tokenBucket.BucketLimit, now: number): number {
     const stamp = this.#cells[slot * 2 + 1] ?? 0
     if (stamp === 0) return rule.limit
     return tokenBucket.refill(rule, this.#cells[slot * 2] ?? 0, stamp - 1, now)

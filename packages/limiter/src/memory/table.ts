@@ -37,8 +37,7 @@ export class Table {
   columnOf(rule: CountedRule): CounterColumn {
     let column = this.#counters.get(rule.family)
     if (!column) {
-      column =
-        rule.algorithm === 'token-bucket' ? new BucketColumn(rule) : new WindowColumn(rule.windowMs, this.#windows)
+      column = rule.algorithm === 'token-bucket' ? new BucketColumn() : new WindowColumn(rule.windowMs, this.#windows)
       this.#counters.set(rule.family, column)
       this.addColumn(column)
     }

@@ -45,3 +45,39 @@ test('a clock that moves back neither unblocks an identifier nor loses its count
   assert(!store.acquire({ policy, identifier: person(1), cost: 1, now: start + 30_000 }).allowed)
   assert(!store.acquire({ policy, identifier: person(1), cost: 1, now: start + 60_500 }).allowed)
 })
+
+/** A bucket of one family, whatever its capacity: rules of one name share their counters. */
+const burst = (name: string, limit: number, refillPerSecond: number) =>
+  definePolicy(name, [{ name: 'burst', algorithm: 'token-bucket', limit, refillPerSecond }])
+const pro = burst('pro', 1_000, 0.1)
+
+for (const [what, other] of [
+  ['a smaller one', burst('free', 10, 0.1)],
+  ['one that fills faster', burst('fast', 900, 1_000)],
+] as const)
+  test(`a bucket is not forgotten before it is full because ${what} is counted beside it`, () => {
+    const store = memoryStore()
+    const take = (cost: number, now: number) =>
+      store.acquire({ policy: pro, identifier: person('pro'), cost, now }).allowed
+    assert(take(990, start))
+    for (let i = 0; i < 5; i++) store.acquire({ policy: other, identifier: person(i), cost: 1, now: start + 1_000 })
+    assert(!take(500, start + 2_000))
+  })
+
+test('buckets that are full are removed as new ones arrive, also beside smaller and faster ones', () => {
+  const store = memoryStore()
+  const free = burst('free', 10, 0.01)
+  const people = Array.from({ length: 500 }, (_, i) => i)
+  for (const i of people) store.acquire({ policy: pro, identifier: person(i), cost: 500, now: start })
+  for (const i of people)
+    store.acquire({ policy: free, identifier: person(`free-${i}`), cost: 1, now: start + 5_001_000 })
+  assert(store.size <= 510, `${store.size} identifiers`)
+})
+
+test('a full store evicts nobody whose bucket is empty by the slowest rate', () => {
+  const store = memoryStore({ maxKeys: 20 })
+  const fast = burst('fast', 900, 1_000)
+  assert(store.acquire({ policy: pro, identifier: person('pro'), cost: 1_000, now: start }).allowed)
+  for (let i = 0; i < 200; i++) store.acquire({ policy: fast, identifier: person(i), cost: 1, now: start + 5_000 })
+  assert(!store.acquire({ policy: pro, identifier: person('pro'), cost: 1, now: start + 5_001 }).allowed)
+})

@@ -8,6 +8,7 @@ import type { Identifier } from './key.ts'
 import { memoryStore } from './memory/store.ts'
 import type { Labels, Observer } from './observer.ts'
 import type { Policies, Policy } from './policy.ts'
+import { maxLimit } from './rule.ts'
 import type { CounterStore } from './store.ts'
 
 /** Options of {@link createLimiter}. */
@@ -24,7 +25,7 @@ export interface LimiterOptions extends FailoverOptions {
 
 /** Options of a check. */
 export interface CheckOptions {
-  /** Units that the request costs: an integer from 1 to the smallest limit. Default 1. */
+  /** Units that the request costs: an integer from 1 to the smallest limit, and to 2,147,483,647. Default 1. */
   readonly cost?: number
   /** Route template for metrics, never a raw path. */
   readonly route?: string
@@ -37,7 +38,7 @@ export interface Limiter {
    * (`combinePolicies`). Returns a decision at once when the store does, else a promise. Does not fail when the store
    * does: the policy's failure mode decides then.
    *
-   * @throws RangeError for a cost that exceeds a limit, or an invalid identifier
+   * @throws RangeError for a cost that exceeds a limit or 2,147,483,647, or an invalid identifier
    * @example
    * const decision = await limiter.check([tier, route, everybody], { kind: 'user', id: '42' })
    * if (!decision.allowed) response.writeHead(429, decisionHeaders(decision))
@@ -115,8 +116,8 @@ class StoreLimiter implements Limiter {
   }
 
   async grant(policy: Policy, identifier: Identifier, amount: number): Promise<Decision> {
-    if (!Number.isInteger(amount) || amount < 1 || amount >= 2 ** 31)
-      throw new RangeError(`amount must be an integer from 1 to ${2 ** 31 - 1}, got ${amount}`)
+    if (!Number.isInteger(amount) || amount < 1 || amount > maxLimit)
+      throw new RangeError(`amount must be an integer from 1 to ${maxLimit}, got ${amount}`)
     return this.#limiterFor(policy).grant(policy, identifier, amount, this.#clock.now())
   }
 
@@ -159,4 +160,6 @@ function checkCost(policy: Policy, cost: number): void {
     throw new RangeError(
       `a cost of ${cost} exceeds the limit ${rule.limit / policy.shards} of rule "${rule.name}" of "${policy.name}"`,
     )
+  // A shadow rule counts any cost, and a store fails on numbers that it cannot add.
+  if (cost > maxLimit) throw new RangeError(`cost must be at most ${maxLimit}, got ${cost}`)
 }

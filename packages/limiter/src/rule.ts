@@ -69,7 +69,8 @@ export interface CountedRule {
 
 const minWindowMs = 1000
 const maxWindowMs = 366 * 86_400_000
-const maxLimit = 2 ** 31 - 1
+/** The maximum of a limit, and of the units that are acquired or granted at a time. */
+export const maxLimit = 2 ** 31 - 1
 const minBucketExpiryMs = 60_000
 
 /**

@@ -18,7 +18,7 @@ export interface CounterResult extends Counters {
 export interface AcquireRequest {
   readonly policy: Policy
   readonly identifier: Identifier
-  /** Units, an integer from 1. */
+  /** Units, an integer from 1 to 2,147,483,647. */
   readonly cost: number
   /** Unix milliseconds. */
   readonly now: number
@@ -76,7 +76,8 @@ export interface CounterStore {
   /**
    * Raises the counts of windows to at least `counters`, and lowers a bucket to at most its tokens there, so that any
    * number of processes may repeat it. Changes nothing for an identifier that had a grant or a reset within the lifetime
-   * of the policy's longest counter: counts that are missing then were not lost.
+   * of the policy's longest counter: counts that are missing then were not lost. `now` is the time of `counters`, by the
+   * clock of the store (`time`): that of a result.
    */
   raise(
     policy: Policy,

@@ -147,6 +147,13 @@ test('a cost acquires as many units, and one above the limit is an error', () =>
   assert.throws(() => check(policy, 1.5), RangeError)
 })
 
+test('a cost is bounded also where no rule rejects', () => {
+  const { check } = setup()
+  const policy = definePolicy('candidate', [{ name: 'candidate', limit: 1, windowMs: 60_000, shadow: true }])
+  assert(check(policy, 2 ** 31 - 1).allowed)
+  for (const cost of [2 ** 31, 1e21, Number.POSITIVE_INFINITY]) assert.throws(() => check(policy, cost), RangeError)
+})
+
 test('peek acquires nothing, grant returns units, reset deletes, explain says where and why', async () => {
   const { limiter, check } = setup()
   const policy = tierPolicy('free', { rpm: 2, daily: 1000 })

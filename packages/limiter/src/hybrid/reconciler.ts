@@ -119,12 +119,15 @@ export class Reconciler {
     }
   }
 
+  /** Raises the counts of the windows of `now`: for a late result those before the windows that the slot counts in. */
   async #restoreCounts(entry: LedgerEntry, amounts: readonly number[], now: number): Promise<void> {
     const { plan, slot, identifier } = entry
     const { ledger, policy } = plan
-    const min = policy.rules.flatMap((_, i) => {
+    const min = policy.rules.flatMap(({ windowMs }, i) => {
       const at = ledger.at(slot, i)
       const prev = (ledger.cells[at + cell.prev] ?? 0) - (ledger.cells[at + cell.ended] ?? 0)
+      const windowsAgo = (ledger.cells[at + cell.index] ?? 0) - windowIndex(now, windowMs)
+      if (windowsAgo > 0) return [0, windowsAgo === 1 ? prev : 0]
       return [prev, (ledger.cells[at + cell.confirmed] ?? 0) + (amounts[i] ?? 0)]
     })
     try {

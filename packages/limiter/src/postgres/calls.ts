@@ -34,10 +34,7 @@ export function addAmounts(amounts: readonly number[], countedAt?: number): Chan
   return ({ rules }, now) => {
     rules.forEach(([rule, row], i) => {
       const amount = amounts[i] ?? 0
-      const windowsAgo =
-        rule.algorithm === 'token-bucket'
-          ? 0
-          : windowIndex(now, rule.windowMs) - windowIndex(countedAt ?? now, rule.windowMs)
+      const windowsAgo = countWindows(rule, countedAt ?? now, now)
       if (windowsAgo <= 0) addAmount(rule, row, amount, now)
       else addToPrevious(rule, row, windowsAgo === 1 ? amount : 0, now)
     })
@@ -53,15 +50,23 @@ export function grantUnits(policy: Policy, amount: number): Change {
   }
 }
 
-/** Raises counters to what a process remembers, unless an operator has adjusted them. */
-export function raiseCounters(counters: readonly number[]): Change {
+/** Raises counters to what a process remembers of the windows of `countedAt`, unless an operator has adjusted them. */
+export function raiseCounters(counters: readonly number[], countedAt: number): Change {
   return ({ rules, adjustment }, now) => {
     if ((adjustment.at ?? 0) > now) return done
     rules.forEach(([rule, row], i) => {
-      raiseRow(rule, row, [counters[2 * i] ?? 0, counters[2 * i + 1] ?? 0], now)
+      const [a = 0, b = 0] = counters.slice(2 * i)
+      const windowsAgo = countWindows(rule, countedAt, now)
+      if (windowsAgo <= 0) raiseRow(rule, row, [a, b], now)
+      else if (windowsAgo === 1) raiseRow(rule, row, [b, 0], now)
     })
     return done
   }
+}
+
+/** How many windows of a rule have begun since `then`; none of a bucket. */
+function countWindows({ algorithm, windowMs }: CountedRule, then: number, now: number): number {
+  return algorithm === 'token-bucket' ? 0 : windowIndex(now, windowMs) - windowIndex(then, windowMs)
 }
 
 /** Deletes the counters, and records the adjustment. */

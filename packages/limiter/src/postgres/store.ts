@@ -87,7 +87,7 @@ class PostgresCounters implements CounterStore {
   }
 
   raise(policy: Policy, identifier: Identifier, counters: readonly number[], now: number): Promise<CounterResult> {
-    return this.#call({ policy, identifier, now }, raiseCounters(counters))
+    return this.#call({ policy, identifier, now }, raiseCounters(counters, now))
   }
 
   async reset(policy: Policy, identifier: Identifier, now: number): Promise<void> {

@@ -160,8 +160,7 @@ class RedisCounters implements RedisStore {
   }
 
   raise(policy: Policy, identifier: Identifier, counters: readonly number[], now: number): Promise<CounterResult> {
-    const time = this.time(now)
-    return this.#call(this.#raises, { policy, identifier, now: time, rest: [...counters, time].map(String) })
+    return this.#call(this.#raises, { policy, identifier, now, rest: [...counters, now].map(String) })
   }
 
   async reset(policy: Policy, identifier: Identifier, now: number): Promise<void> {

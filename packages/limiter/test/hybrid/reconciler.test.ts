@@ -226,6 +226,41 @@ test('counts that were lost as a minute ended are raised without units that are 
   assert.deepEqual(counted(tier, now + 200), [131, 61, 0, 192])
 })
 
+test('a late result of the last minute raises only what was counted in that minute', async () => {
+  const { shared, counted, state } = setup()
+  const raised: (readonly number[])[] = []
+  const answer = Promise.withResolvers<void>()
+  const store = hybridStore(
+    {
+      ...shared,
+      async acquire(request) {
+        const result = await shared.acquire(request)
+        if (request.cost === 60) await answer.promise
+        return result
+      },
+      raise(...call) {
+        raised.push(call[2])
+        return shared.raise(...call)
+      },
+    },
+    { instances: 2, intervalMs: 0 },
+  )
+  const now = start + minuteMs - 100
+  const spend = (cost: number, at = now) => store.acquire({ policy: tier, identifier: who, cost, now: at })
+  await spend(1)
+  for (let round = 0; round < 3; round++) {
+    await spend(40)
+    await store.reconcile()
+  }
+  state.lose()
+  const late = spend(60)
+  spend(1, now + 200)
+  answer.resolve()
+  await late
+  assert.deepEqual(raised, [[0, 121, 0, 181]])
+  assert.deepEqual(counted(tier, now), [0, 121, 0, 181])
+})
+
 test('a busy key among very many is sent in the round after its minute has ended', async (context) => {
   const { shared, store } = setup()
   context.mock.timers.enable({ apis: ['setTimeout'] })

@@ -108,6 +108,29 @@ postgresTest('counts that an emptied table lost are raised to what a process rem
   assert.deepEqual(await bench.counted(), [10])
 })
 
+postgresTest('counts are raised in the windows of their time, also by the clock of the database', async () => {
+  const database = await openDatabase()
+  const store = postgresStore(database)
+  const hourly = definePolicy('hourly', [{ name: 'hourly', limit: 100, windowMs: 3_600_000 }])
+  const raise = async (id: string, hoursAgo: number) => {
+    const { now } = await store.peek(hourly, { kind: 'user', id }, 0)
+    const result = await store.raise(hourly, { kind: 'user', id }, [3, 7], now - hoursAgo * 3_600_000)
+    const hasPassed = Math.floor(result.now / 3_600_000) - Math.floor(now / 3_600_000)
+    return { counters: result.counters, hoursAgo: hoursAgo + hasPassed }
+  }
+  const expected = [
+    [3, 7],
+    [7, 0],
+    [0, 0],
+    [0, 0],
+  ] as const
+  for (const hours of [0, 1, 2]) {
+    const { counters, hoursAgo } = await raise(`user-${hours}`, hours)
+    assert.deepEqual(counters, expected[hoursAgo], `${hoursAgo} windows ago`)
+  }
+  await database.close()
+})
+
 postgresTest('expired rows are purged, and no others', async () => {
   await using bench = await setup(1)
   await admitted(bench.limiters, 1)

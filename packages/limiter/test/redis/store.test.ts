@@ -121,6 +121,21 @@ redisTest(
   },
 )
 
+redisTest('counts are raised in the windows of their time, also by the clock of Redis', async () => {
+  await using bench = await setup()
+  const { redis } = bench
+  const store = redisStore(redis)
+  const policy = definePolicy('raised', [{ name: 'raised', limit: 100, windowMs: 60_000 }])
+  const user = { kind: 'user', id: 'alice' }
+  const { now } = await store.acquire({ policy, identifier: user, cost: 1, now: start })
+  const then = (store.time?.(now) ?? now) - 60_000
+  const index = Math.floor(then / 60_000)
+  const { counters } = await store.raise(policy, user, [3, 7], then)
+  assert.deepEqual(counters, [3, 7])
+  const keys = [index - 1, index].map((window) => `rl:raised:user:alice:${window}`)
+  assert.deepEqual(await redis.mget(keys), ['3', '7'])
+})
+
 redisTest('checks of one turn of the event loop travel in one script call', async () => {
   await using bench = await setup()
   const { limiter, redis } = bench
@@ -129,6 +144,20 @@ redisTest('checks of one turn of the event loop travel in one script call', asyn
   await redis.config('RESETSTAT')
   await Promise.all(Array.from({ length: 100 }, (_, i) => limiter.check(policy, { kind: 'user', id: `user-${i}` })))
   assert.match(await redis.info('commandstats'), /cmdstat_evalsha:calls=1,/)
+})
+
+redisTest('a cost that no counter can hold does not fail the checks of its batch', async () => {
+  await using bench = await setup()
+  const { limiter } = bench
+  const rule = { name: 'candidate', algorithm: 'fixed-window', limit: 5, windowMs: 60_000, shadow: true } as const
+  const candidate = definePolicy('candidate', [rule])
+  const check = async (id: string, cost: number) => limiter.check(candidate, { kind: 'user', id }, { cost })
+  const outcomes = await Promise.allSettled([check('alice', 1e21), check('alice', 1e21), check('bob', 2 ** 31 - 1)])
+  assert.deepEqual(
+    outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value.source : String(outcome.reason))),
+    [...Array(2).fill('RangeError: cost must be at most 2147483647, got 1e+21'), 'store'],
+  )
+  assert.equal((await check('alice', 1)).source, 'store')
 })
 
 redisTest('sub-counters together admit exactly the limit, and say how long to wait', async () => {

@@ -13,6 +13,10 @@ export interface BreakerOptions {
   readonly onChange?: (state: BreakerState) => void
 }
 
+/** Bounds of the factor by which the time that a breaker stays open varies. */
+const minJitter = 0.75
+const maxJitter = 1.25
+
 /**
  * A circuit breaker: after some consecutive failures it lets no call through, so that nobody waits for a server that is
  * known to be unavailable. After a while it admits one probe, whose outcome decides.
@@ -51,13 +55,13 @@ export class Breaker {
 
   /** Milliseconds until the next probe is admitted; 0 when calls go through. `now` is Unix milliseconds. */
   waitMs(now: number): number {
-    return this.#state === 'closed' ? 0 : Math.max(0, this.#openUntil - now)
+    return this.#state === 'closed' ? 0 : this.#leftMs(now)
   }
 
   /** Whether to call the server. While the breaker is open only one caller, the probe, is admitted. */
   admits(now: number): boolean {
     if (this.#state === 'closed') return true
-    if (now < this.#openUntil) return false
+    if (this.#leftMs(now) > 0) return false
     // A probe without an outcome must not leave the breaker half-open forever.
     this.#openUntil = now + this.#openMs
     this.#change('half-open')
@@ -80,8 +84,14 @@ export class Breaker {
     if (this.#state === 'half-open') this.#openMs = Math.min(this.#openMs * 2, this.#options.maxOpenMs)
     else if (this.#state === 'open' || this.#failuresInRow < this.#options.failures) return
     // Jitter keeps a fleet from probing at the same moment.
-    this.#openUntil = now + this.#openMs * (0.75 + Math.random() / 2)
+    this.#openUntil = now + this.#openMs * (minJitter + Math.random() * (maxJitter - minJitter))
     this.#change('open')
+  }
+
+  #leftMs(now: number): number {
+    const left = Math.max(0, this.#openUntil - now)
+    // More is left only where the clock went back.
+    return left > this.#openMs * maxJitter ? 0 : left
   }
 
   #change(state: BreakerState): void {

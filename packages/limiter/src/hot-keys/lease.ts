@@ -62,7 +62,9 @@ export class Lease {
   acquire(cost: number, now: number): CounterResult | Promise<CounterResult> {
     this.checks++
     this.#isUsed = true
-    if (this.#last !== undefined && now < this.#blockedUntil) return { ...this.#last, now }
+    const blockedMs = this.#blockedUntil - now
+    // More is left only where the clock went back.
+    if (this.#last !== undefined && blockedMs > 0 && blockedMs <= maxBlockMs) return { ...this.#last, now }
     if (now >= this.#expiresAt) this.#left = 0
     const spent = this.#waiting.length === 0 ? this.#spend(cost, now) : undefined
     if (spent !== undefined) return spent
@@ -94,6 +96,11 @@ export class Lease {
   async close(): Promise<void> {
     this.#isClosed = true
     await this.#returnUnits()
+  }
+
+  /** Ends the repetition of a rejection: units have been returned to the shared counter. Those leased here stay so. */
+  unblock(): void {
+    this.#blockedUntil = 0
   }
 
   /** Forgets the counters: an operator has changed them. */

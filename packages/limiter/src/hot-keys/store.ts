@@ -141,12 +141,12 @@ class LeaseStore implements HotKeyStore {
   }
 
   add(request: AddRequest): CounterResult | Promise<CounterResult> {
-    this.#leaseOf(request.policy, request.identifier)?.forget()
+    this.#unblock(request)
     return this.#shared.add(request)
   }
 
   startAdd(request: AddRequest, completion: Completion): void {
-    this.#leaseOf(request.policy, request.identifier)?.forget()
+    this.#unblock(request)
     startAdd(this.#shared, request, completion)
   }
 
@@ -213,6 +213,11 @@ class LeaseStore implements HotKeyStore {
   #stopTimer(): void {
     clearInterval(this.#timer)
     this.#timer = undefined
+  }
+
+  /** After units are returned the store may admit a check that it would have rejected. */
+  #unblock({ policy, identifier, amounts }: AddRequest): void {
+    if (amounts.some((amount) => amount < 0)) this.#leaseOf(policy, identifier)?.unblock()
   }
 
   /** By its id; kind and policy are those of the first lease of that id. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
+  Breaker,
   type CounterResult,
   type CounterStore,
   createLimiter,
@@ -119,6 +120,36 @@ test('a store that stays silent is not called again until a probe succeeds', asy
   assert.equal((await limiter.check(open, bob)).source, 'store')
   assert.equal((await limiter.check(open, bob)).source, 'store')
   assert.deepEqual(states.slice(3), ['standard half-open', 'standard closed'])
+})
+
+test('an open breaker admits a probe once the clock has gone back', async () => {
+  const { limiter, state, calls, states, wait } = setup()
+  state.mood = 'silent'
+  for (let i = 0; i < 3; i++) await limiter.check(closed, alice)
+  assert.deepEqual(states, ['fail_closed open'])
+  state.mood = 'well'
+  const before = calls.length
+  assert.equal((await limiter.check(closed, alice)).source, 'closed')
+  assert.equal(calls.length, before)
+  wait(-3_600_000)
+  assert.equal((await limiter.check(closed, alice)).source, 'store')
+  assert.deepEqual(states.slice(1), ['fail_closed half-open', 'fail_closed closed'])
+})
+
+test('a breaker stays open no longer than its maximum, wherever the clock goes', () => {
+  const breaker = new Breaker({ failures: 1, openMs: 1_000, maxOpenMs: 4_000 })
+  breaker.recordFailure(start, 'first')
+  for (let now = start, failures = 0; failures < 5; failures++) {
+    assert(breaker.waitMs(now) > 0 && breaker.waitMs(now) <= 5_000, `waits ${breaker.waitMs(now)} ms`)
+    assert(!breaker.admits(now))
+    now -= 3_600_000
+    assert.equal(breaker.waitMs(now), 0)
+    assert(breaker.admits(now))
+    assert(!breaker.admits(now), 'one probe at a time')
+    now -= 3_600_000
+    assert(breaker.admits(now), 'a probe without an outcome')
+    breaker.recordFailure(now, failures)
+  }
 })
 
 test('checks of one batch that are lost together count as one failure', async () => {

@@ -1,12 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type CounterStore, createLimiter, definePolicy, hotKeyStore, memoryStore } from '@gatehouse/limiter'
+import {
+  type CounterStore,
+  createLimiter,
+  definePolicy,
+  hotKeyStore,
+  memoryStore,
+  type Policy,
+} from '@gatehouse/limiter'
 
 const start = Date.UTC(2026, 0, 1)
 const route = { kind: 'route', id: '/hot' }
 
 /** A shared store that answers by promises and counts how often it is called. */
-function setup(options: { readonly instances?: number } = {}) {
+function setup(options: { readonly instances?: number; readonly perSecond?: number } = {}) {
   const memory = memoryStore()
   let now = start
   const calls = { count: 0 }
@@ -132,6 +139,20 @@ test('a flood of a hot key over its limit is rejected without calling the store'
   assert.equal(bench.calls.count, 1)
 })
 
+test('the rejection of a hot key is not repeated without a call once the clock has gone back', async () => {
+  const policy = definePolicy('narrow', [{ name: 'r', limit: 100, windowMs: 60_000 }])
+  const bench = setup()
+  await check(bench, policy, 200)
+  bench.period()
+  assert.equal(await check(bench, policy, 1), 0)
+  bench.calls.count = 0
+  await check(bench, policy, 1)
+  assert.equal(bench.calls.count, 0)
+  bench.wait(-20_000)
+  await check(bench, policy, 1)
+  assert.equal(bench.calls.count, 1)
+})
+
 test('a hot key has left what was not used, however many units were leased', async () => {
   const bench = setup()
   await check(bench, wide, 100)
@@ -183,4 +204,38 @@ test('a hot policy among others charges exactly what all of them admit', async (
   await bench.hot.close()
   assert(admitted <= 20 * 5 * 3)
   assert.deepEqual(bench.memory.peek(everybody, { kind: 'global', id: 'all' }, start).counters, [0, 100 + admitted])
+})
+
+const alice = { kind: 'user', id: 'alice' }
+
+/** Makes a caller's tier hot, and then checks it beside a shared bucket that admits every tenth; how many were admitted. */
+async function checkReleased(bench: ReturnType<typeof setup>, tier: Policy, times: number) {
+  const rules = [{ name: 'burst', algorithm: 'token-bucket', limit: 1, refillPerSecond: 10 }] as const
+  const burst = definePolicy('burst', rules, { shared: true })
+  let admitted = await check(bench, tier, 1_000, alice)
+  bench.period()
+  assert.equal(bench.hot.hotKeys, 1)
+  for (let i = 0; i < times; i++, bench.wait(10))
+    if ((await bench.limiter.check([tier, burst], alice)).allowed) admitted++
+  return admitted
+}
+
+for (const algorithm of ['sliding-window', 'fixed-window'] as const)
+  test(`a hot ${algorithm} is charged what all policies admit, where others release its units`, async () => {
+    const bench = setup({ perSecond: 500 })
+    const tier = definePolicy('tier', [{ name: 'tier', limit: 60_000, windowMs: 60_000, algorithm }])
+    const admitted = await checkReleased(bench, tier, 200)
+    assert.equal(admitted, 1_020)
+    await bench.hot.close()
+    assert.deepEqual(bench.memory.peek(tier, alice, start + 2_000).counters, [0, admitted])
+  })
+
+test('units that are returned to a hot key at its limit are available at once', async () => {
+  const policy = definePolicy('narrow', [{ name: 'r', limit: 100, windowMs: 60_000 }])
+  const bench = setup()
+  await check(bench, policy, 150)
+  bench.period()
+  assert.equal(await check(bench, policy, 1), 0)
+  await bench.hot.add({ policy, identifier: route, amounts: [-3], now: start })
+  assert.equal(await check(bench, policy, 10), 3)
 })

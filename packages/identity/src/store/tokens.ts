@@ -118,7 +118,11 @@ export interface ApiKeyRotation {
 
 /** API keys. */
 export interface ApiKeys {
-  create(key: NewApiKey): Promise<void>
+  /**
+   * Stores a key of a user whose credentials are still those that were read with the user; of a client, for which there
+   * are none, while it exists. Otherwise false: whatever ended the owner's keys ends this one too.
+   */
+  create(key: NewApiKey, credentialVersion: string | undefined): Promise<boolean>
   /** The key, while it is valid and its owner is not locked. */
   findByHash(hash: string, now: number): Promise<ApiKey | undefined>
   find(id: string): Promise<ApiKey | undefined>

@@ -10,19 +10,11 @@ import {
 } from '@gatehouse/kit'
 import type { Static } from 'typebox'
 import type { AdminContext } from '../../context/features.ts'
-import { isManagementScope, withIncludedScopes } from '../../model/management-roles.ts'
-import { isServiceScope } from '../../model/service-scopes.ts'
-import { findScopesOfRoles } from '../../oauth/scope.ts'
 import type { ApiKey, ApiKeyFilter } from '../../store/index.ts'
-import {
-  type Authority,
-  auditChange,
-  requireAuthorityOverClient,
-  requireAuthorityOverUser,
-  requireScopes,
-} from '../authority.ts'
+import { type Authority, auditChange, requireScopes } from '../authority.ts'
 import { requireKnownPlan } from '../limits/plans.ts'
 import type { Overlap } from '../overlap.ts'
+import { findOwner } from './owner.ts'
 import type { identifiedKeySchema, newApiKeySchema } from './responses.ts'
 
 type KeyContext = Pick<AdminContext, 'store' | 'clock'>
@@ -92,7 +84,8 @@ function auditedMembers({ owner, name, scopes, plan, prefix, expiresAt }: ApiKey
 
 /**
  * Creates a key for a user or a client. Its creator can act as the owner, so they must be allowed to change the owner.
- * @throws Problem 403, 503; 422 for an unknown owner, a client that only signs users in, scopes that the owner can't have, or an expiry in the past
+ * @throws Problem 403, 503; 409 for an owner who was deleted, or whose credentials changed, at the same time; 422 for an
+ * unknown owner, a client that only signs users in, scopes that the owner can't have, or an expiry in the past
  */
 export async function createApiKey(context: AdminContext, by: Authority, request: NewApiKey): Promise<ApiKeyResponse> {
   const createdAt = context.clock.now()
@@ -112,7 +105,11 @@ export async function createApiKey(context: AdminContext, by: Authority, request
   const unused = { retiringUntil: 0, rotatedAt: undefined, lastUsedAt: undefined }
   const key: ApiKey = { id: randomUUIDv7(), owner, name, scopes, plan, createdAt, expiresAt, hash, prefix, ...unused }
   await auditChange(context, by, { action: 'api_keys.create', target: target(key.id), after: auditedMembers(key) })
-  await context.store.apiKeys.create(key)
+  if (!(await context.store.apiKeys.create(key, found.credentialVersion)))
+    throw new Problem(
+      409,
+      'The owner was deleted, or got other credentials, at the same time; read it again and retry.',
+    )
   return { ...describeApiKey(key, createdAt), key: shownOnce }
 }
 
@@ -121,48 +118,6 @@ function rejectMember(pointer: string, detail: string): never {
 }
 
 const target = (id: string) => ({ type: 'api_key', id })
-
-interface Owner {
-  readonly plan: string | undefined
-  readonly kind: 'user' | 'client'
-  /** Whether it can act by itself; a client that only signs users in cannot, nor can its keys. */
-  readonly actsItself: boolean
-  /** Whether a key of this owner may have the scope now. */
-  mayHaveScope(scope: string): boolean
-  /** @throws Problem 403 for a caller who may not change the owner */
-  requireAuthority(by: Authority): Promise<void>
-}
-
-/** The scope that sends mails with links into accounts; no key may have it. */
-const reservedMailScope = 'write:reserved-mails'
-
-/**
- * A user may have management scopes by their roles, and no scope between services; a client the scopes that it is
- * registered for, except the mails of identity.
- */
-async function findOwner({ store }: Pick<AdminContext, 'store'>, id: string): Promise<Owner | undefined> {
-  const user = await store.users.find(id)
-  if (user) {
-    const allowed = await findScopesOfRoles({ store }, user)
-    return {
-      plan: user.plan,
-      kind: 'user',
-      actsItself: true,
-      mayHaveScope: (scope) => (isManagementScope(scope) ? allowed.has(scope) : !isServiceScope(scope)),
-      requireAuthority: (by) => requireAuthorityOverUser({ store }, by, user),
-    }
-  }
-  const client = await store.clients.find(id)
-  return (
-    client && {
-      plan: client.plan,
-      kind: 'client',
-      actsItself: client.grantTypes.includes('client_credentials'),
-      mayHaveScope: (scope) => scope !== reservedMailScope && withIncludedScopes(client.scopes).has(scope),
-      requireAuthority: async (by) => requireAuthorityOverClient(by, client),
-    }
-  )
-}
 
 /** Lists API keys, the newest first. */
 export async function listApiKeys(

@@ -20,6 +20,14 @@ interface KeyRow {
 const select = `SELECT id, owner, name, scopes, plan, created_at, expires_at, hash, prefix, retiring_until, rotated_at,
   last_used_at FROM identity.api_key`
 
+/* The locks wait for a transaction that ends the owner's keys, and make the next one wait, so that it finds this key. */
+const userOwner = 'SELECT id FROM identity.account WHERE id = $4 AND credential_version = $10 FOR SHARE'
+const clientOwner = "SELECT id FROM identity.subject WHERE id = $4 AND kind = 'client' FOR KEY SHARE"
+
+const insertOf = (lockedOwner: string) => `WITH locked AS (${lockedOwner})
+  INSERT INTO identity.api_key (id, hash, prefix, owner, name, scopes, plan, created_at, expires_at)
+  SELECT $1, $2, $3, locked.id, $5, $6, $7, $8, $9 FROM locked`
+
 /** API keys in `identity.api_key`. */
 export class PostgresApiKeys implements ApiKeys {
   readonly #database: Database
@@ -28,12 +36,14 @@ export class PostgresApiKeys implements ApiKeys {
     this.#database = database
   }
 
-  async create({ id, hash, prefix, owner, name, scopes, plan, createdAt, expiresAt }: NewApiKey): Promise<void> {
-    await this.#database.query(
-      `INSERT INTO identity.api_key (id, hash, prefix, owner, name, scopes, plan, created_at, expires_at)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-      [id, hash, prefix, owner, name, scopes, plan ?? null, createdAt, expiresAt ?? null],
-    )
+  async create(key: NewApiKey, credentialVersion: string | undefined): Promise<boolean> {
+    const { id, hash, prefix, owner, name, scopes, plan, createdAt, expiresAt } = key
+    const values = [id, hash, prefix, owner, name, scopes, plan ?? null, createdAt, expiresAt ?? null]
+    const { rowCount } =
+      credentialVersion === undefined
+        ? await this.#database.query(insertOf(clientOwner), values)
+        : await this.#database.query(insertOf(userOwner), [...values, credentialVersion])
+    return rowCount === 1
   }
 
   async rotate({ id, expectedHash, hash, prefix, at, retiringUntil }: ApiKeyRotation): Promise<boolean> {

@@ -89,7 +89,7 @@ export type NewLink = UpstreamAccount & { readonly email: string | undefined }
 export interface LinkTarget {
   readonly userId: string
   readonly credentialVersion: string
-  /** The verified email address that justifies a link without a question. */
+  /** The verified email address that justifies a link without a question, to an account without a management role. */
   readonly verifiedEmail?: string
 }
 

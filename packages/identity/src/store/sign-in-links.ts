@@ -26,8 +26,8 @@ export interface SignInLink {
 }
 
 /**
- * A valid link with its user: the account has the address and the credentials that it was created for and is not
- * locked.
+ * A valid link with its user: the account has the address and the credentials that it was created for, is not locked,
+ * and has no management role where the mail alone signs in.
  */
 export interface SignInLinkWithUser {
   readonly user: User

@@ -168,7 +168,7 @@ export type LinkPurpose = 'verify' | 'reset'
 
 /**
  * A link that was mailed to a user. It works once, while the account has the address that it was mailed to and, with a
- * `credentialVersion`, these credentials.
+ * `credentialVersion`, these credentials. One for `reset` works only while the account has no management role.
  */
 export interface MailedLink {
   /** Of the token in the link. */

@@ -86,6 +86,19 @@ test('an account with a management role is never linked without its owner', asyn
   assert.equal((await signInAt(running, undefined, 'authority')).status, 409)
 })
 
+test('an account that gets a management role while it is linked by its address stays unlinked', async () => {
+  const email = 'otto@corp.example'
+  await running.identity.management.createUser({ id: 'otto', email, email_verified: true, password })
+  const { users, linkedAccounts } = postgresIdentityStore(running.database)
+  const { credentialVersion } = (await users.find('otto')) ?? assert.fail()
+  await running.identity.management.changeRole('otto', { role: 'gatehouse-support', granted: true })
+  const own = { userId: 'otto', credentialVersion }
+  const link = { connectionId: 'authority', issuer: authority.url, subject: 'otto', email }
+  assert.equal(await linkedAccounts.add({ ...own, verifiedEmail: email }, link, [], 0), 'outdated')
+  assert.deepEqual(await linkedAccounts.listByUser('otto'), [])
+  assert.equal(await linkedAccounts.add(own, link, [], 0), 'linked', 'by the owner')
+})
+
 test('an address that is somebody’s username is not linked', () => {
   const user = { email: 'other@corp.example', emailVerified: true, roles: [] }
   assert.equal(decideUnlinked({ email: 'bob@corp.example', isAuthoritative: true }, user, true), 'sign_in_first')

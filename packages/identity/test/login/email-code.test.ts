@@ -161,6 +161,40 @@ test('a code expires after ten minutes, and with the credentials of the account'
   assert.ok(!isSignedIn(browser))
 })
 
+test('a code from before its user got a management role is void, with its link', async () => {
+  const { management } = running.identity
+  const password = 'correct horse'
+  await management.createUser({ id: 'climber', email: 'climber@example.com', email_verified: true, password })
+  const browser = new TestBrowser(running)
+  const page = await request('climber@example.com', browser)
+  const mail = await nextMail()
+  const path = String(mail.data.link).replace('http://localhost:8080', '')
+  const opened = await browser.get(path)
+  await management.changeRole('climber', { role: 'gatehouse-auditor', granted: true })
+  const wrong = await browser.submit(page, { code: codeOf(mail) })
+  assert.equal(wrong.status, 400)
+  assert.match(wrong.text, /This code is incorrect/)
+  assert.deepEqual([(await browser.get(path)).status, (await browser.submit(opened)).status], [400, 400])
+  assert.ok(!isSignedIn(browser))
+})
+
+test('the code and the link that confirm the correct password of an administrator are valid', async () => {
+  const limited = await setup({ ...options, clock, ...attemptLimits({ 'login-account': 1 }, clock) })
+  const attempt = async (password: string) => {
+    const browser = new TestBrowser(limited)
+    return { browser, page: await browser.submit(await browser.get('/account'), { username: 'boss', password }) }
+  }
+  await attempt('wrong')
+  await attempt('wrong')
+  const pending = async () => ({ ...(await attempt('four candles please')), mail: await nextMail(limited) })
+  const [byCode, byLink] = [await pending(), await pending()]
+  const link = await byLink.browser.get(String(byLink.mail.data.link).replace('http://localhost:8080', ''))
+  assert.equal((await byCode.browser.submit(byCode.page, { code: codeOf(byCode.mail) })).status, 303)
+  assert.equal((await byLink.browser.submit(link)).status, 303)
+  assert.ok(isSignedIn(byCode.browser) && isSignedIn(byLink.browser))
+  await limited.close()
+})
+
 test('an address of nobody, or that gets no code, gets the same pages', async () => {
   const hidden = (text: string) => text.replaceAll(/(value)="[^"]*"/g, '$1')
   const walk = async (email: string) => {

@@ -287,3 +287,41 @@ test('the password of a management role holder is not reset from the forgot-pass
   const { rows } = await running.database.query("SELECT user_id FROM identity.mailed_link WHERE purpose = 'reset'")
   assert.ok(!rows.some((row) => (row as { user_id: string }).user_id === 'boss'))
 })
+
+test('a reset link from before a management role is void, and a verification link is not', async () => {
+  const { management } = running.identity
+  await management.createUser({ ...user('climber'), email_verified: false })
+  const verification = await nextLink('verify_email', 'climber')
+  const link = await requestReset('climber@example.com')
+  const grant = () => management.changeRole('climber', { role: 'gatehouse-auditor', granted: true })
+  assert.deepEqual(statuses(await openBefore(link, grant)), [400, 400])
+  assert.deepEqual(statuses(await openBefore(verification, async () => undefined)), [200, 400])
+  const signedIn = new TestBrowser(running)
+  await signedIn.signIn(await signedIn.get('/account'), 'climber', 'correct horse')
+  assert.ok(signedIn.cookies.has('gatehouse_session'), 'with the old password')
+})
+
+testWith('postgresql', 'a reset waits for a management role that is being granted, and is refused', async () =>
+  onPostgres(async (racing, database) => {
+    await racing.identity.management.createUser(user('riser'))
+    const link = await requestReset('riser@example.com', racing)
+    const browser = new TestBrowser(racing)
+    const page = await browser.get(link)
+    const [granted, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const granting = database.transaction(async (tx) => {
+      await tx.query("UPDATE identity.account SET roles = '{gatehouse-owner}' WHERE id = 'riser'")
+      granted.resolve()
+      await release.promise
+    })
+    await granted.promise
+    let settled = false
+    const sending = browser.submit(page, chosen).finally(() => {
+      settled = true
+    })
+    const waits = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+    while (!settled && (await database.query(waits)).rowCount === 0) await nextTurn()
+    release.resolve()
+    await granting
+    assert.equal((await sending).status, 400)
+  }),
+)

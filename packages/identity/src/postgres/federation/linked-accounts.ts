@@ -1,5 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { Database, Transaction } from '@gatehouse/kit'
+import { managementRoles } from '../../model/management-roles.ts'
 import type {
   LinkedAccount,
   LinkedAccounts,
@@ -74,8 +75,8 @@ export class PostgresLinkedAccounts implements LinkedAccounts {
     return this.#database.transaction(async (tx) => {
       const target = await tx.query(
         `SELECT 1 FROM identity.account WHERE id = $1 AND credential_version = $2 AND locked_at IS NULL
-           AND ($3::text IS NULL OR (lower(email) = $3 AND email_verified)) FOR UPDATE`,
-        [userId, credentialVersion, verifiedEmail ?? null],
+           AND ($3::text IS NULL OR (lower(email) = $3 AND email_verified AND NOT roles && $4::text[])) FOR UPDATE`,
+        [userId, credentialVersion, verifiedEmail ?? null, managementRoles],
       )
       if (target.rowCount === 0) return 'outdated'
       if (await insertLink(tx, userId, link, now)) {

@@ -1,4 +1,5 @@
 import type { Database, Transaction } from '@gatehouse/kit'
+import { managementRoles } from '../../model/management-roles.ts'
 import type { LinkPurpose, MailedLink, MailedLinks, OutboxMessage } from '../../store/index.ts'
 import { putMessages } from '../operations/outbox.ts'
 import { queries, runStatement } from '../queries.ts'
@@ -15,8 +16,10 @@ interface LinkRow {
 const linkMatches = `a.id = l.user_id AND lower(a.email) = lower(l.email)
   AND (l.credential_version IS NULL OR (l.credential_version = a.credential_version AND a.locked_at IS NULL))`
 
+/** Roles may have been granted since the link was mailed: nobody with one of `$4` resets a password by mail. */
 const select = `SELECT l.user_id, l.email, l.credential_version, l.expires_at
-  FROM identity.mailed_link l JOIN identity.account a ON ${linkMatches} WHERE l.hash = $1 AND l.purpose = $2 AND l.expires_at > $3`
+  FROM identity.mailed_link l JOIN identity.account a ON ${linkMatches}
+  WHERE l.hash = $1 AND l.purpose = $2 AND l.expires_at > $3 AND NOT (l.purpose = 'reset' AND a.roles && $4::text[])`
 
 /** Mailed links in `identity.mailed_link`. */
 export class PostgresMailedLinks implements MailedLinks {
@@ -37,7 +40,7 @@ export class PostgresMailedLinks implements MailedLinks {
   }
 
   async find(hash: string, purpose: LinkPurpose, now: number): Promise<MailedLink | undefined> {
-    const { rows } = await this.#database.query<LinkRow>(select, [hash, purpose, now])
+    const { rows } = await this.#database.query<LinkRow>(select, [hash, purpose, now, managementRoles])
     return rows[0] && linkOf(hash, purpose, rows[0])
   }
 
@@ -53,7 +56,7 @@ export async function consumeLink(
   purpose: LinkPurpose,
   now: number,
 ): Promise<MailedLink | undefined> {
-  const { rows } = await tx.query<LinkRow>(`${select} FOR NO KEY UPDATE OF a`, [hash, purpose, now])
+  const { rows } = await tx.query<LinkRow>(`${select} FOR NO KEY UPDATE OF a`, [hash, purpose, now, managementRoles])
   const row = rows[0]
   if (row === undefined) return undefined
   const { rowCount } = await tx.query('DELETE FROM identity.mailed_link WHERE hash = $1', [hash])

@@ -1,5 +1,6 @@
 import type { Database } from '@gatehouse/kit'
 import { maxCodeAttempts } from '../../model/factors/mailed-code.ts'
+import { managementRoles } from '../../model/management-roles.ts'
 import type {
   CodeAttempt,
   OutboxMessage,
@@ -14,9 +15,13 @@ import { type UserRow, userOf } from '../rows.ts'
 type FoundRow = UserRow & { readonly continuation: string; readonly methods: string[] }
 type PendingRow = Partial<UserRow> & { readonly code_account: string }
 
-/** Whether the account `a` is still as it was when the link `l` was created. */
+/**
+ * Whether the account `a` is still as it was when the link `l` was created. Roles may have been granted since: nobody
+ * with one of `$4` signs in by mail alone, while a link that confirms a password stays valid.
+ */
 const accountIsUnchanged = `a.id = l.user_id AND lower(a.email) = lower(l.email)
-  AND a.credential_version = l.credential_version AND a.locked_at IS NULL`
+  AND a.credential_version = l.credential_version AND a.locked_at IS NULL
+  AND NOT ('email' = ANY(l.amr) AND a.roles && $4::text[])`
 
 /** Whether the link `l` of account `a` is valid: hash, browser and time are `$1`, `$2` and `$3`. */
 const linkIsValid = `l.hash = $1 AND l.browser_hash = $2 AND l.expires_at > $3 AND ${accountIsUnchanged}`
@@ -65,11 +70,11 @@ export class PostgresSignInLinks implements SignInLinks {
 
   find(hash: string, browserHash: string, now: number): Promise<SignInLinkWithUser | undefined> {
     const text = `SELECT a.*, l.continuation, l.amr AS methods FROM identity.sign_in_link l JOIN identity.account a ON ${linkIsValid}`
-    return this.#first(text, [hash, browserHash, now])
+    return this.#first(text, [hash, browserHash, now, managementRoles])
   }
 
   consume(hash: string, browserHash: string, now: number): Promise<SignInLinkWithUser | undefined> {
-    return this.#first(verifying(linkIsValid), [hash, browserHash, now])
+    return this.#first(verifying(linkIsValid), [hash, browserHash, now, managementRoles])
   }
 
   async findCode(challengeHash: string, browserHash: string, now: number): Promise<PendingCode | undefined> {
@@ -93,8 +98,8 @@ export class PostgresSignInLinks implements SignInLinks {
       [challengeHash, browserHash, now, maxCodeAttempts],
     )
     if (counted.rowCount === 0) return 'wrong'
-    const codeIsRight = `l.challenge_hash = $1 AND l.browser_hash = $2 AND l.expires_at > $3 AND l.code_hash = $4 AND ${accountIsUnchanged}`
-    const values = [challengeHash, browserHash, now, codeHash]
+    const codeIsRight = `l.challenge_hash = $1 AND l.browser_hash = $2 AND l.expires_at > $3 AND l.code_hash = $5 AND ${accountIsUnchanged}`
+    const values = [challengeHash, browserHash, now, managementRoles, codeHash]
     return (await this.#first(verifying(codeIsRight), values)) ?? 'wrong'
   }
 

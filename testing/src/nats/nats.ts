@@ -15,13 +15,28 @@ export interface NatsOptions {
   readonly config?: readonly string[]
 }
 
+/** A nats-server whose configuration may change while it runs. */
+export interface NatsServer extends Server {
+  /** Replaces the further lines of its configuration file, and has it read the file again. */
+  reconfigure(config: readonly string[]): void
+}
+
 /** Starts nats-server with JetStream on a free port. */
-export async function startNats(options: NatsOptions = {}): Promise<Server> {
+export async function startNats(options: NatsOptions = {}): Promise<NatsServer> {
   const program = requireProgram(options.program ?? 'nats-server')
   const port = options.port ?? (await freePort())
   const folder = temporaryFolder('nats')
   const lines = [`listen: 127.0.0.1:${port}`, `jetstream { store_dir: ${JSON.stringify(options.folder ?? folder)} }`]
   const file = join(folder, 'nats.conf')
-  writeFileSync(file, `${[...lines, ...(options.config ?? [])].join('\n')}\n`)
-  return startServer({ program, args: ['--config', file], port, folder, url: `nats://127.0.0.1:${port}` })
+  const write = (config: readonly string[]) => writeFileSync(file, `${[...lines, ...config].join('\n')}\n`)
+  write(options.config ?? [])
+  const url = `nats://127.0.0.1:${port}`
+  const server = await startServer({ program, args: ['--config', file], port, folder, url })
+  return {
+    ...server,
+    reconfigure(config) {
+      write(config)
+      server.process.kill('SIGHUP')
+    },
+  }
 }

@@ -51,7 +51,7 @@ export class Supervision {
 
   /** Ends the process: it can't start. Wrong settings are never retried, a server that was unavailable is. */
   async refuse(error: StartError): Promise<never> {
-    const isTemporary = isUnavailable(error.cause) || isUnavailable((error.cause as Error | undefined)?.cause)
+    const isTemporary = mayPass(error)
     await this.#sent({ type: 'refused', message: error.message, isTemporary })
     process.exit(isTemporary ? exitCodes.unavailable : exitCodes.settings)
   }
@@ -95,6 +95,11 @@ export class Supervision {
       else done()
     })
   }
+}
+
+/** Whether a start failed for what may pass by itself, such as a server that was unavailable. */
+export function mayPass({ isTemporary, cause }: StartError): boolean {
+  return isTemporary ?? (isUnavailable(cause) || isUnavailable((cause as Error | undefined)?.cause))
 }
 
 /** Reports to the supervisor and waits for a number; undefined where this process is not a worker of one. */

@@ -3,7 +3,8 @@ import cluster from 'node:cluster'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { steadyClock } from '@gatehouse/kit'
+import { StartError, steadyClock } from '@gatehouse/kit'
+import { mayPass } from '../../src/process/supervision.ts'
 import { WorkerProcess } from '../../src/supervisor/worker-process.ts'
 
 const bounded = { timeout: 60_000 }
@@ -44,6 +45,20 @@ test('a worker that does not follow an order to stop is killed before ten second
   t.mock.timers.reset()
   const { cause, reason } = await worker.ended
   assert.deepEqual([cause, reason], ['stopped', 'ended by SIGKILL'])
+})
+
+test('a failed start may pass where it says so, else where its cause is an unavailable server', () => {
+  const unavailable = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })
+  const wrapped = new Error('it stopped', { cause: unavailable })
+  const cases: ReadonlyArray<readonly [StartError, boolean]> = [
+    [new StartError('it fails'), false],
+    [new StartError('it fails', { cause: new Error('timeout') }), false],
+    [new StartError('it fails', { cause: unavailable }), true],
+    [new StartError('it fails', { cause: wrapped }), true],
+    [new StartError('it fails', { cause: new Error('timeout'), isTemporary: true }), true],
+    [new StartError('it fails', { cause: unavailable, isTemporary: false }), false],
+  ]
+  for (const [index, [error, expected]] of cases.entries()) assert.equal(mayPass(error), expected, `case ${index}`)
 })
 
 test('a worker that does not listen in time is killed and counts as unavailable', bounded, async (t) => {

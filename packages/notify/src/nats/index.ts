@@ -2,6 +2,7 @@ import { type Log, StartError, withinTime } from '@gatehouse/kit'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
 import type { Topic } from '../model/work/topic.ts'
+import { isTemporary, isUserRefused } from './faults.ts'
 import { layoutOf, type PartitionSettings } from './layout.ts'
 import { OrderedPublisher } from './publisher.ts'
 import { Reach } from './reach.ts'
@@ -57,7 +58,11 @@ export async function natsTopic(options: NatsTopicOptions): Promise<Topic> {
   await prepareJetStream(connection, () => resources.prepare())
   const publisher = new OrderedPublisher(client, layout.changes.subjects[0] ?? '')
   const consuming = new Set<Reading>()
+  let isClosing = false
   void followConnection(connection, log)
+  void connection.closed().then((error) => {
+    if (!isClosing) log.error({ err: error }, 'the connection to NATS is closed for good; this process needs a restart')
+  })
   const reach = new Reach(connection)
   resources.startChecks(checkMs)
   return {
@@ -86,6 +91,7 @@ export async function natsTopic(options: NatsTopicOptions): Promise<Topic> {
       await withinTime(readyMs, 'the answer of NATS', resources.verify())
     },
     async close() {
+      isClosing = true
       reach.stop()
       resources.stopChecks()
       await withinTime(closeMs, 'draining the connection to NATS', connection.drain())
@@ -110,10 +116,15 @@ async function open({ url }: NatsTopicOptions): Promise<NatsConnection> {
       pingInterval: pingIntervalMs,
       maxPingOut,
       maxReconnectAttempts: -1,
+      // Else a server that refuses the user twice, if only for a while, closes the connection for good.
+      ignoreAuthErrorAbort: true,
       reconnectTimeWait: 500,
     })
   } catch (error) {
-    throw new StartError(`NATS at NATS_URL can't be reached: ${(error as Error).message}.`, { cause: error })
+    throw new StartError(`NATS at NATS_URL can't be reached: ${(error as Error).message}.`, {
+      cause: error,
+      isTemporary: isTemporary(error),
+    })
   }
 }
 
@@ -123,15 +134,28 @@ async function prepareJetStream<T>(connection: NatsConnection, work: () => Promi
     return await work()
   } catch (error) {
     await withinTime(closeMs, 'closing the connection to NATS', connection.close()).catch(() => {})
-    throw new StartError(`JetStream of NATS at NATS_URL can't be used: ${(error as Error).message}.`, { cause: error })
+    throw new StartError(`JetStream of NATS at NATS_URL can't be used: ${(error as Error).message}.`, {
+      cause: error,
+      isTemporary: isTemporary(error),
+    })
   }
 }
 
 /** Logs what becomes of the connection. */
 async function followConnection(connection: NatsConnection, log: Log): Promise<void> {
-  for await (const { type } of connection.status()) {
+  let isRefused = false
+  for await (const status of connection.status()) {
+    const { type } = status
     if (type === 'disconnect') log.warn('the connection to NATS is lost; it will be made again')
-    if (type === 'reconnect') log.info('the connection to NATS is there again')
+    if (type === 'reconnect') {
+      isRefused = false
+      log.info('the connection to NATS is there again')
+    }
     if (type === 'staleConnection') log.warn('NATS does not answer; the connection will be made again')
+    if (type === 'error' && isUserRefused(status.error) && !isRefused) {
+      // It is refused twice a second until the server is mended.
+      isRefused = true
+      log.error({ err: status.error }, 'NATS refuses the user of NATS_URL; it is asked again until it does not')
+    }
   }
 }

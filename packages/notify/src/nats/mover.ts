@@ -1,9 +1,9 @@
 import type { JetStreamClient, JsMsg } from '@nats-io/jetstream'
-import { InvalidArgumentError } from '@nats-io/transport-node'
 import { createKeyedOrder } from '../model/work/keyed-order.ts'
 import { partitionOfUser } from '../model/work/partition.ts'
 import type { TopicMessage } from '../model/work/topic.ts'
 import type { AwayStreams } from './away-streams.ts'
+import { isTooLarge } from './faults.ts'
 import { type Layout, partitionSubject, waitingSubjectOf } from './layout.ts'
 import { headersOfMoved, keyOf, orderedMessage, textOf } from './message.ts'
 import type { HandleMessage, Interrupt } from './reader.ts'
@@ -27,8 +27,9 @@ export interface MoverOptions {
  * Moves messages of the subject `notifications` to the partition of their user, which stands in their body alone: where a
  * producer names the user in the subject, the server does this by itself. What has no user goes to the first partition,
  * where it becomes a dead letter. A message that is moved twice keeps its key, by which the second is a duplicate. One
- * that the server would not take a second time, since with its key it is larger than `max_payload`, is handled here.
- * What a stream does not take is set aside where there are others, else it is tried again, and with it all that follows.
+ * that can't be stored a second time, since with its key it is larger than `max_payload` or the `max_msg_size` of its
+ * stream, is handled here. What a stream does not take for another reason is set aside where there are others, else it is
+ * tried again, and with it all that follows.
  */
 export function createMover({ client, layout, handle, away, onMoved }: MoverOptions): HandleMessage {
   const inOrder = createKeyedOrder()
@@ -39,7 +40,7 @@ export function createMover({ client, layout, handle, away, onMoved }: MoverOpti
     try {
       await publish(client, message, { subject: partitionSubject(partition), stream })
     } catch (error) {
-      if (!away || error instanceof InvalidArgumentError) throw error
+      if (!away || isTooLarge(error)) throw error
       away.add(stream, error)
       await setAside()
     }
@@ -61,7 +62,7 @@ export function createMover({ client, layout, handle, away, onMoved }: MoverOpti
           onMoved?.(message)
         }
       } catch (error) {
-        if (error instanceof InvalidArgumentError) await handle(orderedMessage(message, stopHere))
+        if (isTooLarge(error)) await handle(orderedMessage(message, stopHere))
         else stopHere(retryDelayMs, error)
       }
       return !isInterrupted

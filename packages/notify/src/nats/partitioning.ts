@@ -2,6 +2,7 @@ import type { JetStreamManager } from '@nats-io/jetstream'
 import { headers, type NatsConnection, RequestError } from '@nats-io/transport-node'
 import { partitionOfUser } from '../model/work/partition.ts'
 import { tokenOfUser } from '../model/work/user-token.ts'
+import { about, UnfitSettings } from './faults.ts'
 import { isPartitionStream, type Layout, mappingOf, waitingSubjectOf, waitingSubjects } from './layout.ts'
 import { pause } from './pause.ts'
 import { isMissing } from './streams.ts'
@@ -11,7 +12,7 @@ const firstVersion = [2, 10] as const
 
 /**
  * Checks what is there of partitions before streams are created or changed.
- * @throws Error when the server is too old, or when streams of other partitions than these exist
+ * @throws UnfitSettings when the server is too old, or when streams of other partitions than these exist
  */
 export async function checkFormerPartitions(
   connection: NatsConnection,
@@ -19,12 +20,17 @@ export async function checkFormerPartitions(
   layout: Layout,
 ): Promise<void> {
   if (layout.partitions > 1 && !isSupported(connection.info?.version))
-    throw new Error(`partitions need nats-server ${firstVersion.join('.')}, and this is ${connection.info?.version}`)
-  for await (const { config, state } of manager.streams.list()) {
+    throw new UnfitSettings(
+      `partitions need nats-server ${firstVersion.join('.')}, and this is ${connection.info?.version}`,
+    )
+  const streams = await Array.fromAsync(manager.streams.list()).catch((error: unknown) => {
+    throw about('the list of all streams', error)
+  })
+  for (const { config, state } of streams) {
     if (!isPartitionStream(config.name)) continue
     const wanted = layout.partitionStreams.find(({ name }) => name === config.name)
     if (wanted && sameSet(wanted.subjects, config.subjects)) continue
-    throw new Error(
+    throw new UnfitSettings(
       `the stream ${config.name} is of other partitions than the settings say, and has ${state.messages} messages: ` +
         'start with the former settings until it is empty, then delete it',
     )
@@ -37,13 +43,13 @@ async function checkFormerWaiting(manager: JetStreamManager, { waiting, partitio
   const info = await manager.streams
     .info(waiting.name, { subjects_filter: waitingSubjects })
     .catch((error: unknown) => {
-      if (!isMissing(error)) throw error
+      if (!isMissing(error)) throw about(`the stream ${waiting.name}`, error)
     })
   const streams = partitionStreams.length > 1 ? partitionStreams : []
   const known = new Set(streams.map(({ name }) => waitingSubjectOf(name)))
   for (const [subject, count] of Object.entries(info?.state.subjects ?? {}))
     if (!known.has(subject))
-      throw new Error(
+      throw new UnfitSettings(
         `the stream ${waiting.name} has ${count} messages of other partitions (${subject}) than the settings say: ` +
           'start with the former settings until they are moved',
       )
@@ -64,19 +70,27 @@ const probesPerStream = 8
 
 /**
  * Checks that the server divides users among several streams as the settings say: a message that no stream keeps, since
- * it expects a stream that does not exist, is answered by the stream it came to.
- * @throws Error with the line for the server's configuration when it does not
+ * it expects a stream that does not exist, is answered by the stream it came to. One that is away is not asked.
+ * @throws UnfitSettings with the line for the server's configuration when it does not
  */
-export async function checkMapping(connection: NatsConnection, layout: Layout): Promise<void> {
+export async function checkMapping(
+  connection: NatsConnection,
+  layout: Layout,
+  away: ReadonlySet<string>,
+): Promise<void> {
   const { partitions, partitionStreams, streamOf } = layout
   if (partitionStreams.length < 2) return
   const users = Array.from({ length: partitionStreams.length * probesPerStream }, (_, n) => `probe-${n}`)
   for (const user of users) {
-    const stream = await streamOfUser(connection, user)
-    if (stream === streamOf(partitionOfUser(user, partitions))) continue
+    const expected = streamOf(partitionOfUser(user, partitions))
+    if (away.has(expected)) continue
+    const stream = await streamOfUser(connection, user).catch((error: unknown) => {
+      throw about(`the stream ${expected}`, error)
+    })
+    if (stream === expected) continue
     const { src, dest } = mappingOf(partitions)
     const actual = stream === undefined ? 'no stream' : `the stream ${stream}`
-    throw new Error(
+    throw new UnfitSettings(
       `several streams of partitions need a mapping in the configuration of nats-server, which is not there or another ` +
         `(${user} came to ${actual}): mappings = { "${src}": "${dest}" }`,
     )

@@ -1,6 +1,7 @@
 import type { Log } from '@gatehouse/kit'
 import { AckPolicy, type Consumer, type JetStreamClient, type JetStreamManager } from '@nats-io/jetstream'
 import { type NatsConnection, nanos } from '@nats-io/transport-node'
+import { about, isAway } from './faults.ts'
 import { intakesOf, type Layout } from './layout.ts'
 import { checkFormerPartitions, checkMapping } from './partitioning.ts'
 import { applySettings, createMissing, isMissing, type StreamDefinition, type StreamSettings } from './streams.ts'
@@ -35,6 +36,8 @@ export class Resources {
   #timer: NodeJS.Timeout | undefined
   #preparing: Promise<void> | undefined
   #isSettled = false
+  /** The streams that have the settings; what was away at the start gets them when it is read. */
+  readonly #applied = new Set<string>()
 
   constructor(options: ResourcesOptions) {
     this.#options = options
@@ -166,15 +169,23 @@ export class Resources {
   async #prepare(): Promise<void> {
     const { connection, manager, layout } = this.#options
     if (!this.#isSettled) await checkFormerPartitions(connection, manager, layout)
-    const faults: unknown[] = []
+    const faults = new Map<StreamDefinition, unknown>()
     for (const stream of [...intakesOf(layout), layout.changes])
       await this.#prepareStream(stream).catch((error: unknown) => {
-        if (!this.#isSettled) throw error
+        if (!this.#isSettled && !(layout.partitionStreams.includes(stream) && isAway(error))) throw error
         // One that is away keeps no other from being created.
-        faults.push(error)
+        faults.set(stream, error)
       })
-    if (faults.length > 0) throw faults[0]
-    if (!this.#isSettled) await checkMapping(connection, layout)
+    const [fault] = faults.values()
+    const isUsable = !this.#isSettled && layout.partitionStreams.some((stream) => !faults.has(stream))
+    if (fault !== undefined && !isUsable) throw fault
+    if (this.#isSettled) return
+    for (const [{ name }, error] of faults)
+      this.#options.log.error(
+        { err: error, stream: name },
+        'a stream of partitions is away; the start goes on without it',
+      )
+    await checkMapping(connection, layout, new Set([...faults.keys()].map(({ name }) => name)))
     this.#isSettled = true
   }
 
@@ -189,11 +200,17 @@ export class Resources {
   /** Answers whether it was missing. */
   async #prepareStream(definition: StreamDefinition): Promise<boolean> {
     const { manager, layout, intake, changes, log } = this.#options
+    const { name } = definition
     const settings = definition === layout.changes ? changes : intake
-    const isCreated = await createMissing(manager, definition, settings)
-    if (isCreated) log.info({ stream: definition.name }, 'a stream of NATS was created')
-    else if (!this.#isSettled) await applySettings(manager, definition, settings, log)
-    return isCreated
+    try {
+      const isCreated = await createMissing(manager, definition, settings)
+      if (isCreated) log.info({ stream: name }, 'a stream of NATS was created')
+      else if (!this.#applied.has(name)) await applySettings(manager, definition, settings, log)
+      this.#applied.add(name)
+      return isCreated
+    } catch (error) {
+      throw about(`the stream ${name}`, error)
+    }
   }
 
   async #addShared(stream: string): Promise<void> {

@@ -10,6 +10,7 @@ import {
   type SubjectTransformConfig,
 } from '@nats-io/jetstream'
 import { nanos } from '@nats-io/transport-node'
+import { UnfitSettings } from './faults.ts'
 
 /** Below it is the token of the user, which the server can divide the topic by. */
 export const userSubjects = 'notifications.user.*'
@@ -82,10 +83,17 @@ export async function createMissing(
   } catch (error) {
     // Another process was faster, and its settings differ.
     if (error instanceof JetStreamApiError && error.code === nameInUse) return false
-    const reason = reasonOf(error, chosen)
-    throw new Error(`the stream ${name} can't be created: ${reason}`, { cause: error })
+    throw refusedOf(`the stream ${name} can't be created`, error, chosen)
   }
 }
+
+/** The error of a server that refuses a stream. Without a cluster it does so as long as there are to be several copies. */
+function refusedOf(what: string, error: unknown, settings: StreamSettings): Error {
+  const message = `${what}: ${reasonOf(error, settings)}`
+  return isNotClustered(error) ? new UnfitSettings(message, { cause: error }) : new Error(message, { cause: error })
+}
+
+const isNotClustered = (error: unknown) => error instanceof JetStreamApiError && error.code === notClustered
 
 /** Why the server refuses a stream, where it is for its replicas in words that name the setting. */
 function reasonOf(error: unknown, { replicas = 1 }: StreamSettings): string {
@@ -99,7 +107,7 @@ function reasonOf(error: unknown, { replicas = 1 }: StreamSettings): string {
 /**
  * Brings a stream that exists to the settings. Each that the server does not change is logged with both values, and the
  * stream is used as it is.
- * @throws Error when the stream does not take the subject, or is to have replicas on a server without a cluster
+ * @throws UnfitSettings when the stream does not take the subject, or is to have replicas on a server without a cluster
  */
 export async function applySettings(
   manager: JetStreamManager,
@@ -128,8 +136,7 @@ export async function applySettings(
     // One that is refused must not keep the others from being applied.
     for (const [member, value] of Object.entries(update))
       await manager.streams.update(name, { [member]: value }).catch((error: Error) => {
-        if (error instanceof JetStreamApiError && error.code === notClustered)
-          throw new Error(`the stream ${name} can't be changed: ${reasonOf(error, settings)}`, { cause: error })
+        if (isNotClustered(error)) throw refusedOf(`the stream ${name} can't be changed`, error, settings)
         refused(member, value, error.message)
       })
   }
@@ -144,7 +151,7 @@ async function applySubjects(
   const [needed = ''] = subjects
   const takes = (subject: string) => config.subjects.some((pattern) => matchesSubject(pattern, subject))
   if (!takes(needed))
-    throw new Error(`the stream ${name} takes the subjects ${config.subjects.join(', ')}, and not ${needed}`)
+    throw new UnfitSettings(`the stream ${name} takes the subjects ${config.subjects.join(', ')}, and not ${needed}`)
   const missing = subjects.filter((subject) => !takes(subject))
   const kept = config.subjects.filter((subject) => subject !== userSubjects || subjects.includes(userSubjects))
   if (missing.length > 0 || kept.length < config.subjects.length)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { silentLog } from '@gatehouse/kit'
+import { StartError, silentLog } from '@gatehouse/kit'
 import { startNats, startNatsCluster, testWith } from '@gatehouse/testing'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
@@ -124,6 +124,40 @@ testWith(program, 'a partition is opened again while the stream of others is awa
   for (let n = 1; n < 5; n++) await publishTo(user)
   await all([user], 5)
   assert.ok(interruptions > 1, 'it came again')
+})
+
+testWith(
+  program,
+  'a start beside a stream whose server is dead reads the others, and it once it is back',
+  async (t) => {
+    const { url, lone, publishTo, publishAll } = await setupCluster(t)
+    await lone.kill()
+    const { received, all } = await readTopic(t, url, ack)
+    for (const user of others) await publishTo(user)
+    await publishAll(users)
+    await all(others, 2)
+    assert.ok(affected.every((user) => received.get(user)?.length === 0))
+    await lone.restart()
+    await all(affected, 1)
+  },
+)
+
+testWith(program, 'a start where no stream of partitions has a server fails, and names one', async (t) => {
+  const { url, lone, manager } = await setupCluster(t)
+  const [{ name, subjects, retention } = assert.fail('no stream')] = layoutOf(partitions).partitionStreams
+  await manager.streams.delete(name)
+  await manager.streams.add({
+    name,
+    subjects: [...subjects],
+    retention,
+    placement: { cluster: '', tags: [lone.name] },
+  })
+  await lone.kill()
+  await assert.rejects(natsTopic({ url, log: silentLog, partitions }), (error) => {
+    assert.ok(error instanceof StartError && error.isTemporary)
+    assert.match(error.message, /the stream NOTIFICATION_PARTITIONS_1: /)
+    return true
+  })
 })
 
 testWith(program, 'what waits for a stream that the settings do not have fails the start', async (t) => {

@@ -358,6 +358,36 @@ testWith(program, 'a partition that takes no more is a fault that is named', asy
 
 const mapped = ['mappings = { "notifications.user.*": "notification-partitions.{{partition(8,1)}}" }']
 
+testWith(program, 'a message that is too large for its stream alone is handled, and stops no other', async (t) => {
+  for (const [config, streams] of [
+    [[], 1],
+    [mapped, 2],
+  ] as const) {
+    const { url, client, manager, publish } = await setupServer(t, { config })
+    const topic = await openTopic(t, url, { count: 8, streams })
+    const user = users.find((each) => partitionOfUser(each, 8) === 0) ?? ''
+    const event = JSON.stringify({ event: 'note', user_id: user, data: { n: 0, text: 'x'.repeat(2_000) } })
+    // With the headers of a message that is moved it is larger.
+    await manager.streams.update('NOTIFICATION_PARTITIONS_1', { max_msg_size: event.length })
+    await client.publish('notifications', event)
+    await publish(user, 1, false)
+    const others = users.filter((each) => each !== user)
+    for (const each of others) await publish(each, 0, false)
+    const received: Received[] = []
+    const consuming = await topic.consume(async (message) => {
+      received.push(receivedOf(message))
+      message.ack()
+    }, owning(8))
+    t.after(() => consuming.stop())
+    await eventuallyOnCluster(
+      async () => received.length,
+      (count) => count === users.length + 1,
+    )
+    checkOrder(received, [user], 2)
+    checkOrder(received, others, 1)
+  }
+})
+
 testWith(program, 'partitions are divided among streams by the mapping of the server', async (t) => {
   const { url, publish, manager } = await setupServer(t, { config: mapped })
   const topic = await openTopic(t, url, { count: 8, streams: 2 })

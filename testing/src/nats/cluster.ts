@@ -58,8 +58,10 @@ export async function startNatsCluster(options: NatsClusterOptions = {}): Promis
     const isComplete = reports.every(
       (report) => report?.meta_cluster?.leader && report.meta_cluster.cluster_size === size,
     )
-    const areHealthy = isComplete && (await Promise.all(nodes.map((node) => node.isHealthy()))).every(Boolean)
-    return areHealthy ? true : undefined
+    // Until its leader has heard from each other, the cluster places no stream there: "peer offline".
+    const areHeard = reports.some((report) => countHeard(report) === size - 1)
+    const areHealthy = areHeard && (await Promise.all(nodes.map((node) => node.isHealthy()))).every(Boolean)
+    return isComplete && areHealthy ? true : undefined
   })
   return {
     url: nodes.map(({ url }) => url).join(','),
@@ -80,11 +82,19 @@ interface Place {
 
 /** What `/jsz` answers, as far as it is used here. */
 interface Report {
-  readonly meta_cluster?: { readonly leader?: string; readonly cluster_size?: number }
+  readonly meta_cluster?: {
+    readonly leader?: string
+    readonly cluster_size?: number
+    readonly replicas?: ReadonlyArray<{ readonly current?: boolean; readonly offline?: boolean }>
+  }
   readonly account_details?: ReadonlyArray<{
     readonly stream_detail?: ReadonlyArray<{ readonly name: string; readonly cluster?: { readonly leader?: string } }>
   }>
 }
+
+/** How many others a server has heard from and finds up to date; only the leader says so of all. */
+const countHeard = (report: Report | undefined): number =>
+  (report?.meta_cluster?.replicas ?? []).filter(({ current, offline }) => current && !offline).length
 
 class ClusterNode implements NatsNode {
   readonly name: string

@@ -4,7 +4,7 @@ import type { FactorContext } from '../context/features.ts'
 /** What an attempt at a second factor is counted by. */
 export interface FactorAttempt {
   readonly account: string
-  /** A device that the user has signed in on before, or `unknown` for all others together. */
+  /** The id of a device that the user has signed in on before, or `unknown` for all others together. */
   readonly device: string
   readonly challenge: string
 }

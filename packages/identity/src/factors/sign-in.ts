@@ -1,4 +1,3 @@
-import { tokenHash } from '@gatehouse/kit'
 import { sendPage, textsFor } from '@gatehouse/kit/page'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { FactorContext } from '../context/features.ts'
@@ -10,7 +9,7 @@ import type { Parameters } from '../oauth/parameters.ts'
 import { recoveryCodesPage } from '../pages/account/recovery-codes-page.ts'
 import { PageError } from '../pages/page-error.ts'
 import { loginPage } from '../pages/sign-in/login-page.ts'
-import { checkForm, formToken, isKnownDevice, readBrowser } from '../sessions/browser.ts'
+import { checkForm, findKnownDevice, formToken, isKnownDevice, readBrowser } from '../sessions/browser.ts'
 import { openContinuation } from '../sessions/continuation.ts'
 import { resumeSealed, startSession } from '../sessions/finish-sign-in.ts'
 import { maxRedirectLength } from '../sessions/resume.ts'
@@ -28,7 +27,7 @@ export function factorSignInEndpoint(context: FactorContext): Handler {
   return async (request, reply) => {
     const { exchange, parameters, pendingRequest } = await readPendingRequest(context, request, reply)
     const { user, pending, continuation } = pendingRequest
-    const device = isKnownDevice(context, request, user) ? tokenHash(exchange.browser.id) : 'unknown'
+    const device = findKnownDevice(context, request, user) ?? 'unknown'
     const attempt = { account: user.id, device, challenge: pending.challenge }
     const result = await verifyFactor(context, request, { user, attempt }, parameters)
     if ('rejected' in result) return rejectFactor(context, exchange, pendingRequest, result)

@@ -17,6 +17,7 @@ const browserCookie = 'gatehouse_browser'
 const sessionCookie = 'gatehouse_session'
 const deviceCookie = 'gatehouse_device'
 const cookieValue = /^[\w-]{43}$/
+const devicePurpose = 'known device'
 const knownDeviceSeconds = 365 * 86_400
 const maxUserAgentLength = 300
 
@@ -161,14 +162,20 @@ function sealProvider(
   return { id, linkId, sid, idTokenSealed }
 }
 
-/** Marks the browser as one in which the user signed in with the current credentials. */
+/**
+ * Marks the browser as one in which the user signed in with the current credentials. A browser that was marked for this
+ * user before stays the same device, whose attempts are counted on.
+ */
 export function markKnownDevice(
-  { encryptionKey, secureCookies: secure }: BrowserContext,
+  context: BrowserContext,
   reply: FastifyReply,
   { id, credentialVersion }: Pick<User, 'id' | 'credentialVersion'>,
 ): void {
-  const device = seal(JSON.stringify([id, credentialVersion]), encryptionKey, 'known device')
-  setCookie(reply, cookie(deviceCookie, device, { secure, maxAgeSeconds: knownDeviceSeconds }))
+  const before = openDevice(context, reply.request)
+  const deviceId = (before?.userId === id ? before.deviceId : undefined) ?? randomToken()
+  const device = seal(JSON.stringify([id, credentialVersion, deviceId]), context.encryptionKey, devicePurpose)
+  const options = { secure: context.secureCookies, maxAgeSeconds: knownDeviceSeconds }
+  setCookie(reply, cookie(deviceCookie, device, options))
 }
 
 /** Sends the cookie of a session, in place of the one before. */
@@ -187,13 +194,35 @@ export function clearSessionCookie({ secureCookies }: BrowserContext, reply: Fas
 
 /** Whether the user signed in with this browser before, with the current credentials. */
 export function isKnownDevice(context: BrowserContext, request: FastifyRequest, user: User | undefined): boolean {
-  const sealed = readCookies(request.headers.cookie).get(cookieName(deviceCookie, context.secureCookies))
-  if (sealed === undefined || user === undefined || sealed.length > 1_000) return false
+  return findKnownDevice(context, request, user) !== undefined
+}
+
+/**
+ * The id of the device, if the user signed in with it before, with the current credentials. It is sealed in the cookie,
+ * so a copy of the cookie has the same id, whatever other cookies come with it.
+ */
+export function findKnownDevice(
+  context: BrowserContext,
+  request: FastifyRequest,
+  user: User | undefined,
+): string | undefined {
+  if (user === undefined) return undefined
+  const device = openDevice(context, request)
+  return device?.userId === user.id && device.version === user.credentialVersion ? device.deviceId : undefined
+}
+
+/** Whose device the browser was marked as, with which credentials; undefined without a cookie that names a device. */
+function openDevice(
+  { encryptionKey, secureCookies }: BrowserContext,
+  request: FastifyRequest,
+): { readonly userId: string; readonly version: string; readonly deviceId: string } | undefined {
+  const sealed = readCookies(request.headers.cookie).get(cookieName(deviceCookie, secureCookies))
+  if (sealed === undefined || sealed.length > 1_000) return undefined
   try {
-    const [id, version] = JSON.parse(unseal(sealed, context.encryptionKey, 'known device'))
-    return id === user.id && version === user.credentialVersion
+    const [userId, version, deviceId] = JSON.parse(unseal(sealed, encryptionKey, devicePurpose))
+    return typeof deviceId === 'string' ? { userId, version, deviceId } : undefined
   } catch {
-    return false
+    return undefined
   }
 }
 

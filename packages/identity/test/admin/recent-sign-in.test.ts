@@ -12,7 +12,9 @@ const script = {
 }
 const roles = ['gatehouse-auditor']
 
-/** What lets somebody in, or gives them more than they had. */
+const unused = '00000000-0000-4000-8000-000000000000'
+
+/** What lets somebody in, gives them more than they had, or takes away how a user signs in. */
 const granting: readonly (readonly [method: string, path: string, payload?: object])[] = [
   ['POST', 'api-keys', { owner: 'script', name: 'k', scopes: ['admin:users'] }],
   ['PUT', 'roles/gatehouse-auditor/members/mallory'],
@@ -30,6 +32,8 @@ const granting: readonly (readonly [method: string, path: string, payload?: obje
   ['POST', 'connections', { id: 'theirs', kind: 'google', client_id: 'g', client_secret: secret }],
   ['PATCH', 'connections/google', { label: 'Work' }],
   ['DELETE', 'connections/google'],
+  ['DELETE', `users/bob/passkeys/${unused}`],
+  ['DELETE', `users/bob/providers/${unused}`],
 ]
 /** Everyday changes of the same resources. */
 const everyday: typeof granting = [

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { manualClock } from '@gatehouse/kit'
+import { KeyRing, manualClock, randomToken, Secret, seal } from '@gatehouse/kit'
 import { type AttemptLimitName, attemptLimitPolicies } from '../../src/index.ts'
+import { postgresIdentityStore } from '../../src/postgres/index.ts'
 import { attemptLimits } from '../support/attempt-limits.ts'
 import { asksForFactor, enrol, isSignedIn } from '../support/factors/factors.ts'
 import { clients, TestBrowser, users } from '../support/journey.ts'
-import { setup, type TestResponse } from '../support/setup.ts'
+import { encryptionKey, setup, type TestResponse } from '../support/setup.ts'
 
 async function setupLimits(smaller: Partial<Record<AttemptLimitName, number>> = {}) {
   const clock = manualClock()
@@ -69,6 +70,44 @@ test('guesses from unknown devices do not lock the owner out of a known one', as
   const { browser, page } = await it.begin(it.browser)
   await browser.submit(page, { code: it.app.code() })
   assert.ok(await isSignedIn(browser))
+})
+
+test('a known device keeps its count, whatever browser cookie its own comes with', async () => {
+  await using it = await setupLimits({ factor: 2 })
+  const known = it.browser.cookies.get('gatehouse_device') ?? ''
+  const statuses: number[] = []
+  for (let turn = 0; turn < 4; turn++) {
+    const thief = new TestBrowser(it.running)
+    thief.cookies.set('gatehouse_browser', randomToken()).set('gatehouse_device', known)
+    const { browser, page } = await it.begin(thief)
+    statuses.push((await browser.submit(page, wrongCode)).status)
+  }
+  assert.deepEqual(statuses, [401, 401, 429, 429])
+})
+
+test('a known device keeps its count when its user signs in again', async () => {
+  await using it = await setupLimits({ factor: 2 })
+  const attempt = async (input: Record<string, string>) => {
+    it.browser.cookies.delete('gatehouse_session')
+    const { browser, page } = await it.begin(it.browser)
+    return (await browser.submit(page, input)).status
+  }
+  assert.equal(await attempt(wrongCode), 401)
+  assert.equal(await attempt({ code: it.app.code() }), 303)
+  assert.equal(await attempt(wrongCode), 401)
+  assert.equal(await attempt(wrongCode), 429)
+})
+
+test('a device whose cookie names none counts with the unknown ones', async () => {
+  await using it = await setupLimits({ factor: 1 })
+  const alice = await postgresIdentityStore(it.running.database).users.find('alice')
+  const known = JSON.stringify(['alice', alice?.credentialVersion])
+  it.browser.cookies.set('gatehouse_device', seal(known, KeyRing.of(new Secret(encryptionKey)), 'known device'))
+  it.browser.cookies.delete('gatehouse_session')
+  const { browser, page } = await it.begin(it.browser)
+  assert.equal((await browser.submit(page, wrongCode)).status, 401)
+  const unknown = await it.begin()
+  assert.equal((await unknown.browser.submit(unknown.page, wrongCode)).status, 429)
 })
 
 test('wrong codes of a day are limited beyond the lock', async () => {

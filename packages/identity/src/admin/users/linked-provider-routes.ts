@@ -9,7 +9,7 @@ import { listLinkedProviders, removeLinkedProvider } from './linked-providers.ts
 const path = '/admin/v1/users/:id/providers'
 
 /** The accounts at other identity providers of a user: list, remove. */
-export function linkedProviderRoutes(http: Http, { context, requireScope }: AdminAccess): void {
+export function linkedProviderRoutes(http: Http, { context, requireScope, requireRecentSignIn }: AdminAccess): void {
   const scope = adminScopes.users
   const list = {
     ...describeRoute('users.providers.list', readScopes.accounts, pageSchema(linkedProviderSchema)),
@@ -26,7 +26,7 @@ export function linkedProviderRoutes(http: Http, { context, requireScope }: Admi
   const ofLink = Type.Object({ ...byId.properties, link_id: link })
   const remove = { ...describeRoute('users.providers.remove', scope, removedProviderSchema), params: ofLink }
   http.delete(`${path}/:link_id`, { schema: remove }, async (request) => {
-    const by = await requireScope(request, scope)
+    const by = await requireRecentSignIn(request, scope)
     return removeLinkedProvider(context, by, request.params.id, request.params.link_id)
   })
 }

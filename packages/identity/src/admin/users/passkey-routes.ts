@@ -9,7 +9,7 @@ import { listPasskeys, removePasskey } from './passkeys.ts'
 const path = '/admin/v1/users/:id/passkeys'
 
 /** The passkeys of a user: list, remove. */
-export function passkeyRoutes(http: Http, { context, requireScope }: AdminAccess): void {
+export function passkeyRoutes(http: Http, { context, requireScope, requireRecentSignIn }: AdminAccess): void {
   const scope = adminScopes.users
   const list = {
     ...describeRoute('users.passkeys.list', readScopes.accounts, pageSchema(passkeySchema)),
@@ -26,7 +26,7 @@ export function passkeyRoutes(http: Http, { context, requireScope }: AdminAccess
   const ofPasskey = Type.Object({ ...byId.properties, passkey_id: passkey })
   const remove = { ...describeRoute('users.passkeys.remove', scope), params: ofPasskey }
   http.delete(`${path}/:passkey_id`, { schema: remove }, async (request, reply) => {
-    const by = await requireScope(request, scope)
+    const by = await requireRecentSignIn(request, scope)
     await removePasskey(context, by, request.params.id, request.params.passkey_id)
     return reply.code(204).send()
   })

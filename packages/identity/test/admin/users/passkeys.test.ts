@@ -1,19 +1,23 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Authenticate } from '../../../src/index.ts'
 import { Authenticator } from '../../support/factors/authenticator.ts'
 import { passkeyIds, registerPasskey, signInByPasskey } from '../../support/factors/passkeys.ts'
 import { TestBrowser } from '../../support/journey.ts'
 import {
   administrators,
   call,
+  clientToken,
   consoleClient,
   createFixtures,
   type Role,
   tokenOf,
 } from '../../support/management/administrators.ts'
-import { setupOnce } from '../../support/setup.ts'
+import { setup, setupOnce } from '../../support/setup.ts'
 
-const running = setupOnce({ declared: { clients: [consoleClient], users: administrators } })
+const secret = 'secret-0123456789abcdef'
+const script = { client_id: 'script', client_secret: secret, scopes: ['admin:users'] }
+const running = setupOnce({ declared: { clients: [consoleClient, script], users: administrators } })
 
 const as = async (role: Role, method: string, url: string) =>
   call(running, await tokenOf(running, role), { method, url })
@@ -50,4 +54,32 @@ test('the passkeys of an administrator are removed only by who has all of their 
   assert.equal((await as('gatehouse-owner', 'DELETE', `/admin/v1/users/owner/passkeys/${passkey}`)).status, 403)
   const other = new TestBrowser(running)
   assert.equal((await signInByPasskey(other, await other.get('/account'), authenticator)).status, 303)
+})
+
+test('a person who removes a passkey signed in within ten minutes; a client is not asked', async () => {
+  const { user, passkey } = await createFixtures(running).passkey()
+  const request = { method: 'DELETE', url: `/admin/v1/users/${user}/passkeys/${passkey}` }
+  const token = await tokenOf(running, 'gatehouse-owner')
+  running.clock.advance(11 * 60_000)
+  const refused = await call(running, token, request)
+  assert.equal(refused.status, 401, refused.text)
+  const challenge = String(refused.headers['www-authenticate'])
+  assert.match(challenge, /error="insufficient_user_authentication", max_age="600"/)
+  assert.equal((await call(running, await clientToken(running, 'script', secret), request)).status, 204)
+})
+
+test('an API key of a user, which has no sign-in, removes no passkey', async (t) => {
+  let key = ''
+  const authenticate: Authenticate = async () => {
+    const { owner, kind, scopes } = (await keyed.identity.resolveApiKey(key)) ?? assert.fail('the key is invalid')
+    return { subject: owner, kind, scopes }
+  }
+  const keyed = await setup({ declared: { clients: [consoleClient], users: administrators }, authenticate })
+  t.after(() => keyed.close())
+  const made = await keyed.identity.management.createApiKey({ owner: 'owner', name: 'k', scopes: ['admin:users'] })
+  key = made.key ?? ''
+  const url = '/admin/v1/users/operator/passkeys/00000000-0000-4000-8000-000000000000'
+  const refused = await call(keyed, key, { method: 'DELETE', url })
+  assert.equal(refused.status, 401, refused.text)
+  assert.match(String(refused.headers['www-authenticate']), /insufficient_user_authentication/)
 })

@@ -169,7 +169,7 @@ export interface Invitations {
   list(organizationId: string, before: string | undefined, limit: number, now: number): Promise<Invitation[]>
   /**
    * The invitation of the link, while it is valid for this user: they have the invited address and proved it, the
-   * organization is active and the inviter may still grant the roles.
+   * organization is active and the inviter is not locked and may still grant the roles.
    */
   find(hash: string, userId: string, mayInvite: MayInvite, now: number): Promise<MailedInvitation | undefined>
   listByUser(userId: string, now: number): Promise<UserInvitations>

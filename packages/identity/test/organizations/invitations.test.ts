@@ -148,6 +148,24 @@ test('an invitation is worth what its inviter may still grant', async () => {
   assert.deepEqual(console_.body.items, [], 'invitations end with the membership of their inviter')
 })
 
+test('an invitation waits while its inviter is locked', async () => {
+  const { updateUser } = running.identity.management
+  const link = await invite('sam@people.example', ['viewer'], olga)
+  const browser = await signedIn(running, 'sam')
+  const page = await browser.get(link)
+  assert.equal(page.status, 200, page.text)
+  await updateUser('olga', { locked: true })
+  assertInvalid(await browser.submit(page))
+  assertInvalid(await browser.get(link))
+  await updateUser('olga', { locked: false })
+  olga = await memberToken(running, 'olga', 'acme')
+  assert.equal(await rolesOf('sam'), undefined)
+  const again = await browser.get(link)
+  assert.equal(again.status, 200, again.text)
+  assert.match((await browser.submit(again)).text, /You are a member/)
+  await leave('sam')
+})
+
 test('a member who accepts another invitation keeps their roles', async () => {
   const link = await invite('ann@people.example', ['owner'], olga)
   const browser = await signedIn(running, 'ann')

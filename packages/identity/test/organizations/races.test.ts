@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Database, KeyRing, Secret, sqlState } from '@gatehouse/kit'
 import { postgresDatabase, type Server, sharedPostgres, testWith } from '@gatehouse/testing'
 import { createMessage } from '../../src/mail/messages.ts'
@@ -101,6 +102,35 @@ describe('organizations on PostgreSQL', () => {
       assert.equal((await takeMails(database)).length, 1, 'one notice for one membership')
       await remove('sam')
     }
+  })
+
+  testWith('postgresql', 'who accepts an invitation waits for the lock of its inviter that is under way', async () => {
+    const now = running.clock.now()
+    const invitation = { organizationId: 'acme', email: 'sam@people.example', roles: ['viewer'], invitedBy: 'olga' }
+    const id = crypto.randomUUID()
+    await store.invitations.put({ ...invitation, id, createdAt: now, expiresAt: now + 1000 }, 'locked', [])
+    const [locked, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const locking = database.transaction(async (tx) => {
+      await tx.query("UPDATE identity.account SET locked_at = 1 WHERE id = 'olga'")
+      locked.resolve()
+      await release.promise
+    })
+    await locked.promise
+    let settled = false
+    const accepting = store.invitations
+      .accept({ hash: 'locked', userId: 'sam', now }, mayAssignRoles, [])
+      .finally(() => {
+        settled = true
+      })
+    const waits = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+    while (!settled && (await database.query(waits)).rowCount === 0) await nextTurn()
+    release.resolve()
+    await locking
+    const accepted = await accepting
+    await database.query("UPDATE identity.account SET locked_at = NULL WHERE id = 'olga'")
+    assert.equal(accepted, undefined)
+    assert.equal(await roles('sam'), undefined)
+    assert.ok(await store.invitations.remove('acme', id), 'it is still there')
   })
 
   testWith('postgresql', 'ten invitations of one address at once leave one', async () => {

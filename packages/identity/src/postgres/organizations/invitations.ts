@@ -32,9 +32,14 @@ const columns = `i.organization_id, o.name AS organization_name, i.id, i.email, 
 
 const tables = 'identity.invitation i JOIN identity.organization o ON o.id = i.organization_id'
 
-/** The invitation with the hash `$1` that user `$2` may accept at `$3`: who has its address and proved it. */
+/**
+ * The invitation with the hash `$1` that user `$2` may accept at `$3`: who has its address and proved it, while neither
+ * they nor the inviter are locked.
+ */
 const acceptable = `SELECT ${columns} FROM ${tables} JOIN identity.account a ON lower(a.email) = lower(i.email)
-  WHERE i.hash = $1 AND a.id = $2 AND i.expires_at > $3 AND o.status = 'active' AND a.email_verified AND a.locked_at IS NULL`
+  LEFT JOIN identity.account inviter ON inviter.id = i.invited_by
+  WHERE i.hash = $1 AND a.id = $2 AND i.expires_at > $3 AND o.status = 'active' AND a.email_verified
+    AND a.locked_at IS NULL AND inviter.locked_at IS NULL`
 
 /** Invitations in `identity.invitation`. */
 export class PostgresInvitations implements Invitations {
@@ -114,10 +119,12 @@ export class PostgresInvitations implements Invitations {
     messages: readonly OutboxMessage[],
   ): Promise<MailedInvitation | undefined> {
     return this.#database.transaction(async (tx) => {
-      const text = 'SELECT organization_id FROM identity.invitation WHERE hash = $1'
-      const [named] = (await tx.query<{ organization_id: string }>(text, [hash])).rows
+      const text = 'SELECT organization_id, invited_by FROM identity.invitation WHERE hash = $1'
+      const [named] = (await tx.query<Pick<InvitationRow, 'organization_id' | 'invited_by'>>(text, [hash])).rows
       if (named === undefined) return undefined
-      await tx.query('SELECT 1 FROM identity.account WHERE id = $1 FOR SHARE', [userId])
+      // Whoever locks one of the two accounts comes before this or after it.
+      const accounts = 'SELECT 1 FROM identity.account WHERE id IN ($1, $2) ORDER BY id FOR SHARE'
+      await tx.query(accounts, [userId, named.invited_by])
       if (!(await lockOrganization(tx, named.organization_id))) return undefined
       const found = await findAcceptable(tx, { hash, userId, now }, mayInvite)
       if (found === undefined) return undefined

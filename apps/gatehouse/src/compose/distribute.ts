@@ -13,10 +13,12 @@ export async function distributeTables(
   log: Log,
   changeTo: number | undefined,
 ): Promise<DistributionReport> {
-  if (!settings.databaseUrl) throw new StartError('the embedded engine is not distributed: DATABASE_URL is required.')
+  const { databaseUrl, databaseSessionUrl } = settings
+  if (!databaseUrl) throw new StartError('the embedded engine is not distributed: DATABASE_URL is required.')
   if (!settings.services.has('notify')) throw new StartError('SERVICES names no notify, whose tables are distributed.')
-  // Of one connection, so that all others are other processes'.
-  const database = await openDatabase({ ...settings, databaseConnections: 1 }, log)
+  // Of one connection, so that all others are other processes': a pooler would keep another one for it.
+  const direct = { databaseUrl: databaseSessionUrl ?? databaseUrl, databaseSessionUrl: undefined }
+  const database = await openDatabase({ ...settings, ...direct, databaseConnections: 1 }, log)
   try {
     const options = changeTo === undefined ? {} : { changeTo }
     return await distributeNotify(database, { buckets: settings.notifyBuckets, ...options })

@@ -8,13 +8,15 @@ import { WorkerProcess } from './worker-process.ts'
 export interface LaunchOptions {
   /** A port that was chosen for PORT=0 is that of all. */
   readonly port: number
+  /** How many workers there are, whatever the file says by now: what it lacks for so many is a fault. */
+  readonly processes: number
   readonly reports: Reports<WorkerProcess>
   readonly handover: Handover
 }
 
 /** Starts the process of a worker. */
-export function launchWorker(number: number, { port, reports, handover }: LaunchOptions): WorkerProcess {
-  const process = cluster.fork({ PORT: String(port) })
+export function launchWorker(number: number, { port, processes, reports, handover }: LaunchOptions): WorkerProcess {
+  const process = cluster.fork({ PORT: String(port), PROCESSES: String(processes) })
   // One that never began does not end either: node:cluster would list it for ever.
   if (process.process.pid === undefined) delete cluster.workers?.[process.id]
   handover.watch(process)

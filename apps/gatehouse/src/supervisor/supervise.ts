@@ -31,16 +31,17 @@ export interface SuperviseOptions {
  */
 export async function supervise({ config, version, log }: SuperviseOptions): Promise<void> {
   const { settings } = config
-  await probePort(settings.host, settings.port)
+  const { port, processes } = settings
+  await probePort(settings.host, port)
   const reports: Reports<WorkerProcess> = new Reports(createMetrics({ processMetrics: true }), () => supervisor)
   const handover = new Handover()
   cluster.schedulingPolicy = cluster.SCHED_RR
   cluster.setupPrimary({ serialization: 'advanced' })
   const supervisor: Supervisor = new Supervisor({
-    count: settings.processes,
+    count: processes,
     log,
     clock: steadyClock,
-    launch: (number) => launchWorker(number, { port: settings.port, reports, handover }),
+    launch: (number) => launchWorker(number, { port, processes, reports, handover }),
     onEnded: (worker, { cause }) => reports.end(worker, cause),
     onSurrender: (line) => void giveUp(line, supervisor),
   })
@@ -56,13 +57,16 @@ export async function supervise({ config, version, log }: SuperviseOptions): Pro
     await supervisor.stop()
     throw error
   }
-  onHangup(() => void reloadAndReplace(supervisor, log))
+  onHangup(() => void reloadAndReplace(supervisor, processes, log))
 }
 
-/** The limits of the file count at once in all workers; everything else of it in those that take their places. */
-async function reloadAndReplace(supervisor: Supervisor, log: Log): Promise<void> {
+/**
+ * The limits of the file count at once in all workers; everything else of it in those that take their places, but for
+ * their number.
+ */
+async function reloadAndReplace(supervisor: Supervisor, processes: number, log: Log): Promise<void> {
   try {
-    await readConfig()
+    await readConfig({ ...process.env, PROCESSES: String(processes) })
   } catch (error) {
     log.error({ err: error }, 'the file is not valid: tiers and policies stay as they were, no worker is replaced')
     return

@@ -3,14 +3,21 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
+import { openPostgres, Secret, silentLog } from '@gatehouse/kit'
 import {
+  type CitusServer,
+  createCitusDatabase,
   postgresDatabase,
   type Server,
+  startCitus,
   startPgBouncer,
   startPostgres,
   temporaryFolder,
   testWith,
+  testWithAll,
 } from '@gatehouse/testing'
+import { distributeTables } from '../../src/compose/distribute.ts'
+import { readConfig } from '../../src/config/config.ts'
 import { loadConfiguration, sendEvents, shopToken, writeTemplate } from '../support/load.ts'
 import { launch, started } from '../support/program.ts'
 
@@ -94,5 +101,50 @@ describe('a program behind a pooler in transaction mode', () => {
     )
     assert.ok(pooled !== undefined && pooled <= serverConnections + 2, `${pooled} connections to the server`)
     for (const program of programs) assert.equal((await fetch(`${program.url}/readyz`)).status, 200)
+  })
+})
+
+describe('a coordinator of Citus behind a pooler in transaction mode', () => {
+  let servers: { readonly citus: CitusServer; readonly pooler: Server } | undefined
+  before(async () => {
+    const citus = await startCitus({ settings: ['citus.shard_count=4'] }).catch(() => undefined)
+    const pooler = citus && (await startPgBouncer(citus.url, serverConnections).catch(() => undefined))
+    servers = citus && pooler && { citus, pooler }
+  })
+  after(() => Promise.all([servers?.pooler.stop(), servers?.citus.stop()]))
+
+  const setUp = async () => {
+    const { citus, pooler } = servers ?? assert.fail('Citus and PgBouncer did not start')
+    const path = join(temporaryFolder('pooler'), 'gatehouse.yaml')
+    writeFileSync(path, loadConfiguration)
+    const sessionUrl = await createCitusDatabase(citus.nodes)
+    const url = new URL(sessionUrl)
+    url.port = new URL(pooler.url).port
+    const direct = await openPostgres({ url: new Secret(sessionUrl), log: silentLog, connections: 1 })
+    for (const [name, setting] of Object.entries(timeouts))
+      await direct.query(`ALTER DATABASE ${url.pathname.slice(1)} SET ${name} = '${setting}'`)
+    await direct.close()
+    const env = {
+      GATEHOUSE_CONFIG: path,
+      DATABASE_URL: url.href,
+      DATABASE_SESSION_URL: sessionUrl,
+      ENCRYPTION_KEY: 'an-encryption-key-of-this-test-alone-1234',
+    }
+    return { env, distribute: async () => distributeTables(await readConfig(env), silentLog, 32) }
+  }
+
+  testWithAll(['pgbouncer', 'citus'], 'is distributed', async () => {
+    const { distribute } = await setUp()
+    const { distributed, tables } = await distribute()
+    assert.equal(distributed.length, tables)
+  })
+
+  testWithAll(['pgbouncer', 'citus'], 'is not distributed while that keeps connections, and says so', async () => {
+    const { env, distribute } = await setUp()
+    const [url, sessionUrl] = [new Secret(env.DATABASE_URL), new Secret(env.DATABASE_SESSION_URL)]
+    const pooled = await openPostgres({ url, sessionUrl, log: silentLog, connections: 1 })
+    await pooled.query('SELECT 1')
+    await pooled.close()
+    await assert.rejects(distribute(), /has 1 more connections.*a pooler keeps their connections.*RECONNECT/)
   })
 })

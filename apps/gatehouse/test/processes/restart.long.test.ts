@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { Agent, get } from 'node:http'
 import type { TestContext } from 'node:test'
-import { testWith } from '@gatehouse/testing'
+import { startRedis, testWith } from '@gatehouse/testing'
 import { loadConfiguration, sendEvents, shopToken, writeTemplate } from '../support/load.ts'
 import {
   complete,
@@ -174,6 +174,26 @@ testWith('postgresql', 'SIGHUP with an invalid file replaces no worker and chang
   for (const pid of workersOf(program)) signalIfRunning(pid, 'SIGTERM')
   await until('both are replaced', 60_000, () => !workersOf(program).some((pid) => before.includes(pid)))
   await complete(program, 2)
+  assert.equal((await program.stop()).code, 0)
+})
+
+testWith('postgresql', 'SIGHUP with a file for one process alone replaces none of several', async (t) => {
+  const redis = await startRedis()
+  t.after(() => redis.stop())
+  const program = await startSupervised(t, {
+    processes: 2,
+    configuration: `${loadConfiguration}processes: 2\nengines: { redis_url: '${redis.url}' }\n`,
+    env: { PROCESSES: '', REDIS_URL: '' },
+  })
+  const before = workersOf(program).sort()
+  writeFileSync(program.file, loadConfiguration)
+  program.process.kill('SIGHUP')
+  await program.printed('no worker is replaced')
+  assert.match(program.stdout(), /PROCESSES: with .{1,3}2.{1,3} needs REDIS_URL/)
+  assert.deepEqual(workersOf(program).sort(), before)
+  const [worker = 0] = before
+  process.kill(worker, 'SIGKILL')
+  await program.printed('is not started again until SIGHUP')
   assert.equal((await program.stop()).code, 0)
 })
 

@@ -10,6 +10,7 @@ import { Reports } from '../../src/supervisor/reports.ts'
 
 const options = {
   port: 0,
+  processes: 2,
   reports: new Reports(createMetrics(), () => ({ listening: [], missing: [] })),
   handover: new Handover(),
 }

@@ -40,14 +40,18 @@ const unavailableCodes = new Set([
   'EAI_AGAIN',
 ])
 
+/** Of a Unix socket: its server is away, or accepts no more for now. Anywhere else they say nothing of a database. */
+const unavailableSocketCodes = new Set(['ENOENT', 'EAGAIN'])
+
 /** What node-postgres says in words alone. */
 const unavailableMessages = /^(Connection terminated|timeout exceeded|Query read timeout)|not queryable/
 
 /** Whether an error says that the database is unavailable for now: the same statement can succeed later. */
 export function isUnavailable(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.some(isUnavailable)
-  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown }
+  const { code, syscall, message } = (error ?? {}) as { code?: unknown; syscall?: unknown; message?: unknown }
   if (typeof code === 'string' && unavailableCodes.has(code)) return true
+  if (typeof code === 'string' && syscall === 'connect' && unavailableSocketCodes.has(code)) return true
   return unavailableStates.test(sqlState(error) ?? '') || unavailableMessages.test(String(message))
 }
 

@@ -79,7 +79,7 @@ type Step = 'done' | 'busy' | { readonly applied: readonly string[] }
 /** Applies the first migration that is missing. */
 async function applyNext(database: Database, schema: string, migrations: readonly Migration[]): Promise<Step> {
   const step = await database.transaction(async (tx): Promise<Step | Migration> => {
-    await tx.query(`SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = ${lockTimeoutMs}`)
+    await boundWaits(tx)
     if (!(await tryLock(tx, 'pg_try_advisory_xact_lock', schema))) return 'busy'
     await tx.query(`
       CREATE SCHEMA IF NOT EXISTS ${schema};
@@ -101,6 +101,15 @@ async function applyNext(database: Database, schema: string, migrations: readonl
     return { applied: [missing.name] }
   })
   return typeof step === 'object' && 'sql' in step ? applyIndexes(database, schema, step) : step
+}
+
+/** Bounds what the rest of a transaction waits for a lock, on the workers of Citus as well: there nothing else does. */
+async function boundWaits(tx: Queryable): Promise<void> {
+  await tx.query(
+    "SELECT set_config('citus.propagate_set_commands', 'local', true) FROM pg_extension WHERE extname = 'citus'",
+  )
+  await tx.query('SET LOCAL statement_timeout = 0')
+  await tx.query(`SET LOCAL lock_timeout = ${lockTimeoutMs}`)
 }
 
 /**

@@ -7,6 +7,7 @@ import {
   type SilentProxy,
   startPostgres,
   startSilentProxy,
+  temporaryFolder,
   testWith,
 } from '@gatehouse/testing'
 import { isRefusedValue, isUnavailable, openPostgres, Secret, silentLog } from '../../src/index.ts'
@@ -227,12 +228,26 @@ const rows: readonly [error: unknown, unavailable: boolean][] = [
   [{ code: '23505' }, false],
   [{ code: '22P02' }, false],
   [{ code: '42P01' }, false],
+  [{ code: 'ENOENT', syscall: 'connect' }, true],
+  [{ code: 'EAGAIN', syscall: 'connect' }, true],
   [{ code: 'ENOENT' }, false],
+  [{ code: 'ENOENT', syscall: 'open' }, false],
+  [{ code: 'EAGAIN', syscall: 'write' }, false],
   [new TypeError('x is not a function'), false],
   [undefined, false],
 ]
 for (const [error, expected] of rows) {
-  const { code, message } = (error ?? {}) as { code?: string; message?: string }
-  test(`${code ?? message ?? 'nothing'} says ${expected ? '' : 'not '}that the database is away`, () =>
+  const { code, syscall, message } = (error ?? {}) as { code?: string; syscall?: string; message?: string }
+  const what = [code ?? message ?? 'nothing', ...(syscall ? [`of ${syscall}`] : [])].join(' ')
+  test(`${what} says ${expected ? '' : 'not '}that the database is away`, () =>
     assert.equal(isUnavailable(error), expected))
 }
+
+test('a Unix socket whose server is away says that the database is away', async () => {
+  const folder = encodeURIComponent(temporaryFolder('socket'))
+  const opening = openPostgres({
+    url: new Secret(`postgres://gatehouse@localhost/postgres?host=${folder}`),
+    log: silentLog,
+  })
+  await assert.rejects(opening, ({ cause }: Error) => isUnavailable(cause))
+})

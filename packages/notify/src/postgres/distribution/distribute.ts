@@ -126,7 +126,8 @@ async function refuseWhileUsed(session: Queryable): Promise<void> {
   const connections = rows[0]?.connections ?? 0
   if (connections > 0)
     throw new StartError(
-      `gatehouse has ${connections} more connections to this database: stop all its processes before the tables are distributed.`,
+      `gatehouse has ${connections} more connections to this database: stop all its processes before the tables are ` +
+        'distributed. Where none runs, a pooler keeps their connections: close them there (RECONNECT in PgBouncer).',
     )
 }
 

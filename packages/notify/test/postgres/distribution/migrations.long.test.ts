@@ -6,7 +6,7 @@ import { type Database, migrate, openPostgres, Secret, silentLog } from '@gateho
 import { createCitusDatabase, startCitus, temporaryFolder, testWith } from '@gatehouse/testing'
 import { migrations } from '../../../src/postgres/distribution/migrate.ts'
 import { distributeNotify, migrateNotify } from '../../../src/postgres/index.ts'
-import { seedEventType, setup } from '../../support/setup.ts'
+import { eventually, seedEventType, setup } from '../../support/setup.ts'
 
 /** What later versions may do: add to tables, make others, write into any, and at last take away. */
 const later = {
@@ -80,4 +80,42 @@ testWith('citus', 'the schema of a distributed database with rows is migrated, a
   )
   assert.deepEqual(await read(database, "SELECT value::integer FROM notify.property WHERE name = 'parcels'"), [2])
   await assert.rejects(migrateNotify(database, { buckets: 32 }), /9003-contract/)
+})
+
+testWith('citus', 'a migration that waits for a lock on a worker lets others pass, and is repeated', async (t) => {
+  const citus = await startCitus({ settings: ['citus.shard_count=4'] })
+  t.after(() => citus.stop())
+  const url = new Secret(await createCitusDatabase(citus.nodes))
+  const open = async (at: Secret, connections: number) => {
+    const database = await openPostgres({ url: at, log: silentLog, connections })
+    t.after(() => database.close())
+    return database
+  }
+  const distributing = await openPostgres({ url, log: silentLog, connections: 1 })
+  await distributeNotify(distributing, { buckets: 32 })
+  await distributing.close()
+  const [migrating, reading] = [await open(url, 1), await open(url, 1)]
+  const { rows } = await reading.query<{ shard: string; port: string }>(
+    `SELECT shard_name AS shard, nodeport::text AS port FROM citus_shards
+      WHERE table_name = 'notify.notification'::regclass ORDER BY shardid LIMIT 1`,
+  )
+  const { shard, port } = rows[0] ?? assert.fail('no shard')
+  const workerUrl = new URL(url.reveal())
+  workerUrl.port = port
+  const worker = await open(new Secret(workerUrl.href), 1)
+
+  await worker.session(async (session) => {
+    await session.query('SET idle_in_transaction_session_timeout = 0')
+    await session.query('BEGIN')
+    await session.query(`SELECT FROM ${shard} LIMIT 0`)
+    const applied = migrate(migrating, 'notify', versionWith('9001-expand.sql'))
+    applied.catch(() => {})
+    await eventually(
+      () => session.query(`SELECT FROM pg_locks WHERE relation = '${shard}'::regclass AND NOT granted`),
+      ({ rowCount }) => rowCount > 0,
+    )
+    await reading.query('SELECT count(*) FROM notify.notification')
+    await session.query('COMMIT')
+    assert.deepEqual(await applied, ['9001-expand.sql'])
+  })
 })

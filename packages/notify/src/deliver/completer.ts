@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import { createBatcher, isRefusedValue, type Log } from '@gatehouse/kit'
+import { bisect, createBatcher, isRefusedValue, type Log } from '@gatehouse/kit'
 import type { NotifyOptions } from '../config/options.ts'
 import type { Hints } from '../context/hints.ts'
 import type { NotifyMetrics } from '../context/metrics.ts'
@@ -74,8 +74,35 @@ export function createCompleter(settings: CompleterOptions): Completer {
   }
 }
 
-/** Answers the buckets that failed. */
+/** Answers the buckets that failed. A step whose values are rejected keeps no other of its bucket from being recorded. */
 async function recordSteps(settings: CompleterOptions, steps: readonly AttemptStep[]): Promise<BucketErrors> {
+  const failed = new Map(await recordTogether(settings, steps))
+  for (const [bucket, error] of failed) {
+    const own = steps.filter(({ claimed }) => claimed.bucket === bucket)
+    if (own.length > 1 && isRefusedValue(error)) await recordApart(settings, bucket, own, failed)
+  }
+  return failed
+}
+
+/** Records what it can of steps of one bucket. `failed` is left with the error of one that failed, one that may pass first. */
+async function recordApart(
+  settings: CompleterOptions,
+  bucket: number,
+  steps: readonly AttemptStep[],
+  failed: Map<number, unknown>,
+): Promise<void> {
+  const errors: unknown[] = []
+  const work = async (part: readonly AttemptStep[]) => {
+    const error = (await recordTogether(settings, part)).get(bucket)
+    if (error !== undefined) throw error
+  }
+  await bisect(steps, work, { isFaultOfItem: isRefusedValue, onFailure: (error) => errors.push(error) })
+  if (errors.length > 0) failed.set(bucket, errors.find((error) => !isRefusedValue(error)) ?? errors[0])
+  else failed.delete(bucket)
+}
+
+/** Answers the buckets that failed. */
+async function recordTogether(settings: CompleterOptions, steps: readonly AttemptStep[]): Promise<BucketErrors> {
   const { deliveries, channel, log, metrics } = settings
   const { late, deadDevices, failed } = await deliveries.record(steps)
   if (late > 0) log.warn({ late, channel }, 'attempts were recorded too late and left out')

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { startWorker, type Worker } from '@gatehouse/kit'
+import { isFaultOfInput, startWorker, type Worker } from '@gatehouse/kit'
 import type { Provider } from '@gatehouse/providers'
 import type { Agenda } from '../agenda/agenda.ts'
 import type { HandoverTargets } from '../context/handover.ts'
@@ -15,7 +15,7 @@ import { Dispatcher, type DispatcherOptions } from './dispatcher.ts'
 import { nextStep, type StepContext, stepAfterCrashes, stepAfterWaiting } from './next-step.ts'
 import { ProviderPool } from './providers/provider-pool.ts'
 import { createQuarantine } from './providers/quarantine.ts'
-import { createRouter, type Router } from './providers/router.ts'
+import { createRouter, type Route, type Router } from './providers/router.ts'
 
 /** What the worker of a channel needs. */
 export interface ChannelWorkerOptions extends CompleterOptions, DispatcherOptions {
@@ -30,6 +30,8 @@ export interface ChannelWorkerOptions extends CompleterOptions, DispatcherOption
 
 /** How many claims' worth of deliveries may be handed over before the worker takes them. */
 const maxHandoverClaims = 20
+/** How long a delivery waits for which no provider could be chosen, in milliseconds. */
+const failedRoutePauseMs = 1_000
 
 /**
  * Starts the worker of one channel: it claims due deliveries, calls a provider for each target and records the step that
@@ -152,7 +154,8 @@ class ChannelDelivery {
   async #route(deliveries: readonly ClaimedDelivery[]): Promise<readonly Call[]> {
     const calls: Call[] = []
     for (const claimed of deliveries) {
-      const route = await this.#router.route(claimed)
+      const route = await this.#router.route(claimed).catch((error) => this.#afterFailedRoute(claimed, error))
+      if (!route) continue
       if (route.kind === 'release') {
         this.#quarantine.release(claimed)
         this.#completer.complete(route.release)
@@ -162,6 +165,21 @@ class ChannelDelivery {
       }
     }
     return calls
+  }
+
+  /**
+   * Releases a delivery whose providers could not be chosen, without an attempt or a crash. One that may itself be at fault
+   * is left to its lease: that is counted, so that it ends.
+   */
+  #afterFailedRoute(claimed: ClaimedDelivery, err: unknown): Route | undefined {
+    const { log, channel, clock } = this.#settings
+    const about = { err, channel, delivery: claimed.deliveryId }
+    if (isFaultOfInput(err)) {
+      log.error(about, 'a provider could not be chosen; the lease of the delivery will end')
+      return undefined
+    }
+    log.warn(about, 'a provider could not be chosen; the delivery waits')
+    return { kind: 'release', release: { claimed, dueAt: clock.now() + failedRoutePauseMs } }
   }
 
   /** Completes an attempt with the step that follows it, once all of its targets have a result. */

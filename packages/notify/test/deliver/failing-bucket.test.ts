@@ -51,3 +51,44 @@ test('steps of a bucket that fails hold up no other bucket, and are abandoned at
   assert.deepEqual(events.slice(0, 2).sort(), ['recorded in 2', 'recorded in 3'])
   assert.deepEqual([...new Set(events.slice(2))], ['given up'])
 })
+
+test('a step whose values are rejected keeps no other of its bucket from being recorded at once', async () => {
+  const rejected = { ...fresh, deliveryId: 'rejected' }
+  const recorded: string[] = []
+  const dueIn: number[][] = []
+  const errors: object[] = []
+  const deliveries: Pick<Deliveries, 'record'> = {
+    async record(steps) {
+      const isRejected = steps.some(({ claimed }) => claimed.deliveryId === rejected.deliveryId)
+      const own = steps.filter(({ claimed }) => claimed.bucket !== fresh.bucket || !isRejected)
+      recorded.push(...own.map(({ claimed }) => claimed.deliveryId))
+      const error = Object.assign(new Error('invalid byte sequence'), { code: '22021' })
+      return { late: 0, deadDevices: [], failed: new Map(isRejected ? [[fresh.bucket, error]] : []) }
+    },
+  }
+  const completer = createCompleter({
+    channel: 'email',
+    deliveries: deliveries as Deliveries,
+    options: { ...defaultOptions, leaseMs: 60_000 },
+    log: { ...silentLog, error: (about: object) => errors.push(about) },
+    metrics: createNotifyMetrics(createMetrics()),
+    hints: { onQueued: (_, buckets) => dueIn.push([...buckets]), onDeferred() {}, onChanged() {} },
+  })
+  const step = (claimed: typeof fresh) => ({
+    ...{ claimed, at: 0, what: 'failed' as const, detail: {}, deadTokens: [] },
+    next: {
+      ...{ kind: 'again' as const, dueAt: 5, failures: 1 },
+      left: { targets: claimed.message.targets, partlyAccepted: false },
+    },
+  })
+  const others = ['a', 'b', 'c', 'd', 'e'].map((deliveryId) => ({ ...fresh, deliveryId }))
+  for (const each of [...others.slice(0, 3), rejected, ...others.slice(3)]) completer.complete(step(each))
+  completer.complete(step({ ...fresh, deliveryId: 'elsewhere', bucket: 2 }))
+  await completer.drain()
+  assert.deepEqual(recorded.sort(), ['a', 'b', 'c', 'd', 'e', 'elsewhere'])
+  assert.equal(dueIn.flat().filter((bucket) => bucket === fresh.bucket).length, others.length, 'each is hinted at')
+  assert.deepEqual(
+    errors.map((about) => (about as { bucket?: number }).bucket),
+    [fresh.bucket],
+  )
+})

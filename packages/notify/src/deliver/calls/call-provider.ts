@@ -7,6 +7,7 @@ import {
 } from '@gatehouse/providers'
 import { notificationIdOf } from '../../model/id.ts'
 import type { Content, Message, Target } from '../../model/notification/notification.ts'
+import { storable } from '../../model/storable.ts'
 import type { ClaimedDelivery } from '../../store/store.ts'
 
 /** The message of a delivery to one of its targets, with an id that is the same in every attempt. */
@@ -44,22 +45,44 @@ function deadlineOf(provider: Provider): Deadline {
   return created()
 }
 
-/** Calls a provider, for at most its `timeoutMs`. The result of a call that throws or does not return is ambiguous. */
+/** The maximum length of what a provider says in a result, in UTF-16 code units. */
+const maxTextLength = 500
+
+const leftOut: SendResult = { kind: 'ambiguous', reason: 'the provider left it out' }
+
+function bounded(text: string): string {
+  return storable(text.slice(0, maxTextLength))
+}
+
+/** The result with texts that can be recorded: a step that can't be is left to its lease, and all of it is sent again. */
+function recordable(result: SendResult): SendResult {
+  if ('reason' in result) {
+    const code = 'code' in result ? { code: bounded(result.code) } : {}
+    return { ...result, ...code, reason: bounded(result.reason) }
+  }
+  const { providerMessageId } = result
+  return providerMessageId === undefined ? result : { ...result, providerMessageId: bounded(providerMessageId) }
+}
+
+/**
+ * Calls a provider, for at most its `timeoutMs`. The result of a call that throws or does not return is ambiguous. What
+ * the results say is bounded, and of it what can't be stored is replaced.
+ */
 export function callProvider(provider: Provider, messages: readonly OutgoingMessage[]): Promise<SendResult[]> {
   return new Promise((resolve) => {
     const deadline = deadlineOf(provider)
     const fail = (error: unknown) => {
       stopWatching()
-      const reason = String((error as Error).message).slice(0, 500)
+      const reason = bounded(String((error as Error).message))
       resolve(messages.map(() => ({ kind: 'ambiguous', reason })))
     }
     const stopWatching = deadline.watch(fail)
     const finish = (results: readonly SendResult[]) => {
       stopWatching()
-      resolve(messages.map((_, index) => results[index] ?? { kind: 'ambiguous', reason: 'the provider left it out' }))
+      resolve(messages.map((_, index) => recordable(results[index] ?? leftOut)))
     }
     try {
-      provider.send(messages, deadline.signal).then(finish, fail)
+      provider.send(messages, deadline.signal).then(finish).catch(fail)
     } catch (error) {
       fail(error)
     }

@@ -1,3 +1,5 @@
+export { storable } from '../../model/storable.ts'
+
 let written = { at: 0, text: new Date(0).toISOString() }
 
 /** A point in time (Unix milliseconds) as PostgreSQL reads it. The rows of a batch mostly ask for the same one. */
@@ -17,11 +19,6 @@ export function withoutNulls<Row extends object>(row: Row): { [Name in keyof Row
   return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as {
     [Name in keyof Row]?: NonNullable<Row[Name]>
   }
-}
-
-/** Text without what PostgreSQL can't store. */
-export function storable(text: string): string {
-  return text.replaceAll('\u0000', '\ufffd').toWellFormed()
 }
 
 /** Documents as one JSON array, which `json_array_elements` deals out: none of their quotes is escaped again. */

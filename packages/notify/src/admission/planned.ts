@@ -51,6 +51,8 @@ export interface PlannedNotification {
   readonly stored: 'no' | 'notification' | 'deliveries'
   /** Why no cap counts it. */
   readonly free?: 'fallback' | 'replay'
+  /** The dead letter that it was, from where it waited: it can be stopped as long as it waits again. */
+  readonly letter?: object
 }
 
 /** A stored row that an admission removes in its own transaction, so that it happens once. */

@@ -5,6 +5,7 @@ import type { Channel } from '../model/channel.ts'
 import { composeDedupKey } from '../model/notification/dedup-key.ts'
 import { createReason } from '../model/notification/reason.ts'
 import type { TimelineEntry } from '../model/notification/timeline.ts'
+import { dataAlone } from '../plan/aggregate-data.ts'
 import { channelPlanner } from '../plan/channel-plan.ts'
 import { chooseChannels, isExcluded } from '../plan/channels.ts'
 import type { DueDeferred, Profile, StoredNotification } from '../store/store.ts'
@@ -25,7 +26,7 @@ export interface ReplanInput {
  */
 export function planAgain(input: ReplanInput, options: NotifyOptions): AdmissionUnit {
   const { deferred, catalog } = input
-  const { notification, reason } = deferred
+  const { notification, reason, letter } = deferred
   const eventType = catalog.eventTypes.get(notification.event)
   const decisions: TimelineEntry[] = []
   const plan = planFor(input, options, decisions)
@@ -50,6 +51,7 @@ export function planAgain(input: ReplanInput, options: NotifyOptions): Admission
         deliveries,
         stored: 'deliveries',
         ...(reason === 'quiet_hours' ? {} : { free: reason }),
+        ...(letter === undefined ? {} : { letter }),
       },
     ],
   }
@@ -60,13 +62,14 @@ function planFor(
   options: NotifyOptions,
   decisions: TimelineEntry[],
 ): (channel: Channel) => DeliveryPlan {
-  const { data, userId, expiresAt } = notification
+  const { id, acceptedAt: at, userId, expiresAt } = notification
   const eventType = catalog.eventTypes.get(notification.event)
   if (!eventType) return () => ({ kind: 'exclude', reason: createReason('event_type_removed') })
   // The address came with the mail, and a stored one never takes its place.
   if (catalog.isReserved(notification.event))
     return () => ({ kind: 'exclude', reason: createReason('event_type_reserved') })
-  if (!data) return () => ({ kind: 'exclude', reason: createReason('data_erased') })
+  if (!notification.data) return () => ({ kind: 'exclude', reason: createReason('data_erased') })
+  const data = dataAlone({ id, at, data: notification.data }, eventType)
   const plan = channelPlanner({ userId, data, eventType, profile, catalog, now, expiresAt }, options, decisions)
   const excludes = exclusion(notification, reason, profile, chooseChannels(undefined, eventType, profile).channels)
   return (channel) => (excludes(channel) ? { kind: 'exclude', reason: createReason('preference') } : plan(channel))

@@ -78,11 +78,7 @@ export function listScheduled(context: ScheduleContext) {
       ...(to === undefined ? {} : { to: instantOf(to, '/to') }),
     }
     const scheduled = await slots.run(() => schedule.list(filter, parseCursor(cursor), limit))
-    const { items, next } = createPage(
-      scheduled,
-      request.query,
-      ({ fireAt, id }) => `${new Date(fireAt).toISOString()}_${id}`,
-    )
+    const { items, next } = createPage(scheduled, request.query, cursorOf)
     const visible = items.map((each) => formatForCaller(context, request, each))
     return { items: visible, ...(next === undefined ? {} : { next }) }
   }
@@ -147,9 +143,16 @@ export function cancelScheduled(context: ScheduleContext) {
   }
 }
 
-function parseCursor(cursor: string | undefined): Pick<Scheduled, 'fireAt' | 'id'> | undefined {
-  const [fireAt = '', id] = cursor?.split('_') ?? []
-  return id === undefined ? undefined : { fireAt: instantOf(fireAt, '/cursor'), id }
+/** When it is due, to the microsecond, and its id. */
+function cursorOf({ fireAt, microseconds = 0, id }: Scheduled): string {
+  return `${new Date(fireAt).toISOString().slice(0, -1)}${String(microseconds).padStart(3, '0')}Z_${id}`
+}
+
+function parseCursor(cursor: string | undefined): Pick<Scheduled, 'fireAt' | 'microseconds' | 'id'> | undefined {
+  const [due = '', id] = cursor?.split('_') ?? []
+  if (id === undefined) return undefined
+  const [, microseconds = '0'] = /\.\d{3}(\d{3})/.exec(due) ?? []
+  return { fireAt: instantOf(due, '/cursor'), microseconds: Number(microseconds), id }
 }
 
 async function findVisible(

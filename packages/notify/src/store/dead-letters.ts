@@ -151,7 +151,10 @@ export interface DeadLetters {
   /** Newest first, those that died before the letter `before`. */
   list(filter: DeadLetterFilter, limit: number, before: string | undefined): Promise<readonly DeadLetter[]>
   summarize(groupBy: DeadLetterGrouping, filter: DeadLetterFilter, trend: LetterTrend): Promise<DeadLetterSummary>
-  /** Counts up to `limit` letters, and those that have expired by `at` (Unix milliseconds). */
+  /**
+   * Counts up to `limit` letters; with `at` (Unix milliseconds), of those that can be replayed, and those that have expired by
+   * then.
+   */
   count(filter: DeadLetterFilter, limit: number, at?: number): Promise<LetterCount>
   /** The progress of a replay that had a pace. */
   findReplay(batchId: string): Promise<ReplayProgress | undefined>

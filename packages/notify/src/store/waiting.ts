@@ -9,6 +9,8 @@ export interface DueDeferred {
   readonly reason: 'quiet_hours' | 'fallback' | 'replay'
   readonly channels: readonly Channel[]
   readonly notification: StoredNotification
+  /** The dead letter that a replay gave back, as the store has it: what stops the replay makes it one again. */
+  readonly letter?: object
 }
 
 /** A notification as it was accepted, for planning it again. */
@@ -117,6 +119,8 @@ export interface Scheduled {
   readonly failures?: number
   /** Somebody has leased it: a worker that fires it, or that died. */
   readonly isUnderWay?: boolean
+  /** How many microseconds after `fireAt` it is due: events of the topic that are released together keep their order so. */
+  readonly microseconds?: number
 }
 
 /** An event whose time has come. */
@@ -140,7 +144,7 @@ export interface Schedule {
   /** Up to `limit` that the filter names, the soonest first, behind one that was listed before. */
   list(
     filter: ScheduledFilter,
-    after: Pick<Scheduled, 'fireAt' | 'id'> | undefined,
+    after: Pick<Scheduled, 'fireAt' | 'microseconds' | 'id'> | undefined,
     limit: number,
   ): Promise<readonly Scheduled[]>
   /**

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { createMetrics, manualClock } from '@gatehouse/kit'
 import { testWith } from '@gatehouse/testing'
+import type { Provider } from '../../src/index.ts'
 import { bucketOfUser, deliveryIdOf, newIdOfUser } from '../../src/model/id.ts'
 import { type DatabaseServer, postgresDatabase, startDatabaseServer, testBuckets } from '../support/engine/engine.ts'
 import { type Answer, eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
@@ -222,4 +223,77 @@ test('an aggregated item that is sent alone lists missing variables', async (t) 
   s.clock.advance(5 * minute)
   const after = await findWhen(s, body.id, (answer) => whatsOf(answer).includes('sent'))
   assert.deepEqual(whatsOf(after), ['accepted', 'channels', 'aggregated', 'missing_variables', 'queued', 'sent'])
+})
+
+const quiet = { quiet_hours: { start: '21:00', end: '08:00' } }
+
+test('an item that is deferred and then sent alone is rendered with its actor and count', async (t) => {
+  const s = await setupAggregation({ clock: manualClock(Date.parse('2026-06-01T21:50:00Z')) })
+  t.after(s.close)
+  await s.call('PUT', '/v1/users/alice/preferences/*', { channels: ['in-app'], ...quiet })
+  const { body } = await s.call('POST', '/v1/notify', createLike('Ann'))
+  s.clock.advance(5 * minute)
+  await findWhen(s, body.id, (answer) => whatsOf(answer).includes('deferred'))
+  s.clock.set(Date.parse('2026-06-02T08:00:01Z'))
+  const [message] = await eventually(
+    () => readMessages(s),
+    (all) => all.length === 1,
+  )
+  assert.equal(message?.body, 'Ann (1, 1)')
+})
+
+test('the email that follows a failed push of an item alone has its actor and count', async (t) => {
+  const provider: Provider = {
+    ...{ name: 'push', channel: 'push', timeoutMs: 1_000 },
+    send: async (messages) => messages.map(() => ({ kind: 'permanent', code: '400', reason: 'no' })),
+  }
+  const mails: string[] = []
+  const mailer: Provider = {
+    ...{ name: 'mail', channel: 'email', timeoutMs: 1_000 },
+    async send(messages) {
+      mails.push(...messages.map(({ content }) => content.subject ?? ''))
+      return messages.map(() => ({ kind: 'accepted' }))
+    },
+  }
+  const s = await setupAggregation({ providers: { push: [provider], email: [mailer] } }, { channels: ['push'] })
+  t.after(s.close)
+  const subject = '{{ actors | names: 2 }} ({{ count }})'
+  await s.call('PUT', '/v1/templates/photo.liked/email/en', { subject, body: 'Liked' })
+  await s.call('POST', '/v1/notify', createLike('Ann'))
+  s.clock.advance(5 * minute)
+  await eventually(
+    async () => s.clock.advance(1_000),
+    () => mails.length > 0,
+  )
+  assert.deepEqual(mails, ['Ann (1)'])
+})
+
+test('a resend is not gathered: an item has its actor, a combined notification all of them', async (t) => {
+  const s = await setupAggregation({ options: noCap })
+  t.after(s.close)
+  const send = async (actors: readonly string[]) => {
+    const answers: Answer[] = []
+    for (const actor of actors) answers.push(await s.call('POST', '/v1/notify', createLike(actor)))
+    s.clock.advance(5 * minute)
+    return answers.at(-1)?.body.id as string
+  }
+  const resend = async (id: string) => {
+    const { body } = await s.call('POST', `/v1/notifications/${id}/resend`, { channels: ['in-app'] })
+    assert.equal(body.deliveries[0].outcome, 'queued')
+  }
+  const alone = await send(['Eve'])
+  await findWhen(s, alone, (answer) => whatsOf(answer).includes('sent'))
+  await resend(alone)
+  const item = await findWhen(s, await send(['Ann', 'Bob', 'Cid', 'Dan']), (answer) =>
+    whatsOf(answer).includes('combined'),
+  )
+  await resend(String(timelineOf(item).find(({ what }) => what === 'combined')?.detail?.into))
+  const messages = await eventually(
+    () => readMessages(s),
+    (all) => all.length === 4,
+  )
+  assert.deepEqual(messages.map(({ body }) => body).sort(), [
+    ...['Ann, Bob and 2 others (4, 4)', 'Ann, Bob and 2 others (4, 4)'],
+    ...['Eve (1, 1)', 'Eve (1, 1)'],
+  ])
 })

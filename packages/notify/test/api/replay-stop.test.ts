@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { manualClock } from '@gatehouse/kit'
 import { testWith } from '@gatehouse/testing'
 import type { Provider, SendResult } from '../../src/index.ts'
 import { postgresDatabase, startDatabaseServer } from '../support/engine/engine.ts'
@@ -147,6 +148,54 @@ test('a stop gives back what was to be planned or scheduled, and nothing of anot
   assert.deepEqual([await waits('deferred'), await waits('scheduled'), await waits('delivery_queue')], [0, 0, 1])
   const others = before.filter(({ user_id }: { user_id: string }) => user_id !== 'user-5')
   assert.deepEqual(await letters(s), others)
+})
+
+test('a stop gives back what quiet hours deferred when it was planned again', async (t) => {
+  const clock = manualClock(Date.parse('2026-06-01T12:00:00Z'))
+  const { s, sent, accept, replay } = await scene({ clock })
+  t.after(s.close)
+  await s.database.query("UPDATE notify.dead_letter SET message = NULL, cause = 'template' WHERE user_id = 'user-0'")
+  const [before] = (await letters(s)).filter(({ user_id }: { user_id: string }) => user_id === 'user-0')
+  await s.call('PUT', '/v1/users/user-0/preferences/*', { quiet_hours: { start: '11:00', end: '13:00' } })
+  accept()
+  const { replayed, batch_id: batchId } = await replay({ user_id: 'user-0' })
+  assert.equal(replayed, 1)
+  const morning = Date.parse('2026-06-01T13:00:00Z')
+  const deferred = () => s.database.query<{ resume_at: number }>('SELECT resume_at FROM notify.deferred')
+  await eventually(deferred, ({ rows }) => rows[0]?.resume_at === morning)
+  clock.advance(60_000)
+  await s.call('PUT', '/v1/users/user-0/preferences/*', { quiet_hours: { start: '11:00', end: '14:00' } })
+  clock.set(morning)
+  await eventually(deferred, ({ rows }) => rows[0]?.resume_at === morning + 3_600_000)
+  assert.deepEqual((await s.call('POST', `/v1/replays/${batchId}/stop`)).body, { stopped: 1 }, 'and again')
+  assert.equal((await deferred()).rowCount, 0)
+  assert.deepEqual(
+    (await letters(s)).find(({ user_id }: { user_id: string }) => user_id === 'user-0'),
+    before,
+  )
+  assert.deepEqual(sent, [])
+})
+
+test('a stop gives back what was planned again and waits for another attempt', async (t) => {
+  let answer: SendResult = rejection
+  const provider: Provider = {
+    name: 'post',
+    channel: 'email',
+    timeoutMs: 1_000,
+    send: async (messages) => messages.map(() => answer),
+  }
+  const { s, replay } = await scene({ providers: { email: [provider] } })
+  t.after(s.close)
+  await s.database.query("UPDATE notify.dead_letter SET message = NULL, cause = 'template' WHERE user_id = 'user-0'")
+  answer = { kind: 'transient', reason: '503', retryAfterMs: 600_000 }
+  const { batch_id: batchId } = await replay({ user_id: 'user-0' })
+  await eventually(
+    () => s.database.query('SELECT FROM notify.delivery_queue WHERE failures = 1 AND lease_until IS NULL'),
+    ({ rowCount }) => rowCount === 1,
+  )
+  assert.deepEqual((await s.call('POST', `/v1/replays/${batchId}/stop`)).body, { stopped: 1 })
+  const causes = (await letters(s)).map(({ user_id, cause }: Record<string, string>) => `${user_id} ${cause}`)
+  assert.deepEqual(causes.toSorted()[0], 'user-0 template')
 })
 
 describe('on PostgreSQL', () => {

@@ -63,6 +63,35 @@ test('an unrendered dead letter cannot be replayed once its notification was pur
   assert.equal(left.items[0].notification_id, body.id)
 })
 
+test('letters that cannot be replayed take no place of those that can', async (t) => {
+  const { provider, sent, state } = createRecoveringProvider()
+  const s = await setup({ providers: { email: [provider] } })
+  t.after(s.close)
+  await seedEventType(s)
+  const lost = { text: '{', reason: 'not JSON', userId: 'alice' }
+  for (const key of ['first', 'second']) await s.store.deadLetters.addInvalid({ ...lost, key }, s.clock.now())
+  await s.call('DELETE', '/v1/templates/order.shipped/email/en')
+  assert.equal((await s.call('POST', '/v1/notify', shipped)).body.deliveries[0].outcome, 'failed')
+  await purgeBuckets(s.store, shortRetention, Date.now() + 2 * day)
+  await s.call('PUT', '/v1/templates/order.shipped/email/en', { subject: 'Order', body: 'It left.' })
+  await s.call('POST', '/v1/notify', shipped)
+  await eventually(
+    () => s.call('GET', '/v1/dead-letters'),
+    ({ body }) => body.items.length === 4,
+  )
+  state.healed = true
+  const replay = async (body: object) => (await s.call('POST', '/v1/dead-letters/replay', body)).body
+  assert.deepEqual(await replay({ dry_run: true }), { matched: 1, replayed: 0 })
+  assert.equal((await replay({ limit: 2 })).replayed, 1)
+  await eventually(
+    async () => sent,
+    (all) => all.length === 1,
+  )
+  const { body: discard } = await s.call('POST', '/v1/dead-letters/discard', { dry_run: true })
+  assert.deepEqual(discard, { matched: 3, discarded: 0 }, 'the others can be discarded')
+  assert.deepEqual((await s.call('POST', '/v1/dead-letters/discard', {})).body, { discarded: 3 })
+})
+
 test('a deferred notification is not purged before it is planned again', async (t) => {
   const s = await setup()
   t.after(s.close)

@@ -40,3 +40,29 @@ test("a user's token reads and cancels that user's schedules, and the management
     assert.equal((await s.call('DELETE', `/v1/scheduled/${id}`, undefined, cancels)).status, 204)
   }
 })
+
+test('pages of what is due within one millisecond list each once, and come to an end', async (t) => {
+  const s = await setup({ work: false, tables: { buckets: 4 } })
+  t.after(s.close)
+  const ids: string[] = []
+  for (const userId of ['alice', 'alice', 'alice', 'bob', 'carol', 'dan', 'eve', 'alice'])
+    ids.push(await s.store.schedule.add(Date.parse('2090-01-01T00:00:00Z'), createSchedule(userId).payload))
+  // As events of the topic that are released together: each due a little before the next, whatever its id.
+  for (const [place, id] of ids.entries())
+    await s.database.query('UPDATE notify.scheduled SET fire_at = $2 WHERE id = $1', [
+      id,
+      `2090-01-01T00:00:00.00000${ids.length - place}Z`,
+    ])
+  const walk = async (query: string) => {
+    const found: string[] = []
+    let cursor = ''
+    do {
+      const { body } = await s.call('GET', `/v1/scheduled?limit=2${query}${cursor}`)
+      found.push(...body.items.map(({ id }: { id: string }) => id))
+      cursor = body.next === undefined ? '' : `&cursor=${body.next}`
+    } while (cursor !== '' && found.length <= ids.length)
+    return found
+  }
+  assert.deepEqual(await walk(''), ids.toReversed())
+  assert.deepEqual(await walk('&user_id=alice'), [ids.at(-1), ...ids.slice(0, 3).toReversed()])
+})

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
-import { createMetrics } from '@gatehouse/kit'
+import { createMetrics, manualClock } from '@gatehouse/kit'
 import { testWith } from '@gatehouse/testing'
 import fc from 'fast-check'
 import type { Provider, Report } from '../../src/index.ts'
@@ -78,6 +78,47 @@ test('hard bounces and complaints suppress the address; soft bounces do not', as
     assert.equal(next.body.deliveries[0].outcome, reasons.length > 0 ? 'undeliverable' : 'queued', report)
     await s.call('DELETE', '/v1/suppressions?user_id=alice&lift_reason=a+test')
   }
+})
+
+test('a bounce of a deferred mail, of a fallback or of a replay suppresses its address', async (t) => {
+  const push: Provider = {
+    name: 'pusher',
+    channel: 'push',
+    timeoutMs: 1_000,
+    send: async (messages) => messages.map(() => ({ kind: 'permanent', code: '400', reason: 'no' })),
+  }
+  const night = Date.parse('2026-06-01T23:00:00Z')
+  const s = await setupWebhooks(t, { clock: manualClock(night), providers: { email: [provider], push: [push] } })
+  const untilSent = (id: string) =>
+    eventually(
+      async () => (await s.call('GET', `/v1/notifications/${id}`)).body.deliveries,
+      (deliveries) =>
+        deliveries.some(
+          (each: { channel: string; state: string }) => each.channel === 'email' && each.state === 'sent',
+        ),
+    )
+  const bounceOf = async (id: string) => {
+    await untilSent(id)
+    const deliveryId = deliveryIdOf(id, 'email')
+    await post(s, [{ eventId: randomUUID(), deliveryId, report: 'bounced', soft: false, at: s.clock.now() }])
+    const { body } = await s.call('GET', '/v1/suppressions')
+    await s.call('DELETE', '/v1/suppressions?user_id=alice&lift_reason=a+test')
+    return body.items.map(({ channel, address, reason }: Record<string, string>) => [channel, address, reason])
+  }
+  const suppressed = [['email', 'alice@example.com', 'bounced']]
+  await s.call('PUT', '/v1/users/alice/preferences/*', { quiet_hours: { start: '22:00', end: '08:00' } })
+  const { body: deferred } = await s.call('POST', '/v1/notify', shipped)
+  assert.equal(deferred.deliveries[0].outcome, 'deferred')
+  s.clock.set(Date.parse('2026-06-02T08:00:00Z'))
+  assert.deepEqual(await bounceOf(deferred.id), suppressed, 'deferred')
+  const { body: pushed } = await s.call('POST', '/v1/notify', { ...shipped, channels: ['push'] })
+  assert.deepEqual(await bounceOf(pushed.id), suppressed, 'the fallback of a push')
+  await s.call('DELETE', '/v1/templates/order.shipped/email/en')
+  const { body: failed } = await s.call('POST', '/v1/notify', shipped)
+  assert.equal(failed.deliveries[0].outcome, 'failed')
+  await s.call('PUT', '/v1/templates/order.shipped/email/en', { subject: 'x', body: 'repaired' })
+  assert.equal((await s.call('POST', '/v1/dead-letters/replay', { cause: 'template' })).body.replayed, 1)
+  assert.deepEqual(await bounceOf(failed.id), suppressed, 'planned again by a replay')
 })
 
 test('a report before the recorded acceptance ends the delivery and removes sensitive data', async (t) => {

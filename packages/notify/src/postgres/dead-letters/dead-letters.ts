@@ -5,7 +5,7 @@ import { at } from '../nodes/spread-database.ts'
 import { eraseSensitive } from '../retention/erase-sensitive.ts'
 import { optionalTimestamp, storable, timestamp, withoutNulls } from '../sql/columns.ts'
 import { among } from '../sql/plans.ts'
-import { fields, matching, valuesOf } from './filter.ts'
+import { fields, matching, replayable, valuesOf } from './filter.ts'
 import { removeLetters, type Selection } from './remove.ts'
 import { replay, spacingOf } from './replay.ts'
 import { findReplay, recordReplay } from './replays.ts'
@@ -113,7 +113,7 @@ function letterOf(row: LetterRow): DeadLetter {
   return { id, cause, detail, diedAt, fingerprint, ...withoutNulls(about) }
 }
 
-/** How many of the first `limit` there are, and how many of them have expired by `at`. */
+/** How many there are, up to `limit`; with `at`, of those that can be replayed, and how many of them have expired by then. */
 async function count(
   database: Database,
   buckets: readonly number[],
@@ -124,7 +124,8 @@ async function count(
     if (matched >= limit) break
     const { rows } = await at(database, bucket).query<{ matched: number; expired: number }>(
       `SELECT count(*)::integer AS matched, count(*) FILTER (WHERE expires_at <= $12)::integer AS expired
-         FROM (SELECT expires_at FROM notify.dead_letter WHERE ${matching} LIMIT $11) AS looked`,
+         FROM (SELECT expires_at FROM notify.dead_letter
+                WHERE ${matching} AND ($12::timestamptz IS NULL OR ${replayable}) LIMIT $11) AS looked`,
       [...valuesOf(bucket, filter), limit - matched, optionalTimestamp(time)],
     )
     matched += rows[0]?.matched ?? 0

@@ -23,6 +23,14 @@ export const matching = `bucket = $1 AND ($2::text IS NULL OR cause = $2) AND ($
   AND ($7::text IS NULL OR ${providerSql} = $7) AND ($8::text IS NULL OR ${fingerprintSql} = $8)
   AND ($9::timestamptz IS NULL OR died_at >= $9) AND ($10::timestamptz IS NULL OR died_at < $10)`
 
+/**
+ * Whether a letter can be replayed: one that was never written needs its notification, and one that is no notify request
+ * can't be. The notification is looked up by its key, letter by letter: an `EXISTS` may be answered by reading all of them.
+ */
+export const replayable = `(message IS NOT NULL OR (
+    SELECT true FROM notify.notification n WHERE n.bucket = $1 AND n.id = dead_letter.notification_id))
+  AND NOT (cause = 'invalid_message' AND message->'request' IS NULL)`
+
 /** The parameters `$1` to `$10` of {@link matching}. */
 export function valuesOf(bucket: number, filter: DeadLetterFilter): unknown[] {
   const { cause, channel, event, userId, ids, provider, fingerprint, from, to } = filter

@@ -1,14 +1,14 @@
 import type { Transaction } from '@gatehouse/kit'
 import type { DeadLetterFilter } from '../../store/store.ts'
 import { optionalTimestamp } from '../sql/columns.ts'
-import { matching, valuesOf } from './filter.ts'
+import { matching, replayable, valuesOf } from './filter.ts'
 import type { RemovedLetter } from './requeue.ts'
 
 /** The first `limit` letters that a filter names. */
 export interface Selection {
   readonly filter: DeadLetterFilter
   readonly limit: number
-  /** Only those that have not expired by then, Unix milliseconds. */
+  /** When they are replayed, Unix milliseconds: only those that can be, and have not expired by then. */
   readonly at?: number
 }
 
@@ -21,7 +21,7 @@ export async function removeLetters(
   const { rows } = await tx.query<RemovedLetter>(
     `WITH removed AS MATERIALIZED (
        SELECT id FROM notify.dead_letter
-        WHERE ${matching} AND ($12::timestamptz IS NULL OR expires_at IS NULL OR expires_at > $12)
+        WHERE ${matching} AND ($12::timestamptz IS NULL OR (expires_at IS NULL OR expires_at > $12) AND ${replayable})
         ORDER BY id LIMIT $11 FOR UPDATE SKIP LOCKED
      )
      DELETE FROM notify.dead_letter l WHERE l.bucket = $1 AND l.id = ANY (ARRAY(SELECT id FROM removed))

@@ -20,6 +20,7 @@ export async function replay(
 ): Promise<string[]> {
   const all = await removeLetters(tx, bucket, { filter, limit, at })
   const stored = await storedOf(tx, bucket, all)
+  // Asked again under the lock: its notification may have been purged since the letter was chosen.
   const isLost = ({ cause, message, notification_id }: RemovedLetter) =>
     message === null ? !stored.has(notification_id) : cause === 'invalid_message' && message.request === undefined
   await restoreLetters(tx, bucket, all.filter(isLost))

@@ -11,7 +11,7 @@ import { appendDuplicates } from '../timeline/duplicates.ts'
 import type { StreamOptions } from '../timeline/outbox.ts'
 import { joinWindows } from '../waiting/join-windows.ts'
 import { dedupHash } from './dedup-hash.ts'
-import { writeResumed } from './write-resumed.ts'
+import { addressOf, writeResumed } from './write-resumed.ts'
 
 /** One channel of an admitted notification, beside the notification. */
 interface AdmittedDelivery extends DeliveryDecision {
@@ -158,10 +158,6 @@ function writeDeliveries(scope: BucketScope, deliveries: readonly AdmittedDelive
   ]
 }
 
-function addressOf({ channel, plan }: AdmittedDelivery): string | null {
-  return plan.kind === 'send' && channel !== 'push' ? (plan.message.targets[0]?.address ?? null) : null
-}
-
 function writeWork(
   scope: BucketScope,
   deliveries: readonly AdmittedDelivery[],
@@ -175,14 +171,14 @@ function writeWork(
       text: textFor(
         scope,
         `INSERT INTO notify.delivery_queue (bucket, delivery_id, user_id, channel, event, priority, due_at, sensitive, expires_at,
-                                       attempt, lease_until, message)
+                                       attempt, lease_until, message, letter)
          SELECT w.bucket, w.delivery_id, w.user_id, w.channel, w.event, w.priority, $8::timestamptz, w.sensitive, w.expires_at,
-                w.leased::integer, CASE WHEN w.leased THEN now() + $12::integer * interval '1 millisecond' END, w.message
+                w.leased::integer, CASE WHEN w.leased THEN now() + $12::integer * interval '1 millisecond' END, w.message, w.letter::json
            FROM ROWS FROM (
                   unnest($1::smallint[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::smallint[], $7::boolean[],
-                         $10::timestamptz[], $11::boolean[]),
+                         $10::timestamptz[], $11::boolean[], $13::text[]),
                   json_array_elements($9::json))
-                AS w (bucket, delivery_id, user_id, channel, event, priority, sensitive, expires_at, leased, message)`,
+                AS w (bucket, delivery_id, user_id, channel, event, priority, sensitive, expires_at, leased, letter, message)`,
       ),
       values: [
         bucketsOfIds(scope, queued, notificationOf),
@@ -203,9 +199,15 @@ function writeWork(
           (d) => d.id !== undefined && leased?.has(d.id) === true,
         ),
         leaseMs,
+        ...columns(queued, (d) => letterOf(d.of)),
       ],
     },
   ]
+}
+
+/** The dead letter that it was, as it is stored with what a stopped replay takes back. */
+function letterOf({ letter }: PlannedNotification): string | null {
+  return letter === undefined ? null : JSON.stringify(letter)
 }
 
 function writeDeferred(scope: BucketScope, decided: readonly AdmissionDecision[]): Statement[] {
@@ -221,10 +223,10 @@ function writeDeferred(scope: BucketScope, decided: readonly AdmissionDecision[]
     {
       text: textFor(
         scope,
-        `INSERT INTO notify.deferred (bucket, id, notification_id, user_id, channels, reason, resume_at)
-         SELECT d.bucket, d.id, d.notification_id, d.user_id, string_to_array(d.channels, ','), d.reason, d.resume_at
-           FROM unnest($1::smallint[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::timestamptz[])
-                AS d (bucket, id, notification_id, user_id, channels, reason, resume_at)`,
+        `INSERT INTO notify.deferred (bucket, id, notification_id, user_id, channels, reason, resume_at, letter)
+         SELECT d.bucket, d.id, d.notification_id, d.user_id, string_to_array(d.channels, ','), d.reason, d.resume_at, d.letter::json
+           FROM unnest($1::smallint[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::timestamptz[], $8::text[])
+                AS d (bucket, id, notification_id, user_id, channels, reason, resume_at, letter)`,
       ),
       values: [
         bucketsOfIds(scope, deferred, ({ notification }) => notification.id),
@@ -236,6 +238,7 @@ function writeDeferred(scope: BucketScope, decided: readonly AdmissionDecision[]
           (d) => d.channels,
           (d) => d.notification.free ?? 'quiet_hours',
           (d) => d.resumeAt,
+          (d) => letterOf(d.notification),
         ),
       ],
     },

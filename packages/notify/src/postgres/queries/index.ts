@@ -8,7 +8,7 @@ const names = [
   'delivery/claim-groups-from-marks',
   'inbox/put-items',
   'inbox/remove-items',
-  'intake/end-deliveries',
+  'intake/change-resumed',
   'intake/update-users',
   'timeline/purge-state-changes',
   'timeline/read-state-changes',

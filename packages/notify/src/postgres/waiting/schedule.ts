@@ -17,6 +17,7 @@ interface ScheduledRow {
   readonly occurred_at: number | null
   readonly failures?: number
   readonly leased?: boolean
+  readonly microseconds?: number
 }
 
 /** Scheduled events on PostgreSQL. */
@@ -83,7 +84,7 @@ export function postgresSchedule(database: Database, buckets: number): Schedule 
 
 interface ScheduledPage {
   readonly filter: ScheduledFilter
-  readonly after: Pick<Scheduled, 'fireAt' | 'id'> | undefined
+  readonly after: Pick<Scheduled, 'fireAt' | 'microseconds' | 'id'> | undefined
   readonly limit: number
 }
 
@@ -98,7 +99,8 @@ async function list(
   const found: ScheduledRow[] = []
   for (const bucket of mine) {
     const { rows } = await at(database, bucket).query<ScheduledRow>(
-      `SELECT id, fire_at, payload, source, occurred_at, failures, coalesce(lease_until >= now(), false) AS leased
+      `SELECT id, fire_at, payload, source, occurred_at, failures, coalesce(lease_until >= now(), false) AS leased,
+              extract(microseconds FROM fire_at)::integer % 1000 AS microseconds
          FROM notify.scheduled
         WHERE bucket = $1${userId === undefined ? '' : ' AND user_id = $8'}
           AND ($2::timestamptz IS NULL OR (fire_at, id) > ($2, $3::uuid))
@@ -107,7 +109,7 @@ async function list(
         ORDER BY fire_at, id LIMIT $4`,
       [
         bucket,
-        optionalTimestamp(after?.fireAt),
+        after === undefined ? null : dueOf(after),
         after?.id ?? null,
         limit,
         optionalTimestamp(from),
@@ -119,9 +121,16 @@ async function list(
     found.push(...rows)
   }
   return found
-    .sort((a, b) => a.fire_at - b.fire_at || (a.id < b.id ? -1 : 1))
+    .sort((a, b) => a.fire_at - b.fire_at || microsecondsOf(a) - microsecondsOf(b) || (a.id < b.id ? -1 : 1))
     .slice(0, limit)
     .map(scheduledOf)
+}
+
+const microsecondsOf = ({ microseconds = 0 }: Pick<Scheduled, 'microseconds'>) => microseconds
+
+/** When it is due as PostgreSQL has it, to the microsecond. */
+function dueOf(scheduled: Pick<Scheduled, 'fireAt' | 'microseconds'>): string {
+  return `${timestamp(scheduled.fireAt).slice(0, -1)}${String(microsecondsOf(scheduled)).padStart(3, '0')}Z`
 }
 
 interface Failure {

@@ -16,6 +16,7 @@ interface DeferredRow {
   readonly user_id: string
   readonly channels: Channel[]
   readonly reason: DueDeferred['reason']
+  readonly letter: object | null
   readonly event: string
   readonly data: Data | null
   readonly dedup_key: string | null
@@ -52,6 +53,7 @@ function deferredOf(row: DeferredRow): DueDeferred {
     id: row.id,
     reason: row.reason,
     channels: row.channels,
+    ...withoutNulls({ letter: row.letter }),
     notification: {
       id: row.notification_id,
       userId: row.user_id,

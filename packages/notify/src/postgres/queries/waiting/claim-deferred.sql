@@ -13,9 +13,9 @@ WITH due AS MATERIALIZED (
 ), claimed AS (
   UPDATE notify.deferred d SET lease_until = now() + $3::integer * interval '1 millisecond'
     FROM due WHERE d.bucket = due.bucket AND d.id = due.id
-  RETURNING d.bucket, d.id, d.notification_id, d.user_id, d.channels, d.reason
+  RETURNING d.bucket, d.id, d.notification_id, d.user_id, d.channels, d.reason, d.letter
 )
-SELECT c.bucket, c.id, c.notification_id, c.user_id, c.channels, c.reason,
+SELECT c.bucket, c.id, c.notification_id, c.user_id, c.channels, c.reason, c.letter,
        n.event, n.data, n.dedup_key, n.requested, n.sensitive, n.accepted_at, n.expires_at
   FROM claimed c CROSS JOIN LATERAL (
     SELECT * FROM notify.notification WHERE bucket = c.bucket AND id = c.notification_id LIMIT 1) AS n

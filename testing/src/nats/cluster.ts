@@ -59,8 +59,8 @@ export async function startNatsCluster(options: NatsClusterOptions = {}): Promis
       (report) => report?.meta_cluster?.leader && report.meta_cluster.cluster_size === size,
     )
     // Until its leader has heard from each other, the cluster places no stream there: "peer offline".
-    const areHeard = reports.some((report) => countHeard(report) === size - 1)
-    const areHealthy = areHeard && (await Promise.all(nodes.map((node) => node.isHealthy()))).every(Boolean)
+    const areCurrent = reports.some((report) => countCurrent(report) === size - 1)
+    const areHealthy = areCurrent && (await Promise.all(nodes.map((node) => node.isHealthy()))).every(Boolean)
     return isComplete && areHealthy ? true : undefined
   })
   return {
@@ -92,8 +92,8 @@ interface Report {
   }>
 }
 
-/** How many others a server has heard from and finds up to date; only the leader says so of all. */
-const countHeard = (report: Report | undefined): number =>
+/** How many others a server finds up to date; only the leader says so of all. */
+const countCurrent = (report: Report | undefined): number =>
   (report?.meta_cluster?.replicas ?? []).filter(({ current, offline }) => current && !offline).length
 
 class ClusterNode implements NatsNode {

@@ -74,6 +74,8 @@ export function layoutOf({ count: partitions = 1, streams = 1 }: PartitionSettin
       ...intakeOf,
       name: nameOf(index),
       subjects: streams === 1 ? [...subjects, userSubjects] : subjects,
+      // Those of owners that died are there for half a minute beside those of the next.
+      maxConsumers: 2 * perStream,
       ...(streams === 1 ? { transform: mappingOf(partitions) } : {}),
     }
   })

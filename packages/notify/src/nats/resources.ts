@@ -1,5 +1,12 @@
 import type { Log } from '@gatehouse/kit'
-import { AckPolicy, type Consumer, type JetStreamClient, type JetStreamManager } from '@nats-io/jetstream'
+import {
+  AckPolicy,
+  type Consumer,
+  type ConsumerInfo,
+  JetStreamApiError,
+  type JetStreamClient,
+  type JetStreamManager,
+} from '@nats-io/jetstream'
 import { type NatsConnection, nanos } from '@nats-io/transport-node'
 import { about, isAway } from './faults.ts'
 import { intakesOf, type Layout } from './layout.ts'
@@ -25,6 +32,11 @@ const sharedName = 'notify'
 /** In the metadata of a consumer of a partition: the generation of the owner that opened it. */
 const generationKey = 'gatehouse-generation'
 
+/** Another consumer reads these subjects already. */
+const alreadyRead: ReadonlySet<number> = new Set([10_099, 10_100])
+/** How often consumers are listed again that were missed: a list of several pages is one of no single moment. */
+const maxLooks = 3
+
 const ackWaitMs = 30_000
 /** A consumer of a partition that nobody asks for messages is removed by the server after so long. */
 const abandonedMs = 30_000
@@ -33,6 +45,9 @@ const abandonedMs = 30_000
 export class Resources {
   readonly #options: ResourcesOptions
   readonly #shared = new Map<string, Set<(error: Error) => void>>()
+  /** By stream: the list of its consumers that was asked for last and is under way, and that which has not begun yet. */
+  readonly #lists = new Map<string, Promise<readonly ConsumerInfo[]>>()
+  readonly #nextLists = new Map<string, Promise<readonly ConsumerInfo[]>>()
   #timer: NodeJS.Timeout | undefined
   #preparing: Promise<void> | undefined
   #isSettled = false
@@ -94,24 +109,58 @@ export class Resources {
   ): Promise<Consumer | undefined> {
     await this.#prepareOne(stream)
     const { manager, client } = this.#options
-    for await (const { name, config } of manager.consumers.list(stream)) {
-      if (name !== sharedName && !name.startsWith(`${group}-`)) continue
-      if (Number(config.metadata?.[generationKey] ?? 0) > generation) return undefined
-      await manager.consumers.delete(stream, name)
-    }
     const name = `${group}-${crypto.randomUUID()}`
-    await manager.consumers.add(stream, {
-      durable_name: name,
-      metadata: { [generationKey]: String(generation) },
-      inactive_threshold: nanos(abandonedMs),
-      mem_storage: true,
-      ...(filter === undefined ? {} : { filter_subject: filter }),
-      ack_policy: AckPolicy.Explicit,
-      ack_wait: nanos(ackWaitMs),
-      max_deliver: -1,
-      max_ack_pending: maxAckPending,
-    })
+    for (let looks = 1; ; looks++) {
+      for (const { name: former, config } of await this.#listConsumers(stream)) {
+        if (former !== sharedName && !former.startsWith(`${group}-`)) continue
+        if (Number(config.metadata?.[generationKey] ?? 0) > generation) return undefined
+        await this.#deleteConsumer(stream, former)
+      }
+      try {
+        await manager.consumers.add(stream, {
+          durable_name: name,
+          metadata: { [generationKey]: String(generation) },
+          inactive_threshold: nanos(abandonedMs),
+          mem_storage: true,
+          ...(filter === undefined ? {} : { filter_subject: filter }),
+          ack_policy: AckPolicy.Explicit,
+          ack_wait: nanos(ackWaitMs),
+          max_deliver: -1,
+          max_ack_pending: maxAckPending,
+        })
+        break
+      } catch (error) {
+        if (!(error instanceof JetStreamApiError && alreadyRead.has(error.code)) || looks >= maxLooks) throw error
+      }
+    }
     return client.consumers.get(stream, name)
+  }
+
+  /** The consumers of a stream, listed after this call; all calls before a list begins share it. */
+  #listConsumers(stream: string): Promise<readonly ConsumerInfo[]> {
+    const next = this.#nextLists.get(stream)
+    if (next) return next
+    const former = this.#lists.get(stream) ?? Promise.resolve([])
+    const list = former
+      .catch(() => {})
+      .then(() => {
+        this.#nextLists.delete(stream)
+        return Array.fromAsync(this.#options.manager.consumers.list(stream))
+      })
+    this.#nextLists.set(stream, list)
+    this.#lists.set(stream, list)
+    const forget = () => void (this.#lists.get(stream) === list && this.#lists.delete(stream))
+    list.then(forget, forget)
+    return list
+  }
+
+  /** One that is gone since it was listed is as good as deleted. */
+  async #deleteConsumer(stream: string, name: string): Promise<void> {
+    try {
+      await this.#options.manager.consumers.delete(stream, name)
+    } catch (error) {
+      if (!isMissing(error)) throw error
+    }
   }
 
   startChecks(everyMs: number): void {

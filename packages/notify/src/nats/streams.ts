@@ -43,6 +43,8 @@ export interface StreamDefinition {
   readonly defaults: StreamSettings
   /** What the server does with the subjects of messages before it stores them. */
   readonly transform?: SubjectTransformConfig
+  /** How many consumers it may have, where the server's own limit, 1,000 since 2.15, may be too few. */
+  readonly maxConsumers?: number
 }
 
 /** Whether an error of JetStream says that the stream or the consumer is not there. */
@@ -63,7 +65,7 @@ export async function createMissing(
   definition: StreamDefinition,
   settings: StreamSettings,
 ): Promise<boolean> {
-  const { name, subjects, retention, defaults, transform } = definition
+  const { name, subjects, retention, defaults, transform, maxConsumers } = definition
   try {
     await manager.streams.info(name)
     return false
@@ -78,6 +80,7 @@ export async function createMissing(
       retention,
       ...configOf(chosen),
       ...(transform ? { subject_transform: transform } : {}),
+      ...(maxConsumers ? { max_consumers: maxConsumers } : {}),
     })
     return true
   } catch (error) {

@@ -241,6 +241,26 @@ testWith(program, 'events stay in order when the server is restarted among them'
   checkOrder(received, users, 40)
 })
 
+testWith(program, 'as many partitions as there may be are read from one stream, also by the next owner', async (t) => {
+  const { url, manager } = await setupServer(t)
+  const partitions = 1_024
+  for (const generation of [1, 2]) {
+    const errors: unknown[] = []
+    const log = { ...silentLog, error: (...line: unknown[]) => void errors.push(line) }
+    const topic = await natsTopic({ url, log, partitions: { count: partitions } })
+    t.after(() => topic.close())
+    const consuming = await topic.consume(async (message) => message.ack(), { ...owning(partitions), generation })
+    t.after(() => consuming.stop())
+    const readPartitions = async () => {
+      const open = await Array.fromAsync(manager.consumers.list('NOTIFICATION_PARTITIONS_1'))
+      const own = open.filter(({ config }) => Object.values(config.metadata ?? {}).includes(String(generation)))
+      return new Set(own.map(({ config }) => config.filter_subject)).size
+    }
+    await eventuallyOnCluster(readPartitions, (size) => size === partitions)
+    assert.deepEqual(errors, [])
+  }
+})
+
 testWith(program, 'events stay in order when the leader of their stream is killed among them', async (t) => {
   const cluster = await startNatsCluster({ program })
   t.after(() => cluster.stop())

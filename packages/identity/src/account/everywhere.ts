@@ -3,7 +3,7 @@ import { audit } from '../audit/record.ts'
 import type { OverviewContext } from '../context/features.ts'
 import { pageParameters } from '../http/page-route.ts'
 import { createNotices } from '../mail/notices.ts'
-import { checkForm, clearSessionCookie, markKnownDevice, readBrowser } from '../sessions/browser.ts'
+import { checkForm, clearSessionCookie, keepKnownDevice, readBrowser } from '../sessions/browser.ts'
 import { signOutOptions } from '../sessions/end-session.ts'
 import { sendSignInPage } from '../sessions/sign-in-page.ts'
 
@@ -29,7 +29,7 @@ export function signOutEverywhereEndpoint(
     await audit(context, request, 'signed_out_everywhere', { actor: user.id, subject: user.id, details })
     const current = stays ? await context.store.users.find(user.id) : undefined
     if (current === undefined) clearSessionCookie(context, reply)
-    else markKnownDevice(context, reply, current)
+    else keepKnownDevice(context, reply, current)
     return reply.redirect('/account', 303)
   }
 }

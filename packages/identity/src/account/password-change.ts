@@ -10,7 +10,7 @@ import { messagePage } from '../pages/error-page.ts'
 import { type Field, type FormPage, formPage } from '../pages/form-page.ts'
 import { type NextStep, PageError } from '../pages/page-error.ts'
 import { maxPasswordLength } from '../passwords/rule.ts'
-import { type Browser, checkForm, formToken, markKnownDevice, readBrowser } from '../sessions/browser.ts'
+import { type Browser, checkForm, formToken, keepKnownDevice, readBrowser } from '../sessions/browser.ts'
 import { signOutOptions } from '../sessions/end-session.ts'
 import { requireRecentSignIn } from '../sessions/recent-sign-in.ts'
 import { sendSignInPage } from '../sessions/sign-in-page.ts'
@@ -69,7 +69,7 @@ export function changePasswordEndpoint(context: AccountContext): Handler {
     const fault = await changePassword(context, request, signedIn, parameters)
     if (fault !== undefined) return sendPage(context, reply, texts, formPage(texts, { ...form, ...fault }))
     const changed = await context.store.users.find(signedIn.user.id)
-    if (changed !== undefined) markKnownDevice(context, reply, changed)
+    if (changed !== undefined) keepKnownDevice(context, reply, changed)
     return sendPage(context, reply, texts, messagePage(texts, 'password.done', { next: accountNext }))
   }
 }

@@ -20,6 +20,8 @@ export interface Authority {
   readonly scopes: ReadonlySet<string>
   /** The roles of the user; empty for a client. */
   readonly roles: readonly string[]
+  /** Of the user, as it was before the age of the sign-in was checked; undefined for a client. */
+  readonly credentialVersion?: string | undefined
   /** True for the command line, whose user can read the database and its keys. */
   readonly unrestricted: boolean
 }

@@ -12,6 +12,7 @@ import {
   scopesOfRoles,
   withIncludedScopes,
 } from '../model/management-roles.ts'
+import type { User } from '../model/user.ts'
 import type { Authority } from './authority.ts'
 
 /** A path parameter with an identifier. */
@@ -54,7 +55,7 @@ export function createAdminAccess(context: AdminContext, authenticate: Authentic
     const roles = user === undefined || user.lockedAt !== undefined ? [] : user.roles
     const isManager = roles.some(isManagementRole)
     const changed = isManager ? await context.store.managementRoles.listChanged() : new Map()
-    return { caller, by: createAuthority(request, caller, { roles, changed }, scopes) }
+    return { caller, by: createAuthority(request, caller, { user, roles, changed }, scopes) }
   }
   const admit = async (request: FastifyRequest, scopes: Scopes) => {
     const accepted = [scopes].flat()
@@ -93,7 +94,7 @@ async function checkSignInAge({ store, clock }: AdminContext, { kind, grantId }:
 function createAuthority(
   request: FastifyRequest,
   { kind, subject, clientId, scopes: carried }: Caller,
-  { roles, changed }: { readonly roles: readonly string[]; readonly changed: ChangedRoles },
+  { user, roles, changed }: CallingUser,
   needed: readonly string[],
 ): Authority {
   const allowed = scopesOfRoles(roles, changed)
@@ -103,7 +104,15 @@ function createAuthority(
   const allows = (one: string) => needed.some((scope) => scopesOfRoles([one], changed).has(scope))
   const role = roles.filter(isManagementRole).find(allows)
   const actor = { subject, role, clientId, address: request.ip, requestId: request.id }
-  return { actor, scopes: new Set(granted), roles, unrestricted: false }
+  const credentialVersion = user?.credentialVersion
+  return { actor, scopes: new Set(granted), roles, credentialVersion, unrestricted: false }
+}
+
+/** What was read of the user who calls; nothing of a client. */
+interface CallingUser {
+  readonly user: User | undefined
+  readonly roles: readonly string[]
+  readonly changed: ChangedRoles
 }
 
 /** The scopes in the schema of the route, of which one suffices; none where every caller may. */

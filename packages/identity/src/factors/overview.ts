@@ -9,7 +9,7 @@ import { factorsPage } from '../pages/account/factors-page.ts'
 import { recoveryCodesPage } from '../pages/account/recovery-codes-page.ts'
 import { messagePage } from '../pages/error-page.ts'
 import { type NextStep, PageError } from '../pages/page-error.ts'
-import { checkForm, findPolicy, formToken, markKnownDevice, readBrowser } from '../sessions/browser.ts'
+import { checkForm, findPolicy, formToken, keepKnownDevice, readBrowser } from '../sessions/browser.ts'
 import { requireRecentSignIn } from '../sessions/recent-sign-in.ts'
 import { hashRecoveryCodes } from '../sessions/second-factor/enrolment.ts'
 import { type BrowserExchange, sendSignInPage } from '../sessions/sign-in-page.ts'
@@ -84,7 +84,7 @@ async function removeApp(
   if (credentialVersion === undefined) throw new PageError(400, 'error.stale', {}, factorsNext)
   context.signalOutbox()
   await audit(context, request, 'factor_removed', { actor: user.id, subject: user.id, details: { factor: 'totp' } })
-  markKnownDevice(context, reply, { id: user.id, credentialVersion })
+  keepKnownDevice(context, reply, { id: user.id, credentialVersion })
   const texts = textsFor(context, request)
   const key = isLast ? 'factors.app.removed' : 'factors.app.removed.other'
   return sendPage(context, reply, texts, messagePage(texts, key, { next: factorsNext }))

@@ -9,7 +9,7 @@ import { createNotices } from '../mail/notices.ts'
 import { connectionName, isEnabled } from '../model/connection.ts'
 import { providersPage } from '../pages/account/providers-page.ts'
 import { PageError } from '../pages/page-error.ts'
-import { type Browser, checkForm, formToken, markKnownDevice, readBrowser } from '../sessions/browser.ts'
+import { type Browser, checkForm, formToken, keepKnownDevice, readBrowser } from '../sessions/browser.ts'
 import { sealContinuation } from '../sessions/continuation.ts'
 import { signOutOptions } from '../sessions/end-session.ts'
 import { requireRecentSignIn } from '../sessions/recent-sign-in.ts'
@@ -82,7 +82,7 @@ async function disconnect(
     const details = { connection: link.connectionId }
     await audit(context, exchange.request, 'provider_unlinked', { actor: user.id, subject: user.id, details })
     const changed = await context.store.users.find(user.id)
-    if (changed !== undefined) markKnownDevice(context, exchange.reply, changed)
+    if (changed !== undefined) keepKnownDevice(context, exchange.reply, changed)
   }
   return exchange.reply.redirect(path, 303)
 }

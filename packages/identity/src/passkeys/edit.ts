@@ -10,7 +10,7 @@ import type { User } from '../model/user.ts'
 import type { Parameters } from '../oauth/parameters.ts'
 import { PageError } from '../pages/page-error.ts'
 import { editPasskeyPage } from '../pages/passkeys/pages.ts'
-import { checkForm, findPolicy, formToken, markKnownDevice, readBrowser } from '../sessions/browser.ts'
+import { checkForm, findPolicy, formToken, keepKnownDevice, readBrowser } from '../sessions/browser.ts'
 import { openContinuation } from '../sessions/continuation.ts'
 import { requireRecentSignIn } from '../sessions/recent-sign-in.ts'
 import type { BrowserExchange } from '../sessions/sign-in-page.ts'
@@ -43,7 +43,7 @@ export function editPasskeyEndpoint(
       : await renamePasskey(context, request, user, { passkey, name: passkeyNameOf(parameters.get('name')) })
     if (wrong !== undefined) return sendEditPage(context, exchange, passkey, wrong)
     const changed = isRemoval ? await context.store.users.find(user.id) : undefined
-    if (changed !== undefined) markKnownDevice(context, reply, changed)
+    if (changed !== undefined) keepKnownDevice(context, reply, changed)
     return reply.redirect('/account/passkeys', 303)
   }
 }

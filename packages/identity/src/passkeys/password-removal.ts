@@ -7,7 +7,7 @@ import { pageParameters } from '../http/page-route.ts'
 import { createNotices } from '../mail/notices.ts'
 import { messagePage } from '../pages/error-page.ts'
 import { PageError } from '../pages/page-error.ts'
-import { checkForm, markKnownDevice, readBrowser } from '../sessions/browser.ts'
+import { checkForm, keepKnownDevice, readBrowser } from '../sessions/browser.ts'
 import { signOutOptions } from '../sessions/end-session.ts'
 import { requireRecentSignIn } from '../sessions/recent-sign-in.ts'
 
@@ -33,7 +33,7 @@ export function removePasswordEndpoint(
     context.signalOutbox()
     await audit(context, request, 'password_removed', { actor: user.id, subject: user.id })
     const changed = await context.store.users.find(user.id)
-    if (changed !== undefined) markKnownDevice(context, reply, changed)
+    if (changed !== undefined) keepKnownDevice(context, reply, changed)
     const texts = textsFor(context, request)
     return sendPage(context, reply, texts, messagePage(texts, 'passkeys.password.done', { next }))
   }

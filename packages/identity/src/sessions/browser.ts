@@ -166,13 +166,33 @@ function sealProvider(
  * Marks the browser as one in which the user signed in with the current credentials. A browser that was marked for this
  * user before stays the same device, whose attempts are counted on.
  */
-export function markKnownDevice(
+function markKnownDevice(context: BrowserContext, reply: FastifyReply, user: DeviceUser): void {
+  setDeviceCookie(context, reply, user, deviceOf(context, reply.request, user) ?? randomToken())
+}
+
+/**
+ * Keeps a browser that was marked for the user known after their credentials changed. One that was not stays unknown: a
+ * new device, with attempts of its own, comes by signing in alone.
+ */
+export function keepKnownDevice(context: BrowserContext, reply: FastifyReply, user: DeviceUser): void {
+  const deviceId = deviceOf(context, reply.request, user)
+  if (deviceId !== undefined) setDeviceCookie(context, reply, user, deviceId)
+}
+
+type DeviceUser = Pick<User, 'id' | 'credentialVersion'>
+
+/** The id of the device that the browser was marked as for this user, with whatever credentials. */
+function deviceOf(context: BrowserContext, request: FastifyRequest, { id }: DeviceUser): string | undefined {
+  const device = openDevice(context, request)
+  return device?.userId === id ? device.deviceId : undefined
+}
+
+function setDeviceCookie(
   context: BrowserContext,
   reply: FastifyReply,
-  { id, credentialVersion }: Pick<User, 'id' | 'credentialVersion'>,
+  { id, credentialVersion }: DeviceUser,
+  deviceId: string,
 ): void {
-  const before = openDevice(context, reply.request)
-  const deviceId = (before?.userId === id ? before.deviceId : undefined) ?? randomToken()
   const device = seal(JSON.stringify([id, credentialVersion, deviceId]), context.encryptionKey, devicePurpose)
   const options = { secure: context.secureCookies, maxAgeSeconds: knownDeviceSeconds }
   setCookie(reply, cookie(deviceCookie, device, options))

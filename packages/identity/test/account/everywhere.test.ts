@@ -54,6 +54,13 @@ test('signing out everywhere else ends other sessions, apps and mailed links, an
   )
 })
 
+test('signing out everywhere else makes no device known that was not', async () => {
+  const here = await signedIn()
+  here.cookies.delete('gatehouse_device')
+  assert.equal((await signOut(here, 'others')).headers.location, '/account')
+  assert.equal(here.cookies.has('gatehouse_device'), false, 'each would have guesses at the second factor of its own')
+})
+
 test('signing out everywhere ends the session of this browser too', async () => {
   const [here, there] = [await signedIn(), await signedIn()]
   await signOut(here, 'all')

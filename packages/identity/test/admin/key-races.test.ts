@@ -6,10 +6,13 @@ import { type Database, Problem } from '@gatehouse/kit'
 import { memoryDatabase, postgresDatabase, sharedPostgres, testWith } from '@gatehouse/testing'
 import { migrateIdentity, postgresIdentityStore } from '../../src/postgres/index.ts'
 import type { IdentityStore } from '../../src/store/index.ts'
+import { administrators, call, consoleClient, tokenOf } from '../support/management/administrators.ts'
 import { type Running, service, setup } from '../support/setup.ts'
 
 const password = 'a long and quiet password'
 
+/** Runs after the grant of a caller was found, to see when they signed in. */
+const afterGrant: (() => Promise<unknown>)[] = []
 /** Runs after a key that is created is in the audit trail, and before it is stored. */
 const meanwhile: (() => Promise<unknown>)[] = []
 
@@ -19,7 +22,20 @@ function racing(store: IdentityStore): IdentityStore {
     await audit.record(event)
     if (event.action === 'api_keys.create') await meanwhile.shift()?.()
   }
-  return { ...store, audit: Object.assign(Object.create(audit) as typeof audit, { record }) }
+  const { grants } = store
+  const find: typeof grants.find = async (id) => {
+    const found = await grants.find(id)
+    await afterGrant.shift()?.()
+    return found
+  }
+  return {
+    ...store,
+    audit: Object.assign(Object.create(audit) as typeof audit, { record }),
+    // Its other methods use members that only it has.
+    grants: new Proxy(grants, {
+      get: (target, name) => (name === 'find' ? find : Reflect.get(target, name).bind(target)),
+    }),
+  }
 }
 
 let database: Database
@@ -56,6 +72,21 @@ for (const [index, [what, end]] of Object.entries(endings).entries())
     await assert.rejects(management.createApiKey({ owner, name: 'a key' }), isConflict)
     assert.equal(await keysOf(owner), 0)
   })
+
+test('a caller who is reset once their sign-in was checked creates no key for themselves', async (t) => {
+  const clients = [consoleClient]
+  const store = racing(postgresIdentityStore(database))
+  const at = await setup({ store, declared: { clients, users: administrators } }, database)
+  t.after(() => at.close())
+  const token = await tokenOf(at, 'gatehouse-owner')
+  const create = () =>
+    call(at, token, { method: 'POST', url: '/admin/v1/api-keys', payload: { owner: 'owner', name: 'mine' } })
+  assert.equal((await create()).status, 201)
+  afterGrant.push(() => at.identity.management.setPassword('owner', 'another quiet password'))
+  const refused = await create()
+  assert.equal(refused.status, 409, refused.text)
+  assert.equal(await keysOf('owner'), 0)
+})
 
 test('a key is not created whose client is deleted meanwhile', async () => {
   const { management } = running.identity

@@ -55,6 +55,27 @@ describe('organizations on PostgreSQL', () => {
   const owners = async () =>
     (await store.memberships.listMembers('acme', '', 100)).filter((one) => one.roles.includes('owner'))
 
+  testWith('postgresql', 'who is invited by a locked member alone joins by a provider', async () => {
+    await put('olga', ['owner'])
+    const email = (await store.users.find('sam'))?.email ?? ''
+    const upstream = { issuer: 'https://none.example', connectionId: 'none', subject: 'sam' }
+    const join = async () => {
+      const member = { organizationId: 'acme', userId: 'sam', roles: [], now: running.clock.now(), messages: [] }
+      return store.memberships.join(member, upstream)
+    }
+    await database.query(
+      `INSERT INTO identity.invitation (organization_id, id, hash, email, invited_by, created_at, expires_at)
+       VALUES ('acme', gen_random_uuid(), 'of olga', $1, 'olga', 0, $2)`,
+      [email, running.clock.now() + 1_000],
+    )
+    assert.equal(await join(), 'invited')
+    await running.identity.management.updateUser('olga', { locked: true })
+    assert.equal(await join(), 'changed')
+    await running.identity.management.updateUser('olga', { locked: false })
+    await remove('sam')
+    await database.query("DELETE FROM identity.invitation WHERE hash = 'of olga'")
+  })
+
   testWith('postgresql', 'of the last two owners who are removed at once, one stays', async () => {
     for (let round = 0; round < 10; round++) {
       await put('sam', ['owner'])

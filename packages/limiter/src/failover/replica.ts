@@ -1,3 +1,4 @@
+import { windowIndex } from '../algorithms/window.ts'
 import { countedIdentifier } from '../combination/combine.ts'
 import { resultOfShare } from '../combination/results.ts'
 import { closedShares, isMixed, subjectShares } from '../combination/shares.ts'
@@ -38,10 +39,14 @@ export class Replica {
    * them lower.
    */
   isAdjusted(policy: Policy, own: CounterResult, raised: CounterResult): boolean {
-    return policy.rules.some(({ algorithm }, i) => {
+    return policy.rules.some(({ algorithm, windowMs }, i) => {
       const [a = 0, b = 0] = own.counters.slice(2 * i)
       const [raisedA = 0, raisedB = 0] = raised.counters.slice(2 * i)
-      return algorithm === 'token-bucket' ? raisedA > a + 1e-6 : raisedA < a || raisedB < b
+      if (algorithm === 'token-bucket') return raisedA > a + 1e-6
+      // The store may have raised them when the next window had begun.
+      const windowsLater = windowIndex(raised.now, windowMs) - windowIndex(own.now, windowMs)
+      if (windowsLater === 0) return raisedA < a || raisedB < b
+      return windowsLater === 1 && algorithm === 'sliding-window' && raisedA < b
     })
   }
 

@@ -32,6 +32,8 @@ export interface ChannelWorkerOptions extends CompleterOptions, DispatcherOption
 const maxHandoverClaims = 20
 /** How long a delivery waits for which no provider could be chosen, in milliseconds. */
 const failedRoutePauseMs = 1_000
+/** From when on no further delivery of a claim asks, once one asked in vain, in milliseconds: a server may be silent. */
+const patienceMs = 2_000
 
 /**
  * Starts the worker of one channel: it claims due deliveries, calls a provider for each target and records the step that
@@ -153,8 +155,13 @@ class ChannelDelivery {
   /** The calls to make for deliveries. Those that wait for a provider are released. */
   async #route(deliveries: readonly ClaimedDelivery[]): Promise<readonly Call[]> {
     const calls: Call[] = []
+    const giveUpAt = performance.now() + patienceMs
+    let isSilent = false
     for (const claimed of deliveries) {
-      const route = await this.#router.route(claimed).catch((error) => this.#afterFailedRoute(claimed, error))
+      const route = await (isSilent ? this.#postpone(claimed) : this.#router.route(claimed)).catch((error) => {
+        isSilent = performance.now() > giveUpAt
+        return this.#afterFailedRoute(claimed, error)
+      })
       if (!route) continue
       if (route.kind === 'release') {
         this.#quarantine.release(claimed)
@@ -171,15 +178,19 @@ class ChannelDelivery {
    * Releases a delivery whose providers could not be chosen, without an attempt or a crash. One that may itself be at fault
    * is left to its lease: that is counted, so that it ends.
    */
-  #afterFailedRoute(claimed: ClaimedDelivery, err: unknown): Route | undefined {
-    const { log, channel, clock } = this.#settings
+  async #afterFailedRoute(claimed: ClaimedDelivery, err: unknown): Promise<Route | undefined> {
+    const { log, channel } = this.#settings
     const about = { err, channel, delivery: claimed.deliveryId }
     if (isFaultOfInput(err)) {
       log.error(about, 'a provider could not be chosen; the lease of the delivery will end')
       return undefined
     }
     log.warn(about, 'a provider could not be chosen; the delivery waits')
-    return { kind: 'release', release: { claimed, dueAt: clock.now() + failedRoutePauseMs } }
+    return this.#postpone(claimed)
+  }
+
+  async #postpone(claimed: ClaimedDelivery): Promise<Route> {
+    return { kind: 'release', release: { claimed, dueAt: this.#settings.clock.now() + failedRoutePauseMs } }
   }
 
   /** Completes an attempt with the step that follows it, once all of its targets have a result. */

@@ -50,6 +50,9 @@ export const isPartitionStream = (name: string): boolean => name.startsWith(part
 /** At a limit an intake refuses: what a producer was acknowledged is never removed unread. */
 const intakeOf = { retention: RetentionPolicy.Workqueue, defaults: { storage: 'file', discard: 'new' } } as const
 
+/** How many consumers a stream may have by default, since nats-server 2.15. Fewer may be allowed to an account. */
+const usualConsumers = 1_000
+
 /** What nats-server does with the subject of a user: its own hash of the token decides the partition. */
 export const mappingOf = (partitions: number) => ({
   src: userSubjects,
@@ -74,8 +77,7 @@ export function layoutOf({ count: partitions = 1, streams = 1 }: PartitionSettin
       ...intakeOf,
       name: nameOf(index),
       subjects: streams === 1 ? [...subjects, userSubjects] : subjects,
-      // Those of owners that died are there for half a minute beside those of the next.
-      maxConsumers: 2 * perStream,
+      ...(perStream > usualConsumers / 2 ? { maxConsumers: 2 * perStream } : {}),
       ...(streams === 1 ? { transform: mappingOf(partitions) } : {}),
     }
   })

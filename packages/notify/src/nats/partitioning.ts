@@ -75,6 +75,7 @@ const probesPerStream = 8
  */
 export async function checkMapping(
   connection: NatsConnection,
+  manager: JetStreamManager,
   layout: Layout,
   away: ReadonlySet<string>,
 ): Promise<void> {
@@ -88,6 +89,11 @@ export async function checkMapping(
       throw about(`the stream ${expected}`, error)
     })
     if (stream === expected) continue
+    // Its leader may have died since: who asks for it then learns that.
+    if (stream === undefined)
+      await manager.streams.info(expected).catch((error: unknown) => {
+        throw about(`the stream ${expected}`, error)
+      })
     const { src, dest } = mappingOf(partitions)
     const actual = stream === undefined ? 'no stream' : `the stream ${stream}`
     throw new UnfitSettings(

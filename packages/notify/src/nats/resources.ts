@@ -234,7 +234,7 @@ export class Resources {
         { err: error, stream: name },
         'a stream of partitions is away; the start goes on without it',
       )
-    await checkMapping(connection, layout, new Set([...faults.keys()].map(({ name }) => name)))
+    await checkMapping(connection, manager, layout, new Set([...faults.keys()].map(({ name }) => name)))
     this.#isSettled = true
   }
 

@@ -43,7 +43,7 @@ export interface StreamDefinition {
   readonly defaults: StreamSettings
   /** What the server does with the subjects of messages before it stores them. */
   readonly transform?: SubjectTransformConfig
-  /** How many consumers it may have, where the server's own limit, 1,000 since 2.15, may be too few. */
+  /** How many consumers it may have, where as many as the server allows by default are too few. */
   readonly maxConsumers?: number
 }
 
@@ -121,7 +121,7 @@ export async function applySettings(
   const { name } = definition
   const { config } = await manager.streams.info(name)
   await applySubjects(manager, definition, config)
-  const wanted = configOf(settings)
+  const wanted = { ...configOf(settings), ...consumersOf(definition, config) }
   const changes = Object.entries(wanted).filter(([member, value]) => config[member as keyof StreamConfig] !== value)
   const refused = (member: string, value: unknown, reason: string) =>
     log.error(
@@ -159,6 +159,11 @@ async function applySubjects(
   const kept = config.subjects.filter((subject) => subject !== userSubjects || subjects.includes(userSubjects))
   if (missing.length > 0 || kept.length < config.subjects.length)
     await manager.streams.update(name, { subjects: [...kept, ...missing] })
+}
+
+/** What a stream has to be changed by to have consumers enough. */
+function consumersOf({ maxConsumers = 0 }: StreamDefinition, { max_consumers: is }: StreamConfig) {
+  return maxConsumers > Math.max(0, is) ? { max_consumers: maxConsumers } : {}
 }
 
 type ChosenConfig = Partial<

@@ -176,27 +176,36 @@ test('a stop gives back what quiet hours deferred when it was planned again', as
   assert.deepEqual(sent, [])
 })
 
-test('a stop gives back what was planned again and waits for another attempt', async (t) => {
-  let answer: SendResult = rejection
-  const provider: Provider = {
-    name: 'post',
-    channel: 'email',
-    timeoutMs: 1_000,
-    send: async (messages) => messages.map(() => answer),
-  }
-  const { s, replay } = await scene({ providers: { email: [provider] } })
-  t.after(s.close)
-  await s.database.query("UPDATE notify.dead_letter SET message = NULL, cause = 'template' WHERE user_id = 'user-0'")
-  answer = { kind: 'transient', reason: '503', retryAfterMs: 600_000 }
-  const { batch_id: batchId } = await replay({ user_id: 'user-0' })
-  await eventually(
-    () => s.database.query('SELECT FROM notify.delivery_queue WHERE failures = 1 AND lease_until IS NULL'),
-    ({ rowCount }) => rowCount === 1,
-  )
-  assert.deepEqual((await s.call('POST', `/v1/replays/${batchId}/stop`)).body, { stopped: 1 })
-  const causes = (await letters(s)).map(({ user_id, cause }: Record<string, string>) => `${user_id} ${cause}`)
-  assert.deepEqual(causes.toSorted()[0], 'user-0 template')
-})
+for (const [what, attempts] of [
+  ['is sent anew', 1],
+  ['is written anew, as nobody tried it', 0],
+] as const)
+  test(`a stop gives back what was planned again; it ${what}`, async (t) => {
+    let answer: SendResult = rejection
+    const provider: Provider = {
+      name: 'post',
+      channel: 'email',
+      timeoutMs: 1_000,
+      send: async (messages) => messages.map(() => answer),
+    }
+    const { s, replay } = await scene({ providers: { email: [provider] } })
+    t.after(s.close)
+    await s.database.query("UPDATE notify.dead_letter SET message = NULL, cause = 'template' WHERE user_id = 'user-0'")
+    answer = { kind: 'transient', reason: '503', retryAfterMs: 600_000 }
+    const { batch_id: batchId } = await replay({ user_id: 'user-0' })
+    await eventually(
+      () => s.database.query('SELECT FROM notify.delivery_queue WHERE failures = 1 AND lease_until IS NULL'),
+      ({ rowCount }) => rowCount === 1,
+    )
+    await s.database.query('UPDATE notify.delivery_queue SET attempt = $1', [attempts])
+    assert.deepEqual((await s.call('POST', `/v1/replays/${batchId}/stop`)).body, { stopped: 1 })
+    const { rows } = await s.database.query(
+      "SELECT message IS NOT NULL AS written FROM notify.dead_letter WHERE user_id = 'user-0'",
+    )
+    assert.deepEqual(rows, [{ written: attempts > 0 }])
+    const causes = (await letters(s)).map(({ user_id, cause }: Record<string, string>) => `${user_id} ${cause}`)
+    assert.deepEqual(causes.toSorted()[0], 'user-0 template')
+  })
 
 describe('on PostgreSQL', () => {
   testWith('postgresql', 'of a stop and the workers at once each letter goes to one', async (t) => {

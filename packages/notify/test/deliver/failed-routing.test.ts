@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import type { NotifyStore, Provider } from '../../src/index.ts'
 import { shipped } from '../support/providers/webhook-provider.ts'
 import { eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
@@ -70,6 +71,38 @@ test('a delivery for which the breakers could not be asked is released without a
     called.toSorted(),
     orders.map((order) => `second: Order ${order}`),
   )
+})
+
+test('a claim asks a database that is silent once, and releases what it has', async (t) => {
+  const before = await setup({ work: false })
+  await seedEventType(before)
+  for (const order_id of orders)
+    await before.call('POST', '/v1/notify', { ...shipped, channels: ['email'], data: { order_id } })
+  let questions = 0
+  const silent: NotifyStore['providerHealth'] = {
+    ...halfOpen(before.store, new Error('never')),
+    async probe() {
+      questions++
+      await setTimeout(2_100)
+      throw Object.assign(new Error('it did not answer in time'), { code: '57014' })
+    },
+  }
+  const email: Provider[] = ['first', 'second'].map((name) => ({
+    ...{ name, channel: 'email', timeoutMs: 1_000 },
+    send: async (messages) => messages.map(() => ({ kind: 'accepted' })),
+  }))
+  const { database, clock } = before
+  const s = await setup({ database, clock, store: { ...before.store, providerHealth: silent }, providers: { email } })
+  t.after(async () => {
+    await s.notify.stop()
+    await before.close()
+  })
+  const queue = await eventually(
+    () => readQueue(s),
+    (rows) => questions > 0 && rows.every((row) => !(row as { leased: boolean }).leased),
+  )
+  assert.deepEqual(queue, Array(orders.length).fill({ crashes: 0, leased: false }))
+  assert.equal(questions, 1)
 })
 
 test('a delivery that may itself be at fault is left to its lease, and the others are sent', async (t) => {

@@ -56,6 +56,15 @@ test('a dead device whose reason can not be stored is marked, and the other is s
   assert.equal(seen.filter(({ target }) => target.address === 'living').length, 1)
 })
 
+test('an answer that is not as its type says leaves the others as they are', async () => {
+  const answers = [{ kind: 'accepted' }, { kind: 'permanent', code: 400 }] as unknown as SendResult[]
+  const provider: Provider = { name: 'untyped', channel: 'email', timeoutMs: 1_000, send: async () => answers }
+  assert.deepEqual(await callProvider(provider, [{}, {}] as OutgoingMessage[]), [
+    { kind: 'accepted' },
+    { kind: 'permanent', code: '400', reason: '' },
+  ])
+})
+
 test('what a provider says is bounded, whether it answers or throws', async () => {
   const long = 'x'.repeat(499) + '\u{1f600}'.repeat(99)
   const bounded = `${'x'.repeat(499)}\ufffd`

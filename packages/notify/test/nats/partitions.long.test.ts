@@ -241,9 +241,19 @@ testWith(program, 'events stay in order when the server is restarted among them'
   checkOrder(received, users, 40)
 })
 
+testWith(program, 'an account that may have few consumers has the streams of few partitions', async (t) => {
+  const config = ['accounts { A { users: [{ user: a, password: a }], jetstream { max_consumers: 80 } } }']
+  const server = await startNats({ program, config })
+  t.after(() => server.stop())
+  await openTopic(t, server.url.replace('nats://', 'nats://a:a@'), { count: 64 })
+})
+
 testWith(program, 'as many partitions as there may be are read from one stream, also by the next owner', async (t) => {
   const { url, manager } = await setupServer(t)
   const partitions = 1_024
+  await openTopic(t, url, { count: partitions })
+  // As a version made it that did not ask for so many consumers.
+  await manager.streams.update('NOTIFICATION_PARTITIONS_1', { max_consumers: -1 } as object)
   for (const generation of [1, 2]) {
     const errors: unknown[] = []
     const log = { ...silentLog, error: (...line: unknown[]) => void errors.push(line) }

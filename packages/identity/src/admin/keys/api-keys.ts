@@ -105,7 +105,9 @@ export async function createApiKey(context: AdminContext, by: Authority, request
   const unused = { retiringUntil: 0, rotatedAt: undefined, lastUsedAt: undefined }
   const key: ApiKey = { id: randomUUIDv7(), owner, name, scopes, plan, createdAt, expiresAt, hash, prefix, ...unused }
   await auditChange(context, by, { action: 'api_keys.create', target: target(key.id), after: auditedMembers(key) })
-  if (!(await context.store.apiKeys.create(key, found.credentialVersion)))
+  // Read before the grant of the caller was checked: a reset that ended it since ends this key too.
+  const seen = by.actor.subject === owner ? by.credentialVersion : found.credentialVersion
+  if (!(await context.store.apiKeys.create(key, seen)))
     throw new Problem(
       409,
       'The owner was deleted, or got other credentials, at the same time; read it again and retry.',

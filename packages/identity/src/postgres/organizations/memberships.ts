@@ -37,6 +37,14 @@ const selectMember = `SELECT m.user_id, a.username, a.email, m.created_at, ${rol
 const invitationsToUser = `FROM identity.invitation i JOIN identity.account a ON lower(a.email) = lower(i.email)
   WHERE i.organization_id = $1 AND a.id = $2 AND a.email_verified`
 
+/** Whether user `$2` may accept an invitation of organization `$1` at `$3`: one of a locked inviter is none for now. */
+const openInvitation = `SELECT 1 ${invitationsToUser} AND i.expires_at > $3 AND NOT EXISTS (
+  SELECT 1 FROM identity.account inviter WHERE inviter.id = i.invited_by AND inviter.locked_at IS NOT NULL)`
+
+async function hasInvitation(tx: Transaction, values: readonly unknown[]): Promise<boolean> {
+  return (await tx.query(openInvitation, values)).rowCount > 0
+}
+
 /** Memberships in `identity.membership`, with their roles in `identity.membership_role`. */
 export class PostgresMemberships implements Memberships {
   readonly #database: Database
@@ -88,9 +96,7 @@ export class PostgresMemberships implements Memberships {
       return await this.#database.transaction(async (tx) => {
         if ((await lockMember(tx, organizationId, userId)) !== undefined) return 'outdated'
         if (await isFormerMember(tx, member, upstream)) return 'former'
-        const values = [organizationId, userId, now]
-        if ((await tx.query(`SELECT 1 ${invitationsToUser} AND i.expires_at > $3`, values)).rowCount > 0)
-          return 'invited'
+        if (await hasInvitation(tx, [organizationId, userId, now])) return 'invited'
         return putMember(tx, { ...member, expected: undefined })
       })
     } catch (error) {

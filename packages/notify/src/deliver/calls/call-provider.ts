@@ -50,13 +50,14 @@ const maxTextLength = 500
 
 const leftOut: SendResult = { kind: 'ambiguous', reason: 'the provider left it out' }
 
-function bounded(text: string): string {
-  return storable(text.slice(0, maxTextLength))
+/** Of a provider that is not checked by types it may be anything. */
+function bounded(text: unknown): string {
+  return storable(String(text ?? '').slice(0, maxTextLength))
 }
 
 /** The result with texts that can be recorded: a step that can't be is left to its lease, and all of it is sent again. */
 function recordable(result: SendResult): SendResult {
-  if ('reason' in result) {
+  if (result.kind !== 'accepted') {
     const code = 'code' in result ? { code: bounded(result.code) } : {}
     return { ...result, ...code, reason: bounded(result.reason) }
   }

@@ -141,7 +141,8 @@ async function countExpired(
   time: number,
 ): Promise<number> {
   const { rows } = await at(database, bucket).query<{ count: number }>(
-    `SELECT count(*)::integer AS count FROM notify.dead_letter WHERE ${matching} AND expires_at <= $11`,
+    `SELECT count(*)::integer AS count FROM notify.dead_letter
+      WHERE ${matching} AND expires_at <= $11 AND ${replayable}`,
     [...valuesOf(bucket, filter), timestamp(time)],
   )
   return rows[0]?.count ?? 0

@@ -42,10 +42,13 @@ export interface KeptLetter {
   /** Unix milliseconds. */
   readonly died_at: number
   readonly event: string | null
+  /** Whether it had no message: what is written now may be wrong, and is written anew unless it has been tried. */
+  readonly unwritten?: boolean
 }
 
-function keptOf({ batchId: batch, id, cause, detail, died_at, event }: DueLetter): string {
-  const kept: KeptLetter = { batch, id, cause, detail, died_at, event }
+function keptOf({ batchId: batch, id, cause, detail, died_at, event, message }: DueLetter): string {
+  const unwritten = message === null ? { unwritten: true } : {}
+  const kept: KeptLetter = { batch, id, cause, detail, died_at, event, ...unwritten }
   return JSON.stringify(kept)
 }
 

@@ -86,7 +86,10 @@ async function removeQueued(tx: Transaction, { bucket, ids, batchId }: Stop): Pr
      RETURNING letter, user_id, channel, expires_at, message, attempt`,
     [bucket, ids, batchId],
   )
-  return rows.map(({ attempt, ...row }) => ({ ...row, message: replayable(row.message, attempt) }))
+  return rows.map(({ attempt, ...row }) => {
+    const isUntried = row.letter.unwritten === true && attempt === 0
+    return { ...row, message: isUntried ? null : replayable(row.message, attempt) }
+  })
 }
 
 /** Without what a replay begins afresh with, as a delivery that dies is stored. */

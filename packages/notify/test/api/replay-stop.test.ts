@@ -177,8 +177,8 @@ test('a stop gives back what quiet hours deferred when it was planned again', as
 })
 
 for (const [what, attempts] of [
-  ['is sent anew', 1],
-  ['is written anew, as nobody tried it', 0],
+  ['is sent again as it was', 1],
+  ['is rendered again, as nobody tried it', 0],
 ] as const)
   test(`a stop gives back what was planned again; it ${what}`, async (t) => {
     let answer: SendResult = rejection

@@ -77,6 +77,7 @@ export function layoutOf({ count: partitions = 1, streams = 1 }: PartitionSettin
       ...intakeOf,
       name: nameOf(index),
       subjects: streams === 1 ? [...subjects, userSubjects] : subjects,
+      // One for each, with room for those of former owners.
       ...(perStream > usualConsumers / 2 ? { maxConsumers: 2 * perStream } : {}),
       ...(streams === 1 ? { transform: mappingOf(partitions) } : {}),
     }

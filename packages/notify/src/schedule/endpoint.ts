@@ -11,6 +11,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import type { CatalogKeeper } from '../catalog/catalog.ts'
 import type { Audit } from '../context/audit.ts'
+import { exactTime } from '../model/exact-time.ts'
 import { newIdOfUser } from '../model/id.ts'
 import { maskRequest } from '../model/masking.ts'
 import type { NotifyRequest } from '../model/notification/notification.ts'
@@ -145,7 +146,7 @@ export function cancelScheduled(context: ScheduleContext) {
 
 /** When it is due, to the microsecond, and its id. */
 function cursorOf({ fireAt, microseconds = 0, id }: Scheduled): string {
-  return `${new Date(fireAt).toISOString().slice(0, -1)}${String(microseconds).padStart(3, '0')}Z_${id}`
+  return `${exactTime(fireAt, microseconds)}_${id}`
 }
 
 function parseCursor(cursor: string | undefined): Pick<Scheduled, 'fireAt' | 'microseconds' | 'id'> | undefined {

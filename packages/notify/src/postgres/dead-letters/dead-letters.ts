@@ -5,7 +5,7 @@ import { at } from '../nodes/spread-database.ts'
 import { eraseSensitive } from '../retention/erase-sensitive.ts'
 import { optionalTimestamp, storable, timestamp, withoutNulls } from '../sql/columns.ts'
 import { among } from '../sql/plans.ts'
-import { fields, matching, replayable, valuesOf } from './filter.ts'
+import { canBeReplayed, fields, matching, valuesOf } from './filter.ts'
 import { removeLetters, type Selection } from './remove.ts'
 import { replay, spacingOf } from './replay.ts'
 import { findReplay, recordReplay } from './replays.ts'
@@ -125,7 +125,7 @@ async function count(
     const { rows } = await at(database, bucket).query<{ matched: number; expired: number }>(
       `SELECT count(*)::integer AS matched, count(*) FILTER (WHERE expires_at <= $12)::integer AS expired
          FROM (SELECT expires_at FROM notify.dead_letter
-                WHERE ${matching} AND ($12::timestamptz IS NULL OR ${replayable}) LIMIT $11) AS looked`,
+                WHERE ${matching} AND ($12::timestamptz IS NULL OR ${canBeReplayed}) LIMIT $11) AS looked`,
       [...valuesOf(bucket, filter), limit - matched, optionalTimestamp(time)],
     )
     matched += rows[0]?.matched ?? 0
@@ -142,7 +142,7 @@ async function countExpired(
 ): Promise<number> {
   const { rows } = await at(database, bucket).query<{ count: number }>(
     `SELECT count(*)::integer AS count FROM notify.dead_letter
-      WHERE ${matching} AND expires_at <= $11 AND ${replayable}`,
+      WHERE ${matching} AND expires_at <= $11 AND ${canBeReplayed}`,
     [...valuesOf(bucket, filter), timestamp(time)],
   )
   return rows[0]?.count ?? 0

@@ -27,7 +27,7 @@ export const matching = `bucket = $1 AND ($2::text IS NULL OR cause = $2) AND ($
  * Whether a letter can be replayed: one that was never written needs its notification, and one that is no notify request
  * can't be. The notification is looked up by its key, letter by letter: an `EXISTS` may be answered by reading all of them.
  */
-export const replayable = `(message IS NOT NULL OR (
+export const canBeReplayed = `(message IS NOT NULL OR (
     SELECT true FROM notify.notification n WHERE n.bucket = $1 AND n.id = dead_letter.notification_id))
   AND NOT (cause = 'invalid_message' AND message->'request' IS NULL)`
 

@@ -1,7 +1,7 @@
 import type { Transaction } from '@gatehouse/kit'
 import type { DeadLetterFilter } from '../../store/store.ts'
 import { optionalTimestamp } from '../sql/columns.ts'
-import { matching, replayable, valuesOf } from './filter.ts'
+import { canBeReplayed, matching, valuesOf } from './filter.ts'
 import type { RemovedLetter } from './requeue.ts'
 
 /** The first `limit` letters that a filter names. */
@@ -21,7 +21,7 @@ export async function removeLetters(
   const { rows } = await tx.query<RemovedLetter>(
     `WITH removed AS MATERIALIZED (
        SELECT id FROM notify.dead_letter
-        WHERE ${matching} AND ($12::timestamptz IS NULL OR (expires_at IS NULL OR expires_at > $12) AND ${replayable})
+        WHERE ${matching} AND ($12::timestamptz IS NULL OR (expires_at IS NULL OR expires_at > $12) AND ${canBeReplayed})
         ORDER BY id LIMIT $11 FOR UPDATE SKIP LOCKED
      )
      DELETE FROM notify.dead_letter l WHERE l.bucket = $1 AND l.id = ANY (ARRAY(SELECT id FROM removed))

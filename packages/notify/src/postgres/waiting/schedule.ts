@@ -1,4 +1,5 @@
 import type { Database, Transaction } from '@gatehouse/kit'
+import { exactTime } from '../../model/exact-time.ts'
 import { bucketOfId, bucketOfUser, newIdOfUser } from '../../model/id.ts'
 import type { NotifyRequest } from '../../model/notification/notification.ts'
 import type { DueScheduled, Schedule, Scheduled, ScheduledFilter, Waiting } from '../../store/store.ts'
@@ -130,7 +131,7 @@ const microsecondsOf = ({ microseconds = 0 }: Pick<Scheduled, 'microseconds'>) =
 
 /** When it is due as PostgreSQL has it, to the microsecond. */
 function dueOf(scheduled: Pick<Scheduled, 'fireAt' | 'microseconds'>): string {
-  return `${timestamp(scheduled.fireAt).slice(0, -1)}${String(microsecondsOf(scheduled)).padStart(3, '0')}Z`
+  return exactTime(scheduled.fireAt, microsecondsOf(scheduled))
 }
 
 interface Failure {

@@ -28,10 +28,16 @@ export interface NatsTopicOptions {
   readonly changes?: StreamSettings
   /** How often it is checked that the streams and the consumer are there, in milliseconds. Default 10,000. */
   readonly checkMs?: number
+  /**
+   * After how long a shared consumer of which too little is delivered is created again, in milliseconds. Longer than any
+   * message may wait for its next delivery. Default 90,000.
+   */
+  readonly standstillMs?: number
 }
 
 const defaultConcurrency = 500
 const defaultCheckMs = 10_000
+const defaultStandstillMs = 90_000
 /** A server that accepts a connection and says nothing. */
 const connectMs = 10_000
 /** A server that says nothing any more is given up after two of these. */
@@ -49,12 +55,23 @@ const closeMs = 5_000
  */
 export async function natsTopic(options: NatsTopicOptions): Promise<Topic> {
   const { log, concurrency = defaultConcurrency, checkMs = defaultCheckMs, intake = {}, changes = {} } = options
+  const { standstillMs = defaultStandstillMs } = options
   const layout = layoutOf(options.partitions ?? {})
   const connection = await open(options)
   const manager = await prepareJetStream(connection, () => jetstreamManager(connection))
   const client = jetstream(connection, { timeout: publishMs })
   const maxAckPending = concurrency * 10
-  const resources = new Resources({ connection, client, manager, layout, intake, changes, log, maxAckPending })
+  const resources = new Resources({
+    connection,
+    client,
+    manager,
+    layout,
+    intake,
+    changes,
+    log,
+    maxAckPending,
+    standstillMs,
+  })
   await prepareJetStream(connection, () => resources.prepare())
   const publisher = new OrderedPublisher(client, layout.changes.subjects[0] ?? '')
   const consuming = new Set<Reading>()

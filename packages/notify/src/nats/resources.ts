@@ -8,9 +8,11 @@ import {
   type JetStreamManager,
 } from '@nats-io/jetstream'
 import { type NatsConnection, nanos } from '@nats-io/transport-node'
+import { ConsumerLists } from './consumer-lists.ts'
 import { about, isAway } from './faults.ts'
 import { intakesOf, type Layout } from './layout.ts'
 import { checkFormerPartitions, checkMapping } from './partitioning.ts'
+import { Standstills } from './standstills.ts'
 import { applySettings, createMissing, isMissing, type StreamDefinition, type StreamSettings } from './streams.ts'
 
 /** Options of {@link Resources}. */
@@ -23,6 +25,8 @@ export interface ResourcesOptions {
   readonly changes: StreamSettings
   /** Most messages of a shared consumer that are delivered and not acknowledged, over all processes. */
   readonly maxAckPending: number
+  /** After how long a shared consumer that stands still is created again, in milliseconds. */
+  readonly standstillMs: number
   readonly log: Log
 }
 
@@ -45,17 +49,18 @@ const abandonedMs = 30_000
 export class Resources {
   readonly #options: ResourcesOptions
   readonly #shared = new Map<string, Set<(error: Error) => void>>()
-  /** By stream: the list of its consumers that was asked for last and is under way, and that which has not begun yet. */
-  readonly #lists = new Map<string, Promise<readonly ConsumerInfo[]>>()
-  readonly #nextLists = new Map<string, Promise<readonly ConsumerInfo[]>>()
+  readonly #consumers: ConsumerLists
   #timer: NodeJS.Timeout | undefined
   #preparing: Promise<void> | undefined
   #isSettled = false
   /** The streams that have the settings; what was away at the start gets them when it is read. */
   readonly #applied = new Set<string>()
+  readonly #standstills: Standstills
 
   constructor(options: ResourcesOptions) {
     this.#options = options
+    this.#consumers = new ConsumerLists(options.manager)
+    this.#standstills = new Standstills(options.standstillMs)
   }
 
   /** Creates what is missing, and brings what exists to the settings at the first time. Calls at once share one run. */
@@ -68,7 +73,7 @@ export class Resources {
 
   /** @throws when a stream or a shared consumer is missing, or the server does not answer */
   async verify(): Promise<void> {
-    await Promise.all(this.#lookUp())
+    await Promise.all([...this.#lookUpStreams(), ...this.#lookUpShared().values()])
   }
 
   /** How many messages a stream has of each of some subjects. */
@@ -111,7 +116,7 @@ export class Resources {
     const { manager, client } = this.#options
     const name = `${group}-${crypto.randomUUID()}`
     for (let looks = 1; ; looks++) {
-      for (const { name: former, config } of await this.#listConsumers(stream)) {
+      for (const { name: former, config } of await this.#consumers.list(stream)) {
         if (former !== sharedName && !former.startsWith(`${group}-`)) continue
         if (Number(config.metadata?.[generationKey] ?? 0) > generation) return undefined
         await this.#deleteConsumer(stream, former)
@@ -134,24 +139,6 @@ export class Resources {
       }
     }
     return client.consumers.get(stream, name)
-  }
-
-  /** The consumers of a stream, listed after this call; all calls before a list begins share it. */
-  #listConsumers(stream: string): Promise<readonly ConsumerInfo[]> {
-    const next = this.#nextLists.get(stream)
-    if (next) return next
-    const former = this.#lists.get(stream) ?? Promise.resolve([])
-    const list = former
-      .catch(() => {})
-      .then(() => {
-        this.#nextLists.delete(stream)
-        return Array.fromAsync(this.#options.manager.consumers.list(stream))
-      })
-    this.#nextLists.set(stream, list)
-    this.#lists.set(stream, list)
-    const forget = () => void (this.#lists.get(stream) === list && this.#lists.delete(stream))
-    list.then(forget, forget)
-    return list
   }
 
   /** One that is gone since it was listed is as good as deleted. */
@@ -180,9 +167,10 @@ export class Resources {
 
   async #check(): Promise<void> {
     if (this.#preparing) return
-    const results = await Promise.allSettled(this.#lookUp())
+    const shared = this.#lookUpShared()
+    const results = await Promise.allSettled([...this.#lookUpStreams(), ...shared.values()])
     const faults = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
-    if (faults.length === 0) return
+    if (faults.length === 0) return this.#endStandstills(shared)
     const fault = faults.find(isMissing)
     if (fault === undefined) throw faults[0]
     this.#options.log.error({ err: fault }, 'a stream or the consumer of NATS is gone; it is created again')
@@ -194,13 +182,32 @@ export class Resources {
     }
   }
 
-  /** Asks for each stream and each shared consumer. */
-  #lookUp(): Promise<unknown>[] {
+  /**
+   * Creates shared consumers that stand still again, which then begin with all that the stream has: what is under way
+   * comes a second time, and is found to be there by its key.
+   */
+  async #endStandstills(shared: ReadonlyMap<string, Promise<ConsumerInfo>>): Promise<void> {
+    for (const [stream, looked] of shared) {
+      const info = await looked
+      if (!this.#standstills.observe(stream, info, performance.now())) continue
+      const { num_ack_pending: unacknowledged, num_pending: waiting } = info
+      const about = { stream, unacknowledged, waiting }
+      this.#options.log.error(about, 'NATS delivers too little of a stream; its consumer is created again')
+      await this.#deleteConsumer(stream, sharedName)
+      await this.#addShared(stream)
+      for (const lost of this.#shared.get(stream) ?? []) lost(new Error(`the consumer of ${stream} stood still`))
+    }
+  }
+
+  #lookUpStreams(): Promise<unknown>[] {
     const { manager, layout } = this.#options
-    return [
-      ...[...intakesOf(layout), layout.changes].map(({ name }) => manager.streams.info(name)),
-      ...[...this.#shared.keys()].map((stream) => manager.consumers.info(stream, sharedName)),
-    ]
+    return [...intakesOf(layout), layout.changes].map(({ name }) => manager.streams.info(name))
+  }
+
+  /** Asks for each shared consumer, by its stream. */
+  #lookUpShared(): Map<string, Promise<ConsumerInfo>> {
+    const { manager } = this.#options
+    return new Map([...this.#shared.keys()].map((stream) => [stream, manager.consumers.info(stream, sharedName)]))
   }
 
   /** The streams whose shared consumer is missing. */

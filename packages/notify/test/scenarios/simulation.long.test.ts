@@ -18,10 +18,11 @@ import {
   temporaryFolder,
   testWithAll,
 } from '@gatehouse/testing'
-import { jetstream, jetstreamManager } from '@nats-io/jetstream'
+import { type ConsumerInfo, type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
 import pg from 'pg'
 import { bucketOfUser } from '../../src/model/id.ts'
+import { isMissing } from '../../src/nats/streams.ts'
 import { distributeNotify, migrateNotify } from '../../src/postgres/index.ts'
 import { type ProviderCall, startFakeProvider } from '../support/simulation/fake-provider.ts'
 import { createTraffic, type Traffic } from '../support/simulation/traffic.ts'
@@ -285,6 +286,17 @@ async function retryUntilAccepted(work: () => Promise<unknown>): Promise<void> {
   throw new Error('the stream never took the event')
 }
 
+/** One that stands still since the server was killed is deleted and created again. */
+async function infoOfConsumer(manager: JetStreamManager): Promise<ConsumerInfo> {
+  for (;;) {
+    try {
+      return await manager.consumers.info('NOTIFICATIONS', 'notify')
+    } catch (error) {
+      if (!isMissing(error)) throw error
+    }
+  }
+}
+
 /** So long after its last word an unacknowledged message would have been delivered again: half as long again as the wait. */
 const forgottenMs = 45_000
 
@@ -299,7 +311,7 @@ async function waitUntilDrained(url: string, natsUrl: string): Promise<void> {
   let quiet = { word: '', since: Date.now() }
   for (let attempts = 0; ; attempts++) {
     // The queue first: what is taken from it lies in the database by then.
-    const consumer = await manager.consumers.info('NOTIFICATIONS', 'notify')
+    const consumer = await infoOfConsumer(manager)
     const { rows } = await database.query<{ left: number }>(
       'SELECT (SELECT count(*) FROM notify.delivery_queue) + (SELECT count(*) FROM notify.pending_window) AS left',
     )

@@ -20,12 +20,11 @@ export function signingKeyPurpose(kid: string): string {
   return `signing key ${kid}`
 }
 
+/** A key before it is stored, which says when it signs. */
+export type GeneratedKey = Pick<StoredKey, 'kid' | 'alg' | 'publicJwk' | 'privateSealed'>
+
 /** Generates a key for an algorithm, with a unique kid. */
-export async function generateSigningKey(
-  alg: SigningAlgorithm,
-  encryptionKey: KeyRing,
-  { createdAt, activatesAt }: Pick<StoredKey, 'createdAt' | 'activatesAt'>,
-): Promise<StoredKey> {
+export async function generateSigningKey(alg: SigningAlgorithm, encryptionKey: KeyRing): Promise<GeneratedKey> {
   const { publicKey, privateKey } = await pairs[alg]()
   const kid = randomUUID()
   const pem = privateKey.export({ format: 'pem', type: 'pkcs8' }) as string
@@ -34,8 +33,5 @@ export async function generateSigningKey(
     alg,
     publicJwk: publicKey.export({ format: 'jwk' }) as Record<string, unknown>,
     privateSealed: seal(pem, encryptionKey, signingKeyPurpose(kid)),
-    createdAt,
-    activatesAt,
-    expiresAt: undefined,
   }
 }

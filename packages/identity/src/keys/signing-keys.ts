@@ -2,7 +2,7 @@ import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { type Clock, type KeyRing, type Log, StartError, UnknownKeyError, unseal } from '@gatehouse/kit'
 import type { SigningAlgorithm } from '../model/client.ts'
 import type { SigningKeyStore, StoredKey } from '../store/index.ts'
-import { generateSigningKey, signingKeyPurpose } from './generate.ts'
+import { type GeneratedKey, generateSigningKey, signingKeyPurpose } from './generate.ts'
 
 /** A key that signs. */
 export interface SigningKey {
@@ -75,6 +75,8 @@ export class SigningKeys {
   #lastRead: Promise<void> = Promise.resolve()
   #reading: Promise<void> | undefined
   #rereadAfter = 0
+  /** Up to when the keys in memory are known to be those that are published. */
+  #readAt = 0
 
   constructor(options: SigningKeysOptions) {
     this.#options = options
@@ -84,7 +86,7 @@ export class SigningKeys {
    * Reads the keys and creates those that are missing or due; returns those that this call created. Safe to call in
    * many processes concurrently.
    */
-  async refresh(): Promise<Pick<StoredKey, 'alg' | 'kid'>[]> {
+  async refresh(): Promise<StoredKey[]> {
     await this.#read()
     const made: StoredKey[] = []
     const used = this.#stored.map(({ alg }) => alg)
@@ -100,9 +102,10 @@ export class SigningKeys {
   async rotate(alg: SigningAlgorithm, compromised: boolean = false): Promise<string> {
     await this.#read()
     const { store, clock } = this.#options
+    const generated = await this.#generate(alg)
     const now = clock.now()
     const activatesAt = compromised || this.#findActive(alg) === undefined ? now : now + announcedAheadMs
-    const key = await this.#generate(alg, activatesAt)
+    const key = { ...generated, createdAt: now, activatesAt, expiresAt: undefined }
     if (compromised) for (const kid of await store.replace(key, now)) this.#compromised.add(kid)
     else await store.add(key, this.#oldKeyExpiry(activatesAt), Number.MAX_SAFE_INTEGER)
     await this.#read()
@@ -121,8 +124,12 @@ export class SigningKeys {
     return key
   }
 
-  /** The key that signs with `alg` now, created if there is none. */
+  /**
+   * The key that signs with `alg` now, created if there is none. A process that was suspended, or could not read for a
+   * minute, reads the keys before it signs: others may no longer know the one that it last knew.
+   */
   async getOrCreate(alg: SigningAlgorithm): Promise<SigningKey> {
+    if (Math.abs(this.#options.clock.now() - this.#readAt) > announcedAheadMs) await this.#readOnce()
     const key = this.#findActive(alg)
     if (key !== undefined) return key
     const making = this.#creating.get(alg) ?? this.#create(alg).finally(() => this.#creating.delete(alg))
@@ -154,9 +161,7 @@ export class SigningKeys {
     const now = this.#options.clock.now()
     if (this.#reading === undefined && now >= this.#rereadAfter) {
       this.#rereadAfter = now + rereadEveryMs
-      this.#reading = this.#read().finally(() => {
-        this.#reading = undefined
-      })
+      await this.#readOnce()
     }
     await this.#reading
     return this.getJwks()
@@ -197,6 +202,14 @@ export class SigningKeys {
     )
   }
 
+  /** A read that callers share. */
+  #readOnce(): Promise<void> {
+    this.#reading ??= this.#read().finally(() => {
+      this.#reading = undefined
+    })
+    return this.#reading
+  }
+
   /** Reads run one after the other, so that none ends with an older state. */
   #read(): Promise<void> {
     const reading = this.#lastRead.then(() => this.#readNow())
@@ -209,11 +222,12 @@ export class SigningKeys {
     const stored = await this.#options.store.list(now)
     const kids = new Set(stored.map(({ kid }) => kid))
     // Only a compromise deletes a key before it expires.
-    for (const { kid } of this.#listLive(now)) if (!kids.has(kid)) this.#compromised.add(kid)
+    for (const { kid } of this.#listLive(this.#options.clock.now())) if (!kids.has(kid)) this.#compromised.add(kid)
     for (const kid of this.#private.keys()) if (!kids.has(kid)) this.#private.delete(kid)
     for (const key of stored) this.#open(key)
     this.#started = true
     this.#stored = stored
+    this.#readAt = now
   }
 
   async #create(alg: SigningAlgorithm): Promise<void> {
@@ -227,8 +241,10 @@ export class SigningKeys {
     const youngest = this.#listLive(now).find((key) => key.alg === alg)
     const dueSince = now - ageMs + publishedAheadMs
     if (youngest !== undefined && youngest.activatesAt > dueSince) return []
-    const activatesAt = youngest === undefined ? now : now + publishedAheadMs
-    const key = await this.#generate(alg, activatesAt)
+    const generated = await this.#generate(alg)
+    const createdAt = clock.now()
+    const activatesAt = youngest === undefined ? createdAt : createdAt + publishedAheadMs
+    const key = { ...generated, createdAt, activatesAt, expiresAt: undefined }
     return (await store.add(key, this.#oldKeyExpiry(activatesAt), dueSince)) ? [key] : []
   }
 
@@ -236,9 +252,9 @@ export class SigningKeys {
     return activatesAt + this.#options.maxTokenMs + overlapMs
   }
 
-  #generate(alg: SigningAlgorithm, activatesAt: number): Promise<StoredKey> {
-    const { encryptionKey, clock } = this.#options
-    return generateSigningKey(alg, encryptionKey, { createdAt: clock.now(), activatesAt })
+  /** Takes a while: the times of a key are those of the moment after it. */
+  #generate(alg: SigningAlgorithm): Promise<GeneratedKey> {
+    return generateSigningKey(alg, this.#options.encryptionKey)
   }
 
   /** At the start an unreadable key stops the program; later it only does not sign. */

@@ -8,6 +8,7 @@ import { signJwt } from '../../src/keys/sign-jwt.ts'
 import { SigningKeys } from '../../src/keys/signing-keys.ts'
 import type { SigningAlgorithm } from '../../src/model/client.ts'
 import { migrateIdentity, postgresIdentityStore } from '../../src/postgres/index.ts'
+import type { StoredKey } from '../../src/store/index.ts'
 import { type Running, serviceToken, setup } from '../support/setup.ts'
 
 const minuteMs = 60_000
@@ -15,8 +16,13 @@ const dayMs = 86_400_000
 const maxTokenMs = 60 * minuteMs
 const algorithms: SigningAlgorithm[] = ['ES256', 'RS256']
 
-function keysOf(database: Database, clock: ManualClock): SigningKeys {
-  const encryptionKey = KeyRing.of(new Secret('0123456789abcdef0123456789abcdef'))
+const encryptionSecret = new Secret('0123456789abcdef0123456789abcdef')
+
+function keysOf(
+  database: Database,
+  clock: ManualClock,
+  encryptionKey: KeyRing = KeyRing.of(encryptionSecret),
+): SigningKeys {
   const rows = postgresIdentityStore(database).signingKeys
   return new SigningKeys({
     store: rows,
@@ -164,6 +170,56 @@ for (const minutes of [0, 5, 9.99]) {
     assert.equal(keys.getActive('ES256').kid, byCommand)
     await database.close()
   })
+}
+
+test('a process that was suspended signs with no key that the others have left behind meanwhile', async (t) => {
+  const database = await memoryDatabase(migrateIdentity)
+  t.after(() => database.close())
+  const clock = manualClock()
+  const [suspended, other] = [keysOf(database, clock), keysOf(database, clock)]
+  await suspended.refresh()
+  const old = (await suspended.getOrCreate('ES256')).kid
+  const next = await other.rotate('ES256')
+  assert.equal((await suspended.getOrCreate('ES256')).kid, old, 'it reads once a second, not for each signature')
+  clock.advance(2 * maxTokenMs)
+  await postgresIdentityStore(database).signingKeys.purge(clock.now())
+  const signing = await Promise.all([1, 2, 3].map(() => suspended.getOrCreate('ES256')))
+  assert.deepEqual(new Set(signing.map(({ kid }) => kid)), new Set([next]))
+  clock.advance(-maxTokenMs)
+  const safe = await other.rotate('ES256', true)
+  assert.equal((await suspended.getOrCreate('ES256')).kid, safe, 'also once the clock was set back')
+})
+
+test('what a process signs after it stood still while it generated a key is accepted', async (t) => {
+  const database = await memoryDatabase(migrateIdentity)
+  t.after(() => database.close())
+  const clock = manualClock()
+  const keys = keysOf(database, clock, new SlowRing([encryptionSecret], () => clock.advance(2 * maxTokenMs)))
+  await keys.refresh()
+  clock.advance(90 * dayMs)
+  const made = await keys.refresh()
+  assert.equal(made.length, 2)
+  const [, { createdAt, activatesAt }] = made as [StoredKey, StoredKey]
+  assert.deepEqual([createdAt, activatesAt], [clock.now(), clock.now() + 10 * minuteMs])
+  const token = await signJwt(keys.getActive('RS256'), 'at+jwt', { exp: Math.floor((clock.now() + maxTokenMs) / 1000) })
+  assert.equal(await verifies(keys, token, clock), true)
+  const next = await keys.rotate('RS256')
+  assert.equal(keys.list().find(({ kid }) => kid === next)?.activatesAt, clock.now() + minuteMs)
+})
+
+/** A key ring that does something before it seals. */
+class SlowRing extends KeyRing {
+  readonly #before: () => void
+
+  constructor(secrets: readonly Secret[], before: () => void) {
+    super(secrets)
+    this.#before = before
+  }
+
+  override get current(): Secret {
+    this.#before()
+    return super.current
+  }
 }
 
 test('the service rotates keys on schedule, records it, and still accepts earlier tokens', async () => {

@@ -63,8 +63,8 @@ export const cheapHashes = { memoryKiB: 64, passes: 1 } as const
 async function makeTablesAndKey(database: Database): Promise<void> {
   await migrateIdentity(database)
   const createdAt = manualClock().now()
-  const times = { createdAt, activatesAt: createdAt }
-  const key = await generateSigningKey('RS256', KeyRing.of(new Secret(encryptionKey)), times)
+  const generated = await generateSigningKey('RS256', KeyRing.of(new Secret(encryptionKey)))
+  const key = { ...generated, createdAt, activatesAt: createdAt, expiresAt: undefined }
   await postgresIdentityStore(database).signingKeys.add(key, createdAt, createdAt)
 }
 

@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe } from 'node:test'
 import { findProgram, testWith } from '@gatehouse/testing'
-import { type Browser, type BrowserContext, chromium, type Locator, type Page, type Request } from 'playwright-core'
+import {
+  type Browser,
+  type BrowserContext,
+  chromium,
+  type Locator,
+  type Page,
+  type Request,
+  type Route,
+} from 'playwright-core'
 import { seededPassword, signInOnPages, watchFaults } from '../support/console.ts'
 import { type Program, started } from '../support/program.ts'
 import { loaded } from './page.ts'
@@ -107,11 +115,20 @@ describe('the console when something goes wrong around it', () => {
     await tab.getByText('Nobody is suppressed.').waitFor()
   })
 
-  /** Ends the session of the console, presses a button, and comes back from the sign-in, which identity still knows. */
+  /**
+   * Ends the session of the console, presses a button, and comes back from the sign-in, which identity still knows. What
+   * the page asks by itself waits until then: else it may go to the sign-in before the button is pressed.
+   */
   const pressAfterItsEnd = async (button: Locator) => {
+    const calls = /\/console\/api\//
+    const waiting: Route[] = []
+    await tab.route(calls, (route) => void waiting.push(route))
     await context.clearCookies({ name: /gatehouse-console/ })
     const isBack = tab.waitForEvent('load')
     await button.click()
+    await tab.unroute(calls)
+    // A call of a page that was left meanwhile has ended.
+    await Promise.allSettled(waiting.map((route) => route.continue()))
     await isBack
   }
   const button = (name: string) => tab.getByRole('button', { name, exact: true }).last()

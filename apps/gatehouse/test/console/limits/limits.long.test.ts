@@ -138,7 +138,8 @@ describe('a limit, from the draft to every gateway and back', () => {
     await tab().getByRole('button', { name: 'Activate again: Version 1', exact: true }).focus()
     await tab().keyboard.press('Enter')
     const dialog = tab().getByRole('dialog')
-    await dialog.waitFor()
+    // A dialog takes the focus to its first button once it is open.
+    await dialog.locator(':focus').waitFor()
     await dialog.getByRole('button', { name: 'Activate again' }).focus()
     await tab().keyboard.press('Enter')
     await dialog.waitFor({ state: 'detached' })

@@ -5,10 +5,11 @@ import { tokenOfUser } from '../model/work/user-token.ts'
 import { about, UnfitSettings } from './faults.ts'
 import { isPartitionStream, type Layout, mappingOf, waitingSubjectOf, waitingSubjects } from './layout.ts'
 import { pause } from './pause.ts'
+import { isOlder, type ServerVersion } from './server-version.ts'
 import { isMissing } from './streams.ts'
 
 /** Since then a stream transforms subjects. */
-const firstVersion = [2, 10] as const
+const firstVersion: ServerVersion = [2, 10, 0]
 
 /**
  * Checks what is there of partitions before streams are created or changed.
@@ -19,9 +20,9 @@ export async function checkFormerPartitions(
   manager: JetStreamManager,
   layout: Layout,
 ): Promise<void> {
-  if (layout.partitions > 1 && !isSupported(connection.info?.version))
+  if (layout.partitions > 1 && isOlder(connection.info?.version, firstVersion))
     throw new UnfitSettings(
-      `partitions need nats-server ${firstVersion.join('.')}, and this is ${connection.info?.version}`,
+      `partitions need nats-server ${firstVersion.slice(0, 2).join('.')}, and this is ${connection.info?.version}`,
     )
   const streams = await Array.fromAsync(manager.streams.list()).catch((error: unknown) => {
     throw about('the list of all streams', error)
@@ -53,11 +54,6 @@ async function checkFormerWaiting(manager: JetStreamManager, { waiting, partitio
         `the stream ${waiting.name} has ${count} messages of other partitions (${subject}) than the settings say: ` +
           'start with the former settings until they are moved',
       )
-}
-
-function isSupported(version = ''): boolean {
-  const [major = 0, minor = 0] = version.split('.').map(Number)
-  return major > firstVersion[0] || (major === firstVersion[0] && minor >= firstVersion[1])
 }
 
 const sameSet = (some: readonly string[], others: readonly string[]) =>

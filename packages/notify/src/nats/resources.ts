@@ -12,7 +12,7 @@ import { ConsumerLists } from './consumer-lists.ts'
 import { about, isAway } from './faults.ts'
 import { intakesOf, type Layout } from './layout.ts'
 import { checkFormerPartitions, checkMapping } from './partitioning.ts'
-import { Standstills } from './standstills.ts'
+import { remedyOf, Standstills } from './standstills.ts'
 import { applySettings, createMissing, isMissing, type StreamDefinition, type StreamSettings } from './streams.ts'
 
 /** Options of {@link Resources}. */
@@ -169,8 +169,9 @@ export class Resources {
     if (this.#preparing) return
     const shared = this.#lookUpShared()
     const results = await Promise.allSettled([...this.#lookUpStreams(), ...shared.values()])
+    await this.#endStandstills(shared)
     const faults = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
-    if (faults.length === 0) return this.#endStandstills(shared)
+    if (faults.length === 0) return
     const fault = faults.find(isMissing)
     if (fault === undefined) throw faults[0]
     this.#options.log.error({ err: fault }, 'a stream or the consumer of NATS is gone; it is created again')
@@ -182,21 +183,34 @@ export class Resources {
     }
   }
 
-  /**
-   * Creates shared consumers that stand still again, which then begin with all that the stream has: what is under way
-   * comes a second time, and is found to be there by its key.
-   */
+  /** Ends standstills of shared consumers, where this server has them. What could not be looked at is left out. */
   async #endStandstills(shared: ReadonlyMap<string, Promise<ConsumerInfo>>): Promise<void> {
+    const { connection, log } = this.#options
+    const version = connection.info?.version
+    const remedy = remedyOf(version)
+    if (remedy === undefined) return
     for (const [stream, looked] of shared) {
-      const info = await looked
-      if (!this.#standstills.observe(stream, info, performance.now())) continue
-      const { num_ack_pending: unacknowledged, num_pending: waiting } = info
-      const about = { stream, unacknowledged, waiting }
-      this.#options.log.error(about, 'NATS delivers too little of a stream; its consumer is created again')
-      await this.#deleteConsumer(stream, sharedName)
-      await this.#addShared(stream)
-      for (const lost of this.#shared.get(stream) ?? []) lost(new Error(`the consumer of ${stream} stood still`))
+      const info = await looked.catch(() => undefined)
+      if (info === undefined || !this.#standstills.observe(stream, info, performance.now())) continue
+      const about = { stream, version, unacknowledged: info.num_ack_pending, waiting: info.num_pending }
+      if (remedy === 'tell') log.error(about, 'NATS delivers too little of a stream: nats-server 2.10.25 would not')
+      else {
+        log.error(about, 'NATS delivers too little of a stream; its consumer is created again')
+        await this.#createAgain(stream).catch((err: unknown) =>
+          log.error({ err, stream }, 'the consumer of a stream could not be created again'),
+        )
+      }
     }
+  }
+
+  /**
+   * Creates the shared consumer of a stream anew, which then begins with all that the stream has: what is under way comes
+   * a second time, and is found to be there by its key.
+   */
+  async #createAgain(stream: string): Promise<void> {
+    await this.#deleteConsumer(stream, sharedName)
+    await this.#addShared(stream)
+    for (const lost of this.#shared.get(stream) ?? []) lost(new Error(`the consumer of ${stream} stood still`))
   }
 
   #lookUpStreams(): Promise<unknown>[] {
@@ -212,14 +226,9 @@ export class Resources {
 
   /** The streams whose shared consumer is missing. */
   async #findMissing(): Promise<string[]> {
-    const { manager } = this.#options
-    const found = [...this.#shared.keys()].map((stream) =>
-      manager.consumers.info(stream, sharedName).then(
-        () => [],
-        () => [stream],
-      ),
-    )
-    return (await Promise.all(found)).flat()
+    const shared = this.#lookUpShared()
+    const results = await Promise.allSettled(shared.values())
+    return [...shared.keys()].filter((_, index) => results[index]?.status === 'rejected')
   }
 
   async #prepare(): Promise<void> {

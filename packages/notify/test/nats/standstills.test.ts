@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Progress, Standstills } from '../../src/nats/standstills.ts'
+import { type Progress, remedyOf, Standstills } from '../../src/nats/standstills.ts'
 
 const afterMs = 90_000
 
@@ -18,7 +18,8 @@ function last(...observed: readonly Partial<Progress & { readonly sequence: numb
   return answers.at(-1) ?? false
 }
 
-const times = (count: number, progress: Partial<Progress>) => Array.from({ length: count }, () => progress)
+const times = (count: number, progress: Partial<Progress & { readonly sequence: number }>) =>
+  Array.from({ length: count }, () => progress)
 
 test('a consumer whose messages nobody acknowledges, and that delivers none again, stands still', () => {
   assert.equal(last(...times(9, {})), false)
@@ -32,6 +33,33 @@ test('so does one that delivers fewer than wait for an acknowledgement', () => {
 test('one that delivers as many in that time goes on, however slowly', () => {
   const slow = Array.from({ length: 11 }, (_, n) => ({ sequence: 100 + 7 * n }))
   assert.equal(last(...slow), false)
+})
+
+test('one that stands still for as long again is found again', () => {
+  const standstills = new Standstills(afterMs)
+  const standing = { created: 'once', num_ack_pending: 50, num_waiting: 1, delivered: { consumer_seq: 100 } }
+  const found = Array.from({ length: 28 }, (_, n) => standstills.observe('NOTIFICATIONS', standing, n * 10_000))
+  assert.deepEqual(
+    found.flatMap((each, n) => (each ? [n] : [])),
+    [9, 18, 27],
+  )
+})
+
+test('one whose deliveries are counted from another start, or that nobody looked at for long, goes on', () => {
+  assert.equal(last({ sequence: 100_000 }, ...times(9, { num_ack_pending: 0, sequence: 10 })), false)
+  const standstills = new Standstills(afterMs)
+  const standing = { created: 'once', num_ack_pending: 50, num_waiting: 1, delivered: { consumer_seq: 100 } }
+  for (const now of [0, 200_000, 280_000, 289_000]) assert.equal(standstills.observe('a', standing, now), false)
+})
+
+test('only on a server that has such standstills, and only where that is safe, a consumer is created again', () => {
+  const remedies: Readonly<Record<string, readonly (string | undefined)[]>> = {
+    'create-again': ['2.9.10', '2.9.25', '2.10.0', '2.10.16', '', undefined],
+    tell: ['2.10.17', '2.10.24'],
+    undefined: ['2.10.25', '2.10.25-RC.1', '2.11.0', '2.15.2', '3.0.0'],
+  }
+  for (const [remedy, versions] of Object.entries(remedies))
+    for (const version of versions) assert.equal(String(remedyOf(version)), remedy, `of ${version}`)
 })
 
 test('one that is asked for nothing, that has nothing left, or that is another by now goes on', () => {

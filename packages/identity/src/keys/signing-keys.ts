@@ -129,7 +129,8 @@ export class SigningKeys {
    * minute, reads the keys before it signs: others may no longer know the one that it last knew.
    */
   async getOrCreate(alg: SigningAlgorithm): Promise<SigningKey> {
-    if (Math.abs(this.#options.clock.now() - this.#readAt) > announcedAheadMs) await this.#readOnce()
+    // A read that others began before the suspension says nothing of after it.
+    for (let reads = 0; reads < 2 && this.#isOutdated(); reads++) await this.#readOnce()
     const key = this.#findActive(alg)
     if (key !== undefined) return key
     const making = this.#creating.get(alg) ?? this.#create(alg).finally(() => this.#creating.delete(alg))
@@ -200,6 +201,10 @@ export class SigningKeys {
     return this.#stored.filter(
       ({ kid, expiresAt }) => (expiresAt === undefined || expiresAt > now) && !this.#compromised.has(kid),
     )
+  }
+
+  #isOutdated(): boolean {
+    return Math.abs(this.#options.clock.now() - this.#readAt) > announcedAheadMs
   }
 
   /** A read that callers share. */

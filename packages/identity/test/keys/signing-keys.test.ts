@@ -5,7 +5,7 @@ import { type Database, KeyRing, type ManualClock, manualClock, Secret, silentLo
 import { memoryDatabase, postgresDatabase, type Server, sharedPostgres, testWith } from '@gatehouse/testing'
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
 import { signJwt } from '../../src/keys/sign-jwt.ts'
-import { SigningKeys } from '../../src/keys/signing-keys.ts'
+import { SigningKeys, type SigningKeysOptions } from '../../src/keys/signing-keys.ts'
 import type { SigningAlgorithm } from '../../src/model/client.ts'
 import { migrateIdentity, postgresIdentityStore } from '../../src/postgres/index.ts'
 import type { StoredKey } from '../../src/store/index.ts'
@@ -18,20 +18,16 @@ const algorithms: SigningAlgorithm[] = ['ES256', 'RS256']
 
 const encryptionSecret = new Secret('0123456789abcdef0123456789abcdef')
 
-function keysOf(
-  database: Database,
-  clock: ManualClock,
-  encryptionKey: KeyRing = KeyRing.of(encryptionSecret),
-): SigningKeys {
-  const rows = postgresIdentityStore(database).signingKeys
+function keysOf(database: Database, clock: ManualClock, options: Partial<SigningKeysOptions> = {}): SigningKeys {
   return new SigningKeys({
-    store: rows,
-    encryptionKey,
+    store: postgresIdentityStore(database).signingKeys,
+    encryptionKey: KeyRing.of(encryptionSecret),
     clock,
     log: silentLog,
     algorithms,
     ageMs: 90 * dayMs,
     maxTokenMs,
+    ...options,
   })
 }
 
@@ -176,15 +172,33 @@ test('a process that was suspended signs with no key that the others have left b
   const database = await memoryDatabase(migrateIdentity)
   t.after(() => database.close())
   const clock = manualClock()
-  const [suspended, other] = [keysOf(database, clock), keysOf(database, clock)]
+  const rows = postgresIdentityStore(database).signingKeys
+  let reads = 0
+  let afterRead: Promise<void> | undefined
+  const list = async (now: number) => {
+    reads++
+    const found = await rows.list(now)
+    await afterRead
+    return found
+  }
+  const [add, replace, purge] = [rows.add.bind(rows), rows.replace.bind(rows), rows.purge.bind(rows)]
+  const suspended = keysOf(database, clock, { store: { list, add, replace, purge } })
+  const other = keysOf(database, clock)
   await suspended.refresh()
-  const old = (await suspended.getOrCreate('ES256')).kid
+  const before = reads
+  await suspended.getOrCreate('ES256')
+  const { promise, resolve } = Promise.withResolvers<void>()
+  afterRead = promise
+  const unknown = suspended.findJwks(`${Buffer.from('{"kid":"unknown"}').toString('base64url')}.e30.`)
+  while (reads === before) await nextTurn()
   const next = await other.rotate('ES256')
-  assert.equal((await suspended.getOrCreate('ES256')).kid, old, 'it reads once a second, not for each signature')
   clock.advance(2 * maxTokenMs)
-  await postgresIdentityStore(database).signingKeys.purge(clock.now())
-  const signing = await Promise.all([1, 2, 3].map(() => suspended.getOrCreate('ES256')))
-  assert.deepEqual(new Set(signing.map(({ kid }) => kid)), new Set([next]))
+  await rows.purge(clock.now())
+  const signing = [1, 2, 3].map(() => suspended.getOrCreate('ES256'))
+  resolve()
+  await unknown
+  assert.deepEqual(new Set((await Promise.all(signing)).map(({ kid }) => kid)), new Set([next]))
+  assert.equal(reads, before + 2, 'that which began before, and one of all callers')
   clock.advance(-maxTokenMs)
   const safe = await other.rotate('ES256', true)
   assert.equal((await suspended.getOrCreate('ES256')).kid, safe, 'also once the clock was set back')
@@ -194,7 +208,9 @@ test('what a process signs after it stood still while it generated a key is acce
   const database = await memoryDatabase(migrateIdentity)
   t.after(() => database.close())
   const clock = manualClock()
-  const keys = keysOf(database, clock, new SlowRing([encryptionSecret], () => clock.advance(2 * maxTokenMs)))
+  const keys = keysOf(database, clock, {
+    encryptionKey: new SlowRing([encryptionSecret], () => clock.advance(2 * maxTokenMs)),
+  })
   await keys.refresh()
   clock.advance(90 * dayMs)
   const made = await keys.refresh()

@@ -11,6 +11,7 @@ export { type SesFake, type SesMail, startSes } from './providers/ses.ts'
 export { type SmtpFake, type SmtpMail, startSmtp } from './providers/smtp.ts'
 export { startTwilio, type TwilioMessage } from './providers/twilio.ts'
 export { startWebPush, type WebPushFake, type WebPushMessage } from './providers/web-push.ts'
+export { selfSigned } from './server/certificate.ts'
 export {
   answerTo,
   type FakeAnswer,

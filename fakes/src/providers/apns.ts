@@ -177,7 +177,8 @@ function faultOf(
   if (!['10', '5', '1', 'undefined'].includes(String(headers['apns-priority'])))
     return { status: 400, reason: 'BadPriority' }
   if (!/^\d{1,10}$/.test(String(headers['apns-expiration'] ?? '0'))) return { status: 400, reason: 'BadExpirationDate' }
-  if (Buffer.byteLength(String(headers['apns-collapse-id'] ?? '')) > 64) return { status: 400, reason: 'BadCollapseId' }
+  if (!/^[\x21-\x7e]{0,64}$/.test(String(headers['apns-collapse-id'] ?? '')))
+    return { status: 400, reason: 'BadCollapseId' }
   if (body.length === 0) return { status: 400, reason: 'PayloadEmpty' }
   return body.length > maxPayloadBytes ? { status: 413, reason: 'PayloadTooLarge' } : undefined
 }

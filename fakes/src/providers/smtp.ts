@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import { SMTPServer, type SMTPServerSession } from 'smtp-server'
 import { type Behaviour, createScript, type Fake, type FakeReport } from '../fake.ts'
+import { selfSigned } from '../server/certificate.ts'
 
 export interface SmtpFakeSettings {
   readonly user?: string
@@ -9,6 +10,8 @@ export interface SmtpFakeSettings {
   /** Shown where bounces are handed over. */
   readonly bounceSecret?: string
   readonly port?: number
+  /** Speaks TLS with a self-signed certificate, at once or after STARTTLS. Default: it does not. */
+  readonly tls?: 'immediate' | 'starttls'
 }
 
 /** A mail as it was taken. */
@@ -55,7 +58,7 @@ export async function startSmtp(settings: SmtpFakeSettings = {}): Promise<SmtpFa
   }
   return {
     kind: 'smtp',
-    url: `smtp://${account}127.0.0.1:${(server.server.address() as AddressInfo).port}`,
+    url: `${settings.tls === 'immediate' ? 'smtps' : 'smtp'}://${account}127.0.0.1:${(server.server.address() as AddressInfo).port}`,
     requests: talk.requests,
     refusals: talk.refusals,
     answerNext: (behaviour, times) => talk.script.enqueue(behaviour, times),
@@ -84,20 +87,21 @@ interface Talk {
   connections: number
 }
 
-function serverOf({ user, password }: SmtpFakeSettings, talk: Talk): SMTPServer {
+function serverOf({ user, password, tls }: SmtpFakeSettings, talk: Talk): SMTPServer {
   const behaviours = new Map<string, Behaviour>()
   const refuse = (reply: string) => {
     talk.refusals.push(reply)
     return Object.assign(new Error(reply.slice(4)), { responseCode: Number(reply.slice(0, 3)) })
   }
   const server = new SMTPServer({
+    ...(tls ? credentials(tls) : {}),
     onConnect(_session, done) {
       talk.connections += 1
       done()
     },
     authOptional: user === undefined,
     allowInsecureAuth: true,
-    disabledCommands: ['STARTTLS'],
+    disabledCommands: tls === 'starttls' ? [] : ['STARTTLS'],
     size: maxBytes,
     disableReverseLookup: true,
     closeTimeout: 100,
@@ -134,6 +138,11 @@ function serverOf({ user, password }: SmtpFakeSettings, talk: Talk): SMTPServer 
     },
   })
   return server
+}
+
+function credentials(tls: 'immediate' | 'starttls') {
+  const { pem, key } = selfSigned('127.0.0.1')
+  return { secure: tls === 'immediate', cert: pem, key: key.export({ type: 'pkcs8', format: 'pem' }).toString() }
 }
 
 function cut(server: SMTPServer, { id }: SMTPServerSession): void {

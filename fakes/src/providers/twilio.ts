@@ -52,7 +52,7 @@ function see(
   if (!isAuthentic(headers.authorization, settings)) return refuse(401, 20003, 'Authenticate')
   if (path !== `/2010-04-01/Accounts/${settings.accountSid}/Messages.json`)
     return refuse(404, 20404, `The requested resource ${path} was not found`)
-  if (method === 'GET') return { kind: 'aside', answer: list(query, accepted) }
+  if (method === 'GET') return { kind: 'aside', answer: list(query, accepted, path) }
   if (method !== 'POST') return refuse(405, 20004, 'Method not allowed')
   if (!headers['content-type']?.startsWith('application/x-www-form-urlencoded'))
     return refuse(415, 20415, 'Unsupported media type')
@@ -87,14 +87,24 @@ function isAuthentic(field: string | undefined, { accountSid, authToken }: Twili
   return field === `Basic ${Buffer.from(`${accountSid}:${authToken}`).toString('base64')}`
 }
 
-function list(query: URLSearchParams, accepted: readonly TwilioMessage[]): FakeAnswer {
+function list(query: URLSearchParams, accepted: readonly TwilioMessage[], path: string): FakeAnswer {
   const since = Date.parse(query.get('DateSent>') ?? '1970-01-01')
+  const [size, page] = [Number(query.get('PageSize') ?? maxListed), Number(query.get('Page') ?? 0)]
   const messages = accepted
     .filter(({ to }) => !query.has('To') || to === query.get('To'))
     .filter(({ date_created }) => Date.parse(date_created) >= since)
     .toReversed()
-    .slice(0, Number(query.get('PageSize') ?? maxListed))
-  return { status: 200, body: { messages: messages.map(resource), page: 0, page_size: maxListed } }
+  const end = (page + 1) * size
+  const next = new URLSearchParams([...query].filter(([name]) => name !== 'Page').concat([['Page', String(page + 1)]]))
+  return {
+    status: 200,
+    body: {
+      messages: messages.slice(page * size, end).map(resource),
+      page,
+      page_size: size,
+      next_page_uri: end < messages.length ? `${path}?${next}` : null,
+    },
+  }
 }
 
 function resource({ statusCallback: _, ...rest }: TwilioMessage) {

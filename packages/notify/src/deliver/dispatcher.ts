@@ -100,8 +100,9 @@ export class Dispatcher {
     countCall(this.#settings, provider.name, calls, seconds)
     countFailures(this.#settings, provider.name, results)
     addResults(calls, provider.name, results)
-    this.#settings.activity.recordCall(provider.name, withoutQuotes(calls, results), seconds * 1_000)
-    await reportResults(this.#settings, this.#resources.pool, provider, results)
+    const redacted = withoutQuotes(calls, results)
+    this.#settings.activity.recordCall(provider.name, redacted, seconds * 1_000)
+    await reportResults(this.#settings, this.#resources.pool, provider, redacted)
   }
 }
 

@@ -102,3 +102,21 @@ test('a provider that the management paused is found so while all its calls succ
     (isPaused) => isPaused,
   )
 })
+
+test('a pause that a provider asked for does not end with a shorter one', async (t) => {
+  const s = await setup({ work: false })
+  t.after(s.close)
+  const provider: Provider = { name: 'first', channel: 'email', timeoutMs: 1_000, send: async () => [accepted] }
+  const pool = new ProviderPool([provider], s.store.providerHealth, breaker, s.clock)
+  const limitedFor = (retryAfterMs: number): SendResult => ({
+    kind: 'rate_limited',
+    retryAfterMs,
+    accountWide: true,
+    reason: 'too many',
+  })
+  for (const retryAfterMs of [60_000, 2_000]) await pool.reportResults(provider, [limitedFor(retryAfterMs)])
+  s.clock.advance(30_000)
+  assert.ok(pool.isPaused(provider))
+  s.clock.advance(30_000)
+  assert.ok(!pool.isPaused(provider))
+})

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { type Log, silentLog } from '@gatehouse/kit'
 import { defaultOptions, type Provider } from '../../src/index.ts'
 import { purgeBuckets } from '../support/purge.ts'
 import { type Answer, eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
@@ -212,4 +213,27 @@ test('a sensitive push that falls back to email leaves no data once its dead let
   )
   await s.call('DELETE', `/v1/dead-letters/${body.deliveries[0].id}`)
   assert.doesNotMatch(await keptData(s), /hush/)
+})
+
+test('a rejected credential leaves nothing of the message it quotes in log and store', async (t) => {
+  const provider: Provider = {
+    name: 'quoting',
+    channel: 'email',
+    timeoutMs: 1_000,
+    send: async (messages) =>
+      messages.map(({ content }) => ({ kind: 'misconfigured', reason: `535 refused: ${content.body}` })),
+  }
+  const lines: object[] = []
+  const log = { ...silentLog, error: (line: object) => lines.push(line) } as unknown as Log
+  const s = await setupSensitive({ providers: { email: [provider] }, log })
+  t.after(s.close)
+  await s.call('POST', '/v1/notify', { ...reset, data: { order_id: 'hush-hush-2' } })
+  await eventually(
+    () => s.call('GET', '/v1/providers/quoting'),
+    ({ body }) => body.state === 'misconfigured',
+  )
+  assert.match(JSON.stringify(lines), /quotes a sensitive message/)
+  const { rows } = await s.database.query('SELECT * FROM notify.provider_health')
+  assert.equal(rows.length, 1)
+  assert.doesNotMatch(JSON.stringify([lines, rows]), /hush/)
 })

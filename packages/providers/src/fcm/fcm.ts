@@ -24,6 +24,8 @@ interface FcmSender {
   readonly tokens: AccessTokens
   readonly ttlSeconds: number
   now(): number
+  /** Set once a push was accepted: the project is that of the devices. */
+  proven: boolean
 }
 
 /** Push over Firebase Cloud Messaging, HTTP v1 (firebase.google.com/docs/reference/fcm/rest/v1/projects.messages). */
@@ -55,6 +57,7 @@ export const fcm = defineProvider({
       tokens: createAccessTokens(account, tokenClient, context.clock),
       ttlSeconds: options.ttl_seconds ?? maxTtlSeconds,
       now: () => context.clock.now(),
+      proven: false,
     }
     return {
       timeoutMs: 2 * timeoutMs,
@@ -86,10 +89,16 @@ async function sendPush(sender: FcmSender, message: OutgoingMessage, signal: Abo
   const calledAt = sender.now()
   const first = await call(sender, body, signal)
   if (first.kind === 'result') return first.result
-  if (first.response.status !== 401) return resultOfResponse(first.response, calledAt)
+  if (first.response.status !== 401) return readResponse(sender, first.response, calledAt)
   sender.tokens.discard(first.token)
   const second = await call(sender, body, signal)
-  return second.kind === 'result' ? second.result : resultOfResponse(second.response, calledAt)
+  return second.kind === 'result' ? second.result : readResponse(sender, second.response, calledAt)
+}
+
+function readResponse(sender: FcmSender, response: HttpResponse, calledAt: number): SendResult {
+  const result = resultOfResponse(response, calledAt, sender.proven)
+  if (result.kind === 'accepted') sender.proven = true
+  return result
 }
 
 type CallResult =

@@ -3,9 +3,10 @@ import { describeResponse, type HttpResponse, parseJsonObject, retryAfterOf } fr
 
 /**
  * The result of FCM's response to a call made at `calledAt`, Unix milliseconds
- * (firebase.google.com/docs/reference/fcm/rest/v1/ErrorCode).
+ * (firebase.google.com/docs/reference/fcm/rest/v1/ErrorCode). `proven`: a push was accepted before, so the project is
+ * right, and a token of another one is dead. Otherwise the project may be wrong, and no device is given up.
  */
-export function resultOfResponse(response: HttpResponse, calledAt: number): SendResult {
+export function resultOfResponse(response: HttpResponse, calledAt: number, proven: boolean): SendResult {
   const { status } = response
   const body = parseJsonObject(response)
   const reason = describeResponse(response)
@@ -18,8 +19,10 @@ export function resultOfResponse(response: HttpResponse, calledAt: number): Send
   const retryAfter = retryAfterOf(response, calledAt)
   if (status === 429) return { kind: 'rate_limited', ...retryAfter, accountWide: true, reason }
   if (status >= 500) return { kind: 'transient', ...retryAfter, reason }
-  if (isDeviceError(error.code ?? error.status) || isBadToken(status, error))
-    return { kind: 'dead_token', at: calledAt, reason }
+  const code = error.code ?? error.status
+  if (code === 'SENDER_ID_MISMATCH' && !proven)
+    return { kind: 'permanent', code, reason: `${reason}; is service_account that of another project?` }
+  if (isDeviceError(code) || isBadToken(status, error)) return { kind: 'dead_token', at: calledAt, reason }
   if (status === 401 || status === 403 || status === 404 || status < 400) return { kind: 'misconfigured', reason }
   return { kind: 'permanent', code: error.status ?? String(status), reason }
 }

@@ -26,7 +26,7 @@ export interface Content {
 export interface OutgoingMessage {
   /**
    * Identical for every attempt to send this message to this target. It becomes the idempotency key, the collapse id or
-   * the Message-ID wherever the provider has one.
+   * the Message-ID wherever the provider has one: printable ASCII.
    */
   readonly id: string
   /** The delivery that the provider's reports name. A UUIDv7 in lower case (RFC 9562 §5.7). */

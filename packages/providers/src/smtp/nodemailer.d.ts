@@ -38,10 +38,29 @@ declare module 'nodemailer' {
     readonly headers: Readonly<Record<string, string>>
     readonly disableFileAccess: true
     readonly disableUrlAccess: true
+    /** Removes the mail from the queue, or closes the connection that sends it. */
+    readonly signal: AbortSignal
+    /** Unknown to nodemailer, which hands it to plugins as it is. */
+    readonly progress: Progress
+  }
+
+  /** Changed while a mail is sent. */
+  export interface Progress {
+    /** Whether the mail was handed to a connection that was ready for it. Nothing of it is sent before. */
+    hasBegun: boolean
+  }
+
+  interface MailStream {
+    readonly data: Mail
+    readonly message: {
+      /** `transform` is called once a connection is ready for the mail. */
+      processFunc(transform: <S>(stream: S) => S): void
+    }
   }
 
   export interface Transport {
     sendMail(mail: Mail): Promise<{ readonly messageId: string }>
+    use(step: 'stream', plugin: (mail: MailStream, done: () => void) => void): void
     close(): void
   }
 

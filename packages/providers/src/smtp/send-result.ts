@@ -15,26 +15,26 @@ export interface SmtpError extends Error {
 
 /** Replies that require authentication, to whatever command (RFC 4954 §6). */
 const authenticationCodes = new Set([530, 534, 535, 538])
-/** Errors of connections that were never established. */
-const neverConnectedCodes = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN'])
+/** Errors of Node and OpenSSL when a certificate cannot be verified, or the server does not speak TLS. */
+const tlsFailure = /CERT|^(?:ERR_SSL_|UNABLE_TO_|INVALID_CA$|INVALID_PURPOSE$|PATH_LENGTH_|HOSTNAME_MISMATCH$)/
 const commandsBeforeRecipient = new Set(['CONN', 'EHLO', 'HELO', 'LHLO', 'STARTTLS', 'MAIL FROM'])
 const rateLimitText = /\b(?:rate|too (?:many|much|fast)|throttl\w*|slow down|gr[ea]y-?list\w*|limit\w*|quota for)\b/i
 
-/** The result of a mail that failed with an error (RFC 5321 §4.2, RFC 3463). */
-export function resultOfError(error: SmtpError): SendResult {
+/**
+ * The result of a mail that failed with an error (RFC 5321 §4.2, RFC 3463). `hasBegun` is false if it was never handed to a
+ * connection that was ready for it, so that it cannot have been accepted.
+ */
+export function resultOfError(error: SmtpError, { hasBegun }: { readonly hasBegun: boolean }): SendResult {
   const { code, originalCode = '', responseCode } = error
   const reason = error.message.slice(0, 500)
   if (code === 'EAUTH') return { kind: isTemporary(responseCode) ? 'transient' : 'misconfigured', reason }
-  if (code === 'ETLS') return { kind: 'misconfigured', reason }
-  if (responseCode === undefined) return resultWithoutReply(code, originalCode, reason)
+  if (code === 'ETLS' || (!hasBegun && tlsFailure.test(originalCode))) return { kind: 'misconfigured', reason }
+  if (responseCode === undefined) {
+    if (code === 'EENVELOPE' || code === 'EMESSAGE') return { kind: 'permanent', code, reason }
+    return { kind: hasBegun ? 'ambiguous' : 'transient', reason }
+  }
   const reply = { reply: responseCode, text: error.response ?? '', command: error.command ?? '', reason }
   return responseCode >= 500 ? resultOfRejection(reply) : resultOfTemporaryFailure(reply)
-}
-
-function resultWithoutReply(code: string | undefined, originalCode: string, reason: string): SendResult {
-  if (code === 'EENVELOPE' || code === 'EMESSAGE') return { kind: 'permanent', code, reason }
-  const wasNeverSent = code === 'EDNS' || neverConnectedCodes.has(originalCode)
-  return { kind: wasNeverSent ? 'transient' : 'ambiguous', reason }
 }
 
 function isTemporary(reply: number | undefined): boolean {

@@ -1,5 +1,5 @@
 import { createPrivateKey } from 'node:crypto'
-import { createTransport, type Transport } from 'nodemailer'
+import { createTransport, type Progress, type Transport } from 'nodemailer'
 import { type Static, Type } from 'typebox'
 import { defineProvider } from '../kind/provider-kind.ts'
 import { from } from '../kind/shared-options.ts'
@@ -7,6 +7,7 @@ import { readTextOrFile } from '../kind/text-or-file.ts'
 import { createHeaders, createMessageId, parseSender, type Sender, sendEach } from '../mail/mail.ts'
 import type { OutgoingMessage } from '../model/message.ts'
 import type { SendResult } from '../model/send-result.ts'
+import { createDeadlines } from '../transport/deadlines.ts'
 import { createBounceReader } from './reports.ts'
 import { createReturnPaths, type ReturnPaths } from './return-path.ts'
 import { resultOfError, type SmtpError } from './send-result.ts'
@@ -81,10 +82,17 @@ export const smtp = defineProvider({
       socketTimeout: seconds * 1_000,
       ...(dkim ? { dkim: createDkim(dkim, context.folder) } : {}),
     })
+    noteBeginnings(transport)
+    const timeoutMs = seconds * 1_000 + 10_000
+    // earlier than the caller, who cannot tell a mail that waited from one that may have been accepted
+    const startDeadline = createDeadlines(timeoutMs - 1_000, `it took longer than ${timeoutMs - 1_000} ms`)
     return {
-      timeoutMs: seconds * 1_000 + 10_000,
-      send: (messages) =>
-        sendEach(messages, (message) => sendMail(transport, createMail(message, sender, returnPaths))),
+      timeoutMs,
+      send: (messages, signal) =>
+        sendEach(messages, (message) => {
+          const limit = AbortSignal.any([signal, startDeadline().signal])
+          return sendMail(transport, createMail(message, sender, returnPaths), limit)
+        }),
       async close() {
         transport.close()
       },
@@ -122,12 +130,28 @@ function readKey(textOrFile: string, folder: string): string {
   }
 }
 
-async function sendMail(transport: Transport, mail: ReturnType<typeof createMail>): Promise<SendResult> {
+/** Makes a transport note when a mail begins. */
+function noteBeginnings(transport: Transport): void {
+  transport.use('stream', ({ data, message }, done) => {
+    message.processFunc((stream) => {
+      data.progress.hasBegun = true
+      return stream
+    })
+    done()
+  })
+}
+
+async function sendMail(
+  transport: Transport,
+  mail: ReturnType<typeof createMail>,
+  signal: AbortSignal,
+): Promise<SendResult> {
+  const progress: Progress = { hasBegun: false }
   try {
-    const { messageId } = await transport.sendMail(mail)
+    const { messageId } = await transport.sendMail({ ...mail, signal, progress })
     return { kind: 'accepted', providerMessageId: messageId }
   } catch (error) {
-    return resultOfError(error as SmtpError)
+    return resultOfError(error as SmtpError, progress)
   }
 }
 

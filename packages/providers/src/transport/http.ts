@@ -36,10 +36,15 @@ export interface HttpClientOptions {
 
 const maxBodyBytes = 64 * 1024
 const maxRetryAfterMs = 86_400_000
+/**
+ * Not HTTP/2: there a request that is abandoned leaves its connection open, also one whose server is gone without a word,
+ * and the next requests would use it.
+ */
+export const allowH2 = false
 
 /** Creates a client for the URLs below `base`. */
 export function createHttpClient(base: URL, { connections = 64, timeoutMs }: HttpClientOptions): HttpClient {
-  const pool = new Pool(base.origin, { connections, connectTimeout: timeoutMs })
+  const pool = new Pool(base.origin, { connections, connectTimeout: timeoutMs, allowH2 })
   const folder = base.pathname.replace(/\/$/, '')
   return {
     request: (request, signal) =>
@@ -80,6 +85,9 @@ function deadlineAfter(timeoutMs: number): Deadline {
   return known()
 }
 
+/** The request failed before its first byte was sent. */
+export class NeverSentError extends Error {}
+
 /** One request and its response, which settles a promise exactly once. */
 class Exchange implements Dispatcher.DispatchHandler {
   readonly #resolve: (response: HttpResponse) => void
@@ -112,7 +120,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#controller = controller
     const isLate = hasEnded(this.#signal) || (this.#deadline !== undefined && hasEnded(this.#deadline.signal))
     if (this.#failure) controller.abort(this.#failure)
-    else if (isLate) this.#fail(new Error('its time had passed before it was sent'))
+    else if (isLate) this.#fail(new NeverSentError('its time had passed before it was sent'))
   }
 
   onResponseStart(
@@ -144,7 +152,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   readonly #fail = (error: Error): void => {
     this.#end()
-    this.#reject(error)
+    this.#reject(this.#controller ? error : new NeverSentError(describeError(error)))
     this.#failure = error
     this.#controller?.abort(error)
   }
@@ -155,28 +163,15 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/** Errors that occur before the first byte of a request is sent. */
-const neverSentCodes = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'UND_ERR_CONNECT_TIMEOUT',
-  'ENOTPUBLIC',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  'CERT_HAS_EXPIRED',
-  'ERR_TLS_CERT_ALTNAME_INVALID',
-])
-
 /** The result of a request without a response: transient if it was never sent, else ambiguous. */
 export function resultOfError(error: unknown): SendResult {
+  const reason = `no answer: ${describeError(error)}`.slice(0, 500)
+  return { kind: error instanceof NeverSentError ? 'transient' : 'ambiguous', reason }
+}
+
+function describeError(error: unknown): string {
   const { code, message } = error as { code?: string; message?: string }
-  const reason = `no answer: ${message || code || 'the call failed'}`.slice(0, 500)
-  return { kind: neverSentCodes.has(code ?? '') ? 'transient' : 'ambiguous', reason }
+  return message || code || 'the call failed'
 }
 
 /**

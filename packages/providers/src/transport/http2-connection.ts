@@ -17,6 +17,8 @@ export interface Connection {
   ready: boolean
   /** Set when the server accepts no more streams on it. */
   closing: boolean
+  /** Set while the response to a ping is awaited. */
+  pinging: boolean
   /** Streams in use. */
   streams: number
   /** Unix milliseconds. */
@@ -56,10 +58,18 @@ export function openConnection(
   { onChange, onClose }: ConnectionEvents,
 ): Connection {
   const session = connect(origin, { settings: { enablePush: false } })
-  const connection = { session, ready: false, closing: false, streams: 0, usedAt: Date.now(), lastStream: Infinity }
+  const connection: Connection = {
+    session,
+    ready: false,
+    closing: false,
+    pinging: false,
+    streams: 0,
+    usedAt: Date.now(),
+    lastStream: Infinity,
+  }
   const timeout = setTimeout(() => session.destroy(new Error('no connection in time')), timeoutMs)
   const pinging = setInterval(() => {
-    if (connection.ready && Date.now() - connection.usedAt >= pingMs) pingConnection(session, pongMs)
+    if (connection.ready && Date.now() - connection.usedAt >= pingMs) pingConnection(connection, pongMs)
   }, pingMs / 2).unref()
   let failure = new Error('the connection was closed')
   session.on('remoteSettings', () => {
@@ -82,12 +92,18 @@ export function openConnection(
   return connection
 }
 
-/** Pings a connection and closes it if no response arrives: a peer that is gone does not say so. */
-export function pingConnection(session: ClientHttp2Session, pongMs: number): void {
-  if (session.destroyed || session.closed) return
+/**
+ * Pings a connection and closes it if no response arrives: a peer that is gone does not say so. One ping at a time: beyond
+ * ten that await their responses Node fails a ping at once, although the peer is there.
+ */
+export function pingConnection(connection: Connection, pongMs: number): void {
+  const { session, pinging } = connection
+  if (pinging || session.destroyed || session.closed) return
+  connection.pinging = true
   const timeout = setTimeout(() => session.destroy(new Error('the connection answers no ping')), pongMs).unref()
   session.ping((error) => {
     clearTimeout(timeout)
+    connection.pinging = false
     if (error) session.destroy(error)
   })
 }

@@ -1,7 +1,7 @@
 import type { OutgoingHttpHeaders } from 'node:http2'
 import type { SendResult } from '../model/send-result.ts'
 import { hasEnded } from './deadlines.ts'
-import { type HttpResponse, resultOfError } from './http.ts'
+import { type HttpResponse, NeverSentError, resultOfError } from './http.ts'
 import {
   type Connection,
   exchange,
@@ -82,14 +82,14 @@ class ConnectionPool implements Http2Client {
   async #attempt(headers: OutgoingHttpHeaders, body: string, { signal, ending }: Ends): Promise<HttpResponse | Error> {
     const connection = await this.#acquire(ending)
     try {
-      if (hasEnded(signal)) throw new Error('its time had passed before it was sent')
+      if (hasEnded(signal)) throw new NeverSentError('its time had passed before it was sent')
       return await exchange(connection, headers, body, ending)
     } catch (error) {
       if (error instanceof NotProcessedError) {
         connection.closing = true
         connection.session.close()
       }
-      if (ending.aborted) pingConnection(connection.session, this.#options.pongMs)
+      if (ending.aborted) pingConnection(connection, this.#options.pongMs)
       return error as Error
     } finally {
       connection.streams -= 1

@@ -16,6 +16,7 @@ interface TwilioSender {
   /** `From` or `MessagingServiceSid`. */
   readonly from: Readonly<Record<string, string>>
   readonly client: HttpClient
+  readonly timeoutMs: number
   readonly reportUrl?: string
   now(): number
 }
@@ -54,6 +55,7 @@ export const twilio = defineProvider({
       authorization: `Basic ${Buffer.from(`${accountSid}:${authToken}`).toString('base64')}`,
       from: from === undefined ? { MessagingServiceSid: service ?? '' } : { From: from },
       client: createHttpClient(parseBaseUrl('url', options.url ?? 'https://api.twilio.com'), { timeoutMs }),
+      timeoutMs,
       ...(context.reportUrl === undefined ? {} : { reportUrl: context.reportUrl }),
       now: () => context.clock.now(),
     }

@@ -6,8 +6,8 @@ const keyStatuses = new Set([400, 401, 403])
 
 /**
  * The result of a push service's response to a call made at `calledAt`, Unix milliseconds (RFC 8030 §5, RFC 8292 §4).
- * `proven`: the service has accepted a push with this VAPID key before, so if it rejects the key now, the subscription
- * was made with another one.
+ * `proven`: a push with this VAPID key was accepted before, by whichever service, so if the key is rejected now, the
+ * subscription was made with another one.
  */
 export function resultOfResponse(response: HttpResponse, calledAt: number, proven: boolean): SendResult {
   const { status, headers } = response

@@ -56,14 +56,14 @@ function parseAuth(text: unknown): Buffer {
 
 /** Which endpoints may be called: they are URLs from clients, which could name any server. */
 export interface EndpointRules {
-  /** Host names; `*.` matches all subdomains. */
+  /** Host names in addition to those of the browsers, with any port; `*.` matches all subdomains. */
   readonly hosts: readonly string[]
   /** Also private addresses, and URLs without TLS: for tests on one machine. */
   readonly allowPrivate: boolean
 }
 
 /** The push services of all major browsers. */
-export const browserHosts = [
+const browserHosts = [
   'fcm.googleapis.com',
   '*.push.services.mozilla.com',
   '*.notify.windows.com',
@@ -71,15 +71,20 @@ export const browserHosts = [
 ] as const
 
 /** Why an endpoint may not be called, or undefined if it may. */
-export function checkEndpoint({ protocol, hostname }: URL, { hosts, allowPrivate }: EndpointRules): string | undefined {
-  if (!hosts.some((pattern) => matchesHost(hostname, pattern)))
+export function checkEndpoint(
+  { protocol, hostname, port }: URL,
+  { hosts, allowPrivate }: EndpointRules,
+): string | undefined {
+  const isListed = matchesHost(hostname, hosts)
+  if (!isListed && !matchesHost(hostname, browserHosts))
     return `must be a subscription of a push service that is allowed; ${hostname} is not`
   if (allowPrivate) return undefined
   if (protocol !== 'https:') return 'must be a subscription whose endpoint is an https address'
+  if (port && !isListed) return `must be a subscription whose endpoint is at the default port, not at port ${port}`
   const address = hostname.replace(/^\[|\]$/g, '')
   return isIP(address) !== 0 && !isPublicAddress(address) ? 'must be a subscription with a public endpoint' : undefined
 }
 
-function matchesHost(hostname: string, pattern: string): boolean {
-  return pattern.startsWith('*.') ? hostname.endsWith(pattern.slice(1)) : hostname === pattern
+function matchesHost(hostname: string, patterns: readonly string[]): boolean {
+  return patterns.some((each) => (each.startsWith('*.') ? hostname.endsWith(each.slice(1)) : hostname === each))
 }

@@ -6,11 +6,11 @@ import { maxTtlSeconds, timeoutSeconds, ttlSeconds } from '../kind/shared-option
 import type { OutgoingMessage } from '../model/message.ts'
 import type { SendResult } from '../model/send-result.ts'
 import { createPushData, fitPayload, measurePayload, type PushSize } from '../push/push-data.ts'
-import { resultOfError, sendRequest } from '../transport/http.ts'
+import { allowH2, resultOfError, sendRequest } from '../transport/http.ts'
 import { lookupPublic } from '../transport/public-address.ts'
 import { encryptPush, maxPlaintextBytes } from './encryption.ts'
 import { resultOfResponse } from './send-result.ts'
-import { browserHosts, checkEndpoint, type EndpointRules, parseSubscription } from './subscription.ts'
+import { checkEndpoint, type EndpointRules, parseSubscription } from './subscription.ts'
 import { createVapid, parseVapidKeys, type Vapid } from './vapid.ts'
 
 interface WebPushSender {
@@ -20,8 +20,8 @@ interface WebPushSender {
   readonly ttlSeconds: number
   readonly timeoutMs: number
   now(): number
-  /** The origins of push services that have accepted a push: they know the VAPID key. */
-  readonly proven: Set<string>
+  /** Set once a push was accepted: browsers subscribe with the VAPID key. */
+  proven: boolean
 }
 
 /** Push to browsers (RFC 8030, RFC 8291, RFC 8292). The token of a device is its PushSubscription as JSON. */
@@ -42,7 +42,8 @@ export const webPush = defineProvider({
     }),
     hosts: Type.Optional(
       Type.Array(Type.String({ pattern: '^(\\*\\.)?[a-z0-9.-]+$', description: 'A host name in lower case.' }), {
-        description: 'Hosts of push services in addition to those of the browsers; `*.` matches all subdomains.',
+        description:
+          'Hosts of push services in addition to those of the browsers, with any port; `*.` matches all subdomains.',
         examples: [['push.example.com']],
       }),
     ),
@@ -61,6 +62,7 @@ export const webPush = defineProvider({
     const timeoutMs = seconds * 1_000
     const agent = new Agent({
       connections: 8,
+      allowH2,
       headersTimeout: timeoutMs,
       bodyTimeout: timeoutMs,
       connect: { timeout: timeoutMs, ...(allowPrivate ? {} : { lookup: lookupPublic }) },
@@ -68,11 +70,11 @@ export const webPush = defineProvider({
     const sender: WebPushSender = {
       agent,
       vapid: createVapid(keys, options.subject, context.clock),
-      rules: { hosts: [...browserHosts, ...hosts], allowPrivate },
+      rules: { hosts, allowPrivate },
       ttlSeconds: options.ttl_seconds ?? maxTtlSeconds,
       timeoutMs,
       now: () => context.clock.now(),
-      proven: new Set(),
+      proven: false,
     }
     return {
       timeoutMs: timeoutMs + 1_000,
@@ -94,7 +96,7 @@ function checkSubscription(token: string, rules: EndpointRules): string | undefi
 }
 
 async function sendPush(sender: WebPushSender, message: OutgoingMessage, signal: AbortSignal): Promise<SendResult> {
-  const { agent, timeoutMs, proven, now } = sender
+  const { agent, timeoutMs, now } = sender
   const fault = checkSubscription(message.target.address, sender.rules)
   if (fault) return { kind: 'permanent', code: 'bad_subscription', reason: `the device's token ${fault}` }
   const plaintext = Buffer.from(JSON.stringify(fitPayload(message, createPayload, maxPlaintextBytes)))
@@ -108,8 +110,8 @@ async function sendPush(sender: WebPushSender, message: OutgoingMessage, signal:
     const body = encryptPush(plaintext, subscription)
     const request = { method: 'POST', path: `${pathname}${search}`, headers, body } as const
     const response = await sendRequest(agent, origin, request, { timeoutMs, signal })
-    if (response.status >= 200 && response.status < 300) proven.add(origin)
-    return resultOfResponse(response, calledAt, proven.has(origin))
+    if (response.status >= 200 && response.status < 300) sender.proven = true
+    return resultOfResponse(response, calledAt, sender.proven)
   } catch (error) {
     return resultOfError(error)
   }

@@ -52,6 +52,16 @@ test('a push to APNs is an alert that a second one with its id replaces', async 
   assert.equal(fake.requests[1]?.headers['apns-id'], headers['apns-id'], 'a repeat has the same id')
 })
 
+test('an id that no header field can carry is hashed, identically at every attempt', async (t) => {
+  const { fake, provider } = await setup(t)
+  for (const id of ['d.Anna’s iPhone', 'd.Anna’s iPhone', 'd.Ben’s iPhone', 'd.café'])
+    assert.equal((await sendOne(provider, push({ id }))).kind, 'accepted', id)
+  const [first, again, ...others] = fake.requests.map(({ headers }) => headers['apns-collapse-id'])
+  assert.match(first ?? '', /^[\w-]{43}$/)
+  assert.equal(first, again)
+  assert.equal(new Set([first, ...others]).size, 3)
+})
+
 const reasons = [
   [400, 'BadDeviceToken', 'dead_token'],
   [400, 'DeviceTokenNotForTopic', 'dead_token'],

@@ -110,6 +110,7 @@ const answers = [
 
 test('every error of FCM has its result', async (t) => {
   const { fake, provider, clock } = await setup(t)
+  await sendOne(provider, push())
   for (const [behaviour, kind, times = 1] of answers) {
     fake.answerNext(behaviour, times)
     const result = await sendOne(provider, push())
@@ -117,6 +118,20 @@ test('every error of FCM has its result', async (t) => {
     if (result.kind === 'dead_token') assert.equal(result.at, clock.now())
     if (result.kind === 'rate_limited') assert.equal(result.accountWide, true)
   }
+})
+
+test('devices of another project are not dead before a first push was accepted', async (t) => {
+  const { fake, provider } = await setup(t)
+  const mismatch = fcmError(403, 'SENDER_ID_MISMATCH', 'PERMISSION_DENIED')
+  fake.answerNext(mismatch)
+  const result = await sendOne(provider, push())
+  assert.equal(result.kind, 'permanent')
+  assert.match('reason' in result ? result.reason : '', /is service_account that of another project\?/)
+  fake.answerNext(fcmError(404, 'UNREGISTERED', 'NOT_FOUND'))
+  assert.equal((await sendOne(provider, push())).kind, 'dead_token')
+  assert.equal((await sendOne(provider, push())).kind, 'accepted')
+  fake.answerNext(mismatch)
+  assert.equal((await sendOne(provider, push())).kind, 'dead_token')
 })
 
 test("FCM's Retry-After is respected after a quota and an outage", async (t) => {

@@ -69,6 +69,12 @@ test('the reason of a bounce decides whether the address is invalid', async (t) 
     ['Action: failed\nStatus: 5.0.0\nDiagnostic-Code: smtp; 550 5.1.1 unknown', [['bounced', false]]],
     ['Action: failed\nStatus: 5.0.0\nDiagnostic-Code: smtp; 550 no such\n user', [['bounced', false]]],
     ['Action: failed\nStatus: 5.0.0', [['bounced', true]]],
+    [
+      'Action: failed\nStatus: 5.0.0\nDiagnostic-Code: smtp; 550-Verification failed for <bounce+1@example.com>\n' +
+        ' 550-No Such User Here\n 550 Sender verify failed',
+      [['bounced', true]],
+    ],
+    ['Action: failed\nStatus: 5.0.0\nDiagnostic-Code: smtp; 550 sender domain does not exist', [['bounced', true]]],
     ['Action: failed\nStatus: 4.4.1\nDiagnostic-Code: timed out', [['bounced', true]]],
     ['Action: delayed\nStatus: 4.4.1', []],
     ['Action: relayed\nStatus: 2.0.0', []],
@@ -145,6 +151,7 @@ test('qmail bounces are parsed too', async (t) => {
   const table = [
     [qmailBounce('Sorry, no mailbox here by that name. (#5.1.1)'), [[id, 'bounced', false]]],
     [qmailBounce('192.0.2.1 does not like recipient.\r\nRemote host said: 550 no such user'), [[id, 'bounced', false]]],
+    [qmailBounce('Remote host said: 550 return path: user unknown'), [[id, 'bounced', true]]],
     [qmailBounce('The users mailfolder is over the allowed quota (size). (#5.2.2)'), [[id, 'bounced', true]]],
     [
       qmailBounce('(#5.1.1)', 'x@example.com', `Message-ID: <${id}@example.com>\r\n\r\nhello`),

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net'
 import { test } from 'node:test'
 import { createDeadlines } from '../../src/transport/deadlines.ts'
-import { createHttpClient } from '../../src/transport/http.ts'
+import { createHttpClient, resultOfError } from '../../src/transport/http.ts'
 
 const never = new AbortController().signal
 
@@ -78,4 +78,60 @@ test('only the beginning of an endless response is read', async (t) => {
   })
   const { status, body } = await client.request({ method: 'GET', path: '/' }, never)
   assert.deepEqual([status, body.length], [200, 65_536])
+})
+
+test('a request that waited for a connection until its time was over is transient', async (t) => {
+  const seen: string[] = []
+  const server = createServer((request) => {
+    seen.push(request.url ?? '')
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const client = createHttpClient(new URL(`http://127.0.0.1:${port}`), { connections: 1, timeoutMs: 200 })
+  t.after(async () => {
+    await client.close()
+    server.closeAllConnections()
+    server.close()
+  })
+  const call = (path: string) => client.request({ method: 'POST', path, body: '{}' }, never).catch(resultOfError)
+  const [hanging, queued] = await Promise.all([call('/hangs'), call('/queued')])
+  assert.deepEqual(
+    [hanging, queued].map((result) => 'kind' in result && result.kind),
+    ['ambiguous', 'transient'],
+  )
+  assert.deepEqual(seen, ['/hangs'])
+})
+
+test('a request to an address with which no connection comes about in time is transient', async (t) => {
+  const sockets: Socket[] = []
+  const server = createTcpServer((socket) => {
+    sockets.push(socket)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const client = createHttpClient(new URL(`https://127.0.0.1:${port}`), { timeoutMs: 200 })
+  t.after(async () => {
+    await client.close()
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  const result = await client.request({ method: 'POST', path: '/', body: '{}' }, never).catch(resultOfError)
+  assert.deepEqual(result, { kind: 'transient', reason: 'no answer: it took longer than 200 ms' })
+})
+
+test('a request whose time had passed before it was sent is transient', async (t) => {
+  const server = createServer((_request, response) => response.end('{}')).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const client = createHttpClient(new URL(`http://127.0.0.1:${port}`), { timeoutMs: 10_000 })
+  t.after(async () => {
+    await client.close()
+    server.close()
+  })
+  assert.equal((await client.request({ method: 'POST', path: '/', body: '{}' }, never)).status, 200)
+  const deadline = createDeadlines(20, 'no time is left')()
+  const stoodStill = performance.now() + 50
+  while (performance.now() < stoodStill);
+  const result = await client.request({ method: 'POST', path: '/', body: '{}' }, deadline.signal).catch(resultOfError)
+  assert.equal('kind' in result && result.kind, 'transient')
 })

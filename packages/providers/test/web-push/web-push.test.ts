@@ -126,6 +126,15 @@ test('a key rejected after an accepted push concerns that subscription only', as
   assert.equal((await sendOne(provider, push(subscription))).kind, 'permanent')
 })
 
+test('a key that one push service accepted and another rejects concerns that subscription only', async (t) => {
+  const { fake, provider } = await setup(t)
+  const other = await startWebPush()
+  t.after(() => other.stop())
+  assert.equal((await sendOne(provider, push(other.subscribe()))).kind, 'misconfigured')
+  assert.equal((await sendOne(provider, push(fake.subscribe()))).kind, 'accepted')
+  assert.equal((await sendOne(provider, push(other.subscribe()))).kind, 'permanent')
+})
+
 test('a withdrawn subscription is dead', async (t) => {
   const { fake, provider } = await setup(t)
   const subscription = fake.subscribe()
@@ -184,6 +193,8 @@ test('checkToken checks the form, keys and push service of a subscription', asyn
     'https://wns2-by3p.notify.windows.com/w/?token=a',
     'https://web.push.apple.com/a',
     'https://push.example.com/a',
+    'https://push.example.com:8443/a',
+    'https://fcm.googleapis.com:443/a',
   ]
   for (const endpoint of good) assert.equal(provider.checkToken?.(at(endpoint)), undefined, endpoint)
   const bad = [
@@ -194,6 +205,8 @@ test('checkToken checks the form, keys and push service of a subscription', asyn
     [at('https://fcm.googleapis.com.evil.example.com/'), /is not/],
     [at('https://notify.windows.com.evil.example/'), /is not/],
     [at('http://fcm.googleapis.com/a'), /https/],
+    [at('https://fcm.googleapis.com:4444/a'), /port 4444/],
+    [at('https://updates.push.services.mozilla.com:80/a'), /port 80/],
     [at('https://user:pw@fcm.googleapis.com/a'), /https address/],
     [at('https://127.0.0.1/a'), /is not/],
     [at('https://[::1]/a'), /is not/],

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import {
   createDeadlines,
   type Deadline,
@@ -5,16 +6,29 @@ import {
   type Provider,
   type SendResult,
 } from '@gatehouse/providers'
+import type { Channel } from '../../model/channel.ts'
 import { notificationIdOf } from '../../model/id.ts'
 import type { Content, Message, Target } from '../../model/notification/notification.ts'
 import { storable } from '../../model/storable.ts'
 import type { ClaimedDelivery } from '../../store/store.ts'
 
+/** Printable ASCII, without spaces: what header fields can carry. */
+const plain = /^[\x21-\x7e]+$/
+
+/**
+ * The id of the message of a delivery to one of its targets: of a push with the id of the device, or its hash if no header
+ * field can carry it.
+ */
+export function messageIdOf(deliveryId: string, channel: Channel, { id }: Pick<Target, 'id'>): string {
+  if (channel !== 'push') return deliveryId
+  return `${deliveryId}.${plain.test(id) ? id : hash('sha256', id, 'base64url')}`
+}
+
 /** The message of a delivery to one of its targets, with an id that is the same in every attempt. */
 export function createOutgoing(claimed: ClaimedDelivery, target: Target): OutgoingMessage {
   const content = contentOf(claimed.message)
   return {
-    id: claimed.channel === 'push' ? `${claimed.deliveryId}.${target.id}` : claimed.deliveryId,
+    id: messageIdOf(claimed.deliveryId, claimed.channel, target),
     deliveryId: claimed.deliveryId,
     notificationId: notificationIdOf(claimed.deliveryId),
     userId: claimed.userId,

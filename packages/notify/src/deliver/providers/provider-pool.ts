@@ -166,7 +166,9 @@ export class ProviderPool {
     const pauses = results.flatMap((result) =>
       result.kind === 'rate_limited' && result.accountWide ? [result.retryAfterMs ?? defaultPauseMs] : [],
     )
-    if (pauses.length > 0) this.#pauses.set(name, this.#clock.now() + Math.min(maxPauseMs, Math.max(...pauses)))
+    if (pauses.length === 0) return
+    const until = this.#clock.now() + Math.min(maxPauseMs, Math.max(...pauses))
+    this.#pauses.set(name, Math.max(until, this.#pausedUntil(name)))
   }
 
   #pausedUntil(name: string): number {

@@ -1,7 +1,7 @@
 import type { Provider, SendResult } from '@gatehouse/providers'
 import { deliveryIdOf, newIdOfUser } from '../../model/id.ts'
 import type { Target } from '../../model/notification/notification.ts'
-import { callProvider } from '../calls/call-provider.ts'
+import { callProvider, messageIdOf } from '../calls/call-provider.ts'
 
 /** What a test call came to. */
 export interface ProviderTestResult {
@@ -17,7 +17,7 @@ export async function testProvider(provider: Provider, target: Target): Promise<
   const { name, channel } = provider
   const notificationId = newIdOfUser(userId)
   const deliveryId = deliveryIdOf(notificationId, channel)
-  const id = channel === 'push' ? `${deliveryId}.${target.id}` : deliveryId
+  const id = messageIdOf(deliveryId, channel, target)
   const content = { subject: `Test of ${name}`, body: `This message tests the provider ${name}.`, locale: 'en' }
   const about = { id, deliveryId, notificationId, userId, channel, event: 'test', critical: false }
   const begunAt = performance.now()

@@ -5,7 +5,7 @@ import { deliveryIdOf, newIdOfUser } from '../../model/id.ts'
 import type { Content } from '../../model/notification/notification.ts'
 import { targetsOf } from '../../plan/message.ts'
 import { emptyProfile, type Inbox, type Intake } from '../../store/store.ts'
-import { callProvider } from '../calls/call-provider.ts'
+import { callProvider, messageIdOf } from '../calls/call-provider.ts'
 
 /**
  * Creates the test send of templates: it sends a rendered text to a user's current targets, by the first provider that
@@ -24,7 +24,7 @@ export function createTestSend(
       targets.map(async (target) => {
         const provider = providers[channel]?.find((each) => each.supports?.(target) ?? true)
         if (!provider) return { target: target.id, kind: 'permanent', reason: 'no provider supports the target' }
-        const id = channel === 'push' ? `${deliveryId}.${target.id}` : deliveryId
+        const id = messageIdOf(deliveryId, channel, target)
         const about = { id, deliveryId, notificationId, userId, channel, event: 'test', critical: false }
         const [result] = await callProvider(provider, [{ ...about, target, content }])
         if (result?.kind !== 'accepted') return { target: target.id, provider: provider.name, ...result }

@@ -14,7 +14,8 @@ import { events, type StreamOptions } from './stream/events.ts'
 export interface Gatehouse extends Api {
   /**
    * Sends a notification; resolves once it is committed. Without a `dedup_key` it gets a random one, the same at every
-   * attempt; one that was accepted at an earlier attempt answers the same ids, with the outcome `duplicate`.
+   * attempt; one that was accepted at an earlier attempt answers the same ids, with the outcome `duplicate`. A call that
+   * failed may have been accepted too: name a `dedup_key` where you would call again, since each call makes another.
    */
   notify(event: NotifyRequest, options?: CallOptions): Promise<Acceptance>
   /** Sends many notifications, in order and in bounded memory; yields what became of each. */

@@ -1,4 +1,4 @@
-export type { BulkLine, BulkOptions } from './bulk/notify-bulk.ts'
+export type { BulkLine, BulkOptions, KeyedEvent } from './bulk/notify-bulk.ts'
 export { notifyBulk } from './bulk/notify-bulk.ts'
 export { call } from './call/call.ts'
 export type { ClientConnection, ConnectionOptions } from './call/connection.ts'

@@ -1,7 +1,7 @@
 import { type Clock, isAhead, systemClock } from '../core/clock.ts'
 import { isJsonObject } from '../core/strict-json.ts'
 import { authenticatedForm, type ClientAuthentication } from './client-authentication.ts'
-import { defaultFetchOptions, endpointUrl, type FetchOptions, fetchJson } from './fetch-json.ts'
+import { defaultFetchOptions, endpointUrl, type FetchOptions, fetchJson, type JsonResponse } from './fetch-json.ts'
 
 /** The access token of a service that calls another as itself. Made by {@link createServiceToken}. */
 export interface ServiceToken {
@@ -30,20 +30,43 @@ export interface ServiceTokenOptions extends ClientAuthentication {
 interface IssuedToken {
   readonly token: string
   readonly requestedAt: number
-  /** From here on a new one is requested. */
+  /** From here on a new one is requested, while this one is used on. */
   readonly renewAt: number
+  /** From here on callers wait for the new one: this one may expire on its way. */
+  readonly waitAt: number
   readonly expiresAt: number
 }
 
 /** A token is renewed when a fifth of its lifetime is left, at the earliest a minute before it expires. */
 const renewFraction = 0.2
 const maxRenewMs = 60_000
+const inFlightMs = 5_000
 const defaultLifetimeSeconds = 300
 const backoffMs = 1_000
+/** The longest that a Retry-After of the token endpoint is heeded. */
+const maxBackoffMs = 60_000
+
+interface Failure {
+  readonly cause: unknown
+  readonly until: number
+  readonly backoffMs: number
+}
+
+/** A token endpoint that answered anything but a token, and when it may be asked again. */
+class Refused extends Error {
+  readonly retryAfterMs: number
+
+  constructor({ status, body, headers }: JsonResponse) {
+    super(`the token endpoint answered ${status}${oauthError(body)}, 200 was expected`)
+    const seconds = headers.get('retry-after') ?? ''
+    this.retryAfterMs = /^\d{1,9}$/.test(seconds) ? Math.min(Number(seconds) * 1_000, maxBackoffMs) : 0
+  }
+}
 
 /**
- * Obtains access tokens by client credentials (RFC 6749 §4.4) and caches each until shortly before it expires. Callers
- * share one request; after a failure there is none for a second.
+ * Obtains access tokens by client credentials (RFC 6749 §4.4) and caches each. It is renewed while callers use it on;
+ * only in its last seconds they wait. Callers share one request; after a failure there is none for a second, or for what
+ * Retry-After says, up to a minute.
  *
  * @throws TypeError when the URL of the token endpoint is not secure
  * @example
@@ -63,7 +86,7 @@ class ClientCredentials implements ServiceToken {
   readonly #clock: Clock
   #issued: IssuedToken | undefined
   #pending: Promise<IssuedToken> | undefined
-  #failed: { readonly until: number; readonly cause: unknown } | undefined
+  #failed: Failure | undefined
 
   constructor(options: ServiceTokenOptions) {
     this.#options = options
@@ -75,7 +98,10 @@ class ClientCredentials implements ServiceToken {
   async current(): Promise<string> {
     const now = this.#clock.now()
     const issued = this.#issued
-    if (issued !== undefined && issued.requestedAt <= now && now < issued.renewAt) return issued.token
+    if (issued !== undefined && issued.requestedAt <= now && now < issued.waitAt) {
+      if (now >= issued.renewAt) this.#requestOnce(now).catch(() => {})
+      return issued.token
+    }
     try {
       return (await this.#requestOnce(now)).token
     } catch (cause) {
@@ -85,12 +111,14 @@ class ClientCredentials implements ServiceToken {
   }
 
   discard(token: string): void {
-    if (this.#issued?.token === token) this.#issued = undefined
+    if (this.#issued?.token !== token) return
+    this.#issued = undefined
+    this.#failed = undefined
   }
 
   #requestOnce(now: number): Promise<IssuedToken> {
     if (this.#pending !== undefined) return this.#pending
-    if (this.#failed !== undefined && isAhead(this.#failed.until, backoffMs, now))
+    if (this.#failed !== undefined && isAhead(this.#failed.until, this.#failed.backoffMs, now))
       return Promise.reject(this.#failed.cause)
     this.#pending = this.#request(now)
       .then((issued) => {
@@ -99,7 +127,8 @@ class ClientCredentials implements ServiceToken {
         return issued
       })
       .catch((cause: unknown) => {
-        this.#failed = { until: now + backoffMs, cause }
+        const waitMs = Math.max(backoffMs, cause instanceof Refused ? cause.retryAfterMs : 0)
+        this.#failed = { cause, until: this.#clock.now() + waitMs, backoffMs: waitMs }
         throw cause
       })
       .finally(() => {
@@ -116,16 +145,15 @@ class ClientCredentials implements ServiceToken {
       ...(resource === undefined ? {} : { resource }),
     }
     const answer = await fetchJson(this.#endpoint, authenticatedForm(this.#options, fields), this.#exchange)
-    if (answer.status !== 200 || !isJsonObject(answer.body)) {
-      throw new Error(`the token endpoint answered ${answer.status}${oauthError(answer.body)}, 200 was expected`)
-    }
+    if (answer.status !== 200 || !isJsonObject(answer.body)) throw new Refused(answer)
     const { access_token: token, token_type: type, expires_in: expiresIn } = answer.body
     if (typeof token !== 'string' || typeof type !== 'string' || type.toLowerCase() !== 'bearer') {
       throw new TypeError('the token endpoint must answer with an access_token of token_type Bearer')
     }
     const lifeMs = (typeof expiresIn === 'number' && expiresIn > 0 ? expiresIn : defaultLifetimeSeconds) * 1000
     const expiresAt = now + lifeMs
-    return { token, requestedAt: now, renewAt: expiresAt - Math.min(lifeMs * renewFraction, maxRenewMs), expiresAt }
+    const renewAt = expiresAt - Math.min(lifeMs * renewFraction, maxRenewMs)
+    return { token, requestedAt: now, renewAt, waitAt: Math.max(renewAt, expiresAt - inFlightMs), expiresAt }
   }
 }
 

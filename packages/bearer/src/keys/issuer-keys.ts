@@ -42,6 +42,8 @@ export class IssuerKeys {
   readonly #renewalBucket = new TokenBucket(1, renewalIntervalMs)
   readonly #unknown = new RecentCache<UnknownKid>({ entries: maxUnknownKids, weight: maxUnknownKids })
   #set: KeySet | undefined
+  /** Of the set: that of one that was not accepted would be answered with 304, as if it had been. */
+  #etag: string | undefined
   #generation = 0
   #loadedAt = 0
   #refreshAt = 0
@@ -146,9 +148,9 @@ export class IssuerKeys {
     // The clock was set back: how old the keys are is not known any more, so their age counts from here.
     if (now < this.#loadedAt) this.#loadedAt = this.#refreshAt = now
     try {
-      const { keys, maxAgeMs } = await source.read()
+      const { keys, etag, maxAgeMs } = await source.read(this.#etag)
       const changed = keys === undefined ? false : this.#replace(keys)
-      if (this.#set === undefined) throw new TypeError('the issuer answered 304 to the first request')
+      if (keys !== undefined) this.#etag = etag
       this.#failures = 0
       this.#loadedAt = now
       this.#refreshAt = now + maxAgeMs * refreshFraction

@@ -4,14 +4,16 @@ import type { Jwk } from './key-set.ts'
 export interface KeyReading {
   /** Undefined when nothing changed since the last fetch. */
   readonly keys: readonly unknown[] | undefined
+  /** Of the keys, for the next fetch. */
+  readonly etag?: string | undefined
   /** How long they may be used before the next fetch. */
   readonly maxAgeMs: number
 }
 
 /** Where keys are fetched from. */
 export interface KeySource {
-  /** Fetches the keys. Rejects when they cannot be fetched in time. */
-  read(): Promise<KeyReading>
+  /** Fetches the keys, if they are no longer those of an ETag. Rejects when they cannot be fetched in time. */
+  read(etag: string | undefined): Promise<KeyReading>
   /** The minimum time between two fetches caused by unknown key ids. */
   readonly unknownKidIntervalMs: number
   /** How long an unknown key id is not fetched again. */

@@ -16,18 +16,16 @@ const unknownKidMs = 30_000
  * @param address returns the URL
  */
 export function remoteKeys(address: () => Promise<URL>, exchange: FetchOptions): KeySource {
-  let etag: string | null = null
-  async function read(): Promise<KeyReading> {
+  async function read(etag: string | undefined): Promise<KeyReading> {
     const headers = new Headers({ accept: 'application/jwk-set+json, application/json' })
-    if (etag !== null) headers.set('if-none-match', etag)
+    if (etag !== undefined) headers.set('if-none-match', etag)
     const answer = await fetchJson(await address(), { headers }, exchange)
     const maxAgeMs = maxAgeSeconds(answer.headers.get('cache-control')) * 1000
-    if (answer.status === 304) return { keys: undefined, maxAgeMs }
+    if (answer.status === 304 && etag !== undefined) return { keys: undefined, maxAgeMs }
     if (answer.status !== 200) throw new Error(`the JWK Set answered ${answer.status}, 200 was expected`)
     if (!isJsonObject(answer.body) || !Array.isArray(answer.body.keys))
       throw new TypeError('the response is not a JWK Set')
-    etag = answer.headers.get('etag')
-    return { keys: answer.body.keys, maxAgeMs }
+    return { keys: answer.body.keys, etag: answer.headers.get('etag') ?? undefined, maxAgeMs }
   }
   return { read, unknownKidIntervalMs, unknownKidMs }
 }

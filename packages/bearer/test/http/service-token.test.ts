@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import { createServiceToken, type ServiceTokenOptions } from '../../src/index.ts'
 import { type FakeResponse, manualClock, startServer } from '../support/issuer.ts'
 
@@ -29,8 +30,86 @@ test('concurrent callers share one request, and a token is renewed a minute befo
   clock.advance(539_999)
   assert.equal(await token.current(), 'token-1')
   clock.advance(1)
-  assert.equal(await token.current(), 'token-2')
+  // The caller does not wait for the new one.
+  assert.equal(await token.current(), 'token-1')
+  while ((await token.current()) !== 'token-2') await turn()
   assert.equal(server.requests.length, 2)
+})
+
+/** A token of 600 s that is due for renewal, and what the token endpoint answers to each of the requests from then on. */
+async function dueForRenewal() {
+  const clock = manualClock()
+  const requests: PromiseWithResolvers<Response>[] = []
+  const token = createServiceToken({
+    tokenEndpoint: 'https://auth.example/token',
+    clientId: 'gateway',
+    clientSecret: 'secret',
+    clock,
+    fetch: () => {
+      const request = Promise.withResolvers<Response>()
+      requests.push(request)
+      return request.promise
+    },
+  })
+  /** Answers the last request and lets the answer be read. */
+  const answer = async (response: Response) => {
+    requests.at(-1)?.resolve(response)
+    await settle()
+  }
+  const issue = (name: string) =>
+    answer(Response.json({ access_token: name, token_type: 'Bearer', expires_in: 600 }, { status: 200 }))
+  const first = token.current()
+  await issue('token-1')
+  assert.equal(await first, 'token-1')
+  clock.advance(550_000)
+  return { clock, requests, token, answer, issue }
+}
+
+async function settle(): Promise<void> {
+  for (let n = 0; n < 5; n++) await turn()
+}
+
+test('a silent token endpoint holds up nobody with a valid token, and is retried after 1 s', async () => {
+  const { clock, requests, token } = await dueForRenewal()
+  for (let n = 0; n < 20; n++) assert.equal(await Promise.race([token.current(), settle()]), 'token-1')
+  assert.equal(requests.length, 2)
+  clock.advance(5_000)
+  requests.at(-1)?.reject(new DOMException('The operation was aborted due to timeout', 'TimeoutError'))
+  await settle()
+  clock.advance(999)
+  assert.equal(await token.current(), 'token-1')
+  assert.equal(requests.length, 2)
+  clock.advance(1)
+  assert.equal(await token.current(), 'token-1')
+  assert.equal(requests.length, 3)
+})
+
+test('the token endpoint is not asked before Retry-After, with a valid token and without one', async () => {
+  const { clock, requests, token, answer } = await dueForRenewal()
+  const refusal = () => Response.json({}, { status: 429, headers: { 'retry-after': '30' } })
+  assert.equal(await Promise.race([token.current(), settle()]), 'token-1')
+  await answer(refusal())
+  for (let n = 0; n < 100; n++) assert.equal(await token.current(), 'token-1')
+  clock.advance(29_999)
+  assert.equal(await token.current(), 'token-1')
+  assert.equal(requests.length, 2)
+  clock.advance(1)
+  assert.equal(await token.current(), 'token-1')
+  assert.equal(requests.length, 3)
+  await answer(refusal())
+  clock.advance(25_000)
+  for (let n = 0; n < 100; n++) await assert.rejects(token.current(), /answered 429/)
+  assert.equal(requests.length, 3)
+})
+
+test('a token that was refused is replaced at once, also in the pause after a failed renewal', async () => {
+  const { token, answer, issue } = await dueForRenewal()
+  assert.equal(await Promise.race([token.current(), settle()]), 'token-1')
+  await answer(Response.json({}, { status: 503, headers: { 'retry-after': '30' } }))
+  token.discard('token-1')
+  const renewed = token.current()
+  await issue('token-2')
+  assert.equal(await renewed, 'token-2')
 })
 
 test('the request is a form with client_id, client_secret, grant_type, scope and resource', async (t) => {
@@ -59,11 +138,11 @@ test('a failing token endpoint is retried once a second, and the cached token us
   const { server, state, clock, token } = await setup(t)
   await token.current()
   state.answer = { status: 503, body: {} }
-  clock.advance(550_000)
+  clock.advance(596_000)
   assert.equal(await token.current(), 'token-1')
   assert.equal(await token.current(), 'token-1')
   assert.equal(server.requests.length, 2)
-  clock.advance(50_000)
+  clock.advance(4_000)
   await assert.rejects(token.current(), /answered 503/)
   await assert.rejects(token.current(), /answered 503/)
   assert.equal(server.requests.length, 3)

@@ -7,6 +7,7 @@ import {
   goodClaims,
   issuer,
   manualClock,
+  type ReceivedRequest,
   sign,
   signingKey,
   startServer,
@@ -15,8 +16,12 @@ import {
 /** An issuer whose keys are fetched from a real HTTP server, which can be told to answer anything. */
 async function setup(t: TestContext, options: Partial<BearerOptions> = {}) {
   const key = await signingKey()
-  const state: { answer: FakeResponse } = { answer: { body: { keys: [key.jwk] } } }
-  const server = await startServer(() => state.answer)
+  const state: { answer: FakeResponse | ((received: ReceivedRequest) => FakeResponse) } = {
+    answer: { body: { keys: [key.jwk] } },
+  }
+  const server = await startServer((received) =>
+    typeof state.answer === 'function' ? state.answer(received) : state.answer,
+  )
   t.after(server.close)
   const clock = manualClock()
   const failures: (number | undefined)[] = []
@@ -108,6 +113,37 @@ test('an unchanged key set is recognized by its ETag', async (t) => {
   await bearer.refreshKeys()
   assert.equal(server.requests[1]?.headers['if-none-match'], '"one"')
   await bearer.authenticate(await header())
+})
+
+test('the ETag of a set without a usable key is not kept; the old keys end with their time', async (t) => {
+  const { bearer, header, server, clock, failures, state, key } = await setup(t)
+  state.answer = { headers: { etag: '"a"' }, body: { keys: [key.jwk] } }
+  await bearer.prefetch()
+  state.answer = ({ headers }) =>
+    headers['if-none-match'] === '"b"' ? { status: 304 } : { headers: { etag: '"b"' }, body: { keys: [] } }
+  await bearer.refreshKeys()
+  await bearer.refreshKeys()
+  assert.deepEqual(
+    server.requests.map(({ headers }) => headers['if-none-match']),
+    [undefined, '"a"', '"a"'],
+  )
+  for (let passed = 0; passed < 24 * 60; passed += 60) {
+    assert.equal((await bearer.authenticate(await header())).subject, 'alice')
+    clock.advance(60 * minute)
+    await bearer.refreshKeys()
+  }
+  assert.equal(failures.at(-1), 24 * 60 * minute)
+  await assert.rejects(async () => bearer.authenticate(await header()), { code: 'unavailable' })
+})
+
+test('304 to a request without an ETag is no success', async (t) => {
+  const { bearer, header, clock, failures, state } = await setup(t)
+  await bearer.prefetch()
+  state.answer = { status: 304 }
+  clock.advance(24 * 60 * minute)
+  await bearer.refreshKeys()
+  assert.deepEqual(failures, [24 * 60 * minute])
+  await assert.rejects(async () => bearer.authenticate(await header()), { code: 'unavailable' })
 })
 
 test('the first token of a new key triggers one fetch for all such tokens', async (t) => {

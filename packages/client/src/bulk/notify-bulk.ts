@@ -7,10 +7,13 @@ import { randomId } from '../http/random-id.ts'
 import type { Acceptance, NotifyRequest } from '../operations/types.gen.ts'
 import { batchesOf } from './batches.ts'
 
+/** An event as it is sent: sent again, it is the same notification. */
+export type KeyedEvent<Event extends NotifyRequest = NotifyRequest> = Event & { readonly dedup_key: string }
+
 /** What became of one event of a bulk call. */
 export type BulkLine<Event extends NotifyRequest = NotifyRequest> =
-  | { readonly ok: true; readonly index: number; readonly event: Event; readonly acceptance: Acceptance }
-  | { readonly ok: false; readonly index: number; readonly event: Event; readonly error: GatehouseError }
+  | { readonly ok: true; readonly index: number; readonly event: KeyedEvent<Event>; readonly acceptance: Acceptance }
+  | { readonly ok: false; readonly index: number; readonly event: KeyedEvent<Event>; readonly error: GatehouseError }
 
 /** Options of {@link notifyBulk}. */
 export interface BulkOptions extends Omit<CallOptions, 'ifMatch' | 'onAnswer'> {
@@ -23,7 +26,8 @@ const maxBatchLength = 1_048_576
 /**
  * Sends events in batches of newline-delimited JSON, and yields what became of each, in order. Events are taken as they
  * are needed and no more than a batch of them is kept. An event without `dedup_key` gets a random one, so that a batch
- * may be sent again. The timeouts are those of a batch, by default 60 s with all attempts and 30 s for one.
+ * may be sent again; it is yielded with that key, so that the caller may send it again too. The timeouts are those of a
+ * batch, by default 60 s with all attempts and 30 s for one.
  *
  * When a batch can not be sent, its events are yielded with the error; then the loop ends with it, and no more events
  * are taken.
@@ -38,16 +42,18 @@ export async function* notifyBulk<Event extends NotifyRequest>(
   const options = { timeoutMs: 60_000, attemptTimeoutMs: 30_000, ...more }
   let index = 0
   const bounds = { maxItems: Math.max(1, batchSize), maxLength: maxBatchLength }
-  for await (const { items, lines } of batchesOf(events, formatLine, bounds)) {
+  for await (const { items, lines } of batchesOf(keyed(events), JSON.stringify, bounds)) {
     const answers = await sendBatch(connection, lines, options)
     for (const [at, event] of items.entries()) yield { ...answers.lineOf(at), index: index++, event }
     if (answers.failure) throw answers.failure
   }
 }
 
-/** The line of an event: one without a key gets one that is the same at every attempt. */
-function formatLine(event: NotifyRequest): string {
-  return JSON.stringify({ ...event, dedup_key: event.dedup_key ?? randomId() })
+/** The events, each with a key that is the same at every attempt. */
+async function* keyed<Event extends NotifyRequest>(
+  events: Iterable<Event> | AsyncIterable<Event>,
+): AsyncGenerator<KeyedEvent<Event>, void, undefined> {
+  for await (const event of events) yield { ...event, dedup_key: event.dedup_key ?? randomId() }
 }
 
 type Outcome =

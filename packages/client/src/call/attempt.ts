@@ -1,4 +1,3 @@
-import { ApiError } from '../errors/api-error.ts'
 import { requestUrl } from '../http/address.ts'
 import { parseChallenge, parseRefusal, requestIdOf } from '../http/answer.ts'
 import { fetchDirectly, readText, untilAborted } from '../platform/waiting.ts'
@@ -85,11 +84,4 @@ function mergeHeaders(...all: readonly (Headers | Readonly<Record<string, string
 
 function mayRenew({ renewed, sent }: Prepared, maxSent: number, { status, headers }: Response): boolean {
   return status === 401 && !renewed && sent < maxSent && parseChallenge(headers).error === 'invalid_token'
-}
-
-/** How long an error says to wait, in milliseconds. */
-export function retryAfterOf(error: unknown): number | undefined {
-  return error instanceof ApiError && error.retryAfterSeconds !== undefined
-    ? error.retryAfterSeconds * 1_000
-    : undefined
 }

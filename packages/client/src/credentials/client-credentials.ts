@@ -12,8 +12,8 @@ export interface ClientCredentialsOptions extends TokenEndpointOptions {
 }
 
 /**
- * A service that calls the APIs as itself (RFC 6749 §4.4), by a secret or a private key. A token is kept until a minute
- * before it expires; however many calls wait for one, it is requested once.
+ * A service that calls the APIs as itself (RFC 6749 §4.4), by a secret or a private key. A token is renewed from
+ * a minute before it expires, while calls go on with the old one; however many calls need one, it is requested once.
  *
  * @throws TypeError when the issuer is neither https nor on loopback
  * @example

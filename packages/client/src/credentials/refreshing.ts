@@ -1,5 +1,5 @@
 import type { Credentials } from '../call/credentials.ts'
-import { OAuthError } from '../errors/gatehouse-error.ts'
+import { isNoAnswer, OAuthError } from '../errors/gatehouse-error.ts'
 import { TokenCache } from '../oauth/token-cache.ts'
 import { TokenEndpoint, type TokenEndpointOptions } from '../oauth/token-endpoint.ts'
 import type { Platform } from '../platform/platform.ts'
@@ -27,11 +27,14 @@ export interface TokenStore {
 }
 
 const freshMs = 60_000
+/** Twice this is less than the grace of an issuer, 10 s by default, in which it answers a repeat with the same tokens. */
+const timeoutMs = 4_000
 
 /**
  * The tokens of a user, renewed by their refresh token (RFC 6749 §6) a minute before they expire. Rotated refresh tokens
  * are saved before the new access token is used; where the process ends in between, the issuer accepts the old one for
- * its grace period. A store that never answers holds up the calls, each until its timeout.
+ * its grace period. A refresh without an answer in 4 s is repeated once, at once: the answer may have been lost, and after
+ * the grace period the old token ends the sign-in. A store that never answers holds up the calls, each until its timeout.
  *
  * @throws TypeError when the issuer is neither https nor on loopback
  * @example
@@ -59,13 +62,18 @@ export function refreshing(store: TokenStore, options: TokenEndpointOptions): Cr
   }
 
   const renew = async (platform: Platform, { refreshToken }: UserTokens): Promise<UserTokens> => {
-    const issued = await endpoint.request(platform, { grant_type: 'refresh_token', refresh_token: refreshToken })
+    const request = () =>
+      endpoint.request(platform, { grant_type: 'refresh_token', refresh_token: refreshToken }, timeoutMs)
+    const issued = await request().catch((error) => {
+      if (!isNoAnswer(error)) throw error
+      return request()
+    })
     const tokens = { ...issued, refreshToken: issued.refreshToken ?? refreshToken }
     await store.save(tokens)
     return tokens
   }
 
-  const cache = new TokenCache(loadOrRefresh)
+  const cache = new TokenCache(loadOrRefresh, { isStored: true })
   return {
     headers: async (platform) => bearerHeaders(await cache.current(platform)),
     discard(fields) {

@@ -55,6 +55,11 @@ export class ApiError extends GatehouseError {
   }
 }
 
+/** How long an error says to wait, in milliseconds; 0 when it does not say. */
+export function retryAfterOf(error: unknown): number {
+  return error instanceof ApiError ? (error.retryAfterSeconds ?? 0) * 1_000 : 0
+}
+
 /** 400 and 422: the request is malformed, or names what does not exist. */
 export class ValidationError extends ApiError {
   override readonly name = 'ValidationError'

@@ -76,6 +76,11 @@ export class OAuthError extends GatehouseError {
   }
 }
 
+/** Whether there was no answer, so that the request may have been carried out. */
+export function isNoAnswer(error: unknown): boolean {
+  return error instanceof GatehouseError && (error.code === 'timeout' || error.code === 'connection_failed')
+}
+
 /** Whether a value is an error of this client, of another copy of this package too. */
 export function isBranded(error: unknown): error is GatehouseError {
   return error instanceof Error && brand in error

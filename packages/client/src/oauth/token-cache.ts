@@ -1,3 +1,4 @@
+import { retryAfterOf } from '../errors/api-error.ts'
 import type { Platform } from '../platform/platform.ts'
 
 /** A token and the Unix milliseconds at which it expires. */
@@ -8,30 +9,52 @@ export interface ExpiringToken {
 
 const renewBeforeMs = 60_000
 const jitterMs = 15_000
+/** A token with less left may expire on its way. */
+const inFlightMs = 5_000
+const pauseMs = 1_000
+/** The longest that a Retry-After of the token endpoint is heeded. */
+const maxPauseMs = 60_000
 
 /** When a token is renewed: a minute before it expires and up to 15 s earlier, at half its life if that is less. */
 function renewalOf(expiresAt: number, now: number, random: () => number): number {
   return expiresAt - Math.min(renewBeforeMs + jitterMs * random(), (expiresAt - now) / 2)
 }
 
+/** How the last attempt failed, and the Unix milliseconds then. */
+interface Failure {
+  readonly error: unknown
+  readonly at: number
+}
+
 /**
- * Keeps a token until it is due for renewal. However many callers need a new one, it is obtained once. If that fails
- * while the old one is still valid, the old one is used.
+ * Keeps a token until it expires. From when it is due for renewal, a new one is obtained while calls go on with the old
+ * one; only in its last seconds they wait, and use it all the same if that fails. However many callers need a new one,
+ * it is obtained once; after a failure there is a pause of a second, or what Retry-After says, up to a minute.
+ *
+ * Without a valid token there is a pause only by Retry-After, and none with `isStored`: a store may have another token by
+ * then.
  */
 export class TokenCache {
   readonly #obtain: (platform: Platform) => Promise<ExpiringToken>
+  readonly #isStored: boolean
   #token: (ExpiringToken & { readonly renewAt: number }) | undefined
   #pending: Promise<ExpiringToken> | undefined
+  #failure: Failure | undefined
 
-  constructor(obtain: (platform: Platform) => Promise<ExpiringToken>) {
+  constructor(obtain: (platform: Platform) => Promise<ExpiringToken>, { isStored = false } = {}) {
     this.#obtain = obtain
+    this.#isStored = isStored
   }
 
   /** A token that is still valid. */
   async current(platform: Platform): Promise<string> {
     const { clock } = platform
     const token = this.#token
-    if (token !== undefined && clock.now() < token.renewAt) return token.accessToken
+    const now = clock.now()
+    if (token !== undefined && now < Math.max(token.renewAt, token.expiresAt - inFlightMs)) {
+      if (now >= token.renewAt) this.#obtainOnce(platform).catch(() => {})
+      return token.accessToken
+    }
     try {
       return (await this.#obtainOnce(platform)).accessToken
     } catch (error) {
@@ -40,21 +63,40 @@ export class TokenCache {
     }
   }
 
-  /** Drops a token that was refused; another one that was obtained meanwhile stays. */
+  /** Drops a token that was refused; another one that was obtained meanwhile stays. The next one is obtained at once. */
   discard(accessToken: string): void {
-    if (this.#token?.accessToken === accessToken) this.#token = undefined
+    if (this.#token?.accessToken !== accessToken) return
+    this.#token = undefined
+    this.#failure = undefined
   }
 
   #obtainOnce(platform: Platform): Promise<ExpiringToken> {
-    this.#pending ??= this.#obtain(platform)
+    if (this.#pending !== undefined) return this.#pending
+    const { clock, random } = platform
+    if (this.#failure !== undefined && this.#isPausing(this.#failure, clock.now()))
+      return Promise.reject(this.#failure.error)
+    this.#pending = this.#obtain(platform)
       .then((token) => {
-        const renewAt = renewalOf(token.expiresAt, platform.clock.now(), platform.random)
+        const renewAt = renewalOf(token.expiresAt, clock.now(), random)
         this.#token = { ...token, renewAt }
+        this.#failure = undefined
         return token
+      })
+      .catch((error) => {
+        this.#failure = { error, at: clock.now() }
+        throw error
       })
       .finally(() => {
         this.#pending = undefined
       })
     return this.#pending
+  }
+
+  #isPausing({ error, at }: Failure, now: number): boolean {
+    const hasValid = this.#token !== undefined && now < this.#token.expiresAt
+    if (!hasValid && this.#isStored) return false
+    const waitMs = Math.max(retryAfterOf(error), hasValid ? pauseMs : 0)
+    // A clock that was set back ends the pause.
+    return at <= now && now < at + Math.min(waitMs, maxPauseMs)
   }
 }

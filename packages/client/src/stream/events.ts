@@ -1,7 +1,8 @@
-import { prepare, retryAfterOf, sendOnce } from '../call/attempt.ts'
+import { prepare, sendOnce } from '../call/attempt.ts'
 import type { ClientConnection } from '../call/connection.ts'
 import { report } from '../call/hooks.ts'
 import type { CallOptions, CallRequest } from '../call/request.ts'
+import { retryAfterOf } from '../errors/api-error.ts'
 import { GatehouseError } from '../errors/gatehouse-error.ts'
 import { beginDeadline, orConnectionError, pause } from '../platform/waiting.ts'
 import { EventParser, type ServerSentEvent } from './event-parser.ts'
@@ -53,7 +54,7 @@ export async function* events<Data = unknown>(
       options.signal?.throwIfAborted()
       if (!(error instanceof GatehouseError && error.retryable)) throw error
       failures++
-      retryAfterMs = retryAfterOf(error) ?? 0
+      retryAfterMs = retryAfterOf(error)
       const { operation, method, path } = request
       report(connection.hooks.onRetry, {
         operation,

@@ -36,11 +36,16 @@ describe('a bulk call', () => {
     const server = bulkServer((n) => n === 3)
     const events = Array.from({ length: 7 }, (_, n) => eventOf(n))
     const lines = await collect(notifyBulk(connect(server.options()), events, { batchSize: 3 }))
+    const sent = server.requests.flatMap(linesOf)
+    assert.deepEqual(
+      sent.map(({ dedup_key: _, ...event }) => event),
+      events,
+    )
     assert.deepEqual(
       lines.map(({ index, event }) => [index, event]),
-      events.map((event, n) => [n, event]),
+      sent.map((event, n) => [n, event]),
     )
-    assert.deepEqual(lines[0], { ok: true, index: 0, event: events[0], acceptance: { id: 'id-0', deliveries: [] } })
+    assert.deepEqual(lines[0], { ok: true, index: 0, event: sent[0], acceptance: { id: 'id-0', deliveries: [] } })
     const refused = lines.filter((line) => !line.ok)
     assert.deepEqual(
       refused.map(({ index, error }) => [index, error.code, error.message]),
@@ -111,6 +116,29 @@ describe('a bulk call', () => {
       found.map(({ ok }) => ok),
       [true, true, true, false, false, false],
     )
+  })
+
+  test('yields events that can be sent again: with the keys under which the server may have them', async () => {
+    const stored: unknown[] = []
+    const server = bulkServer()
+    const breaking = new ScriptedServer((request, index) => {
+      stored.push(...linesOf(request).map(({ dedup_key: key }) => key))
+      return index < 4 ? 'broken' : server.fetch(request.url, request)
+    }, server.clock)
+    const connection = connect(breaking.options())
+    const events = [eventOf(0), { ...eventOf(1), dedup_key: 'mine' }, eventOf(2)]
+    const found: BulkLine[] = []
+    const read = async () => {
+      for await (const line of notifyBulk(connection, events)) found.push(line)
+    }
+    await assert.rejects(server.clock.settle(read()), { code: 'connection_failed' })
+    const failed = found.flatMap(({ ok, event }) => (ok ? [] : [event]))
+    assert.equal(failed.length, 3)
+    const again = await collect(notifyBulk(connection, failed))
+    assert.ok(again.every(({ ok }) => ok))
+    assert.equal(stored.length, 15)
+    assert.equal(new Set(stored).size, 3)
+    assert.deepEqual(failed[1], events[1])
   })
 
   test('refuses an answer that is not one line for each event', async () => {

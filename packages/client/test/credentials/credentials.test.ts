@@ -30,6 +30,18 @@ class Issuer {
   }
 }
 
+/** A client whose token is due for renewal, and valid for 50 s yet. */
+async function dueForRenewal(api?: (token: string | null) => Reaction) {
+  const issuing = new Issuer(api)
+  const { server } = issuing
+  const connection = connect(
+    server.options({ credentials: clientCredentials({ issuer, clientId: 'a', clientSecret: 'b' }) }),
+  )
+  await call(connection, read)
+  await server.clock.advance(850_000)
+  return { issuing, server, connection }
+}
+
 describe('client credentials', () => {
   test('are requested once for many calls, and again a minute before they expire', async () => {
     const { server, tokenRequests } = new Issuer()
@@ -47,7 +59,72 @@ describe('client credentials', () => {
     assert.equal(tokenRequests.length, 1)
     await server.clock.advance(1_000)
     await call(connection, read)
+    // The call does not wait for the new one; the next has it.
+    await server.clock.advance(0)
     assert.equal(tokenRequests.length, 2)
+    await call(connection, read)
+    assert.equal(tokenRequests.length, 2)
+    assert.equal(server.requests.at(-1)?.headers.get('authorization'), 'Bearer t2')
+  })
+
+  test('that are due are renewed beside the calls: a silent token endpoint holds up none', async () => {
+    const { issuing, connection, server } = await dueForRenewal()
+    issuing.failure = () => 'silent'
+    const at = server.clock.now()
+    for (let n = 0; n < 20; n++) assert.equal(await server.clock.settle(call(connection, read)), 1)
+    assert.equal(server.clock.now(), at)
+    assert.equal(issuing.tokenRequests.length, 2)
+    // The pause counts from the failure, not from the beginning of what failed.
+    await server.clock.advance(10_999)
+    await call(connection, read)
+    assert.equal(issuing.tokenRequests.length, 2)
+    await server.clock.advance(1)
+    await call(connection, read)
+    await server.clock.advance(0)
+    assert.equal(issuing.tokenRequests.length, 3)
+  })
+
+  test('that expire within seconds are waited for: they would expire on their way', async () => {
+    const { issuing, connection, server } = await dueForRenewal()
+    await server.clock.advance(46_000)
+    await call(connection, read)
+    assert.equal(server.requests.at(-1)?.headers.get('authorization'), 'Bearer t2')
+    assert.equal(issuing.tokenRequests.length, 2)
+  })
+
+  test('are not asked for again before Retry-After, however many calls there are', async () => {
+    const refusal = () => problem(429, {}, { 'retry-after': '30' })
+    const { issuing, connection, server } = await dueForRenewal()
+    issuing.failure = refusal
+    for (let n = 0; n < 100; n++) {
+      assert.equal(await call(connection, read), 1)
+      await server.clock.advance(10)
+    }
+    assert.equal(issuing.tokenRequests.length, 2)
+    await server.clock.advance(29_100)
+    await call(connection, read)
+    await server.clock.advance(0)
+    assert.equal(issuing.tokenRequests.length, 3)
+    const none = new Issuer()
+    none.failure = refusal
+    const other = connect(
+      none.server.options({ credentials: clientCredentials({ issuer, clientId: 'a', clientSecret: 'b' }) }),
+    )
+    for (let n = 0; n < 100; n++) await assert.rejects(call(other, read), { code: 'rate_limited' })
+    assert.equal(none.tokenRequests.length, 1)
+  })
+
+  test('that are refused by the API are renewed at once, also in the pause after a failed renewal', async () => {
+    let revoked = ''
+    const { issuing, connection, server } = await dueForRenewal((token) =>
+      token === revoked ? invalidToken() : json(1),
+    )
+    issuing.failure = () => problem(503, {}, { 'retry-after': '30' })
+    await call(connection, read)
+    await server.clock.advance(0)
+    issuing.failure = undefined
+    revoked = 'Bearer t1'
+    assert.equal(await call(connection, read), 1)
     assert.equal(server.requests.at(-1)?.headers.get('authorization'), 'Bearer t2')
   })
 
@@ -202,6 +279,47 @@ describe('the tokens of a user', () => {
     const store = storeOf({ ...expired, expiresAt: now + 600_000 })
     await call(connect(server.options({ credentials: refreshing(store, { issuer, clientId: 'web' }) })), read)
     assert.deepEqual([tokenRequests.length, store.saves], [1, 1])
+  })
+
+  test('whose new ones were lost on their way are asked for again within the grace of the issuer', async () => {
+    const graceMs = 10_000
+    for (const expiresAt of [now - 1, now + 600_000]) {
+      const issuing = new Issuer()
+      const { server, tokenRequests } = issuing
+      const store = storeOf({ ...expired, expiresAt })
+      const connection = connect(server.options({ credentials: refreshing(store, { issuer, clientId: 'web' }) }))
+      let lost = 0
+      issuing.failure = () => {
+        issuing.failure = lost++ === 0 ? issuing.failure : undefined
+        return 'silent'
+      }
+      if (expiresAt > now) {
+        await call(connection, read)
+        await server.clock.advance(560_000)
+      }
+      // One call, and no other that would ask again.
+      assert.equal(await server.clock.settle(call(connection, read)), 1)
+      await server.clock.advance(graceMs)
+      const [first, ...repeats] = tokenRequests
+      assert.ok(repeats.length > 0)
+      for (const { at, body } of repeats) {
+        assert.ok(at - (first?.at ?? 0) < graceMs, `${at - (first?.at ?? 0)} ms`)
+        assert.equal(body, first?.body)
+      }
+    }
+  })
+
+  test('that were stored after a refusal are used at once, whatever Retry-After says', async () => {
+    const issuing = new Issuer()
+    const { server, tokenRequests } = issuing
+    const store = storeOf({ ...expired, expiresAt: now - 1 })
+    const connection = connect(server.options({ credentials: refreshing(store, { issuer, clientId: 'web' }) }))
+    issuing.failure = () => problem(429, {}, { 'retry-after': '60' })
+    await assert.rejects(call(connection, read), { code: 'rate_limited' })
+    store.tokens = { accessToken: 'new', refreshToken: 'r9', expiresAt: now + 900_000 }
+    await call(connection, read)
+    assert.equal(server.requests.at(-1)?.headers.get('authorization'), 'Bearer new')
+    assert.equal(tokenRequests.length, 1)
   })
 
   test('that are not there, or whose family has ended, say so', async () => {

@@ -1,10 +1,10 @@
 import type { Http } from '@gatehouse/kit'
-import { Problem } from '@gatehouse/kit'
+import { hasBody, Problem } from '@gatehouse/kit'
 import type { ConsoleContext } from './context.ts'
 import { basePath } from './cookies.ts'
 import { liveEndpoint } from './live/endpoint.ts'
 import type { ConsoleOptions } from './options.ts'
-import { sessionEndpoint } from './overview/overview.ts'
+import { requireSession, sessionEndpoint } from './overview/overview.ts'
 import { countersEndpoint, systemEndpoint } from './overview/system.ts'
 import { keepPreviewEndpoint, previewEndpoint } from './preview/endpoint.ts'
 import { createProvider } from './provider/create.ts'
@@ -104,7 +104,12 @@ async function pageRoutes(http: Http, context: ConsoleContext): Promise<void> {
 
 async function apiRoutes(http: Http, context: ConsoleContext): Promise<void> {
   const api = `${basePath}/api`
+  const signOut = `${api}/sign-out`
   http.addHook('onRequest', async (request) => refuseCrossSite(request, context.publicUrl))
+  // Nobody's body is read; each endpoint looks again, since the session may end while it is on its way.
+  http.addHook('onRequest', async (request) => {
+    if (hasBody(request) && request.routeOptions.url !== signOut) await requireSession(context, request)
+  })
   http.removeAllContentTypeParsers()
   http.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: maxBodyBytes }, (_request, body, done) =>
     done(null, body),
@@ -113,7 +118,7 @@ async function apiRoutes(http: Http, context: ConsoleContext): Promise<void> {
   http.get(`${api}/system/:part`, hidden, systemEndpoint(context))
   http.get(`${api}/live/:service`, hidden, countersEndpoint(context))
   http.post(`${api}/preview`, hidden, keepPreviewEndpoint(context))
-  http.post(`${api}/sign-out`, hidden, signOutEndpoint(context))
+  http.post(signOut, hidden, signOutEndpoint(context))
   // Before the connections of the server are waited for: a live one lasts.
   http.addHook('preClose', async () => context.openAnswers.stop())
   http.get(`${basePath}/live`, hidden, liveEndpoint(context))

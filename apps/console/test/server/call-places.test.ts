@@ -3,6 +3,8 @@ import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
 import { after, before, describe, test } from 'node:test'
 import { type Http, Problem } from '@gatehouse/kit'
+import { createPlaces } from '../../src/server/live/places.ts'
+import { liveRules } from '../../src/server/live/rules.ts'
 import { createCallPlaces } from '../../src/server/proxy/call-places.ts'
 import { createSignInPlaces } from '../../src/server/sign-in/limits.ts'
 import { Person } from '../support/person.ts'
@@ -64,6 +66,20 @@ describe('the places of calls', () => {
     await assert.rejects(places.take('olga', never), isTooMany)
   })
 
+  test('live connections are bounded by session and by user, and are given back once', () => {
+    const places = createPlaces({ ...liveRules, maxPerSession: 2, maxPerUser: 3 })
+    const take = (idHash: string, userId = 'olga') => places.acquire({ idHash, userId }, 1)
+    const [first] = [take('one'), take('one')]
+    assert.throws(() => take('one'), isTooMany)
+    take('two')
+    assert.throws(() => take('three'), isTooMany)
+    take('four', 'sara')
+    first?.()
+    first?.()
+    take('three')
+    assert.throws(() => take('one'), isTooMany)
+  })
+
   test('sign-ins under way are bounded by address and in all', () => {
     const places = createSignInPlaces()
     const ofOne = Array.from({ length: 5 }, () => places.take('192.0.2.1'))
@@ -112,5 +128,25 @@ describe('a session that leaves many calls open', () => {
     for (const stream of open) stream.end()
     await Promise.allSettled(answers)
     assert.equal((await olga.api('/v1/dead-letters')).status, 200, 'what was aborted up takes no place')
+  })
+
+  test('has no more places in six sessions of one person than in one', async () => {
+    open.length = 0
+    const [sara, ...olgas] = ['sara', ...Array.from({ length: 6 }, () => 'olga')].map((name) => ({
+      name,
+      person: new Person(platform.url),
+    }))
+    for (const { name, person } of [sara ?? assert.fail(), ...olgas]) await person.signIn(name, passwordOf(name))
+    const aborted = new AbortController()
+    const answers = olgas.flatMap(({ person }) =>
+      Array.from({ length: 12 }, () => person.api('/v1/event-types', { signal: aborted.signal })),
+    )
+    for (const answer of answers) answer.catch(() => {})
+    while (open.length < 12) await once(arrived, 'data')
+    assert.equal((await sara?.person.api('/v1/dead-letters'))?.status, 200)
+    assert.equal(open.length, 12, 'so many calls of a person reach a service at once')
+    aborted.abort()
+    for (const stream of open) stream.end()
+    await Promise.allSettled(answers)
   })
 })

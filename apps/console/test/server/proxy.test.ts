@@ -162,6 +162,23 @@ describe('the server of the console', () => {
     assert.equal(await person.isSignedIn(), true)
   })
 
+  test('a dangerous action after a change of roles asks for a sign-in, and the session goes on', async () => {
+    const [owner, person] = [new Person(platform.url), new Person(platform.url)]
+    await owner.signIn('olga', passwordOf('olga'))
+    const member = '/admin/v1/roles/gatehouse-auditor/members/otto'
+    assert.equal((await owner.api(member, { method: 'PUT' })).status, 204)
+    await person.signIn('otto', passwordOf('otto'))
+    assert.equal((await owner.api(member, { method: 'DELETE' })).status, 204)
+    platform.clock.advance(11 * 60_000)
+    const answer = await person.api(member, { method: 'PUT' })
+    assert.deepEqual(
+      [answer.status, ((await answer.json()) as { type: string }).type],
+      [401, 'urn:gatehouse:console:sign-in-again'],
+    )
+    assert.equal(await person.isSignedIn(), true)
+    await person.api('/sign-out', { method: 'POST' })
+  })
+
   test('an answer that is being streamed ends with the session', async () => {
     const person = new Person(platform.url)
     await person.signIn('otto', passwordOf('otto'))

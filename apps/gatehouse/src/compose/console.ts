@@ -2,6 +2,7 @@ import { type Console, type ConsoleOptions, createConsole, separateOrigins } fro
 import { consoleSealed, migrateConsole, postgresConsoleStore } from '@gatehouse/console/postgres'
 import { checkSealed, type Database, type Http } from '@gatehouse/kit'
 import type { Settings } from '../config/config.ts'
+import { ownAddress } from '../config/environment/console.ts'
 import { consoleSecret } from './console-client.ts'
 import { encryptionKey } from './engines.ts'
 import type { Ingress } from './gateway/ingress.ts'
@@ -48,10 +49,4 @@ function consoleServices(settings: Settings): ConsoleOptions['services'] {
     ...(notify === undefined ? {} : { notify }),
     ...(gateway === undefined ? {} : { gateway }),
   }
-}
-
-/** This process as it reaches itself. */
-function ownAddress({ host, port }: Settings): string {
-  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
-  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
 }

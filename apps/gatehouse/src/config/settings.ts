@@ -64,13 +64,14 @@ const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 export function readSettings(environment: Environment, faults: Faults): Settings {
   const read = new EnvironmentReader(environment, faults)
   const port = read.integer('PORT', 8080, 0, 65_535)
+  const host = read.text('HOST') ?? loopback
   const local = `http://localhost:${port}`
   const services = readServices(read)
   const baseUrl = read.url('BASE_URL') ?? local
   const authUrl = read.url('AUTH_URL') ?? local
   return {
     services,
-    host: read.text('HOST') ?? loopback,
+    host,
     port,
     processes: readProcesses((name) => read.text(name), services, faults),
     baseUrl,
@@ -81,7 +82,7 @@ export function readSettings(environment: Environment, faults: Faults): Settings
     identityUrl: read.url('IDENTITY_URL'),
     notifyUrl: read.url('NOTIFY_URL'),
     gatewayUrl: read.url('GATEWAY_URL'),
-    console: readConsole(read, { services, baseUrl, authUrl }),
+    console: readConsole(read, { services, host, port, baseUrl, authUrl }),
     serviceClient: readServiceClient(read),
     databaseUrl: read.secretUrl('DATABASE_URL', ['postgres:', 'postgresql:']),
     databaseSessionUrl: readSessionUrl(read),

@@ -84,6 +84,41 @@ test('on this machine another port is an origin of its own', () => {
   assert.deepEqual([lines, settings.console.ownOrigin], [[], true])
 })
 
+test('the console is not at the address at which this process reaches its own services', () => {
+  for (const [environment, own] of [
+    [{ CONSOLE_URL: 'http://127.0.0.1:8080' }, 'http://127.0.0.1:8080'],
+    [{ CONSOLE_URL: 'https://127.0.0.1:8080', HOST: '0.0.0.0' }, 'http://127.0.0.1:8080'],
+    [{ CONSOLE_URL: 'http://[::1]:9000', HOST: '::', PORT: '9000' }, 'http://[::1]:9000'],
+    [
+      {
+        CONSOLE_URL: 'http://localhost:8080',
+        HOST: 'localhost',
+        BASE_URL: 'http://127.0.0.1:8080',
+        AUTH_URL: 'http://127.0.0.1:8080',
+      },
+      'http://localhost:8080',
+    ],
+  ] as const) {
+    const { lines } = setup({ BASE_URL: 'http://localhost:8080', ...environment })
+    const expected = `CONSOLE_URL: must not be at the host and port of ${own}, where this process reaches its own services`
+    assert.ok(
+      lines.some((line) => line.startsWith(expected)),
+      `${JSON.stringify(environment)}: ${lines}`,
+    )
+  }
+  const alone = { SERVICES: 'console', AUTH_URL: 'http://localhost:8081', CONSOLE_CLIENT_SECRET: 'secret' }
+  for (const environment of [
+    { CONSOLE_URL: 'http://127.0.0.1:8080', ...alone },
+    { CONSOLE_URL: 'http://127.0.0.1:8083' },
+    { CONSOLE_URL: 'http://127.0.0.1:8080', BASE_URL: 'http://127.0.0.1:8080' },
+  ])
+    assert.deepEqual(
+      setup({ BASE_URL: 'http://localhost:8080', ...environment }).lines,
+      [],
+      JSON.stringify(environment),
+    )
+})
+
 test('the issuer and the base URL follow the port, can be set, and lose a trailing slash', () => {
   const { settings } = setup({ PORT: '9000', AUTH_URL: 'https://id.example.com/' })
   assert.deepEqual([settings.baseUrl, settings.authUrl], ['http://localhost:9000', 'https://id.example.com'])

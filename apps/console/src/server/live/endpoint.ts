@@ -27,7 +27,7 @@ export function liveEndpoint(context: ConsoleContext) {
     if (session === undefined) throw signedOut()
     const topics = parseTopics(request.query).filter(({ service }) => context.connections.names.includes(service))
     const followed = topics.filter(({ kind }) => kind === 'notification').length
-    const release = places.acquire(session.idHash, followed)
+    const release = places.acquire(session, followed)
     const { raw } = reply
     const ended = new AbortController()
     const end = () => ended.abort()

@@ -2,6 +2,8 @@
 export interface LiveRules {
   /** Connections of one session at once: a tab that leads, those without Web Locks, and one that is just replaced. */
   readonly maxPerSession: number
+  /** Connections of one user at once, in all their sessions, so that nobody takes those of the others. */
+  readonly maxPerUser: number
   /** Connections of this process. */
   readonly max: number
   /** Streams from services, of this process. */
@@ -16,6 +18,7 @@ export interface LiveRules {
 /** The defaults. */
 export const liveRules: LiveRules = {
   maxPerSession: 4,
+  maxPerUser: 12,
   max: 200,
   maxFollowed: 400,
   heartbeatMs: 15_000,

@@ -10,7 +10,7 @@ export interface CallRules {
   readonly waitMs: number
 }
 
-/** The places of the calls to services: those of one holder, such as a session, take none from the others. */
+/** The places of the calls to services: those of one holder, such as a user, take none from the others. */
 export interface CallPlaces {
   /**
    * Takes a place; while the holder has none left it waits for one of its own. Returns how to give it back.
@@ -78,7 +78,7 @@ function waitIn({ waiting }: HolderCalls, signal: AbortSignal): Promise<void> {
 }
 
 function tooMany(): Problem {
-  return new Problem(429, 'Too many calls of this session are under way; try again in a moment.', {
+  return new Problem(429, 'Too many of your calls are under way; try again in a moment.', {
     headers: { 'retry-after': '5' },
   })
 }

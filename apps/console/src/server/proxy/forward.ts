@@ -53,10 +53,13 @@ export async function answerFrom(
 ): Promise<FastifyReply> {
   const ended = new AbortController()
   const remove = context.openAnswers.add(session.idHash, () => ended.abort())
-  reply.raw.once('close', () => {
+  const leave = () => {
     remove()
     ended.abort()
-  })
+  }
+  reply.raw.once('close', leave)
+  // Of a browser that has left already no further event comes.
+  if (reply.raw.destroyed) leave()
   const signal = AbortSignal.any([ended.signal, AbortSignal.timeout(maxAnswerMs)])
   const call = { method, path, headers: pick(request.headers, requestHeaders), body, signal }
   const answer = await callSignedIn(context, session, service, { request, call })

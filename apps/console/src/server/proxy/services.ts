@@ -10,7 +10,7 @@ export interface ServiceCall {
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: Buffer | undefined
   readonly signal: AbortSignal
-  /** For whom: the hash of a session's id. The calls of one holder take no connection from the others. */
+  /** For whom: the id of a user, in all their sessions. The calls of one holder take no connection from the others. */
   readonly holder: string
 }
 
@@ -27,7 +27,7 @@ export interface Services {
 const headersTimeoutMs = 15_000
 /** A pause in an answer is no longer than this, in milliseconds. */
 const bodyTimeoutMs = 30_000
-/** Connections to a service: enough for many sessions that have all that one may have. */
+/** Connections to a service: enough for several people who have all that one may have. */
 const connections = 64
 /** More than a page asks at once; a stream counts as long as it lasts. */
 const rules: CallRules = { perHolder: 12, waiting: 64, waitMs: 10_000 }

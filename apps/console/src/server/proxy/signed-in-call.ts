@@ -46,19 +46,20 @@ export async function callSignedIn(
       'x-forwarded-for': request.ip,
       'x-request-id': request.id,
     }
-    return reach(service, () => context.connections.call(service, { ...call, headers, holder: session.idHash }))
+    return reach(service, () => context.connections.call(service, { ...call, headers, holder: session.userId }))
   }
-  const token = await reach('identity', () => context.tokens.current(session))
+  const token = await reach('identity', async () => {
+    call.signal.throwIfAborted()
+    return context.tokens.current(session)
+  })
   const answer = await attempt(token)
   if (answer.statusCode !== 401) return answer
-  const challenge = String(answer.headers['www-authenticate'] ?? '')
-  await answer.body.dump()
-  if (challenge.includes('insufficient_user_authentication')) throw stepUp(maxAgeOf(challenge))
+  await dropRefusal(answer)
   const live = await context.store.sessions.find(session.idHash, context.clock.now())
   if (live === undefined) throw signedOut()
   const repeated = await attempt(await reach('identity', () => context.tokens.renewed(live)))
   if (repeated.statusCode !== 401) return repeated
-  await repeated.body.dump()
+  await dropRefusal(repeated)
   if (service === 'identity') {
     await context.store.sessions.end(session.idHash)
     context.openAnswers.end(session.idHash)
@@ -66,6 +67,13 @@ export async function callSignedIn(
   }
   // Identity has just renewed the token, so the session is good: to end it would sign people in for ever.
   throw new Problem(502, `The ${service} service does not accept the tokens of the console.`, { members: { service } })
+}
+
+/** Reads a 401 to its end. @throws Problem 401 where it asks for a recent sign-in, which no other token brings */
+async function dropRefusal({ headers, body }: Dispatcher.ResponseData): Promise<void> {
+  const challenge = String(headers['www-authenticate'] ?? '')
+  await body.dump()
+  if (challenge.includes('insufficient_user_authentication')) throw stepUp(maxAgeOf(challenge))
 }
 
 const defaultMaxAge = 600

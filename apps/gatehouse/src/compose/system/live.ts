@@ -84,8 +84,11 @@ export class LiveStreams {
       for (const { response, topics, end } of [...this.#streams]) {
         const names: ReadonlySet<string> = new Set(topics.flatMap((topic) => liveTopics[topic]))
         const data = JSON.stringify({ at, counters: counters.filter(({ name }) => names.has(name)) })
-        if (response.writableLength > maxWaitingBytes) end()
-        else response.write(`event: counters\ndata: ${data}\n\n`)
+        if (response.writableLength > maxWaitingBytes) {
+          end()
+          // It would take what waits first, which it does not.
+          response.destroy()
+        } else response.write(`event: counters\ndata: ${data}\n\n`)
       }
     } catch {
       // The supervisor did not answer; the next time it may.

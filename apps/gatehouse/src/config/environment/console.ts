@@ -13,7 +13,12 @@ export interface ConsoleSettings {
   readonly clientSecret: Secret | undefined
 }
 
-interface Surroundings {
+interface Listener {
+  readonly host: string
+  readonly port: number
+}
+
+interface Surroundings extends Listener {
   readonly services: ReadonlySet<string>
   readonly baseUrl: string
   readonly authUrl: string
@@ -51,11 +56,27 @@ export function needsOwnOrigin(read: EnvironmentReader, baseUrl: string | undefi
   return read.someOf('DATABASE_URL') || (hostname !== undefined && !isLoopback(hostname))
 }
 
-function checkConsole(
-  read: EnvironmentReader,
-  { services, baseUrl }: Surroundings,
-  { url, ownOrigin, clientSecret }: ConsoleSettings,
-): void {
+/** This process as it reaches itself. */
+export function ownAddress({ host, port }: Listener): string {
+  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
+}
+
+/** At an origin of its own the console hides the APIs, also from the calls that it makes to this process. */
+function checkReachable(read: EnvironmentReader, around: Surroundings, { url, ownOrigin }: ConsoleSettings): void {
+  const own = ownAddress(around)
+  const callsItself = ['identity', 'notify', 'gateway'].some((service) => around.services.has(service))
+  if (!ownOrigin || !callsItself || URL.parse(own)?.host !== new URL(url).host) return
+  read.fault(
+    'CONSOLE_URL',
+    `must not be at the host and port of ${own}, where this process reaches its own services and would find the console alone: name another host or port, or without DATABASE_URL leave it out`,
+  )
+}
+
+function checkConsole(read: EnvironmentReader, around: Surroundings, settings: ConsoleSettings): void {
+  const { services, baseUrl } = around
+  const { url, ownOrigin, clientSecret } = settings
+  checkReachable(read, around, settings)
   if (needsOwnOrigin(read, baseUrl) && !ownOrigin)
     read.fault(
       'CONSOLE_URL',

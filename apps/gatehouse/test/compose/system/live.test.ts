@@ -17,6 +17,10 @@ class Kept extends EventEmitter {
   end(): void {
     this.ended = true
   }
+  destroyed = false
+  destroy(): void {
+    this.destroyed = true
+  }
 }
 
 const text = `# HELP notify_outcomes_total x
@@ -79,6 +83,7 @@ test('a reader that takes nothing is cut off, and one that left is forgotten', a
   slow.writableLength = 1024 * 1024
   streams.add(responseOf(slow), ['notifications'], 'alice')
   await until(() => slow.ended)
+  assert.ok(slow.destroyed, 'its connection does not wait until it takes the rest')
   streams.add(responseOf(gone), ['notifications'], 'alice')
   gone.emit('close')
   for (let n = 0; n < 5; n++) streams.admit('alice')

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { IncomingMessage, ServerResponse } from 'node:http'
+import { connect, Socket } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { after, before, describe, test } from 'node:test'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { ConsoleContext } from '../../src/server/context.ts'
+import { answerFrom } from '../../src/server/proxy/forward.ts'
+import type { Session } from '../../src/server/session/session.ts'
+import { ownPage, Person } from '../support/person.ts'
+import { type Platform, passwordOf, startPlatform } from '../support/platform.ts'
+
+test('nothing is called for a browser that left while its session was read', async () => {
+  const raw = new ServerResponse(new IncomingMessage(new Socket()))
+  raw.destroy()
+  await once(raw, 'close')
+  const counts = { open: 0, calls: 0 }
+  const count = async () => {
+    counts.calls++
+  }
+  const context = {
+    openAnswers: {
+      add: () => {
+        counts.open++
+        return () => counts.open--
+      },
+    },
+    tokens: { current: count, renewed: count },
+    connections: { call: count },
+  } as unknown as ConsoleContext
+  const request = { id: '1', ip: '127.0.0.1', headers: {} } as unknown as FastifyRequest
+  const call = { method: 'POST', path: '/v1/events', body: Buffer.alloc(8) }
+  const forwarding = { request, reply: { raw } as unknown as FastifyReply, call }
+  await assert.rejects(answerFrom(context, { idHash: 'hash', userId: 'olga' } as Session, 'notify', forwarding))
+  assert.deepEqual(counts, { open: 0, calls: 0 })
+})
+
+describe('a request whose body is still on its way', () => {
+  let platform: Platform
+  before(async () => {
+    platform = await startPlatform()
+  })
+  after(() => platform.stop())
+
+  /** Sends the headers and ten bytes of a thousand. */
+  const begin = (path: string, cookie = '') => {
+    const { host, hostname, port } = new URL(platform.url)
+    const headers = { ...ownPage, host, cookie, 'content-type': 'application/json', 'content-length': '1000' }
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+    const socket = connect(Number(port), hostname)
+    socket.write(`POST /console/api${path} HTTP/1.1\r\n${lines.join('')}\r\n{"kind":"a`)
+    return socket
+  }
+
+  for (const path of ['/admin/v1/users', '/preview', '/views'])
+    test(`is refused without a session before the rest is sent: POST ${path}`, async (t) => {
+      const socket = begin(path)
+      t.after(() => socket.destroy())
+      const [first] = await once(socket, 'data')
+      assert.match(String(first), /^HTTP\/1\.1 401 [\s\S]*urn:gatehouse:console:signed-out/)
+    })
+
+  test('is read with a session, and at a sign-out', async () => {
+    const person = new Person(platform.url)
+    await person.signIn('olga', passwordOf('olga'))
+    const cookie = `gatehouse-console=${person.cookies.get('gatehouse-console')}`
+    for (const [path, cookies, status] of [
+      ['/views', cookie, '400'],
+      ['/sign-out', '', '200'],
+    ] as const) {
+      const socket = begin(path, cookies)
+      socket.end('x'.repeat(990))
+      assert.match(await text(socket), new RegExp(`^HTTP/1\\.1 ${status} `), path)
+    }
+  })
+})
